@@ -1,0 +1,38 @@
+//go:build deps
+
+package main
+
+import (
+	_ "github.com/adrg/xdg"
+	_ "github.com/bmatcuk/doublestar/v4"
+	_ "github.com/danielgtaylor/huma/v2"
+	_ "github.com/dlclark/regexp2"
+	_ "github.com/golang-jwt/jwt/v5"
+	_ "github.com/google/uuid"
+	_ "github.com/itchyny/gojq"
+	_ "github.com/itchyny/timefmt-go"
+	_ "github.com/jackc/pglogrepl"
+	_ "github.com/jackc/pgx/v5"
+	_ "github.com/jackc/pgx/v5/pgxpool"
+	_ "github.com/jackc/pgx/v5/stdlib"
+	_ "github.com/jedib0t/go-pretty/v6/table"
+	_ "github.com/klauspost/compress/zstd"
+	_ "github.com/mattn/go-runewidth"
+	_ "github.com/maypok86/otter/v2"
+	_ "github.com/pressly/goose/v3"
+	_ "github.com/prometheus/client_golang/prometheus/promhttp"
+	_ "github.com/redis/go-redis/v9"
+	_ "github.com/sabhiram/go-gitignore"
+	_ "github.com/schollz/progressbar/v3"
+	_ "github.com/spf13/cobra"
+	_ "github.com/tidwall/btree"
+	_ "github.com/ulikunitz/xz"
+	_ "go.uber.org/goleak"
+	_ "golang.org/x/sync/errgroup"
+	_ "golang.org/x/sync/singleflight"
+	_ "golang.org/x/sys/unix"
+	_ "golang.org/x/term"
+	_ "golang.org/x/time/rate"
+	_ "mvdan.cc/sh/v3/syntax"
+	_ "pgregory.net/rapid"
+)

@@ -1,0 +1,4 @@
+// Command pgbox serves bash sandboxes whose filesystem lives in Postgres.
+package main
+
+func main() {}

@@ -1,0 +1,351 @@
+package proc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
+)
+
+// Func is the body of a command: it runs to completion and returns the exit status.
+type Func func(ctx context.Context, p *Process) int
+
+// Environ is a process's environment. Implementations keep insertion order.
+type Environ interface {
+	Get(name string) (value string, ok bool)
+	// List returns "NAME=value" strings in a stable order.
+	List() []string
+}
+
+// Process is one running command.
+type Process struct {
+	Args   []string // Args[0] is the name it was called by
+	Env    Environ
+	Dir    string // absolute working directory
+	Umask  uint32
+	FS     FS
+	Budget *Budget
+
+	Stdin  io.Reader // may also be a File: type-assert for Seek, Stat
+	Stdout io.Writer // the raw stream: returns fserr.EPIPE and friends; most commands use Out
+	Stderr io.Writer
+
+	// Out buffers Stdout and dies on a write error; flushed when the command ends
+	// and before a child runs.
+	Out *Writer
+	// Err is unbuffered and ignores write errors.
+	Err *Writer
+
+	// FD returns the stream open as descriptor n (an io.Reader, io.Writer or File).
+	FD func(n int) (any, bool)
+	// Spawn runs another program (looked up like execvp does, never a shell function
+	// or builtin) and returns its exit status. Use [Process.Exec].
+	Spawn func(ctx context.Context, child *Process) int
+	// Now is the clock of the exec.
+	Now func() time.Time
+	// PID is the process number the sandbox shows.
+	PID int
+	// User and Hostname are the sandbox's own values.
+	User     User
+	Hostname string
+
+	ctx   context.Context
+	ticks int64
+}
+
+// User is who the sandbox says its processes are.
+type User struct {
+	Name  string
+	UID   uint32
+	GID   uint32
+	Group string
+	Home  string
+}
+
+// Run executes f as process p and returns its exit status. It sets up p.Out and p.Err,
+// flushes them, and turns a [Death] into a status. A Death with Killed set is raised
+// again, because it ends more than this command. Any other panic is a bug in the command: it
+// is logged with its stack, said on stderr, and answered with status 134.
+func Run(ctx context.Context, f Func, p *Process) (status int) {
+	p.ctx = ctx
+	p.Out = NewWriter(p.Stdout, p)
+	p.Err = &Writer{w: p.Stderr, p: p, direct: true}
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case Death:
+			if r.Killed {
+				panic(r)
+			}
+			status = r.Status
+		default:
+			slog.Error("command panicked", "command", p.Name(), "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+			fmt.Fprintf(p.Stderr, "%s: internal error\n", p.Name())
+			status = 134
+		}
+	}()
+	status = f(ctx, p)
+	p.Out.Flush()
+	return status
+}
+
+// Name is the base name the command was called by, for messages.
+func (p *Process) Name() string {
+	if len(p.Args) == 0 {
+		return "?"
+	}
+	n := p.Args[0]
+	return n[strings.LastIndexByte(n, '/')+1:]
+}
+
+// Context is the context the process runs under.
+func (p *Process) Context() context.Context { return p.ctx }
+
+// Tick counts n units of work (a line, a loop turn, a kilobyte) and dies when the exec is over. Call it
+// at least once per millisecond of work. Only for the command's own goroutine.
+func (p *Process) Tick(n int) {
+	p.ticks += int64(n)
+	if p.ticks < 1024 {
+		return
+	}
+	t := p.ticks
+	p.ticks = 0
+	if err := p.Budget.Step(t); err != nil {
+		panic(Death{Status: 137, Killed: true, Cause: err})
+	}
+}
+
+// Hold counts n more bytes of memory against the exec and dies when that is too much.
+func (p *Process) Hold(n int) {
+	if err := p.Budget.Hold(int64(n)); err != nil {
+		panic(Death{Status: 137, Killed: true, Cause: err})
+	}
+}
+
+// Release gives back bytes of an earlier Hold.
+func (p *Process) Release(n int) { p.Budget.Release(int64(n)) }
+
+// Exit ends the command with a status from any depth, after flushing Out.
+func (p *Process) Exit(status int) {
+	p.Out.Flush()
+	panic(Death{Status: status})
+}
+
+// Errorf prints "name: message\n" on stderr, after flushing Out so that the two keep their order.
+func (p *Process) Errorf(format string, args ...any) {
+	p.Out.Flush()
+	fmt.Fprintf(p.Err, "%s: %s\n", p.Name(), fmt.Sprintf(format, args...))
+}
+
+// Strerror is the text GNU tools print for err: the errno's, when it carries one.
+func Strerror(err error) string {
+	if e, ok := fserr.Of(err); ok {
+		return e.Error()
+	}
+	return err.Error()
+}
+
+// Getenv returns the value of an environment variable, "" when unset.
+func (p *Process) Getenv(name string) string {
+	v, _ := p.Env.Get(name)
+	return v
+}
+
+// Abs makes name absolute against the working directory. It does not clean it: ".." is
+// resolved by the FS, after symlinks.
+func (p *Process) Abs(name string) string {
+	if strings.HasPrefix(name, "/") {
+		return name
+	}
+	if p.Dir == "/" {
+		return "/" + name
+	}
+	return p.Dir + "/" + name
+}
+
+// DevFD recognises /dev/stdin, /dev/stdout, /dev/stderr, /dev/fd/N and /proc/self/fd/N.
+func DevFD(path string) (n int, ok bool) {
+	switch path {
+	case "/dev/stdin":
+		return 0, true
+	case "/dev/stdout":
+		return 1, true
+	case "/dev/stderr":
+		return 2, true
+	}
+	num, ok := strings.CutPrefix(path, "/dev/fd/")
+	if !ok {
+		num, ok = strings.CutPrefix(path, "/proc/self/fd/")
+	}
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.Atoi(num)
+	return n, err == nil && n >= 0
+}
+
+// Open opens a file by a name relative to the working directory.
+func (p *Process) Open(name string, flag int, perm uint32) (File, error) {
+	if name == "" {
+		return nil, fserr.Path("open", name, fserr.ENOENT)
+	}
+	path := p.Abs(name)
+	if n, ok := DevFD(path); ok {
+		s, ok := p.FD(n)
+		if !ok {
+			return nil, fserr.Path("open", name, fserr.ENOENT)
+		}
+		return borrowed{s}, nil
+	}
+	return p.FS.Open(path, flag, perm&^p.Umask)
+}
+
+// OpenInput opens an operand for reading; "-" is standard input.
+func (p *Process) OpenInput(name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(p.Stdin), nil
+	}
+	return p.Open(name, ReadOnly, 0)
+}
+
+// ReadFile reads a whole file named relative to the working directory ("/dev/fd/N" works too). The
+// caller must not modify the result.
+func (p *Process) ReadFile(name string) ([]byte, error) {
+	if name == "" {
+		return nil, fserr.Path("open", name, fserr.ENOENT)
+	}
+	path := p.Abs(name)
+	if _, ok := DevFD(path); !ok {
+		return p.FS.ReadFile(path)
+	}
+	f, err := p.Open(name, ReadOnly, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return p.ReadAll(f)
+}
+
+// ReadAll reads r to its end, counting what it holds against the budget for the life of the exec.
+func (p *Process) ReadAll(r io.Reader) ([]byte, error) {
+	var buf []byte
+	for {
+		if cap(buf)-len(buf) < 4096 {
+			n := max(cap(buf)*2, 16<<10)
+			p.Hold(n - cap(buf))
+			buf = append(make([]byte, 0, n), buf...)
+		}
+		n, err := r.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		p.Tick(1 + n>>10)
+		if errors.Is(err, io.EOF) {
+			return buf, nil
+		}
+		if err != nil {
+			return buf, err
+		}
+	}
+}
+
+// Stat follows symlinks; name is relative to the working directory.
+func (p *Process) Stat(name string) (Stat, error) {
+	if name == "" {
+		return Stat{}, fserr.Path("stat", name, fserr.ENOENT)
+	}
+	path := p.Abs(name)
+	if n, ok := DevFD(path); ok {
+		s, ok := p.FD(n)
+		if !ok {
+			return Stat{}, fserr.Path("stat", name, fserr.ENOENT)
+		}
+		return borrowed{s}.Stat()
+	}
+	return p.FS.Stat(path)
+}
+
+// Lstat does not follow a symlink in the last component.
+func (p *Process) Lstat(name string) (Stat, error) {
+	if name == "" {
+		return Stat{}, fserr.Path("lstat", name, fserr.ENOENT)
+	}
+	return p.FS.Lstat(p.Abs(name))
+}
+
+// ReadDir lists a directory named relative to the working directory, sorted by name bytes.
+func (p *Process) ReadDir(name string) ([]Dirent, error) { return p.FS.ReadDir(p.Abs(name)) }
+
+// Child returns a process like p (same streams, directory, environment) for args; adjust it
+// and pass it to [Process.Exec].
+func (p *Process) Child(args ...string) *Process {
+	c := *p
+	c.Args, c.Out, c.Err, c.ticks = args, nil, nil, 0
+	return &c
+}
+
+// Exec flushes Out, runs child as a program and returns its exit status: 127 when there is no
+// such command, 126 when it cannot be executed.
+func (p *Process) Exec(ctx context.Context, child *Process) int {
+	p.Out.Flush()
+	return p.Spawn(ctx, child)
+}
+
+// borrowed is a descriptor opened again through /dev/fd: closing it leaves the original open.
+type borrowed struct{ s any }
+
+func (b borrowed) Read(d []byte) (int, error) {
+	if r, ok := b.s.(io.Reader); ok {
+		return r.Read(d)
+	}
+	return 0, fserr.EBADF
+}
+
+func (b borrowed) Write(d []byte) (int, error) {
+	if w, ok := b.s.(io.Writer); ok {
+		return w.Write(d)
+	}
+	return 0, fserr.EBADF
+}
+
+func (b borrowed) ReadAt(d []byte, off int64) (int, error) {
+	if r, ok := b.s.(io.ReaderAt); ok {
+		return r.ReadAt(d, off)
+	}
+	return 0, fserr.ESPIPE
+}
+
+func (b borrowed) WriteAt(d []byte, off int64) (int, error) {
+	if w, ok := b.s.(io.WriterAt); ok {
+		return w.WriteAt(d, off)
+	}
+	return 0, fserr.ESPIPE
+}
+
+func (b borrowed) Seek(off int64, whence int) (int64, error) {
+	if s, ok := b.s.(io.Seeker); ok {
+		return s.Seek(off, whence)
+	}
+	return 0, fserr.ESPIPE
+}
+
+func (b borrowed) Stat() (Stat, error) {
+	if f, ok := b.s.(interface{ Stat() (Stat, error) }); ok {
+		return f.Stat()
+	}
+	return Stat{Kind: FIFO, Mode: 0o600, Nlink: 1}, nil
+}
+
+func (b borrowed) Truncate(n int64) error {
+	if f, ok := b.s.(interface{ Truncate(int64) error }); ok {
+		return f.Truncate(n)
+	}
+	return fserr.EINVAL
+}
+
+func (borrowed) Close() error { return nil }

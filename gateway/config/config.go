@@ -1,0 +1,232 @@
+// Package config reads the configuration of a gateway process from its
+// environment. Every variable is listed in [Variables], with its default and unit;
+// a bad value is one clear error line, and all bad values are reported at once.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"runtime"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pgbox/pgbox/gateway/auth"
+)
+
+// Config is everything a gateway process can be told. Sizes are bytes.
+type Config struct {
+	Host              string
+	Port              int
+	DatabaseURL       string
+	DatabaseDirectURL string // migrations and replication: not through a transaction pooler
+	DatabasePoolSize  int
+	DatabaseExecMode  string // cache_statement, cache_describe or exec
+	RedisURL          string
+	AuthSecret        string
+	AdminSecret       string
+	Tenants           []string
+	TrustProxy        bool
+	LogLevel          string
+
+	TreeCacheBytes    int64
+	ContentCacheBytes int64
+	MemoryLimit       int64 // watchdog: ends the largest exec above this many live bytes
+	MaxOutput         int64 // bytes of stdout and of stderr kept by one exec
+	MaxExecs          int   // running at once in this process
+	MaxQueue          int   // waiting at once in this process
+	LockTimeout       time.Duration
+	ShutdownTimeout   time.Duration
+	SandboxMaxBytes   int64 // default quota of a new sandbox; 0: none
+	SandboxMaxInodes  int64
+}
+
+type variable struct {
+	name, def, help string
+	set             func(c *Config, v string) error
+}
+
+func text(p func(*Config) *string) func(*Config, string) error {
+	return func(c *Config, v string) error { *p(c) = v; return nil }
+}
+
+func number[T int | int64](p func(*Config) *T, lo, hi int64) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		n, err := strconv.ParseInt(v, 10, 64)
+		if err != nil || n < lo || n > hi {
+			return fmt.Errorf("want a whole number from %d to %d", lo, hi)
+		}
+		*p(c) = T(n)
+		return nil
+	}
+}
+
+var units = []struct {
+	suffix string
+	shift  uint
+}{{"KiB", 10}, {"MiB", 20}, {"GiB", 30}}
+
+func size(p func(*Config) *int64) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		digits, shift := v, uint(0)
+		for _, u := range units {
+			if d, ok := strings.CutSuffix(v, u.suffix); ok {
+				digits, shift = d, u.shift
+			}
+		}
+		n, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
+		if err != nil || n < 0 || n > 1<<42>>shift {
+			return errors.New("want a size such as 1048576, 64KiB, 256MiB or 2GiB")
+		}
+		*p(c) = n << shift
+		return nil
+	}
+}
+
+func duration(p func(*Config) *time.Duration) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		d, err := time.ParseDuration(v)
+		if err != nil || d <= 0 {
+			return errors.New("want a duration such as 500ms, 30s or 5m")
+		}
+		*p(c) = d
+		return nil
+	}
+}
+
+func address(schemes string, p func(*Config) *string) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		u, err := url.Parse(v)
+		if err != nil || !strings.Contains(" "+schemes+" ", " "+u.Scheme+" ") {
+			return fmt.Errorf("want a URL that begins with %s://", strings.ReplaceAll(schemes, " ", ":// or "))
+		}
+		*p(c) = v
+		return nil
+	}
+}
+
+func oneOf(p func(*Config) *string, words ...string) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		for _, w := range words {
+			if v == w {
+				*p(c) = v
+				return nil
+			}
+		}
+		return fmt.Errorf("want one of %s", strings.Join(words, ", "))
+	}
+}
+
+const postgresSchemes = "postgres postgresql"
+
+var variables = []variable{
+	{"HOST", "0.0.0.0", "address to listen on", text(func(c *Config) *string { return &c.Host })},
+	{"PORT", "8080", "TCP port to listen on; 0 chooses a free one", number(func(c *Config) *int { return &c.Port }, 0, 65535)},
+	{"DATABASE_URL", "", "Postgres, may go through a pooler", address(postgresSchemes, func(c *Config) *string { return &c.DatabaseURL })},
+	{"DATABASE_DIRECT_URL", "", "Postgres without a pooler, for migrations (default: DATABASE_URL)", address(postgresSchemes, func(c *Config) *string { return &c.DatabaseDirectURL })},
+	{"DATABASE_POOL_SIZE", "16", "connections of this process", number(func(c *Config) *int { return &c.DatabasePoolSize }, 2, 1000)},
+	{"DATABASE_EXEC_MODE", "cache_statement", "cache_statement, or cache_describe or exec behind a transaction pooler", oneOf(func(c *Config) *string { return &c.DatabaseExecMode }, "cache_statement", "cache_describe", "exec")},
+	{"REDIS_URL", "", "Redis for the exec locks of several replicas; unset: one process serves alone", address("redis rediss unix", func(c *Config) *string { return &c.RedisURL })},
+	{"AUTH_SECRET", "", "signs the tokens (HS256) and opens /v1/auth/bootstrap; at least 16 bytes", func(c *Config, v string) error {
+		if len(v) < auth.MinSecret {
+			return fmt.Errorf("want at least %d bytes", auth.MinSecret)
+		}
+		c.AuthSecret = v
+		return nil
+	}},
+	{"ADMIN_SECRET", "", "opens /v1/auth/admin; at least 16 bytes", func(c *Config, v string) error {
+		if len(v) < auth.MinSecret {
+			return fmt.Errorf("want at least %d bytes", auth.MinSecret)
+		}
+		c.AdminSecret = v
+		return nil
+	}},
+	{"TENANTS", "", "comma-separated tenants whose tokens are accepted; unset: any", func(c *Config, v string) error {
+		for t := range strings.SplitSeq(v, ",") {
+			if t = strings.TrimSpace(t); t != "" {
+				c.Tenants = append(c.Tenants, t)
+			}
+		}
+		return nil
+	}},
+	{"TRUST_PROXY", "false", "true: take the client address of rate limits from X-Forwarded-For", func(c *Config, v string) (err error) {
+		if c.TrustProxy, err = strconv.ParseBool(v); err != nil {
+			err = errors.New("want true or false")
+		}
+		return err
+	}},
+	{"LOG_LEVEL", "info", "debug, info, warn or error", oneOf(func(c *Config) *string { return &c.LogLevel }, "debug", "info", "warn", "error")},
+	{"TREE_CACHE_SIZE", "512MiB", "memory for cached trees", size(func(c *Config) *int64 { return &c.TreeCacheBytes })},
+	{"CONTENT_CACHE_SIZE", "256MiB", "memory for cached file content", size(func(c *Config) *int64 { return &c.ContentCacheBytes })},
+	{"EXEC_MEMORY", "2GiB", "live bytes of all running scripts; above it the largest is ended", size(func(c *Config) *int64 { return &c.MemoryLimit })},
+	{"EXEC_OUTPUT", "10MiB", "bytes of stdout, and of stderr, that one exec keeps", size(func(c *Config) *int64 { return &c.MaxOutput })},
+	{"EXEC_CONCURRENCY", strconv.Itoa(16 * runtime.NumCPU()), "scripts running at once in this process", number(func(c *Config) *int { return &c.MaxExecs }, 1, 100_000)},
+	{"EXEC_QUEUE", "1024", "scripts waiting at once in this process", number(func(c *Config) *int { return &c.MaxQueue }, 0, 1_000_000)},
+	{"LOCK_TIMEOUT", "30s", "longest wait for another writer of the same sandbox", duration(func(c *Config) *time.Duration { return &c.LockTimeout })},
+	{"SHUTDOWN_TIMEOUT", "30s", "longest wait for running scripts when told to stop", duration(func(c *Config) *time.Duration { return &c.ShutdownTimeout })},
+	{"SANDBOX_MAX_BYTES", "10GiB", "quota of a new sandbox, bytes of its files; 0: none", size(func(c *Config) *int64 { return &c.SandboxMaxBytes })},
+	{"SANDBOX_MAX_INODES", "1000000", "quota of a new sandbox, files and directories; 0: none", number(func(c *Config) *int64 { return &c.SandboxMaxInodes }, 0, 1<<40)},
+}
+
+// Load reads the configuration through getenv. An unset or empty variable takes its default. The
+// error joins one line for each bad value.
+func Load(getenv func(string) string) (*Config, error) {
+	c := new(Config)
+	var bad []error
+	for _, v := range variables {
+		val := getenv(v.name)
+		if val == "" {
+			val = v.def
+		}
+		if val == "" {
+			continue
+		}
+		if err := v.set(c, val); err != nil {
+			shown := strconv.Quote(val)
+			if strings.HasSuffix(v.name, "SECRET") || strings.HasSuffix(v.name, "URL") {
+				shown = "(not shown)"
+			}
+			bad = append(bad, fmt.Errorf("%s=%s: %w", v.name, shown, err))
+		}
+	}
+	if c.DatabaseDirectURL == "" {
+		c.DatabaseDirectURL = c.DatabaseURL
+	}
+	return c, errors.Join(bad...)
+}
+
+// Require reports each of the named variables that is unset, one line each.
+func (c *Config) Require(getenv func(string) string, names ...string) error {
+	var bad []error
+	for _, n := range names {
+		if getenv(n) == "" {
+			bad = append(bad, fmt.Errorf("%s is not set: %s", n, help(n)))
+		}
+	}
+	return errors.Join(bad...)
+}
+
+func help(name string) string {
+	for _, v := range variables {
+		if v.name == name {
+			return v.help
+		}
+	}
+	return ""
+}
+
+// Variables describes every variable, one "NAME (default): meaning" line each, sorted.
+func Variables() []string {
+	out := make([]string, 0, len(variables))
+	for _, v := range variables {
+		def := v.def
+		if def == "" {
+			def = "unset"
+		}
+		out = append(out, fmt.Sprintf("%s (%s): %s", v.name, def, v.help))
+	}
+	sort.Strings(out)
+	return out
+}

@@ -26,8 +26,8 @@ const MinSecret = 16
 
 // The reasons a request is refused; each is one wire code.
 var (
-	ErrRequired      = errors.New("authentication required")        // no Authorization header
-	ErrInvalid       = errors.New("invalid or expired token")       // malformed, forged, expired
+	ErrRequired      = errors.New("authentication required")  // no Authorization header
+	ErrInvalid       = errors.New("invalid or expired token") // malformed, forged, expired
 	ErrUnknownTenant = errors.New("the token's tenant is unknown here")
 )
 

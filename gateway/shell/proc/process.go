@@ -87,7 +87,7 @@ func Run(ctx context.Context, f Func, p *Process) (status int) {
 			status = r.Status
 		default:
 			slog.Error("command panicked", "command", p.Name(), "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
-			fmt.Fprintf(p.Stderr, "%s: internal error\n", p.Name())
+			_, _ = fmt.Fprintf(p.Stderr, "%s: internal error\n", p.Name())
 			status = 134
 		}
 	}()

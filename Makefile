@@ -1,0 +1,56 @@
+# pgbox: two commands to know are `make run` and `make test`.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+GO      ?= go
+BIN     := bin/pgbox
+CACHE   := .cache
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+PACKAGES := ./...
+
+.PHONY: help run test build generate verify lint bench clean install unit postgres18 bench-once
+
+help: ## list the targets
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | while IFS=$$'\t' read -r t d; do printf '  %-11s %s\n' "$$t" "$$d"; done
+
+run: build ## build and start everything; prints a URL, a token and curl lines (needs nothing; DATABASE_URL is used if set)
+	@exec $(BIN) dev
+
+build: ## bin/pgbox, one static binary
+	@mkdir -p bin
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN) ./gateway/cmd/pgbox
+
+test: install build lint verify unit postgres18 bench-once ## everything CI runs: lint, drift, race tests, Postgres 15 and 18, end to end, each benchmark once
+
+install: ## install the tools the tests need, where missing (root: with apt)
+	@.ci/install
+
+unit: build
+	PGBOX_BINARY=$(CURDIR)/$(BIN) $(GO) test -race -timeout 20m $(PACKAGES)
+
+postgres18: ## the SQL tests again, on Postgres 18
+	PGBOX_POSTGRES_BIN=$$(.ci/postgres18) $(GO) test -count=1 -timeout 15m ./sql/...
+
+bench-once:
+	$(GO) run ./bench -quick
+
+bench: build ## measure everything the README quotes; prints a table of ratios
+	$(GO) run ./bench
+
+lint: ## golangci-lint with the dependency rules
+	$(GO) tool golangci-lint run $(PACKAGES)
+
+generate: ## schema.sql and sqlcgen from their sources
+	$(GO) run ./sql/migrate/dump -o sql/schema.sql
+	$(GO) tool sqlc generate
+
+verify: ## fail when generated code, schema or formatting has drifted
+	$(GO) run ./sql/migrate/dump -check sql/schema.sql
+	$(GO) tool sqlc diff
+	$(GO) tool sqlc vet
+	$(GO) tool golangci-lint fmt --diff $(PACKAGES)
+	$(GO) mod verify >/dev/null
+
+clean: ## remove what the build and the tests made (not the data of `make run`)
+	rm -rf bin $(CACHE)

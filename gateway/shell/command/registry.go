@@ -1,0 +1,19 @@
+package command
+
+import (
+	"maps"
+
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+)
+
+// All returns the commands by name. The map is the caller's.
+func All() map[string]proc.Func { return maps.Clone(registry) }
+
+// registry is sorted by name; one line per name.
+var registry = map[string]proc.Func{
+	"basename": basename,
+	"cat":      cat,
+	"dirname":  dirname,
+	"false":    exitFalse,
+	"true":     exitTrue,
+}

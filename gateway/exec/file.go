@@ -38,8 +38,10 @@ type EditResult struct {
 
 // IngestFile is one file of an ingest; Path is relative to the base path.
 type IngestFile struct {
-	Path string
-	Data []byte
+	Path   string
+	Data   []byte
+	Mode   uint32 // permission bits; 0: 0644 for a new file, unchanged for an existing one
+	Target string // not empty: a symlink to it, without Data and Mode
 }
 
 // InvalidIngestPaths returns those of paths that an ingest refuses: absolute ones and those with an empty, "." or ".." segment or

@@ -1,0 +1,322 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/pgbox/pgbox/gateway/exec"
+	"github.com/pgbox/pgbox/gateway/fserr"
+)
+
+const (
+	maxFiles     = 1000
+	maxFileBytes = 50 << 20
+	// JSON escapes can make a text several times longer than its content.
+	maxFilesBody = 4 * maxFileBytes
+)
+
+type sandboxID struct {
+	ID string `path:"id" doc:"sandbox id"`
+}
+
+
+type limits struct {
+	MaxBytes  *int64 `json:"maxBytes,omitempty" minimum:"0" doc:"bytes of all files"`
+	MaxInodes *int64 `json:"maxInodes,omitempty" minimum:"0" doc:"files, directories and symlinks"`
+}
+
+type createInput struct {
+	Body struct {
+		Name          string            `json:"name,omitempty" maxLength:"255"`
+		Env           map[string]string `json:"env,omitempty" doc:"default environment of every script"`
+		Files         map[string]string `json:"files,omitempty" doc:"first files, text by absolute path"`
+		Python        any               `json:"python,omitempty" doc:"true, or a runtime as in python_runtime"`
+		PythonRuntime *string           `json:"python_runtime,omitempty" nullable:"true" enum:"stdlib,pyodide"`
+		JavaScript    bool              `json:"javascript,omitempty"`
+		Network       any               `json:"network,omitempty"`
+		ExpiresIn     int64             `json:"expiresIn,omitempty" minimum:"1" doc:"seconds"`
+		Limits        limits            `json:"limits,omitempty"`
+		Labels        map[string]string `json:"labels,omitempty"`
+	}
+}
+
+type sandboxConfig struct {
+	Python        bool    `json:"python"`
+	PythonRuntime *string `json:"python_runtime"`
+	JavaScript    bool    `json:"javascript"`
+	Network       any     `json:"network"`
+}
+
+type sandboxSummary struct {
+	ID            string            `json:"id"`
+	Name          string            `json:"name"`
+	Owner         string            `json:"owner"`
+	CreatedAt     string            `json:"createdAt" format:"date-time"`
+	Python        bool              `json:"python"`
+	PythonRuntime *string           `json:"python_runtime" doc:"stdlib, pyodide or null"`
+	JavaScript    bool              `json:"javascript"`
+	Network       any               `json:"network"`
+	Labels        map[string]string `json:"labels,omitempty"`
+}
+
+type sandboxUsage struct {
+	Bytes  int64 `json:"bytes"`
+	Inodes int64 `json:"inodes"`
+}
+
+type sandboxDetail struct {
+	sandboxSummary
+	LastUsedAt *string      `json:"lastUsedAt" doc:"null: never"`
+	Version    int64        `json:"version" doc:"counts the commits"`
+	Usage      sandboxUsage `json:"usage"`
+	Limits     limits       `json:"limits"`
+	ExpiresAt  *string      `json:"expiresAt" doc:"null: never"`
+}
+
+func summarize(b *exec.Sandbox) (sandboxSummary, error) {
+	var c sandboxConfig
+	if len(b.Config) > 0 {
+		if err := json.Unmarshal(b.Config, &c); err != nil {
+			return sandboxSummary{}, fmt.Errorf("configuration of sandbox %s: %w", b.ID, err)
+		}
+	}
+	if c.Network == nil {
+		c.Network = false
+	}
+	return sandboxSummary{
+		ID: b.ID.String(), Name: b.Name, Owner: b.Owner, CreatedAt: timestamp(b.CreatedAt),
+		Python: c.Python, PythonRuntime: c.PythonRuntime, JavaScript: c.JavaScript, Network: c.Network, Labels: b.Labels,
+	}, nil
+}
+
+func detail(b *exec.Sandbox) (*sandboxDetail, error) {
+	sum, err := summarize(b)
+	if err != nil {
+		return nil, err
+	}
+	d := &sandboxDetail{
+		sandboxSummary: sum, Version: b.Version, Usage: sandboxUsage{b.UsedBytes, b.UsedInodes},
+		Limits: limits{b.MaxBytes, b.MaxInodes}, LastUsedAt: optionalTime(b.LastUsedAt), ExpiresAt: optionalTime(b.ExpiresAt),
+	}
+	return d, nil
+}
+
+func optionalTime(t *time.Time) *string {
+	if t == nil {
+		return nil
+	}
+	s := timestamp(*t)
+	return &s
+}
+
+type summaryOutput struct{ Body sandboxSummary }
+
+type detailOutput struct{ Body *sandboxDetail }
+
+type listInput struct {
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" doc:"page size; without it every sandbox is listed"`
+	Cursor string `query:"cursor" doc:"nextCursor of the page before"`
+}
+
+type listOutput struct {
+	Body struct {
+		Sandboxes  []sandboxSummary `json:"sandboxes"`
+		NextCursor string           `json:"nextCursor,omitempty"`
+	}
+}
+
+type updateInput struct {
+	sandboxID
+	Body struct {
+		Name      *string           `json:"name,omitempty" maxLength:"255"`
+		Env       map[string]string `json:"env,omitempty"`
+		ExpiresIn *int64            `json:"expiresIn,omitempty" minimum:"1" doc:"seconds from now"`
+		Limits    limits            `json:"limits,omitempty"`
+		Labels    map[string]string `json:"labels,omitempty"`
+	}
+}
+
+const sandboxesPath = "/v1/sandboxes"
+
+func (s *server) sandboxRoutes() {
+	create := operation(http.MethodPost, sandboxesPath, "createSandbox", "Create a sandbox, with its first files", "sandboxes", false)
+	create.DefaultStatus, create.MaxBodyBytes = http.StatusCreated, maxFilesBody
+	handle(s, create, s.createSandbox)
+	handle(s, operation(http.MethodGet, sandboxesPath, "listSandboxes", "List your sandboxes, newest first", "sandboxes", false), s.listSandboxes)
+	handle(s, operation(http.MethodGet, sandboxesPath+"/{id}", "getSandbox", "Describe a sandbox", "sandboxes", false),
+		func(ctx context.Context, in *sandboxID) (*detailOutput, error) {
+			id, err := exec.ParseID(in.ID)
+			if err != nil {
+				// A reader learns only that there is no such sandbox.
+				return nil, newErrorBody(ctx, fserr.CodeSandboxNotFound, "no such sandbox")
+			}
+			b, err := s.Service.GetSandbox(ctx, caller(ctx, "sandbox"), id)
+			if err != nil {
+				return nil, err
+			}
+			d, err := detail(b)
+			return &detailOutput{d}, err
+		})
+	handle(s, operation(http.MethodPatch, sandboxesPath+"/{id}", "updateSandbox", "Change name, environment, labels, limits or expiry", "sandboxes", false), s.updateSandbox)
+	drop := operation(http.MethodDelete, sandboxesPath+"/{id}", "deleteSandbox", "Delete a sandbox and everything in it", "sandboxes", false)
+	drop.DefaultStatus = http.StatusNoContent
+	handle(s, drop, func(ctx context.Context, in *sandboxID) (*struct{}, error) {
+		id, err := exec.ParseID(in.ID)
+		if err != nil {
+			return nil, err
+		}
+		return nil, s.Service.DropSandbox(ctx, caller(ctx, "sandbox"), id)
+	})
+}
+
+func (s *server) createSandbox(ctx context.Context, in *createInput) (*summaryOutput, error) {
+	b := &in.Body
+	n := exec.NewSandbox{Name: b.Name, Env: b.Env, Labels: b.Labels, MaxBytes: b.Limits.MaxBytes, MaxInodes: b.Limits.MaxInodes}
+	if n.MaxBytes == nil && s.MaxBytes > 0 {
+		n.MaxBytes = &s.MaxBytes
+	}
+	if n.MaxInodes == nil && s.MaxInodes > 0 {
+		n.MaxInodes = &s.MaxInodes
+	}
+	if n.Name == "" {
+		n.Name = "sandbox-" + uuid.NewString()[:8]
+	}
+	if err := validEnv(ctx, b.Env); err != nil {
+		return nil, err
+	}
+	var err error
+	if n.Files, err = textFiles(ctx, b.Files); err != nil {
+		return nil, err
+	}
+	c := sandboxConfig{PythonRuntime: b.PythonRuntime, JavaScript: b.JavaScript, Network: b.Network}
+	switch v := b.Python.(type) {
+	case nil:
+	case bool:
+		c.Python = v
+	case string:
+		if v != "stdlib" && v != "pyodide" {
+			return nil, invalidInput(ctx, `python: want true, false, null, "stdlib" or "pyodide"`)
+		}
+		c.PythonRuntime = &v
+	default:
+		return nil, invalidInput(ctx, `python: want true, false, null, "stdlib" or "pyodide"`)
+	}
+	c.Python = c.Python || c.PythonRuntime != nil
+	if n.Config, err = json.Marshal(c); err != nil {
+		return nil, err
+	}
+	if b.ExpiresIn > 0 {
+		at := time.Now().Add(time.Duration(min(b.ExpiresIn, 1<<32)) * time.Second)
+		n.ExpiresAt = &at
+	}
+	made, err := s.Service.CreateSandbox(ctx, caller(ctx, "sandbox"), n)
+	if err != nil {
+		return nil, err
+	}
+	sum, err := summarize(made)
+	return &summaryOutput{sum}, err
+}
+
+// textFiles checks the files of a create or writeFiles body: absolute paths, and bounded.
+func textFiles(ctx context.Context, files map[string]string) (map[string][]byte, error) {
+	if len(files) > maxFiles {
+		return nil, newErrorBody(ctx, fserr.CodePayloadTooLarge, fmt.Sprintf("too many files: %d (max %d)", len(files), maxFiles))
+	}
+	var bad []string
+	total := 0
+	out := make(map[string][]byte, len(files))
+	for name, content := range files {
+		total += len(content)
+		if total > maxFileBytes {
+			return nil, newErrorBody(ctx, fserr.CodePayloadTooLarge, fmt.Sprintf("the files hold more than %d bytes", maxFileBytes))
+		}
+		if !strings.HasPrefix(name, "/") || path.Clean(name) == "/" || strings.ContainsRune(name, 0) {
+			bad = append(bad, fmt.Sprintf("files: %q is not an absolute file path", name))
+			continue
+		}
+		out[name] = []byte(content)
+	}
+	if bad != nil {
+		return nil, invalidInput(ctx, bad...)
+	}
+	return out, nil
+}
+
+func validEnv(ctx context.Context, env map[string]string) error {
+	var bad []string
+	for k, v := range env {
+		if k == "" || strings.ContainsAny(k, "=\x00") || strings.ContainsRune(v, 0) {
+			bad = append(bad, fmt.Sprintf("env: %q cannot be an environment variable", k))
+		}
+	}
+	if bad != nil {
+		return invalidInput(ctx, bad...)
+	}
+	return nil
+}
+
+func (s *server) listSandboxes(ctx context.Context, in *listInput) (*listOutput, error) {
+	o := exec.ListOptions{Limit: in.Limit}
+	all := in.Limit == 0
+	if all {
+		o.Limit = 1000
+	}
+	if in.Cursor != "" {
+		id, err := uuid.Parse(in.Cursor)
+		if err != nil {
+			return nil, invalidInput(ctx, "cursor: not one of ours")
+		}
+		o.After = id
+	}
+	out := new(listOutput)
+	out.Body.Sandboxes = []sandboxSummary{}
+	for {
+		page, err := s.Service.ListSandboxes(ctx, caller(ctx, "sandbox"), o)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page {
+			sum, err := summarize(&page[i])
+			if err != nil {
+				return nil, err
+			}
+			out.Body.Sandboxes = append(out.Body.Sandboxes, sum)
+		}
+		if len(page) < o.Limit {
+			return out, nil
+		}
+		o.After = page[len(page)-1].ID
+		if !all {
+			out.Body.NextCursor = o.After.String()
+			return out, nil
+		}
+	}
+}
+
+func (s *server) updateSandbox(ctx context.Context, in *updateInput) (*detailOutput, error) {
+	id, err := exec.ParseID(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := validEnv(ctx, in.Body.Env); err != nil {
+		return nil, err
+	}
+	u := exec.SandboxUpdate{Name: in.Body.Name, Env: in.Body.Env, Labels: in.Body.Labels, MaxBytes: in.Body.Limits.MaxBytes, MaxInodes: in.Body.Limits.MaxInodes}
+	if in.Body.ExpiresIn != nil {
+		at := time.Now().Add(time.Duration(min(*in.Body.ExpiresIn, 1<<32)) * time.Second)
+		u.ExpiresAt = &at
+	}
+	b, err := s.Service.UpdateSandbox(ctx, caller(ctx, "sandbox"), id, u)
+	if err != nil {
+		return nil, err
+	}
+	d, err := detail(b)
+	return &detailOutput{d}, err
+}

@@ -1,0 +1,294 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"reflect"
+	"regexp"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/pgbox/pgbox/gateway/auth"
+	"github.com/pgbox/pgbox/gateway/exec"
+	"github.com/pgbox/pgbox/gateway/fserr"
+)
+
+// Config is what the server stands on.
+type Config struct {
+	Version     string
+	Service     *exec.Service
+	Verifier    *auth.Verifier // nil: every authenticated route answers AUTH_NOT_CONFIGURED
+	AuthSecret  string         // opens /v1/auth/bootstrap; "": AUTH_NOT_CONFIGURED
+	AdminSecret string         // opens /v1/auth/admin; "": ADMIN_NOT_CONFIGURED
+	TrustProxy  bool           // rate limits go by the last address of X-Forwarded-For
+	Metrics     *prometheus.Registry
+	// Ready names what is down, with a short reason each; an empty map is ready.
+	Ready func(ctx context.Context) map[string]string
+	// Quota of new sandboxes whose creator names none; 0: no limit.
+	MaxBytes, MaxInodes int64
+}
+
+type server struct {
+	Config
+	api      huma.API
+	mux      *http.ServeMux
+	attempts *window
+	requests *prometheus.HistogramVec
+	document []byte // /openapi.json
+}
+
+// New returns the handler of every route.
+func New(cfg Config) http.Handler {
+	s := &server{Config: cfg, mux: http.NewServeMux(), attempts: newWindow(5, time.Minute)}
+	if s.Metrics == nil {
+		s.Metrics = prometheus.NewRegistry()
+	}
+	s.requests = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "pgbox_http_request_duration_seconds", Help: "Time from the first byte of a request to the last of its answer.",
+		Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
+	}, []string{"route", "status"})
+	s.Metrics.MustRegister(s.requests)
+
+	hc := huma.DefaultConfig("pgbox", cfg.Version)
+	hc.Info.Description = "Persistent bash sandboxes for AI agents whose filesystem lives in Postgres."
+	hc.OpenAPIPath, hc.DocsPath, hc.SchemasPath = "", "", ""
+	hc.CreateHooks = nil // no $schema links in answers
+	hc.AllowAdditionalPropertiesByDefault, hc.FieldsOptionalByDefault = true, true
+	hc.Formats = map[string]huma.Format{
+		"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat,
+		"text/plain": scriptFormat, "text/x-shellscript": scriptFormat,
+	}
+	hc.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"bearer": {Type: "http", Scheme: "bearer", BearerFormat: "JWT"}}
+	s.api = humago.New(s.mux, hc)
+
+	s.serviceRoutes()
+	s.authRoutes()
+	s.sandboxRoutes()
+	s.fileRoutes()
+	s.execRoutes()
+	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		writeError(w, r, newErrorBody(r.Context(), fserr.CodeNotFound, "no such route"))
+	})
+	describe(s.api.OpenAPI())
+	document, err := json.Marshal(s.api.OpenAPI())
+	if err != nil {
+		panic(fmt.Sprintf("httpapi: the OpenAPI document cannot be rendered: %v", err)) // a fault of this package
+	}
+	s.document = document
+	return s
+}
+
+// describe finishes the OpenAPI document: ServeMux's {path...} is {path} there, and every operation
+// answers an ErrorBody by default.
+func describe(doc *huma.OpenAPI) {
+	schema := huma.SchemaFromType(doc.Components.Schemas, reflect.TypeFor[ErrorBody]())
+	for path, item := range doc.Paths {
+		if p := strings.Replace(path, "{path...}", "{path}", 1); p != path {
+			delete(doc.Paths, path)
+			doc.Paths[p] = item
+		}
+		for _, op := range []*huma.Operation{item.Get, item.Put, item.Post, item.Delete, item.Patch} {
+			if op == nil {
+				continue
+			}
+			if op.Responses == nil {
+				op.Responses = map[string]*huma.Response{}
+			}
+			op.Responses["default"] = &huma.Response{Description: "Error", Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}
+		}
+	}
+}
+
+// operation is a route's description; auth routes and probes pass public.
+func operation(method, path, id, summary, tag string, public bool) huma.Operation {
+	op := huma.Operation{
+		Method: method, Path: path, OperationID: id, Summary: summary, Tags: []string{tag},
+		BodyReadTimeout: -1, // the server's own deadlines apply
+		MaxBodyBytes:    2 << 20,
+	}
+	if !public {
+		op.Security = []map[string][]string{{"bearer": {}}}
+	}
+	return op
+}
+
+// handle registers a typed route whose errors become ErrorBody.
+func handle[I, O any](s *server, op huma.Operation, f func(ctx context.Context, in *I) (*O, error)) {
+	huma.Register(s.api, op, func(ctx context.Context, in *I) (*O, error) {
+		out, err := f(ctx, in)
+		if err != nil {
+			return nil, toBody(ctx, err)
+		}
+		return out, nil
+	})
+}
+
+// raw registers a route of raw bytes or streams; op describes it.
+func (s *server) raw(op huma.Operation, f func(w http.ResponseWriter, r *http.Request) error) {
+	s.mux.HandleFunc(op.Method+" "+op.Path, func(w http.ResponseWriter, r *http.Request) {
+		if err := f(w, r); err != nil {
+			writeError(w, r, err)
+		}
+	})
+	for _, m := range pathParameter.FindAllStringSubmatch(op.Path, -1) {
+		op.Parameters = append([]*huma.Param{{Name: m[1], In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}}}, op.Parameters...)
+	}
+	s.api.OpenAPI().AddOperation(&op)
+}
+
+var pathParameter = regexp.MustCompile(`\{(\w+)(?:\.\.\.)?\}`)
+
+// ServeHTTP wraps the routes: a request id, recovery, authentication and metrics.
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	start := time.Now()
+	id := r.Header.Get("X-Request-Id")
+	if !validRequestID.MatchString(id) {
+		id = uuid.NewString()
+	}
+	w.Header().Set("X-Request-Id", id)
+	rec := &recorder{ResponseWriter: w}
+	rc := &requestContext{id: id}
+	r = r.WithContext(context.WithValue(r.Context(), contextKey{}, rc))
+	defer func() {
+		if p := recover(); p != nil {
+			if p == http.ErrAbortHandler {
+				panic(p)
+			}
+			slog.Error("handler panicked", "request", id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			if rec.status == 0 {
+				writeError(rec, r, newErrorBody(r.Context(), fserr.CodeInternal, "internal error"))
+			}
+		}
+		route := r.Pattern
+		if route == "" || route == "/" {
+			route = "none"
+		}
+		s.requests.WithLabelValues(route, strconv.Itoa(rec.status)).Observe(time.Since(start).Seconds())
+	}()
+	if strings.HasPrefix(r.URL.Path, "/v1/") && r.URL.Path != bootstrapPath && !s.authenticate(rec, r, rc) {
+		return
+	}
+	s.mux.ServeHTTP(rec, r)
+}
+
+func (s *server) authenticate(w http.ResponseWriter, r *http.Request, rc *requestContext) bool {
+	if s.Verifier == nil {
+		writeError(w, r, newErrorBody(r.Context(), fserr.CodeAuthNotConfigured, "authentication is not configured"))
+		return false
+	}
+	identity, err := s.Verifier.Header(r.Header.Get("Authorization"))
+	if err != nil {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		writeError(w, r, err)
+		return false
+	}
+	rc.identity = identity
+	return true
+}
+
+var validRequestID = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+
+type contextKey struct{}
+
+type requestContext struct {
+	id       string
+	identity auth.Identity
+}
+
+func fromContext(ctx context.Context) *requestContext {
+	if rc, ok := ctx.Value(contextKey{}).(*requestContext); ok {
+		return rc
+	}
+	return new(requestContext)
+}
+
+func requestID(ctx context.Context) string { return fromContext(ctx).id }
+
+// caller is who the authenticated request speaks for.
+func caller(ctx context.Context, route string) exec.Caller {
+	id := fromContext(ctx).identity
+	return exec.Caller{Tenant: id.Tenant, Subject: id.Subject, Route: route}
+}
+
+// clientAddress is what rate limits go by.
+func (s *server) clientAddress(r *http.Request) string {
+	if s.TrustProxy {
+		if f := r.Header.Get("X-Forwarded-For"); f != "" {
+			return strings.TrimSpace(f[strings.LastIndexByte(f, ',')+1:])
+		}
+	}
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+// recorder remembers the status for the metrics.
+type recorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	return r.ResponseWriter.Write(b)
+}
+
+// Unwrap gives http.ResponseController the connection behind.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+func (s *server) serviceRoutes() {
+	type health struct {
+		Body struct {
+			Status string            `json:"status" enum:"ok,degraded"`
+			Down   map[string]string `json:"down,omitempty" doc:"what is down, with the reason"`
+		}
+	}
+	handle(s, operation(http.MethodGet, "/healthz", "health", "The process answers", "service", true), func(context.Context, *struct{}) (*health, error) {
+		h := new(health)
+		h.Body.Status = "ok"
+		return h, nil
+	})
+	type readiness struct {
+		Status int
+		health
+	}
+	handle(s, operation(http.MethodGet, "/readyz", "ready", "The process can serve", "service", true), func(ctx context.Context, _ *struct{}) (*readiness, error) {
+		h := &readiness{Status: http.StatusOK}
+		h.Body.Status = "ok"
+		if s.Ready != nil {
+			if down := s.Ready(ctx); len(down) > 0 {
+				h.Status, h.Body.Status, h.Body.Down = http.StatusServiceUnavailable, "degraded", down
+			}
+		}
+		return h, nil
+	})
+	s.mux.Handle("GET /metrics", promhttp.HandlerFor(s.Metrics, promhttp.HandlerOpts{}))
+	s.mux.HandleFunc("GET /docs", docs)
+	s.mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(s.document)
+	})
+}

@@ -1,0 +1,424 @@
+package tree
+
+import (
+	"io"
+	"os"
+	"sync"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+)
+
+const accessMode = os.O_RDONLY | os.O_WRONLY | os.O_RDWR
+
+// Open opens a file, as open(2). Character devices are served by device number; FIFOs are not
+// supported (EOPNOTSUPP).
+func (w *Work) Open(path string, flag int, perm uint32) (proc.File, error) {
+	f, e := w.open(path, flag, perm)
+	if e != 0 {
+		return nil, fserr.Path("open", path, e)
+	}
+	return f, nil
+}
+
+func (w *Work) open(path string, flag int, perm uint32) (proc.File, fserr.Errno) {
+	if !w.o.ReadOnly {
+		w.mu.Lock() // for reading too: opens is counted
+		defer w.mu.Unlock()
+	}
+	var r walker
+	m := modeFollow
+	switch {
+	case flag&proc.Create != 0 && flag&proc.Directory != 0:
+		return nil, fserr.EINVAL
+	case flag&proc.Create != 0 && flag&(proc.Excl|proc.NoFollow) != 0:
+		m = modeExcl
+	case flag&proc.Create != 0:
+		m = modeCreate
+	case flag&proc.NoFollow != 0:
+		m = modeNoFollow
+	}
+	if e := r.walk(&w.st, path, m); e != 0 {
+		return nil, e
+	}
+	writes := flag&accessMode != proc.ReadOnly
+	in, made := r.in, false
+	switch {
+	case in == nil:
+		if w.o.ReadOnly {
+			return nil, fserr.EROFS
+		}
+		ent, e := w.create(&r, Inode{Kind: proc.Regular, Mode: perm, Nlink: 1})
+		if e != 0 {
+			return nil, e
+		}
+		in, made = ent.in, true
+		w.log("create", r.path(), "", in.Ino)
+	case flag&proc.Create != 0 && flag&proc.Excl != 0:
+		return nil, fserr.EEXIST
+	case in.Kind == proc.Dir && flag&proc.Create != 0:
+		return nil, fserr.EISDIR
+	case flag&proc.Directory != 0 && in.Kind != proc.Dir:
+		return nil, fserr.ENOTDIR
+	case in.Kind == proc.Symlink:
+		return nil, fserr.ELOOP
+	}
+	switch in.Kind {
+	case proc.Dir:
+		if writes || flag&proc.Trunc != 0 {
+			return nil, fserr.EISDIR
+		}
+	case proc.FIFO:
+		return nil, fserr.EOPNOTSUPP
+	case proc.Char:
+		return w.openDevice(in)
+	case proc.Regular:
+		if w.o.ReadOnly && (writes || flag&proc.Trunc != 0) {
+			return nil, fserr.EROFS
+		}
+	}
+	f := &file{w: w, ino: in.Ino, kind: in.Kind, flag: flag, logged: made}
+	if writes {
+		f.path = r.path()
+	}
+	if flag&proc.Trunc != 0 && !made {
+		ent := w.touch(in)
+		w.setSize(ent, 0, Hash{}, nil)
+		w.log("write", r.path(), "", in.Ino)
+		f.logged = true
+	}
+	if !w.o.ReadOnly {
+		if w.opens == nil {
+			w.opens = make(map[Ino]int)
+		}
+		w.opens[in.Ino]++
+	} else {
+		f.ent = &entry{in: in}
+	}
+	return f, 0
+}
+
+// file is an open regular file or directory.
+type file struct {
+	w    *Work
+	ino  Ino
+	ent  *entry // of a read-only Work, where it never changes
+	path string // canonical, when opened for writing
+	kind proc.Kind
+	flag int
+
+	mu     sync.Mutex // guards all below
+	off    int64
+	closed bool
+	logged bool // the journal knows that this file was written
+	ahead  window
+}
+
+// state returns the file's entry, under Work.mu.
+func (f *file) state() *entry {
+	if f.ent != nil {
+		return f.ent
+	}
+	return f.w.entryOf(f.ino)
+}
+
+func (f *file) readable() fserr.Errno {
+	switch {
+	case f.closed || f.flag&accessMode == proc.WriteOnly:
+		return fserr.EBADF
+	case f.kind == proc.Dir:
+		return fserr.EISDIR
+	}
+	return 0
+}
+
+func (f *file) Read(p []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n, err := f.readAt(p, f.off)
+	f.off += int64(n)
+	return n, err
+}
+
+// ReadAt reads at an offset, as pread(2), with the error of io.ReaderAt on a short read.
+func (f *file) ReadAt(p []byte, off int64) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if off < 0 {
+		return 0, fserr.EINVAL
+	}
+	n, err := f.readAt(p, off)
+	if err == nil && n < len(p) {
+		err = io.EOF
+	}
+	return n, err
+}
+
+func (f *file) readAt(p []byte, off int64) (int, error) {
+	if e := f.readable(); e != 0 {
+		return 0, e
+	}
+	if len(p) == 0 {
+		return 0, nil
+	}
+	w := f.w
+	w.rlock()
+	e := f.state()
+	if off >= e.in.Size {
+		w.runlock()
+		return 0, io.EOF
+	}
+	n := int(min(int64(len(p)), e.in.Size-off))
+	need := e.gather(p[:n], off)
+	need = f.ahead.fill(need)
+	hashes := f.ahead.plan(e, need, off, n)
+	w.runlock()
+	if err := f.ahead.load(w, need, hashes); err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+func (f *file) Write(p []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	off := f.off
+	if f.flag&proc.Append != 0 {
+		off = -1
+	}
+	end, n, err := f.write(p, off)
+	if n > 0 {
+		f.off = end
+	}
+	return n, err
+}
+
+// WriteAt writes at an offset, as pwrite(2); a file opened for appending appends, as in Linux.
+func (f *file) WriteAt(p []byte, off int64) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if off < 0 {
+		return 0, fserr.EINVAL
+	}
+	if f.flag&proc.Append != 0 {
+		off = -1
+	}
+	_, n, err := f.write(p, off)
+	return n, err
+}
+
+func (f *file) write(p []byte, off int64) (end int64, n int, err error) {
+	if f.closed || f.flag&accessMode == proc.ReadOnly {
+		return 0, 0, fserr.EBADF
+	}
+	if len(p) == 0 {
+		return off, 0, nil
+	}
+	what := f.path
+	if f.logged {
+		what = ""
+	}
+	end, err = f.w.write(f.ino, p, off, what)
+	if err != nil {
+		return end, 0, err
+	}
+	f.logged = true
+	return end, len(p), nil
+}
+
+// Seek sets the offset of the next Read or Write.
+func (f *file) Seek(off int64, whence int) (int64, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return 0, fserr.EBADF
+	}
+	switch whence {
+	case io.SeekStart:
+	case io.SeekCurrent:
+		off += f.off
+	case io.SeekEnd:
+		f.w.rlock()
+		off += f.state().in.Size
+		f.w.runlock()
+	default:
+		return 0, fserr.EINVAL
+	}
+	if off < 0 {
+		return 0, fserr.EINVAL
+	}
+	f.off = off
+	return off, nil
+}
+
+// Stat describes the open file, also when it has no name any more.
+func (f *file) Stat() (proc.Stat, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return proc.Stat{}, fserr.EBADF
+	}
+	f.w.rlock()
+	defer f.w.runlock()
+	return f.w.statInode(f.state().in), nil
+}
+
+// Truncate sets the size, as ftruncate(2).
+func (f *file) Truncate(size int64) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.closed:
+		return fserr.EBADF
+	case f.flag&accessMode == proc.ReadOnly || f.kind != proc.Regular:
+		return fserr.EINVAL
+	}
+	if err := f.w.truncate(f.ino, size, f.path); err != nil {
+		return err
+	}
+	f.logged = true
+	return nil
+}
+
+// Close ends the use of the file; a file without a name is gone then.
+func (f *file) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return fserr.EBADF
+	}
+	f.closed = true
+	f.ahead = window{}
+	w := f.w
+	if w.o.ReadOnly {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.opens[f.ino]--
+	if w.opens[f.ino] > 0 {
+		return nil
+	}
+	delete(w.opens, f.ino)
+	if e, ok := w.touched[f.ino]; ok && e.gone {
+		w.orphans -= e.in.Size
+		w.bury(e)
+	}
+	return nil
+}
+
+// Truncate sets the size of a file by name, as truncate(2).
+func (w *Work) Truncate(path string, size int64) error {
+	if e := w.truncatePath(path, size); e != nil {
+		if n, ok := fserr.Of(e); ok {
+			return fserr.Path("truncate", path, n)
+		}
+		return e
+	}
+	return nil
+}
+
+func (w *Work) truncatePath(path string, size int64) error {
+	if size < 0 {
+		return fserr.EINVAL
+	}
+	f, e := w.open(path, proc.WriteOnly, 0)
+	if e != 0 {
+		return e
+	}
+	defer f.Close()
+	return f.Truncate(size)
+}
+
+// ReadFile returns a whole regular file. The slice may be shared and must not be changed.
+func (w *Work) ReadFile(path string) ([]byte, error) {
+	var r walker
+	w.rlock()
+	if e := r.walk(&w.st, path, modeFollow); e != 0 {
+		w.runlock()
+		return nil, fserr.Path("open", path, e)
+	}
+	in := r.in
+	switch in.Kind {
+	case proc.Regular:
+	case proc.Dir:
+		w.runlock()
+		return nil, fserr.Path("read", path, fserr.EISDIR)
+	default:
+		w.runlock()
+		return w.readDevice(path)
+	}
+	if in.Size > w.o.MaxReadFile {
+		w.runlock()
+		return nil, fserr.Path("read", path, fserr.ENOMEM)
+	}
+	e := w.entryOf(in.Ino)
+	if e.data == nil && in.Size > 0 && in.Size <= ChunkSize && in.hash != (Hash{}) {
+		h, size, parent := in.hash, in.Size, r.parent
+		w.runlock()
+		b, err := w.small(h, parent, r.name)
+		if err != nil {
+			return nil, fserr.Wrap("read", path, err)
+		}
+		if int64(len(b)) == size {
+			return b, nil
+		}
+		// The store and the tree disagree; a shorter or longer file must not pass for the right one.
+		return nil, fserr.Path("read", path, fserr.EIO)
+	}
+	buf := make([]byte, in.Size)
+	need := e.gather(buf, 0)
+	w.runlock()
+	if err := w.resolve(need); err != nil {
+		return nil, fserr.Wrap("read", path, err)
+	}
+	return buf, nil
+}
+
+// readDevice is ReadFile of what is not a regular file. An endless device ends it with ENOMEM.
+func (w *Work) readDevice(path string) ([]byte, error) {
+	f, err := w.Open(path, proc.ReadOnly, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var one [1]byte
+	if _, err := f.Read(one[:]); err == io.EOF {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	return nil, fserr.Path("read", path, fserr.ENOMEM)
+}
+
+// ReadRange returns up to n bytes of a regular file from off on; n < 0 means to the end. It also returns
+// the size of the file.
+func (w *Work) ReadRange(path string, off, n int64) ([]byte, int64, error) {
+	f, err := w.Open(path, proc.ReadOnly, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case st.Kind == proc.Dir:
+		return nil, 0, fserr.Path("read", path, fserr.EISDIR)
+	case st.Kind != proc.Regular || off < 0:
+		return nil, 0, fserr.Path("read", path, fserr.EINVAL)
+	}
+	left := max(0, st.Size-off)
+	if n < 0 || n > left {
+		n = left
+	}
+	if n > w.o.MaxReadFile {
+		return nil, 0, fserr.Path("read", path, fserr.ENOMEM)
+	}
+	buf := make([]byte, n)
+	k, err := f.ReadAt(buf, off)
+	if err != nil && err != io.EOF {
+		return nil, 0, fserr.Wrap("read", path, err)
+	}
+	return buf[:k], st.Size, nil
+}

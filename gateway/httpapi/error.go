@@ -127,12 +127,15 @@ func humaError(hctx huma.Context, status int, msg string, errs ...error) huma.St
 	for _, e := range errs {
 		return toBody(ctx, e)
 	}
-	return toBody(ctx, errors.New(msg))
+	// huma also asks for one of each status, without a cause, to learn the schema of errors.
+	return newErrorBody(ctx, fserr.CodeInternal, msg)
 }
 
 func init() {
 	// huma's seam for error bodies is a pair of package variables.
 	huma.NewErrorWithContext = humaError
-	huma.NewError = func(status int, msg string, errs ...error) huma.StatusError { return humaError(nil, status, msg, errs...) }
+	huma.NewError = func(status int, msg string, errs ...error) huma.StatusError {
+		return humaError(nil, status, msg, errs...)
+	}
 	huma.DefaultArrayNullable = false
 }

@@ -26,7 +26,6 @@ type sandboxID struct {
 	ID string `path:"id" doc:"sandbox id"`
 }
 
-
 type limits struct {
 	MaxBytes  *int64 `json:"maxBytes,omitempty" minimum:"0" doc:"bytes of all files"`
 	MaxInodes *int64 `json:"maxInodes,omitempty" minimum:"0" doc:"files, directories and symlinks"`

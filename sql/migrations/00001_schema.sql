@@ -4,8 +4,21 @@
 -- newest layer that has it.
 
 -- +goose Up
-CREATE SCHEMA pgbox;
+-- The migrator makes schema pgbox itself, because its version table lives there.
+CREATE SCHEMA IF NOT EXISTS pgbox;
 CREATE SCHEMA fs;
+
+-- One row: which repeatable files (functions, views, grants) this database was built from, and what
+-- they came out as. Servers compare it with what they carry.
+CREATE TABLE pgbox.schema_digest (
+    singleton   boolean     NOT NULL DEFAULT true,
+    digest      text        NOT NULL,
+    fingerprint text        NOT NULL,
+    base_layer  uuid        NOT NULL,
+    applied_at  timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT schema_digest_pkey PRIMARY KEY (singleton),
+    CONSTRAINT schema_digest_singleton_check CHECK (singleton)
+);
 
 CREATE TABLE pgbox.layer (
     id         uuid        NOT NULL DEFAULT gen_random_uuid(),
@@ -41,7 +54,10 @@ CREATE TABLE pgbox.sandbox (
     CONSTRAINT sandbox_usage_check CHECK (used_bytes >= 0 AND used_inodes >= 0)
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE pgbox.sandbox IS 'One row per sandbox. Every mutation of its tree bumps version in the same transaction. Ids are never reused: dropping a sandbox sets deleted_at.';
-CREATE INDEX sandbox_owner_idx ON pgbox.sandbox (tenant, owner, created_at DESC, id) WHERE deleted_at IS NULL;
+CREATE INDEX sandbox_owner_idx ON pgbox.sandbox (tenant, owner, created_at DESC, id DESC) WHERE deleted_at IS NULL;
+-- Who stands on a layer. A version bump leaves layers alone, so it stays a heap-only update.
+CREATE INDEX sandbox_layers_idx ON pgbox.sandbox USING gin (layers) WHERE deleted_at IS NULL;
+CREATE INDEX sandbox_expires_at_idx ON pgbox.sandbox (expires_at) WHERE deleted_at IS NULL AND expires_at IS NOT NULL;
 
 -- kind is the d_type of readdir(3): 1 fifo, 2 character device, 4 directory, 8 regular file,
 -- 10 symlink; 0 is a whiteout (the inode of a lower layer is gone).
@@ -88,18 +104,23 @@ CREATE TABLE pgbox.chunk (
     CONSTRAINT chunk_idx_check CHECK (idx >= 0),
     CONSTRAINT chunk_sha256_check CHECK (octet_length(sha256) = 32)
 );
+-- Who refers to a blob: four bytes an entry, where a b-tree would hold the 32 random ones.
+CREATE INDEX chunk_sha256_idx ON pgbox.chunk USING hash (sha256) WHERE sha256 IS NOT NULL;
 
 CREATE TABLE pgbox.blob (
     sha256     bytea       NOT NULL,
     size       integer     NOT NULL,
     data       bytea       NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
+    idle_since timestamptz,
     CONSTRAINT blob_pkey PRIMARY KEY (sha256),
     CONSTRAINT blob_sha256_check CHECK (octet_length(sha256) = 32),
     CONSTRAINT blob_size_check CHECK (size = octet_length(data) AND size BETWEEN 1 AND 65536)
 );
 ALTER TABLE pgbox.blob ALTER COLUMN data SET STORAGE EXTERNAL;
 COMMENT ON TABLE pgbox.blob IS 'Content-addressed bytes, one row for equal content in all sandboxes.';
+COMMENT ON COLUMN pgbox.blob.idle_since IS 'When fs.gc first found no chunk referring to this blob; it goes after a grace period, because readers of an older version may still want it.';
+CREATE INDEX blob_idle_since_idx ON pgbox.blob (idle_since) WHERE idle_since IS NOT NULL;
 
 CREATE TABLE pgbox.snapshot (
     id          uuid        NOT NULL DEFAULT gen_random_uuid(),
@@ -116,6 +137,8 @@ CREATE TABLE pgbox.snapshot (
     CONSTRAINT snapshot_name_key UNIQUE (sandbox_id, name),
     CONSTRAINT snapshot_name_check CHECK (length(name) BETWEEN 1 AND 255)
 );
+
+CREATE INDEX snapshot_layers_idx ON pgbox.snapshot USING gin (layers);
 
 -- The audit log of every run.
 CREATE TABLE pgbox.exec (

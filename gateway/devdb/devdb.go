@@ -1,0 +1,447 @@
+package devdb
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// superuser is the bootstrap role of every cluster.
+const superuser = "postgres"
+
+// stopTimeout bounds a fast shutdown before the server is ended the hard way.
+const stopTimeout = 30 * time.Second
+
+// ErrInUse: another process runs the cluster in this directory.
+var ErrInUse = errors.New("the database directory is in use by another process")
+
+// Config says where and how a cluster runs.
+type Config struct {
+	// Dir holds the cluster; it is made when missing.
+	Dir string
+	// Fsync makes commits durable. Tests leave it off.
+	Fsync bool
+	// Listen also opens a loopback port (a free one), with password authentication.
+	Listen bool
+	// BinDir is the folder of a PostgreSQL to prefer over what the machine has.
+	BinDir string
+	// Settings are more server settings, for example {"max_connections": "50"}.
+	Settings map[string]string
+	// Log receives what the server prints; nil discards it.
+	Log io.Writer
+}
+
+// Cluster is a running server.
+type Cluster struct {
+	// Binaries is the PostgreSQL it runs.
+	Binaries Binaries
+	// Port is the loopback port, 0 when only the socket is open.
+	Port int
+
+	socketDir string
+	tempDir   string // of the socket, when Dir is too long a path for one
+	password  string
+	lock      *os.File
+	cmd       *exec.Cmd
+	exited    chan struct{}
+	exitErr   error
+	output    *tail
+	stop      sync.Once
+}
+
+// Start runs the cluster in cfg.Dir, making it on first use, and returns when
+// it accepts connections.
+func Start(ctx context.Context, cfg Config) (_ *Cluster, err error) {
+	dir, err := filepath.Abs(cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	var binDirs []string
+	if cfg.BinDir != "" {
+		binDirs = append(binDirs, cfg.BinDir)
+	}
+	bin, err := FindBinaries(ctx, binDirs...)
+	if err != nil {
+		return nil, err
+	}
+	cred, err := credential()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	c := &Cluster{Binaries: bin, socketDir: dir, exited: make(chan struct{}), output: &tail{next: cfg.Log}}
+	if c.lock, err = lockDir(dir); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			c.release()
+		}
+	}()
+	// sun_path holds 107 bytes; the server's name for its socket takes up to 20 of them.
+	if len(dir) > 80 {
+		if c.tempDir, err = os.MkdirTemp("", "pgbox-"); err != nil {
+			return nil, err
+		}
+		c.socketDir = c.tempDir
+	}
+	if cred != nil {
+		for _, d := range []string{dir, c.socketDir} {
+			if err := os.Chown(d, int(cred.Uid), int(cred.Gid)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	data := filepath.Join(dir, "data")
+	if err := endLeftover(ctx, data); err != nil {
+		return nil, err
+	}
+	if c.password, err = c.initialize(ctx, dir, data, cred, cfg.Fsync); err != nil {
+		return nil, err
+	}
+	if cfg.Listen {
+		if c.Port, err = freePort(); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.run(data, cred, cfg); err != nil {
+		return nil, err
+	}
+	if err := c.ready(ctx); err != nil {
+		c.Stop()
+		return nil, err
+	}
+	return c, nil
+}
+
+// URL returns a connection string of the superuser for a database, over the
+// unix socket.
+func (c *Cluster) URL(database string) string {
+	q := url.Values{"host": {c.socketDir}, "port": {strconv.Itoa(c.socketPort())}}
+	u := url.URL{Scheme: "postgres", User: url.User(superuser), Path: "/" + database, RawQuery: q.Encode()}
+	return u.String()
+}
+
+// TCPURL returns a connection string for a database over the loopback port, ""
+// when the cluster does not listen on one.
+func (c *Cluster) TCPURL(database string) string {
+	if c.Port == 0 {
+		return ""
+	}
+	u := url.URL{Scheme: "postgres", User: url.UserPassword(superuser, c.password),
+		Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(c.Port)), Path: "/" + database}
+	return u.String()
+}
+
+// Exited is closed when the server has ended, on its own or by Stop.
+func (c *Cluster) Exited() <-chan struct{} { return c.exited }
+
+// Stop shuts the server down, waits until it is gone and gives the directory
+// free. It may be called more than once.
+func (c *Cluster) Stop() {
+	c.stop.Do(func() {
+		if c.cmd != nil {
+			for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGKILL} {
+				_ = c.cmd.Process.Signal(s)
+				select {
+				case <-c.exited:
+				case <-time.After(stopTimeout):
+					continue
+				}
+				break
+			}
+		}
+		c.release()
+	})
+}
+
+func (c *Cluster) release() {
+	if c.tempDir != "" {
+		_ = os.RemoveAll(c.tempDir)
+	}
+	if c.lock != nil {
+		_ = c.lock.Close()
+	}
+}
+
+// socketPort is the number in the name of the socket; any will do without TCP.
+func (c *Cluster) socketPort() int {
+	if c.Port != 0 {
+		return c.Port
+	}
+	return 5432
+}
+
+// run starts the server. The goroutine that starts it keeps its thread until
+// the server is gone, because the parent-death signal is bound to the thread.
+func (c *Cluster) run(data string, cred *syscall.Credential, cfg Config) error {
+	settings := map[string]string{
+		"listen_addresses":        "",
+		"port":                    strconv.Itoa(c.socketPort()),
+		"unix_socket_directories": c.socketDir,
+		"unix_socket_permissions": "0700",
+		"wal_level":               "logical",
+		"max_connections":         "200",
+		"max_wal_senders":         "16",
+		"max_replication_slots":   "32",
+		"log_min_messages":        "warning",
+		"timezone":                "UTC",
+	}
+	if c.Port != 0 {
+		settings["listen_addresses"] = "127.0.0.1"
+	}
+	if !cfg.Fsync {
+		settings["fsync"] = "off"
+		settings["synchronous_commit"] = "off"
+		settings["full_page_writes"] = "off"
+	}
+	for k, v := range cfg.Settings {
+		settings[k] = v
+	}
+	args := []string{"-D", data}
+	for k, v := range settings {
+		args = append(args, "-c", k+"="+v)
+	}
+	cmd := exec.Command(c.Binaries.path("postgres"), args...)
+	cmd.Dir = data
+	cmd.Env = serverEnv()
+	cmd.Stdout, cmd.Stderr = c.output, c.output
+	// Its own process group: a ^C on the terminal is for the parent, which then stops the server in order.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: cred}
+	dieWithParent(cmd.SysProcAttr)
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		if err == nil {
+			c.cmd = cmd
+		}
+		started <- err
+		if err != nil {
+			return
+		}
+		c.exitErr = cmd.Wait()
+		close(c.exited)
+	}()
+	return <-started
+}
+
+// ready waits until the server accepts connections.
+func (c *Cluster) ready(ctx context.Context) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		conn, err := pgconn.Connect(ctx, c.URL("postgres"))
+		if err == nil {
+			return conn.Close(ctx)
+		}
+		select {
+		case <-c.exited:
+			return fmt.Errorf("postgres ended while starting: %w\n%s", c.exitErr, c.output.String())
+		case <-ctx.Done():
+			return fmt.Errorf("postgres did not become ready: %w\n%s", ctx.Err(), c.output.String())
+		case <-tick.C:
+		}
+	}
+}
+
+// initialize runs initdb unless that was done before, and returns the
+// superuser's password. A run that was cut short is begun anew: PG_VERSION may
+// be there, but the password file is written last.
+func (c *Cluster) initialize(ctx context.Context, dir, data string, cred *syscall.Credential, fsync bool) (string, error) {
+	file := filepath.Join(dir, "password")
+	if have, err := os.ReadFile(file); err == nil {
+		version, err := os.ReadFile(filepath.Join(data, "PG_VERSION"))
+		if err != nil {
+			return "", fmt.Errorf("%s is not a database cluster: %w", data, err)
+		}
+		if v := strings.TrimSpace(string(version)); v != strconv.Itoa(c.Binaries.Version) {
+			return "", fmt.Errorf("%s was made by PostgreSQL %s, found is %d in %s", data, v, c.Binaries.Version, c.Binaries.Dir)
+		}
+		return string(have), nil
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	if err := os.RemoveAll(data); err != nil {
+		return "", err
+	}
+	raw := make([]byte, 16)
+	_, _ = rand.Read(raw) // never fails
+	password := hex.EncodeToString(raw)
+	temp := file + ".new"
+	if err := os.WriteFile(temp, []byte(password), 0o600); err != nil {
+		return "", err
+	}
+	if cred != nil {
+		if err := os.Chown(temp, int(cred.Uid), int(cred.Gid)); err != nil {
+			return "", err
+		}
+	}
+	// Who reaches the socket owns the directory around it; the port asks for the password.
+	args := []string{"-D", data, "-U", superuser, "--pwfile", temp, "-E", "UTF8", "--no-locale",
+		"--auth-local", "trust", "--auth-host", "scram-sha-256"}
+	if !fsync {
+		args = append(args, "--no-sync")
+	}
+	cmd := exec.CommandContext(ctx, c.Binaries.path("initdb"), args...)
+	cmd.Dir = dir
+	cmd.Env = serverEnv()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: cred}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("initdb: %w\n%s", err, bytes.TrimSpace(out))
+	}
+	return password, os.Rename(temp, file)
+}
+
+// serverEnv is the environment of the server: none of the PG* variables that
+// libpq and the server would obey.
+func serverEnv() []string {
+	return []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
+}
+
+// endLeftover shuts down a server whose parent went without stopping it. The
+// caller holds the directory's lock, so nobody is using that server.
+func endLeftover(ctx context.Context, data string) error {
+	file := filepath.Join(data, "postmaster.pid")
+	raw, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	line, _, _ := strings.Cut(string(raw), "\n")
+	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil || pid <= 1 || !isServerOf(pid, data) {
+		// The number belongs to nobody or to somebody else by now. Postgres would refuse to
+		// start in the second case, so the stale file goes.
+		return os.Remove(file)
+	}
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGKILL} {
+		if err := syscall.Kill(pid, s); err != nil {
+			return nil //nolint:nilerr // it ended by itself
+		}
+		deadline := time.After(stopTimeout)
+		for waiting := true; waiting; {
+			if !isServerOf(pid, data) {
+				return nil
+			}
+			select {
+			case <-tick.C:
+			case <-deadline:
+				waiting = false
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+	return fmt.Errorf("a server of an earlier run (process %d) does not end", pid)
+}
+
+// isServerOf reports whether process pid is a PostgreSQL server of this data
+// directory, which is the working directory of every such process.
+func isServerOf(pid int, data string) bool {
+	if syscall.Kill(pid, 0) != nil {
+		return false
+	}
+	cwd, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "cwd"))
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err := os.Stat("/proc/self")
+		return err != nil // without /proc a living process has to be believed
+	}
+	real, rerr := filepath.EvalSymlinks(data)
+	return err == nil && rerr == nil && cwd == real
+}
+
+// lockDir takes the lock of a cluster directory for the life of this process.
+func lockDir(dir string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("%s: %w", dir, ErrInUse)
+	}
+	return f, nil
+}
+
+// credential returns the user a server runs as: nil for this process's own, an
+// unprivileged one when this process is root.
+func credential() (*syscall.Credential, error) {
+	if os.Geteuid() != 0 {
+		return nil, nil
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, err1 := strconv.ParseUint(u.Uid, 10, 32)
+		gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
+		if err1 == nil && err2 == nil && uid != 0 {
+			return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+		}
+	}
+	return nil, errors.New("postgres does not run as root, and there is no user postgres or nobody")
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// tail keeps the end of what the server printed, for error messages, and passes
+// everything on.
+type tail struct {
+	next io.Writer
+	mu   sync.Mutex
+	buf  []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf = append(t.buf, p...)
+	if len(t.buf) > 8192 {
+		t.buf = append([]byte(nil), t.buf[len(t.buf)-4096:]...)
+	}
+	if t.next != nil {
+		return t.next.Write(p)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.buf)
+}

@@ -1,0 +1,15 @@
+CREATE FUNCTION fs.schema() RETURNS TABLE (version bigint, digest text, fingerprint text, base_layer uuid)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT (SELECT max(m.version_id) FROM pgbox.migration m WHERE m.is_applied), d.digest, d.fingerprint, d.base_layer
+      FROM pgbox.schema_digest d;
+END
+$$;
+
+ALTER FUNCTION fs.schema() OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION fs.schema() IS
+    'What this database was migrated to: the versioned migration, the digest of the repeatable files and the fingerprint of what they made.';

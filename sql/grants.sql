@@ -1,0 +1,27 @@
+-- Who may do what. Applied after all functions and views; revokes first, so the result does not depend on history.
+
+REVOKE ALL ON ALL TABLES IN SCHEMA pgbox FROM PUBLIC, pgbox_gateway, pgbox_auditor, pgbox_dump, pgbox_maintainer;
+REVOKE ALL ON ALL TABLES IN SCHEMA fs FROM PUBLIC, pgbox_gateway, pgbox_auditor, pgbox_dump, pgbox_maintainer;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA pgbox FROM PUBLIC, pgbox_gateway, pgbox_auditor, pgbox_dump, pgbox_maintainer;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA fs FROM PUBLIC, pgbox_gateway, pgbox_auditor, pgbox_dump, pgbox_maintainer;
+
+-- Functions run as their owners: pgbox_owner in the scope of one sandbox, pgbox_maintainer across them.
+GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA pgbox TO pgbox_owner;
+GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA pgbox TO pgbox_maintainer;
+GRANT SELECT ON ALL TABLES IN SCHEMA fs TO pgbox_owner, pgbox_maintainer;
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA pgbox TO pgbox_owner, pgbox_maintainer;
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fs TO pgbox_owner, pgbox_maintainer;
+
+-- The gateway calls functions and touches no table.
+GRANT USAGE ON SCHEMA fs TO pgbox_gateway;
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fs TO pgbox_gateway;
+
+-- Auditors read the views of all sandboxes; views run with the rights of who asks.
+GRANT USAGE ON SCHEMA fs, pgbox TO pgbox_auditor;
+GRANT SELECT ON ALL TABLES IN SCHEMA fs, pgbox TO pgbox_auditor;
+
+-- A dump sees one sandbox, through the row policies.
+GRANT USAGE ON SCHEMA pgbox TO pgbox_dump;
+GRANT SELECT ON pgbox.layer, pgbox.sandbox, pgbox.inode, pgbox.dirent, pgbox.chunk, pgbox.blob, pgbox.snapshot,
+    pgbox.exec, pgbox.change, pgbox.kv TO pgbox_dump;
+GRANT EXECUTE ON FUNCTION pgbox.scope_sandbox(), pgbox.dump_layers() TO pgbox_dump;

@@ -79,6 +79,15 @@ func (st *state) dropDirent(o *owner, dir *Inode, name string) {
 	}
 	if _, ok := dir.ext.entries.delete(o, name); ok {
 		st.mem -= direntMem + nameMem(name)
+		st.trim(dir)
+	}
+}
+
+// trim drops an ext that holds nothing any more.
+func (st *state) trim(in *Inode) {
+	if in.ext.entries.len() == 0 && in.ext.chunks.len() == 0 {
+		in.ext = nil
+		st.mem -= extMem
 	}
 }
 
@@ -94,6 +103,7 @@ func (st *state) putChunk(o *owner, in *Inode, idx uint32, h Hash) {
 	case in.ext != nil:
 		if _, ok := in.ext.chunks.delete(o, idx); ok {
 			st.mem -= chunkMem
+			st.trim(in)
 		}
 	}
 }

@@ -60,6 +60,8 @@ func (w *Work) RemoveAll(path string) error {
 			return fserr.EBUSY
 		case w.o.ReadOnly:
 			return fserr.EROFS
+		case r.long:
+			return fserr.ENAMETOOLONG
 		case r.in == nil:
 			return fserr.ENOENT
 		case r.slash && r.in.Kind != proc.Dir:

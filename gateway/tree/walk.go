@@ -55,6 +55,7 @@ type walker struct {
 	name   string // the last component
 	last   last
 	slash  bool // slashes follow the last component
+	long   bool // modeParent: name is too long, which Linux finds when it looks the name up
 
 	n    int // depth
 	near [12]frame
@@ -175,6 +176,10 @@ func (w *walker) walk(st *state, path string, m mode) fserr.Errno {
 			}
 		}
 		if len(name) > maxName {
+			if final && m == modeParent {
+				w.in, w.long = nil, true
+				return 0
+			}
 			return fserr.ENAMETOOLONG
 		}
 		ino, ok := cur.entry(name)

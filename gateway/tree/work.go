@@ -286,6 +286,8 @@ func (w *Work) vacant(r *walker, path string, dir bool) fserr.Errno {
 		return e
 	}
 	switch {
+	case r.long:
+		return fserr.ENAMETOOLONG
 	case r.last != lastNorm || r.in != nil:
 		return fserr.EEXIST
 	case r.slash && !dir:
@@ -387,6 +389,8 @@ func (w *Work) Unlink(path string) error {
 			return fserr.EISDIR
 		case w.o.ReadOnly:
 			return fserr.EROFS
+		case r.long:
+			return fserr.ENAMETOOLONG
 		case r.in == nil:
 			return fserr.ENOENT
 		case r.in.Kind == proc.Dir:
@@ -419,6 +423,8 @@ func (w *Work) Rmdir(path string) error {
 		switch {
 		case w.o.ReadOnly:
 			return fserr.EROFS
+		case r.long:
+			return fserr.ENAMETOOLONG
 		case r.in == nil:
 			return fserr.ENOENT
 		case r.in.Kind != proc.Dir:
@@ -456,8 +462,12 @@ func (w *Work) Rename(from, to string) error {
 			return fserr.EBUSY
 		case w.o.ReadOnly:
 			return fserr.EROFS
+		case f.long:
+			return fserr.ENAMETOOLONG
 		case f.in == nil:
 			return fserr.ENOENT
+		case t.long:
+			return fserr.ENAMETOOLONG
 		}
 		dir := f.in.Kind == proc.Dir
 		switch {

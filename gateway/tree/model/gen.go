@@ -14,6 +14,8 @@ type Generator struct {
 	Verbs []Verb
 	// Bytes adds paths that a text parameter cannot hold: NUL and invalid UTF-8.
 	Bytes bool
+	// PlainModes leaves out setuid, setgid and sticky bits, which some kernels treat specially.
+	PlainModes bool
 	// MaxFile bounds the size of files; 0 is 300 000.
 	MaxFile int64
 
@@ -42,6 +44,8 @@ func (g *Generator) Next(m *Model) Op {
 	switch {
 	case len(paths) > 60 && g.r.IntN(4) == 0 && slices.Contains(verbs, RemoveAll):
 		op.Verb = RemoveAll
+	case op.Verb == RemoveAll && len(paths) < 30 && slices.Contains(verbs, WriteFile):
+		op.Verb = WriteFile
 	case len(paths) < 8 && g.r.IntN(2) == 0 && slices.Contains(verbs, Mkdir):
 		op.Verb = Mkdir
 	}
@@ -111,6 +115,9 @@ func (g *Generator) Next(m *Model) Op {
 		}
 	case Utimes:
 		op.Path, op.Mtime = old(nil), UtimesFloor+g.r.Int64N(1_000_000_000_000)
+	}
+	if g.PlainModes {
+		op.Mode &= 0o777
 	}
 	return op
 }

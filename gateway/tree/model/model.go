@@ -79,6 +79,7 @@ type place struct {
 	name  string // last component
 	node  *node  // nil: nothing there
 	slash bool   // a slash follows the last component
+	long  bool   // the last component is longer than a name may be (parent only: found when it is looked up)
 	last  string // "", or "/", ".", ".." when the last component is no name
 }
 
@@ -141,6 +142,9 @@ func (m *Model) find(path string, f final) (place, fserr.Errno) {
 			return place{}, fserr.EISDIR
 		}
 		if len(name) > 255 {
+			if isLast && f == parent {
+				return place{dir: at, name: name, slash: slash, long: true}, 0
+			}
 			return place{}, fserr.ENAMETOOLONG
 		}
 		n := at.kids[name]
@@ -418,7 +422,9 @@ func (m *Model) vacant(path string, dir bool) (place, fserr.Errno) {
 	switch {
 	case e != 0:
 		return p, e
-	case p.node != nil:
+	case p.long:
+		return p, fserr.ENAMETOOLONG
+	case p.node != nil || p.last != "":
 		return p, fserr.EEXIST
 	case p.slash && !dir:
 		return p, fserr.ENOENT
@@ -484,6 +490,9 @@ func (m *Model) remove(op Op) fserr.Errno {
 			return fserr.EBUSY
 		}
 	}
+	if p.long {
+		return fserr.ENAMETOOLONG
+	}
 	if p.node == nil {
 		return fserr.ENOENT
 	}
@@ -525,8 +534,14 @@ func (m *Model) rename(op Op) fserr.Errno {
 	if f.last != "" || t.last != "" {
 		return fserr.EBUSY
 	}
+	if f.long {
+		return fserr.ENAMETOOLONG
+	}
 	if f.node == nil {
 		return fserr.ENOENT
+	}
+	if t.long {
+		return fserr.ENAMETOOLONG
 	}
 	fromDir := f.node.kind == proc.Dir
 	toDir := t.node != nil && t.node.kind == proc.Dir

@@ -1,0 +1,314 @@
+package regex
+
+import (
+	"errors"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/dlclark/regexp2"
+)
+
+// perlRegexp is a Perl-syntax pattern: Go's linear-time matcher where it
+// understands the pattern, else a backtracking one with a time limit.
+type perlRegexp struct {
+	std    *regexp.Regexp
+	net    *regexp2.Regexp
+	groups int
+	keep   int     // the group that marks \K, 0 when there is none
+	all    [][]int // what is left of the matches in allOf
+	allOf  []byte
+}
+
+// perlTimeout ends one hopeless match of a backtracking pattern.
+const perlTimeout = 2 * time.Second
+
+const keepName = "pgboxkeep"
+
+// ErrBacktrack is the error grep -P has for a match that took too long.
+var ErrBacktrack = errors.New("exceeded PCRE's backtracking limit")
+
+func compilePerl(src string, opt Options) (*perlRegexp, error) {
+	rewritten, keep := rewritePerl(src)
+	switch {
+	case opt.WholeLine:
+		rewritten = `\A(?:` + rewritten + `)\z`
+	case opt.WholeWord:
+		rewritten = `(?<!\w)(?:` + rewritten + `)(?!\w)`
+	}
+	flags := syntax.Perl | syntax.UnicodeGroups
+	if opt.IgnoreCase {
+		flags |= syntax.FoldCase
+	}
+	p := &perlRegexp{}
+	if _, err := syntax.Parse(rewritten, flags); err == nil && !strings.Contains(rewritten, `\Z`) {
+		goSrc := strings.ReplaceAll(rewritten, "(?<"+keepName+">", "(?P<"+keepName+">")
+		prefix := ""
+		if opt.IgnoreCase {
+			prefix = "(?i)"
+		}
+		if p.std, err = regexp.Compile(prefix + goSrc); err == nil {
+			p.groups = p.std.NumSubexp()
+			if keep {
+				p.keep = p.std.SubexpIndex(keepName)
+			}
+			return p, nil
+		}
+	}
+	var o regexp2.RegexOptions
+	if opt.IgnoreCase {
+		o |= regexp2.IgnoreCase
+	}
+	re, err := regexp2.Compile(rewritten, o)
+	if err != nil {
+		return nil, &Error{Msg: perlMessage(err)}
+	}
+	re.MatchTimeout = perlTimeout
+	p.net = re
+	nums := re.GetGroupNumbers()
+	p.groups = len(nums) - 1
+	if keep {
+		p.keep = re.GroupNumberFromName(keepName)
+	}
+	return p, nil
+}
+
+// perlMessage gives PCRE's words for the common mistakes.
+func perlMessage(err error) string {
+	var pe *syntax.Error
+	_ = errors.As(err, &pe)
+	msg := err.Error()
+	for _, m := range []struct{ has, say string }{
+		{"missing closing )", "missing closing parenthesis"},
+		{"not enough )", "missing closing parenthesis"},
+		{"too many )", "unmatched closing parenthesis"},
+		{"unexpected )", "unmatched closing parenthesis"},
+		{"unterminated [] set", "missing terminating ] for character class"},
+		{"missing closing ]", "missing terminating ] for character class"},
+		{"following nothing", "quantifier does not follow a repeatable item"},
+		{"illegal \\ at end", `\ at end of pattern`},
+		{"range in reverse", "range out of order in character class"},
+		{"reference to undefined group", "reference to non-existent subpattern"},
+	} {
+		if strings.Contains(msg, m.has) {
+			return m.say
+		}
+	}
+	return msg
+}
+
+// rewritePerl translates what PCRE has and neither engine knows: \K, \h, \H, \R, \Q…\E,
+// possessive quantifiers of single items, \e, \N and POSIX-style (?P=name).
+func rewritePerl(src string) (out string, keep bool) {
+	var b strings.Builder
+	inClass := false
+	itemStart := -1 // in b: where the last item begins
+	var open []int
+	for i := 0; i < len(src); i++ {
+		c := src[i]
+		if c == '\\' && i+1 < len(src) {
+			i++
+			n := src[i]
+			at := b.Len()
+			switch {
+			case n == 'Q':
+				lit := src[i+1:]
+				if j := strings.Index(lit, `\E`); j >= 0 {
+					lit = lit[:j]
+					i += j + 2
+				} else {
+					i = len(src)
+				}
+				b.WriteString(regexp.QuoteMeta(lit))
+				itemStart = at
+				continue
+			case n == 'K' && !inClass:
+				b.WriteString("(?<" + keepName + ">)")
+				keep = true
+			case n == 'h':
+				if inClass {
+					b.WriteString(` \t`)
+				} else {
+					b.WriteString(`[ \t]`)
+				}
+			case n == 'H' && !inClass:
+				b.WriteString(`[^ \t]`)
+			case n == 'R' && !inClass:
+				b.WriteString(`(?:\r\n|[\n\r\f\v])`)
+			case n == 'N' && !inClass:
+				b.WriteString(`[^\n]`)
+			case n == 'e':
+				b.WriteString(`\x1b`)
+			case n == 'E':
+				continue
+			case n == 'G':
+				b.WriteString(`\G`)
+			case n == 'g' && i+1 < len(src):
+				ref := strings.TrimLeft(src[i+1:], "{")
+				d := 0
+				for d < len(ref) && ref[d] >= '0' && ref[d] <= '9' {
+					d++
+				}
+				if d > 0 {
+					b.WriteString(`\` + ref[:d])
+					skip := d
+					if src[i+1] == '{' {
+						skip += 2
+					}
+					i += skip
+				} else {
+					b.WriteString(`\g`)
+				}
+			default:
+				b.WriteByte('\\')
+				_, w := utf8.DecodeRuneInString(src[i:])
+				b.WriteString(src[i : i+w])
+				i += w - 1
+			}
+			if !inClass {
+				itemStart = at
+			}
+			continue
+		}
+		if inClass {
+			if c == '[' && i+1 < len(src) && src[i+1] == ':' {
+				if j := strings.Index(src[i:], ":]"); j > 0 {
+					b.WriteString(src[i : i+j+2])
+					i += j + 1
+					continue
+				}
+			}
+			if c == '[' {
+				b.WriteString(`\[`)
+				continue
+			}
+			b.WriteByte(c)
+			if c == ']' {
+				inClass = false
+			}
+			continue
+		}
+		switch c {
+		case '[':
+			itemStart = b.Len()
+			inClass = true
+			b.WriteByte(c)
+			if i+1 < len(src) && src[i+1] == '^' {
+				i++
+				b.WriteByte('^')
+			}
+			if i+1 < len(src) && src[i+1] == ']' {
+				i++
+				b.WriteString(`\]`)
+			}
+		case '(':
+			open = append(open, b.Len())
+			b.WriteByte(c)
+			if strings.HasPrefix(src[i:], "(?P=") {
+				if j := strings.IndexByte(src[i:], ')'); j > 0 {
+					b.WriteString(`?:\k<` + src[i+4:i+j] + `>`)
+					i += j - 1
+				}
+			} else if strings.HasPrefix(src[i:], "(?P<") {
+				b.WriteString("?<")
+				i += 3
+			}
+		case ')':
+			if len(open) > 0 {
+				itemStart = open[len(open)-1]
+				open = open[:len(open)-1]
+			}
+			b.WriteByte(c)
+		case '+':
+			// x++, x*+, x?+, x{n}+ are atomic.
+			s := b.String()
+			if itemStart >= 0 && len(s) > itemStart+1 && strings.IndexByte("*+?}", s[len(s)-1]) >= 0 && (s[len(s)-2] != '\\') {
+				b.Reset()
+				b.WriteString(s[:itemStart] + "(?>" + s[itemStart:] + ")")
+				continue
+			}
+			b.WriteByte(c)
+		case '*', '?', '{', '}', ',', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+			if c >= '0' && c <= '9' || c == ',' {
+				s := b.String()
+				if k := strings.LastIndexByte(s, '{'); k < 0 || strings.IndexByte(s[k:], '}') >= 0 {
+					itemStart = b.Len()
+				}
+			}
+			b.WriteByte(c)
+		default:
+			itemStart = b.Len()
+			b.WriteByte(c)
+		}
+	}
+	return b.String(), keep
+}
+
+// find returns the match and its groups. The time limit of a backtracking match counts as no match.
+func (p *perlRegexp) find(b []byte, start int, tick func(int)) []int {
+	if tick != nil {
+		tick(1 + len(b)>>10)
+	}
+	if p.std != nil {
+		return p.findStd(b, start)
+	}
+	// regexp2 counts in runes; an invalid byte becomes one rune, so offsets map back.
+	text := make([]rune, 0, len(b))
+	offs := make([]int, 0, len(b)+1)
+	first := 0
+	for i := 0; i < len(b); {
+		if i <= start {
+			first = len(text)
+		}
+		r, n := utf8.DecodeRune(b[i:])
+		text = append(text, r)
+		offs = append(offs, i)
+		i += n
+	}
+	offs = append(offs, len(b))
+	if start >= len(b) {
+		first = len(text)
+	}
+	m, err := p.net.FindRunesMatchStartingAt(text, first)
+	if err != nil || m == nil {
+		return nil
+	}
+	loc := make([]int, 0, 2*(p.groups+1))
+	for _, g := range m.Groups() {
+		if len(g.Captures) == 0 {
+			loc = append(loc, -1, -1)
+			continue
+		}
+		loc = append(loc, offs[g.Index], offs[g.Index+g.Length])
+	}
+	return p.kept(loc)
+}
+
+func (p *perlRegexp) findStd(b []byte, start int) []int {
+	if start == 0 {
+		p.all, p.allOf = nil, nil
+		return p.kept(p.std.FindSubmatchIndex(b))
+	}
+	// The text before start is context, so search all of it, once, and take the first
+	// match that does not begin before start.
+	if p.allOf == nil || len(p.allOf) != len(b) || &p.allOf[0] != &b[0] {
+		p.all, p.allOf = p.std.FindAllSubmatchIndex(b, -1), b
+	}
+	for len(p.all) > 0 && p.all[0][0] < start {
+		p.all = p.all[1:]
+	}
+	if len(p.all) == 0 {
+		return nil
+	}
+	return p.kept(slices.Clone(p.all[0]))
+}
+
+func (p *perlRegexp) kept(loc []int) []int {
+	if loc != nil && p.keep > 0 && 2*p.keep < len(loc) && loc[2*p.keep] >= 0 {
+		loc[0] = loc[2*p.keep]
+	}
+	return loc
+}

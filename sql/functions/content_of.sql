@@ -1,0 +1,40 @@
+CREATE FUNCTION pgbox.content_of(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_length bigint) RETURNS bytea
+    LANGUAGE plpgsql STABLE
+    SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_end  bigint := least(p_size, p_offset + least(p_length, p_size));
+    v_lost bytea;
+    v_data bytea;
+BEGIN
+    IF v_end <= p_offset THEN
+        RETURN '';
+    END IF;
+    -- What does not fit into one value: 1 GiB less its header.
+    IF v_end - p_offset > 1073676288 THEN
+        PERFORM pgbox.raise_errno(27, 'read', NULL);
+    END IF;
+    SELECT string_agg(
+               CASE WHEN e.sha256 IS NULL THEN pgbox.zeros(r.stop - r.start)
+                    ELSE substring(b.data FROM r.start + 1 FOR r.stop - r.start) END,
+               '' ORDER BY g.idx),
+           min(e.sha256) FILTER (WHERE e.sha256 IS NOT NULL AND b.sha256 IS NULL)
+      INTO v_data, v_lost
+      FROM generate_series((p_offset / 65536)::integer, ((v_end - 1) / 65536)::integer) AS g (idx)
+     CROSS JOIN LATERAL (SELECT greatest(p_offset - g.idx * 65536::bigint, 0)::integer AS start,
+                                least(v_end - g.idx * 65536::bigint, 65536)::integer AS stop) r
+      LEFT JOIN (SELECT DISTINCT ON (c.idx) c.idx, c.sha256
+                   FROM pgbox.chunk c
+                  WHERE c.layer_id = ANY (p_layers) AND c.ino = p_ino
+                    AND c.idx BETWEEN (p_offset / 65536)::integer AND ((v_end - 1) / 65536)::integer
+                  ORDER BY c.idx, array_position(p_layers, c.layer_id)) e ON e.idx = g.idx
+      LEFT JOIN pgbox.blob b ON b.sha256 = e.sha256;
+    IF v_lost IS NOT NULL THEN
+        PERFORM pgbox.raise_errno(5, 'read', encode(v_lost, 'hex'));
+    END IF;
+    RETURN v_data;
+END
+$$;
+
+COMMENT ON FUNCTION pgbox.content_of(uuid[], bigint, bigint, bigint, bigint) IS
+    'The bytes of a file of p_size bytes from p_offset on, p_length at most. Holes read as NUL bytes.';

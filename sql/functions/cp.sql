@@ -1,0 +1,62 @@
+CREATE FUNCTION fs.cp(p_from text, p_to text, p_recursive boolean DEFAULT false) RETURNS bigint
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter(true);
+    v_layers  uuid[] := v_sandbox.layers;
+    v_now     bigint := pgbox.now_ns();
+    f         record;
+    t         record;
+    n         pgbox.inode;
+    o         pgbox.inode;
+    v_was     bigint;
+    v_copied  record;
+BEGIN
+    f := pgbox.walk(v_layers, p_from, CASE WHEN p_recursive THEN 'nofollow' ELSE 'follow' END, 'cp');
+    n := pgbox.inode_of(v_layers, f.ino);
+    IF NOT coalesce(p_recursive, false) THEN
+        IF n.kind <> 8 THEN
+            PERFORM pgbox.raise_errno(CASE WHEN n.kind = 4 THEN 21 ELSE 6 END, 'cp', p_from);
+        END IF;
+        t := pgbox.open_file(v_sandbox, p_to, n.mode);
+        o := t.inode;
+        IF o.kind = 2 THEN
+            IF o.rdev = 263 AND n.size > 0 THEN
+                PERFORM pgbox.raise_errno(28, 'cp', p_to);
+            END IF;
+            RETURN o.ino;
+        ELSIF o.ino = n.ino THEN
+            PERFORM pgbox.raise_errno(22, 'cp', p_to);
+        END IF;
+        v_was := o.size;
+        PERFORM pgbox.cut_chunks(v_layers, o.ino, 0);
+        PERFORM pgbox.copy_chunks(v_layers, ARRAY[n.ino], ARRAY[o.ino]);
+        o.size := n.size;
+        o.mtime := v_now;
+        o.ctime := v_now;
+        PERFORM pgbox.put_inode(v_layers[1], o);
+        PERFORM pgbox.record(v_sandbox, ARRAY[CASE WHEN t.created THEN 'create' ELSE 'write' END], ARRAY[t.path], NULL, ARRAY[o.ino],
+                             CASE WHEN o.ino >= pgbox.first_ino() THEN o.size - v_was ELSE 0 END,
+                             t.created::integer, v_sandbox.next_ino + t.created::integer);
+        RETURN o.ino;
+    END IF;
+
+    t := pgbox.walk(v_layers, p_to, 'parent', 'cp');
+    IF t.ino IS NOT NULL THEN
+        PERFORM pgbox.raise_errno(17, 'cp', p_to);
+    ELSIF n.ino = ANY (t.dirs) THEN
+        PERFORM pgbox.raise_errno(22, 'cp', p_to);
+    ELSIF t.slash AND n.kind <> 4 THEN
+        PERFORM pgbox.raise_errno(2, 'cp', p_to);
+    END IF;
+    v_copied := pgbox.copy_tree(v_sandbox, n.ino, t.dir, t.name, v_now);
+    PERFORM pgbox.touch_dir(v_layers, t.dir, v_now, CASE WHEN n.kind = 4 THEN 1 ELSE 0 END);
+    PERFORM pgbox.record(v_sandbox, ARRAY['copy'], ARRAY[f.path], ARRAY[t.path], ARRAY[v_sandbox.next_ino],
+                         v_copied.bytes, v_copied.inodes, v_sandbox.next_ino + v_copied.inodes);
+    RETURN v_sandbox.next_ino;
+END
+$$;
+
+COMMENT ON FUNCTION fs.cp(text, text, boolean) IS
+    'Copies the content of a file over or to p_to, which is created with the mode of the source. With p_recursive it copies what p_from names, a directory with all that is in it, to p_to, which must not exist: modes, owners, modification times, symlinks and hard links among the copies are kept. Chunks are shared, no bytes are copied. Returns the inode number of the copy.';

@@ -1,0 +1,27 @@
+CREATE FUNCTION fs.du(p_path text DEFAULT '/') RETURNS SETOF fs.disk_usage
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter_read();
+    v         record;
+BEGIN
+    v := pgbox.walk(v_sandbox.layers, p_path, 'nofollow', 'du');
+    RETURN QUERY
+    WITH t AS MATERIALIZED (
+        -- a file with several names counts once
+        SELECT DISTINCT s.ino, s.kind, s.size FROM pgbox.subtree(v_sandbox.layers, v.ino, v.path, NULL) s
+    )
+    SELECT v.path, (SELECT count(*) FROM t), (SELECT coalesce(sum(t.size), 0)::bigint FROM t WHERE t.kind = 8),
+           (SELECT coalesce(sum(b.size), 0)::bigint
+              FROM (SELECT DISTINCT ON (c.ino, c.idx) c.sha256
+                      FROM t
+                      JOIN pgbox.chunk c ON c.layer_id = ANY (v_sandbox.layers) AND c.ino = t.ino
+                     WHERE t.kind = 8
+                     ORDER BY c.ino, c.idx, array_position(v_sandbox.layers, c.layer_id)) e
+              JOIN pgbox.blob b ON b.sha256 = e.sha256);
+END
+$$;
+
+COMMENT ON FUNCTION fs.du(text) IS
+    'Sums up what is at and below a path: one row. Each inode counts once.';

@@ -1,0 +1,19 @@
+CREATE FUNCTION pgbox.enter_read() RETURNS pgbox.sandbox
+    LANGUAGE plpgsql STABLE
+    SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_id      uuid := pgbox.scope_sandbox();
+    v_sandbox pgbox.sandbox;
+BEGIN
+    SELECT s.* INTO v_sandbox FROM pgbox.sandbox s WHERE s.id = v_id;
+    IF v_sandbox.id IS NULL OR v_sandbox.deleted_at IS NOT NULL OR v_sandbox.expires_at <= clock_timestamp() THEN
+        PERFORM pgbox.raise_errno(3, 'enter', v_id::text);
+    END IF;
+    PERFORM set_config('app.layers', v_sandbox.layers::text, true);
+    RETURN v_sandbox;
+END
+$$;
+
+COMMENT ON FUNCTION pgbox.enter_read() IS
+    'Begins a verb that only reads. It is STABLE so that the chain of layers and the rows in them come from one snapshot, the one of the calling statement: with pgbox.enter(false) a layer could be named before its rows are seen.';

@@ -1,0 +1,43 @@
+CREATE FUNCTION fs.glob(p_pattern text) RETURNS SETOF text
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter_read();
+    v_paths   text[] := '{""}'; -- what matches so far, without a trailing slash
+    v_part    text;
+    v_dirs    boolean := right(p_pattern, 1) = '/';
+BEGIN
+    IF p_pattern IS NULL OR p_pattern = '' THEN
+        RETURN;
+    END IF;
+    FOREACH v_part IN ARRAY array_remove(string_to_array(p_pattern, '/'), '') LOOP
+        IF v_part = '**' THEN
+            v_paths := ARRAY(
+                SELECT DISTINCT CASE WHEN t.path = '/' THEN '' ELSE t.path END
+                  FROM unnest(v_paths) AS p (path)
+                 CROSS JOIN LATERAL pgbox.walk(v_sandbox.layers, p.path || '/', 'follow', NULL) w
+                 CROSS JOIN LATERAL pgbox.subtree(v_sandbox.layers, w.ino, CASE WHEN p.path = '' THEN '/' ELSE p.path END, NULL) t
+                 WHERE w.ino IS NOT NULL AND substr(t.path, length(p.path) + 1) !~ '/\.');
+        ELSIF v_part ~ '[*?[\\]' THEN
+            v_paths := ARRAY(
+                SELECT p.path || '/' || e.name
+                  FROM unnest(v_paths) AS p (path)
+                 CROSS JOIN LATERAL pgbox.walk(v_sandbox.layers, p.path || '/', 'follow', NULL) w
+                 CROSS JOIN LATERAL pgbox.entries(v_sandbox.layers, w.ino) e
+                 WHERE w.ino IS NOT NULL AND e.name ~ pgbox.glob_regex(v_part) AND (e.name !~ '^\.' OR v_part ~ '^\\?\.'));
+        ELSE
+            v_paths := ARRAY(SELECT p.path || '/' || v_part FROM unnest(v_paths) AS p (path));
+        END IF;
+    END LOOP;
+    RETURN QUERY
+    SELECT CASE WHEN v_dirs OR p.path = '' THEN p.path || '/' ELSE p.path END
+      FROM (SELECT DISTINCT u.path COLLATE "C" AS path FROM unnest(v_paths) AS u (path)) p
+     CROSS JOIN LATERAL pgbox.walk(v_sandbox.layers, p.path || CASE WHEN v_dirs OR p.path = '' THEN '/' ELSE '' END, 'nofollow', NULL) w
+     WHERE w.ino IS NOT NULL
+     ORDER BY p.path;
+END
+$$;
+
+COMMENT ON FUNCTION fs.glob(text) IS
+    'Expands a path pattern as a shell does, from the root: *, ?, [a-z], and ** for any directories. A leading dot must be written, a trailing slash means directories only. The results are absolute paths in byte order; no match is no row.';

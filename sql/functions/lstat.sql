@@ -1,0 +1,18 @@
+CREATE FUNCTION fs.lstat(p_path text) RETURNS SETOF fs.entry
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter_read();
+    v         record;
+    n         pgbox.inode;
+BEGIN
+    v := pgbox.walk(v_sandbox.layers, p_path, 'nofollow', 'lstat');
+    n := pgbox.inode_of(v_sandbox.layers, v.ino);
+    RETURN QUERY
+    SELECT v.path, regexp_replace(v.path, '^.*/', ''), n.ino, n.kind, n.mode, n.uid, n.gid, n.nlink, n.rdev, n.size, n.mtime, n.ctime, n.target;
+END
+$$;
+
+COMMENT ON FUNCTION fs.lstat(text) IS
+    'Is stat without following a symlink in the last component.';

@@ -1,0 +1,29 @@
+CREATE FUNCTION pgbox.open_file(p_sandbox pgbox.sandbox, p_path text, p_mode integer, OUT inode pgbox.inode, OUT path text, OUT created boolean)
+    LANGUAGE plpgsql VOLATILE
+    SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v record;
+BEGIN
+    v := pgbox.walk(p_sandbox.layers, p_path, 'create', 'open');
+    path := v.path;
+    created := v.ino IS NULL;
+    IF created THEN
+        inode.kind := 8;
+        inode.mode := p_mode;
+        inode.size := 0;
+        inode := pgbox.create_inode(p_sandbox, v.dir, v.name, inode);
+    ELSIF v.kind = 4 THEN
+        PERFORM pgbox.raise_errno(21, 'open', p_path);
+    ELSE
+        inode := pgbox.inode_of(p_sandbox.layers, v.ino);
+        -- 1:3 null, 1:5 zero, 1:7 full
+        IF inode.kind = 1 OR inode.kind = 2 AND inode.rdev NOT IN (259, 261, 263) THEN
+            PERFORM pgbox.raise_errno(6, 'open', p_path);
+        END IF;
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION pgbox.open_file(pgbox.sandbox, text, integer) IS
+    'Opens a file for writing as open(2) does with O_CREAT: a dangling symlink creates its target, a directory or a trailing slash is EISDIR.';

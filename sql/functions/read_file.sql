@@ -1,0 +1,27 @@
+CREATE FUNCTION fs.read_file(p_path text, p_offset bigint DEFAULT 0, p_length bigint DEFAULT NULL) RETURNS bytea
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter_read();
+    v         record;
+    n         pgbox.inode;
+BEGIN
+    v := pgbox.walk(v_sandbox.layers, p_path, 'follow', 'open');
+    IF v.kind = 4 THEN
+        PERFORM pgbox.raise_errno(21, 'read', p_path);
+    ELSIF p_offset < 0 OR p_length < 0 THEN
+        PERFORM pgbox.raise_errno(22, 'read', p_path);
+    END IF;
+    n := pgbox.inode_of(v_sandbox.layers, v.ino);
+    IF n.kind = 2 AND n.rdev = 259 THEN
+        RETURN ''; -- /dev/null
+    ELSIF n.kind <> 8 THEN
+        PERFORM pgbox.raise_errno(6, 'open', p_path);
+    END IF;
+    RETURN pgbox.content_of(v_sandbox.layers, n.ino, n.size, coalesce(p_offset, 0), coalesce(p_length, n.size));
+END
+$$;
+
+COMMENT ON FUNCTION fs.read_file(text, bigint, bigint) IS
+    'Reads a regular file from p_offset on, p_length bytes at most (NULL: to its end). Holes read as NUL bytes; past the end there is nothing. Devices other than /dev/null are ENXIO.';

@@ -1,0 +1,18 @@
+CREATE FUNCTION fs.readlink(p_path text) RETURNS text
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter_read();
+    v         record;
+BEGIN
+    v := pgbox.walk(v_sandbox.layers, p_path, 'nofollow', 'readlink');
+    IF v.kind <> 10 THEN
+        PERFORM pgbox.raise_errno(22, 'readlink', p_path);
+    END IF;
+    RETURN v.target;
+END
+$$;
+
+COMMENT ON FUNCTION fs.readlink(text) IS
+    'Returns what a symlink says. Anything else is EINVAL.';

@@ -1,0 +1,13 @@
+CREATE FUNCTION fs.resolve(p_path text, p_follow boolean DEFAULT true) RETURNS bigint
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter_read();
+BEGIN
+    RETURN (pgbox.walk(v_sandbox.layers, p_path, CASE WHEN p_follow THEN 'follow' ELSE 'nofollow' END, 'resolve')).ino;
+END
+$$;
+
+COMMENT ON FUNCTION fs.resolve(text, boolean) IS
+    'Returns the inode number that a path names. p_follow says whether a symlink in the last component is followed.';

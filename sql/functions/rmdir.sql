@@ -1,0 +1,11 @@
+CREATE FUNCTION fs.rmdir(p_path text) RETURNS void
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    PERFORM pgbox.remove(p_path, 'rmdir', true, false, false);
+END
+$$;
+
+COMMENT ON FUNCTION fs.rmdir(text) IS
+    'Removes an empty directory.';

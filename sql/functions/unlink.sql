@@ -1,0 +1,11 @@
+CREATE FUNCTION fs.unlink(p_path text) RETURNS void
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    PERFORM pgbox.remove(p_path, 'unlink', false, true, false);
+END
+$$;
+
+COMMENT ON FUNCTION fs.unlink(text) IS
+    'Removes a name of a file that is not a directory.';

@@ -24,7 +24,7 @@ BEGIN
         PERFORM pgbox.raise_errno(27, 'write', p_path);
     END IF;
     IF octet_length(p_data) > 0 THEN
-        n.size := pgbox.write_at(v_sandbox.layers, n.ino, n.size, n.size, p_data);
+        n.size := pgbox.write_chunks(v_sandbox.layers, n.ino, n.size, n.size, p_data);
         n.mtime := pgbox.now_ns();
         n.ctime := n.mtime;
         PERFORM pgbox.put_inode(v_sandbox.layers[1], n);

@@ -18,7 +18,7 @@ BEGIN
                CASE WHEN e.sha256 IS NULL THEN pgbox.zeros(r.stop - r.start)
                     ELSE substring(b.data FROM r.start + 1 FOR r.stop - r.start) END,
                '' ORDER BY g.idx),
-           min(e.sha256) FILTER (WHERE e.sha256 IS NOT NULL AND b.sha256 IS NULL)
+           (array_agg(e.sha256) FILTER (WHERE e.sha256 IS NOT NULL AND b.sha256 IS NULL))[1]
       INTO v_data, v_lost
       FROM generate_series((p_offset / 65536)::integer, ((v_end - 1) / 65536)::integer) AS g (idx)
      CROSS JOIN LATERAL (SELECT greatest(p_offset - g.idx * 65536::bigint, 0)::integer AS start,

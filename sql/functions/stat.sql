@@ -10,7 +10,8 @@ BEGIN
     v := pgbox.walk(v_sandbox.layers, p_path, 'follow', 'stat');
     n := pgbox.inode_of(v_sandbox.layers, v.ino);
     RETURN QUERY
-    SELECT v.path, regexp_replace(v.path, '^.*/', ''), n.ino, n.kind, n.mode, n.uid, n.gid, n.nlink, n.rdev, n.size, n.mtime, n.ctime, n.target;
+    SELECT v.path, regexp_replace(v.path, '^.*/', ''), n.ino, n.kind, n.mode, n.uid, n.gid, n.nlink, n.rdev,
+           CASE n.kind WHEN 10 THEN octet_length(n.target) ELSE n.size END, n.mtime, n.ctime, n.target;
 END
 $$;
 

@@ -25,7 +25,8 @@ BEGIN
                 LIMIT 1) i
          WHERE t.kind = 4 AND t.depth < least(coalesce(p_depth, 8192), 8192) AND d.ino IS NOT NULL AND i.kind <> 0
     )
-    SELECT t.path, t.name, t.parent, t.depth, t.ino, t.kind, t.mode, t.uid, t.gid, t.nlink, t.rdev, t.size, t.mtime, t.ctime, t.target::text
+    SELECT t.path, t.name, t.parent, t.depth, t.ino, t.kind, t.mode, t.uid, t.gid, t.nlink, t.rdev,
+           CASE t.kind WHEN 10 THEN octet_length(t.target) ELSE t.size END, t.mtime, t.ctime, t.target::text
       FROM t;
 END
 $$;

@@ -15,7 +15,6 @@ BEGIN
     v := pgbox.vacant(v_sandbox.layers, p_path, 'symlink', false);
     n.kind := 10;
     n.mode := 511;
-    n.size := octet_length(p_target);
     n.target := p_target;
     n := pgbox.create_inode(v_sandbox, v.dir, v.name, n);
     PERFORM pgbox.record(v_sandbox, ARRAY['symlink'], ARRAY[v.path], ARRAY[p_target], ARRAY[n.ino], 0, 1, n.ino + 1);

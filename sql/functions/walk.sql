@@ -84,7 +84,7 @@ BEGIN
             IF ino IS NULL THEN
                 IF p_mode = 'mkdirs' THEN
                     IF v_n - v_i >= v_own THEN
-                        fault := CASE WHEN v_own = 0 THEN 17 ELSE 2 END; -- a dangling link is not a place for a directory
+                        fault := 17; -- a dangling link is not a place for a directory
                     END IF;
                 ELSIF NOT (v_final AND p_mode IN ('parent', 'create')) THEN
                     fault := 2;

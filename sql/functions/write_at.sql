@@ -1,44 +1,40 @@
-CREATE FUNCTION pgbox.write_at(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_data bytea) RETURNS bigint
-    LANGUAGE plpgsql VOLATILE
+CREATE FUNCTION fs.write_at(p_path text, p_data bytea, p_offset bigint) RETURNS void
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    v_end   bigint := p_offset + octet_length(p_data);
-    v_first integer := p_offset / 65536;
-    v_last  integer := (v_end - 1) / 65536;
-    v_size  bigint := p_size;
-    v_base  bigint;
-    v_from  integer;
-    v_to    integer;
-    v_has   integer; -- bytes that the file has in this chunk so far
-    v_piece bytea;
-    v_old   bytea;
-    v_batch bytea[] := '{}';
+    v_sandbox pgbox.sandbox := pgbox.enter(true);
+    v         record;
+    n         pgbox.inode;
+    v_was     bigint;
 BEGIN
-    IF p_offset > v_size THEN
-        PERFORM pgbox.resize(p_layers, p_ino, v_size, p_offset);
-        v_size := p_offset;
+    IF p_data IS NULL OR p_offset IS NULL OR p_offset < 0 THEN
+        PERFORM pgbox.raise_errno(22, 'write', p_path);
     END IF;
-    FOR v_idx IN v_first..v_last LOOP
-        v_base := v_idx * 65536::bigint;
-        v_from := greatest(p_offset - v_base, 0);
-        v_to := least(v_end - v_base, 65536);
-        v_has := greatest(least(v_size - v_base, 65536), 0);
-        v_piece := substring(p_data FROM (v_base + v_from - p_offset)::integer + 1 FOR v_to - v_from);
-        IF v_from > 0 OR v_to < v_has THEN
-            v_old := coalesce(pgbox.chunk_at(p_layers, p_ino, v_idx), pgbox.zeros(v_has));
-            v_piece := substring(v_old FROM 1 FOR v_from) || v_piece || substring(v_old FROM v_to + 1);
-        END IF;
-        v_batch := v_batch || v_piece;
-        -- bounded, so that a large write does not hold all of its content twice
-        IF cardinality(v_batch) = 64 OR v_idx = v_last THEN
-            PERFORM pgbox.put_chunks(p_layers, p_ino, v_idx - cardinality(v_batch) + 1, v_batch);
-            v_batch := '{}';
-        END IF;
-    END LOOP;
-    RETURN greatest(v_size, v_end);
+    v := pgbox.walk(v_sandbox.layers, p_path, 'follow', 'open');
+    IF v.kind = 4 THEN
+        PERFORM pgbox.raise_errno(21, 'open', p_path);
+    END IF;
+    n := pgbox.inode_of(v_sandbox.layers, v.ino);
+    -- 1:3 null, 1:5 zero, 1:7 full
+    IF n.kind = 1 OR n.kind = 2 AND n.rdev NOT IN (259, 261, 263) THEN
+        PERFORM pgbox.raise_errno(6, 'open', p_path);
+    ELSIF n.rdev = 263 AND octet_length(p_data) > 0 THEN
+        PERFORM pgbox.raise_errno(28, 'write', p_path);
+    ELSIF n.kind = 2 OR octet_length(p_data) = 0 THEN
+        RETURN;
+    ELSIF p_offset > 140737488355328 - octet_length(p_data) THEN
+        PERFORM pgbox.raise_errno(27, 'write', p_path);
+    END IF;
+    v_was := n.size;
+    n.size := pgbox.write_chunks(v_sandbox.layers, n.ino, v_was, p_offset, p_data);
+    n.mtime := pgbox.now_ns();
+    n.ctime := n.mtime;
+    PERFORM pgbox.put_inode(v_sandbox.layers[1], n);
+    PERFORM pgbox.record(v_sandbox, ARRAY['write'], ARRAY[v.path], NULL, ARRAY[n.ino],
+                         CASE WHEN n.ino >= pgbox.first_ino() THEN n.size - v_was ELSE 0 END);
 END
 $$;
 
-COMMENT ON FUNCTION pgbox.write_at(uuid[], bigint, bigint, bigint, bytea) IS
-    'Writes p_data (not empty) into the chunks of a file of p_size bytes and returns its new size. Past the end it leaves a hole.';
+COMMENT ON FUNCTION fs.write_at(text, bytea, bigint) IS
+    'Overwrites an existing file from an offset on, as pwrite(2): the rest stays as it is, past the end there is a hole before it.';

@@ -1,4 +1,4 @@
-CREATE FUNCTION fs.write_file(p_path text, p_data bytea, p_mode integer DEFAULT 420, p_offset bigint DEFAULT NULL) RETURNS bigint
+CREATE FUNCTION fs.write_file(p_path text, p_data bytea, p_mode integer DEFAULT 420) RETURNS bigint
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
 AS $$
@@ -8,7 +8,7 @@ DECLARE
     n         pgbox.inode;
     v_was     bigint;
 BEGIN
-    IF p_offset < 0 OR p_data IS NULL THEN
+    IF p_data IS NULL THEN
         PERFORM pgbox.raise_errno(22, 'write', p_path);
     END IF;
     f := pgbox.open_file(v_sandbox, p_path, coalesce(p_mode, 420));
@@ -20,20 +20,11 @@ BEGIN
         RETURN n.ino;
     END IF;
     v_was := n.size;
-    IF coalesce(p_offset, 0) + octet_length(p_data) > 140737488355328 THEN
-        PERFORM pgbox.raise_errno(27, 'write', p_path);
-    END IF;
-    IF p_offset IS NULL THEN
-        -- what the new content does not cover
-        PERFORM pgbox.cut_chunks(v_sandbox.layers, n.ino, (octet_length(p_data) + 65535) / 65536);
-        n.size := 0;
-        IF octet_length(p_data) > 0 THEN
-            n.size := pgbox.write_at(v_sandbox.layers, n.ino, 0, 0, p_data);
-        END IF;
-    ELSIF octet_length(p_data) > 0 THEN
-        n.size := pgbox.write_at(v_sandbox.layers, n.ino, n.size, p_offset, p_data);
-    ELSIF NOT f.created THEN
-        RETURN n.ino; -- nothing was written, so no time changes
+    -- what the new content does not cover
+    PERFORM pgbox.cut_chunks(v_sandbox.layers, n.ino, (octet_length(p_data) + 65535) / 65536);
+    n.size := 0;
+    IF octet_length(p_data) > 0 THEN
+        n.size := pgbox.write_chunks(v_sandbox.layers, n.ino, 0, 0, p_data);
     END IF;
     n.mtime := pgbox.now_ns();
     n.ctime := n.mtime;
@@ -45,5 +36,5 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION fs.write_file(text, bytea, integer, bigint) IS
-    'Makes a file of p_data, or replaces the content of an existing one, which keeps its inode and mode. With p_offset it overwrites from there on instead, leaving the rest as it is and a hole past the end. Returns the inode number.';
+COMMENT ON FUNCTION fs.write_file(text, bytea, integer) IS
+    'Makes a file of p_data, or replaces the content of an existing one, which keeps its inode and mode. Returns the inode number.';

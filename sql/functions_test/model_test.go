@@ -1,0 +1,186 @@
+package functions_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/tree/model"
+)
+
+// target is the filesystem of the database as a [model.Target].
+type target struct{ *scope }
+
+func attr(r fsEntry) model.Attr {
+	a := model.Attr{
+		Kind: proc.Kind(r.Kind), Mode: uint32(r.Mode), UID: uint32(r.UID), GID: uint32(r.GID), Nlink: uint32(r.Nlink), Mtime: r.Mtime,
+	}
+	if a.Kind == proc.Regular || a.Kind == proc.Symlink {
+		a.Size = r.Size
+	}
+	return a
+}
+
+// fsEntry is a row of fs.entry.
+type fsEntry struct {
+	Path   string
+	Name   string
+	Ino    int64
+	Kind   int16
+	Mode   int32
+	UID    int32
+	GID    int32
+	Nlink  int32
+	Rdev   int32
+	Size   int64
+	Mtime  int64
+	Ctime  int64
+	Target *string
+}
+
+func (g target) entries(sql string, args ...any) ([]fsEntry, fserr.Errno) {
+	rows, err := g.conn.Query(context.Background(), sql, args...)
+	if err != nil {
+		return nil, g.errnoOf(sql, err)
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[fsEntry])
+	return list, g.errnoOf(sql, err)
+}
+
+func (g target) Apply(op model.Op) (res model.Result, e fserr.Errno) {
+	ctx := context.Background()
+	mode := int32(op.Mode)
+	length := &op.Len
+	if op.Len < 0 {
+		length = nil
+	}
+	data := op.Data
+	if data == nil {
+		data = []byte{}
+	}
+	switch op.Verb {
+	case model.WriteFile, model.AppendFile:
+		return res, g.errno("SELECT fs."+string(op.Verb)+"($1, $2, $3)", op.Path, data, mode)
+	case model.WriteAt:
+		return res, g.errno("SELECT fs.write_at($1, $2, $3)", op.Path, data, op.Off)
+	case model.Truncate:
+		return res, g.errno("SELECT fs.truncate($1, $2)", op.Path, op.Off)
+	case model.ReadFile:
+		const sql = "SELECT fs.read_file($1, $2, $3)"
+		err := g.conn.QueryRow(ctx, sql, op.Path, op.Off, length).Scan(&res.Data)
+		return res, g.errnoOf(sql, err)
+	case model.Mkdir, model.MkdirAll:
+		return res, g.errno("SELECT fs.mkdir($1, $2, $3)", op.Path, mode, op.Verb == model.MkdirAll)
+	case model.Rmdir, model.Unlink:
+		return res, g.errno("SELECT fs."+string(op.Verb)+"($1)", op.Path)
+	case model.RemoveAll:
+		return res, g.errno("SELECT fs.rm($1, true)", op.Path)
+	case model.Rename, model.Link:
+		return res, g.errno("SELECT fs."+string(op.Verb)+"($1, $2)", op.Path, op.To)
+	case model.Symlink:
+		return res, g.errno("SELECT fs.symlink($1, $2)", op.To, op.Path)
+	case model.Readlink, model.Realpath:
+		sql := "SELECT fs." + string(op.Verb) + "($1)"
+		err := g.conn.QueryRow(ctx, sql, op.Path).Scan(&res.Text)
+		return res, g.errnoOf(sql, err)
+	case model.Chmod:
+		return res, g.errno("SELECT fs.chmod($1, $2)", op.Path, mode)
+	case model.Chown:
+		return res, g.errno("SELECT fs.chown($1, $2, $3, $4)", op.Path, op.UID, op.GID, op.Follow)
+	case model.Utimes:
+		return res, g.errno("SELECT fs.utimes($1, $2, $3)", op.Path, op.Mtime, op.Follow)
+	case model.Stat, model.Lstat, model.Readdir:
+		rows, e := g.entries("SELECT * FROM fs."+string(op.Verb)+"($1)", op.Path)
+		switch {
+		case e != 0:
+			return res, e
+		case op.Verb == model.Readdir:
+			for _, r := range rows {
+				res.Names = append(res.Names, model.Name{Name: r.Name, Kind: proc.Kind(r.Kind)})
+			}
+		case len(rows) != 1:
+			g.Fatalf("%s: %d rows", op, len(rows))
+		default:
+			res.Stat = attr(rows[0])
+		}
+		return res, 0
+	}
+	g.Fatalf("no such verb: %s", op.Verb)
+	return res, 0
+}
+
+func (g target) Dump() []model.Entry {
+	rows, e := g.entries("SELECT * FROM fs.stat('/') UNION ALL SELECT * FROM fs.tree('/')")
+	if e != 0 {
+		g.Fatalf("tree: %v", e)
+	}
+	var paths []string
+	for _, r := range rows {
+		if proc.Kind(r.Kind) == proc.Regular {
+			paths = append(paths, r.Path)
+		}
+	}
+	sums := list[[]byte](g.scope, "SELECT sha256(fs.read_file(p.path)) FROM unnest($1::text[]) WITH ORDINALITY AS p (path, n) ORDER BY n", paths)
+	var dump []model.Entry
+	for _, r := range rows {
+		d := model.Entry{Path: r.Path, Attr: attr(r), Same: string(rune(r.Ino))}
+		if r.Target != nil {
+			d.Target = *r.Target
+		}
+		if d.Attr.Kind == proc.Regular {
+			d.Sum = hexOf(sums[0])
+			sums = sums[1:]
+		}
+		dump = append(dump, d)
+	}
+	model.Sort(dump)
+	return dump
+}
+
+func hexOf(b []byte) string {
+	const digits = "0123456789abcdef"
+	out := make([]byte, 0, 2*len(b))
+	for _, c := range b {
+		out = append(out, digits[c>>4], digits[c&15])
+	}
+	return string(out)
+}
+
+// The verbs agree with the model on one growing top layer, and on chains that get a new top layer at random.
+func TestModel(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		ops   int
+		stack int // a new layer every so many operations, on average
+	}{
+		{"one layer", 4000, 0},
+		{"chain", 4000, 60},
+		{"long chain", 4000, 12},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			seed := rand.Uint64()
+			t.Logf("seed %d", seed)
+			r := rand.New(rand.NewPCG(seed, 1))
+			s := newScope(t)
+			g := target{s}
+			model.Run(t, model.Config{
+				Seed: seed, Ops: c.ops, DumpEvery: 100,
+				Start: g.Dump(), UID: 1000, GID: 1000,
+				Read: func(path string) []byte { return get[[]byte](s, "SELECT fs.read_file($1)", path) },
+				Between: func(n int) {
+					if c.stack > 0 && r.IntN(c.stack) == 0 {
+						s.stack()
+						if get[int](s, "SELECT count(*)::int FROM fs.fsck()") > 0 {
+							t.Fatalf("after %d operations: %v", n, list[string](s, "SELECT f::text FROM fs.fsck() f"))
+						}
+					}
+				},
+			}, g)
+		})
+	}
+}

@@ -1,0 +1,7 @@
+CREATE VIEW fs.changes WITH (security_invoker = true) AS
+SELECT c.sandbox_id, s.tenant, s.owner, c.version, c.seq, c.exec_id, c.op, c.path, c.path_to, c.ino, c.at
+  FROM pgbox.change c
+  LEFT JOIN pgbox.sandbox s ON s.id = c.sandbox_id;
+
+COMMENT ON VIEW fs.changes IS
+    'The journal of file operations, ordered by (version, seq) in a sandbox. exec_id is NULL for what was done in SQL.';

@@ -1,0 +1,8 @@
+CREATE VIEW fs.execs WITH (security_invoker = true) AS
+SELECT e.id, e.sandbox_id, s.tenant, s.owner, e.route, e.caller, e.script, e.cwd, e.read_only, e.exit_code, e.started_at,
+       e.duration_us, e.stdout_bytes, e.stderr_bytes, e.stdout_head, e.stderr_head, e.version_before, e.version_after, e.committed
+  FROM pgbox.exec e
+  LEFT JOIN pgbox.sandbox s ON s.id = e.sandbox_id;
+
+COMMENT ON VIEW fs.execs IS
+    'Every run of every sandbox: who ran what, how it ended, what it changed (version_before, version_after).';

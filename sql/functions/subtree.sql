@@ -7,10 +7,10 @@ AS $$
 BEGIN
     RETURN QUERY
     WITH RECURSIVE t AS (
-        SELECT p_path AS path, regexp_replace(p_path, '^.*/', '') AS name, 0::bigint AS parent, 0 AS depth, n.*
+        SELECT p_path COLLATE "C" AS path, regexp_replace(p_path, '^.*/', '') COLLATE "C" AS name, 0::bigint AS parent, 0 AS depth, n.*
           FROM pgbox.inode_of(p_layers, p_ino) n
         UNION ALL
-        SELECT CASE WHEN t.path = '/' THEN '/' || d.name ELSE t.path || '/' || d.name END, d.name::text, t.ino, t.depth + 1, i.*
+        SELECT CASE WHEN t.path = '/' THEN '/' || d.name ELSE t.path || '/' || d.name END, d.name, t.ino, t.depth + 1, i.*
           FROM t
          CROSS JOIN LATERAL (
                SELECT DISTINCT ON (e.name) e.name, e.ino
@@ -25,7 +25,7 @@ BEGIN
                 LIMIT 1) i
          WHERE t.kind = 4 AND t.depth < least(coalesce(p_depth, 8192), 8192) AND d.ino IS NOT NULL AND i.kind <> 0
     )
-    SELECT t.path, t.name, t.parent, t.depth, t.ino, t.kind, t.mode, t.uid, t.gid, t.nlink, t.rdev,
+    SELECT t.path::text, t.name::text, t.parent, t.depth, t.ino, t.kind, t.mode, t.uid, t.gid, t.nlink, t.rdev,
            CASE t.kind WHEN 10 THEN octet_length(t.target) ELSE t.size END, t.mtime, t.ctime, t.target::text
       FROM t;
 END

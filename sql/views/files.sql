@@ -5,7 +5,7 @@ SELECT s.id AS sandbox_id, s.tenant, s.owner, t.path, t.ino, t.kind, t.mode, t.u
   FROM pgbox.sandbox s
  CROSS JOIN LATERAL (
        WITH RECURSIVE tree AS (
-           SELECT '/'::text AS path, 0 AS depth, n.*
+           SELECT '/'::text COLLATE "C" AS path, 0 AS depth, n.*
              FROM (SELECT i.*
                      FROM pgbox.inode i
                     WHERE i.layer_id = ANY (s.layers) AND i.ino = 1

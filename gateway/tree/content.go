@@ -132,7 +132,7 @@ func (w *Work) write(ino Ino, p []byte, off int64, what string) (int64, error) {
 			w.mu.Unlock()
 			return at, fserr.EFBIG
 		}
-		if end > e.in.Size && !w.fits(e, end-e.in.Size) {
+		if !w.fits(e.in, end) {
 			w.mu.Unlock()
 			return at, fserr.EDQUOT
 		}
@@ -142,7 +142,7 @@ func (w *Work) write(ino Ino, p []byte, off int64, what string) (int64, error) {
 			if what != "" {
 				w.log("write", what, "", ino)
 			}
-			spill := w.o.Spill != nil && w.o.DirtyMax > 0 && w.dirty > w.o.DirtyMax
+			spill := w.overfull()
 			w.mu.Unlock()
 			if spill {
 				return end, w.spillNow()
@@ -171,12 +171,21 @@ func (w *Work) loadInto(loaded map[Hash][]byte, missing []Hash) (map[Hash][]byte
 	return loaded, nil
 }
 
-// fits reports whether a file may grow by n bytes.
-func (w *Work) fits(e *entry, n int64) bool {
-	if w.o.MaxBytes <= 0 || e.in.Ino < FirstIno && !e.gone {
+// fits reports whether the quota lets a file have a size. Open files without a name count. Files of the base layer do not,
+// but none may be larger than the whole quota.
+func (w *Work) fits(in *Inode, size int64) bool {
+	switch {
+	case w.o.MaxBytes <= 0 || size <= in.Size:
 		return true
+	case in.Ino < FirstIno:
+		return size <= w.o.MaxBytes
 	}
-	return n <= w.o.MaxBytes-w.st.usedBytes-w.orphans
+	return size-in.Size <= w.o.MaxBytes-w.st.usedBytes-w.orphans
+}
+
+// overfull reports whether written chunks have to be spilled.
+func (w *Work) overfull() bool {
+	return w.o.Spill != nil && w.o.DirtyMax > 0 && w.dirty > w.o.DirtyMax
 }
 
 // missing returns the hashes whose bytes a write of [at, end) has to know and loaded lacks: of chunks that it changes
@@ -259,7 +268,7 @@ func (w *Work) truncate(ino Ino, size int64, what string) error {
 			w.mu.Unlock()
 			return fserr.EFBIG
 		}
-		if size > e.in.Size && !w.fits(e, size-e.in.Size) {
+		if !w.fits(e.in, size) {
 			w.mu.Unlock()
 			return fserr.EDQUOT
 		}

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"errors"
 	"io"
 	"os"
 	"sync"
@@ -27,10 +28,40 @@ func (w *Work) open(path string, flag int, perm uint32) (proc.File, fserr.Errno)
 		defer w.mu.Unlock()
 	}
 	var r walker
+	in, made, e := w.openInode(&r, path, flag, perm)
+	if e != 0 {
+		return nil, e
+	}
+	if in.Kind == proc.Char {
+		return w.openDevice(in)
+	}
+	f := &file{w: w, ino: in.Ino, kind: in.Kind, flag: flag, logged: made}
+	if flag&accessMode != proc.ReadOnly {
+		f.path = r.path()
+	}
+	if flag&proc.Trunc != 0 && !made {
+		w.setSize(w.touch(in), 0, Hash{}, nil)
+		w.log("write", r.path(), "", in.Ino)
+		f.logged = true
+	}
+	if w.o.ReadOnly {
+		f.ent = &entry{in: in}
+		return f, 0
+	}
+	if w.opens == nil {
+		w.opens = make(map[Ino]int)
+	}
+	w.opens[in.Ino]++
+	return f, 0
+}
+
+// openInode finds or creates what open(2) opens. It neither truncates nor counts the open file. The caller
+// holds Work.mu.
+func (w *Work) openInode(r *walker, path string, flag int, perm uint32) (in *Inode, made bool, e fserr.Errno) {
 	m := modeFollow
 	switch {
 	case flag&proc.Create != 0 && flag&proc.Directory != 0:
-		return nil, fserr.EINVAL
+		return nil, false, fserr.EINVAL
 	case flag&proc.Create != 0 && flag&(proc.Excl|proc.NoFollow) != 0:
 		m = modeExcl
 	case flag&proc.Create != 0:
@@ -39,63 +70,38 @@ func (w *Work) open(path string, flag int, perm uint32) (proc.File, fserr.Errno)
 		m = modeNoFollow
 	}
 	if e := r.walk(&w.st, path, m); e != 0 {
-		return nil, e
+		return nil, false, e
 	}
-	writes := flag&accessMode != proc.ReadOnly
-	in, made := r.in, false
+	writes := flag&accessMode != proc.ReadOnly || flag&proc.Trunc != 0
+	in = r.in
 	switch {
+	case in == nil && w.o.ReadOnly:
+		return nil, false, fserr.EROFS
+	case in == nil && len(w.journal) >= maxJournal:
+		return nil, false, fserr.ENOSPC
 	case in == nil:
-		if w.o.ReadOnly {
-			return nil, fserr.EROFS
-		}
-		ent, e := w.create(&r, Inode{Kind: proc.Regular, Mode: perm, Nlink: 1})
+		made, e := w.create(r, Inode{Kind: proc.Regular, Mode: perm, Nlink: 1})
 		if e != 0 {
-			return nil, e
+			return nil, false, e
 		}
-		in, made = ent.in, true
-		w.log("create", r.path(), "", in.Ino)
+		w.log("create", r.path(), "", made.in.Ino)
+		return made.in, true, 0
 	case flag&proc.Create != 0 && flag&proc.Excl != 0:
-		return nil, fserr.EEXIST
+		return nil, false, fserr.EEXIST
 	case in.Kind == proc.Dir && flag&proc.Create != 0:
-		return nil, fserr.EISDIR
+		return nil, false, fserr.EISDIR
 	case flag&proc.Directory != 0 && in.Kind != proc.Dir:
-		return nil, fserr.ENOTDIR
+		return nil, false, fserr.ENOTDIR
 	case in.Kind == proc.Symlink:
-		return nil, fserr.ELOOP
+		return nil, false, fserr.ELOOP
+	case in.Kind == proc.Dir && writes:
+		return nil, false, fserr.EISDIR
+	case in.Kind == proc.FIFO:
+		return nil, false, fserr.EOPNOTSUPP
+	case in.Kind == proc.Regular && writes && w.o.ReadOnly:
+		return nil, false, fserr.EROFS
 	}
-	switch in.Kind {
-	case proc.Dir:
-		if writes || flag&proc.Trunc != 0 {
-			return nil, fserr.EISDIR
-		}
-	case proc.FIFO:
-		return nil, fserr.EOPNOTSUPP
-	case proc.Char:
-		return w.openDevice(in)
-	case proc.Regular:
-		if w.o.ReadOnly && (writes || flag&proc.Trunc != 0) {
-			return nil, fserr.EROFS
-		}
-	}
-	f := &file{w: w, ino: in.Ino, kind: in.Kind, flag: flag, logged: made}
-	if writes {
-		f.path = r.path()
-	}
-	if flag&proc.Trunc != 0 && !made {
-		ent := w.touch(in)
-		w.setSize(ent, 0, Hash{}, nil)
-		w.log("write", r.path(), "", in.Ino)
-		f.logged = true
-	}
-	if !w.o.ReadOnly {
-		if w.opens == nil {
-			w.opens = make(map[Ino]int)
-		}
-		w.opens[in.Ino]++
-	} else {
-		f.ent = &entry{in: in}
-	}
-	return f, 0
+	return in, false, 0
 }
 
 // file is an open regular file or directory.
@@ -383,7 +389,7 @@ func (w *Work) readDevice(path string) ([]byte, error) {
 	}
 	defer f.Close()
 	var one [1]byte
-	if _, err := f.Read(one[:]); err == io.EOF {
+	if _, err := f.Read(one[:]); errors.Is(err, io.EOF) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
@@ -417,7 +423,7 @@ func (w *Work) ReadRange(path string, off, n int64) ([]byte, int64, error) {
 	}
 	buf := make([]byte, n)
 	k, err := f.ReadAt(buf, off)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, 0, fserr.Wrap("read", path, err)
 	}
 	return buf[:k], st.Size, nil

@@ -1,10 +1,12 @@
 package tree
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -236,6 +238,15 @@ func reload(t testing.TB, tr *Tree) *Tree {
 		t.Fatalf("estimated size %d after reload, %d before", n.Bytes(), tr.Bytes())
 	}
 	return n
+}
+
+// sortRows puts rows into key order.
+func sortRows(p *Patch) {
+	slices.SortFunc(p.Inodes, func(a, b Inode) int { return cmp.Compare(a.Ino, b.Ino) })
+	slices.SortFunc(p.Dirents, func(a, b DirentRow) int {
+		return cmp.Or(cmp.Compare(a.Parent, b.Parent), cmp.Compare(a.Name, b.Name))
+	})
+	slices.SortFunc(p.Chunks, func(a, b ChunkRow) int { return cmp.Or(cmp.Compare(a.Ino, b.Ino), cmp.Compare(a.Idx, b.Idx)) })
 }
 
 // diffTrees compares all that two trees hold.

@@ -6,15 +6,57 @@ import (
 )
 
 // WriteFile makes a file of data, or replaces the content of an existing one, which keeps its
-// inode and mode.
+// inode and mode. When it fails nothing has changed.
 func (w *Work) WriteFile(path string, data []byte, mode uint32) error {
-	f, err := w.Open(path, proc.WriteOnly|proc.Create|proc.Trunc, mode)
-	if err != nil {
-		return err
+	const flag = proc.WriteOnly | proc.Create | proc.Trunc
+	var r walker
+	spill := false
+	e := func() fserr.Errno {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if e := r.walk(&w.st, path, modeCreate); e != 0 {
+			return e
+		}
+		size := int64(len(data))
+		if size > w.o.MaxFileSize {
+			return fserr.EFBIG
+		}
+		// What cannot be opened for writing is told by what follows.
+		was := r.in
+		if was == nil {
+			was = &Inode{Ino: w.st.nextIno, Kind: proc.Regular}
+		}
+		if was.Kind == proc.Regular && !w.fits(was, size) {
+			return fserr.EDQUOT
+		}
+		r = walker{}
+		in, made, e := w.openInode(&r, path, flag, mode)
+		if e != 0 {
+			return e
+		}
+		if in.Kind == proc.Char {
+			if in.Rdev == devFull && size > 0 {
+				return fserr.ENOSPC
+			}
+			_, e := w.openDevice(in)
+			return e
+		}
+		ent := w.touch(in)
+		if !made {
+			w.setSize(ent, 0, Hash{}, nil)
+			w.log("write", r.path(), "", in.Ino)
+		}
+		if size > 0 {
+			w.store(ent, data, 0, nil)
+		}
+		spill = w.overfull()
+		return 0
+	}()
+	if e != 0 {
+		return fserr.Path("open", path, e)
 	}
-	defer f.Close()
-	if _, err := f.Write(data); err != nil {
-		return fserr.Wrap("write", path, err)
+	if spill {
+		return w.spillNow()
 	}
 	return nil
 }

@@ -83,6 +83,9 @@ type Change struct {
 	Ino    Ino
 }
 
+// maxJournal bounds the operations, and with them the memory, of one Work; beyond it they fail with ENOSPC.
+const maxJournal = 1 << 20
+
 // Begin starts a working tree over t. It costs O(1). ctx bounds loads of content for the life of the Work.
 func (t *Tree) Begin(ctx context.Context, o Options) *Work {
 	if o.Now == nil {
@@ -204,7 +207,13 @@ func (w *Work) bury(e *entry) {
 	}
 }
 
+// log adds to the journal. A script that does one thing to one file in a loop makes one entry of it.
 func (w *Work) log(op, path, to string, ino Ino) {
+	if n := len(w.journal); n > 0 && op != "rename" {
+		if l := &w.journal[n-1]; l.Op == op && l.Ino == ino && l.Path == path && l.PathTo == to {
+			return
+		}
+	}
 	w.journal = append(w.journal, Change{Op: op, Path: path, PathTo: to, Ino: ino})
 }
 
@@ -271,7 +280,10 @@ func (w *Work) Usage() proc.Usage {
 func (w *Work) change(op, path string, f func(r *walker) fserr.Errno) error {
 	var r walker
 	w.mu.Lock()
-	e := f(&r)
+	e := fserr.ENOSPC
+	if len(w.journal) < maxJournal {
+		e = f(&r)
+	}
 	w.mu.Unlock()
 	if e != 0 {
 		return fserr.Path(op, path, e)

@@ -1,0 +1,549 @@
+package awk
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"sync"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+)
+
+type streamKind uint8
+
+const (
+	outFile streamKind = iota
+	outCmd
+	inFile
+	inCmd
+	coproc
+)
+
+type streamKey struct {
+	kind streamKind
+	name string
+}
+
+// stream is a redirection that is open until close() or the end.
+type stream struct {
+	key   streamKey
+	w     *proc.Writer
+	rd    *reader
+	sink  *sink          // of outCmd: where w writes to
+	file  io.Closer      // of files
+	child *child         // of inCmd and coproc
+	to    io.WriteCloser // of coproc: the child's standard input
+	std   bool           // one of the process's own streams
+}
+
+const pipeSize = 64 << 10
+
+// pipe is a bounded pipe between the program and a command it runs.
+type pipe struct {
+	mu           sync.Mutex
+	cond         sync.Cond
+	buf          []byte
+	rdone, wdone bool
+	ctx          context.Context
+	stop         func() bool
+}
+
+func newPipe(ctx context.Context) *pipe {
+	p := &pipe{ctx: ctx}
+	p.cond.L = &p.mu
+	p.stop = context.AfterFunc(ctx, func() {
+		p.mu.Lock()
+		p.cond.Broadcast()
+		p.mu.Unlock()
+	})
+	return p
+}
+
+func (p *pipe) Read(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.buf) == 0 {
+		if p.wdone || p.ctx.Err() != nil {
+			return 0, io.EOF
+		}
+		p.cond.Wait()
+	}
+	n := copy(b, p.buf)
+	p.buf = p.buf[:copy(p.buf, p.buf[n:])]
+	p.cond.Broadcast()
+	return n, nil
+}
+
+func (p *pipe) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	done := 0
+	for len(b) > 0 {
+		if p.rdone || p.ctx.Err() != nil {
+			return done, fserr.EPIPE
+		}
+		n := min(len(b), pipeSize-len(p.buf))
+		if n == 0 {
+			p.cond.Wait()
+			continue
+		}
+		p.buf = append(p.buf, b[:n]...)
+		b = b[n:]
+		done += n
+		p.cond.Broadcast()
+	}
+	return done, nil
+}
+
+// closeRead makes writers fail with EPIPE.
+func (p *pipe) closeRead() {
+	p.mu.Lock()
+	p.rdone = true
+	p.mu.Unlock()
+	p.cond.Broadcast()
+	p.stop()
+}
+
+// Close ends the input of the reader.
+func (p *pipe) Close() error {
+	p.mu.Lock()
+	p.wdone = true
+	p.mu.Unlock()
+	p.cond.Broadcast()
+	return nil
+}
+
+// child is a command that runs beside the program.
+type child struct {
+	done   chan struct{}
+	status int
+}
+
+// command makes the process of `sh -c cmd`.
+func (in *interp) command(cmd string, stdin io.Reader, stdout io.Writer) *proc.Process {
+	c := in.p.Child("sh", "-c", cmd)
+	if stdin != nil {
+		c.Stdin = stdin
+	}
+	if stdout != nil {
+		c.Stdout = stdout
+	}
+	parent := in.p.FD
+	c.FD = func(n int) (any, bool) {
+		switch {
+		case n == 0:
+			return c.Stdin, true
+		case n == 1:
+			return c.Stdout, true
+		case parent == nil:
+			return nil, false
+		}
+		return parent(n)
+	}
+	return c
+}
+
+// start runs cmd in a goroutine of the exec; after is called when it has ended.
+func (in *interp) start(cmd string, stdin io.Reader, stdout io.Writer, after func()) *child {
+	in.flushAll()
+	if err := in.p.Budget.Spawn(); err != nil {
+		panic(proc.Death{Status: 137, Killed: true, Cause: err})
+	}
+	p := in.command(cmd, stdin, stdout)
+	c := &child{done: make(chan struct{})}
+	ctx, budget := in.p.Context(), in.p.Budget
+	go func() {
+		defer close(c.done)
+		defer budget.Exited()
+		defer after()
+		defer func() {
+			// The end of the exec is noticed by the program itself at its next tick.
+			if r := recover(); r != nil {
+				d, ok := r.(proc.Death)
+				if !ok {
+					d.Status = 134
+				}
+				c.status = d.Status
+			}
+		}()
+		c.status = p.Spawn(ctx, p)
+	}()
+	return c
+}
+
+func (c *child) wait() int {
+	<-c.done
+	return c.status
+}
+
+// sink collects what is printed to a command. A little output is handed over when the stream is closed;
+// more of it, or fflush, starts the command beside the program.
+type sink struct {
+	in    *interp
+	cmd   string
+	buf   []byte
+	pipe  *pipe
+	child *child
+}
+
+func (s *sink) Write(b []byte) (int, error) {
+	if s.pipe == nil && len(s.buf)+len(b) <= pipeSize {
+		s.buf = append(s.buf, b...)
+		return len(b), nil
+	}
+	if err := s.run(); err != nil {
+		return 0, err
+	}
+	return s.pipe.Write(b)
+}
+
+// run starts the command and gives it what has been collected.
+func (s *sink) run() error {
+	if s.pipe == nil {
+		p := newPipe(s.in.p.Context())
+		s.pipe = p
+		s.child = s.in.start(s.cmd, p, nil, p.closeRead)
+	}
+	b := s.buf
+	s.buf = nil
+	_, err := s.pipe.Write(b)
+	return err
+}
+
+func (s *sink) finish() int {
+	if s.pipe == nil {
+		return s.in.p.Exec(s.in.p.Context(), s.in.command(s.cmd, bytes.NewReader(s.buf), nil))
+	}
+	_ = s.pipe.Close()
+	return s.child.wait()
+}
+
+// open returns the stream of a redirection, which it opens when there is none.
+func (in *interp) open(kind streamKind, name string, appending bool) (*stream, error) {
+	key := streamKey{kind, name}
+	if s, ok := in.streams[key]; ok {
+		return s, nil
+	}
+	s := &stream{key: key}
+	switch kind {
+	case outFile:
+		switch {
+		case name == "/dev/stdout" || name == "-" && in.prog.mawk:
+			s.w, s.std = in.out, true
+		case name == "/dev/stderr":
+			s.w, s.std = in.p.Err, true
+		default:
+			flag := proc.WriteOnly | proc.Create | proc.Trunc
+			if appending {
+				flag = proc.WriteOnly | proc.Create | proc.Append
+			}
+			f, err := in.p.Open(name, flag, 0o666)
+			if err != nil {
+				return nil, err
+			}
+			s.file = f
+			s.w = proc.NewWriter(f, in.p)
+		}
+	case outCmd:
+		s.sink = &sink{in: in, cmd: name}
+		s.w = proc.NewWriter(s.sink, in.p)
+	case inFile:
+		if name == "-" || name == "/dev/stdin" {
+			s.rd, s.std = in.stdinReader(), true
+			break
+		}
+		f, err := in.p.OpenInput(name)
+		if err != nil {
+			return nil, err
+		}
+		if f, ok := f.(proc.File); ok {
+			if st, err := f.Stat(); err == nil && st.IsDir() {
+				_ = f.Close()
+				return nil, fserr.EISDIR
+			}
+		}
+		s.file = f
+		s.rd = &reader{src: f}
+	case inCmd:
+		p := newPipe(in.p.Context())
+		s.child = in.start(name, nil, p, func() { _ = p.Close() })
+		s.rd = &reader{src: p, close: func() int { p.closeRead(); return s.child.wait() }}
+	case coproc:
+		to, from := newPipe(in.p.Context()), newPipe(in.p.Context())
+		s.child = in.start(name, to, from, func() { to.closeRead(); _ = from.Close() })
+		s.to = to
+		s.w = proc.NewWriter(to, in.p)
+		s.rd = &reader{src: from, close: func() int { from.closeRead(); return s.child.wait() }}
+	}
+	in.streams[key] = s
+	in.order = append(in.order, s)
+	return s, nil
+}
+
+// end closes a stream and returns what close() returns.
+func (in *interp) end(s *stream) int {
+	delete(in.streams, s.key)
+	for i, o := range in.order {
+		if o == s {
+			in.order = append(in.order[:i], in.order[i+1:]...)
+			break
+		}
+	}
+	status := 0
+	if s.w != nil {
+		s.w.Flush()
+	}
+	switch {
+	case s.sink != nil:
+		in.out.Flush()
+		status = s.sink.finish()
+	case s.to != nil:
+		_ = s.to.Close()
+	}
+	if s.rd != nil && !s.std {
+		if s.rd.close != nil {
+			status = s.rd.close()
+		}
+		in.p.Release(s.rd.held)
+		s.rd.held = 0
+	}
+	if s.file != nil {
+		_ = s.file.Close()
+	}
+	return status
+}
+
+// closeAll ends every stream, the last opened first.
+func (in *interp) closeAll() {
+	for len(in.order) > 0 {
+		in.end(in.order[len(in.order)-1])
+	}
+}
+
+// abandon lets go of what a death left open: no goroutine and no file outlives the program.
+func (in *interp) abandon() {
+	for _, s := range in.order {
+		if s.sink != nil && s.sink.pipe != nil {
+			_ = s.sink.pipe.Close()
+			s.sink.child.wait()
+		}
+		if s.to != nil {
+			_ = s.to.Close()
+		}
+		if s.rd != nil && s.rd.close != nil {
+			s.rd.close()
+		}
+		if s.file != nil {
+			_ = s.file.Close()
+		}
+	}
+	in.order = nil
+	if in.main != nil && in.main.close != nil {
+		in.main.close()
+	}
+}
+
+// flushAll makes everything printed so far visible to commands.
+func (in *interp) flushAll() {
+	in.out.Flush()
+	for _, s := range in.order {
+		if s.key.kind == outFile || s.key.kind == coproc {
+			s.w.Flush()
+		}
+	}
+}
+
+// closeNamed is close(name).
+func (in *interp) closeNamed(name, how string) float64 {
+	status := -1
+	for kind := outFile; kind <= coproc; kind++ {
+		s, ok := in.streams[streamKey{kind, name}]
+		if !ok {
+			continue
+		}
+		if kind == coproc && how == "to" {
+			s.w.Flush()
+			_ = s.to.Close()
+			status = 0
+			continue
+		}
+		status = in.end(s)
+	}
+	return float64(status)
+}
+
+// flush is fflush(): of everything, or of what name is open for.
+func (in *interp) flush(name string, all bool) float64 {
+	in.flushAll()
+	found := all || name == "/dev/stdout" || name == "/dev/stderr"
+	for _, s := range in.order {
+		if s.w == nil || !all && s.key.name != name {
+			continue
+		}
+		found = true
+		s.w.Flush()
+		if s.sink != nil {
+			_ = s.sink.run()
+		}
+	}
+	if found {
+		return 0
+	}
+	return -1
+}
+
+// system runs a command and returns its exit status.
+func (in *interp) system(cmd string) float64 {
+	in.flushAll()
+	return float64(in.p.Exec(in.p.Context(), in.command(cmd, nil, nil)))
+}
+
+// getline compiles the forms of getline: 1 for a record, 0 at the end, -1 for an error.
+func (c *compiler) getline(e *getline) numFn {
+	var set func(in *interp, v value)
+	if e.to != nil {
+		set = c.setter(e.to)
+	}
+	if e.kind == getMain {
+		return func(in *interp) float64 {
+			rec, term, ok, r := in.readMain()
+			if r == ctlExit {
+				panic(unwind(ctlExit))
+			}
+			if !ok {
+				return 0
+			}
+			in.specials[vRT] = value{s: term, k: kStr, view: true}
+			if set != nil {
+				set(in, value{s: rec, k: kInput, view: true})
+			} else {
+				in.setRecord(rec, true)
+			}
+			return 1
+		}
+	}
+	kind := map[getlineKind]streamKind{getFile: inFile, getCmd: inCmd, getCoproc: coproc}[e.kind]
+	src := c.str(e.src)
+	return func(in *interp) float64 {
+		name := src(in)
+		s, err := in.open(kind, name, false)
+		if err != nil {
+			in.specials[vERRNO] = str(proc.Strerror(err))
+			return -1
+		}
+		if kind == coproc {
+			s.w.Flush()
+		}
+		in.p.Tick(1)
+		rec, term, ok := s.rd.record(in)
+		if !ok {
+			if s.rd.err != nil {
+				in.specials[vERRNO] = str(proc.Strerror(s.rd.err))
+				return -1
+			}
+			return 0
+		}
+		in.specials[vRT] = value{s: term, k: kStr, view: true}
+		if kind == inCmd {
+			in.nr++
+			in.fnr++
+		}
+		if set != nil {
+			set(in, value{s: rec, k: kInput, view: true})
+		} else {
+			in.setRecord(rec, true)
+		}
+		return 1
+	}
+}
+
+// print compiles print and printf.
+func (c *compiler) print(s *printStmt) block {
+	to := func(in *interp) *proc.Writer { return in.out }
+	if s.redir != 0 {
+		dest := c.str(s.dest)
+		kind := map[token]streamKind{tGt: outFile, tAppend: outFile, tPipe: outCmd, tPipeAmp: coproc}[s.redir]
+		appending := s.redir == tAppend
+		to = func(in *interp) *proc.Writer {
+			name := dest(in)
+			if name == "" {
+				in.fatal("expression for redirection has null string value")
+			}
+			st, err := in.open(kind, name, appending)
+			if err != nil {
+				in.fatal("cannot redirect to `%s': %s", name, proc.Strerror(err))
+			}
+			return st.w
+		}
+	}
+	if s.printf {
+		return c.printf(s.args, to)
+	}
+	if len(s.args) == 0 {
+		return func(in *interp) ctl {
+			w := to(in)
+			w.WriteString(in.record())
+			w.WriteString(in.ors)
+			return ctlNone
+		}
+	}
+	args := make([]valFn, len(s.args))
+	for i, a := range s.args {
+		args[i] = c.val(a)
+	}
+	write := func(in *interp, w *proc.Writer, v value) {
+		if v.k == kNum {
+			var buf [40]byte
+			_, _ = w.Write(in.appendNum(buf[:0], v.n, in.ofmt))
+			return
+		}
+		w.WriteString(v.s)
+	}
+	if len(args) == 1 {
+		arg := args[0]
+		return func(in *interp) ctl {
+			v := arg(in)
+			w := to(in)
+			write(in, w, v)
+			w.WriteString(in.ors)
+			return ctlNone
+		}
+	}
+	return func(in *interp) ctl {
+		var stack [8]value
+		vs := stack[:0]
+		for _, a := range args {
+			vs = append(vs, a(in))
+		}
+		w := to(in)
+		for i, v := range vs {
+			if i > 0 {
+				w.WriteString(in.ofs)
+			}
+			write(in, w, v)
+		}
+		w.WriteString(in.ors)
+		return ctlNone
+	}
+}
+
+func (c *compiler) printf(list []expr, to func(in *interp) *proc.Writer) block {
+	format := c.str(list[0])
+	args := make([]valFn, len(list)-1)
+	for i, a := range list[1:] {
+		args[i] = c.val(a)
+	}
+	return func(in *interp) ctl {
+		f := format(in)
+		var stack [8]value
+		vs := stack[:0]
+		for _, a := range args {
+			vs = append(vs, a(in))
+		}
+		var buf [256]byte
+		b := in.sprintf(buf[:0], f, vs)
+		_, _ = to(in).Write(b)
+		return ctlNone
+	}
+}

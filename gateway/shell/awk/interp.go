@@ -95,6 +95,7 @@ type Config struct {
 	Args    []string // ARGV
 	Assigns []string // -v name=value, in order
 	FS      *string  // -F
+	InPlace bool     // -i inplace: what is printed while a file is read replaces it
 }
 
 // fatal prints an error as awk does and ends the run with status 2.

@@ -103,16 +103,24 @@ type SyntaxError struct {
 	Msg    string
 }
 
-func (e *SyntaxError) Error() string {
+func (e *SyntaxError) Error() string { return e.Report("awk") }
+
+// Report is the message as the program called name prints it: the text and a pointer below it, except
+// for errors that are about the program as a whole.
+func (e *SyntaxError) Report(name string) string {
 	src := e.Source
 	if src == "" {
 		src = "cmd. line"
 	}
-	if e.Text == "" {
-		return fmt.Sprintf("%s:%d: %s", src, e.Line, e.Msg)
+	at := fmt.Sprintf("%s: %s:%d: ", name, src, e.Line)
+	if e.Text == "" || e.Fatal() || strings.HasPrefix(e.Msg, "error: ") {
+		return at + e.Msg
 	}
-	return fmt.Sprintf("%s:%d: %s\nawk: %s:%d: %s^ %s", src, e.Line, e.Text, src, e.Line, strings.Repeat(" ", e.Col), e.Msg)
+	return at + e.Text + "\n" + at + strings.Repeat(" ", e.Col) + "^ " + e.Msg
 }
+
+// Fatal reports whether gawk answers the error with status 2 instead of 1.
+func (e *SyntaxError) Fatal() bool { return strings.HasPrefix(e.Msg, "fatal: ") }
 
 // Source is one piece of program text.
 type Source struct {

@@ -50,18 +50,19 @@ type edge struct {
 
 type parser struct {
 	lexer
-	rules   []rule
-	globals map[string]*symbol
-	funcs   map[string]*function
-	fnOrder []*function
-	calls   []*call
-	refs    []*varRef
-	edges   []edge
-	fn      *function // being parsed
-	level   int
-	inLoop  int
-	inSwtch int
-	noGt    bool // inside print's unparenthesised list: > redirects
+	rules    []rule
+	globals  map[string]*symbol
+	funcs    map[string]*function
+	fnOrder  []*function
+	calls    []*call
+	refs     []*varRef
+	edges    []edge
+	fn       *function // being parsed
+	level    int
+	inLoop   int
+	inSwtch  int
+	ruleKind ruleKind // of the rule being parsed
+	noGt     bool     // inside print's unparenthesised list: > redirects
 }
 
 // Parse reads and compiles a program; the sources are joined as if they were one file each ending in a newline.
@@ -154,10 +155,12 @@ func (p *parser) item() {
 		if p.tok != tLbrace {
 			p.syntaxError()
 		}
+		p.ruleKind = kind
 		p.rules = append(p.rules, rule{kind: kind, body: p.block()})
 	case tAt:
 		p.fail("@include and @load are not supported")
 	default:
+		p.ruleKind = ruleMain
 		r := rule{}
 		if p.tok != tLbrace {
 			r.pattern = p.expr()
@@ -463,20 +466,22 @@ func (p *parser) simple() stmt {
 		return p.printStmt()
 	case tBreak:
 		if p.inLoop == 0 && p.inSwtch == 0 {
-			p.fail("`break' is not allowed outside a loop or switch")
+			p.fail("error: `break' is not allowed outside a loop or switch")
 		}
 		p.next()
 		return &breakStmt{}
 	case tContinue:
 		if p.inLoop == 0 {
-			p.fail("`continue' is not allowed outside a loop")
+			p.fail("error: `continue' is not allowed outside a loop")
 		}
 		p.next()
 		return &continueStmt{}
 	case tNext:
+		p.mainOnly("next", p.ruleKind != ruleMain)
 		p.next()
 		return &nextStmt{}
 	case tNextFile:
+		p.mainOnly("nextfile", p.ruleKind == ruleBegin || p.ruleKind == ruleEnd || p.ruleKind == ruleEndFile)
 		p.next()
 		return &nextFileStmt{}
 	case tExit:
@@ -525,6 +530,15 @@ func (p *parser) simple() stmt {
 		return s
 	}
 	return &exprStmt{p.expr()}
+}
+
+// mainOnly refuses a statement in rules where it has no meaning.
+func (p *parser) mainOnly(what string, bad bool) {
+	if !bad || p.fn != nil {
+		return
+	}
+	name := map[ruleKind]string{ruleBegin: "BEGIN", ruleEnd: "END", ruleBeginFile: "BEGINFILE", ruleEndFile: "ENDFILE"}[p.ruleKind]
+	p.fail("error: `%s' used in %s action", what, name)
 }
 
 func (p *parser) atEnd() bool {
@@ -795,6 +809,11 @@ func (p *parser) multiplicative() expr {
 		p.noGroup(e)
 		p.next()
 		r := p.unary()
+		if k, ok := r.(*numLit); ok && k.v == 0 && op != tStar {
+			if _, ok := e.(*numLit); ok {
+				p.fail("error: division by zero attempted%s", map[token]string{tPercent: " in `%'"}[op])
+			}
+		}
 		e = p.check(&binary{over(e, r), op, e, r})
 	}
 	return e

@@ -11,9 +11,12 @@ func All() map[string]proc.Func { return maps.Clone(registry) }
 
 // registry is sorted by name; one line per name.
 var registry = map[string]proc.Func{
+	"awk":      awkMain,
 	"basename": basename,
 	"cat":      cat,
 	"dirname":  dirname,
 	"false":    exitFalse,
+	"gawk":     awkMain,
+	"mawk":     awkMain,
 	"true":     exitTrue,
 }

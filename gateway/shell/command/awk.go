@@ -1,0 +1,180 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pgbox/pgbox/gateway/shell/awk"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+)
+
+const awkUsage = `Usage: %[1]s [POSIX or GNU style options] -f progfile [--] file ...
+Usage: %[1]s [POSIX or GNU style options] [--] 'program' file ...
+`
+
+const awkVersion = "GNU Awk 5.2.1, API 3.2\n"
+
+// awkLong maps the long options to their short forms; a colon says it takes an argument.
+var awkLong = map[string]string{
+	"field-separator": "F:", "assign": "v:", "file": "f:", "source": "e:", "include": "i:", "exec": "E:", "load": "l:",
+	"version": "V", "help": "h", "posix": "P", "traditional": "c", "re-interval": "r",
+	"sandbox": "S", "optimize": "O", "no-optimize": "s", "characters-as-bytes": "b",
+	"non-decimal-data": "n", "use-lc-numeric": "N", "bignum": "M", "lint": "L", "gen-pot": "g",
+	"lint-old": "t", "debug": "D", "dump-variables": "d", "pretty-print": "o", "profile": "p",
+}
+
+// awkRun is an awk command line.
+type awkRun struct {
+	sources []awk.Source
+	cfg     awk.Config
+}
+
+// awkMain is awk, gawk and mawk: the same program, called by any of its names. It reads its own
+// options: getopt's table cannot say that the program text ends them.
+func awkMain(_ context.Context, p *proc.Process) int {
+	var r awkRun
+	args := p.Args[1:]
+	usage := func(format string, a ...any) int {
+		p.Errorf(format, a...)
+		fmt.Fprintf(p.Err, awkUsage, p.Name())
+		return 1
+	}
+	for len(args) > 0 {
+		a := args[0]
+		if a == "--" {
+			args = args[1:]
+			break
+		}
+		if len(a) < 2 || a[0] != '-' {
+			break
+		}
+		args = args[1:]
+		if name, ok := strings.CutPrefix(a, "--"); ok {
+			name, val, has := strings.Cut(name, "=")
+			short, ok := awkLong[name]
+			if !ok {
+				return usage("unrecognized option '--%s'", name)
+			}
+			if strings.HasSuffix(short, ":") && !has {
+				if len(args) == 0 {
+					return usage("option '--%s' requires an argument", name)
+				}
+				val, args = args[0], args[1:]
+			}
+			if done, status := r.option(p, short[0], val); done {
+				return status
+			}
+			continue
+		}
+		for a = a[1:]; a != ""; {
+			c := a[0]
+			a = a[1:]
+			var val string
+			switch {
+			case strings.IndexByte("FvfeiElW", c) >= 0:
+				if val = a; val == "" {
+					if len(args) == 0 {
+						return usage("option requires an argument -- %c", c)
+					}
+					val, args = args[0], args[1:]
+				}
+				a = ""
+			case strings.IndexByte("dopLD", c) >= 0: // optional arguments, attached
+				val, a = a, ""
+			case strings.IndexByte("VhPcrSOsbnNMgtIC", c) < 0:
+				return usage("invalid option -- '%c'", c)
+			}
+			if done, status := r.option(p, c, val); done {
+				return status
+			}
+			if c == 'E' {
+				return r.run(p, args)
+			}
+		}
+	}
+	if len(r.sources) == 0 {
+		if len(args) == 0 {
+			fmt.Fprintf(p.Err, awkUsage, p.Name())
+			return 1
+		}
+		r.sources = []awk.Source{{Text: args[0]}}
+		args = args[1:]
+	}
+	return r.run(p, args)
+}
+
+// option carries out one option; done says that the command ends with status.
+func (r *awkRun) option(p *proc.Process, c byte, val string) (done bool, status int) {
+	switch c {
+	case 'F':
+		r.cfg.FS = &val
+	case 'v':
+		r.cfg.Assigns = append(r.cfg.Assigns, val)
+	case 'e':
+		r.sources = append(r.sources, awk.Source{Text: val})
+	case 'f', 'E', 'i':
+		if c == 'i' && val == "inplace" {
+			r.cfg.InPlace = true
+			break
+		}
+		text, err := r.load(p, val)
+		if err != nil && c == 'i' {
+			text, err = r.load(p, val+".awk")
+		}
+		if err != nil {
+			p.Errorf("fatal: cannot open source file `%s' for reading: %s", val, proc.Strerror(err))
+			return true, 2
+		}
+		r.sources = append(r.sources, awk.Source{Name: val, Text: text})
+	case 'l':
+		p.Errorf("fatal: cannot open shared library `%s' for reading: No such file or directory", val)
+		return true, 2
+	case 'V':
+		p.Out.WriteString(awkVersion)
+		return true, 0
+	case 'h':
+		fmt.Fprintf(p.Out, awkUsage, p.Name())
+		return true, 0
+	}
+	return false, 0
+}
+
+func (r *awkRun) load(p *proc.Process, name string) (string, error) {
+	var b []byte
+	var err error
+	if name == "-" {
+		b, err = p.ReadAll(p.Stdin)
+	} else {
+		b, err = p.ReadFile(name)
+	}
+	return string(b), err
+}
+
+func (r *awkRun) run(p *proc.Process, operands []string) int {
+	total := 0
+	for _, s := range r.sources {
+		total += len(s.Text)
+	}
+	// Syntax trees and closures take a multiple of the text.
+	p.Hold(total * 32)
+	defer p.Release(total * 32)
+	prog, err := awk.Parse(r.sources, awk.Options{
+		Mawk: p.Name() == "mawk",
+		Warn: func(s string) { p.Errorf("cmd. line:1: %s", s) },
+	})
+	if err != nil {
+		var se *awk.SyntaxError
+		if errors.As(err, &se) {
+			p.Out.Flush()
+			fmt.Fprintln(p.Err, se.Report(p.Name()))
+			if se.Fatal() {
+				return 2
+			}
+		}
+		return 1
+	}
+	r.cfg.Args = append([]string{p.Name()}, operands...)
+	return prog.Run(p, r.cfg)
+}

@@ -5,6 +5,8 @@ package sql
 
 import "embed"
 
+//go:generate go run ./migrate/dump -o schema.sql
+
 // Migrations holds the versioned files, migrations/NNNNN_name.sql.
 //
 //go:embed migrations/*.sql

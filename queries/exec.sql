@@ -1,0 +1,13 @@
+-- name: Apply :one
+SELECT version::bigint AS version, used_bytes::bigint AS used_bytes, used_inodes::bigint AS used_inodes
+FROM fs.apply(
+    @sandbox::uuid, @version::bigint, @next_ino::bigint, @used_bytes::bigint, @used_inodes::bigint,
+    @ino::bigint[], @kind::smallint[], @mode::integer[], @uid::integer[], @gid::integer[], @nlink::integer[], @rdev::integer[],
+    @size::bigint[], @mtime::bigint[], @ctime::bigint[], @target::text[], @gone::bigint[],
+    @parent::bigint[], @name::text[], @child::bigint[],
+    @chunk_ino::bigint[], @chunk_idx::integer[], @chunk_sha256::bytea[], @blob::bytea[],
+    sqlc.narg('shell_state')::jsonb, sqlc.narg('exec')::jsonb,
+    @op::text[], @path::text[], @path_to::text[], @change_ino::bigint[]);
+
+-- name: LogExec :one
+SELECT fs.log_exec(@sandbox::uuid, @exec::jsonb)::uuid AS id;

@@ -1,0 +1,11 @@
+-- name: GC :one
+SELECT layers::bigint AS layers, blobs::bigint AS blobs, bytes::bigint AS bytes FROM fs.gc(@grace::interval, @max_rows::integer);
+
+-- name: Expire :one
+SELECT fs.expire(@max_rows::integer)::bigint AS dropped;
+
+-- name: Flatten :one
+SELECT fs.flatten(@sandbox::uuid)::integer AS layers;
+
+-- name: Schema :one
+SELECT version::bigint AS version, digest::text AS digest, fingerprint::text AS fingerprint, base_layer::uuid AS base_layer FROM fs.schema();

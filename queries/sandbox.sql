@@ -1,0 +1,37 @@
+-- name: CreateSandbox :one
+SELECT * FROM fs.create_sandbox(
+    sqlc.narg('id')::uuid, @tenant::text, @owner::text, @name::text,
+    sqlc.narg('env')::jsonb, sqlc.narg('config')::jsonb, sqlc.narg('labels')::jsonb,
+    sqlc.narg('max_bytes')::bigint, sqlc.narg('max_inodes')::bigint, sqlc.narg('expires_at')::timestamptz);
+
+-- name: Fence :one
+SELECT * FROM fs.fence(@sandbox::uuid);
+
+-- name: GetSandbox :one
+SELECT * FROM fs.get_sandbox(@sandbox::uuid);
+
+-- name: ListSandboxes :many
+SELECT * FROM fs.list_sandboxes(
+    @tenant::text, @owner::text, @max_rows::integer,
+    sqlc.narg('after_created_at')::timestamptz, sqlc.narg('after_id')::uuid, sqlc.narg('name')::text, sqlc.narg('labels')::jsonb);
+
+-- name: UpdateSandbox :one
+SELECT * FROM fs.update_sandbox(
+    @sandbox::uuid, sqlc.narg('name')::text, sqlc.narg('env')::jsonb, sqlc.narg('labels')::jsonb,
+    sqlc.narg('max_bytes')::bigint, sqlc.narg('max_inodes')::bigint, sqlc.narg('expires_at')::timestamptz, @clear::text[]);
+
+-- name: DropSandbox :exec
+SELECT fs.drop_sandbox(@sandbox::uuid);
+
+-- name: Usage :one
+SELECT version::bigint AS version, used_bytes::bigint AS used_bytes, used_inodes::bigint AS used_inodes,
+       max_bytes::bigint AS max_bytes, max_inodes::bigint AS max_inodes, layers::integer AS layers, snapshots::bigint AS snapshots
+FROM fs.usage(@sandbox::uuid);
+
+-- name: Fork :one
+SELECT * FROM fs.fork(
+    @sandbox::uuid, sqlc.narg('id')::uuid, sqlc.narg('name')::text, sqlc.narg('owner')::text, sqlc.narg('snapshot')::uuid);
+
+-- name: Diff :many
+SELECT path::text AS path, status::text AS status, kind::smallint AS kind, ino::bigint AS ino, path_from::text AS path_from
+FROM fs.diff(@sandbox::uuid, sqlc.narg('from')::uuid);

@@ -1,0 +1,162 @@
+-- Statements are planned once for a session and then serve arrays of 1 and of 10 000 rows, on tables that
+-- may have been empty at planning time. Only nested loops over primary keys are good for all of
+-- those, hence the planner settings; and a statement whose array is empty is not run at all.
+CREATE FUNCTION fs.apply(
+    p_sandbox      uuid,
+    p_version      bigint,
+    p_next_ino     bigint,
+    p_used_bytes   bigint,
+    p_used_inodes  bigint,
+    p_ino          bigint[],
+    p_kind         smallint[],
+    p_mode         integer[],
+    p_uid          integer[],
+    p_gid          integer[],
+    p_nlink        integer[],
+    p_rdev         integer[],
+    p_size         bigint[],
+    p_mtime        bigint[],
+    p_ctime        bigint[],
+    p_target       text[],
+    p_gone         bigint[],
+    p_parent       bigint[],
+    p_name         text[],
+    p_child        bigint[],
+    p_chunk_ino    bigint[],
+    p_chunk_idx    integer[],
+    p_chunk_sha256 bytea[],
+    p_blob         bytea[],
+    p_shell_state  jsonb,
+    p_exec         jsonb,
+    p_op           text[],
+    p_path         text[],
+    p_path_to      text[],
+    p_change_ino   bigint[]
+) RETURNS TABLE (version bigint, used_bytes bigint, used_inodes bigint)
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+    SET enable_seqscan = off
+    SET enable_hashjoin = off
+    SET enable_mergejoin = off
+AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter_sandbox(p_sandbox);
+    v_top     uuid   := v_sandbox.layers[1];
+    v_lower   uuid[] := v_sandbox.layers[2:];
+    v_version bigint;
+    v_new     bytea[];
+    v_missing bigint;
+    v_exec    uuid;
+BEGIN
+    IF v_sandbox.version <> p_version THEN
+        PERFORM pgbox.raise_errno(116, 'apply', p_sandbox::text);
+    END IF;
+    IF p_next_ino < v_sandbox.next_ino THEN
+        PERFORM pgbox.raise_errno(22, 'apply', p_sandbox::text);
+    END IF;
+    v_version := pgbox.bump(v_sandbox, p_used_bytes - v_sandbox.used_bytes, p_used_inodes - v_sandbox.used_inodes, p_next_ino, p_shell_state);
+
+    -- Contents first. DO NOTHING: an update would lock a popular row and queue up sandboxes that have nothing in common.
+    IF cardinality(p_blob) > 0 THEN
+        WITH new AS (
+            INSERT INTO pgbox.blob (sha256, size, data)
+            SELECT b.sha256, octet_length(b.data), b.data
+              FROM (SELECT sha256(d.data) AS sha256, d.data FROM unnest(p_blob) AS d (data)) b
+             ORDER BY b.sha256
+            ON CONFLICT ON CONSTRAINT blob_pkey DO NOTHING
+            RETURNING sha256
+        )
+        SELECT array_agg(n.sha256) INTO v_new FROM new n;
+    END IF;
+
+    IF cardinality(p_chunk_ino) > 0 THEN
+        -- What was here before must stay: fs.gc deletes only rows it can lock, and looks for references after that.
+        WITH want AS MATERIALIZED (
+            SELECT w.sha256 FROM unnest(p_chunk_sha256) AS w (sha256) WHERE w.sha256 IS NOT NULL
+            EXCEPT
+            SELECT n.sha256 FROM unnest(v_new) AS n (sha256)
+        ), held AS MATERIALIZED (
+            SELECT b.sha256
+              FROM (SELECT o.sha256 FROM want o ORDER BY o.sha256) w
+              JOIN pgbox.blob b ON b.sha256 = w.sha256
+               FOR KEY SHARE OF b
+        )
+        SELECT (SELECT count(*) FROM want) - (SELECT count(*) FROM held) INTO v_missing;
+        IF v_missing > 0 THEN
+            PERFORM pgbox.raise_errno(61, 'apply', p_sandbox::text);
+        END IF;
+
+        INSERT INTO pgbox.chunk (layer_id, ino, idx, sha256)
+        SELECT v_top, c.ino, c.idx, c.sha256
+          FROM unnest(p_chunk_ino, p_chunk_idx, p_chunk_sha256) AS c (ino, idx, sha256)
+         WHERE c.sha256 IS NOT NULL
+        ON CONFLICT ON CONSTRAINT chunk_pkey DO UPDATE SET sha256 = excluded.sha256;
+
+        IF array_position(p_chunk_sha256, NULL) IS NOT NULL THEN
+            DELETE FROM pgbox.chunk k
+             USING unnest(p_chunk_ino, p_chunk_idx, p_chunk_sha256) AS c (ino, idx, sha256)
+             WHERE c.sha256 IS NULL AND k.layer_id = v_top AND k.ino = c.ino AND k.idx = c.idx;
+            INSERT INTO pgbox.chunk (layer_id, ino, idx, sha256)
+            SELECT v_top, c.ino, c.idx, NULL
+              FROM unnest(p_chunk_ino, p_chunk_idx, p_chunk_sha256) AS c (ino, idx, sha256)
+             WHERE c.sha256 IS NULL AND c.ino < v_sandbox.next_ino
+               AND EXISTS (SELECT FROM pgbox.chunk l
+                            WHERE l.layer_id = ANY (v_lower) AND l.ino = c.ino AND l.idx = c.idx AND l.sha256 IS NOT NULL);
+        END IF;
+    END IF;
+
+    IF cardinality(p_ino) > 0 THEN
+        INSERT INTO pgbox.inode (layer_id, ino, kind, mode, uid, gid, nlink, rdev, size, mtime, ctime, target)
+        SELECT v_top, i.ino, i.kind, i.mode, i.uid, i.gid, i.nlink, i.rdev, i.size, i.mtime, i.ctime, nullif(i.target, '')
+          FROM unnest(p_ino, p_kind, p_mode, p_uid, p_gid, p_nlink, p_rdev, p_size, p_mtime, p_ctime, p_target)
+            AS i (ino, kind, mode, uid, gid, nlink, rdev, size, mtime, ctime, target)
+        ON CONFLICT ON CONSTRAINT inode_pkey DO UPDATE
+        SET kind = excluded.kind, mode = excluded.mode, uid = excluded.uid, gid = excluded.gid, nlink = excluded.nlink,
+            rdev = excluded.rdev, size = excluded.size, mtime = excluded.mtime, ctime = excluded.ctime, target = excluded.target;
+    END IF;
+
+    IF cardinality(p_gone) > 0 THEN
+        DELETE FROM pgbox.chunk k WHERE k.layer_id = v_top AND k.ino = ANY (p_gone);
+        DELETE FROM pgbox.inode i WHERE i.layer_id = v_top AND i.ino = ANY (p_gone);
+        INSERT INTO pgbox.inode (layer_id, ino, kind, mode, uid, gid, nlink, rdev, size, mtime, ctime)
+        SELECT v_top, g.ino, 0, 0, 0, 0, 0, 0, 0, 0, 0
+          FROM unnest(p_gone) AS g (ino)
+         WHERE EXISTS (SELECT FROM pgbox.inode l WHERE l.layer_id = ANY (v_lower) AND l.ino = g.ino AND l.kind <> 0);
+    END IF;
+
+    IF cardinality(p_parent) > 0 THEN
+        INSERT INTO pgbox.dirent (layer_id, parent_ino, name, ino)
+        SELECT v_top, d.parent_ino, d.name, d.ino
+          FROM unnest(p_parent, p_name, p_child) AS d (parent_ino, name, ino)
+         WHERE d.ino <> 0
+        ON CONFLICT ON CONSTRAINT dirent_pkey DO UPDATE SET ino = excluded.ino;
+
+        IF array_position(p_child, 0) IS NOT NULL THEN
+            DELETE FROM pgbox.dirent e
+             USING unnest(p_parent, p_name, p_child) AS d (parent_ino, name, ino)
+             WHERE d.ino = 0 AND e.layer_id = v_top AND e.parent_ino = d.parent_ino AND e.name = d.name;
+            INSERT INTO pgbox.dirent (layer_id, parent_ino, name, ino)
+            SELECT v_top, d.parent_ino, d.name, NULL
+              FROM unnest(p_parent, p_name, p_child) AS d (parent_ino, name, ino)
+             WHERE d.ino = 0 AND d.parent_ino < v_sandbox.next_ino
+               AND EXISTS (SELECT FROM pgbox.dirent l
+                            WHERE l.layer_id = ANY (v_lower) AND l.parent_ino = d.parent_ino AND l.name = d.name AND l.ino IS NOT NULL);
+        END IF;
+    END IF;
+
+    IF p_exec IS NOT NULL THEN
+        v_exec := pgbox.add_exec(p_sandbox, p_exec, p_version, v_version);
+    END IF;
+    IF cardinality(p_op) > 0 THEN
+        INSERT INTO pgbox.change (sandbox_id, version, seq, exec_id, op, path, path_to, ino)
+        SELECT p_sandbox, v_version, c.seq - 1, v_exec, c.op, c.path, nullif(c.path_to, ''), c.ino
+          FROM unnest(p_op, p_path, p_path_to, p_change_ino) WITH ORDINALITY AS c (op, path, path_to, ino, seq);
+    END IF;
+    RETURN QUERY SELECT v_version, p_used_bytes, p_used_inodes;
+END
+$$;
+
+COMMENT ON FUNCTION fs.apply(uuid, bigint, bigint, bigint, bigint, bigint[], smallint[], integer[], integer[], integer[], integer[], integer[],
+    bigint[], bigint[], bigint[], text[], bigint[], bigint[], text[], bigint[], bigint[], integer[], bytea[], bytea[], jsonb, jsonb,
+    text[], text[], text[], bigint[]) IS
+    'Commits what one run changed, and nothing at all when the sandbox is no longer at p_version (VF116), a limit is exceeded (VF122) or the database lacks a content that a chunk names (VF061). Inodes, names, chunks and journal come as parallel arrays: p_ino… are the inodes as they are now (target empty except for symlinks), p_gone those without a name left, p_child 0 removes a name, a NULL hash makes a hole, p_blob carries new contents. p_used_* is the usage of the whole tree afterwards.';

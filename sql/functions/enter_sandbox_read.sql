@@ -1,0 +1,12 @@
+CREATE FUNCTION pgbox.enter_sandbox_read(p_sandbox uuid) RETURNS pgbox.sandbox
+    LANGUAGE plpgsql STABLE
+    SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    PERFORM set_config('app.sandbox_id', p_sandbox::text, true);
+    RETURN pgbox.enter_read();
+END
+$$;
+
+COMMENT ON FUNCTION pgbox.enter_sandbox_read(uuid) IS
+    'pgbox.enter_read() for a sandbox that the caller names: puts it in scope for the transaction first.';

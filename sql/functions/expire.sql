@@ -1,0 +1,26 @@
+CREATE FUNCTION fs.expire(p_limit integer DEFAULT 100) RETURNS bigint
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_sandbox pgbox.sandbox;
+    v_count   bigint := 0;
+BEGIN
+    FOR v_sandbox IN
+        SELECT s.* FROM pgbox.sandbox s
+         WHERE s.deleted_at IS NULL AND s.expires_at <= clock_timestamp()
+         ORDER BY s.expires_at
+         LIMIT p_limit
+           FOR NO KEY UPDATE SKIP LOCKED
+    LOOP
+        PERFORM pgbox.drop_locked(v_sandbox);
+        v_count := v_count + 1;
+    END LOOP;
+    RETURN v_count;
+END
+$$;
+
+ALTER FUNCTION fs.expire(integer) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION fs.expire(integer) IS
+    'Drops up to p_limit sandboxes whose time has come and returns how many. They are out of reach from the moment they expire; this frees their space.';

@@ -1,0 +1,22 @@
+CREATE FUNCTION fs.flatten(p_sandbox uuid) RETURNS integer
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.lock_sandbox(p_sandbox);
+    v_depth   integer := cardinality(v_sandbox.layers);
+BEGIN
+    IF v_depth > 2 THEN
+        UPDATE pgbox.sandbox s
+           SET layers = pgbox.merge_layers(v_sandbox.layers), version = s.version + 1
+         WHERE s.id = p_sandbox;
+        PERFORM pgbox.free_layers(v_sandbox.layers);
+    END IF;
+    RETURN v_depth;
+END
+$$;
+
+ALTER FUNCTION fs.flatten(uuid) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION fs.flatten(uuid) IS
+    'Merges the layers of a sandbox into one over the base layer, and returns how many there were. Snapshots and forks keep theirs.';

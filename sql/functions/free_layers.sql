@@ -1,0 +1,34 @@
+CREATE FUNCTION pgbox.free_layers(p_layers uuid[]) RETURNS bigint
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_free uuid[];
+BEGIN
+    -- A layer gets a new user only from a sandbox or snapshot that stands on it, under that
+    -- sandbox's row lock. Without one, nobody can come any more.
+    v_free := ARRAY(
+        SELECT l.id
+          FROM pgbox.layer l
+         WHERE l.id = ANY (p_layers)
+           AND NOT EXISTS (SELECT FROM pgbox.schema_digest d WHERE d.base_layer = l.id)
+           AND NOT EXISTS (SELECT FROM pgbox.sandbox s WHERE s.layers @> ARRAY[l.id] AND s.deleted_at IS NULL)
+           AND NOT EXISTS (SELECT FROM pgbox.snapshot n WHERE n.layers @> ARRAY[l.id])
+         ORDER BY l.id
+           FOR UPDATE SKIP LOCKED);
+    IF cardinality(v_free) = 0 THEN
+        RETURN 0;
+    END IF;
+    DELETE FROM pgbox.chunk r WHERE r.layer_id = ANY (v_free);
+    DELETE FROM pgbox.dirent r WHERE r.layer_id = ANY (v_free);
+    DELETE FROM pgbox.inode r WHERE r.layer_id = ANY (v_free);
+    DELETE FROM pgbox.kv r WHERE r.layer_id = ANY (v_free);
+    DELETE FROM pgbox.layer r WHERE r.id = ANY (v_free);
+    RETURN cardinality(v_free);
+END
+$$;
+
+ALTER FUNCTION pgbox.free_layers(uuid[]) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION pgbox.free_layers(uuid[]) IS
+    'Deletes those of the given layers that no living sandbox and no snapshot stands on, and returns how many.';

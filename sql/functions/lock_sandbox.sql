@@ -1,0 +1,17 @@
+CREATE FUNCTION pgbox.lock_sandbox(p_sandbox uuid) RETURNS pgbox.sandbox
+    LANGUAGE plpgsql VOLATILE
+    SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_sandbox pgbox.sandbox;
+BEGIN
+    SELECT s.* INTO v_sandbox FROM pgbox.sandbox s WHERE s.id = p_sandbox FOR NO KEY UPDATE;
+    IF v_sandbox.id IS NULL OR v_sandbox.deleted_at IS NOT NULL OR v_sandbox.expires_at <= clock_timestamp() THEN
+        PERFORM pgbox.raise_errno(3, 'lock', p_sandbox::text);
+    END IF;
+    RETURN v_sandbox;
+END
+$$;
+
+COMMENT ON FUNCTION pgbox.lock_sandbox(uuid) IS
+    'Begins a verb of the maintainer: locks the row of a living sandbox and returns it (VF003). Scopes nothing; pgbox.enter() is for verbs inside one sandbox.';

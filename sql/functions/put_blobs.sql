@@ -1,0 +1,21 @@
+CREATE FUNCTION fs.put_blobs(p_sandbox uuid, p_data bytea[]) RETURNS bigint
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_new bigint;
+BEGIN
+    PERFORM pgbox.enter_sandbox_read(p_sandbox);
+    -- In the order of hashes, so that two uploads of the same contents wait for each other one way round only.
+    INSERT INTO pgbox.blob (sha256, size, data)
+    SELECT b.sha256, octet_length(b.data), b.data
+      FROM (SELECT sha256(d.data) AS sha256, d.data FROM unnest(p_data) AS d (data)) b
+     ORDER BY b.sha256
+    ON CONFLICT ON CONSTRAINT blob_pkey DO NOTHING;
+    GET DIAGNOSTICS v_new = ROW_COUNT;
+    RETURN v_new;
+END
+$$;
+
+COMMENT ON FUNCTION fs.put_blobs(uuid, bytea[]) IS
+    'Stores contents under their SHA-256 and returns how many were new. Nothing refers to them until fs.apply does; fs.gc collects those that never are.';

@@ -1,0 +1,25 @@
+CREATE FUNCTION fs.snapshot(p_sandbox uuid, p_name text) RETURNS SETOF fs.snapshot
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.lock_sandbox(p_sandbox);
+    v_id      uuid;
+BEGIN
+    v_sandbox := pgbox.seal(v_sandbox);
+    INSERT INTO pgbox.snapshot (sandbox_id, name, layers, next_ino, version, used_bytes, used_inodes, shell_state)
+    VALUES (p_sandbox, p_name, v_sandbox.layers[2:], v_sandbox.next_ino, v_sandbox.version, v_sandbox.used_bytes, v_sandbox.used_inodes,
+            v_sandbox.shell_state)
+    ON CONFLICT ON CONSTRAINT snapshot_name_key DO NOTHING
+    RETURNING id INTO v_id;
+    IF v_id IS NULL THEN
+        PERFORM pgbox.raise_errno(17, 'snapshot', p_name);
+    END IF;
+    RETURN QUERY SELECT v.* FROM fs.snapshot v WHERE v.id = v_id;
+END
+$$;
+
+ALTER FUNCTION fs.snapshot(uuid, text) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION fs.snapshot(uuid, text) IS
+    'Keeps the tree and shell state of a sandbox as they are now under a name (VF017 when it is taken), whatever its size.';

@@ -8,6 +8,50 @@ CREATE SCHEMA pgbox;
 
 ALTER SCHEMA pgbox OWNER TO pgbox_owner;
 
+CREATE FUNCTION fs.append_file(p_path text, p_data bytea, p_mode integer DEFAULT 420) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter(true);
+    f         record;
+    n         pgbox.inode;
+    v_was     bigint;
+BEGIN
+    IF p_data IS NULL THEN
+        PERFORM pgbox.raise_errno(22, 'write', p_path);
+    END IF;
+    f := pgbox.open_file(v_sandbox, p_path, coalesce(p_mode, 420));
+    n := f.inode;
+    IF n.kind = 2 THEN
+        IF n.rdev = 263 AND octet_length(p_data) > 0 THEN
+            PERFORM pgbox.raise_errno(28, 'write', p_path);
+        END IF;
+        RETURN n.ino;
+    END IF;
+    v_was := n.size;
+    IF v_was + octet_length(p_data) > 140737488355328 THEN
+        PERFORM pgbox.raise_errno(27, 'write', p_path);
+    END IF;
+    IF octet_length(p_data) > 0 THEN
+        n.size := pgbox.write_chunks(v_sandbox.layers, n.ino, n.size, n.size, p_data);
+        n.mtime := pgbox.now_ns();
+        n.ctime := n.mtime;
+        PERFORM pgbox.put_inode(v_sandbox.layers[1], n);
+    ELSIF NOT f.created THEN
+        RETURN n.ino; -- nothing was written, so no time changes
+    END IF;
+    PERFORM pgbox.record(v_sandbox, ARRAY[CASE WHEN f.created THEN 'create' ELSE 'write' END], ARRAY[f.path], NULL, ARRAY[n.ino],
+                         CASE WHEN n.ino >= pgbox.first_ino() THEN n.size - v_was ELSE 0 END,
+                         f.created::integer, v_sandbox.next_ino + f.created::integer);
+    RETURN n.ino;
+END
+$$;
+
+ALTER FUNCTION fs.append_file(p_path text, p_data bytea, p_mode integer) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.append_file(p_path text, p_data bytea, p_mode integer) IS 'Appends to a file, which is created when it is missing; only its last chunk is rewritten. Returns the inode number.';
+
 CREATE FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[]) RETURNS TABLE(version bigint, used_bytes bigint, used_inodes bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -16,7 +60,7 @@ CREATE FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_
     SET enable_mergejoin TO 'off'
     AS $$
 DECLARE
-    v_sandbox pgbox.sandbox := pgbox.enter_sandbox(p_sandbox, true);
+    v_sandbox pgbox.sandbox := pgbox.enter_sandbox(p_sandbox);
     v_top     uuid   := v_sandbox.layers[1];
     v_lower   uuid[] := v_sandbox.layers[2:];
     v_version bigint;
@@ -149,6 +193,96 @@ ALTER FUNCTION fs.base_layer() OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION fs.base_layer() IS 'The sealed layer that new sandboxes stand on.';
 
+CREATE FUNCTION fs.chmod(p_path text, p_mode integer) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM pgbox.set_attr('chmod', p_path, true, p_mode, NULL, NULL, NULL);
+END
+$$;
+
+ALTER FUNCTION fs.chmod(p_path text, p_mode integer) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.chmod(p_path text, p_mode integer) IS 'Sets the permission bits, with setuid, setgid and sticky, following symlinks.';
+
+CREATE FUNCTION fs.chown(p_path text, p_uid integer, p_gid integer, p_follow boolean DEFAULT true) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM pgbox.set_attr('chown', p_path, coalesce(p_follow, true), NULL, nullif(p_uid, -1), nullif(p_gid, -1), NULL);
+END
+$$;
+
+ALTER FUNCTION fs.chown(p_path text, p_uid integer, p_gid integer, p_follow boolean) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.chown(p_path text, p_uid integer, p_gid integer, p_follow boolean) IS 'Sets owner and group; NULL or -1 leaves one as it is.';
+
+CREATE FUNCTION fs.cp(p_from text, p_to text, p_recursive boolean DEFAULT false) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter(true);
+    v_layers  uuid[] := v_sandbox.layers;
+    v_now     bigint := pgbox.now_ns();
+    f         record;
+    t         record;
+    n         pgbox.inode;
+    o         pgbox.inode;
+    v_was     bigint;
+    v_copied  record;
+BEGIN
+    f := pgbox.walk(v_layers, p_from, CASE WHEN p_recursive THEN 'nofollow' ELSE 'follow' END, 'cp');
+    n := pgbox.inode_of(v_layers, f.ino);
+    IF NOT coalesce(p_recursive, false) THEN
+        IF n.kind <> 8 THEN
+            PERFORM pgbox.raise_errno(CASE WHEN n.kind = 4 THEN 21 ELSE 6 END, 'cp', p_from);
+        END IF;
+        t := pgbox.open_file(v_sandbox, p_to, n.mode);
+        o := t.inode;
+        IF o.kind = 2 THEN
+            IF o.rdev = 263 AND n.size > 0 THEN
+                PERFORM pgbox.raise_errno(28, 'cp', p_to);
+            END IF;
+            RETURN o.ino;
+        ELSIF o.ino = n.ino THEN
+            PERFORM pgbox.raise_errno(22, 'cp', p_to);
+        END IF;
+        v_was := o.size;
+        PERFORM pgbox.cut_chunks(v_layers, o.ino, 0);
+        PERFORM pgbox.copy_chunks(v_layers, ARRAY[n.ino], ARRAY[o.ino]);
+        o.size := n.size;
+        o.mtime := v_now;
+        o.ctime := v_now;
+        PERFORM pgbox.put_inode(v_layers[1], o);
+        PERFORM pgbox.record(v_sandbox, ARRAY[CASE WHEN t.created THEN 'create' ELSE 'write' END], ARRAY[t.path], NULL, ARRAY[o.ino],
+                             CASE WHEN o.ino >= pgbox.first_ino() THEN o.size - v_was ELSE 0 END,
+                             t.created::integer, v_sandbox.next_ino + t.created::integer);
+        RETURN o.ino;
+    END IF;
+
+    t := pgbox.walk(v_layers, p_to, 'parent', 'cp');
+    IF t.ino IS NOT NULL THEN
+        PERFORM pgbox.raise_errno(17, 'cp', p_to);
+    ELSIF n.ino = ANY (t.dirs) THEN
+        PERFORM pgbox.raise_errno(22, 'cp', p_to);
+    ELSIF t.slash AND n.kind <> 4 THEN
+        PERFORM pgbox.raise_errno(2, 'cp', p_to);
+    END IF;
+    v_copied := pgbox.copy_tree(v_sandbox, n.ino, t.dir, t.name, v_now);
+    PERFORM pgbox.touch_dir(v_layers, t.dir, v_now, CASE WHEN n.kind = 4 THEN 1 ELSE 0 END);
+    PERFORM pgbox.record(v_sandbox, ARRAY['copy'], ARRAY[f.path], ARRAY[t.path], ARRAY[v_sandbox.next_ino],
+                         v_copied.bytes, v_copied.inodes, v_sandbox.next_ino + v_copied.inodes);
+    RETURN v_sandbox.next_ino;
+END
+$$;
+
+ALTER FUNCTION fs.cp(p_from text, p_to text, p_recursive boolean) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.cp(p_from text, p_to text, p_recursive boolean) IS 'Copies the content of a file over or to p_to, which is created with the mode of the source. With p_recursive it copies what p_from names, a directory with all that is in it, to p_to, which must not exist: modes, owners, modification times, symlinks and hard links among the copies are kept. Chunks are shared, no bytes are copied. Returns the inode number of the copy.';
+
 CREATE TABLE pgbox.sandbox (
     id uuid DEFAULT gen_random_uuid() NOT NULL,
     tenant text DEFAULT 'default'::text NOT NULL,
@@ -278,9 +412,9 @@ BEGIN
 
     RETURN QUERY
     WITH old AS MATERIALIZED (
-        SELECT w.*, CASE WHEN v_ancestor THEN w.parent_ino || '/' || w.name ELSE w.path END AS key FROM pgbox.walk(v_from) w
+        SELECT w.*, CASE WHEN v_ancestor THEN w.parent_ino || '/' || w.name ELSE w.path END AS key FROM pgbox.walk_tree(v_from) w
     ), new AS MATERIALIZED (
-        SELECT w.*, CASE WHEN v_ancestor THEN w.parent_ino || '/' || w.name ELSE w.path END AS key FROM pgbox.walk(v_to.layers) w
+        SELECT w.*, CASE WHEN v_ancestor THEN w.parent_ino || '/' || w.name ELSE w.path END AS key FROM pgbox.walk_tree(v_to.layers) w
     ), pair AS MATERIALIZED (
         SELECT o.path AS old_path, o.ino AS old_ino, n.path AS new_path, n.ino AS new_ino
           FROM old o
@@ -353,6 +487,46 @@ ALTER FUNCTION fs.drop_snapshot(p_sandbox uuid, p_snapshot uuid) OWNER TO pgbox_
 
 COMMENT ON FUNCTION fs.drop_snapshot(p_sandbox uuid, p_snapshot uuid) IS 'Forgets a snapshot of a sandbox and frees the layers only it used (VF002 when there is none).';
 
+CREATE VIEW fs.disk_usage WITH (security_invoker='true') AS
+ SELECT ''::text AS path,
+    (0)::bigint AS inodes,
+    (0)::bigint AS bytes,
+    (0)::bigint AS allocated
+  WHERE false;
+
+ALTER TABLE fs.disk_usage OWNER TO pgbox_owner;
+
+COMMENT ON VIEW fs.disk_usage IS 'The row type of du; as a table it is empty. bytes are the sizes of the regular files, allocated is what they hold without their holes.';
+
+CREATE FUNCTION fs.du(p_path text DEFAULT '/'::text) RETURNS SETOF fs.disk_usage
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter_read();
+    v         record;
+BEGIN
+    v := pgbox.walk(v_sandbox.layers, p_path, 'nofollow', 'du');
+    RETURN QUERY
+    WITH t AS MATERIALIZED (
+        -- a file with several names counts once
+        SELECT DISTINCT s.ino, s.kind, s.size FROM pgbox.subtree(v_sandbox.layers, v.ino, v.path, NULL) s
+    )
+    SELECT v.path, (SELECT count(*) FROM t), (SELECT coalesce(sum(t.size), 0)::bigint FROM t WHERE t.kind = 8),
+           (SELECT coalesce(sum(b.size), 0)::bigint
+              FROM (SELECT DISTINCT ON (c.ino, c.idx) c.sha256
+                      FROM t
+                      JOIN pgbox.chunk c ON c.layer_id = ANY (v_sandbox.layers) AND c.ino = t.ino
+                     WHERE t.kind = 8
+                     ORDER BY c.ino, c.idx, array_position(v_sandbox.layers, c.layer_id)) e
+              JOIN pgbox.blob b ON b.sha256 = e.sha256);
+END
+$$;
+
+ALTER FUNCTION fs.du(p_path text) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.du(p_path text) IS 'Sums up what is at and below a path: one row. Each inode counts once.';
+
 CREATE FUNCTION fs.expire(p_limit integer DEFAULT 100) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -421,6 +595,80 @@ ALTER FUNCTION fs.fence(p_sandbox uuid) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.fence(p_sandbox uuid) IS 'What an exec has to know before it runs: owner, limits, shell state, layers and version of a sandbox as last committed. VF003 when it is missing, dropped or expired.';
 
+CREATE TABLE pgbox.inode (
+    layer_id uuid NOT NULL,
+    ino bigint NOT NULL,
+    kind smallint NOT NULL,
+    mode integer NOT NULL,
+    uid integer NOT NULL,
+    gid integer NOT NULL,
+    nlink integer NOT NULL,
+    rdev integer DEFAULT 0 NOT NULL,
+    size bigint DEFAULT 0 NOT NULL,
+    mtime bigint NOT NULL,
+    ctime bigint NOT NULL,
+    target text COLLATE pg_catalog."C",
+    CONSTRAINT inode_kind_check CHECK ((kind = ANY (ARRAY[0, 1, 2, 4, 8, 10]))),
+    CONSTRAINT inode_mode_check CHECK (((mode >= 0) AND (mode <= 4095))),
+    CONSTRAINT inode_size_check CHECK ((size >= 0)),
+    CONSTRAINT inode_target_check CHECK (((kind = 10) = (target IS NOT NULL)))
+);
+
+ALTER TABLE ONLY pgbox.inode FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE pgbox.inode OWNER TO pgbox_owner;
+
+COMMENT ON COLUMN pgbox.inode.mtime IS 'Nanoseconds since the epoch.';
+
+COMMENT ON COLUMN pgbox.inode.ctime IS 'Nanoseconds since the epoch.';
+
+CREATE VIEW fs.entry WITH (security_invoker='true') AS
+ SELECT ''::text AS path,
+    ''::text AS name,
+    n.ino,
+    n.kind,
+    n.mode,
+    n.uid,
+    n.gid,
+    n.nlink,
+    n.rdev,
+    n.size,
+    n.mtime,
+    n.ctime,
+    n.target
+   FROM pgbox.inode n
+  WHERE false;
+
+ALTER TABLE fs.entry OWNER TO pgbox_owner;
+
+COMMENT ON VIEW fs.entry IS 'The row type of stat, lstat, readdir, tree and find; as a table it is empty. kind: 1 fifo, 2 character device, 4 directory, 8 file, 10 symlink; times in nanoseconds; target of symlinks only.';
+
+CREATE FUNCTION fs.find(p_path text DEFAULT '/'::text, p_name text DEFAULT NULL::text, p_kind smallint DEFAULT NULL::smallint, p_min_size bigint DEFAULT NULL::bigint, p_max_size bigint DEFAULT NULL::bigint, p_since bigint DEFAULT NULL::bigint, p_depth integer DEFAULT NULL::integer) RETURNS SETOF fs.entry
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter_read();
+    v         record;
+    v_regex   text := pgbox.glob_regex(p_name);
+BEGIN
+    v := pgbox.walk(v_sandbox.layers, p_path, 'nofollow', 'find');
+    RETURN QUERY
+    SELECT t.path, t.name, t.ino, t.kind, t.mode, t.uid, t.gid, t.nlink, t.rdev, t.size, t.mtime, t.ctime, t.target
+      FROM pgbox.subtree(v_sandbox.layers, v.ino, v.path, p_depth) t
+     WHERE (v_regex IS NULL OR t.name ~ v_regex)
+       AND (p_kind IS NULL OR t.kind = p_kind)
+       AND (p_min_size IS NULL OR t.size >= p_min_size)
+       AND (p_max_size IS NULL OR t.size <= p_max_size)
+       AND (p_since IS NULL OR t.mtime >= p_since)
+     ORDER BY replace(t.path, '/', E'\x01') COLLATE "C";
+END
+$$;
+
+ALTER FUNCTION fs.find(p_path text, p_name text, p_kind smallint, p_min_size bigint, p_max_size bigint, p_since bigint, p_depth integer) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.find(p_path text, p_name text, p_kind smallint, p_min_size bigint, p_max_size bigint, p_since bigint, p_depth integer) IS 'Finds what is at and below a path: by shell pattern of the name, kind, size, modification time (from p_since on, nanoseconds) and depth. NULL is any. Symlinks are not followed.';
+
 CREATE FUNCTION fs.flatten(p_sandbox uuid) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -482,6 +730,144 @@ $$;
 ALTER FUNCTION fs.fork(p_sandbox uuid, p_id uuid, p_name text, p_owner text, p_snapshot uuid) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.fork(p_sandbox uuid, p_id uuid, p_name text, p_owner text, p_snapshot uuid) IS 'Makes a new sandbox with the tree, shell state and settings of another (or of one of its snapshots), whatever its size. NULL takes a new id, the same name, the same owner, the tree as it is now.';
+
+CREATE VIEW fs.fault WITH (security_invoker='true') AS
+ SELECT NULL::uuid AS sandbox_id,
+    ''::text AS check_name,
+    NULL::bigint AS ino,
+    ''::text AS detail
+  WHERE false;
+
+ALTER TABLE fs.fault OWNER TO pgbox_owner;
+
+COMMENT ON VIEW fs.fault IS 'The row type of fsck: one broken invariant; as a table it is empty.';
+
+CREATE FUNCTION fs.fsck() RETURNS SETOF fs.fault
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter_read();
+    v_layers  uuid[] := v_sandbox.layers;
+BEGIN
+    RETURN QUERY
+    SELECT v_sandbox.id, f.check_name, NULL::bigint, f.layer::text
+      FROM (SELECT CASE WHEN l.id IS NULL THEN 'missing_layer'
+                        WHEN c.n = 1 AND l.sealed_at IS NOT NULL THEN 'sealed_top'
+                        WHEN c.n > 1 AND l.sealed_at IS NULL THEN 'unsealed_layer'
+                        WHEN count(*) OVER (PARTITION BY c.id) > 1 THEN 'repeated_layer' END AS check_name, c.id AS layer
+              FROM unnest(v_layers) WITH ORDINALITY AS c (id, n)
+              LEFT JOIN pgbox.layer l ON l.id = c.id) f
+     WHERE f.check_name IS NOT NULL;
+
+    RETURN QUERY
+    WITH RECURSIVE inode AS MATERIALIZED (
+        SELECT DISTINCT ON (n.ino) n.*, array_position(v_layers, n.layer_id) AS pos
+          FROM pgbox.inode n
+         WHERE n.layer_id = ANY (v_layers)
+         ORDER BY n.ino, array_position(v_layers, n.layer_id)
+    ), live AS MATERIALIZED (
+        SELECT i.* FROM inode i WHERE i.kind <> 0
+    ), dirent AS MATERIALIZED (
+        SELECT e.*
+          FROM (SELECT DISTINCT ON (d.parent_ino, d.name) d.parent_ino, d.name, d.ino
+                  FROM pgbox.dirent d
+                 WHERE d.layer_id = ANY (v_layers)
+                 ORDER BY d.parent_ino, d.name, array_position(v_layers, d.layer_id)) e
+         WHERE e.ino IS NOT NULL
+    ), reached (ino) AS (
+        SELECT 1::bigint
+        UNION
+        SELECT d.ino FROM reached r JOIN dirent d ON d.parent_ino = r.ino
+    ), edge AS MATERIALIZED (
+        SELECT d.parent_ino, d.name, d.ino FROM dirent d JOIN live i ON i.ino = d.ino AND i.kind = 4
+    ), above (start, ino) AS (
+        -- only directories that the healthy case does not have: this is empty for a whole tree
+        SELECT s.ino, e.parent_ino
+          FROM (SELECT e.ino FROM edge e GROUP BY e.ino HAVING count(*) > 1 OR e.ino = 1
+                UNION
+                SELECT e.ino FROM edge e WHERE NOT EXISTS (SELECT FROM reached r WHERE r.ino = e.ino)) s
+          JOIN edge e ON e.ino = s.ino
+        UNION
+        SELECT a.start, e.parent_ino FROM above a JOIN edge e ON e.ino = a.ino WHERE a.ino <> a.start
+    ), names AS MATERIALIZED (
+        SELECT d.ino, count(*) AS n FROM dirent d GROUP BY d.ino
+    ), subdirs AS MATERIALIZED (
+        SELECT e.parent_ino AS ino, count(*) AS n FROM edge e GROUP BY e.parent_ino
+    )
+    SELECT v_sandbox.id, 'missing_root', 1::bigint, 'the root directory is missing'
+     WHERE NOT EXISTS (SELECT FROM live i WHERE i.ino = 1 AND i.kind = 4)
+    UNION ALL
+    SELECT v_sandbox.id, 'dangling_dirent', d.ino, format('%s in directory %s', d.name, d.parent_ino)
+      FROM dirent d WHERE NOT EXISTS (SELECT FROM live i WHERE i.ino = d.ino)
+    UNION ALL
+    SELECT v_sandbox.id, 'orphan_dirent', d.ino, format('%s in directory %s, which is none', d.name, d.parent_ino)
+      FROM dirent d WHERE NOT EXISTS (SELECT FROM live i WHERE i.ino = d.parent_ino AND i.kind = 4)
+    UNION ALL
+    SELECT v_sandbox.id, 'unreachable_inode', i.ino, format('kind %s', i.kind)
+      FROM live i WHERE NOT EXISTS (SELECT FROM reached r WHERE r.ino = i.ino)
+    UNION ALL
+    SELECT v_sandbox.id, 'cycle', a.ino, 'the directory is below itself'
+      FROM above a WHERE a.ino = a.start
+    UNION ALL
+    SELECT v_sandbox.id, 'directory_names', e.ino, format('%s names', count(*))
+      FROM edge e GROUP BY e.ino HAVING count(*) > 1
+    UNION ALL
+    SELECT v_sandbox.id, 'nlink', i.ino, format('%s, not %s', i.nlink, CASE i.kind WHEN 4 THEN 2 + coalesce(s.n, 0) ELSE coalesce(m.n, 0) END)
+      FROM live i
+      LEFT JOIN names m ON m.ino = i.ino
+      LEFT JOIN subdirs s ON s.ino = i.ino
+     WHERE i.nlink <> CASE i.kind WHEN 4 THEN 2 + coalesce(s.n, 0) ELSE coalesce(m.n, 0) END
+    UNION ALL
+    SELECT v_sandbox.id, 'next_ino', max(i.ino), format('next_ino is %s', v_sandbox.next_ino)
+      FROM inode i
+    HAVING coalesce(max(i.ino), 0) >= v_sandbox.next_ino OR v_sandbox.next_ino < pgbox.first_ino()
+    UNION ALL
+    SELECT v_sandbox.id, 'used_bytes', NULL, format('%s, not %s', v_sandbox.used_bytes, u.bytes)
+      FROM (SELECT coalesce(sum(i.size), 0) AS bytes FROM live i WHERE i.kind = 8 AND i.ino >= pgbox.first_ino()) u
+     WHERE u.bytes <> v_sandbox.used_bytes
+    UNION ALL
+    SELECT v_sandbox.id, 'used_inodes', NULL, format('%s, not %s', v_sandbox.used_inodes, u.inodes)
+      FROM (SELECT count(*) AS inodes FROM live i WHERE i.ino >= pgbox.first_ino()) u
+     WHERE u.inodes <> v_sandbox.used_inodes;
+
+    RETURN QUERY
+    WITH chunk AS MATERIALIZED (
+        SELECT e.*
+          FROM (SELECT DISTINCT ON (c.ino, c.idx) c.ino, c.idx, c.sha256, array_position(v_layers, c.layer_id) AS pos
+                  FROM pgbox.chunk c
+                 WHERE c.layer_id = ANY (v_layers)
+                 ORDER BY c.ino, c.idx, array_position(v_layers, c.layer_id)) e
+         WHERE e.sha256 IS NOT NULL
+    ), inode AS MATERIALIZED (
+        SELECT DISTINCT ON (n.ino) n.ino, n.kind, n.size, array_position(v_layers, n.layer_id) AS pos
+          FROM pgbox.inode n
+         WHERE n.layer_id = ANY (v_layers)
+         ORDER BY n.ino, array_position(v_layers, n.layer_id)
+    ), content AS MATERIALIZED (
+        -- each blob is read once, however many chunks share it
+        SELECT u.sha256, b.size, sha256(b.data) AS is_sha256
+          FROM (SELECT DISTINCT c.sha256 FROM chunk c) u
+          LEFT JOIN pgbox.blob b ON b.sha256 = u.sha256
+    )
+    SELECT v_sandbox.id, f.check_name, f.ino, format('chunk %s: %s', f.idx, encode(f.sha256, 'hex'))
+      FROM (SELECT c.*,
+                   CASE WHEN i.kind = 0 AND i.pos < c.pos THEN NULL -- a whiteout hides the chunks below it
+                        WHEN coalesce(i.kind, 0) <> 8 THEN 'orphan_chunk'
+                        WHEN c.idx * 65536::bigint >= i.size THEN 'chunk_past_end'
+                        WHEN b.size IS NULL THEN 'missing_blob'
+                        WHEN b.is_sha256 <> c.sha256 THEN 'corrupt_blob'
+                        WHEN b.size <> least(65536, i.size - c.idx * 65536::bigint) THEN 'chunk_length' END AS check_name
+              FROM chunk c
+              LEFT JOIN inode i ON i.ino = c.ino
+              LEFT JOIN content b ON b.sha256 = c.sha256) f
+     WHERE f.check_name IS NOT NULL;
+END
+$$;
+
+ALTER FUNCTION fs.fsck() OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.fsck() IS 'Checks every invariant of the sandbox in scope and returns one row for each that is broken: missing_layer, sealed_top, unsealed_layer, repeated_layer, missing_root, dangling_dirent, orphan_dirent, unreachable_inode, cycle, directory_names, nlink, next_ino, used_bytes, used_inodes, orphan_chunk, chunk_past_end, missing_blob, corrupt_blob, chunk_length.';
 
 CREATE FUNCTION fs.gc(p_grace interval DEFAULT '01:00:00'::interval, p_limit integer DEFAULT 10000) RETURNS TABLE(layers bigint, blobs bigint, bytes bigint)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -550,6 +936,124 @@ $$;
 ALTER FUNCTION fs.get_sandbox(p_sandbox uuid) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.get_sandbox(p_sandbox uuid) IS 'The row of one living sandbox. VF003 when it is missing, dropped or expired.';
+
+CREATE FUNCTION fs.glob(p_pattern text) RETURNS SETOF text
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter_read();
+    v_paths   text[] := '{""}'; -- what matches so far, without a trailing slash
+    v_part    text;
+    v_dirs    boolean := right(p_pattern, 1) = '/';
+BEGIN
+    IF p_pattern IS NULL OR p_pattern = '' THEN
+        RETURN;
+    END IF;
+    FOREACH v_part IN ARRAY array_remove(string_to_array(p_pattern, '/'), '') LOOP
+        IF v_part = '**' THEN
+            v_paths := ARRAY(
+                SELECT DISTINCT CASE WHEN t.path = '/' THEN '' ELSE t.path END
+                  FROM unnest(v_paths) AS p (path)
+                 CROSS JOIN LATERAL pgbox.walk(v_sandbox.layers, p.path || '/', 'follow', NULL) w
+                 CROSS JOIN LATERAL pgbox.subtree(v_sandbox.layers, w.ino, CASE WHEN p.path = '' THEN '/' ELSE p.path END, NULL) t
+                 WHERE w.ino IS NOT NULL AND substr(t.path, length(p.path) + 1) !~ '/\.');
+        ELSIF v_part ~ '[*?[\\]' THEN
+            v_paths := ARRAY(
+                SELECT p.path || '/' || e.name
+                  FROM unnest(v_paths) AS p (path)
+                 CROSS JOIN LATERAL pgbox.walk(v_sandbox.layers, p.path || '/', 'follow', NULL) w
+                 CROSS JOIN LATERAL pgbox.entries(v_sandbox.layers, w.ino) e
+                 WHERE w.ino IS NOT NULL AND e.name ~ pgbox.glob_regex(v_part) AND (e.name !~ '^\.' OR v_part ~ '^\\?\.'));
+        ELSE
+            v_paths := ARRAY(SELECT p.path || '/' || v_part FROM unnest(v_paths) AS p (path));
+        END IF;
+    END LOOP;
+    RETURN QUERY
+    SELECT CASE WHEN v_dirs OR p.path = '' THEN p.path || '/' ELSE p.path END
+      FROM (SELECT DISTINCT u.path COLLATE "C" AS path FROM unnest(v_paths) AS u (path)) p
+     CROSS JOIN LATERAL pgbox.walk(v_sandbox.layers, p.path || CASE WHEN v_dirs OR p.path = '' THEN '/' ELSE '' END, 'nofollow', NULL) w
+     WHERE w.ino IS NOT NULL
+     ORDER BY p.path;
+END
+$$;
+
+ALTER FUNCTION fs.glob(p_pattern text) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.glob(p_pattern text) IS 'Expands a path pattern as a shell does, from the root: *, ?, [a-z], and ** for any directories. A leading dot must be written, a trailing slash means directories only. The results are absolute paths in byte order; no match is no row.';
+
+CREATE VIEW fs.grep_match WITH (security_invoker='true') AS
+ SELECT ''::text AS path,
+    (0)::bigint AS line_number,
+    ''::text AS line
+  WHERE false;
+
+ALTER TABLE fs.grep_match OWNER TO pgbox_owner;
+
+COMMENT ON VIEW fs.grep_match IS 'The row type of grep; as a table it is empty.';
+
+CREATE FUNCTION fs.grep(p_pattern text, p_path text DEFAULT '/'::text, p_name text DEFAULT NULL::text, p_ignore_case boolean DEFAULT false) RETURNS SETOF fs.grep_match
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter_read();
+    v_pattern text := CASE WHEN p_ignore_case THEN '(?i)' ELSE '' END || p_pattern;
+    v_regex   text := pgbox.glob_regex(p_name);
+    v         record;
+    v_file    record;
+    v_text    text;
+BEGIN
+    v := pgbox.walk(v_sandbox.layers, p_path, 'follow', 'grep');
+    FOR v_file IN
+        SELECT t.path, t.ino, t.size
+          FROM pgbox.subtree(v_sandbox.layers, v.ino, v.path, NULL) t
+         WHERE t.kind = 8 AND t.size > 0 AND (v_regex IS NULL OR t.name ~ v_regex)
+         ORDER BY replace(t.path, '/', E'\x01') COLLATE "C"
+    LOOP
+        v_text := pgbox.text_of(pgbox.content_of(v_sandbox.layers, v_file.ino, v_file.size, 0, v_file.size));
+        RETURN QUERY
+        SELECT v_file.path, l.n, l.line
+          FROM string_to_table(CASE WHEN right(v_text, 1) = E'\n' THEN left(v_text, -1) ELSE v_text END, E'\n') WITH ORDINALITY AS l (line, n)
+         WHERE l.line ~ v_pattern;
+    END LOOP;
+END
+$$;
+
+ALTER FUNCTION fs.grep(p_pattern text, p_path text, p_name text, p_ignore_case boolean) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.grep(p_pattern text, p_path text, p_name text, p_ignore_case boolean) IS 'Finds the lines that match a regular expression (PostgreSQL chapter 9.7.3) in the files at and below a path, optionally only in files whose name matches a shell pattern. Files with NUL bytes are skipped, symlinks below the path are not followed.';
+
+CREATE FUNCTION fs.link(p_from text, p_to text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter(true);
+    v_now     bigint := pgbox.now_ns();
+    f         record;
+    t         record;
+    n         pgbox.inode;
+BEGIN
+    f := pgbox.walk(v_sandbox.layers, p_from, 'nofollow', 'link');
+    t := pgbox.vacant(v_sandbox.layers, p_to, 'link', false);
+    IF f.kind = 4 THEN
+        PERFORM pgbox.raise_errno(1, 'link', p_from);
+    END IF;
+    n := pgbox.inode_of(v_sandbox.layers, f.ino);
+    n.nlink := n.nlink + 1;
+    n.ctime := v_now;
+    PERFORM pgbox.put_inode(v_sandbox.layers[1], n);
+    PERFORM pgbox.set_name(v_sandbox.layers, t.dir, t.name, n.ino);
+    PERFORM pgbox.touch_dir(v_sandbox.layers, t.dir, v_now, 0);
+    PERFORM pgbox.record(v_sandbox, ARRAY['link'], ARRAY[f.path], ARRAY[t.path], ARRAY[n.ino]);
+    RETURN n.ino;
+END
+$$;
+
+ALTER FUNCTION fs.link(p_from text, p_to text) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.link(p_from text, p_to text) IS 'Makes another name for a file; a symlink in the last component of p_from is not followed. Returns the inode number.';
 
 CREATE FUNCTION fs.list_sandboxes(p_tenant text, p_owner text, p_limit integer DEFAULT 100, p_after_created_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_after_id uuid DEFAULT NULL::uuid, p_name text DEFAULT NULL::text, p_labels jsonb DEFAULT NULL::jsonb) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -694,7 +1198,7 @@ CREATE FUNCTION fs.log_exec(p_sandbox uuid, p_exec jsonb) RETURNS uuid
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-    v_sandbox pgbox.sandbox := pgbox.enter_sandbox(p_sandbox, false);
+    v_sandbox pgbox.sandbox := pgbox.enter_sandbox_read(p_sandbox);
 BEGIN
     RETURN pgbox.add_exec(p_sandbox, p_exec, coalesce((p_exec->>'version')::bigint, v_sandbox.version), NULL);
 END
@@ -704,13 +1208,34 @@ ALTER FUNCTION fs.log_exec(p_sandbox uuid, p_exec jsonb) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION fs.log_exec(p_sandbox uuid, p_exec jsonb) IS 'Writes the audit row of a run that committed nothing (read-only, failed or without a change) and returns its id. Keys as in fs.apply, and version: the one the run saw.';
 
+CREATE FUNCTION fs.lstat(p_path text) RETURNS SETOF fs.entry
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter_read();
+    v         record;
+    n         pgbox.inode;
+BEGIN
+    v := pgbox.walk(v_sandbox.layers, p_path, 'nofollow', 'lstat');
+    n := pgbox.inode_of(v_sandbox.layers, v.ino);
+    RETURN QUERY
+    SELECT v.path, regexp_replace(v.path, '^.*/', ''), n.ino, n.kind, n.mode, n.uid, n.gid, n.nlink, n.rdev,
+           CASE n.kind WHEN 10 THEN octet_length(n.target) ELSE n.size END, n.mtime, n.ctime, n.target;
+END
+$$;
+
+ALTER FUNCTION fs.lstat(p_path text) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.lstat(p_path text) IS 'Is stat without following a symlink in the last component.';
+
 CREATE FUNCTION fs.missing_blobs(p_sandbox uuid, p_sha256 bytea[]) RETURNS SETOF bytea
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
     AS $$
 BEGIN
-    PERFORM pgbox.enter_sandbox(p_sandbox, false);
+    PERFORM pgbox.enter_sandbox_read(p_sandbox);
     RETURN QUERY
     SELECT DISTINCT w.sha256
       FROM unnest(p_sha256) AS w (sha256)
@@ -722,6 +1247,143 @@ ALTER FUNCTION fs.missing_blobs(p_sandbox uuid, p_sha256 bytea[]) OWNER TO pgbox
 
 COMMENT ON FUNCTION fs.missing_blobs(p_sandbox uuid, p_sha256 bytea[]) IS 'Which of the given hashes the database holds no content for: what to send with fs.put_blobs before fs.apply.';
 
+CREATE FUNCTION fs.mkdir(p_path text, p_mode integer DEFAULT 493, p_parents boolean DEFAULT false) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter(true);
+    v         record;
+    n         pgbox.inode;
+    v_paths   text[] := '{}';
+    v_inos    bigint[] := '{}';
+BEGIN
+    IF NOT coalesce(p_parents, false) THEN
+        v := pgbox.vacant(v_sandbox.layers, p_path, 'mkdir', true);
+        n.kind := 4;
+        n.mode := coalesce(p_mode, 493);
+        n := pgbox.create_inode(v_sandbox, v.dir, v.name, n);
+        PERFORM pgbox.record(v_sandbox, ARRAY['mkdir'], ARRAY[v.path], NULL, ARRAY[n.ino], 0, 1, n.ino + 1);
+        RETURN n.ino;
+    END IF;
+    LOOP
+        v := pgbox.walk(v_sandbox.layers, p_path, 'mkdirs', 'mkdir');
+        EXIT WHEN v.ino IS NOT NULL;
+        n := NULL;
+        n.kind := 4;
+        n.mode := coalesce(p_mode, 493);
+        n := pgbox.create_inode(v_sandbox, v.dir, v.name, n);
+        v_sandbox.next_ino := n.ino + 1;
+        v_paths := v_paths || v.path::text;
+        v_inos := v_inos || n.ino;
+    END LOOP;
+    IF v.kind <> 4 THEN
+        PERFORM pgbox.raise_errno(17, 'mkdir', p_path);
+    END IF;
+    IF cardinality(v_inos) > 0 THEN
+        PERFORM pgbox.record(v_sandbox, array_fill('mkdir'::text, ARRAY[cardinality(v_inos)]), v_paths, NULL, v_inos,
+                             0, cardinality(v_inos), v_sandbox.next_ino);
+    END IF;
+    RETURN v.ino;
+END
+$$;
+
+ALTER FUNCTION fs.mkdir(p_path text, p_mode integer, p_parents boolean) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.mkdir(p_path text, p_mode integer, p_parents boolean) IS 'Makes a directory; with p_parents also what is missing above it, and a directory that exists is fine. Returns the inode number.';
+
+CREATE FUNCTION fs.mknod(p_path text, p_kind smallint, p_mode integer DEFAULT 420, p_rdev integer DEFAULT 0) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter(true);
+    v         record;
+    n         pgbox.inode;
+BEGIN
+    IF p_kind IS NULL OR p_kind NOT IN (1, 2, 8) THEN
+        PERFORM pgbox.raise_errno(CASE WHEN p_kind = 4 THEN 1 ELSE 22 END, 'mknod', p_path);
+    END IF;
+    v := pgbox.vacant(v_sandbox.layers, p_path, 'mknod', false);
+    n.kind := p_kind;
+    n.mode := coalesce(p_mode, 420);
+    n.rdev := CASE WHEN p_kind = 2 THEN p_rdev ELSE 0 END;
+    n := pgbox.create_inode(v_sandbox, v.dir, v.name, n);
+    PERFORM pgbox.record(v_sandbox, ARRAY['mknod'], ARRAY[v.path], NULL, ARRAY[n.ino], 0, 1, n.ino + 1);
+    RETURN n.ino;
+END
+$$;
+
+ALTER FUNCTION fs.mknod(p_path text, p_kind smallint, p_mode integer, p_rdev integer) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.mknod(p_path text, p_kind smallint, p_mode integer, p_rdev integer) IS 'Makes a FIFO (p_kind 1), a character device (2, p_rdev is major << 8 | minor) or an empty file (8). Returns the inode number.';
+
+CREATE FUNCTION fs.mv(p_from text, p_to text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter(true);
+    v_layers  uuid[] := v_sandbox.layers;
+    v_now     bigint := pgbox.now_ns();
+    f         record;
+    t         record;
+    n         pgbox.inode;
+    o         pgbox.inode; -- what the new name was
+    v_unref   record;
+    v_bytes   bigint := 0;
+    v_inodes  bigint := 0;
+BEGIN
+    -- The order of these checks is the one of renameat2 in Linux.
+    f := pgbox.walk(v_layers, p_from, 'rename', 'rename');
+    t := pgbox.walk(v_layers, p_to, 'rename', 'rename');
+    IF f.last <> 'norm' OR t.last <> 'norm' THEN
+        PERFORM pgbox.raise_errno(16, 'rename', CASE WHEN f.last <> 'norm' THEN p_from ELSE p_to END);
+    ELSIF octet_length(f.name) > 255 THEN
+        PERFORM pgbox.raise_errno(36, 'rename', p_from);
+    END IF;
+    n := pgbox.inode_of(v_layers, pgbox.lookup(v_layers, f.dir, f.name));
+    IF n.ino IS NULL THEN
+        PERFORM pgbox.raise_errno(2, 'rename', p_from);
+    ELSIF octet_length(t.name) > 255 THEN
+        PERFORM pgbox.raise_errno(36, 'rename', p_to);
+    END IF;
+    o := pgbox.inode_of(v_layers, pgbox.lookup(v_layers, t.dir, t.name));
+    IF n.kind <> 4 AND (f.slash OR t.slash) THEN
+        PERFORM pgbox.raise_errno(20, 'rename', CASE WHEN f.slash THEN p_from ELSE p_to END);
+    ELSIF n.ino = ANY (t.dirs) THEN
+        PERFORM pgbox.raise_errno(22, 'rename', p_to);
+    ELSIF o.ino = ANY (f.dirs) THEN
+        PERFORM pgbox.raise_errno(39, 'rename', p_to);
+    ELSIF o.ino = n.ino THEN
+        RETURN;
+    ELSIF n.kind = 4 AND o.kind <> 4 THEN
+        PERFORM pgbox.raise_errno(20, 'rename', p_to);
+    ELSIF n.kind <> 4 AND o.kind = 4 THEN
+        PERFORM pgbox.raise_errno(21, 'rename', p_to);
+    ELSIF o.kind = 4 AND NOT pgbox.is_empty(v_layers, o.ino) THEN
+        PERFORM pgbox.raise_errno(39, 'rename', p_to);
+    END IF;
+
+    PERFORM pgbox.set_name(v_layers, f.dir, f.name, NULL);
+    PERFORM pgbox.set_name(v_layers, t.dir, t.name, n.ino);
+    IF o.ino IS NOT NULL THEN
+        v_unref := pgbox.unref(v_layers, o, v_now);
+        v_bytes := v_unref.bytes;
+        v_inodes := v_unref.inodes;
+    END IF;
+    n.ctime := v_now;
+    PERFORM pgbox.put_inode(v_layers[1], n);
+    PERFORM pgbox.touch_dir(v_layers, f.dir, v_now, CASE WHEN n.kind = 4 THEN -1 ELSE 0 END);
+    PERFORM pgbox.touch_dir(v_layers, t.dir, v_now, CASE WHEN n.kind = 4 AND o.ino IS NULL THEN 1 ELSE 0 END);
+    PERFORM pgbox.record(v_sandbox, ARRAY['rename'], ARRAY[f.path], ARRAY[t.path], ARRAY[n.ino], v_bytes, v_inodes);
+END
+$$;
+
+ALTER FUNCTION fs.mv(p_from text, p_to text) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.mv(p_from text, p_to text) IS 'Renames as rename(2) does: over a file or an empty directory of the same sort, never a directory below itself; two names of one file are left as they are. A directory moves with one name and a whiteout, however large it is.';
+
 CREATE FUNCTION fs.put_blobs(p_sandbox uuid, p_data bytea[]) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -729,7 +1391,7 @@ CREATE FUNCTION fs.put_blobs(p_sandbox uuid, p_data bytea[]) RETURNS bigint
 DECLARE
     v_new bigint;
 BEGIN
-    PERFORM pgbox.enter_sandbox(p_sandbox, false);
+    PERFORM pgbox.enter_sandbox_read(p_sandbox);
     -- In the order of hashes, so that two uploads of the same contents wait for each other one way round only.
     INSERT INTO pgbox.blob (sha256, size, data)
     SELECT b.sha256, octet_length(b.data), b.data
@@ -752,7 +1414,7 @@ CREATE FUNCTION fs.read_blobs(p_sandbox uuid, p_sha256 bytea[]) RETURNS TABLE(sh
     SET enable_seqscan TO 'off'
     AS $$
 BEGIN
-    PERFORM pgbox.enter_sandbox(p_sandbox, false);
+    PERFORM pgbox.enter_sandbox_read(p_sandbox);
     RETURN QUERY SELECT b.sha256, b.data FROM pgbox.blob b WHERE b.sha256 = ANY (p_sha256);
 END
 $$;
@@ -760,6 +1422,109 @@ $$;
 ALTER FUNCTION fs.read_blobs(p_sandbox uuid, p_sha256 bytea[]) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION fs.read_blobs(p_sandbox uuid, p_sha256 bytea[]) IS 'The contents with the given hashes, in any order; one that the database does not hold is left out.';
+
+CREATE FUNCTION fs.read_file(p_path text, p_offset bigint DEFAULT 0, p_length bigint DEFAULT NULL::bigint) RETURNS bytea
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter_read();
+    v         record;
+    n         pgbox.inode;
+BEGIN
+    v := pgbox.walk(v_sandbox.layers, p_path, 'follow', 'open');
+    IF v.kind = 4 THEN
+        PERFORM pgbox.raise_errno(21, 'read', p_path);
+    ELSIF p_offset < 0 OR p_length < 0 THEN
+        PERFORM pgbox.raise_errno(22, 'read', p_path);
+    END IF;
+    n := pgbox.inode_of(v_sandbox.layers, v.ino);
+    IF n.kind = 2 AND n.rdev = 259 THEN
+        RETURN ''; -- /dev/null
+    ELSIF n.kind <> 8 THEN
+        PERFORM pgbox.raise_errno(6, 'open', p_path);
+    END IF;
+    RETURN pgbox.content_of(v_sandbox.layers, n.ino, n.size, coalesce(p_offset, 0), coalesce(p_length, n.size));
+END
+$$;
+
+ALTER FUNCTION fs.read_file(p_path text, p_offset bigint, p_length bigint) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.read_file(p_path text, p_offset bigint, p_length bigint) IS 'Reads a regular file from p_offset on, p_length bytes at most (NULL: to its end). Holes read as NUL bytes; past the end there is nothing. Devices other than /dev/null are ENXIO.';
+
+CREATE FUNCTION fs.readdir(p_path text) RETURNS SETOF fs.entry
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter_read();
+    v         record;
+BEGIN
+    v := pgbox.walk(v_sandbox.layers, p_path, 'follow', 'readdir');
+    IF v.kind <> 4 THEN
+        PERFORM pgbox.raise_errno(20, 'readdir', p_path);
+    END IF;
+    RETURN QUERY
+    SELECT t.path, t.name, t.ino, t.kind, t.mode, t.uid, t.gid, t.nlink, t.rdev, t.size, t.mtime, t.ctime, t.target
+      FROM pgbox.subtree(v_sandbox.layers, v.ino, v.path, 1) t
+     WHERE t.depth = 1
+     ORDER BY t.name COLLATE "C";
+END
+$$;
+
+ALTER FUNCTION fs.readdir(p_path text) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.readdir(p_path text) IS 'Lists a directory in byte order of names, without "." and "..". A symlink to a directory is followed.';
+
+CREATE FUNCTION fs.readlink(p_path text) RETURNS text
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter_read();
+    v         record;
+BEGIN
+    v := pgbox.walk(v_sandbox.layers, p_path, 'nofollow', 'readlink');
+    IF v.kind <> 10 THEN
+        PERFORM pgbox.raise_errno(22, 'readlink', p_path);
+    END IF;
+    RETURN v.target;
+END
+$$;
+
+ALTER FUNCTION fs.readlink(p_path text) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.readlink(p_path text) IS 'Returns what a symlink says. Anything else is EINVAL.';
+
+CREATE FUNCTION fs.realpath(p_path text) RETURNS text
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter_read();
+BEGIN
+    RETURN (pgbox.walk(v_sandbox.layers, p_path, 'follow', 'realpath')).path;
+END
+$$;
+
+ALTER FUNCTION fs.realpath(p_path text) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.realpath(p_path text) IS 'Returns the canonical path of an existing file: absolute, without symlinks, "." and "..".';
+
+CREATE FUNCTION fs.resolve(p_path text, p_follow boolean DEFAULT true) RETURNS bigint
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter_read();
+BEGIN
+    RETURN (pgbox.walk(v_sandbox.layers, p_path, CASE WHEN p_follow THEN 'follow' ELSE 'nofollow' END, 'resolve')).ino;
+END
+$$;
+
+ALTER FUNCTION fs.resolve(p_path text, p_follow boolean) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.resolve(p_path text, p_follow boolean) IS 'Returns the inode number that a path names. p_follow says whether a symlink in the last component is followed.';
 
 CREATE FUNCTION fs.restore(p_sandbox uuid, p_snapshot uuid) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql SECURITY DEFINER
@@ -788,6 +1553,32 @@ $$;
 ALTER FUNCTION fs.restore(p_sandbox uuid, p_snapshot uuid) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.restore(p_sandbox uuid, p_snapshot uuid) IS 'Puts the tree and shell state of a sandbox back to one of its snapshots (VF002 when it has no such snapshot).';
+
+CREATE FUNCTION fs.rm(p_path text, p_recursive boolean DEFAULT false) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM pgbox.remove(p_path, 'remove', true, true, coalesce(p_recursive, false));
+END
+$$;
+
+ALTER FUNCTION fs.rm(p_path text, p_recursive boolean) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.rm(p_path text, p_recursive boolean) IS 'Removes a file or an empty directory; with p_recursive a directory with all that is in it.';
+
+CREATE FUNCTION fs.rmdir(p_path text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM pgbox.remove(p_path, 'rmdir', true, false, false);
+END
+$$;
+
+ALTER FUNCTION fs.rmdir(p_path text) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.rmdir(p_path text) IS 'Removes an empty directory.';
 
 CREATE FUNCTION fs.schema() RETURNS TABLE(version bigint, digest text, fingerprint text, base_layer uuid)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -866,7 +1657,7 @@ CREATE FUNCTION fs.snapshots(p_sandbox uuid) RETURNS SETOF fs.snapshot
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
-    PERFORM pgbox.enter_sandbox(p_sandbox, false);
+    PERFORM pgbox.enter_sandbox_read(p_sandbox);
     RETURN QUERY SELECT v.* FROM fs.snapshot v WHERE v.sandbox_id = p_sandbox ORDER BY v.created_at, v.id;
 END
 $$;
@@ -875,12 +1666,134 @@ ALTER FUNCTION fs.snapshots(p_sandbox uuid) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION fs.snapshots(p_sandbox uuid) IS 'The snapshots of a sandbox, oldest first.';
 
+CREATE FUNCTION fs.stat(p_path text) RETURNS SETOF fs.entry
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter_read();
+    v         record;
+    n         pgbox.inode;
+BEGIN
+    v := pgbox.walk(v_sandbox.layers, p_path, 'follow', 'stat');
+    n := pgbox.inode_of(v_sandbox.layers, v.ino);
+    RETURN QUERY
+    SELECT v.path, regexp_replace(v.path, '^.*/', ''), n.ino, n.kind, n.mode, n.uid, n.gid, n.nlink, n.rdev,
+           CASE n.kind WHEN 10 THEN octet_length(n.target) ELSE n.size END, n.mtime, n.ctime, n.target;
+END
+$$;
+
+ALTER FUNCTION fs.stat(p_path text) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.stat(p_path text) IS 'Describes the file that a path names, following symlinks: one row, path is the canonical path.';
+
+CREATE FUNCTION fs.symlink(p_target text, p_path text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter(true);
+    v         record;
+    n         pgbox.inode;
+BEGIN
+    IF p_target IS NULL OR p_target = '' THEN
+        PERFORM pgbox.raise_errno(CASE WHEN p_target IS NULL THEN 22 ELSE 2 END, 'symlink', p_path);
+    ELSIF octet_length(p_target) >= 4096 THEN
+        PERFORM pgbox.raise_errno(36, 'symlink', p_path);
+    END IF;
+    v := pgbox.vacant(v_sandbox.layers, p_path, 'symlink', false);
+    n.kind := 10;
+    n.mode := 511;
+    n.target := p_target;
+    n := pgbox.create_inode(v_sandbox, v.dir, v.name, n);
+    PERFORM pgbox.record(v_sandbox, ARRAY['symlink'], ARRAY[v.path], ARRAY[p_target], ARRAY[n.ino], 0, 1, n.ino + 1);
+    RETURN n.ino;
+END
+$$;
+
+ALTER FUNCTION fs.symlink(p_target text, p_path text) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.symlink(p_target text, p_path text) IS 'Makes a symlink at p_path that says p_target, which need not exist. Returns the inode number.';
+
+CREATE FUNCTION fs.tree(p_path text DEFAULT '/'::text, p_depth integer DEFAULT NULL::integer) RETURNS SETOF fs.entry
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter_read();
+    v         record;
+BEGIN
+    v := pgbox.walk(v_sandbox.layers, p_path, 'follow', 'tree');
+    IF v.kind <> 4 THEN
+        PERFORM pgbox.raise_errno(20, 'tree', p_path);
+    END IF;
+    RETURN QUERY
+    SELECT t.path, t.name, t.ino, t.kind, t.mode, t.uid, t.gid, t.nlink, t.rdev, t.size, t.mtime, t.ctime, t.target
+      FROM pgbox.subtree(v_sandbox.layers, v.ino, v.path, p_depth) t
+     WHERE t.depth > 0
+     -- a directory comes right before what is in it
+     ORDER BY replace(t.path, '/', E'\x01') COLLATE "C";
+END
+$$;
+
+ALTER FUNCTION fs.tree(p_path text, p_depth integer) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.tree(p_path text, p_depth integer) IS 'Lists all that is below a directory, p_depth levels deep (NULL: all), each directory followed by its content.';
+
+CREATE FUNCTION fs.truncate(p_path text, p_size bigint) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter(true);
+    v         record;
+    n         pgbox.inode;
+    v_was     bigint;
+BEGIN
+    IF p_size < 0 OR p_size IS NULL THEN
+        PERFORM pgbox.raise_errno(22, 'truncate', p_path);
+    END IF;
+    v := pgbox.walk(v_sandbox.layers, p_path, 'follow', 'truncate');
+    IF v.kind <> 8 THEN
+        PERFORM pgbox.raise_errno(CASE WHEN v.kind = 4 THEN 21 ELSE 22 END, 'truncate', p_path);
+    ELSIF p_size > 140737488355328 THEN
+        PERFORM pgbox.raise_errno(27, 'truncate', p_path);
+    END IF;
+    n := pgbox.inode_of(v_sandbox.layers, v.ino);
+    v_was := n.size;
+    PERFORM pgbox.resize(v_sandbox.layers, n.ino, v_was, p_size);
+    n.size := p_size;
+    n.mtime := pgbox.now_ns();
+    n.ctime := n.mtime;
+    PERFORM pgbox.put_inode(v_sandbox.layers[1], n);
+    PERFORM pgbox.record(v_sandbox, ARRAY['truncate'], ARRAY[v.path], NULL, ARRAY[n.ino],
+                         CASE WHEN n.ino >= pgbox.first_ino() THEN n.size - v_was ELSE 0 END);
+END
+$$;
+
+ALTER FUNCTION fs.truncate(p_path text, p_size bigint) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.truncate(p_path text, p_size bigint) IS 'Sets the size of a regular file. What it grows by is a hole.';
+
+CREATE FUNCTION fs.unlink(p_path text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM pgbox.remove(p_path, 'unlink', false, true, false);
+END
+$$;
+
+ALTER FUNCTION fs.unlink(p_path text) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.unlink(p_path text) IS 'Removes a name of a file that is not a directory.';
+
 CREATE FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[] DEFAULT '{}'::text[]) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
-    PERFORM pgbox.enter_sandbox(p_sandbox, true);
+    PERFORM pgbox.enter_sandbox(p_sandbox);
     UPDATE pgbox.sandbox s
        SET name       = coalesce(p_name, s.name),
            env        = coalesce(p_env, s.env),
@@ -902,7 +1815,7 @@ CREATE FUNCTION fs.usage(p_sandbox uuid) RETURNS TABLE(version bigint, used_byte
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-    v_sandbox pgbox.sandbox := pgbox.enter_sandbox(p_sandbox, false);
+    v_sandbox pgbox.sandbox := pgbox.enter_sandbox_read(p_sandbox);
 BEGIN
     RETURN QUERY
     SELECT v_sandbox.version, v_sandbox.used_bytes, v_sandbox.used_inodes, coalesce(v_sandbox.max_bytes, 0), coalesce(v_sandbox.max_inodes, 0),
@@ -928,6 +1841,103 @@ $$;
 ALTER FUNCTION fs.use(p_sandbox uuid) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION fs.use(p_sandbox uuid) IS 'Puts a sandbox in scope for the rest of the session. For psql; the functions of the gateway take the sandbox as an argument.';
+
+CREATE FUNCTION fs.utimes(p_path text, p_mtime bigint, p_follow boolean DEFAULT true) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM pgbox.set_attr('utimes', p_path, coalesce(p_follow, true), NULL, NULL, NULL, coalesce(p_mtime, pgbox.now_ns()));
+END
+$$;
+
+ALTER FUNCTION fs.utimes(p_path text, p_mtime bigint, p_follow boolean) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.utimes(p_path text, p_mtime bigint, p_follow boolean) IS 'Sets the modification time, in nanoseconds since the epoch; NULL is now.';
+
+CREATE FUNCTION fs.write_at(p_path text, p_data bytea, p_offset bigint) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter(true);
+    v         record;
+    n         pgbox.inode;
+    v_was     bigint;
+BEGIN
+    IF p_data IS NULL OR p_offset IS NULL OR p_offset < 0 THEN
+        PERFORM pgbox.raise_errno(22, 'write', p_path);
+    END IF;
+    v := pgbox.walk(v_sandbox.layers, p_path, 'follow', 'open');
+    IF v.kind = 4 THEN
+        PERFORM pgbox.raise_errno(21, 'open', p_path);
+    END IF;
+    n := pgbox.inode_of(v_sandbox.layers, v.ino);
+    -- 1:3 null, 1:5 zero, 1:7 full
+    IF n.kind = 1 OR n.kind = 2 AND n.rdev NOT IN (259, 261, 263) THEN
+        PERFORM pgbox.raise_errno(6, 'open', p_path);
+    ELSIF n.rdev = 263 AND octet_length(p_data) > 0 THEN
+        PERFORM pgbox.raise_errno(28, 'write', p_path);
+    ELSIF n.kind = 2 OR octet_length(p_data) = 0 THEN
+        RETURN;
+    ELSIF p_offset > 140737488355328 - octet_length(p_data) THEN
+        PERFORM pgbox.raise_errno(27, 'write', p_path);
+    END IF;
+    v_was := n.size;
+    n.size := pgbox.write_chunks(v_sandbox.layers, n.ino, v_was, p_offset, p_data);
+    n.mtime := pgbox.now_ns();
+    n.ctime := n.mtime;
+    PERFORM pgbox.put_inode(v_sandbox.layers[1], n);
+    PERFORM pgbox.record(v_sandbox, ARRAY['write'], ARRAY[v.path], NULL, ARRAY[n.ino],
+                         CASE WHEN n.ino >= pgbox.first_ino() THEN n.size - v_was ELSE 0 END);
+END
+$$;
+
+ALTER FUNCTION fs.write_at(p_path text, p_data bytea, p_offset bigint) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.write_at(p_path text, p_data bytea, p_offset bigint) IS 'Overwrites an existing file from an offset on, as pwrite(2): the rest stays as it is, past the end there is a hole before it.';
+
+CREATE FUNCTION fs.write_file(p_path text, p_data bytea, p_mode integer DEFAULT 420) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter(true);
+    f         record;
+    n         pgbox.inode;
+    v_was     bigint;
+BEGIN
+    IF p_data IS NULL THEN
+        PERFORM pgbox.raise_errno(22, 'write', p_path);
+    END IF;
+    f := pgbox.open_file(v_sandbox, p_path, coalesce(p_mode, 420));
+    n := f.inode;
+    IF n.kind = 2 THEN
+        IF n.rdev = 263 AND octet_length(p_data) > 0 THEN
+            PERFORM pgbox.raise_errno(28, 'write', p_path);
+        END IF;
+        RETURN n.ino;
+    END IF;
+    v_was := n.size;
+    -- what the new content does not cover
+    PERFORM pgbox.cut_chunks(v_sandbox.layers, n.ino, (octet_length(p_data) + 65535) / 65536);
+    n.size := 0;
+    IF octet_length(p_data) > 0 THEN
+        n.size := pgbox.write_chunks(v_sandbox.layers, n.ino, 0, 0, p_data);
+    END IF;
+    n.mtime := pgbox.now_ns();
+    n.ctime := n.mtime;
+    PERFORM pgbox.put_inode(v_sandbox.layers[1], n);
+    PERFORM pgbox.record(v_sandbox, ARRAY[CASE WHEN f.created THEN 'create' ELSE 'write' END], ARRAY[f.path], NULL, ARRAY[n.ino],
+                         CASE WHEN n.ino >= pgbox.first_ino() THEN n.size - v_was ELSE 0 END,
+                         f.created::integer, v_sandbox.next_ino + f.created::integer);
+    RETURN n.ino;
+END
+$$;
+
+ALTER FUNCTION fs.write_file(p_path text, p_data bytea, p_mode integer) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.write_file(p_path text, p_data bytea, p_mode integer) IS 'Makes a file of p_data, or replaces the content of an existing one, which keeps its inode and mode. Returns the inode number.';
 
 CREATE FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bigint, p_version_after bigint) RETURNS uuid
     LANGUAGE plpgsql
@@ -1027,6 +2037,193 @@ ALTER FUNCTION pgbox.bump(p_sandbox pgbox.sandbox, p_bytes bigint, p_inodes bigi
 
 COMMENT ON FUNCTION pgbox.bump(p_sandbox pgbox.sandbox, p_bytes bigint, p_inodes bigint, p_next_ino bigint, p_shell_state jsonb) IS 'Increments the version of the sandbox row that pgbox.enter(true) returned, adds p_bytes and p_inodes (may be negative) to its usage and enforces its limits (VF122). Every mutation of a tree calls it once; the result is the new version.';
 
+CREATE FUNCTION pgbox.chunk_at(p_layers uuid[], p_ino bigint, p_idx integer) RETURNS bytea
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sha  bytea;
+    v_data bytea;
+BEGIN
+    SELECT c.sha256 INTO v_sha
+      FROM pgbox.chunk c
+     WHERE c.layer_id = ANY (p_layers) AND c.ino = p_ino AND c.idx = p_idx
+     ORDER BY array_position(p_layers, c.layer_id)
+     LIMIT 1;
+    IF v_sha IS NULL THEN
+        RETURN NULL;
+    END IF;
+    SELECT b.data INTO v_data FROM pgbox.blob b WHERE b.sha256 = v_sha;
+    IF v_data IS NULL THEN
+        PERFORM pgbox.raise_errno(5, 'read', encode(v_sha, 'hex'));
+    END IF;
+    RETURN v_data;
+END
+$$;
+
+ALTER FUNCTION pgbox.chunk_at(p_layers uuid[], p_ino bigint, p_idx integer) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.chunk_at(p_layers uuid[], p_ino bigint, p_idx integer) IS 'The content of one chunk, NULL for a hole.';
+
+CREATE FUNCTION pgbox.content_of(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_length bigint) RETURNS bytea
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_end  bigint := least(p_size, p_offset + least(p_length, p_size));
+    v_lost bytea;
+    v_data bytea;
+BEGIN
+    IF v_end <= p_offset THEN
+        RETURN '';
+    END IF;
+    -- What does not fit into one value: 1 GiB less its header.
+    IF v_end - p_offset > 1073676288 THEN
+        PERFORM pgbox.raise_errno(27, 'read', NULL);
+    END IF;
+    SELECT string_agg(
+               CASE WHEN e.sha256 IS NULL THEN pgbox.zeros(r.stop - r.start)
+                    ELSE substring(b.data FROM r.start + 1 FOR r.stop - r.start) END,
+               '' ORDER BY g.idx),
+           (array_agg(e.sha256) FILTER (WHERE e.sha256 IS NOT NULL AND b.sha256 IS NULL))[1]
+      INTO v_data, v_lost
+      FROM generate_series((p_offset / 65536)::integer, ((v_end - 1) / 65536)::integer) AS g (idx)
+     CROSS JOIN LATERAL (SELECT greatest(p_offset - g.idx * 65536::bigint, 0)::integer AS start,
+                                least(v_end - g.idx * 65536::bigint, 65536)::integer AS stop) r
+      LEFT JOIN (SELECT DISTINCT ON (c.idx) c.idx, c.sha256
+                   FROM pgbox.chunk c
+                  WHERE c.layer_id = ANY (p_layers) AND c.ino = p_ino
+                    AND c.idx BETWEEN (p_offset / 65536)::integer AND ((v_end - 1) / 65536)::integer
+                  ORDER BY c.idx, array_position(p_layers, c.layer_id)) e ON e.idx = g.idx
+      LEFT JOIN pgbox.blob b ON b.sha256 = e.sha256;
+    IF v_lost IS NOT NULL THEN
+        PERFORM pgbox.raise_errno(5, 'read', encode(v_lost, 'hex'));
+    END IF;
+    RETURN v_data;
+END
+$$;
+
+ALTER FUNCTION pgbox.content_of(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_length bigint) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.content_of(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_length bigint) IS 'The bytes of a file of p_size bytes from p_offset on, p_length at most. Holes read as NUL bytes.';
+
+CREATE FUNCTION pgbox.copy_chunks(p_layers uuid[], p_from bigint[], p_to bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO pgbox.chunk AS k (layer_id, ino, idx, sha256)
+    SELECT p_layers[1], e.ino_to, e.idx, e.sha256
+      FROM (SELECT DISTINCT ON (x.ino_to, c.idx) x.ino_to, c.idx, c.sha256
+              FROM unnest(p_from, p_to) AS x (ino_from, ino_to)
+              JOIN pgbox.chunk c ON c.layer_id = ANY (p_layers) AND c.ino = x.ino_from
+             ORDER BY x.ino_to, c.idx, array_position(p_layers, c.layer_id)) e
+     WHERE e.sha256 IS NOT NULL
+    ON CONFLICT ON CONSTRAINT chunk_pkey DO UPDATE SET sha256 = excluded.sha256;
+END
+$$;
+
+ALTER FUNCTION pgbox.copy_chunks(p_layers uuid[], p_from bigint[], p_to bigint[]) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.copy_chunks(p_layers uuid[], p_from bigint[], p_to bigint[]) IS 'Gives the chunks of files to other files that have none. The blobs need no lock: the source refers to them, and the locked sandbox row keeps it from changing.';
+
+CREATE FUNCTION pgbox.copy_tree(p_sandbox pgbox.sandbox, p_ino bigint, p_dir bigint, p_name text, p_now bigint, OUT bytes bigint, OUT inodes bigint) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_old    bigint[]; -- each inode once, the copied one first; its copy has the number next_ino + position - 1
+    v_new    bigint[];
+    v_parent bigint[];
+    v_name   text[];
+    v_child  bigint[];
+BEGIN
+    WITH t AS MATERIALIZED (
+        SELECT s.parent, s.name, s.ino, s.depth, s.path FROM pgbox.subtree(p_sandbox.layers, p_ino, '/', NULL) s
+    ), o AS (
+        SELECT t.ino, row_number() OVER (ORDER BY min(t.depth), min(t.path) COLLATE "C") AS n FROM t GROUP BY t.ino
+    )
+    SELECT (SELECT array_agg(o.ino ORDER BY o.n) FROM o), (SELECT array_agg(p_sandbox.next_ino + o.n - 1 ORDER BY o.n) FROM o),
+           array_agg(t.parent), array_agg(t.name), array_agg(t.ino)
+      INTO v_old, v_new, v_parent, v_name, v_child
+      FROM t
+     WHERE t.depth > 0;
+
+    INSERT INTO pgbox.dirent (layer_id, parent_ino, name, ino)
+    SELECT p_sandbox.layers[1], p.ino_to, x.name, c.ino_to
+      FROM unnest(v_parent, v_name, v_child) AS x (parent, name, child)
+      JOIN unnest(v_old, v_new) AS p (ino, ino_to) ON p.ino = x.parent
+      JOIN unnest(v_old, v_new) AS c (ino, ino_to) ON c.ino = x.child;
+    PERFORM pgbox.set_name(p_sandbox.layers, p_dir, p_name, v_new[1]);
+
+    INSERT INTO pgbox.inode (layer_id, ino, kind, mode, uid, gid, nlink, rdev, size, mtime, ctime, target)
+    SELECT p_sandbox.layers[1], x.ino_to, i.kind, i.mode, i.uid, i.gid,
+           CASE WHEN i.kind = 4 THEN i.nlink ELSE coalesce(l.names, 1) END, i.rdev, i.size, i.mtime, p_now, i.target
+      FROM unnest(v_old, v_new) AS x (ino, ino_to)
+     CROSS JOIN LATERAL pgbox.inode_of(p_sandbox.layers, x.ino) i
+      LEFT JOIN (SELECT u.child, count(*)::integer AS names FROM unnest(v_child) AS u (child) GROUP BY u.child) l ON l.child = x.ino;
+
+    PERFORM pgbox.copy_chunks(p_sandbox.layers, v_old, v_new);
+
+    inodes := cardinality(v_old);
+    SELECT coalesce(sum(i.size), 0) INTO bytes
+      FROM unnest(v_old) AS x (ino)
+     CROSS JOIN LATERAL pgbox.inode_of(p_sandbox.layers, x.ino) i
+     WHERE i.kind = 8;
+END
+$$;
+
+ALTER FUNCTION pgbox.copy_tree(p_sandbox pgbox.sandbox, p_ino bigint, p_dir bigint, p_name text, p_now bigint, OUT bytes bigint, OUT inodes bigint) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.copy_tree(p_sandbox pgbox.sandbox, p_ino bigint, p_dir bigint, p_name text, p_now bigint, OUT bytes bigint, OUT inodes bigint) IS 'Copies an inode and all below it to a new name, set by set, and returns what that adds to the usage. The first new number is next_ino, for the inode itself.';
+
+CREATE FUNCTION pgbox.create_inode(p_sandbox pgbox.sandbox, p_dir bigint, p_name text, p_inode pgbox.inode) RETURNS pgbox.inode
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_now bigint := pgbox.now_ns();
+BEGIN
+    p_inode.ino := p_sandbox.next_ino;
+    p_inode.mode := p_inode.mode & 4095;
+    p_inode.uid := 1000;
+    p_inode.gid := 1000;
+    p_inode.nlink := CASE WHEN p_inode.kind = 4 THEN 2 ELSE 1 END;
+    p_inode.mtime := v_now;
+    p_inode.ctime := v_now;
+    PERFORM pgbox.put_inode(p_sandbox.layers[1], p_inode);
+    PERFORM pgbox.set_name(p_sandbox.layers, p_dir, p_name, p_inode.ino);
+    PERFORM pgbox.touch_dir(p_sandbox.layers, p_dir, v_now, CASE WHEN p_inode.kind = 4 THEN 1 ELSE 0 END);
+    RETURN p_inode;
+END
+$$;
+
+ALTER FUNCTION pgbox.create_inode(p_sandbox pgbox.sandbox, p_dir bigint, p_name text, p_inode pgbox.inode) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.create_inode(p_sandbox pgbox.sandbox, p_dir bigint, p_name text, p_inode pgbox.inode) IS 'Makes an inode with the next free number and its name. Kind, mode, rdev, size and target come from p_inode; the owner is the user of the sandbox (uid 1000).';
+
+CREATE FUNCTION pgbox.cut_chunks(p_layers uuid[], p_ino bigint, p_from integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    DELETE FROM pgbox.chunk c WHERE c.layer_id = p_layers[1] AND c.ino = p_ino AND c.idx >= p_from;
+    IF cardinality(p_layers) > 1 THEN
+        INSERT INTO pgbox.chunk (layer_id, ino, idx, sha256)
+        SELECT p_layers[1], p_ino, l.idx, NULL
+          FROM (SELECT DISTINCT ON (c.idx) c.idx, c.sha256
+                  FROM pgbox.chunk c
+                 WHERE c.layer_id = ANY (p_layers[2:]) AND c.ino = p_ino AND c.idx >= p_from
+                 ORDER BY c.idx, array_position(p_layers, c.layer_id)) l
+         WHERE l.sha256 IS NOT NULL;
+    END IF;
+END
+$$;
+
+ALTER FUNCTION pgbox.cut_chunks(p_layers uuid[], p_ino bigint, p_from integer) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.cut_chunks(p_layers uuid[], p_ino bigint, p_from integer) IS 'Makes holes of all chunks of a file from p_from on.';
+
 CREATE FUNCTION pgbox.describe_inodes(p_layers uuid[], p_inos bigint[]) RETURNS TABLE(ino bigint, kind smallint, looks text)
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1123,11 +2320,11 @@ ALTER FUNCTION pgbox.enter(p_write boolean) OWNER TO pgbox_owner;
 COMMENT ON FUNCTION pgbox.enter(p_write boolean) IS 'Begins a verb: reads the sandbox in scope (locking its row first when p_write), refuses one that is missing, dropped or expired (VF003), and puts its layers in scope for the transaction.';
 
 CREATE FUNCTION pgbox.enter_layer(p_sandbox uuid, p_layer uuid) RETURNS void
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-    v_sandbox pgbox.sandbox := pgbox.enter_sandbox(p_sandbox, false);
+    v_sandbox pgbox.sandbox := pgbox.enter_sandbox_read(p_sandbox);
 BEGIN
     IF p_layer <> ALL (v_sandbox.layers) THEN
         PERFORM pgbox.raise_errno(116, 'load', p_layer::text);
@@ -1137,21 +2334,75 @@ $$;
 
 ALTER FUNCTION pgbox.enter_layer(p_sandbox uuid, p_layer uuid) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.enter_layer(p_sandbox uuid, p_layer uuid) IS 'pgbox.enter_sandbox() for a reader of one layer: raises VF116 when the sandbox does not stand on it.';
+COMMENT ON FUNCTION pgbox.enter_layer(p_sandbox uuid, p_layer uuid) IS 'pgbox.enter_sandbox_read() for a reader of one layer: raises VF116 when the sandbox does not stand on it.';
 
-CREATE FUNCTION pgbox.enter_sandbox(p_sandbox uuid, p_write boolean) RETURNS pgbox.sandbox
+CREATE FUNCTION pgbox.enter_read() RETURNS pgbox.sandbox
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_id      uuid := pgbox.scope_sandbox();
+    v_sandbox pgbox.sandbox;
+BEGIN
+    SELECT s.* INTO v_sandbox FROM pgbox.sandbox s WHERE s.id = v_id;
+    IF v_sandbox.id IS NULL OR v_sandbox.deleted_at IS NOT NULL OR v_sandbox.expires_at <= clock_timestamp() THEN
+        PERFORM pgbox.raise_errno(3, 'enter', v_id::text);
+    END IF;
+    PERFORM set_config('app.layers', v_sandbox.layers::text, true);
+    RETURN v_sandbox;
+END
+$$;
+
+ALTER FUNCTION pgbox.enter_read() OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.enter_read() IS 'Begins a verb that only reads. It is STABLE so that the chain of layers and the rows in them come from one snapshot, the one of the calling statement: with pgbox.enter(false) a layer could be named before its rows are seen.';
+
+CREATE FUNCTION pgbox.enter_sandbox(p_sandbox uuid) RETURNS pgbox.sandbox
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
     PERFORM set_config('app.sandbox_id', p_sandbox::text, true);
-    RETURN pgbox.enter(p_write);
+    RETURN pgbox.enter(true);
 END
 $$;
 
-ALTER FUNCTION pgbox.enter_sandbox(p_sandbox uuid, p_write boolean) OWNER TO pgbox_owner;
+ALTER FUNCTION pgbox.enter_sandbox(p_sandbox uuid) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.enter_sandbox(p_sandbox uuid, p_write boolean) IS 'pgbox.enter() for a sandbox that the caller names: puts it in scope for the transaction first.';
+COMMENT ON FUNCTION pgbox.enter_sandbox(p_sandbox uuid) IS 'pgbox.enter(true) for a sandbox that the caller names: puts it in scope for the transaction first.';
+
+CREATE FUNCTION pgbox.enter_sandbox_read(p_sandbox uuid) RETURNS pgbox.sandbox
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM set_config('app.sandbox_id', p_sandbox::text, true);
+    RETURN pgbox.enter_read();
+END
+$$;
+
+ALTER FUNCTION pgbox.enter_sandbox_read(p_sandbox uuid) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.enter_sandbox_read(p_sandbox uuid) IS 'pgbox.enter_read() for a sandbox that the caller names: puts it in scope for the transaction first.';
+
+CREATE FUNCTION pgbox.entries(p_layers uuid[], p_dir bigint) RETURNS TABLE(name text, ino bigint)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN QUERY
+    SELECT e.name, e.ino
+      FROM (SELECT DISTINCT ON (d.name) d.name, d.ino
+              FROM pgbox.dirent d
+             WHERE d.layer_id = ANY (p_layers) AND d.parent_ino = p_dir
+             ORDER BY d.name, array_position(p_layers, d.layer_id)) e
+     WHERE e.ino IS NOT NULL;
+END
+$$;
+
+ALTER FUNCTION pgbox.entries(p_layers uuid[], p_dir bigint) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.entries(p_layers uuid[], p_dir bigint) IS 'The effective names of one directory in byte order.';
 
 CREATE FUNCTION pgbox.first_ino() RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -1161,6 +2412,29 @@ CREATE FUNCTION pgbox.first_ino() RETURNS bigint
 ALTER FUNCTION pgbox.first_ino() OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.first_ino() IS 'The first inode number of a sandbox. Those below belong to the base layer and do not count in its usage.';
+
+CREATE FUNCTION pgbox.forget(p_layers uuid[], p_inos bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    DELETE FROM pgbox.chunk c WHERE c.layer_id = p_layers[1] AND c.ino = ANY (p_inos);
+    DELETE FROM pgbox.inode n WHERE n.layer_id = p_layers[1] AND n.ino = ANY (p_inos);
+    IF cardinality(p_layers) > 1 THEN
+        INSERT INTO pgbox.inode (layer_id, ino, kind, mode, uid, gid, nlink, mtime, ctime)
+        SELECT p_layers[1], l.ino, 0, 0, 0, 0, 0, 0, 0
+          FROM (SELECT DISTINCT ON (n.ino) n.ino, n.kind
+                  FROM pgbox.inode n
+                 WHERE n.layer_id = ANY (p_layers[2:]) AND n.ino = ANY (p_inos)
+                 ORDER BY n.ino, array_position(p_layers, n.layer_id)) l
+         WHERE l.kind <> 0;
+    END IF;
+END
+$$;
+
+ALTER FUNCTION pgbox.forget(p_layers uuid[], p_inos bigint[]) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.forget(p_layers uuid[], p_inos bigint[]) IS 'Removes inodes that have no name left, with their chunks; those of lower layers get a whiteout, which hides their chunks too.';
 
 CREATE FUNCTION pgbox.free_layers(p_layers uuid[]) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1196,6 +2470,119 @@ ALTER FUNCTION pgbox.free_layers(p_layers uuid[]) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.free_layers(p_layers uuid[]) IS 'Deletes those of the given layers that no living sandbox and no snapshot stands on, and returns how many.';
 
+CREATE FUNCTION pgbox.fsck_all() RETURNS SETOF fs.fault
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_scope text := current_setting('app.sandbox_id', true);
+    v_id    uuid;
+BEGIN
+    FOR v_id IN
+        SELECT s.id FROM pgbox.sandbox s
+         WHERE s.deleted_at IS NULL AND (s.expires_at IS NULL OR s.expires_at > clock_timestamp())
+         ORDER BY s.id
+    LOOP
+        PERFORM set_config('app.sandbox_id', v_id::text, true);
+        RETURN QUERY SELECT f.* FROM fs.fsck() f;
+    END LOOP;
+    PERFORM set_config('app.sandbox_id', coalesce(v_scope, ''), true);
+END
+$$;
+
+ALTER FUNCTION pgbox.fsck_all() OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION pgbox.fsck_all() IS 'Is fs.fsck() for every sandbox that lives. For maintainers: the gateway cannot call it.';
+
+CREATE FUNCTION pgbox.glob_regex(p_glob text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    v_out  text := '';
+    v_i    integer := 1;
+    v_end  integer;
+    v_c    text;
+    v_set  text;
+BEGIN
+    IF p_glob IS NULL THEN
+        RETURN NULL;
+    END IF;
+    WHILE v_i <= length(p_glob) LOOP
+        v_c := substr(p_glob, v_i, 1);
+        IF v_c = '*' THEN
+            v_out := v_out || '.*';
+        ELSIF v_c = '?' THEN
+            v_out := v_out || '.';
+        ELSIF v_c = '[' AND p_glob ~ ('^.{' || v_i || '}[!^]?\]?([^]]|\[:[a-z]+:\])*\]') THEN
+            v_set := substring(substr(p_glob, v_i + 1) FROM '^([!^]?\]?(?:\[:[a-z]+:\]|[^]])*)\]');
+            v_end := length(v_set);
+            IF left(v_set, 1) IN ('!', '^') THEN
+                v_out := v_out || '[^' || replace(substr(v_set, 2), '\', '\\') || ']';
+            ELSE
+                v_out := v_out || '[' || replace(v_set, '\', '\\') || ']';
+            END IF;
+            v_i := v_i + v_end + 1;
+        ELSE
+            IF v_c = '\' AND v_i < length(p_glob) THEN
+                v_i := v_i + 1;
+                v_c := substr(p_glob, v_i, 1);
+            END IF;
+            v_out := v_out || CASE WHEN v_c ~ '[[:alnum:]_[:space:]]' THEN v_c ELSE '\' || v_c END;
+        END IF;
+        v_i := v_i + 1;
+    END LOOP;
+    -- "(?s)" is the default in SQL: a dot is any character, the line feed too
+    RETURN '^(?:' || v_out || ')$';
+END
+$_$;
+
+ALTER FUNCTION pgbox.glob_regex(p_glob text) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.glob_regex(p_glob text) IS 'Translates a shell pattern (fnmatch(3): *, ?, [a-z], [!a-z], [[:alpha:]], backslash) for one name into a regular expression.';
+
+CREATE FUNCTION pgbox.inode_of(p_layers uuid[], p_ino bigint) RETURNS pgbox.inode
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_row pgbox.inode;
+BEGIN
+    SELECT i.* INTO v_row
+      FROM pgbox.inode i
+     WHERE i.layer_id = ANY (p_layers) AND i.ino = p_ino
+     ORDER BY array_position(p_layers, i.layer_id)
+     LIMIT 1;
+    IF v_row.kind = 0 THEN
+        RETURN NULL;
+    END IF;
+    RETURN v_row;
+END
+$$;
+
+ALTER FUNCTION pgbox.inode_of(p_layers uuid[], p_ino bigint) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.inode_of(p_layers uuid[], p_ino bigint) IS 'The effective inode row of a chain of layers (newest first), all NULL when there is none.';
+
+CREATE FUNCTION pgbox.is_empty(p_layers uuid[], p_dir bigint) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN NOT EXISTS (
+        SELECT
+          FROM (SELECT DISTINCT ON (d.name) d.ino
+                  FROM pgbox.dirent d
+                 WHERE d.layer_id = ANY (p_layers) AND d.parent_ino = p_dir
+                 ORDER BY d.name, array_position(p_layers, d.layer_id)) e
+         WHERE e.ino IS NOT NULL);
+END
+$$;
+
+ALTER FUNCTION pgbox.is_empty(p_layers uuid[], p_dir bigint) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.is_empty(p_layers uuid[], p_dir bigint) IS 'Whether a directory has no effective name.';
+
 CREATE FUNCTION pgbox.lock_sandbox(p_sandbox uuid) RETURNS pgbox.sandbox
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1214,6 +2601,26 @@ $$;
 ALTER FUNCTION pgbox.lock_sandbox(p_sandbox uuid) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.lock_sandbox(p_sandbox uuid) IS 'Begins a verb of the maintainer: locks the row of a living sandbox and returns it (VF003). Scopes nothing; pgbox.enter() is for verbs inside one sandbox.';
+
+CREATE FUNCTION pgbox.lookup(p_layers uuid[], p_dir bigint, p_name text) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_ino bigint;
+BEGIN
+    SELECT d.ino INTO v_ino
+      FROM pgbox.dirent d
+     WHERE d.layer_id = ANY (p_layers) AND d.parent_ino = p_dir AND d.name = p_name COLLATE "C"
+     ORDER BY array_position(p_layers, d.layer_id)
+     LIMIT 1;
+    RETURN v_ino;
+END
+$$;
+
+ALTER FUNCTION pgbox.lookup(p_layers uuid[], p_dir bigint, p_name text) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.lookup(p_layers uuid[], p_dir bigint, p_name text) IS 'The inode a name has in a directory, NULL when the directory has no such name.';
 
 CREATE FUNCTION pgbox.merge_layers(p_layers uuid[]) RETURNS uuid[]
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1268,6 +2675,120 @@ ALTER FUNCTION pgbox.merge_layers(p_layers uuid[]) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.merge_layers(p_layers uuid[]) IS 'Copies what a chain holds above its lowest layer into one new layer, and returns the new chain of those two.';
 
+CREATE FUNCTION pgbox.now_ns() RETURNS bigint
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1000
+$$;
+
+ALTER FUNCTION pgbox.now_ns() OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.now_ns() IS 'The wall clock in nanoseconds since the epoch, the unit of inode times.';
+
+CREATE FUNCTION pgbox.open_file(p_sandbox pgbox.sandbox, p_path text, p_mode integer, OUT inode pgbox.inode, OUT path text, OUT created boolean) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v record;
+BEGIN
+    v := pgbox.walk(p_sandbox.layers, p_path, 'create', 'open');
+    path := v.path;
+    created := v.ino IS NULL;
+    IF created THEN
+        inode.kind := 8;
+        inode.mode := p_mode;
+        inode.size := 0;
+        inode := pgbox.create_inode(p_sandbox, v.dir, v.name, inode);
+    ELSIF v.kind = 4 THEN
+        PERFORM pgbox.raise_errno(21, 'open', p_path);
+    ELSE
+        inode := pgbox.inode_of(p_sandbox.layers, v.ino);
+        -- 1:3 null, 1:5 zero, 1:7 full
+        IF inode.kind = 1 OR inode.kind = 2 AND inode.rdev NOT IN (259, 261, 263) THEN
+            PERFORM pgbox.raise_errno(6, 'open', p_path);
+        END IF;
+    END IF;
+END
+$$;
+
+ALTER FUNCTION pgbox.open_file(p_sandbox pgbox.sandbox, p_path text, p_mode integer, OUT inode pgbox.inode, OUT path text, OUT created boolean) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.open_file(p_sandbox pgbox.sandbox, p_path text, p_mode integer, OUT inode pgbox.inode, OUT path text, OUT created boolean) IS 'Opens a file for writing as open(2) does with O_CREAT: a dangling symlink creates its target, a directory or a trailing slash is EISDIR.';
+
+CREATE FUNCTION pgbox.put_chunks(p_layers uuid[], p_ino bigint, p_first integer, p_data bytea[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sha bytea[];
+BEGIN
+    IF cardinality(p_data) = 0 THEN
+        RETURN;
+    END IF;
+    v_sha := pgbox.put_content(p_data);
+    INSERT INTO pgbox.chunk AS c (layer_id, ino, idx, sha256)
+    SELECT p_layers[1], p_ino, p_first + s.n::integer - 1, s.sha
+      FROM unnest(v_sha) WITH ORDINALITY AS s (sha, n)
+    ON CONFLICT ON CONSTRAINT chunk_pkey DO UPDATE SET sha256 = excluded.sha256;
+END
+$$;
+
+ALTER FUNCTION pgbox.put_chunks(p_layers uuid[], p_ino bigint, p_first integer, p_data bytea[]) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.put_chunks(p_layers uuid[], p_ino bigint, p_first integer, p_data bytea[]) IS 'Sets consecutive chunks of a file from p_first on.';
+
+CREATE FUNCTION pgbox.put_content(p_data bytea[]) RETURNS bytea[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sha bytea[];
+    v_distinct integer;
+    v_held integer;
+BEGIN
+    SELECT array_agg(sha256(d.data) ORDER BY d.n), count(DISTINCT sha256(d.data))
+      INTO v_sha, v_distinct
+      FROM unnest(p_data) WITH ORDINALITY AS d (data, n);
+    -- A row that was there already may be garbage that gc is deleting right now: the insert saw it, the lock
+    -- then finds nothing, and the content is inserted again. In the order of the key, against deadlocks.
+    LOOP
+        INSERT INTO pgbox.blob (sha256, size, data)
+        SELECT DISTINCT ON (b.sha) b.sha, octet_length(b.data), b.data
+          FROM unnest(v_sha, p_data) AS b (sha, data)
+         ORDER BY b.sha
+        ON CONFLICT ON CONSTRAINT blob_pkey DO NOTHING;
+        SELECT count(*) INTO v_held
+          FROM (SELECT b.sha256 FROM pgbox.blob b WHERE b.sha256 = ANY (v_sha) ORDER BY b.sha256 FOR KEY SHARE) l;
+        EXIT WHEN v_held = v_distinct;
+    END LOOP;
+    RETURN v_sha;
+END
+$$;
+
+ALTER FUNCTION pgbox.put_content(p_data bytea[]) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.put_content(p_data bytea[]) IS 'Stores contents of 1 to 65536 bytes, each once for all sandboxes, and returns their hashes in the same order. The rows stay locked FOR KEY SHARE until the transaction ends, so gc cannot delete content that is being adopted.';
+
+CREATE FUNCTION pgbox.put_inode(p_top uuid, p_inode pgbox.inode) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO pgbox.inode AS n (layer_id, ino, kind, mode, uid, gid, nlink, rdev, size, mtime, ctime, target)
+    VALUES (p_top, p_inode.ino, p_inode.kind, p_inode.mode, p_inode.uid, p_inode.gid, p_inode.nlink, coalesce(p_inode.rdev, 0),
+            coalesce(p_inode.size, 0), p_inode.mtime, p_inode.ctime, p_inode.target)
+    ON CONFLICT ON CONSTRAINT inode_pkey DO UPDATE
+       SET kind = excluded.kind, mode = excluded.mode, uid = excluded.uid, gid = excluded.gid, nlink = excluded.nlink,
+           rdev = excluded.rdev, size = excluded.size, mtime = excluded.mtime, ctime = excluded.ctime, target = excluded.target;
+END
+$$;
+
+ALTER FUNCTION pgbox.put_inode(p_top uuid, p_inode pgbox.inode) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.put_inode(p_top uuid, p_inode pgbox.inode) IS 'Writes an inode row into the top layer. For an inode of a lower layer this is the copy-up: it keeps its number, and its chunks stay where they are.';
+
 CREATE FUNCTION pgbox.raise_errno(p_errno integer, p_op text, p_path text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1304,6 +2825,23 @@ $$;
 ALTER FUNCTION pgbox.raise_errno(p_errno integer, p_op text, p_path text) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.raise_errno(p_errno integer, p_op text, p_path text) IS 'Raises SQLSTATE VF + three-digit Linux errno. The one place errors of the filesystem are made.';
+
+CREATE FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint DEFAULT 0, p_inodes bigint DEFAULT 0, p_next_ino bigint DEFAULT NULL::bigint) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_version bigint := pgbox.bump(p_sandbox, p_bytes, p_inodes, p_next_ino);
+BEGIN
+    INSERT INTO pgbox.change (sandbox_id, version, seq, op, path, path_to, ino)
+    SELECT p_sandbox.id, v_version, c.n - 1, c.op, c.path, c.path_to, c.ino
+      FROM unnest(p_op, p_path, p_path_to, p_ino) WITH ORDINALITY AS c (op, path, path_to, ino, n);
+END
+$$;
+
+ALTER FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint, p_inodes bigint, p_next_ino bigint) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint, p_inodes bigint, p_next_ino bigint) IS 'Ends a path verb that changed something: one bump of the version with the change of usage, and the journal rows.';
 
 CREATE FUNCTION pgbox.refresh_base() RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1368,6 +2906,141 @@ $_$;
 ALTER FUNCTION pgbox.refresh_base() OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.refresh_base() IS 'Makes the base layer that pgbox.base_entries() describes unless it is there already, and returns its id, which is a hash of its content. Called by the migrator.';
+
+CREATE FUNCTION pgbox.remove(p_path text, p_op text, p_dirs boolean, p_files boolean, p_recursive boolean) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter(true);
+    v_now     bigint := pgbox.now_ns();
+    v         record;
+    n         pgbox.inode;
+    v_below   record;
+    v_bytes   bigint := 0;
+    v_inodes  bigint := 0;
+    v_unref   record;
+BEGIN
+    v := pgbox.walk(v_sandbox.layers, p_path, 'parent', p_op);
+    IF v.last <> 'norm' THEN
+        PERFORM pgbox.raise_errno(CASE WHEN NOT p_dirs THEN 21 WHEN v.last = 'dot' THEN 22 WHEN v.last = 'dotdot' THEN 39 ELSE 16 END, p_op, p_path);
+    ELSIF v.ino IS NULL THEN
+        PERFORM pgbox.raise_errno(2, p_op, p_path);
+    ELSIF v.kind = 4 AND NOT p_dirs THEN
+        PERFORM pgbox.raise_errno(21, p_op, p_path);
+    ELSIF v.kind <> 4 AND (v.slash OR NOT p_files) THEN
+        PERFORM pgbox.raise_errno(20, p_op, p_path);
+    END IF;
+    IF v.kind = 4 AND NOT pgbox.is_empty(v_sandbox.layers, v.ino) THEN
+        IF NOT p_recursive THEN
+            PERFORM pgbox.raise_errno(39, p_op, p_path);
+        END IF;
+        v_below := pgbox.remove_below(v_sandbox.layers, v.ino, v_now);
+        v_bytes := v_below.bytes;
+        v_inodes := v_below.inodes;
+    END IF;
+    n := pgbox.inode_of(v_sandbox.layers, v.ino);
+    PERFORM pgbox.set_name(v_sandbox.layers, v.dir, v.name, NULL);
+    v_unref := pgbox.unref(v_sandbox.layers, n, v_now);
+    PERFORM pgbox.touch_dir(v_sandbox.layers, v.dir, v_now, CASE WHEN n.kind = 4 THEN -1 ELSE 0 END);
+    PERFORM pgbox.record(v_sandbox, ARRAY[p_op], ARRAY[v.path], NULL, ARRAY[n.ino], v_bytes + v_unref.bytes, v_inodes + v_unref.inodes);
+END
+$$;
+
+ALTER FUNCTION pgbox.remove(p_path text, p_op text, p_dirs boolean, p_files boolean, p_recursive boolean) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.remove(p_path text, p_op text, p_dirs boolean, p_files boolean, p_recursive boolean) IS 'Removes a name: what unlink (files only), rmdir (directories only) and rm (both) share.';
+
+CREATE FUNCTION pgbox.remove_below(p_layers uuid[], p_dir bigint, p_now bigint, OUT bytes bigint, OUT inodes bigint) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_parent bigint[];
+    v_name   text[];
+    v_ino    bigint[];
+    v_gone   bigint[];
+BEGIN
+    SELECT array_agg(t.parent), array_agg(t.name), array_agg(t.ino)
+      INTO v_parent, v_name, v_ino
+      FROM pgbox.subtree(p_layers, p_dir, '/', NULL) t
+     WHERE t.depth > 0;
+
+    DELETE FROM pgbox.dirent d
+     USING unnest(v_parent, v_name) AS x (parent, name)
+     WHERE d.layer_id = p_layers[1] AND d.parent_ino = x.parent AND d.name = x.name COLLATE "C";
+    IF cardinality(p_layers) > 1 THEN
+        INSERT INTO pgbox.dirent (layer_id, parent_ino, name, ino)
+        SELECT p_layers[1], l.parent_ino, l.name, NULL
+          FROM (SELECT DISTINCT ON (d.parent_ino, d.name) d.parent_ino, d.name, d.ino
+                  FROM unnest(v_parent, v_name) AS x (parent, name)
+                  JOIN pgbox.dirent d ON d.layer_id = ANY (p_layers[2:]) AND d.parent_ino = x.parent AND d.name = x.name COLLATE "C"
+                 ORDER BY d.parent_ino, d.name, array_position(p_layers, d.layer_id)) l
+         WHERE l.ino IS NOT NULL;
+    END IF;
+
+    SELECT array_agg(i.ino), -coalesce(sum(i.size) FILTER (WHERE i.kind = 8 AND i.ino >= pgbox.first_ino()), 0),
+           -count(*) FILTER (WHERE i.ino >= pgbox.first_ino())
+      INTO v_gone, bytes, inodes
+      FROM (SELECT u.ino, count(*)::integer AS names FROM unnest(v_ino) AS u (ino) GROUP BY u.ino) x
+     CROSS JOIN LATERAL pgbox.inode_of(p_layers, x.ino) i
+     WHERE i.kind = 4 OR i.nlink <= x.names;
+
+    -- A file with names elsewhere stays.
+    INSERT INTO pgbox.inode AS n (layer_id, ino, kind, mode, uid, gid, nlink, rdev, size, mtime, ctime, target)
+    SELECT p_layers[1], i.ino, i.kind, i.mode, i.uid, i.gid, i.nlink - x.names, i.rdev, i.size, i.mtime, p_now, i.target
+      FROM (SELECT u.ino, count(*)::integer AS names FROM unnest(v_ino) AS u (ino) GROUP BY u.ino) x
+     CROSS JOIN LATERAL pgbox.inode_of(p_layers, x.ino) i
+     WHERE i.kind <> 4 AND i.nlink > x.names
+    ON CONFLICT ON CONSTRAINT inode_pkey DO UPDATE SET nlink = excluded.nlink, ctime = excluded.ctime;
+
+    PERFORM pgbox.forget(p_layers, v_gone);
+END
+$$;
+
+ALTER FUNCTION pgbox.remove_below(p_layers uuid[], p_dir bigint, p_now bigint, OUT bytes bigint, OUT inodes bigint) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.remove_below(p_layers uuid[], p_dir bigint, p_now bigint, OUT bytes bigint, OUT inodes bigint) IS 'Removes all that is in a directory, set by set, and returns what that does to the usage. Names of lower layers get whiteouts one by one, so that no effective name is left behind without its directory.';
+
+CREATE FUNCTION pgbox.resize(p_layers uuid[], p_ino bigint, p_old bigint, p_new bigint) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_idx  integer;
+    v_data bytea;
+    v_len  integer;
+BEGIN
+    IF p_new < p_old THEN
+        PERFORM pgbox.cut_chunks(p_layers, p_ino, ((p_new + 65535) / 65536)::integer);
+        v_len := p_new % 65536;
+        IF v_len = 0 THEN
+            RETURN;
+        END IF;
+        v_idx := p_new / 65536;
+    ELSE
+        IF p_new = p_old OR p_old % 65536 = 0 THEN
+            RETURN;
+        END IF;
+        v_idx := p_old / 65536;
+        v_len := least(65536, p_new - v_idx * 65536::bigint);
+    END IF;
+    v_data := pgbox.chunk_at(p_layers, p_ino, v_idx);
+    IF v_data IS NULL THEN
+        RETURN;
+    END IF;
+    IF octet_length(v_data) < v_len THEN
+        v_data := v_data || pgbox.zeros(v_len - octet_length(v_data));
+    ELSE
+        v_data := substring(v_data FROM 1 FOR v_len);
+    END IF;
+    PERFORM pgbox.put_chunks(p_layers, p_ino, v_idx, ARRAY[v_data]);
+END
+$$;
+
+ALTER FUNCTION pgbox.resize(p_layers uuid[], p_ino bigint, p_old bigint, p_new bigint) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.resize(p_layers uuid[], p_ino bigint, p_old bigint, p_new bigint) IS 'Fits the chunks of a file to a new size. What it grows by is a hole.';
 
 CREATE FUNCTION pgbox.scope_layers() RETURNS uuid[]
     LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -1439,7 +3112,326 @@ ALTER FUNCTION pgbox.seal(p_sandbox pgbox.sandbox) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.seal(p_sandbox pgbox.sandbox) IS 'Makes everything below the top of a locked sandbox immutable: a top that holds rows is sealed and a new one put over it, an empty one stays. Returns the row as it is now; layers[2:] is what others may stand on.';
 
-CREATE FUNCTION pgbox.walk(p_layers uuid[]) RETURNS TABLE(path text, parent_ino bigint, name text, ino bigint)
+CREATE FUNCTION pgbox.set_attr(p_op text, p_path text, p_follow boolean, p_mode integer, p_uid integer, p_gid integer, p_mtime bigint) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter(true);
+    v         record;
+    n         pgbox.inode;
+BEGIN
+    v := pgbox.walk(v_sandbox.layers, p_path, CASE WHEN p_follow THEN 'follow' ELSE 'nofollow' END, p_op);
+    n := pgbox.inode_of(v_sandbox.layers, v.ino);
+    n.mode := coalesce(p_mode & 4095, n.mode);
+    n.uid := coalesce(p_uid, n.uid);
+    n.gid := coalesce(p_gid, n.gid);
+    n.mtime := coalesce(p_mtime, n.mtime);
+    n.ctime := pgbox.now_ns();
+    PERFORM pgbox.put_inode(v_sandbox.layers[1], n);
+    PERFORM pgbox.record(v_sandbox, ARRAY[p_op], ARRAY[v.path], NULL, ARRAY[n.ino]);
+END
+$$;
+
+ALTER FUNCTION pgbox.set_attr(p_op text, p_path text, p_follow boolean, p_mode integer, p_uid integer, p_gid integer, p_mtime bigint) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.set_attr(p_op text, p_path text, p_follow boolean, p_mode integer, p_uid integer, p_gid integer, p_mtime bigint) IS 'Sets attributes of an inode, NULL leaves one as it is: what chmod, chown and utimes share.';
+
+CREATE FUNCTION pgbox.set_name(p_layers uuid[], p_dir bigint, p_name text, p_ino bigint) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF p_ino IS NULL AND pgbox.lookup(p_layers[2:], p_dir, p_name) IS NULL THEN
+        DELETE FROM pgbox.dirent d
+         WHERE d.layer_id = p_layers[1] AND d.parent_ino = p_dir AND d.name = p_name COLLATE "C";
+    ELSE
+        INSERT INTO pgbox.dirent AS d (layer_id, parent_ino, name, ino)
+        VALUES (p_layers[1], p_dir, p_name, p_ino)
+        ON CONFLICT ON CONSTRAINT dirent_pkey DO UPDATE SET ino = excluded.ino;
+    END IF;
+END
+$$;
+
+ALTER FUNCTION pgbox.set_name(p_layers uuid[], p_dir bigint, p_name text, p_ino bigint) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.set_name(p_layers uuid[], p_dir bigint, p_name text, p_ino bigint) IS 'Gives a name in a directory to an inode. NULL removes it: with a whiteout when a lower layer has the name.';
+
+CREATE FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer) RETURNS TABLE(path text, name text, parent bigint, depth integer, ino bigint, kind smallint, mode integer, uid integer, gid integer, nlink integer, rdev integer, size bigint, mtime bigint, ctime bigint, target text)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN QUERY
+    WITH RECURSIVE t AS (
+        SELECT p_path COLLATE "C" AS path, regexp_replace(p_path, '^.*/', '') COLLATE "C" AS name, 0::bigint AS parent, 0 AS depth, n.*
+          FROM pgbox.inode_of(p_layers, p_ino) n
+        UNION ALL
+        SELECT CASE WHEN t.path = '/' THEN '/' || d.name ELSE t.path || '/' || d.name END, d.name, t.ino, t.depth + 1, i.*
+          FROM t
+         CROSS JOIN LATERAL (
+               SELECT DISTINCT ON (e.name) e.name, e.ino
+                 FROM pgbox.dirent e
+                WHERE e.layer_id = ANY (p_layers) AND e.parent_ino = t.ino
+                ORDER BY e.name, array_position(p_layers, e.layer_id)) d
+         CROSS JOIN LATERAL (
+               SELECT n.*
+                 FROM pgbox.inode n
+                WHERE n.layer_id = ANY (p_layers) AND n.ino = d.ino
+                ORDER BY array_position(p_layers, n.layer_id)
+                LIMIT 1) i
+         WHERE t.kind = 4 AND t.depth < least(coalesce(p_depth, 8192), 8192) AND d.ino IS NOT NULL AND i.kind <> 0
+    )
+    SELECT t.path::text, t.name::text, t.parent, t.depth, t.ino, t.kind, t.mode, t.uid, t.gid, t.nlink, t.rdev,
+           CASE t.kind WHEN 10 THEN octet_length(t.target) ELSE t.size END, t.mtime, t.ctime, t.target::text
+      FROM t;
+END
+$$;
+
+ALTER FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer) IS 'An inode and all below it, p_depth levels deep (NULL: all; bounded, so that a damaged tree ends too), in no order. Symlinks are not followed.';
+
+CREATE FUNCTION pgbox.text_of(p_data bytea) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF position('\x00'::bytea IN p_data) > 0 THEN
+        RETURN NULL;
+    END IF;
+    -- There is no other way to ask whether bytes are valid UTF-8.
+    BEGIN
+        RETURN convert_from(p_data, 'UTF8');
+    EXCEPTION WHEN character_not_in_repertoire OR untranslatable_character THEN
+        RETURN convert_from(p_data, 'LATIN1');
+    END;
+END
+$$;
+
+ALTER FUNCTION pgbox.text_of(p_data bytea) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.text_of(p_data bytea) IS 'Bytes as text: UTF-8, or ISO 8859-1 when they are not; NULL when there is a NUL byte, as grep tells a binary file.';
+
+CREATE FUNCTION pgbox.touch_dir(p_layers uuid[], p_dir bigint, p_now bigint, p_nlink integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_inode pgbox.inode := pgbox.inode_of(p_layers, p_dir);
+BEGIN
+    v_inode.nlink := v_inode.nlink + p_nlink;
+    v_inode.mtime := p_now;
+    v_inode.ctime := p_now;
+    PERFORM pgbox.put_inode(p_layers[1], v_inode);
+END
+$$;
+
+ALTER FUNCTION pgbox.touch_dir(p_layers uuid[], p_dir bigint, p_now bigint, p_nlink integer) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.touch_dir(p_layers uuid[], p_dir bigint, p_now bigint, p_nlink integer) IS 'Notes in a directory that its names changed: both times, and p_nlink subdirectories more or fewer.';
+
+CREATE FUNCTION pgbox.unref(p_layers uuid[], p_inode pgbox.inode, p_now bigint, OUT bytes bigint, OUT inodes bigint) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    bytes := 0;
+    inodes := 0;
+    IF p_inode.kind <> 4 AND p_inode.nlink > 1 THEN
+        p_inode.nlink := p_inode.nlink - 1;
+        p_inode.ctime := p_now;
+        PERFORM pgbox.put_inode(p_layers[1], p_inode);
+        RETURN;
+    END IF;
+    PERFORM pgbox.forget(p_layers, ARRAY[p_inode.ino]);
+    IF p_inode.ino >= pgbox.first_ino() THEN
+        inodes := -1;
+        bytes := CASE WHEN p_inode.kind = 8 THEN -p_inode.size ELSE 0 END;
+    END IF;
+END
+$$;
+
+ALTER FUNCTION pgbox.unref(p_layers uuid[], p_inode pgbox.inode, p_now bigint, OUT bytes bigint, OUT inodes bigint) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.unref(p_layers uuid[], p_inode pgbox.inode, p_now bigint, OUT bytes bigint, OUT inodes bigint) IS 'Takes one name away from an inode (the empty directory loses its only one) and returns what that does to the usage.';
+
+CREATE FUNCTION pgbox.vacant(p_layers uuid[], p_path text, p_op text, p_is_dir boolean, OUT dir bigint, OUT name text, OUT path text) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v record;
+BEGIN
+    v := pgbox.walk(p_layers, p_path, 'parent', p_op);
+    IF v.ino IS NOT NULL THEN
+        PERFORM pgbox.raise_errno(17, p_op, p_path);
+    ELSIF v.slash AND NOT p_is_dir THEN
+        PERFORM pgbox.raise_errno(2, p_op, p_path);
+    END IF;
+    dir := v.dir;
+    name := v.name;
+    path := v.path;
+END
+$$;
+
+ALTER FUNCTION pgbox.vacant(p_layers uuid[], p_path text, p_op text, p_is_dir boolean, OUT dir bigint, OUT name text, OUT path text) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.vacant(p_layers uuid[], p_path text, p_op text, p_is_dir boolean, OUT dir bigint, OUT name text, OUT path text) IS 'Finds the place of a new name as Linux does: what exists is EEXIST, also ".", ".." and "/"; a trailing slash is for directories only.';
+
+CREATE FUNCTION pgbox.walk(p_layers uuid[], p_path text, p_mode text, p_op text, OUT dir bigint, OUT dirs bigint[], OUT dir_path text, OUT name text, OUT last text, OUT slash boolean, OUT ino bigint, OUT kind smallint, OUT target text, OUT path text, OUT fault integer) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_parts text[];
+    v_names text[] := '{}';
+    v_i     integer := 0;
+    v_n     integer;
+    v_own   integer; -- how many of the last components the caller wrote himself
+    v_hops  integer := 0;
+    v_final boolean;
+BEGIN
+    dirs := '{1}';
+    dir := 1;
+    last := 'root';
+    fault := 0;
+    IF p_path IS NULL THEN
+        fault := 22; -- EINVAL
+    ELSIF p_path = '' THEN
+        fault := 2; -- ENOENT
+    ELSIF octet_length(p_path) >= 4096 THEN
+        fault := 36; -- ENAMETOOLONG
+    ELSE
+        v_parts := array_remove(string_to_array(p_path, '/'), '');
+        slash := right(p_path, 1) = '/';
+        v_n := cardinality(v_parts);
+        v_own := v_n;
+        WHILE v_i < v_n LOOP
+            v_i := v_i + 1;
+            name := v_parts[v_i];
+            v_final := v_i = v_n;
+            IF name = '.' THEN
+                last := 'dot';
+                CONTINUE;
+            END IF;
+            IF name = '..' THEN
+                last := 'dotdot';
+                IF v_final AND p_mode IN ('parent', 'rename') THEN
+                    EXIT;
+                END IF;
+                IF cardinality(dirs) > 1 THEN
+                    dirs := trim_array(dirs, 1);
+                    v_names := trim_array(v_names, 1);
+                    dir := dirs[cardinality(dirs)];
+                END IF;
+                CONTINUE;
+            END IF;
+            last := 'norm';
+            IF v_final THEN
+                IF p_mode = 'rename' THEN
+                    EXIT;
+                END IF;
+                IF slash AND p_mode = 'create' THEN
+                    fault := 21; -- EISDIR
+                    EXIT;
+                END IF;
+            END IF;
+            IF octet_length(name) > 255 THEN
+                fault := 36;
+                EXIT;
+            END IF;
+            ino := NULL;
+            kind := NULL;
+            target := NULL;
+            SELECT d.ino, i.kind, i.target INTO ino, kind, target
+              FROM (SELECT e.ino
+                      FROM pgbox.dirent e
+                     WHERE e.layer_id = ANY (p_layers) AND e.parent_ino = dir AND e.name = v_parts[v_i] COLLATE "C"
+                     ORDER BY array_position(p_layers, e.layer_id)
+                     LIMIT 1) d
+              LEFT JOIN LATERAL (SELECT n.kind, n.target
+                      FROM pgbox.inode n
+                     WHERE n.layer_id = ANY (p_layers) AND n.ino = d.ino
+                     ORDER BY array_position(p_layers, n.layer_id)
+                     LIMIT 1) i ON true;
+            IF ino IS NULL THEN
+                IF p_mode = 'mkdirs' THEN
+                    IF v_n - v_i >= v_own THEN
+                        fault := 17; -- a dangling link is not a place for a directory
+                    END IF;
+                ELSIF NOT (v_final AND p_mode IN ('parent', 'create')) THEN
+                    fault := 2;
+                END IF;
+                EXIT;
+            END IF;
+            IF coalesce(kind, 0) = 0 THEN
+                fault := 5; -- EIO: a name without an inode
+                EXIT;
+            END IF;
+            IF kind = 10 AND (NOT v_final OR p_mode IN ('follow', 'create', 'mkdirs') OR slash AND p_mode = 'nofollow') THEN
+                v_hops := v_hops + 1;
+                IF v_hops > 40 THEN
+                    fault := 40; -- ELOOP
+                    EXIT;
+                END IF;
+                v_own := v_n - v_i;
+                IF v_final AND right(target, 1) = '/' THEN
+                    slash := true;
+                END IF;
+                IF left(target, 1) = '/' THEN
+                    dirs := '{1}';
+                    dir := 1;
+                    v_names := '{}';
+                    last := 'root';
+                END IF;
+                v_parts := array_remove(string_to_array(target, '/'), '') || v_parts[v_i + 1:];
+                v_n := cardinality(v_parts);
+                v_i := 0;
+                -- a link to "/" leaves nothing to look up
+                ino := NULL;
+                kind := NULL;
+                target := NULL;
+                name := NULL;
+                CONTINUE;
+            END IF;
+            IF kind <> 4 AND (NOT v_final OR slash AND p_mode <> 'parent') THEN
+                fault := 20; -- ENOTDIR
+                EXIT;
+            END IF;
+            IF v_final THEN
+                EXIT;
+            END IF;
+            dirs := dirs || ino;
+            dir := ino;
+            v_names := v_names || name;
+        END LOOP;
+    END IF;
+    IF fault <> 0 THEN
+        IF p_op IS NOT NULL THEN
+            PERFORM pgbox.raise_errno(fault, p_op, p_path);
+        END IF;
+        ino := NULL;
+        kind := NULL;
+        RETURN;
+    END IF;
+    dir_path := '/' || array_to_string(v_names, '/');
+    IF last = 'norm' THEN
+        path := CASE WHEN dir = 1 THEN '/' || name ELSE dir_path || '/' || name END;
+    ELSE
+        name := NULL;
+        ino := dir;
+        kind := 4;
+        path := dir_path;
+    END IF;
+END
+$$;
+
+ALTER FUNCTION pgbox.walk(p_layers uuid[], p_path text, p_mode text, p_op text, OUT dir bigint, OUT dirs bigint[], OUT dir_path text, OUT name text, OUT last text, OUT slash boolean, OUT ino bigint, OUT kind smallint, OUT target text, OUT path text, OUT fault integer) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.walk(p_layers uuid[], p_path text, p_mode text, p_op text, OUT dir bigint, OUT dirs bigint[], OUT dir_path text, OUT name text, OUT last text, OUT slash boolean, OUT ino bigint, OUT kind smallint, OUT target text, OUT path text, OUT fault integer) IS 'Resolves a path as Linux path_resolution(7) does. Modes: follow (stat), nofollow (lstat), parent (the last component is not followed and may be missing: unlink, mkdir), rename (the last component is not even looked up), create (open with O_CREAT), mkdirs (stops at the first missing directory). With a NULL p_op errors come back in fault instead of being raised.';
+
+CREATE FUNCTION pgbox.walk_tree(p_layers uuid[]) RETURNS TABLE(path text, parent_ino bigint, name text, ino bigint)
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -1459,28 +3451,66 @@ CREATE FUNCTION pgbox.walk(p_layers uuid[]) RETURNS TABLE(path text, parent_ino 
     SELECT t.path, t.parent_ino, t.name, t.ino FROM tree t WHERE t.depth > 0
 $$;
 
-ALTER FUNCTION pgbox.walk(p_layers uuid[]) OWNER TO pgbox_owner;
+ALTER FUNCTION pgbox.walk_tree(p_layers uuid[]) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.walk(p_layers uuid[]) IS 'Every name that can be reached from the root over a chain of layers.';
+COMMENT ON FUNCTION pgbox.walk_tree(p_layers uuid[]) IS 'Every name that can be reached from the root over a chain of layers.';
 
-CREATE TABLE pgbox.blob (
-    sha256 bytea NOT NULL,
-    size integer NOT NULL,
-    data bytea NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    idle_since timestamp with time zone,
-    CONSTRAINT blob_sha256_check CHECK ((octet_length(sha256) = 32)),
-    CONSTRAINT blob_size_check CHECK (((size = octet_length(data)) AND ((size >= 1) AND (size <= 65536))))
-);
-ALTER TABLE ONLY pgbox.blob ALTER COLUMN data SET STORAGE EXTERNAL;
+CREATE FUNCTION pgbox.write_chunks(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_data bytea) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_end   bigint := p_offset + octet_length(p_data);
+    v_first integer := p_offset / 65536;
+    v_last  integer := (v_end - 1) / 65536;
+    v_size  bigint := p_size;
+    v_base  bigint;
+    v_from  integer;
+    v_to    integer;
+    v_has   integer; -- bytes that the file has in this chunk so far
+    v_piece bytea;
+    v_old   bytea;
+    v_batch bytea[] := '{}';
+BEGIN
+    IF p_offset > v_size THEN
+        PERFORM pgbox.resize(p_layers, p_ino, v_size, p_offset);
+        v_size := p_offset;
+    END IF;
+    FOR v_idx IN v_first..v_last LOOP
+        v_base := v_idx * 65536::bigint;
+        v_from := greatest(p_offset - v_base, 0);
+        v_to := least(v_end - v_base, 65536);
+        v_has := greatest(least(v_size - v_base, 65536), 0);
+        v_piece := substring(p_data FROM (v_base + v_from - p_offset)::integer + 1 FOR v_to - v_from);
+        IF v_from > 0 OR v_to < v_has THEN
+            v_old := coalesce(pgbox.chunk_at(p_layers, p_ino, v_idx), pgbox.zeros(v_has));
+            v_piece := substring(v_old FROM 1 FOR v_from) || v_piece || substring(v_old FROM v_to + 1);
+        END IF;
+        v_batch := v_batch || v_piece;
+        -- bounded, so that a large write does not hold all of its content twice
+        IF cardinality(v_batch) = 64 OR v_idx = v_last THEN
+            PERFORM pgbox.put_chunks(p_layers, p_ino, v_idx - cardinality(v_batch) + 1, v_batch);
+            v_batch := '{}';
+        END IF;
+    END LOOP;
+    RETURN greatest(v_size, v_end);
+END
+$$;
 
-ALTER TABLE ONLY pgbox.blob FORCE ROW LEVEL SECURITY;
+ALTER FUNCTION pgbox.write_chunks(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_data bytea) OWNER TO pgbox_owner;
 
-ALTER TABLE pgbox.blob OWNER TO pgbox_owner;
+COMMENT ON FUNCTION pgbox.write_chunks(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_data bytea) IS 'Writes p_data (not empty) into the chunks of a file of p_size bytes and returns its new size. Past the end it leaves a hole.';
 
-COMMENT ON TABLE pgbox.blob IS 'Content-addressed bytes, one row for equal content in all sandboxes.';
+CREATE FUNCTION pgbox.zeros(p_length integer) RETURNS bytea
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT decode(repeat('00', p_length), 'hex')
+$$;
 
-COMMENT ON COLUMN pgbox.blob.idle_since IS 'When fs.gc first found no chunk referring to this blob; it goes after a grace period, because readers of an older version may still want it.';
+ALTER FUNCTION pgbox.zeros(p_length integer) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.zeros(p_length integer) IS 'A string of p_length NUL bytes: what a hole reads as.';
 
 CREATE TABLE pgbox.change (
     sandbox_id uuid NOT NULL,
@@ -1497,6 +3527,25 @@ CREATE TABLE pgbox.change (
 ALTER TABLE ONLY pgbox.change FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE pgbox.change OWNER TO pgbox_owner;
+
+CREATE VIEW fs.changes WITH (security_invoker='true') AS
+ SELECT c.sandbox_id,
+    s.tenant,
+    s.owner,
+    c.version,
+    c.seq,
+    c.exec_id,
+    c.op,
+    c.path,
+    c.path_to,
+    c.ino,
+    c.at
+   FROM (pgbox.change c
+     LEFT JOIN pgbox.sandbox s ON ((s.id = c.sandbox_id)));
+
+ALTER TABLE fs.changes OWNER TO pgbox_owner;
+
+COMMENT ON VIEW fs.changes IS 'The journal of file operations, ordered by (version, seq) in a sandbox. exec_id is NULL for what was done in SQL.';
 
 CREATE TABLE pgbox.chunk (
     layer_id uuid NOT NULL,
@@ -1525,6 +3574,155 @@ ALTER TABLE pgbox.dirent OWNER TO pgbox_owner;
 
 COMMENT ON COLUMN pgbox.dirent.ino IS 'NULL is a whiteout: the name of a lower layer is gone.';
 
+CREATE VIEW fs.files WITH (security_invoker='true') AS
+ SELECT s.id AS sandbox_id,
+    s.tenant,
+    s.owner,
+    t.path,
+    t.ino,
+    t.kind,
+    t.mode,
+    t.uid,
+    t.gid,
+    t.nlink,
+        CASE t.kind
+            WHEN 10 THEN (octet_length(t.target))::bigint
+            ELSE t.size
+        END AS size,
+    to_timestamp((((t.mtime)::numeric / 1000000000.0))::double precision) AS modified_at,
+    t.target,
+    k.sha256,
+    k.content_key
+   FROM ((pgbox.sandbox s
+     CROSS JOIN LATERAL ( WITH RECURSIVE tree AS (
+                 SELECT ('/'::text COLLATE "C") AS path,
+                    0 AS depth,
+                    n.layer_id,
+                    n.ino,
+                    n.kind,
+                    n.mode,
+                    n.uid,
+                    n.gid,
+                    n.nlink,
+                    n.rdev,
+                    n.size,
+                    n.mtime,
+                    n.ctime,
+                    n.target
+                   FROM ( SELECT i.layer_id,
+                            i.ino,
+                            i.kind,
+                            i.mode,
+                            i.uid,
+                            i.gid,
+                            i.nlink,
+                            i.rdev,
+                            i.size,
+                            i.mtime,
+                            i.ctime,
+                            i.target
+                           FROM pgbox.inode i
+                          WHERE ((i.layer_id = ANY (s.layers)) AND (i.ino = 1))
+                          ORDER BY (array_position(s.layers, i.layer_id))
+                         LIMIT 1) n
+                UNION ALL
+                 SELECT
+                        CASE
+                            WHEN (p.path = '/'::text) THEN ('/'::text || d.name)
+                            ELSE ((p.path || '/'::text) || d.name)
+                        END AS "case",
+                    (p.depth + 1),
+                    n.layer_id,
+                    n.ino,
+                    n.kind,
+                    n.mode,
+                    n.uid,
+                    n.gid,
+                    n.nlink,
+                    n.rdev,
+                    n.size,
+                    n.mtime,
+                    n.ctime,
+                    n.target
+                   FROM ((tree p
+                     CROSS JOIN LATERAL ( SELECT DISTINCT ON (e.name) e.name,
+                            e.ino
+                           FROM pgbox.dirent e
+                          WHERE ((e.layer_id = ANY (s.layers)) AND (e.parent_ino = p.ino))
+                          ORDER BY e.name, (array_position(s.layers, e.layer_id))) d)
+                     CROSS JOIN LATERAL ( SELECT i.layer_id,
+                            i.ino,
+                            i.kind,
+                            i.mode,
+                            i.uid,
+                            i.gid,
+                            i.nlink,
+                            i.rdev,
+                            i.size,
+                            i.mtime,
+                            i.ctime,
+                            i.target
+                           FROM pgbox.inode i
+                          WHERE ((i.layer_id = ANY (s.layers)) AND (i.ino = d.ino))
+                          ORDER BY (array_position(s.layers, i.layer_id))
+                         LIMIT 1) n)
+                  WHERE ((p.kind = 4) AND (p.depth < 8192) AND (d.ino IS NOT NULL) AND (n.kind <> 0))
+                )
+         SELECT tree.path,
+            tree.depth,
+            tree.layer_id,
+            tree.ino,
+            tree.kind,
+            tree.mode,
+            tree.uid,
+            tree.gid,
+            tree.nlink,
+            tree.rdev,
+            tree.size,
+            tree.mtime,
+            tree.ctime,
+            tree.target
+           FROM tree) t)
+     LEFT JOIN LATERAL ( SELECT
+                CASE
+                    WHEN (t.size <= 65536) THEN (array_agg(c.sha256 ORDER BY c.idx))[1]
+                    ELSE NULL::bytea
+                END AS sha256,
+            sha256(string_agg((int4send(c.idx) || c.sha256), '\x'::bytea ORDER BY c.idx)) AS content_key
+           FROM ( SELECT DISTINCT ON (e.idx) e.idx,
+                    e.sha256
+                   FROM pgbox.chunk e
+                  WHERE ((e.layer_id = ANY (s.layers)) AND (e.ino = t.ino))
+                  ORDER BY e.idx, (array_position(s.layers, e.layer_id))) c
+          WHERE (c.sha256 IS NOT NULL)) k ON ((t.kind = 8)))
+  WHERE (s.deleted_at IS NULL);
+
+ALTER TABLE fs.files OWNER TO pgbox_owner;
+
+COMMENT ON VIEW fs.files IS 'Every path of every sandbox that is not dropped. kind: 1 fifo, 2 character device, 4 directory, 8 file, 10 symlink. sha256 is the hash of the content of a file of one chunk (65536 bytes at most, no hole); content_key is equal for files of equal size and chunks. Ask for one sandbox_id where you can.';
+
+CREATE VIEW fs.duplicates WITH (security_invoker='true') AS
+ SELECT f.content_key,
+    min(f.size) AS size,
+    count(*) AS files,
+    count(DISTINCT f.sandbox_id) AS sandboxes,
+    (min(f.size) * (count(*) - 1)) AS saved_bytes,
+    min(f.path) AS example
+   FROM ( SELECT DISTINCT ON (v.sandbox_id, v.ino) v.sandbox_id,
+            v.ino,
+            v.size,
+            v.path,
+            v.content_key
+           FROM fs.files v
+          WHERE ((v.kind = 8) AND (v.content_key IS NOT NULL) AND (v.ino >= 1024))
+          ORDER BY v.sandbox_id, v.ino, (v.path COLLATE "C")) f
+  GROUP BY f.content_key, f.size
+ HAVING (count(*) > 1);
+
+ALTER TABLE fs.duplicates OWNER TO pgbox_owner;
+
+COMMENT ON VIEW fs.duplicates IS 'Content that several files hold, in one sandbox or in many, and what storing it once saves. Hard links and the base layer do not count.';
+
 CREATE TABLE pgbox.exec (
     id uuid DEFAULT gen_random_uuid() NOT NULL,
     sandbox_id uuid NOT NULL,
@@ -1549,32 +3747,72 @@ ALTER TABLE ONLY pgbox.exec FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE pgbox.exec OWNER TO pgbox_owner;
 
-CREATE TABLE pgbox.inode (
-    layer_id uuid NOT NULL,
-    ino bigint NOT NULL,
-    kind smallint NOT NULL,
-    mode integer NOT NULL,
-    uid integer NOT NULL,
-    gid integer NOT NULL,
-    nlink integer NOT NULL,
-    rdev integer DEFAULT 0 NOT NULL,
-    size bigint DEFAULT 0 NOT NULL,
-    mtime bigint NOT NULL,
-    ctime bigint NOT NULL,
-    target text COLLATE pg_catalog."C",
-    CONSTRAINT inode_kind_check CHECK ((kind = ANY (ARRAY[0, 1, 2, 4, 8, 10]))),
-    CONSTRAINT inode_mode_check CHECK (((mode >= 0) AND (mode <= 4095))),
-    CONSTRAINT inode_size_check CHECK ((size >= 0)),
-    CONSTRAINT inode_target_check CHECK (((kind = 10) = (target IS NOT NULL)))
+CREATE VIEW fs.execs WITH (security_invoker='true') AS
+ SELECT e.id,
+    e.sandbox_id,
+    s.tenant,
+    s.owner,
+    e.route,
+    e.caller,
+    e.script,
+    e.cwd,
+    e.read_only,
+    e.exit_code,
+    e.started_at,
+    e.duration_us,
+    e.stdout_bytes,
+    e.stderr_bytes,
+    e.stdout_head,
+    e.stderr_head,
+    e.version_before,
+    e.version_after,
+    e.committed
+   FROM (pgbox.exec e
+     LEFT JOIN pgbox.sandbox s ON ((s.id = e.sandbox_id)));
+
+ALTER TABLE fs.execs OWNER TO pgbox_owner;
+
+COMMENT ON VIEW fs.execs IS 'Every run of every sandbox: who ran what, how it ended, what it changed (version_before, version_after).';
+
+CREATE VIEW fs.usage WITH (security_invoker='true') AS
+ SELECT s.id AS sandbox_id,
+    s.tenant,
+    s.owner,
+    s.name,
+    s.used_bytes,
+    s.max_bytes,
+    s.used_inodes,
+    s.max_inodes,
+    cardinality(s.layers) AS layer_count,
+    s.version,
+    s.created_at,
+    s.last_used_at,
+    s.expires_at
+   FROM pgbox.sandbox s
+  WHERE (s.deleted_at IS NULL);
+
+ALTER TABLE fs.usage OWNER TO pgbox_owner;
+
+COMMENT ON VIEW fs.usage IS 'What every sandbox that is not dropped holds and may hold (NULL: no limit). Bytes are the sizes of its regular files; the shared base layer does not count.';
+
+CREATE TABLE pgbox.blob (
+    sha256 bytea NOT NULL,
+    size integer NOT NULL,
+    data bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    idle_since timestamp with time zone,
+    CONSTRAINT blob_sha256_check CHECK ((octet_length(sha256) = 32)),
+    CONSTRAINT blob_size_check CHECK (((size = octet_length(data)) AND ((size >= 1) AND (size <= 65536))))
 );
+ALTER TABLE ONLY pgbox.blob ALTER COLUMN data SET STORAGE EXTERNAL;
 
-ALTER TABLE ONLY pgbox.inode FORCE ROW LEVEL SECURITY;
+ALTER TABLE ONLY pgbox.blob FORCE ROW LEVEL SECURITY;
 
-ALTER TABLE pgbox.inode OWNER TO pgbox_owner;
+ALTER TABLE pgbox.blob OWNER TO pgbox_owner;
 
-COMMENT ON COLUMN pgbox.inode.mtime IS 'Nanoseconds since the epoch.';
+COMMENT ON TABLE pgbox.blob IS 'Content-addressed bytes, one row for equal content in all sandboxes.';
 
-COMMENT ON COLUMN pgbox.inode.ctime IS 'Nanoseconds since the epoch.';
+COMMENT ON COLUMN pgbox.blob.idle_since IS 'When fs.gc first found no chunk referring to this blob; it goes after a grace period, because readers of an older version may still want it.';
 
 CREATE TABLE pgbox.kv (
     layer_id uuid NOT NULL,
@@ -1853,6 +4091,10 @@ GRANT ALL ON SCHEMA pgbox TO pgbox_maintainer;
 GRANT USAGE ON SCHEMA pgbox TO pgbox_auditor;
 GRANT USAGE ON SCHEMA pgbox TO pgbox_dump;
 
+REVOKE ALL ON FUNCTION fs.append_file(p_path text, p_data bytea, p_mode integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.append_file(p_path text, p_data bytea, p_mode integer) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.append_file(p_path text, p_data bytea, p_mode integer) TO pgbox_gateway;
+
 REVOKE ALL ON FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[]) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[]) TO pgbox_gateway;
@@ -1860,6 +4102,18 @@ GRANT ALL ON FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigi
 REVOKE ALL ON FUNCTION fs.base_layer() FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.base_layer() TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.base_layer() TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.chmod(p_path text, p_mode integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.chmod(p_path text, p_mode integer) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.chmod(p_path text, p_mode integer) TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.chown(p_path text, p_uid integer, p_gid integer, p_follow boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.chown(p_path text, p_uid integer, p_gid integer, p_follow boolean) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.chown(p_path text, p_uid integer, p_gid integer, p_follow boolean) TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.cp(p_from text, p_to text, p_recursive boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.cp(p_from text, p_to text, p_recursive boolean) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.cp(p_from text, p_to text, p_recursive boolean) TO pgbox_gateway;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.sandbox TO pgbox_maintainer;
 GRANT SELECT ON TABLE pgbox.sandbox TO pgbox_auditor;
@@ -1884,6 +4138,13 @@ REVOKE ALL ON FUNCTION fs.drop_snapshot(p_sandbox uuid, p_snapshot uuid) FROM PU
 GRANT ALL ON FUNCTION fs.drop_snapshot(p_sandbox uuid, p_snapshot uuid) TO pgbox_owner;
 GRANT ALL ON FUNCTION fs.drop_snapshot(p_sandbox uuid, p_snapshot uuid) TO pgbox_gateway;
 
+GRANT SELECT ON TABLE fs.disk_usage TO pgbox_maintainer;
+GRANT SELECT ON TABLE fs.disk_usage TO pgbox_auditor;
+
+REVOKE ALL ON FUNCTION fs.du(p_path text) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.du(p_path text) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.du(p_path text) TO pgbox_gateway;
+
 REVOKE ALL ON FUNCTION fs.expire(p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.expire(p_limit integer) TO pgbox_owner;
 GRANT ALL ON FUNCTION fs.expire(p_limit integer) TO pgbox_gateway;
@@ -1895,6 +4156,17 @@ REVOKE ALL ON FUNCTION fs.fence(p_sandbox uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.fence(p_sandbox uuid) TO pgbox_owner;
 GRANT ALL ON FUNCTION fs.fence(p_sandbox uuid) TO pgbox_gateway;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.inode TO pgbox_maintainer;
+GRANT SELECT ON TABLE pgbox.inode TO pgbox_auditor;
+GRANT SELECT ON TABLE pgbox.inode TO pgbox_dump;
+
+GRANT SELECT ON TABLE fs.entry TO pgbox_maintainer;
+GRANT SELECT ON TABLE fs.entry TO pgbox_auditor;
+
+REVOKE ALL ON FUNCTION fs.find(p_path text, p_name text, p_kind smallint, p_min_size bigint, p_max_size bigint, p_since bigint, p_depth integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.find(p_path text, p_name text, p_kind smallint, p_min_size bigint, p_max_size bigint, p_since bigint, p_depth integer) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.find(p_path text, p_name text, p_kind smallint, p_min_size bigint, p_max_size bigint, p_since bigint, p_depth integer) TO pgbox_gateway;
+
 REVOKE ALL ON FUNCTION fs.flatten(p_sandbox uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.flatten(p_sandbox uuid) TO pgbox_owner;
 GRANT ALL ON FUNCTION fs.flatten(p_sandbox uuid) TO pgbox_gateway;
@@ -1903,6 +4175,13 @@ REVOKE ALL ON FUNCTION fs.fork(p_sandbox uuid, p_id uuid, p_name text, p_owner t
 GRANT ALL ON FUNCTION fs.fork(p_sandbox uuid, p_id uuid, p_name text, p_owner text, p_snapshot uuid) TO pgbox_owner;
 GRANT ALL ON FUNCTION fs.fork(p_sandbox uuid, p_id uuid, p_name text, p_owner text, p_snapshot uuid) TO pgbox_gateway;
 
+GRANT SELECT ON TABLE fs.fault TO pgbox_maintainer;
+GRANT SELECT ON TABLE fs.fault TO pgbox_auditor;
+
+REVOKE ALL ON FUNCTION fs.fsck() FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.fsck() TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.fsck() TO pgbox_gateway;
+
 REVOKE ALL ON FUNCTION fs.gc(p_grace interval, p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.gc(p_grace interval, p_limit integer) TO pgbox_owner;
 GRANT ALL ON FUNCTION fs.gc(p_grace interval, p_limit integer) TO pgbox_gateway;
@@ -1910,6 +4189,21 @@ GRANT ALL ON FUNCTION fs.gc(p_grace interval, p_limit integer) TO pgbox_gateway;
 REVOKE ALL ON FUNCTION fs.get_sandbox(p_sandbox uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.get_sandbox(p_sandbox uuid) TO pgbox_owner;
 GRANT ALL ON FUNCTION fs.get_sandbox(p_sandbox uuid) TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.glob(p_pattern text) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.glob(p_pattern text) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.glob(p_pattern text) TO pgbox_gateway;
+
+GRANT SELECT ON TABLE fs.grep_match TO pgbox_maintainer;
+GRANT SELECT ON TABLE fs.grep_match TO pgbox_auditor;
+
+REVOKE ALL ON FUNCTION fs.grep(p_pattern text, p_path text, p_name text, p_ignore_case boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.grep(p_pattern text, p_path text, p_name text, p_ignore_case boolean) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.grep(p_pattern text, p_path text, p_name text, p_ignore_case boolean) TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.link(p_from text, p_to text) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.link(p_from text, p_to text) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.link(p_from text, p_to text) TO pgbox_gateway;
 
 REVOKE ALL ON FUNCTION fs.list_sandboxes(p_tenant text, p_owner text, p_limit integer, p_after_created_at timestamp with time zone, p_after_id uuid, p_name text, p_labels jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.list_sandboxes(p_tenant text, p_owner text, p_limit integer, p_after_created_at timestamp with time zone, p_after_id uuid, p_name text, p_labels jsonb) TO pgbox_owner;
@@ -1931,9 +4225,25 @@ REVOKE ALL ON FUNCTION fs.log_exec(p_sandbox uuid, p_exec jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.log_exec(p_sandbox uuid, p_exec jsonb) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.log_exec(p_sandbox uuid, p_exec jsonb) TO pgbox_gateway;
 
+REVOKE ALL ON FUNCTION fs.lstat(p_path text) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.lstat(p_path text) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.lstat(p_path text) TO pgbox_gateway;
+
 REVOKE ALL ON FUNCTION fs.missing_blobs(p_sandbox uuid, p_sha256 bytea[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.missing_blobs(p_sandbox uuid, p_sha256 bytea[]) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.missing_blobs(p_sandbox uuid, p_sha256 bytea[]) TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.mkdir(p_path text, p_mode integer, p_parents boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.mkdir(p_path text, p_mode integer, p_parents boolean) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.mkdir(p_path text, p_mode integer, p_parents boolean) TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.mknod(p_path text, p_kind smallint, p_mode integer, p_rdev integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.mknod(p_path text, p_kind smallint, p_mode integer, p_rdev integer) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.mknod(p_path text, p_kind smallint, p_mode integer, p_rdev integer) TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.mv(p_from text, p_to text) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.mv(p_from text, p_to text) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.mv(p_from text, p_to text) TO pgbox_gateway;
 
 REVOKE ALL ON FUNCTION fs.put_blobs(p_sandbox uuid, p_data bytea[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.put_blobs(p_sandbox uuid, p_data bytea[]) TO pgbox_maintainer;
@@ -1943,9 +4253,37 @@ REVOKE ALL ON FUNCTION fs.read_blobs(p_sandbox uuid, p_sha256 bytea[]) FROM PUBL
 GRANT ALL ON FUNCTION fs.read_blobs(p_sandbox uuid, p_sha256 bytea[]) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.read_blobs(p_sandbox uuid, p_sha256 bytea[]) TO pgbox_gateway;
 
+REVOKE ALL ON FUNCTION fs.read_file(p_path text, p_offset bigint, p_length bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.read_file(p_path text, p_offset bigint, p_length bigint) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.read_file(p_path text, p_offset bigint, p_length bigint) TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.readdir(p_path text) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.readdir(p_path text) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.readdir(p_path text) TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.readlink(p_path text) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.readlink(p_path text) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.readlink(p_path text) TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.realpath(p_path text) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.realpath(p_path text) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.realpath(p_path text) TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.resolve(p_path text, p_follow boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.resolve(p_path text, p_follow boolean) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.resolve(p_path text, p_follow boolean) TO pgbox_gateway;
+
 REVOKE ALL ON FUNCTION fs.restore(p_sandbox uuid, p_snapshot uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.restore(p_sandbox uuid, p_snapshot uuid) TO pgbox_owner;
 GRANT ALL ON FUNCTION fs.restore(p_sandbox uuid, p_snapshot uuid) TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.rm(p_path text, p_recursive boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.rm(p_path text, p_recursive boolean) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.rm(p_path text, p_recursive boolean) TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.rmdir(p_path text) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.rmdir(p_path text) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.rmdir(p_path text) TO pgbox_gateway;
 
 REVOKE ALL ON FUNCTION fs.schema() FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.schema() TO pgbox_owner;
@@ -1966,6 +4304,26 @@ REVOKE ALL ON FUNCTION fs.snapshots(p_sandbox uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.snapshots(p_sandbox uuid) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.snapshots(p_sandbox uuid) TO pgbox_gateway;
 
+REVOKE ALL ON FUNCTION fs.stat(p_path text) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.stat(p_path text) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.stat(p_path text) TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.symlink(p_target text, p_path text) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.symlink(p_target text, p_path text) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.symlink(p_target text, p_path text) TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.tree(p_path text, p_depth integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.tree(p_path text, p_depth integer) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.tree(p_path text, p_depth integer) TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.truncate(p_path text, p_size bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.truncate(p_path text, p_size bigint) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.truncate(p_path text, p_size bigint) TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.unlink(p_path text) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.unlink(p_path text) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.unlink(p_path text) TO pgbox_gateway;
+
 REVOKE ALL ON FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[]) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[]) TO pgbox_gateway;
@@ -1978,6 +4336,18 @@ REVOKE ALL ON FUNCTION fs.use(p_sandbox uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.use(p_sandbox uuid) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.use(p_sandbox uuid) TO pgbox_gateway;
 
+REVOKE ALL ON FUNCTION fs.utimes(p_path text, p_mtime bigint, p_follow boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.utimes(p_path text, p_mtime bigint, p_follow boolean) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.utimes(p_path text, p_mtime bigint, p_follow boolean) TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.write_at(p_path text, p_data bytea, p_offset bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.write_at(p_path text, p_data bytea, p_offset bigint) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.write_at(p_path text, p_data bytea, p_offset bigint) TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.write_file(p_path text, p_data bytea, p_mode integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.write_file(p_path text, p_data bytea, p_mode integer) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.write_file(p_path text, p_data bytea, p_mode integer) TO pgbox_gateway;
+
 REVOKE ALL ON FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bigint, p_version_after bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bigint, p_version_after bigint) TO pgbox_maintainer;
 
@@ -1989,6 +4359,24 @@ GRANT ALL ON FUNCTION pgbox.base_entries() TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.bump(p_sandbox pgbox.sandbox, p_bytes bigint, p_inodes bigint, p_next_ino bigint, p_shell_state jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.bump(p_sandbox pgbox.sandbox, p_bytes bigint, p_inodes bigint, p_next_ino bigint, p_shell_state jsonb) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.chunk_at(p_layers uuid[], p_ino bigint, p_idx integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.chunk_at(p_layers uuid[], p_ino bigint, p_idx integer) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.content_of(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_length bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.content_of(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_length bigint) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.copy_chunks(p_layers uuid[], p_from bigint[], p_to bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.copy_chunks(p_layers uuid[], p_from bigint[], p_to bigint[]) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.copy_tree(p_sandbox pgbox.sandbox, p_ino bigint, p_dir bigint, p_name text, p_now bigint, OUT bytes bigint, OUT inodes bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.copy_tree(p_sandbox pgbox.sandbox, p_ino bigint, p_dir bigint, p_name text, p_now bigint, OUT bytes bigint, OUT inodes bigint) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.create_inode(p_sandbox pgbox.sandbox, p_dir bigint, p_name text, p_inode pgbox.inode) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.create_inode(p_sandbox pgbox.sandbox, p_dir bigint, p_name text, p_inode pgbox.inode) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.cut_chunks(p_layers uuid[], p_ino bigint, p_from integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.cut_chunks(p_layers uuid[], p_ino bigint, p_from integer) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.describe_inodes(p_layers uuid[], p_inos bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.describe_inodes(p_layers uuid[], p_inos bigint[]) TO pgbox_maintainer;
@@ -2006,26 +4394,80 @@ GRANT ALL ON FUNCTION pgbox.enter(p_write boolean) TO pgbox_maintainer;
 REVOKE ALL ON FUNCTION pgbox.enter_layer(p_sandbox uuid, p_layer uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.enter_layer(p_sandbox uuid, p_layer uuid) TO pgbox_maintainer;
 
-REVOKE ALL ON FUNCTION pgbox.enter_sandbox(p_sandbox uuid, p_write boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION pgbox.enter_sandbox(p_sandbox uuid, p_write boolean) TO pgbox_maintainer;
+REVOKE ALL ON FUNCTION pgbox.enter_read() FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.enter_read() TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.enter_sandbox(p_sandbox uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.enter_sandbox(p_sandbox uuid) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.enter_sandbox_read(p_sandbox uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.enter_sandbox_read(p_sandbox uuid) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.entries(p_layers uuid[], p_dir bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.entries(p_layers uuid[], p_dir bigint) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.first_ino() FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.first_ino() TO pgbox_maintainer;
 
+REVOKE ALL ON FUNCTION pgbox.forget(p_layers uuid[], p_inos bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.forget(p_layers uuid[], p_inos bigint[]) TO pgbox_maintainer;
+
 REVOKE ALL ON FUNCTION pgbox.free_layers(p_layers uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.free_layers(p_layers uuid[]) TO pgbox_owner;
+
+REVOKE ALL ON FUNCTION pgbox.fsck_all() FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.fsck_all() TO pgbox_owner;
+
+REVOKE ALL ON FUNCTION pgbox.glob_regex(p_glob text) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.glob_regex(p_glob text) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.inode_of(p_layers uuid[], p_ino bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.inode_of(p_layers uuid[], p_ino bigint) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.is_empty(p_layers uuid[], p_dir bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.is_empty(p_layers uuid[], p_dir bigint) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.lock_sandbox(p_sandbox uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.lock_sandbox(p_sandbox uuid) TO pgbox_maintainer;
 
+REVOKE ALL ON FUNCTION pgbox.lookup(p_layers uuid[], p_dir bigint, p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.lookup(p_layers uuid[], p_dir bigint, p_name text) TO pgbox_maintainer;
+
 REVOKE ALL ON FUNCTION pgbox.merge_layers(p_layers uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.merge_layers(p_layers uuid[]) TO pgbox_owner;
+
+REVOKE ALL ON FUNCTION pgbox.now_ns() FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.now_ns() TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.open_file(p_sandbox pgbox.sandbox, p_path text, p_mode integer, OUT inode pgbox.inode, OUT path text, OUT created boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.open_file(p_sandbox pgbox.sandbox, p_path text, p_mode integer, OUT inode pgbox.inode, OUT path text, OUT created boolean) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.put_chunks(p_layers uuid[], p_ino bigint, p_first integer, p_data bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.put_chunks(p_layers uuid[], p_ino bigint, p_first integer, p_data bytea[]) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.put_content(p_data bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.put_content(p_data bytea[]) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.put_inode(p_top uuid, p_inode pgbox.inode) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.put_inode(p_top uuid, p_inode pgbox.inode) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.raise_errno(p_errno integer, p_op text, p_path text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.raise_errno(p_errno integer, p_op text, p_path text) TO pgbox_maintainer;
 
+REVOKE ALL ON FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint, p_inodes bigint, p_next_ino bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint, p_inodes bigint, p_next_ino bigint) TO pgbox_maintainer;
+
 REVOKE ALL ON FUNCTION pgbox.refresh_base() FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.refresh_base() TO pgbox_owner;
+
+REVOKE ALL ON FUNCTION pgbox.remove(p_path text, p_op text, p_dirs boolean, p_files boolean, p_recursive boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.remove(p_path text, p_op text, p_dirs boolean, p_files boolean, p_recursive boolean) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.remove_below(p_layers uuid[], p_dir bigint, p_now bigint, OUT bytes bigint, OUT inodes bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.remove_below(p_layers uuid[], p_dir bigint, p_now bigint, OUT bytes bigint, OUT inodes bigint) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.resize(p_layers uuid[], p_ino bigint, p_old bigint, p_new bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.resize(p_layers uuid[], p_ino bigint, p_old bigint, p_new bigint) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.scope_layers() FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.scope_layers() TO pgbox_maintainer;
@@ -2037,16 +4479,45 @@ GRANT ALL ON FUNCTION pgbox.scope_sandbox() TO pgbox_dump;
 REVOKE ALL ON FUNCTION pgbox.seal(p_sandbox pgbox.sandbox) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.seal(p_sandbox pgbox.sandbox) TO pgbox_owner;
 
-REVOKE ALL ON FUNCTION pgbox.walk(p_layers uuid[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION pgbox.walk(p_layers uuid[]) TO pgbox_maintainer;
+REVOKE ALL ON FUNCTION pgbox.set_attr(p_op text, p_path text, p_follow boolean, p_mode integer, p_uid integer, p_gid integer, p_mtime bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.set_attr(p_op text, p_path text, p_follow boolean, p_mode integer, p_uid integer, p_gid integer, p_mtime bigint) TO pgbox_maintainer;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.blob TO pgbox_maintainer;
-GRANT SELECT ON TABLE pgbox.blob TO pgbox_auditor;
-GRANT SELECT ON TABLE pgbox.blob TO pgbox_dump;
+REVOKE ALL ON FUNCTION pgbox.set_name(p_layers uuid[], p_dir bigint, p_name text, p_ino bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.set_name(p_layers uuid[], p_dir bigint, p_name text, p_ino bigint) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.text_of(p_data bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.text_of(p_data bytea) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.touch_dir(p_layers uuid[], p_dir bigint, p_now bigint, p_nlink integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.touch_dir(p_layers uuid[], p_dir bigint, p_now bigint, p_nlink integer) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.unref(p_layers uuid[], p_inode pgbox.inode, p_now bigint, OUT bytes bigint, OUT inodes bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.unref(p_layers uuid[], p_inode pgbox.inode, p_now bigint, OUT bytes bigint, OUT inodes bigint) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.vacant(p_layers uuid[], p_path text, p_op text, p_is_dir boolean, OUT dir bigint, OUT name text, OUT path text) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.vacant(p_layers uuid[], p_path text, p_op text, p_is_dir boolean, OUT dir bigint, OUT name text, OUT path text) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.walk(p_layers uuid[], p_path text, p_mode text, p_op text, OUT dir bigint, OUT dirs bigint[], OUT dir_path text, OUT name text, OUT last text, OUT slash boolean, OUT ino bigint, OUT kind smallint, OUT target text, OUT path text, OUT fault integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.walk(p_layers uuid[], p_path text, p_mode text, p_op text, OUT dir bigint, OUT dirs bigint[], OUT dir_path text, OUT name text, OUT last text, OUT slash boolean, OUT ino bigint, OUT kind smallint, OUT target text, OUT path text, OUT fault integer) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.walk_tree(p_layers uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.walk_tree(p_layers uuid[]) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.write_chunks(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_data bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.write_chunks(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_data bytea) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.zeros(p_length integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.zeros(p_length integer) TO pgbox_maintainer;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.change TO pgbox_maintainer;
 GRANT SELECT ON TABLE pgbox.change TO pgbox_auditor;
 GRANT SELECT ON TABLE pgbox.change TO pgbox_dump;
+
+GRANT SELECT ON TABLE fs.changes TO pgbox_maintainer;
+GRANT SELECT ON TABLE fs.changes TO pgbox_auditor;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.chunk TO pgbox_maintainer;
 GRANT SELECT ON TABLE pgbox.chunk TO pgbox_auditor;
@@ -2056,13 +4527,25 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.dirent TO pgbox_maintainer;
 GRANT SELECT ON TABLE pgbox.dirent TO pgbox_auditor;
 GRANT SELECT ON TABLE pgbox.dirent TO pgbox_dump;
 
+GRANT SELECT ON TABLE fs.files TO pgbox_maintainer;
+GRANT SELECT ON TABLE fs.files TO pgbox_auditor;
+
+GRANT SELECT ON TABLE fs.duplicates TO pgbox_maintainer;
+GRANT SELECT ON TABLE fs.duplicates TO pgbox_auditor;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.exec TO pgbox_maintainer;
 GRANT SELECT ON TABLE pgbox.exec TO pgbox_auditor;
 GRANT SELECT ON TABLE pgbox.exec TO pgbox_dump;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.inode TO pgbox_maintainer;
-GRANT SELECT ON TABLE pgbox.inode TO pgbox_auditor;
-GRANT SELECT ON TABLE pgbox.inode TO pgbox_dump;
+GRANT SELECT ON TABLE fs.execs TO pgbox_maintainer;
+GRANT SELECT ON TABLE fs.execs TO pgbox_auditor;
+
+GRANT SELECT ON TABLE fs.usage TO pgbox_maintainer;
+GRANT SELECT ON TABLE fs.usage TO pgbox_auditor;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.blob TO pgbox_maintainer;
+GRANT SELECT ON TABLE pgbox.blob TO pgbox_auditor;
+GRANT SELECT ON TABLE pgbox.blob TO pgbox_dump;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.kv TO pgbox_maintainer;
 GRANT SELECT ON TABLE pgbox.kv TO pgbox_auditor;

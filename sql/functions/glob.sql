@@ -5,20 +5,24 @@ AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter_read();
     v_paths   text[] := '{""}'; -- what matches so far, without a trailing slash
+    v_parts   text[] := array_remove(string_to_array(p_pattern, '/'), '');
     v_part    text;
     v_dirs    boolean := right(p_pattern, 1) = '/';
 BEGIN
     IF p_pattern IS NULL OR p_pattern = '' THEN
         RETURN;
     END IF;
-    FOREACH v_part IN ARRAY array_remove(string_to_array(p_pattern, '/'), '') LOOP
+    FOR v_i IN 1..cardinality(v_parts) LOOP
+        v_part := v_parts[v_i];
         IF v_part = '**' THEN
             v_paths := ARRAY(
                 SELECT DISTINCT CASE WHEN t.path = '/' THEN '' ELSE t.path END
                   FROM unnest(v_paths) AS p (path)
                  CROSS JOIN LATERAL pgbox.walk(v_sandbox.layers, p.path || '/', 'follow', NULL) w
                  CROSS JOIN LATERAL pgbox.subtree(v_sandbox.layers, w.ino, CASE WHEN p.path = '' THEN '/' ELSE p.path END, NULL) t
-                 WHERE w.ino IS NOT NULL AND substr(t.path, length(p.path) + 1) !~ '/\.');
+                 WHERE w.ino IS NOT NULL AND substr(t.path, length(p.path) + 1) !~ '/\.'
+                   -- on the way to more, "**" is directories and no symlinks to them
+                   AND (t.kind = 4 OR v_i = cardinality(v_parts) AND NOT v_dirs));
         ELSIF v_part ~ '[*?[\\]' THEN
             v_paths := ARRAY(
                 SELECT p.path || '/' || e.name

@@ -3,6 +3,9 @@ package functions_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -132,7 +135,7 @@ func (s *scope) stack() {
 func onChains(t *testing.T, f func(t *testing.T, s *scope, between func())) {
 	t.Helper()
 	for depth := 1; depth <= 5; depth++ {
-		t.Run(map[int]string{1: "1 layer"}[depth]+map[bool]string{true: string(rune('0'+depth)) + " layers"}[depth > 1], func(t *testing.T) {
+		t.Run(fmt.Sprintf("%d layers", depth), func(t *testing.T) {
 			t.Parallel()
 			s := newScope(t)
 			n := 1
@@ -143,5 +146,70 @@ func onChains(t *testing.T, f func(t *testing.T, s *scope, between func())) {
 				}
 			})
 		})
+	}
+}
+
+// wants compares the one value of a query.
+func wants[T comparable](s *scope, want T, sql string, args ...any) {
+	s.Helper()
+	if got := get[T](s, sql, args...); got != want {
+		s.Errorf("%s %.200v: got %v, want %v", sql, args, got, want)
+	}
+}
+
+// lists compares the values of the first column of a query.
+func lists(s *scope, want []string, sql string, args ...any) {
+	s.Helper()
+	if got := list[string](s, sql, args...); !slices.Equal(got, want) {
+		s.Errorf("%s %.200v:\n got %q\nwant %q", sql, args, got, want)
+	}
+}
+
+// usage is used_bytes and used_inodes of the sandbox.
+func (s *scope) usage() (bytes, inodes int64) {
+	s.Helper()
+	return one[int64](s, s.admin, "SELECT used_bytes FROM pgbox.sandbox WHERE id = $1", s.id),
+		one[int64](s, s.admin, "SELECT used_inodes FROM pgbox.sandbox WHERE id = $1", s.id)
+}
+
+func (s *scope) wantUsage(bytes, inodes int64) {
+	s.Helper()
+	if b, i := s.usage(); b != bytes || i != inodes {
+		s.Errorf("usage is %d bytes, %d inodes; want %d, %d", b, i, bytes, inodes)
+	}
+}
+
+// lastChange is the newest row of the journal, as "op path path_to".
+func (s *scope) lastChange() string {
+	s.Helper()
+	return one[string](s, s.admin,
+		"SELECT concat_ws(' ', op, path, path_to) FROM pgbox.change WHERE sandbox_id = $1 ORDER BY version DESC, seq DESC LIMIT 1", s.id)
+}
+
+// version is the version of the sandbox.
+func (s *scope) version() int64 {
+	s.Helper()
+	return one[int64](s, s.admin, "SELECT version FROM pgbox.sandbox WHERE id = $1", s.id)
+}
+
+// touches expects a statement to move mtime (and with it ctime) of some paths, and of others neither.
+func (s *scope) touches(moved, still []string, sql string, args ...any) {
+	s.Helper()
+	const times = "SELECT mtime || ' ' || ctime FROM fs.lstat($1)"
+	before := make(map[string]string)
+	for _, p := range slices.Concat(moved, still) {
+		before[p] = get[string](s, times, p)
+	}
+	s.must(sql, args...)
+	for _, p := range moved {
+		a, b := strings.Fields(before[p]), strings.Fields(get[string](s, times, p))
+		if a[0] == b[0] || a[1] == b[1] {
+			s.Errorf("%s %.100v: times of %s did not move", sql, args, p)
+		}
+	}
+	for _, p := range still {
+		if got := get[string](s, times, p); got != before[p] {
+			s.Errorf("%s %.100v: times of %s moved", sql, args, p)
+		}
 	}
 }

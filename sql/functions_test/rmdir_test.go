@@ -1,0 +1,28 @@
+package functions_test
+
+import (
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"testing"
+)
+
+func TestRmdir(t *testing.T) {
+	onChains(t, func(t *testing.T, s *scope, between func()) {
+		s.must("SELECT fs.mkdir('/tmp/a/b', p_parents => true)")
+		s.must("SELECT fs.write_file('/tmp/f', '')")
+		s.must("SELECT fs.symlink('a', '/tmp/l')")
+		between()
+		for path, want := range map[string]fserr.Errno{
+			"/": fserr.EBUSY, "/..": fserr.ENOTEMPTY, "/tmp/.": fserr.EINVAL, "/tmp/a/..": fserr.ENOTEMPTY, "/tmp/a": fserr.ENOTEMPTY, "/tmp/f": fserr.ENOTDIR,
+			"/tmp/f/": fserr.ENOTDIR, "/tmp/l": fserr.ENOTDIR, "/tmp/l/": fserr.ENOTDIR, "/tmp/none": fserr.ENOENT, "/tmp/f/x": fserr.ENOTDIR,
+		} {
+			s.fails(want, "SELECT fs.rmdir($1)", path)
+		}
+		s.touches([]string{"/tmp/a"}, []string{"/tmp"}, "SELECT fs.rmdir('/tmp/a/b/')")
+		wants(s, int32(2), "SELECT nlink FROM fs.stat('/tmp/a')")
+		between()
+		s.must("SELECT fs.mkdir('/tmp/a/b')") // a new one, not the old one again
+		s.must("SELECT fs.rmdir('/tmp/a/b')")
+		s.must("SELECT fs.rmdir('/tmp/a')")
+		s.wantUsage(0, 2)
+	})
+}

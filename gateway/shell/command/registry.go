@@ -15,8 +15,11 @@ var registry = map[string]proc.Func{
 	"basename": basename,
 	"cat":      cat,
 	"dirname":  dirname,
+	"egrep":    egrep,
 	"false":    exitFalse,
 	"gawk":     awkMain,
 	"mawk":     awkMain,
+	"fgrep":    fgrep,
+	"grep":     grep,
 	"true":     exitTrue,
 }

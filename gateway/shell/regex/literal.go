@@ -1,9 +1,6 @@
 package regex
 
-import (
-	"bytes"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // exactString returns the one string that n matches.
 func exactString(n *node, limit rune) (string, bool) {
@@ -163,62 +160,6 @@ func analyse(n *node, limit rune) required {
 		return required{must: best}
 	}
 	return required{}
-}
-
-// finder looks for any of a few literals.
-type finder struct {
-	lits [][]byte
-	next []int // where each occurs next, from the last position asked for; -1 unknown
-	end  []int // up to where lits[i] is known not to occur before next[i]
-}
-
-func newFinder(lits []string) *finder {
-	f := &finder{}
-	seen := map[string]bool{}
-	for _, l := range lits {
-		if !seen[l] {
-			seen[l] = true
-			f.lits = append(f.lits, []byte(l))
-		}
-	}
-	f.next = make([]int, len(f.lits))
-	f.reset()
-	return f
-}
-
-// reset forgets positions: the next search is in another buffer.
-func (f *finder) reset() {
-	for i := range f.next {
-		f.next[i] = -1
-	}
-}
-
-// index returns the first occurrence at or after pos, -1 when there is none. Positions
-// asked for since reset must not decrease.
-func (f *finder) index(b []byte, pos int) int {
-	if len(f.lits) == 1 {
-		i := bytes.Index(b[pos:], f.lits[0])
-		if i < 0 {
-			return -1
-		}
-		return pos + i
-	}
-	best := -1
-	for i, l := range f.lits {
-		n := f.next[i]
-		if n < pos {
-			if k := bytes.Index(b[pos:], l); k < 0 {
-				n = len(b)
-			} else {
-				n = pos + k
-			}
-			f.next[i] = n
-		}
-		if n < len(b) && (best < 0 || n < best) {
-			best = n
-		}
-	}
-	return best
 }
 
 // firstBytes marks the bytes a match can begin with; ok is false when it can be empty.

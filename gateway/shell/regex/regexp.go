@@ -45,8 +45,8 @@ type Regexp struct {
 	prog     *prog
 	filter   *prog // a superset without back-references, when prog has some
 	exact    []byte
-	isExact  bool // the pattern is just this string
-	lits     *finder
+	isExact  bool   // the pattern is just this string
+	lit      []byte // every match contains this
 	first    [256]bool
 	nonempty bool // first is known
 	oneByte  int  // the only byte a match begins with, -1 when there are more
@@ -121,8 +121,8 @@ func CompileAll(patterns []string, opt Options) (*Regexp, error) {
 	if s, ok := exactString(root, limit); ok {
 		re.exact, re.isExact = []byte(s), true
 	}
-	if lits := analyse(root, limit).best(); len(lits) > 0 && shortest(lits) >= 2 && len(lits) <= 6 {
-		re.lits = newFinder(lits)
+	if lits := analyse(root, limit).best(); len(lits) == 1 && len(lits[0]) >= 2 {
+		re.lit = []byte(lits[0])
 	}
 	if re.prog.backrefs {
 		if re.filter, err = compile(root, re.groups, opt, true); err != nil {
@@ -209,11 +209,8 @@ func (re *Regexp) Match(b []byte) bool {
 	case re.isExact:
 		return bytes.Contains(b, re.exact)
 	}
-	if re.lits != nil {
-		re.lits.reset()
-		if re.lits.index(b, 0) < 0 {
-			return false
-		}
+	if !bytes.Contains(b, re.lit) {
+		return false
 	}
 	return re.matchText(b)
 }
@@ -243,11 +240,8 @@ func (re *Regexp) FindIndex(b []byte, start int) (s, e int, ok bool) {
 		i := bytes.Index(b[start:], re.exact)
 		return start + i, start + i + len(re.exact), i >= 0
 	}
-	if re.lits != nil {
-		re.lits.reset()
-		if re.lits.index(b, start) < 0 {
-			return 0, 0, false
-		}
+	if !bytes.Contains(b[start:], re.lit) {
+		return 0, 0, false
 	}
 	if re.prog.backrefs {
 		return re.findBackref(b, start, false, nil)
@@ -377,7 +371,7 @@ func (re *Regexp) MatchLine(b []byte, pos int) (start, end int, ok bool) {
 	switch {
 	case re.perl != nil:
 		return re.eachLine(b, pos)
-	case re.lits != nil || re.isExact && len(re.exact) > 0:
+	case re.lit != nil || re.isExact && len(re.exact) > 0:
 		return re.literalLine(b, pos)
 	}
 	end, ok, quit := re.dfa(lines).earliest(b, pos, ctxText, re.tick)
@@ -437,14 +431,12 @@ func (re *Regexp) eachLine(b []byte, pos int) (start, end int, ok bool) {
 	}
 }
 
-// literalLine looks for literals and verifies the lines that have one.
+// literalLine looks for the literal and verifies the lines that have it.
 func (re *Regexp) literalLine(b []byte, pos int) (start, end int, ok bool) {
 	const slice = 4 << 20 // searched between ticks
-	var lits [1][]byte
-	f := re.lits
+	lit := re.lit
 	if re.isExact {
-		lits[0] = re.exact
-		f = &finder{lits: lits[:]}
+		lit = re.exact
 	}
 	for {
 		stop := len(b)
@@ -455,12 +447,12 @@ func (re *Regexp) literalLine(b []byte, pos int) (start, end int, ok bool) {
 			re.tick(1 + (stop-pos)>>12)
 		}
 		part := b[:stop]
-		f.reset()
 		for {
-			i := f.index(part, pos)
+			i := bytes.Index(part[pos:], lit)
 			if i < 0 {
 				break
 			}
+			i += pos
 			s := bytes.LastIndexByte(part[pos:i], '\n') + 1 + pos
 			e := lineEnd(part, i)
 			if re.isExact || re.matchText(part[s:e]) {

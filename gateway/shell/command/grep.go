@@ -1,0 +1,899 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/shell/getopt"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/shell/regex"
+)
+
+var grepSpec = getopt.New("0123456789A:B:C:D:EFGHILPTUVX:abcd:e:f:hiLlm:noqRrsuvwxyZz",
+	"basic-regexp=G extended-regexp=E fixed-strings=F perl-regexp=P regexp:=e file:=f ignore-case=i no-ignore-case "+
+		"word-regexp=w line-regexp=x null-data=z no-messages=s invert-match=v max-count:=m byte-offset=b line-number=n "+
+		"line-buffered with-filename=H no-filename=h label: only-matching=o quiet=q silent=q binary-files: text=a "+
+		"directories:=d devices:=D recursive=r dereference-recursive=R include: exclude: exclude-from: exclude-dir: "+
+		"files-without-match=L files-with-matches=l count=c initial-tab=T null=Z before-context:=B after-context:=A "+
+		"context:=C group-separator: no-group-separator color:: colour::=color binary=U version=V").
+	WithStatus(2).
+	WithUsage("[OPTION]... PATTERNS [FILE]...", "Search for PATTERNS in each FILE.").
+	WithVersion("(compatible with GNU grep) 3.8")
+
+const (
+	binaryMessage = iota // say that a binary file matches
+	binaryText
+	binarySkip
+)
+
+// grepRun is one run of grep.
+type grepRun struct {
+	p          *proc.Process
+	re         *regex.Regexp
+	opt        regex.Options
+	delim      byte
+	invert     bool
+	count      bool
+	list       byte // 'l', 'L' or 0
+	quiet      bool
+	silent     bool // no messages about files
+	only       bool
+	number     bool
+	offset     bool
+	names      bool
+	nulName    bool
+	tab        bool
+	color      bool
+	flush      bool
+	max        int // -1: no limit
+	before     int // -1: not asked for
+	after      int
+	sep        []byte
+	noSep      bool
+	binary     int
+	recurse    bool
+	deref      bool
+	skipDirs   bool
+	devices    bool // skip devices
+	label      string
+	include    []string
+	exclude    []string
+	excludeDir []string
+	outIno     uint64 // of a regular file on standard output, 0 when there is none
+
+	matched bool
+	failed  bool
+
+	// of the file being searched
+	name      string
+	buf       []byte
+	base      int64 // offset of buf in the file
+	lines     int64 // newlines before counted
+	counted   int   // position in buf up to which lines are counted
+	printed   int   // position in buf after the last line printed, -1 before any
+	pending   int   // lines of trailing context still to print
+	selected  int
+	suppress  bool // a binary file: print no lines
+	encErr    bool // a line was left out because it is not text
+	anyOutput bool // something of any file was printed: separators are due
+	done      bool
+}
+
+func grep(ctx context.Context, p *proc.Process) int  { return grepMain(ctx, p, 'G') }
+func egrep(ctx context.Context, p *proc.Process) int { return grepMain(ctx, p, 'E') }
+func fgrep(ctx context.Context, p *proc.Process) int { return grepMain(ctx, p, 'F') }
+
+func grepMain(_ context.Context, p *proc.Process, kind byte) int {
+	p.Args[0] = "grep"
+	if _, _, err := grepSpec.Scan(p.Args[1:]); err != nil {
+		p.Errorf("%v", err)
+		return grepUsage(p)
+	}
+	opts, args := grepSpec.Parse(p)
+	g := &grepRun{p: p, delim: '\n', max: -1, before: -1, after: -1, sep: []byte("--"), label: "(standard input)"}
+	g.opt = regex.Options{Dialect: regex.Grep, Bytes: byteLocale(p)}
+	var patterns []string
+	havePatterns := false
+	chosen := byte(0)
+	withName, noName := false, false
+	digits := ""
+	for _, o := range opts {
+		if len(o.Key) == 1 && o.Key[0] >= '0' && o.Key[0] <= '9' {
+			digits += o.Key
+			continue
+		}
+		switch o.Key {
+		case "E", "F", "G", "P":
+			if chosen != 0 && chosen != o.Key[0] && (chosen == 'P' || o.Key == "P") {
+				p.Errorf("conflicting matchers specified")
+				return 2
+			}
+			chosen = o.Key[0]
+		case "e":
+			patterns, havePatterns = append(patterns, strings.Split(o.Value, "\n")...), true
+		case "f":
+			more, err := g.patternFile(o.Value)
+			if err != nil {
+				p.Errorf("%s: %s", o.Value, proc.Strerror(err))
+				return 2
+			}
+			patterns, havePatterns = append(patterns, more...), true
+		case "i", "y":
+			g.opt.IgnoreCase = true
+		case "no-ignore-case":
+			g.opt.IgnoreCase = false
+		case "w":
+			g.opt.WholeWord = true
+		case "x":
+			g.opt.WholeLine = true
+		case "z":
+			g.delim = 0
+		case "s":
+			g.silent = true
+		case "v":
+			g.invert = true
+		case "m":
+			n, err := strconv.ParseInt(o.Value, 10, 64)
+			if err != nil && !errors.Is(err, strconv.ErrRange) {
+				p.Errorf("invalid max count")
+				return 2
+			}
+			g.max = int(max(n, -1))
+		case "b":
+			g.offset = true
+		case "n":
+			g.number = true
+		case "H":
+			withName, noName = true, false
+		case "h":
+			noName, withName = true, false
+		case "label":
+			g.label = o.Value
+		case "o":
+			g.only = true
+		case "q":
+			g.quiet = true
+		case "line-buffered":
+			g.flush = true
+		case "a":
+			g.binary = binaryText
+		case "I":
+			g.binary = binarySkip
+		case "binary-files":
+			switch o.Value {
+			case "binary":
+				g.binary = binaryMessage
+			case "text":
+				g.binary = binaryText
+			case "without-match":
+				g.binary = binarySkip
+			default:
+				p.Errorf("unknown binary-files type")
+				return 2
+			}
+		case "d":
+			switch o.Value {
+			case "read":
+				g.recurse, g.skipDirs = false, false
+			case "skip":
+				g.recurse, g.skipDirs = false, true
+			case "recurse":
+				g.recurse, g.skipDirs = true, false
+			default:
+				p.Errorf("invalid argument ‘%s’ for ‘--directories’\nValid arguments are:\n  - ‘read’\n  - ‘recurse’\n  - ‘skip’", o.Value)
+				grepUsage(p)
+				return 1
+			}
+		case "D":
+			switch o.Value {
+			case "read":
+				g.devices = false
+			case "skip":
+				g.devices = true
+			default:
+				p.Errorf("unknown devices method")
+				return 2
+			}
+		case "r":
+			g.recurse, g.deref = true, false
+		case "R":
+			g.recurse, g.deref = true, true
+		case "include":
+			g.include = append(g.include, o.Value)
+		case "exclude":
+			g.exclude = append(g.exclude, o.Value)
+		case "exclude-from":
+			more, err := g.patternFile(o.Value)
+			if err != nil {
+				p.Errorf("%s: %s", o.Value, proc.Strerror(err))
+				return 2
+			}
+			g.exclude = append(g.exclude, more...)
+		case "exclude-dir":
+			g.excludeDir = append(g.excludeDir, strings.TrimRight(o.Value, "/"))
+		case "L", "l":
+			g.list = o.Key[0]
+		case "c":
+			g.count = true
+		case "T":
+			g.tab = true
+		case "Z":
+			g.nulName = true
+		case "u":
+			p.Errorf("warning: --unix-byte-offsets (-u) is obsolete")
+		case "A", "B", "C":
+			n, err := strconv.ParseInt(o.Value, 10, 64)
+			if errors.Is(err, strconv.ErrRange) && n > 0 {
+				err = nil
+			}
+			if err != nil || n < 0 {
+				p.Errorf("%s: invalid context length argument", o.Value)
+				return 2
+			}
+			n = min(n, 1<<40)
+			switch o.Key {
+			case "A":
+				g.after = int(n)
+			case "B":
+				g.before = int(n)
+			default:
+				digits = strconv.FormatInt(n, 10)
+			}
+		case "group-separator":
+			g.sep = []byte(o.Value)
+		case "no-group-separator":
+			g.noSep = true
+		case "color":
+			switch o.Value {
+			case "always", "yes", "force":
+				g.color = true
+			case "never", "no", "none", "auto", "tty", "if-tty", "":
+				g.color = false
+			default:
+				return grepUsage(p)
+			}
+		case "V":
+			p.Out.WriteString("grep (compatible with GNU grep) 3.8\n")
+			return 0
+		}
+	}
+	if digits != "" {
+		n, err := strconv.Atoi(digits)
+		if err != nil {
+			n = 1 << 40
+		}
+		if g.after < 0 {
+			g.after = n
+		}
+		if g.before < 0 {
+			g.before = n
+		}
+	}
+	if !havePatterns {
+		if len(args) == 0 {
+			return grepUsage(p)
+		}
+		patterns = strings.Split(args[0], "\n")
+		args = args[1:]
+	}
+	if chosen != 0 {
+		kind = chosen
+	}
+	if status, ok := g.compile(kind, patterns); !ok {
+		return status
+	}
+	if g.list != 0 {
+		g.count = false
+	}
+	if g.max == 0 && g.list != 'L' {
+		return 1
+	}
+	if g.quiet || g.list != 0 {
+		g.before, g.after = -1, -1
+	}
+	if g.invert && g.only && g.list == 0 && !g.count {
+		// Selected lines have no matching part: only the status is left.
+		g.quiet = g.quiet || g.before < 0 && g.after < 0
+	}
+	switch {
+	case withName:
+		g.names = true
+	case noName:
+	default:
+		g.names = len(args) > 1 || g.recurse
+	}
+	if out, ok := p.Stdout.(interface{ Stat() (proc.Stat, error) }); ok {
+		if st, err := out.Stat(); err == nil && st.Kind == proc.Regular {
+			g.outIno = st.Ino
+		}
+	}
+	if len(args) == 0 {
+		if g.recurse {
+			g.directory(".", "", nil)
+		} else {
+			g.operand("-")
+		}
+	}
+	// One operand that is a file gets no name even with -r.
+	if g.recurse && len(args) == 1 && !withName && !noName {
+		if st, err := p.Stat(args[0]); args[0] == "-" || err != nil || !st.IsDir() {
+			g.names = false
+		}
+	}
+	for _, a := range args {
+		g.operand(a)
+	}
+	switch {
+	case g.failed:
+		return 2
+	case g.matched:
+		return 0
+	}
+	return 1
+}
+
+func grepUsage(p *proc.Process) int {
+	p.Out.Flush()
+	p.Err.WriteString("Usage: grep [OPTION]... PATTERNS [FILE]...\nTry 'grep --help' for more information.\n")
+	return 2
+}
+
+// patternFile reads a file of one pattern per line.
+func (g *grepRun) patternFile(name string) ([]string, error) {
+	r, err := g.p.OpenInput(name)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	b, err := g.p.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	if len(b) == 0 {
+		return nil, nil
+	}
+	return strings.Split(strings.TrimSuffix(string(b), "\n"), "\n"), nil
+}
+
+func (g *grepRun) compile(kind byte, patterns []string) (status int, ok bool) {
+	switch kind {
+	case 'E':
+		g.opt.Extended = true
+	case 'F':
+		g.opt.Literal = true
+	case 'P':
+		g.opt.Perl = true
+		if len(patterns) > 1 {
+			g.p.Errorf("the -P option only supports a single pattern")
+			return 2, false
+		}
+	}
+	g.opt.NoAnchors = g.delim == 0
+	re, err := regex.CompileAll(patterns, g.opt)
+	if err != nil {
+		g.p.Errorf("%v", err)
+		return 2, false
+	}
+	for _, w := range re.Warnings() {
+		g.p.Errorf("warning: %s", w)
+	}
+	re.SetTick(g.p.Tick)
+	g.re = re
+	return 0, true
+}
+
+func (g *grepRun) complain(name string, err error) {
+	g.failed = true
+	if !g.silent {
+		g.p.Errorf("%s: %s", name, proc.Strerror(err))
+	}
+}
+
+// globMatches reports whether a name matches a glob as GNU's exclude matching does: any trailing
+// part of it that begins after a slash.
+func globMatches(globs []string, name string) bool {
+	for _, glob := range globs {
+		for rest := name; ; {
+			if fnmatch(glob, rest, false) {
+				return true
+			}
+			_, after, ok := strings.Cut(rest, "/")
+			if !ok {
+				break
+			}
+			rest = after
+		}
+	}
+	return false
+}
+
+func (g *grepRun) skipFile(name string) bool {
+	return globMatches(g.exclude, name) || len(g.include) > 0 && !globMatches(g.include, name)
+}
+
+func (g *grepRun) operand(name string) {
+	if name == "-" {
+		g.stream(g.label, g.p.Stdin)
+		return
+	}
+	st, err := g.p.Stat(name)
+	if err != nil {
+		g.complain(name, err)
+		return
+	}
+	if st.IsDir() {
+		switch {
+		case g.recurse:
+			if trimmed := strings.TrimRight(name, "/"); trimmed != "" && globMatches(g.excludeDir, trimmed) {
+				return
+			}
+			g.directory(name, strings.TrimRight(name, "/")+"/", nil)
+		case !g.skipDirs:
+			g.complain(name, fserr.EISDIR)
+			if g.count || g.list == 'L' {
+				g.beginFile(name)
+				g.endFile()
+			}
+		}
+		return
+	}
+	if g.skipFile(name) {
+		return
+	}
+	if g.devices && st.Kind != proc.Regular {
+		return
+	}
+	g.file(name, st)
+}
+
+// directory searches everything below dir; prefix is put before names. parents
+// are the directories on the way, against loops of followed links.
+func (g *grepRun) directory(dir, prefix string, parents []uint64) {
+	entries, err := g.p.ReadDir(dir)
+	if err != nil {
+		g.complain(dir, err)
+		return
+	}
+	if g.deref {
+		st, err := g.p.Stat(dir)
+		if err != nil {
+			g.complain(dir, err)
+			return
+		}
+		for _, ino := range parents {
+			if ino == st.Ino {
+				if !g.silent {
+					g.p.Errorf("warning: %s: recursive directory loop", strings.TrimRight(prefix, "/"))
+				}
+				return
+			}
+		}
+		parents = append(parents[:len(parents):len(parents)], st.Ino)
+	}
+	for _, e := range entries {
+		g.p.Tick(1)
+		name := prefix + e.Name
+		kind := e.Kind
+		if kind == proc.Symlink {
+			if !g.deref {
+				continue
+			}
+			st, err := g.p.Stat(name)
+			if err != nil {
+				g.complain(name, err)
+				continue
+			}
+			kind = st.Kind
+		}
+		switch kind {
+		case proc.Dir:
+			if globMatches(g.excludeDir, e.Name) {
+				continue
+			}
+			g.directory(name, name+"/", parents)
+		case proc.Regular:
+			if g.skipFile(name) {
+				continue
+			}
+			g.file(name, proc.Stat{Ino: e.Ino, Kind: proc.Regular})
+		}
+	}
+}
+
+func (g *grepRun) file(name string, st proc.Stat) {
+	if g.outIno != 0 && st.Ino == g.outIno && !g.quiet && g.list == 0 && g.max != 1 {
+		g.failed = true
+		if !g.silent {
+			g.p.Errorf("%s: input file is also the output", name)
+		}
+		return
+	}
+	if st.Kind != proc.Regular {
+		f, err := g.p.OpenInput(name)
+		if err != nil {
+			g.complain(name, err)
+			return
+		}
+		defer f.Close()
+		g.stream(name, f)
+		return
+	}
+	b, err := g.p.ReadFile(name)
+	if err != nil {
+		g.complain(name, err)
+		return
+	}
+	g.p.Tick(8)
+	g.beginFile(name)
+	g.search(b, true)
+	g.endFile()
+}
+
+// grepChunk is what is looked at together for NUL bytes, and read of a stream at a time.
+const grepChunk = 96 << 10
+
+func (g *grepRun) stream(name string, r io.Reader) {
+	g.beginFile(name)
+	var buf []byte
+	held := 0
+	defer func() { g.p.Release(held) }()
+	begin := 0 // start of what has not been searched
+	for !g.done {
+		if cap(buf)-len(buf) < 32<<10 {
+			n := max(2*cap(buf), grepChunk)
+			g.p.Hold(n - cap(buf))
+			held += n - cap(buf)
+			buf = append(make([]byte, 0, n), buf...)
+		}
+		n, err := r.Read(buf[len(buf):min(cap(buf), len(buf)+grepChunk)])
+		buf = buf[:len(buf)+n]
+		g.p.Tick(1 + n>>10)
+		if err != nil && !errors.Is(err, io.EOF) {
+			g.complain(name, err)
+			break
+		}
+		end := len(buf)
+		if err == nil {
+			i := bytes.LastIndexByte(buf[begin:], g.delim)
+			if i < 0 {
+				continue
+			}
+			end = begin + i + 1
+		}
+		g.searchFrom(buf[:end], begin, err != nil)
+		if err != nil {
+			break
+		}
+		if g.flush || g.matched {
+			g.p.Out.Flush()
+		}
+		// Keep the lines that may become leading context.
+		keep := end
+		for range max(g.before, 0) {
+			if keep == 0 || keep <= g.printed {
+				break
+			}
+			keep = bytes.LastIndexByte(buf[:keep-1], g.delim) + 1
+		}
+		if g.number {
+			g.countLines(keep)
+		}
+		g.base += int64(keep)
+		g.counted -= keep
+		if g.printed >= 0 {
+			g.printed = max(g.printed-keep, -2)
+		}
+		buf = append(buf[:0], buf[keep:]...)
+		begin = end - keep
+	}
+	g.endFile()
+}
+
+func (g *grepRun) beginFile(name string) {
+	g.name, g.buf, g.base, g.lines, g.counted = name, nil, 0, 0, 0
+	g.printed, g.pending, g.selected = -1, 0, 0
+	g.suppress, g.encErr, g.done = false, false, false
+}
+
+func (g *grepRun) endFile() {
+	if g.selected > 0 {
+		g.matched = true
+	}
+	if g.quiet {
+		if g.matched {
+			g.p.Exit(0)
+		}
+		return
+	}
+	if g.count {
+		if g.names {
+			g.fileName(':')
+		}
+		g.p.Out.WriteString(strconv.Itoa(g.selected))
+		g.p.Out.WriteByte('\n')
+	}
+	if g.list == 'l' && g.selected > 0 || g.list == 'L' && g.selected == 0 {
+		g.paint("35", g.name)
+		if g.nulName {
+			g.p.Out.WriteByte(0)
+		} else {
+			g.p.Out.WriteByte('\n')
+		}
+	}
+	if g.list == 0 && !g.count && (g.encErr || g.suppress && g.selected > 0) {
+		g.p.Errorf("%s: binary file matches", g.name)
+	}
+}
+
+// search searches a whole file, which is text up to the first chunk with a NUL byte.
+func (g *grepRun) search(b []byte, eof bool) { g.searchFrom(b, 0, eof) }
+
+func (g *grepRun) searchFrom(b []byte, pos int, _ bool) {
+	if g.delim == '\n' && g.binary != binaryText && !g.suppress {
+		if i := bytes.IndexByte(b[pos:], 0); i >= 0 {
+			if g.binary == binarySkip {
+				g.selected = 0
+				g.done = true
+				return
+			}
+			// The lines before the chunk that has the NUL byte are text.
+			text := bytes.LastIndexByte(b[:pos+i/grepChunk*grepChunk], '\n') + 1
+			if text > pos {
+				g.lineRange(b[:text], pos)
+				pos = text
+			}
+			if g.done {
+				return
+			}
+			g.suppress = true
+		}
+	}
+	if g.suppress {
+		g.p.Hold(len(b) - pos)
+		defer g.p.Release(len(b) - pos)
+		zapped := append([]byte(nil), b...)
+		for i := pos; i < len(zapped); i++ {
+			if zapped[i] == 0 {
+				zapped[i] = '\n'
+			}
+		}
+		b = zapped
+	}
+	g.lineRange(b, pos)
+}
+
+// next finds the next matching line at or after pos.
+func (g *grepRun) next(b []byte, pos int) (s, e int, ok bool) {
+	if g.delim == '\n' {
+		return g.re.MatchLine(b, pos)
+	}
+	for pos < len(b) {
+		e := len(b)
+		if i := bytes.IndexByte(b[pos:], g.delim); i >= 0 {
+			e = pos + i
+		}
+		g.p.Tick(1)
+		if g.re.Match(b[pos:e]) {
+			return pos, e, true
+		}
+		pos = e + 1
+	}
+	return 0, 0, false
+}
+
+// lineRange searches the lines of b from pos on.
+func (g *grepRun) lineRange(b []byte, pos int) {
+	g.buf = b
+	for pos < len(b) && !g.done {
+		s, e, ok := g.next(b, pos)
+		if !g.invert {
+			if !ok {
+				break
+			}
+			g.selectLine(s, min(e+1, len(b)))
+			pos = e + 1
+			continue
+		}
+		if !ok {
+			s, e = len(b), len(b)
+		}
+		for pos < s && !g.done {
+			n := len(b)
+			if i := bytes.IndexByte(b[pos:], g.delim); i >= 0 {
+				n = pos + i + 1
+			}
+			g.p.Tick(1)
+			g.selectLine(pos, n)
+			pos = n
+		}
+		pos = e + 1
+	}
+	g.trailing(len(b))
+}
+
+// trailing prints context lines after a match, up to limit.
+func (g *grepRun) trailing(limit int) {
+	for g.pending > 0 && g.printed >= 0 && g.printed < limit {
+		e := len(g.buf)
+		if i := bytes.IndexByte(g.buf[g.printed:], g.delim); i >= 0 {
+			e = g.printed + i + 1
+		}
+		g.pending--
+		g.printLine(g.printed, e, '-')
+	}
+}
+
+// selectLine handles the selected line g.buf[s:e] (with its delimiter, if it has one).
+func (g *grepRun) selectLine(s, e int) {
+	g.selected++
+	if g.max >= 0 && g.selected >= g.max {
+		g.done = true
+	}
+	if g.quiet || g.list != 0 {
+		g.done = true
+		return
+	}
+	if g.count {
+		return
+	}
+	if g.suppress { // a binary file: one match is enough
+		g.done = true
+		return
+	}
+	if g.before >= 0 || g.after >= 0 {
+		g.trailing(s)
+		start := s
+		low := max(g.printed, 0)
+		for range max(g.before, 0) {
+			if start <= low {
+				break
+			}
+			start = bytes.LastIndexByte(g.buf[:start-1], g.delim) + 1
+		}
+		if g.anyOutput && start != g.printed && !g.noSep {
+			g.paint("36", string(g.sep))
+			g.p.Out.WriteByte('\n')
+		}
+		for start < s {
+			n := start + bytes.IndexByte(g.buf[start:], g.delim) + 1
+			g.printLine(start, n, '-')
+			start = n
+		}
+		g.pending = max(g.after, 0)
+	}
+	g.printLine(s, e, ':')
+	if g.done && g.pending > 0 {
+		g.trailing(len(g.buf))
+	}
+}
+
+// printLine prints a line; mark is ':' for a selected one and '-' for context.
+func (g *grepRun) printLine(s, e int, mark byte) {
+	g.printed = e
+	g.anyOutput = true
+	line := g.buf[s:e]
+	terminated := e > s && line[len(line)-1] == g.delim
+	if terminated {
+		line = line[:len(line)-1]
+	}
+	if g.binary == binaryMessage && g.delim == '\n' && !g.opt.Bytes && !utf8.Valid(line) {
+		g.encErr = true
+		return
+	}
+	matching := (mark == ':') != g.invert // the line has matches to show
+	if g.only {
+		if mark == ':' && !g.invert {
+			g.parts(s, line, mark)
+		}
+		return
+	}
+	g.head(s, mark)
+	if g.color && matching {
+		g.colored(line)
+	} else {
+		g.p.Out.Write(line)
+	}
+	g.p.Out.WriteByte(g.delim)
+	if g.flush {
+		g.p.Out.Flush()
+	}
+}
+
+// parts prints every nonempty match of a line on its own line (-o).
+func (g *grepRun) parts(s int, line []byte, mark byte) {
+	for pos := 0; pos <= len(line); {
+		g.p.Tick(1)
+		a, z, ok := g.re.FindIndex(line, pos)
+		if !ok {
+			return
+		}
+		if a == z {
+			pos = z + 1
+			continue
+		}
+		g.head(s+a, mark)
+		g.paint("01;31", string(line[a:z]))
+		g.p.Out.WriteByte(g.delim)
+		pos = z
+	}
+}
+
+// colored prints a line with its matches highlighted.
+func (g *grepRun) colored(line []byte) {
+	pos := 0
+	for at := 0; at <= len(line); {
+		g.p.Tick(1)
+		a, z, ok := g.re.FindIndex(line, at)
+		if !ok {
+			break
+		}
+		if a == z {
+			at = z + 1
+			continue
+		}
+		g.p.Out.Write(line[pos:a])
+		g.paint("01;31", string(line[a:z]))
+		pos, at = z, z
+	}
+	g.p.Out.Write(line[pos:])
+}
+
+func (g *grepRun) paint(style, s string) {
+	if !g.color {
+		g.p.Out.WriteString(s)
+		return
+	}
+	g.p.Out.WriteString("\x1b[" + style + "m\x1b[K" + s + "\x1b[m\x1b[K")
+}
+
+func (g *grepRun) fileName(mark byte) {
+	g.paint("35", g.name)
+	if g.nulName {
+		g.p.Out.WriteByte(0)
+		return
+	}
+	g.paint("36", string(mark))
+}
+
+// countLines brings the line count up to position pos of the buffer.
+func (g *grepRun) countLines(pos int) {
+	if pos > g.counted {
+		g.lines += int64(bytes.Count(g.buf[g.counted:pos], []byte{g.delim}))
+		g.counted = pos
+	}
+}
+
+// head prints what stands before a line that begins (or, with -o, a match) at pos.
+func (g *grepRun) head(pos int, mark byte) {
+	width := 0
+	if g.tab {
+		width = 2
+	}
+	number := func(n int64) {
+		s := strconv.FormatInt(n, 10)
+		for range width - len(s) {
+			g.p.Out.WriteByte(' ')
+		}
+		g.paint("32", s)
+		g.paint("36", string(mark))
+	}
+	if g.names {
+		g.fileName(mark)
+	}
+	if g.number {
+		g.countLines(pos)
+		number(g.lines + 1)
+	}
+	if g.offset {
+		number(g.base + int64(pos))
+	}
+	if g.tab && (g.names || g.number || g.offset) {
+		g.p.Out.WriteByte('\t')
+	}
+}

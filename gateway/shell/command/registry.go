@@ -17,9 +17,9 @@ var registry = map[string]proc.Func{
 	"dirname":  dirname,
 	"egrep":    egrep,
 	"false":    exitFalse,
-	"gawk":     awkMain,
-	"mawk":     awkMain,
 	"fgrep":    fgrep,
+	"gawk":     awkMain,
 	"grep":     grep,
+	"mawk":     awkMain,
 	"true":     exitTrue,
 }

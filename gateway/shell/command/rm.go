@@ -1,0 +1,167 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/shell/getopt"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+)
+
+var rmSpec = getopt.New("dfirvIR",
+	"force=f interactive:: one-file-system no-preserve-root preserve-root:: recursive=r dir=d verbose=v").
+	WithUsage("[OPTION]... [FILE]...", "Remove (unlink) the FILE(s).")
+
+type rmRun struct {
+	p                               *proc.Process
+	force, ask, recursive, dir, say bool
+	status                          int
+}
+
+func rm(_ context.Context, p *proc.Process) int {
+	opts, args := rmSpec.Parse(p)
+	r := &rmRun{p: p}
+	preserveRoot, once := true, false
+	for _, o := range opts {
+		switch o.Key {
+		case "d":
+			r.dir = true
+		case "f":
+			r.force, r.ask, once = true, false, false
+		case "i":
+			r.ask, r.force, once = true, false, false
+		case "I":
+			r.ask, r.force, once = false, false, true
+		case "interactive":
+			when := "always"
+			if o.Has {
+				when = choose(p, rmSpec, "interactive", o.Value, "never no none", "once", "always yes")
+			}
+			r.ask, once = when == "always", when == "once"
+			r.force = r.force && when == "never"
+		case "r", "R":
+			r.recursive = true
+		case "v":
+			r.say = true
+		case "no-preserve-root":
+			preserveRoot = false
+		}
+	}
+	if len(args) == 0 {
+		if r.force {
+			return 0
+		}
+		rmSpec.Fail(p, "missing operand")
+	}
+	if once && (r.recursive || len(args) > 3) {
+		s := "s"
+		if len(args) == 1 {
+			s = ""
+		}
+		q := fmt.Sprintf("remove %d argument%s? ", len(args), s)
+		if r.recursive {
+			q = fmt.Sprintf("remove %d argument%s recursively? ", len(args), s)
+		}
+		if !confirm(p, q) {
+			return 0
+		}
+	}
+	for _, name := range args {
+		if r.recursive {
+			base := baseName(name)
+			if base == "." || base == ".." {
+				p.Errorf("refusing to remove '.' or '..' directory: skipping %s", quoteName(name))
+				r.status = 1
+				continue
+			}
+			if root, err := p.FS.Realpath(p.Abs(name)); preserveRoot && name != "" && err == nil && root == "/" && !r.isLink(name) {
+				same := ""
+				if name != "/" {
+					same = " (same as '/')"
+				}
+				p.Errorf("it is dangerous to operate recursively on %s%s", quoteName(name), same)
+				p.Errorf("use --no-preserve-root to override this failsafe")
+				r.status = 1
+				continue
+			}
+		}
+		r.remove(name, 0)
+	}
+	return r.status
+}
+
+func (r *rmRun) isLink(name string) bool {
+	st, err := r.p.Lstat(name)
+	return err == nil && st.Kind == proc.Symlink
+}
+
+func (r *rmRun) fail(name string, err error) bool {
+	if r.force && (errors.Is(err, fserr.ENOENT) || errors.Is(err, fserr.ENOTDIR)) {
+		return true
+	}
+	r.p.Errorf("cannot remove %s: %s", quoteName(name), proc.Strerror(err))
+	r.status = 1
+	return false
+}
+
+// remove reports whether name is gone.
+func (r *rmRun) remove(name string, depth int) bool {
+	r.p.Tick(1)
+	st, err := r.p.Lstat(name)
+	if err != nil {
+		return r.fail(name, err)
+	}
+	if !st.IsDir() {
+		if r.ask && !confirm(r.p, fmt.Sprintf("remove %s %s? ", kindName(st), quoteName(name))) {
+			return false
+		}
+		if err := r.p.FS.Unlink(r.p.Abs(name)); err != nil {
+			return r.fail(name, err)
+		}
+		if r.say {
+			fmt.Fprintf(r.p.Out, "removed %s\n", quoteName(name))
+		}
+		return true
+	}
+	if !r.recursive && !r.dir {
+		return r.fail(name, fserr.EISDIR)
+	}
+	entries, err := r.p.ReadDir(name)
+	if err != nil {
+		return r.fail(name, err)
+	}
+	if len(entries) > 0 {
+		if !r.recursive {
+			return r.fail(name, fserr.ENOTEMPTY)
+		}
+		if depth >= maxTreeDepth {
+			return r.fail(name, fserr.ENAMETOOLONG)
+		}
+		if r.ask && !confirm(r.p, fmt.Sprintf("descend into directory %s? ", quoteName(name))) {
+			return false
+		}
+		all := true
+		for _, e := range entries {
+			all = r.remove(joinPath(name, e.Name), depth+1) && all
+		}
+		if !all {
+			return false
+		}
+	}
+	if r.ask && !confirm(r.p, fmt.Sprintf("remove directory %s? ", quoteName(name))) {
+		return false
+	}
+	if err := r.p.FS.Rmdir(strings.TrimRight(r.p.Abs(name), "/")); err != nil {
+		return r.fail(name, err)
+	}
+	if r.say {
+		fmt.Fprintf(r.p.Out, "removed directory %s\n", quoteName(name))
+	}
+	return true
+}
+
+// maxTreeDepth bounds recursion into directories: a path has at most 4096 bytes.
+const maxTreeDepth = 4096

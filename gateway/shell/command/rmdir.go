@@ -1,0 +1,64 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/shell/getopt"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+)
+
+var rmdirSpec = getopt.New("pv", "ignore-fail-on-non-empty parents=p path=p verbose=v").
+	WithUsage("[OPTION]... DIRECTORY...", "Remove the DIRECTORY(ies), if they are empty.")
+
+func rmdir(_ context.Context, p *proc.Process) int {
+	opts, args := rmdirSpec.Parse(p)
+	var parents, verbose, ignore bool
+	for _, o := range opts {
+		switch o.Key {
+		case "p":
+			parents = true
+		case "v":
+			verbose = true
+		case "ignore-fail-on-non-empty":
+			ignore = true
+		}
+	}
+	if len(args) == 0 {
+		rmdirSpec.Fail(p, "missing operand")
+	}
+	status := 0
+	for _, dir := range args {
+		d, what := trimSlashes(dir), "failed to remove %s: %s"
+		if !parents {
+			d = dir
+		}
+		for {
+			if verbose {
+				fmt.Fprintf(p.Out, "%s: removing directory, %s\n", p.Name(), quoteName(d))
+			}
+			if err := removeEmpty(p, d); err != nil {
+				if !ignore || !errors.Is(err, fserr.ENOTEMPTY) {
+					p.Errorf(what, quoteName(d), proc.Strerror(err))
+					status = 1
+				}
+				break
+			}
+			up := dirName(d)
+			if !parents || up == "." || up == "/" || up == d {
+				break
+			}
+			d, what = up, "failed to remove directory %s: %s"
+		}
+	}
+	return status
+}
+
+func removeEmpty(p *proc.Process, dir string) error {
+	if dir == "" {
+		return fserr.ENOENT
+	}
+	return p.FS.Rmdir(p.Abs(dir))
+}

@@ -26,7 +26,7 @@ func (c *compiler) numBuiltin(e *builtinCall) numFn {
 			x := s(in)
 			y := t(in)
 			if y == "" {
-				return 0
+				return 1
 			}
 			if in.ignoreCase {
 				x, y = strings.ToLower(x), strings.ToLower(y)
@@ -52,9 +52,9 @@ func (c *compiler) numBuiltin(e *builtinCall) numFn {
 	case fExp:
 		return c.math1(args, math.Exp)
 	case fLog:
-		return c.math1(args, math.Log)
+		return c.domain(args, "log", math.Log)
 	case fSqrt:
-		return c.math1(args, math.Sqrt)
+		return c.domain(args, "sqrt", math.Sqrt)
 	case fInt:
 		return c.math1(args, math.Trunc)
 	case fAtan2:
@@ -162,6 +162,19 @@ func (c *compiler) isArrayArg(e expr) bool {
 func (c *compiler) math1(args []expr, f func(float64) float64) numFn {
 	x := c.num(args[0])
 	return func(in *interp) float64 { return f(x(in)) }
+}
+
+// domain is math1 for functions that do not take negative numbers.
+func (c *compiler) domain(args []expr, name string, f func(float64) float64) numFn {
+	x := c.num(args[0])
+	return func(in *interp) float64 {
+		v := x(in)
+		if v < 0 {
+			in.p.Errorf("%swarning: %s: received negative argument %s", in.where(), name, in.numStr(v, "%.6g"))
+			return math.Copysign(math.NaN(), -1)
+		}
+		return f(v)
+	}
 }
 
 func (c *compiler) length(args []expr) numFn {

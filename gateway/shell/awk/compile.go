@@ -43,7 +43,7 @@ type compiler struct {
 }
 
 func (p *parser) compile() *Program {
-	prog := &Program{globals: p.globals, funcs: p.funcs, mawk: p.mawk}
+	prog := &Program{globals: p.globals, funcs: p.funcs}
 	for _, name := range []string{"ENVIRON", "ARGV", "PROCINFO"} {
 		s := p.globals[name]
 		if s == nil {
@@ -352,11 +352,7 @@ func (c *compiler) forIn(s *forInStmt) block {
 		defer in.hold(-held)
 		for _, k := range keys {
 			in.p.Tick(1)
-			if !in.prog.mawk || a.has(k) {
-				set(in, value{s: k, k: kInput})
-			} else {
-				continue
-			}
+			set(in, value{s: k, k: kInput})
 			if r := body(in); r > ctlContinue {
 				return r
 			} else if r == ctlBreak {
@@ -1159,8 +1155,8 @@ func (c *compiler) assign(e *assign) valFn {
 	}
 }
 
-// assignElement evaluates the subscript before the value, and finds the cell after it: the
-// value's expression may delete the array.
+// assignElement evaluates the value, then the subscript, as gawk does, and finds the cell last: the
+// expressions may delete the array.
 func (c *compiler) assignElement(to *indexRef, from valFn) valFn {
 	if to.base != nil {
 		cell := c.cell(to)
@@ -1178,8 +1174,8 @@ func (c *compiler) assignElement(to *indexRef, from valFn) valFn {
 	if len(to.subs) == 1 && c.isNumeric(to.subs[0]) {
 		sub := c.num(to.subs[0])
 		return func(in *interp) value {
-			f := sub(in)
 			v := from(in)
+			f := sub(in)
 			a := arr(in)
 			in.store(&in.getNum(a, f).v, v)
 			return v
@@ -1187,8 +1183,8 @@ func (c *compiler) assignElement(to *indexRef, from valFn) valFn {
 	}
 	key := c.subscript(to.subs)
 	return func(in *interp) value {
-		s := key(in)
 		v := from(in)
+		s := key(in)
 		a := arr(in)
 		in.store(&in.get(a, s, true).v, v)
 		return v

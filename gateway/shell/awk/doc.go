@@ -12,10 +12,8 @@
 // copied until a value is stored in a variable or an array. What is stored is
 // counted against the budget of the exec.
 //
-// # Dialects
+// # Dialect
 //
-// Where mawk and gawk differ, the semantics are gawk's (characters rather than bytes, errors for
-// a division by zero), except for what a program called awk or mawk can see
-// of the order of `for (k in a)` and of unknown escapes in strings, where [Options].Mawk
-// chooses mawk's.
+// Where the awks differ, gawk's semantics hold (characters rather than bytes, an error for a
+// division by zero), down to the order in which `for (k in a)` visits an array.
 package awk

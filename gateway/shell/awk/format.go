@@ -186,7 +186,7 @@ func (in *interp) convert(b []byte, sp spec, v *value) []byte {
 			v.settle()
 		}
 		var s string
-		if v.k == kNum || v.k == kStrnum && !in.prog.mawk {
+		if v.k == kNum || v.k == kStrnum {
 			s = charOf(v.n)
 		} else if s = in.str(*v); s != "" {
 			_, n := utf8.DecodeRuneInString(s)

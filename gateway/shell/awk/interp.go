@@ -240,7 +240,7 @@ func (in *interp) run(cfg Config) {
 	*in.global("ARGC") = num(float64(len(cfg.Args)))
 	in.procinfo()
 	if cfg.FS != nil {
-		fs := unescape(*cfg.FS, in.prog.mawk, nil)
+		fs := unescape(*cfg.FS, nil)
 		if *cfg.FS == "t" {
 			fs = "\t"
 		}
@@ -503,7 +503,7 @@ func (in *interp) assignOperand(a string) bool {
 			return false
 		}
 	}
-	val := input(unescape(v, in.prog.mawk, nil))
+	val := input(unescape(v, nil))
 	if slot, ok := specials[name]; ok {
 		in.setSpecial(slot, val)
 		return true
@@ -559,9 +559,6 @@ func (in *interp) readMain() (rec, term string, ok bool, r ctl) {
 func (in *interp) readError(name string, err error) {
 	if e, ok := fserr.Of(err); ok && e == fserr.EISDIR {
 		in.warn("command line argument `%s' is a directory: skipped", name)
-		if in.prog.mawk {
-			in.status = 2
-		}
 		return
 	}
 	in.warn("error reading input file `%s': %s", name, proc.Strerror(err))
@@ -673,10 +670,6 @@ func (in *interp) openFile(name string) (ok bool, r ctl) {
 			return false, ctlNone
 		}
 		in.out.Flush()
-		if in.prog.mawk {
-			in.p.Errorf("cannot open %s (%s)", name, proc.Strerror(err))
-			panic(fatality{})
-		}
 		in.fatal("cannot open file `%s' for reading: %s", name, proc.Strerror(err))
 	}
 	in.main = rd

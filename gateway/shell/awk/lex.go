@@ -143,7 +143,6 @@ type lexer struct {
 	bi    builtin // of tBuiltin
 	space bool    // white space came before it
 
-	mawk bool
 	warn func(string)
 }
 
@@ -316,7 +315,7 @@ func (l *lexer) scanNumber() {
 	}
 	v, n := parsePrefix(rest)
 	// gawk reads 011 in a program as octal.
-	if !l.mawk && n > 1 && rest[0] == '0' && strings.Trim(rest[:n], "01234567") == "" {
+	if n > 1 && rest[0] == '0' && strings.Trim(rest[:n], "01234567") == "" {
 		v = 0
 		for i := range n {
 			v = v*8 + float64(rest[i]-'0')
@@ -344,7 +343,7 @@ func (l *lexer) scanString() {
 	for l.pos < len(l.src) {
 		switch l.src[l.pos] {
 		case '"':
-			l.text = unescape(strings.ReplaceAll(l.src[from:l.pos], "\\\n", ""), l.mawk, l.warn)
+			l.text = unescape(strings.ReplaceAll(l.src[from:l.pos], "\\\n", ""), l.warn)
 			l.pos++
 			return
 		case '\\':
@@ -429,7 +428,7 @@ func bracketEnd(s string) int {
 }
 
 // unescape replaces the escapes of a string literal, an assignment operand or an -F value.
-func unescape(s string, mawk bool, warn func(string)) string {
+func unescape(s string, warn func(string)) string {
 	i := strings.IndexByte(s, '\\')
 	if i < 0 {
 		return s
@@ -485,9 +484,7 @@ func unescape(s string, mawk bool, warn func(string)) string {
 			b = append(b, byte(v))
 			i += n
 		default:
-			if mawk {
-				b = append(b, '\\')
-			} else if warn != nil {
+			if warn != nil {
 				warn(fmt.Sprintf("warning: escape sequence `\\%c' treated as plain `%c'", c, c))
 			}
 			b = append(b, c)

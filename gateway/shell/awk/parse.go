@@ -11,12 +11,6 @@ const (
 	maxTree  = 12000 // height of an expression: 1+1+1+… counts one per term
 )
 
-// Options chooses what differs between the awks.
-type Options struct {
-	Mawk bool // iterate and unescape like mawk
-	Warn func(string)
-}
-
 // Program is a parsed, resolved and compiled awk program.
 type Program struct {
 	begin, end         []block
@@ -28,7 +22,6 @@ type Program struct {
 	scalarNames        []string
 	arrayNames         []string
 	funcs              map[string]*function
-	mawk               bool
 	nRanges            int
 	nRegexes           int
 }
@@ -66,10 +59,10 @@ type parser struct {
 }
 
 // Parse reads and compiles a program; the sources are joined as if they were one file each ending in a newline.
-// The error is a *SyntaxError.
-func Parse(sources []Source, opt Options) (prog *Program, err error) {
+// The error is a *SyntaxError; warn is told of harmless mistakes.
+func Parse(sources []Source, warn func(string)) (prog *Program, err error) {
 	p := &parser{globals: map[string]*symbol{}, funcs: map[string]*function{}}
-	p.mawk, p.warn = opt.Mawk, opt.Warn
+	p.warn = warn
 	defer func() {
 		if r := recover(); r != nil {
 			var se *SyntaxError

@@ -229,7 +229,7 @@ func (in *interp) open(kind streamKind, name string, appending bool) (*stream, e
 	switch kind {
 	case outFile:
 		switch {
-		case name == "/dev/stdout" || name == "-" && in.prog.mawk:
+		case name == "/dev/stdout" || name == "-":
 			s.w, s.std = in.out, true
 		case name == "/dev/stderr":
 			s.w, s.std = in.p.Err, true

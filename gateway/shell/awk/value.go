@@ -243,7 +243,7 @@ func (in *interp) appendSpecial(b []byte, f float64) []byte {
 	switch {
 	case math.Signbit(f):
 		b = append(b, '-')
-	case !in.prog.mawk:
+	default:
 		b = append(b, '+')
 	}
 	if math.IsNaN(f) {

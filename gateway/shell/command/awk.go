@@ -160,10 +160,7 @@ func (r *awkRun) run(p *proc.Process, operands []string) int {
 	// Syntax trees and closures take a multiple of the text.
 	p.Hold(total * 32)
 	defer p.Release(total * 32)
-	prog, err := awk.Parse(r.sources, awk.Options{
-		Mawk: p.Name() == "mawk",
-		Warn: func(s string) { p.Errorf("cmd. line:1: %s", s) },
-	})
+	prog, err := awk.Parse(r.sources, func(s string) { p.Errorf("cmd. line:1: %s", s) })
 	if err != nil {
 		var se *awk.SyntaxError
 		if errors.As(err, &se) {

@@ -101,7 +101,7 @@ BEGIN
                     fault := 40; -- ELOOP
                     EXIT;
                 END IF;
-                v_own := v_n - v_i;
+                v_own := least(v_own, v_n - v_i);
                 IF v_final AND right(target, 1) = '/' THEN
                     slash := true;
                 END IF;

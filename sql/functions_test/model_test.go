@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/hex"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/pgbox/pgbox/gateway/fserr"
@@ -143,16 +145,18 @@ func (g target) Dump() []model.Entry {
 	return dump
 }
 
-// The verbs agree with the model on one growing top layer, and on chains that get a new top layer at random.
+// The verbs agree with the model on one growing top layer, and on chains: between operations the sandbox is snapshotted,
+// forked (the run goes on in either side), flattened, or simply gets a new top layer. No tree that was left behind may
+// change, and fsck finds nothing at any time.
 func TestModel(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		ops   int
-		stack int // a new layer every so many operations, on average
+		every int // a step of the sandbox every so many operations, on average
 	}{
 		{"one layer", 4000, 0},
-		{"chain", 4000, 60},
-		{"long chain", 4000, 12},
+		{"long layers", 4000, 60},
+		{"short layers", 4000, 12},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -161,21 +165,48 @@ func TestModel(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 1))
 			s := newScope(t)
 			g := target{s}
-			depth := 1
+			left := make(map[uuid.UUID][]model.Entry) // trees that were left behind
 			model.Run(t, model.Config{
 				Seed: seed, Ops: c.ops, DumpEvery: 100,
 				Start: g.Dump(), UID: 1000, GID: 1000,
 				Read: func(path string) []byte { return get[[]byte](s, "SELECT fs.read_file($1)", path) },
 				Between: func(n int) {
-					if c.stack > 0 && r.IntN(c.stack) == 0 && depth < 20 {
-						depth++
-						s.stack()
-						if get[int](s, "SELECT count(*)::int FROM fs.fsck()") > 0 {
-							t.Fatalf("after %d operations: %v", n, list[string](s, "SELECT f::text FROM fs.fsck() f"))
+					if c.every == 0 || r.IntN(c.every) > 0 {
+						return
+					}
+					switch r.IntN(8) {
+					case 0, 1:
+						s.must("SELECT fs.snapshot($1, $2)", s.id, strconv.Itoa(n))
+					case 2:
+						fork := get[uuid.UUID](s, "SELECT id FROM fs.fork($1, NULL, NULL)", s.id)
+						if len(left) > 5 {
+							return
+						}
+						left[s.id] = g.Dump()
+						s.id = fork
+						s.must("SELECT fs.use($1)", fork)
+					case 3:
+						fork := get[uuid.UUID](s, "SELECT id FROM fs.fork($1, NULL, NULL)", s.id)
+						if len(left) < 10 {
+							left[fork] = g.Dump()
+						}
+					case 4:
+						s.must("SELECT fs.flatten($1)", s.id)
+					default:
+						if get[int](s, "SELECT layers FROM fs.usage($1)", s.id) < 12 {
+							s.stack()
 						}
 					}
+					lists(s, nil, "SELECT f::text FROM fs.fsck() f")
 				},
 			}, g)
+			for id, want := range left {
+				s.must("SELECT fs.use($1)", id)
+				if got := g.Dump(); !slices.Equal(got, want) {
+					t.Errorf("sandbox %s changed after the run left it", id)
+				}
+				lists(s, nil, "SELECT f::text FROM fs.fsck() f")
+			}
 		})
 	}
 }

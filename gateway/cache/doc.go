@@ -1,0 +1,11 @@
+// Package cache holds what every process may forget: the bytes of chunks by hash ([Blobs]) and the trees of
+// sandboxes ([Trees]).
+//
+// Bytes are immutable, so they never go stale; they are evicted by weight. A tree is one version of a sandbox. Who wants one brings
+// the fence (the sandbox row as just read): the cached tree is used when it is of that version, and loaded
+// otherwise. Loading goes by layer: the trees of sealed layers never change and are
+// shared by all sandboxes that stand on them, so that a new sandbox or a fork loads only its own top layer.
+//
+// Whoever learns of changes by other means (a replication listener) hands them in with [Trees.Patch]; the fence then finds the
+// version it asks for already there.
+package cache

@@ -1,0 +1,115 @@
+package store
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/pgbox/pgbox/gateway/tree"
+)
+
+// Fence is the state of a sandbox at one moment: its latest version and what a request needs to know of it.
+type Fence struct {
+	ID         uuid.UUID
+	Tenant     string
+	Owner      string
+	Name       string
+	Version    int64
+	Layers     []uuid.UUID // newest first; the first one is the sandbox's own, the others are sealed
+	NextIno    int64
+	UsedBytes  int64
+	UsedInodes int64
+	MaxBytes   *int64 // nil: no limit
+	MaxInodes  *int64
+	Env        json.RawMessage // object of strings
+	Config     json.RawMessage
+	ShellState json.RawMessage
+	ExpiresAt  *time.Time
+}
+
+// Sandbox is a sandbox as the list shows it.
+type Sandbox struct {
+	ID         uuid.UUID
+	Tenant     string
+	Owner      string
+	Name       string
+	Env        json.RawMessage
+	Config     json.RawMessage
+	Labels     json.RawMessage
+	Version    int64
+	UsedBytes  int64
+	UsedInodes int64
+	MaxBytes   *int64
+	MaxInodes  *int64
+	CreatedAt  time.Time
+	LastUsedAt *time.Time
+	ExpiresAt  *time.Time
+}
+
+// NewSandbox is what Create makes. The JSON values may be nil for empty objects.
+type NewSandbox struct {
+	ID        uuid.UUID
+	Tenant    string
+	Owner     string
+	Name      string
+	Env       json.RawMessage
+	Config    json.RawMessage
+	Labels    json.RawMessage
+	MaxBytes  *int64
+	MaxInodes *int64
+	ExpiresAt *time.Time
+}
+
+// Update changes the columns of a sandbox that are not nil.
+type Update struct {
+	Name      *string
+	Env       json.RawMessage
+	Labels    json.RawMessage
+	MaxBytes  *int64
+	MaxInodes *int64
+	ExpiresAt *time.Time
+}
+
+// Snapshot is a named state of a sandbox.
+type Snapshot struct {
+	ID        uuid.UUID
+	Sandbox   uuid.UUID
+	Name      string
+	Version   int64
+	CreatedAt time.Time
+}
+
+// Exec is the audit row of one run or verb. Its texts are made fit for Postgres (no NUL, valid UTF-8)
+// on the way.
+type Exec struct {
+	ID          uuid.UUID
+	Route       string
+	Caller      string
+	Script      string
+	Cwd         string
+	ReadOnly    bool
+	ExitCode    *int
+	StartedAt   time.Time
+	Duration    time.Duration
+	StdoutBytes int64
+	StderrBytes int64
+	StdoutHead  []byte
+	StderrHead  []byte
+}
+
+// Commit is one change of a sandbox's tree: everything fs.apply needs.
+type Commit struct {
+	Sandbox    uuid.UUID
+	Version    int64 // the version the change was made on
+	Delta      *tree.Delta
+	ShellState json.RawMessage // nil: unchanged
+	Exec       Exec            // ID is needed: it settles an unknown outcome
+}
+
+// Applied is what a commit led to.
+type Applied struct {
+	Version    int64
+	UsedBytes  int64
+	UsedInodes int64
+}

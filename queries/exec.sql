@@ -11,3 +11,6 @@ FROM fs.apply(
 
 -- name: LogExec :one
 SELECT fs.log_exec(@sandbox::uuid, @exec::jsonb)::uuid AS id;
+
+-- name: Settle :many
+SELECT s::bigint AS version FROM fs.settle(@sandbox::uuid, @exec::uuid) AS s;

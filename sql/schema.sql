@@ -1595,6 +1595,29 @@ ALTER FUNCTION fs.schema() OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.schema() IS 'What this database was migrated to: the versioned migration, the digest of the repeatable files and the fingerprint of what they made.';
 
+CREATE FUNCTION fs.settle(p_sandbox uuid, p_exec uuid) RETURNS SETOF bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    -- Waits for the lost transaction, if it is still there, to end one way or the other.
+    v_sandbox pgbox.sandbox := pgbox.enter_sandbox(p_sandbox);
+    v_version bigint;
+BEGIN
+    SELECT e.version_after INTO v_version FROM pgbox.exec e WHERE e.id = p_exec AND e.sandbox_id = p_sandbox;
+    IF v_version IS NULL THEN
+        -- It may not even have begun: on the next version it is stale, whenever it comes.
+        PERFORM pgbox.bump(v_sandbox, 0, 0);
+        RETURN;
+    END IF;
+    RETURN NEXT v_version;
+END
+$$;
+
+ALTER FUNCTION fs.settle(p_sandbox uuid, p_exec uuid) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.settle(p_sandbox uuid, p_exec uuid) IS 'Settles what became of an fs.apply whose connection was lost: the version it led to, or no row when it was not applied and never will be. p_exec is the id of its audit row.';
+
 CREATE TABLE pgbox.snapshot (
     id uuid DEFAULT gen_random_uuid() NOT NULL,
     sandbox_id uuid NOT NULL,
@@ -4288,6 +4311,10 @@ GRANT ALL ON FUNCTION fs.rmdir(p_path text) TO pgbox_gateway;
 REVOKE ALL ON FUNCTION fs.schema() FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.schema() TO pgbox_owner;
 GRANT ALL ON FUNCTION fs.schema() TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.settle(p_sandbox uuid, p_exec uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.settle(p_sandbox uuid, p_exec uuid) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.settle(p_sandbox uuid, p_exec uuid) TO pgbox_gateway;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.snapshot TO pgbox_maintainer;
 GRANT SELECT ON TABLE pgbox.snapshot TO pgbox_auditor;

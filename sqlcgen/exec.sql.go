@@ -7,6 +7,7 @@ package sqlcgen
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/google/uuid"
 )
@@ -48,8 +49,8 @@ type ApplyParams struct {
 	ChunkIdx    []int32
 	ChunkSHA256 [][]byte
 	Blob        [][]byte
-	ShellState  []byte
-	Exec        []byte
+	ShellState  json.RawMessage
+	Exec        json.RawMessage
 	Op          []string
 	Path        []string
 	PathTo      []string
@@ -106,7 +107,7 @@ SELECT fs.log_exec($1::uuid, $2::jsonb)::uuid AS id
 
 type LogExecParams struct {
 	Sandbox uuid.UUID
-	Exec    []byte
+	Exec    json.RawMessage
 }
 
 func (q *Queries) LogExec(ctx context.Context, arg LogExecParams) (uuid.UUID, error) {
@@ -114,4 +115,33 @@ func (q *Queries) LogExec(ctx context.Context, arg LogExecParams) (uuid.UUID, er
 	var id uuid.UUID
 	err := row.Scan(&id)
 	return id, err
+}
+
+const settle = `-- name: Settle :many
+SELECT s::bigint AS version FROM fs.settle($1::uuid, $2::uuid) AS s
+`
+
+type SettleParams struct {
+	Sandbox uuid.UUID
+	Exec    uuid.UUID
+}
+
+func (q *Queries) Settle(ctx context.Context, arg SettleParams) ([]int64, error) {
+	rows, err := q.db.Query(ctx, settle, arg.Sandbox, arg.Exec)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var version int64
+		if err := rows.Scan(&version); err != nil {
+			return nil, err
+		}
+		items = append(items, version)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

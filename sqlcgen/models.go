@@ -5,6 +5,7 @@
 package sqlcgen
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/google/uuid"
@@ -23,9 +24,9 @@ type FsFence struct {
 	UsedInodes int64
 	MaxBytes   *int64
 	MaxInodes  *int64
-	Env        []byte
-	Config     []byte
-	ShellState []byte
+	Env        json.RawMessage
+	Config     json.RawMessage
+	ShellState json.RawMessage
 	ExpiresAt  *time.Time
 }
 
@@ -38,14 +39,14 @@ type FsSandbox struct {
 	Layers     []uuid.UUID
 	NextIno    int64
 	Version    int64
-	Env        []byte
-	Config     []byte
-	Labels     []byte
+	Env        json.RawMessage
+	Config     json.RawMessage
+	Labels     json.RawMessage
 	MaxBytes   *int64
 	MaxInodes  *int64
 	UsedBytes  int64
 	UsedInodes int64
-	ShellState []byte
+	ShellState json.RawMessage
 	CreatedAt  time.Time
 	LastUsedAt *time.Time
 	ExpiresAt  *time.Time

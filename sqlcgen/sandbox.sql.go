@@ -7,6 +7,7 @@ package sqlcgen
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/google/uuid"
@@ -24,9 +25,9 @@ type CreateSandboxParams struct {
 	Tenant    string
 	Owner     string
 	Name      string
-	Env       []byte
-	Config    []byte
-	Labels    []byte
+	Env       json.RawMessage
+	Config    json.RawMessage
+	Labels    json.RawMessage
 	MaxBytes  *int64
 	MaxInodes *int64
 	ExpiresAt *time.Time
@@ -240,7 +241,7 @@ type ListSandboxesParams struct {
 	AfterCreatedAt *time.Time
 	AfterID        *uuid.UUID
 	Name           *string
-	Labels         []byte
+	Labels         json.RawMessage
 }
 
 func (q *Queries) ListSandboxes(ctx context.Context, arg ListSandboxesParams) ([]FsSandbox, error) {
@@ -300,8 +301,8 @@ SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, 
 type UpdateSandboxParams struct {
 	Sandbox   uuid.UUID
 	Name      *string
-	Env       []byte
-	Labels    []byte
+	Env       json.RawMessage
+	Labels    json.RawMessage
 	MaxBytes  *int64
 	MaxInodes *int64
 	ExpiresAt *time.Time

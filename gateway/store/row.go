@@ -69,6 +69,7 @@ type Update struct {
 	MaxBytes  *int64
 	MaxInodes *int64
 	ExpiresAt *time.Time
+	Clear     []string // of max_bytes, max_inodes, expires_at: those to remove
 }
 
 // Snapshot is a named state of a sandbox.

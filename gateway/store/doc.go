@@ -1,0 +1,15 @@
+// Package store is the gateway's only way to Postgres: one method per fs.* function, over a pool of
+// connections in the role pgbox_gateway, which may call those functions and nothing else.
+//
+// # Errors
+//
+// What a function raises in SQLSTATE class VF comes back as an error that carries the [fserr.Errno]. A database that cannot be reached or is
+// going away is [ErrUnavailable], and nothing was applied. [ErrUnknown] comes from a commit only: the connection broke after the commit was
+// sent, and Postgres could not be asked afterwards.
+//
+// # Transactions
+//
+// Every method is one round trip where its data allow it: one statement, or a batch that is one transaction. The
+// statements that batches use are prepared when a connection is made. Two methods hold a transaction open for longer, and neither while
+// user code runs: LoadLayers reads several layers in one snapshot, and CreateWith builds the first files of a sandbox that nobody knows yet.
+package store

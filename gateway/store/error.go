@@ -1,0 +1,78 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
+)
+
+var (
+	// ErrUnavailable: Postgres cannot be reached, is starting or stopping, or has no connection to give. Nothing was applied.
+	ErrUnavailable = errors.New("postgres is not available")
+	// ErrUnknown: the connection was lost during a commit and its outcome could not be learned.
+	ErrUnknown = errors.New("outcome of the commit is unknown")
+)
+
+// wrap makes the package's errors of pgx's. It keeps the cause for the log.
+func wrap(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		if e, ok := fserr.FromSQLState(pg.Code); ok {
+			return fmt.Errorf("%s: %w", op, e)
+		}
+		if unavailable(pg) {
+			return fmt.Errorf("%s: %w: %w", op, ErrUnavailable, err)
+		}
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%s: %w", op, err)
+	case errors.Is(err, pgx.ErrNoRows):
+		return fmt.Errorf("%s: %w", op, fserr.ENOENT)
+	case errors.Is(err, ErrUnavailable), errors.Is(err, ErrUnknown):
+		return err
+	case carriesErrno(err):
+		return err
+	}
+	// Everything else pgx returns is about the connection: refused, reset, ended, timed out, a closed pool.
+	return fmt.Errorf("%s: %w: %w", op, ErrUnavailable, err)
+}
+
+func carriesErrno(err error) bool {
+	_, ok := fserr.Of(err)
+	return ok
+}
+
+// unavailable reports whether the server said that it, or the connection, is going away. PostgreSQL, appendix A.
+func unavailable(pg *pgconn.PgError) bool {
+	switch pg.Code {
+	case "57P01", "57P02", "57P03", // admin_shutdown, crash_shutdown, cannot_connect_now
+		"57P05",          // idle_session_timeout
+		"53300", "53400", // too_many_connections, configuration_limit_exceeded
+		"25006",          // read_only_sql_transaction: we are talking to a standby
+		"40001", "40P01", // serialization_failure, deadlock_detected
+		"55P03": // lock_not_available
+		return true
+	}
+	return len(pg.Code) == 5 && pg.Code[:2] == "08"
+}
+
+// refused reports whether err proves that the server ended the statement's transaction without committing. An error of severity
+// FATAL does not: a backend that is told to go may have committed just before.
+func refused(err error) bool {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return pg.SeverityUnlocalized == "ERROR" || pg.SeverityUnlocalized == "" && pg.Severity == "ERROR"
+	}
+	// Never sent.
+	return pgconn.SafeToRetry(err)
+}

@@ -1,0 +1,305 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/tree"
+	"github.com/pgbox/pgbox/sqlcgen"
+)
+
+func sandboxOf(r *sqlcgen.FsSandbox) *Sandbox {
+	return &Sandbox{
+		ID: r.ID, Tenant: r.Tenant, Owner: r.Owner, Name: r.Name, Env: r.Env, Config: r.Config, Labels: r.Labels, Version: r.Version,
+		UsedBytes: r.UsedBytes, UsedInodes: r.UsedInodes, MaxBytes: r.MaxBytes, MaxInodes: r.MaxInodes,
+		CreatedAt: r.CreatedAt, LastUsedAt: r.LastUsedAt, ExpiresAt: r.ExpiresAt,
+	}
+}
+
+func snapshotOf(r *sqlcgen.FsSnapshot) *Snapshot {
+	return &Snapshot{ID: r.ID, Sandbox: r.SandboxID, Name: r.Name, Version: r.Version, CreatedAt: r.CreatedAt}
+}
+
+func (n *NewSandbox) params() sqlcgen.CreateSandboxParams {
+	return sqlcgen.CreateSandboxParams{
+		ID: &n.ID, Tenant: n.Tenant, Owner: n.Owner, Name: n.Name, Env: n.Env, Config: n.Config, Labels: n.Labels,
+		MaxBytes: n.MaxBytes, MaxInodes: n.MaxInodes, ExpiresAt: n.ExpiresAt,
+	}
+}
+
+// write runs one statement that changes something, at most once: only what was certainly not sent is sent again. An outcome that is
+// open is ErrUnknown.
+func (s *Store) write(ctx context.Context, op string, fn func(ctx context.Context, q *sqlcgen.Queries) error) error {
+	for attempt := 1; ; attempt++ {
+		var cause error
+		dead, err := s.once(ctx, op, func(ctx context.Context, c *pgxpool.Conn) error {
+			cause = fn(ctx, sqlcgen.New(c))
+			return cause
+		})
+		switch {
+		case cause == nil:
+			return err
+		case !refused(cause):
+			return fmt.Errorf("%s: %w: %w", op, ErrUnknown, cause)
+		case !dead || attempt == readAttempts:
+			return err
+		}
+	}
+}
+
+// Create makes an empty sandbox in one round trip.
+func (s *Store) Create(ctx context.Context, n NewSandbox) (*Sandbox, error) {
+	var r sqlcgen.FsSandbox
+	err := s.write(ctx, "create_sandbox", func(ctx context.Context, q *sqlcgen.Queries) (err error) {
+		r, err = q.CreateSandbox(ctx, n.params())
+		return err
+	})
+	if err != nil {
+		return s.created(ctx, n.ID, err)
+	}
+	return sandboxOf(&r), nil
+}
+
+// created settles an unknown outcome of a creation: the id is ours alone, so the sandbox is there or it is not.
+func (s *Store) created(ctx context.Context, id uuid.UUID, err error) (*Sandbox, error) {
+	if !errors.Is(err, ErrUnknown) {
+		return nil, err
+	}
+	if b, err := s.Get(ctx, id); err == nil {
+		return b, nil
+	}
+	return nil, err
+}
+
+// LoadFunc loads the rows of layers in the transaction of a CreateWith.
+type LoadFunc func(ctx context.Context, layers []uuid.UUID) ([]*tree.Patch, error)
+
+// CreateWith makes a sandbox and applies its first change in one transaction. build gets the fence of the new sandbox and
+// returns the change; nobody else knows of the sandbox, so nobody waits for it.
+func (s *Store) CreateWith(ctx context.Context, n NewSandbox, build func(ctx context.Context, f *Fence, load LoadFunc) (*Commit, error)) (*Sandbox, error) {
+	var b *Sandbox
+	var failed error // of build
+	committing := false
+	dead, err := s.once(ctx, "create_sandbox", func(ctx context.Context, c *pgxpool.Conn) error {
+		tx, err := c.Begin(ctx)
+		if err != nil {
+			return err
+		}
+		// Without effect after the commit.
+		defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
+		q := sqlcgen.New(tx)
+		r, err := q.CreateSandbox(ctx, n.params())
+		if err != nil {
+			return err
+		}
+		b = sandboxOf(&r)
+		f := &Fence{
+			ID: r.ID, Tenant: r.Tenant, Owner: r.Owner, Name: r.Name, Version: r.Version, Layers: r.Layers, NextIno: r.NextIno, UsedBytes: r.UsedBytes,
+			UsedInodes: r.UsedInodes, MaxBytes: r.MaxBytes, MaxInodes: r.MaxInodes, Env: r.Env, Config: r.Config, ShellState: r.ShellState, ExpiresAt: r.ExpiresAt,
+		}
+		commit, err := build(ctx, f, func(ctx context.Context, layers []uuid.UUID) ([]*tree.Patch, error) {
+			return loadLayers(ctx, q, r.ID, layers)
+		})
+		if err != nil {
+			failed = err
+			return err
+		}
+		if err := applyIn(ctx, q, commit, b); err != nil {
+			return err
+		}
+		committing = true
+		return tx.Commit(ctx)
+	})
+	var pg interface{ SQLState() string }
+	switch {
+	case err == nil:
+		return b, nil
+	case failed != nil && !dead && !errors.As(failed, &pg):
+		return nil, failed
+	case committing && dead:
+		return s.created(ctx, n.ID, fmt.Errorf("%w: %w", ErrUnknown, err))
+	}
+	return nil, err
+}
+
+// applyIn applies a commit in an open transaction.
+func applyIn(ctx context.Context, q *sqlcgen.Queries, c *Commit, b *Sandbox) error {
+	p, err := params(c)
+	if err != nil {
+		return err
+	}
+	size := 0
+	for _, d := range c.Delta.Blobs {
+		size += len(d)
+		p.Blob = append(p.Blob, d)
+	}
+	if size > inlineBytes {
+		p.Blob = nil
+		err := uploadMissing(c.Delta.Blobs,
+			func(h []tree.Hash) ([]tree.Hash, error) {
+				rows, err := q.MissingBlobs(ctx, sqlcgen.MissingBlobsParams{Sandbox: c.Sandbox, SHA256: raw(h)})
+				out := make([]tree.Hash, len(rows))
+				for i, r := range rows {
+					out[i] = tree.Hash(r)
+				}
+				return out, err
+			},
+			func(d [][]byte) error {
+				return batches(d, func(part [][]byte) error { return putBlobs(ctx, q, c.Sandbox, part) })
+			})
+		if err != nil {
+			return err
+		}
+	}
+	r, err := q.Apply(ctx, *p)
+	if err != nil {
+		return err
+	}
+	b.Version, b.UsedBytes, b.UsedInodes = r.Version, r.UsedBytes, r.UsedInodes
+	return nil
+}
+
+// Get returns the row of a living sandbox; ESRCH when there is none.
+func (s *Store) Get(ctx context.Context, sandbox uuid.UUID) (*Sandbox, error) {
+	var r sqlcgen.FsSandbox
+	err := s.read(ctx, "get_sandbox", func(ctx context.Context, c *pgxpool.Conn) (err error) {
+		r, err = sqlcgen.New(c).GetSandbox(ctx, sandbox)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return sandboxOf(&r), nil
+}
+
+// ListFilter says which of an owner's sandboxes to list.
+type ListFilter struct {
+	Limit  int
+	After  uuid.UUID // begin after this one; zero: with the newest
+	Name   string    // "": any
+	Labels []byte    // object that the labels must contain; nil: any
+}
+
+// List returns living sandboxes of an owner, newest first.
+func (s *Store) List(ctx context.Context, tenant, owner string, f ListFilter) ([]Sandbox, error) {
+	p := sqlcgen.ListSandboxesParams{Tenant: tenant, Owner: owner, MaxRows: int32(f.Limit), Labels: f.Labels}
+	if f.Name != "" {
+		p.Name = &f.Name
+	}
+	if f.After != uuid.Nil {
+		last, err := s.Get(ctx, f.After)
+		if err != nil {
+			return nil, err
+		}
+		p.AfterCreatedAt, p.AfterID = &last.CreatedAt, &last.ID
+	}
+	var rows []sqlcgen.FsSandbox
+	err := s.read(ctx, "list_sandboxes", func(ctx context.Context, c *pgxpool.Conn) (err error) {
+		rows, err = sqlcgen.New(c).ListSandboxes(ctx, p)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Sandbox, len(rows))
+	for i := range rows {
+		out[i] = *sandboxOf(&rows[i])
+	}
+	return out, nil
+}
+
+// Update changes the settings of a sandbox; its tree and version stay.
+func (s *Store) Update(ctx context.Context, sandbox uuid.UUID, u Update) (*Sandbox, error) {
+	var r sqlcgen.FsSandbox
+	clear := u.Clear
+	if clear == nil {
+		clear = []string{}
+	}
+	// Setting the same again changes nothing, so it is repeated like a read.
+	err := s.read(ctx, "update_sandbox", func(ctx context.Context, c *pgxpool.Conn) (err error) {
+		r, err = sqlcgen.New(c).UpdateSandbox(ctx, sqlcgen.UpdateSandboxParams{
+			Sandbox: sandbox, Name: u.Name, Env: u.Env, Labels: u.Labels, MaxBytes: u.MaxBytes, MaxInodes: u.MaxInodes, ExpiresAt: u.ExpiresAt, Clear: clear,
+		})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return sandboxOf(&r), nil
+}
+
+// Drop drops a sandbox and its snapshots.
+func (s *Store) Drop(ctx context.Context, sandbox uuid.UUID) error {
+	err := s.write(ctx, "drop_sandbox", func(ctx context.Context, q *sqlcgen.Queries) error { return q.DropSandbox(ctx, sandbox) })
+	if errors.Is(err, ErrUnknown) {
+		if _, gone := s.Fence(ctx, sandbox); errors.Is(gone, fserr.ESRCH) {
+			return nil
+		}
+	}
+	return err
+}
+
+// Fork makes a sandbox with the id, name and owner given that starts as a copy of another.
+func (s *Store) Fork(ctx context.Context, sandbox, id uuid.UUID, name, owner string) (*Sandbox, error) {
+	p := sqlcgen.ForkParams{Sandbox: sandbox, ID: &id, Owner: &owner}
+	if name != "" {
+		p.Name = &name
+	}
+	var r sqlcgen.FsSandbox
+	err := s.write(ctx, "fork", func(ctx context.Context, q *sqlcgen.Queries) (err error) {
+		r, err = q.Fork(ctx, p)
+		return err
+	})
+	if err != nil {
+		return s.created(ctx, id, err)
+	}
+	return sandboxOf(&r), nil
+}
+
+// Snapshot keeps the present state of a sandbox under a name; EEXIST when it is taken.
+func (s *Store) Snapshot(ctx context.Context, sandbox uuid.UUID, name string) (*Snapshot, error) {
+	var r sqlcgen.FsSnapshot
+	err := s.write(ctx, "snapshot", func(ctx context.Context, q *sqlcgen.Queries) (err error) {
+		r, err = q.Snapshot(ctx, sqlcgen.SnapshotParams{Sandbox: sandbox, Name: name})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return snapshotOf(&r), nil
+}
+
+// Snapshots lists the snapshots of a sandbox, oldest first.
+func (s *Store) Snapshots(ctx context.Context, sandbox uuid.UUID) ([]Snapshot, error) {
+	var rows []sqlcgen.FsSnapshot
+	err := s.read(ctx, "snapshots", func(ctx context.Context, c *pgxpool.Conn) (err error) {
+		rows, err = sqlcgen.New(c).Snapshots(ctx, sandbox)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Snapshot, len(rows))
+	for i := range rows {
+		out[i] = *snapshotOf(&rows[i])
+	}
+	return out, nil
+}
+
+// Restore puts a sandbox back to one of its snapshots; ENOENT when it has no such snapshot.
+func (s *Store) Restore(ctx context.Context, sandbox, snapshot uuid.UUID) (*Sandbox, error) {
+	var r sqlcgen.FsSandbox
+	err := s.write(ctx, "restore", func(ctx context.Context, q *sqlcgen.Queries) (err error) {
+		r, err = q.Restore(ctx, sqlcgen.RestoreParams{Sandbox: sandbox, Snapshot: snapshot})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return sandboxOf(&r), nil
+}

@@ -1,0 +1,175 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/sqlcgen"
+)
+
+// ExecMode is how statements are sent.
+type ExecMode string
+
+// The modes. Behind a transaction pooler (PgBouncer) named prepared statements do not last: use DirectExec or CacheDescribe there.
+const (
+	CacheStatement ExecMode = "cache_statement" // prepared once per connection; the default
+	CacheDescribe  ExecMode = "cache_describe"  // types are cached, statements are not prepared
+	DirectExec     ExecMode = "exec"            // types follow from the arguments
+)
+
+// Config says how to reach Postgres. Zero values are the defaults.
+type Config struct {
+	URL            string
+	MaxConns       int32         // default 32
+	MinConns       int32         // kept open; default 2
+	ExecMode       ExecMode      // default CacheStatement
+	ConnectTimeout time.Duration // default 5 s
+	// Timeout bounds every statement but a commit, with the wait for a free connection; default 30 s.
+	Timeout time.Duration
+	// Role is what sessions run as; default pgbox_gateway, which the user of URL must be a member of (or be).
+	Role string
+	// Tracer observes queries; may be nil.
+	Tracer pgx.QueryTracer
+}
+
+// Store calls the fs.* functions. It is safe for concurrent use.
+type Store struct {
+	pool    *pgxpool.Pool
+	timeout time.Duration
+	renewed atomic.Int64 // when the connections were last replaced
+}
+
+// Open makes the pool. It does not wait for Postgres: a Store outlives restarts of the server, and Ping tells.
+func Open(ctx context.Context, c Config) (*Store, error) {
+	pc, err := pgxpool.ParseConfig(c.URL)
+	if err != nil {
+		// The text of this error may hold the password.
+		return nil, errors.New("the database URL cannot be parsed")
+	}
+	pc.MaxConns = 32
+	if c.MaxConns > 0 {
+		pc.MaxConns = c.MaxConns
+	}
+	pc.MinConns = min(2, pc.MaxConns)
+	if c.MinConns > 0 {
+		pc.MinConns = min(c.MinConns, pc.MaxConns)
+	}
+	pc.HealthCheckPeriod = 15 * time.Second
+	pc.PingTimeout = 5 * time.Second
+	cc := pc.ConnConfig
+	cc.Tracer = c.Tracer
+	if cc.ConnectTimeout == 0 {
+		cc.ConnectTimeout = 5 * time.Second
+	}
+	if c.ConnectTimeout > 0 {
+		cc.ConnectTimeout = c.ConnectTimeout
+	}
+	switch c.ExecMode {
+	case CacheStatement, "":
+		cc.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
+		pc.AfterConnect = warm
+	case CacheDescribe:
+		cc.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	case DirectExec:
+		cc.DefaultQueryExecMode = pgx.QueryExecModeExec
+	default:
+		return nil, fmt.Errorf("unknown exec mode %q (cache_statement, cache_describe, exec)", c.ExecMode)
+	}
+	role := c.Role
+	if role == "" {
+		role = "pgbox_gateway"
+	}
+	cc.RuntimeParams["role"] = role
+	if cc.RuntimeParams["application_name"] == "" {
+		cc.RuntimeParams["application_name"] = "pgbox"
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, pc)
+	if err != nil {
+		return nil, wrap("connect", err)
+	}
+	s := &Store{pool: pool, timeout: 30 * time.Second}
+	if c.Timeout > 0 {
+		s.timeout = c.Timeout
+	}
+	return s, nil
+}
+
+// warm prepares the two statements of the hot path, so that the first request of a connection costs what the later ones
+// do. They name no sandbox and fail with ESRCH.
+func warm(ctx context.Context, conn *pgx.Conn) error {
+	q := sqlcgen.New(conn)
+	_, err := q.Fence(ctx, uuid.Nil)
+	if err = wrap("fence", err); !errors.Is(err, fserr.ESRCH) {
+		return err
+	}
+	_, err = q.Apply(ctx, sqlcgen.ApplyParams{})
+	if err = wrap("apply", err); !errors.Is(err, fserr.ESRCH) {
+		return err
+	}
+	return nil
+}
+
+// Close closes the connections; it waits for those in use.
+func (s *Store) Close() { s.pool.Close() }
+
+// Ping reports whether Postgres answers.
+func (s *Store) Ping(ctx context.Context) error {
+	return s.read(ctx, "ping", func(ctx context.Context, c *pgxpool.Conn) error { return c.Ping(ctx) })
+}
+
+// Stat describes the pool.
+func (s *Store) Stat() *pgxpool.Stat { return s.pool.Stat() }
+
+// readAttempts is how often a read is sent when connections turn out to be dead.
+const readAttempts = 3
+
+// read runs fn on a connection, on another one when that one turns out to be dead.
+func (s *Store) read(ctx context.Context, op string, fn func(ctx context.Context, c *pgxpool.Conn) error) error {
+	for attempt := 1; ; attempt++ {
+		dead, err := s.once(ctx, op, fn)
+		if !dead || attempt == readAttempts {
+			return err
+		}
+	}
+}
+
+// once runs fn on a connection for a bounded time. dead reports that the connection broke.
+func (s *Store) once(ctx context.Context, op string, fn func(ctx context.Context, c *pgxpool.Conn) error) (dead bool, err error) {
+	octx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	c, err := s.pool.Acquire(octx)
+	if err == nil {
+		err = fn(octx, c)
+		dead = c.Conn().IsClosed()
+		c.Release()
+	}
+	switch {
+	case err == nil:
+		return false, nil
+	case ctx.Err() != nil:
+		return false, fmt.Errorf("%s: %w", op, context.Cause(ctx))
+	case octx.Err() != nil:
+		return false, fmt.Errorf("%s: %w: %w", op, ErrUnavailable, err)
+	}
+	if dead {
+		s.renew()
+	}
+	return dead, wrap(op, err)
+}
+
+// renew replaces all connections after one was found dead: the others are probably as old as the server that is gone.
+func (s *Store) renew() {
+	now := time.Now().UnixNano()
+	last := s.renewed.Load()
+	if now-last > int64(time.Second) && s.renewed.CompareAndSwap(last, now) {
+		s.pool.Reset()
+	}
+}

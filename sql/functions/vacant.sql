@@ -1,5 +1,5 @@
 CREATE FUNCTION pgbox.vacant(p_layers uuid[], p_path text, p_op text, p_is_dir boolean, OUT dir bigint, OUT name text, OUT path text)
-    LANGUAGE plpgsql VOLATILE
+    LANGUAGE plpgsql STABLE
     SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE

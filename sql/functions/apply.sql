@@ -40,22 +40,14 @@ CREATE FUNCTION fs.apply(
     SET enable_mergejoin = off
 AS $$
 DECLARE
-    v_sandbox pgbox.sandbox := pgbox.enter_sandbox(p_sandbox);
-    v_top     uuid   := v_sandbox.layers[1];
-    v_lower   uuid[] := v_sandbox.layers[2:];
-    v_version bigint;
+    v_version constant bigint := p_version + 1;
+    v_layers  uuid[] := pgbox.advance(p_sandbox, p_version, p_next_ino, p_used_bytes, p_used_inodes, p_shell_state);
+    v_top     uuid   := v_layers[1];
+    v_lower   uuid[] := v_layers[2:];
     v_new     bytea[];
     v_missing bigint;
     v_exec    uuid;
 BEGIN
-    IF v_sandbox.version <> p_version THEN
-        PERFORM pgbox.raise_errno(116, 'apply', p_sandbox::text);
-    END IF;
-    IF p_next_ino < v_sandbox.next_ino THEN
-        PERFORM pgbox.raise_errno(22, 'apply', p_sandbox::text);
-    END IF;
-    v_version := pgbox.bump(v_sandbox, p_used_bytes - v_sandbox.used_bytes, p_used_inodes - v_sandbox.used_inodes, p_next_ino, p_shell_state);
-
     -- Contents first. DO NOTHING: an update would lock a popular row and queue up sandboxes that have nothing in common.
     IF cardinality(p_blob) > 0 THEN
         WITH new AS (
@@ -70,20 +62,23 @@ BEGIN
     END IF;
 
     IF cardinality(p_chunk_ino) > 0 THEN
-        -- What was here before must stay: fs.gc deletes only rows it can lock, and looks for references after that.
-        WITH want AS MATERIALIZED (
-            SELECT w.sha256 FROM unnest(p_chunk_sha256) AS w (sha256) WHERE w.sha256 IS NOT NULL
-            EXCEPT
-            SELECT n.sha256 FROM unnest(v_new) AS n (sha256)
-        ), held AS MATERIALIZED (
-            SELECT b.sha256
-              FROM (SELECT o.sha256 FROM want o ORDER BY o.sha256) w
-              JOIN pgbox.blob b ON b.sha256 = w.sha256
-               FOR KEY SHARE OF b
-        )
-        SELECT (SELECT count(*) FROM want) - (SELECT count(*) FROM held) INTO v_missing;
-        IF v_missing > 0 THEN
-            PERFORM pgbox.raise_errno(61, 'apply', p_sandbox::text);
+        -- The usual small write brings all it refers to.
+        IF cardinality(p_chunk_sha256) > 8 OR NOT coalesce(p_chunk_sha256 <@ v_new, false) THEN
+            -- What was here before must stay: fs.gc deletes only rows it can lock, and looks for references after that.
+            WITH want AS MATERIALIZED (
+                SELECT w.sha256 FROM unnest(p_chunk_sha256) AS w (sha256) WHERE w.sha256 IS NOT NULL
+                EXCEPT
+                SELECT n.sha256 FROM unnest(v_new) AS n (sha256)
+            ), held AS MATERIALIZED (
+                SELECT b.sha256
+                  FROM (SELECT o.sha256 FROM want o ORDER BY o.sha256) w
+                  JOIN pgbox.blob b ON b.sha256 = w.sha256
+                   FOR KEY SHARE OF b
+            )
+            SELECT (SELECT count(*) FROM want) - (SELECT count(*) FROM held) INTO v_missing;
+            IF v_missing > 0 THEN
+                PERFORM pgbox.raise_errno(61, 'apply', p_sandbox::text);
+            END IF;
         END IF;
 
         INSERT INTO pgbox.chunk (layer_id, ino, idx, sha256)
@@ -99,7 +94,7 @@ BEGIN
             INSERT INTO pgbox.chunk (layer_id, ino, idx, sha256)
             SELECT v_top, c.ino, c.idx, NULL
               FROM unnest(p_chunk_ino, p_chunk_idx, p_chunk_sha256) AS c (ino, idx, sha256)
-             WHERE c.sha256 IS NULL AND c.ino < v_sandbox.next_ino
+             WHERE c.sha256 IS NULL
                AND EXISTS (SELECT FROM pgbox.chunk l
                             WHERE l.layer_id = ANY (v_lower) AND l.ino = c.ino AND l.idx = c.idx AND l.sha256 IS NOT NULL);
         END IF;
@@ -138,7 +133,7 @@ BEGIN
             INSERT INTO pgbox.dirent (layer_id, parent_ino, name, ino)
             SELECT v_top, d.parent_ino, d.name, NULL
               FROM unnest(p_parent, p_name, p_child) AS d (parent_ino, name, ino)
-             WHERE d.ino = 0 AND d.parent_ino < v_sandbox.next_ino
+             WHERE d.ino = 0
                AND EXISTS (SELECT FROM pgbox.dirent l
                             WHERE l.layer_id = ANY (v_lower) AND l.parent_ino = d.parent_ino AND l.name = d.name AND l.ino IS NOT NULL);
         END IF;

@@ -1,0 +1,43 @@
+CREATE FUNCTION pgbox.advance(
+    p_sandbox     uuid,
+    p_version     bigint,
+    p_next_ino    bigint,
+    p_used_bytes  bigint,
+    p_used_inodes bigint,
+    p_shell_state jsonb
+) RETURNS uuid[]
+    LANGUAGE plpgsql VOLATILE
+    SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_layers  uuid[];
+    v_sandbox pgbox.sandbox;
+BEGIN
+    PERFORM set_config('app.sandbox_id', p_sandbox::text, true);
+    -- Lock, compare and set in one statement: whoever waits here for another writer compares with what that one left.
+    UPDATE pgbox.sandbox s
+       SET version      = s.version + 1,
+           next_ino     = p_next_ino,
+           used_bytes   = p_used_bytes,
+           used_inodes  = p_used_inodes,
+           shell_state  = coalesce(p_shell_state, s.shell_state),
+           last_used_at = clock_timestamp()
+     WHERE s.id = p_sandbox AND s.version = p_version AND s.next_ino <= p_next_ino
+       AND s.deleted_at IS NULL AND (s.expires_at IS NULL OR s.expires_at > clock_timestamp())
+       AND (s.max_bytes IS NULL OR p_used_bytes <= greatest(s.max_bytes, s.used_bytes))
+       AND (s.max_inodes IS NULL OR p_used_inodes <= greatest(s.max_inodes, s.used_inodes))
+    RETURNING s.layers INTO v_layers;
+    IF v_layers IS NULL THEN
+        v_sandbox := pgbox.enter(true);
+        PERFORM pgbox.raise_errno(CASE
+            WHEN v_sandbox.version <> p_version THEN 116
+            WHEN v_sandbox.next_ino > p_next_ino THEN 22
+            ELSE 122 END, 'apply', p_sandbox::text);
+    END IF;
+    PERFORM set_config('app.layers', v_layers::text, true);
+    RETURN v_layers;
+END
+$$;
+
+COMMENT ON FUNCTION pgbox.advance(uuid, bigint, bigint, bigint, bigint, jsonb) IS
+    'pgbox.enter(true) and pgbox.bump() in one step for a writer that knows the version it stands on and the usage it leaves: raises VF116 when the sandbox is no longer there, VF122 when it would grow past a limit. Returns the layers.';

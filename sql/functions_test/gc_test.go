@@ -1,0 +1,179 @@
+package functions_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/sql/sqltest"
+	"github.com/pgbox/pgbox/sqlcgen"
+)
+
+// gcDatabase is a database of the test's own: gc sees all sandboxes.
+func gcDatabase(t *testing.T) (q *sqlcgen.Queries, u string, id uuid.UUID) {
+	u = sqltest.Database(t)
+	pool, err := sqltest.NewPool(context.Background(), sqltest.GatewayURL(u))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	q = sqlcgen.New(pool)
+	return q, u, create(t, q, sqlcgen.CreateSandboxParams{Name: "gc"}).ID
+}
+
+func gc(t testing.TB, q *sqlcgen.Queries, grace time.Duration) sqlcgen.GCRow {
+	t.Helper()
+	return must[sqlcgen.GCRow](t)(q.GC(t.Context(), sqlcgen.GCParams{Grace: grace, MaxRows: 100000}))
+}
+
+func TestGC_deletesWhatNothingRefersTo(t *testing.T) {
+	t.Parallel()
+	q, _, id := gcDatabase(t)
+	ino := write(t, q, id, "gone", "gone")
+	write(t, q, id, "stays", "stays")
+	must[int64](t)(q.PutBlobs(t.Context(), sqlcgen.PutBlobsParams{Sandbox: id, Data: [][]byte{[]byte("never used")}}))
+	d := begin(t, q, id)
+	d.remove(1, "gone", ino, 4)
+	d.apply(t, q)
+
+	// Within the grace period nothing goes: a reader of the older version may still fetch it.
+	for range 2 {
+		if r := gc(t, q, time.Hour); r.Blobs != 0 {
+			t.Fatalf("%+v within the grace period", r)
+		}
+	}
+	if r := gc(t, q, 0); r.Blobs != 2 || r.Bytes != 4+10 {
+		t.Fatalf("%+v", r)
+	}
+	if m := must[[][]byte](t)(q.MissingBlobs(t.Context(), sqlcgen.MissingBlobsParams{Sandbox: id, SHA256: [][]byte{hash([]byte("gone")), hash([]byte("stays"))}})); len(m) != 1 {
+		t.Fatalf("%d missing", len(m))
+	}
+}
+
+// A content that was on its way out and is used again stays, also when its time is up.
+func TestGC_contentUsedAgainStays(t *testing.T) {
+	t.Parallel()
+	q, u, id := gcDatabase(t)
+	must[int64](t)(q.PutBlobs(t.Context(), sqlcgen.PutBlobsParams{Sandbox: id, Data: [][]byte{[]byte("back")}}))
+	gc(t, q, time.Hour)
+	d := begin(t, q, id)
+	d.create(1, "f", "back")
+	d.Blob = nil
+	d.apply(t, q)
+	if r := gc(t, q, 0); r.Blobs != 0 {
+		t.Fatalf("%+v", r)
+	}
+	owner := sqltest.Connect(t, u)
+	var idle bool
+	if err := owner.QueryRow(t.Context(), "SELECT idle_since IS NOT NULL FROM pgbox.blob WHERE sha256 = $1", hash([]byte("back"))).Scan(&idle); err != nil || idle {
+		t.Fatalf("idle %v, %v", idle, err)
+	}
+}
+
+// gc runs while the transaction that adopts a content is still open: it must leave the content alone, then and afterwards.
+func TestGC_doesNotDeleteWhatApplyIsAdopting(t *testing.T) {
+	t.Parallel()
+	q, u, id := gcDatabase(t)
+	must[int64](t)(q.PutBlobs(t.Context(), sqlcgen.PutBlobsParams{Sandbox: id, Data: [][]byte{[]byte("adopted")}}))
+	gc(t, q, time.Hour) // marked idle
+	d := begin(t, q, id)
+	d.create(1, "f", "adopted")
+	d.Blob = nil
+	conn := sqltest.Connect(t, sqltest.GatewayURL(u))
+	tx := must[pgx.Tx](t)(conn.Begin(t.Context()))
+	must[sqlcgen.ApplyRow](t)(sqlcgen.New(tx).Apply(t.Context(), d.ApplyParams))
+	if r := gc(t, q, 0); r.Blobs != 0 {
+		t.Fatalf("%+v while apply holds it", r)
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if r := gc(t, q, 0); r.Blobs != 0 {
+		t.Fatalf("%+v after the commit", r)
+	}
+	if m := must[[][]byte](t)(q.MissingBlobs(t.Context(), sqlcgen.MissingBlobsParams{Sandbox: id, SHA256: d.ChunkSHA256})); len(m) != 0 {
+		t.Fatal("the adopted content is gone")
+	}
+}
+
+// The other way round: apply comes while gc has decided but not committed. It waits, and then asks for the content.
+func TestGC_applyAfterTheDecisionAsksForTheContent(t *testing.T) {
+	t.Parallel()
+	q, u, id := gcDatabase(t)
+	must[int64](t)(q.PutBlobs(t.Context(), sqlcgen.PutBlobsParams{Sandbox: id, Data: [][]byte{[]byte("late")}}))
+	d := begin(t, q, id)
+	d.create(1, "f", "late")
+	d.Blob = nil
+	conn := sqltest.Connect(t, sqltest.GatewayURL(u))
+	tx := must[pgx.Tx](t)(conn.Begin(t.Context()))
+	if r := must[sqlcgen.GCRow](t)(sqlcgen.New(tx).GC(t.Context(), sqlcgen.GCParams{Grace: 0, MaxRows: 100})); r.Blobs != 1 {
+		t.Fatalf("%+v", r)
+	}
+	result := make(chan error)
+	go func() {
+		_, err := q.Apply(context.Background(), d.ApplyParams)
+		result <- err
+	}()
+	waitForLock(t, u)
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantErrno(t, <-result, fserr.ENODATA)
+	d.Blob = [][]byte{[]byte("late")}
+	d.apply(t, q)
+}
+
+// waitForLock returns when some session of the database waits for a lock.
+func waitForLock(t testing.TB, u string) {
+	t.Helper()
+	owner := sqltest.Connect(t, u)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for {
+		var waiting bool
+		if err := owner.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_stat_activity
+			WHERE datname = current_database() AND wait_event_type = 'Lock')`).Scan(&waiting); err != nil {
+			t.Fatal(err)
+		}
+		if waiting {
+			return
+		}
+	}
+}
+
+func TestGC_freesLayersNobodyStandsOn(t *testing.T) {
+	t.Parallel()
+	q, u, id := gcDatabase(t)
+	write(t, q, id, "f", "f")
+	owner := sqltest.Connect(t, u)
+	var orphan uuid.UUID
+	if err := owner.QueryRow(t.Context(), "INSERT INTO pgbox.layer DEFAULT VALUES RETURNING id").Scan(&orphan); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := owner.Exec(t.Context(), "INSERT INTO pgbox.dirent VALUES ($1, 1, 'x', 2)", orphan); err != nil {
+		t.Fatal(err)
+	}
+	if r := gc(t, q, time.Hour); r.Layers != 1 || rows(t, owner, orphan) != 0 {
+		t.Fatalf("%+v", r)
+	}
+	if r := gc(t, q, time.Hour); r.Layers != 0 {
+		t.Fatalf("%+v", r)
+	}
+	base := must[uuid.UUID](t)(q.BaseLayer(t.Context()))
+	if rows(t, owner, base) == 0 {
+		t.Fatal("the base layer is gone")
+	}
+}
+
+func TestGC_refusesASnapshotOfItsOwn(t *testing.T) {
+	t.Parallel()
+	conn := sqltest.Connect(t, sqltest.GatewayURL(sqltest.URL(t)))
+	tx := must[pgx.Tx](t)(conn.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead}))
+	defer func() { _ = tx.Rollback(context.Background()) }()
+	_, err := sqlcgen.New(tx).GC(t.Context(), sqlcgen.GCParams{MaxRows: 1})
+	wantErrno(t, err, fserr.EINVAL)
+}

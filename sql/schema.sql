@@ -60,22 +60,14 @@ CREATE FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_
     SET enable_mergejoin TO 'off'
     AS $$
 DECLARE
-    v_sandbox pgbox.sandbox := pgbox.enter_sandbox(p_sandbox);
-    v_top     uuid   := v_sandbox.layers[1];
-    v_lower   uuid[] := v_sandbox.layers[2:];
-    v_version bigint;
+    v_version constant bigint := p_version + 1;
+    v_layers  uuid[] := pgbox.advance(p_sandbox, p_version, p_next_ino, p_used_bytes, p_used_inodes, p_shell_state);
+    v_top     uuid   := v_layers[1];
+    v_lower   uuid[] := v_layers[2:];
     v_new     bytea[];
     v_missing bigint;
     v_exec    uuid;
 BEGIN
-    IF v_sandbox.version <> p_version THEN
-        PERFORM pgbox.raise_errno(116, 'apply', p_sandbox::text);
-    END IF;
-    IF p_next_ino < v_sandbox.next_ino THEN
-        PERFORM pgbox.raise_errno(22, 'apply', p_sandbox::text);
-    END IF;
-    v_version := pgbox.bump(v_sandbox, p_used_bytes - v_sandbox.used_bytes, p_used_inodes - v_sandbox.used_inodes, p_next_ino, p_shell_state);
-
     -- Contents first. DO NOTHING: an update would lock a popular row and queue up sandboxes that have nothing in common.
     IF cardinality(p_blob) > 0 THEN
         WITH new AS (
@@ -90,20 +82,23 @@ BEGIN
     END IF;
 
     IF cardinality(p_chunk_ino) > 0 THEN
-        -- What was here before must stay: fs.gc deletes only rows it can lock, and looks for references after that.
-        WITH want AS MATERIALIZED (
-            SELECT w.sha256 FROM unnest(p_chunk_sha256) AS w (sha256) WHERE w.sha256 IS NOT NULL
-            EXCEPT
-            SELECT n.sha256 FROM unnest(v_new) AS n (sha256)
-        ), held AS MATERIALIZED (
-            SELECT b.sha256
-              FROM (SELECT o.sha256 FROM want o ORDER BY o.sha256) w
-              JOIN pgbox.blob b ON b.sha256 = w.sha256
-               FOR KEY SHARE OF b
-        )
-        SELECT (SELECT count(*) FROM want) - (SELECT count(*) FROM held) INTO v_missing;
-        IF v_missing > 0 THEN
-            PERFORM pgbox.raise_errno(61, 'apply', p_sandbox::text);
+        -- The usual small write brings all it refers to.
+        IF cardinality(p_chunk_sha256) > 8 OR NOT coalesce(p_chunk_sha256 <@ v_new, false) THEN
+            -- What was here before must stay: fs.gc deletes only rows it can lock, and looks for references after that.
+            WITH want AS MATERIALIZED (
+                SELECT w.sha256 FROM unnest(p_chunk_sha256) AS w (sha256) WHERE w.sha256 IS NOT NULL
+                EXCEPT
+                SELECT n.sha256 FROM unnest(v_new) AS n (sha256)
+            ), held AS MATERIALIZED (
+                SELECT b.sha256
+                  FROM (SELECT o.sha256 FROM want o ORDER BY o.sha256) w
+                  JOIN pgbox.blob b ON b.sha256 = w.sha256
+                   FOR KEY SHARE OF b
+            )
+            SELECT (SELECT count(*) FROM want) - (SELECT count(*) FROM held) INTO v_missing;
+            IF v_missing > 0 THEN
+                PERFORM pgbox.raise_errno(61, 'apply', p_sandbox::text);
+            END IF;
         END IF;
 
         INSERT INTO pgbox.chunk (layer_id, ino, idx, sha256)
@@ -119,7 +114,7 @@ BEGIN
             INSERT INTO pgbox.chunk (layer_id, ino, idx, sha256)
             SELECT v_top, c.ino, c.idx, NULL
               FROM unnest(p_chunk_ino, p_chunk_idx, p_chunk_sha256) AS c (ino, idx, sha256)
-             WHERE c.sha256 IS NULL AND c.ino < v_sandbox.next_ino
+             WHERE c.sha256 IS NULL
                AND EXISTS (SELECT FROM pgbox.chunk l
                             WHERE l.layer_id = ANY (v_lower) AND l.ino = c.ino AND l.idx = c.idx AND l.sha256 IS NOT NULL);
         END IF;
@@ -158,7 +153,7 @@ BEGIN
             INSERT INTO pgbox.dirent (layer_id, parent_ino, name, ino)
             SELECT v_top, d.parent_ino, d.name, NULL
               FROM unnest(p_parent, p_name, p_child) AS d (parent_ino, name, ino)
-             WHERE d.ino = 0 AND d.parent_ino < v_sandbox.next_ino
+             WHERE d.ino = 0
                AND EXISTS (SELECT FROM pgbox.dirent l
                             WHERE l.layer_id = ANY (v_lower) AND l.parent_ino = d.parent_ino AND l.name = d.name AND l.ino IS NOT NULL);
         END IF;
@@ -944,20 +939,24 @@ CREATE FUNCTION fs.glob(p_pattern text) RETURNS SETOF text
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter_read();
     v_paths   text[] := '{""}'; -- what matches so far, without a trailing slash
+    v_parts   text[] := array_remove(string_to_array(p_pattern, '/'), '');
     v_part    text;
     v_dirs    boolean := right(p_pattern, 1) = '/';
 BEGIN
     IF p_pattern IS NULL OR p_pattern = '' THEN
         RETURN;
     END IF;
-    FOREACH v_part IN ARRAY array_remove(string_to_array(p_pattern, '/'), '') LOOP
+    FOR v_i IN 1..cardinality(v_parts) LOOP
+        v_part := v_parts[v_i];
         IF v_part = '**' THEN
             v_paths := ARRAY(
                 SELECT DISTINCT CASE WHEN t.path = '/' THEN '' ELSE t.path END
                   FROM unnest(v_paths) AS p (path)
                  CROSS JOIN LATERAL pgbox.walk(v_sandbox.layers, p.path || '/', 'follow', NULL) w
                  CROSS JOIN LATERAL pgbox.subtree(v_sandbox.layers, w.ino, CASE WHEN p.path = '' THEN '/' ELSE p.path END, NULL) t
-                 WHERE w.ino IS NOT NULL AND substr(t.path, length(p.path) + 1) !~ '/\.');
+                 WHERE w.ino IS NOT NULL AND substr(t.path, length(p.path) + 1) !~ '/\.'
+                   -- on the way to more, "**" is directories and no symlinks to them
+                   AND (t.kind = 4 OR v_i = cardinality(v_parts) AND NOT v_dirs));
         ELSIF v_part ~ '[*?[\\]' THEN
             v_paths := ARRAY(
                 SELECT p.path || '/' || e.name
@@ -1984,6 +1983,44 @@ $$;
 ALTER FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bigint, p_version_after bigint) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bigint, p_version_after bigint) IS 'Writes one audit row of a run; p_version_after is NULL when it committed nothing. Keys of p_exec are columns of pgbox.exec.';
+
+CREATE FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb) RETURNS uuid[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_layers  uuid[];
+    v_sandbox pgbox.sandbox;
+BEGIN
+    PERFORM set_config('app.sandbox_id', p_sandbox::text, true);
+    -- Lock, compare and set in one statement: whoever waits here for another writer compares with what that one left.
+    UPDATE pgbox.sandbox s
+       SET version      = s.version + 1,
+           next_ino     = p_next_ino,
+           used_bytes   = p_used_bytes,
+           used_inodes  = p_used_inodes,
+           shell_state  = coalesce(p_shell_state, s.shell_state),
+           last_used_at = clock_timestamp()
+     WHERE s.id = p_sandbox AND s.version = p_version AND s.next_ino <= p_next_ino
+       AND s.deleted_at IS NULL AND (s.expires_at IS NULL OR s.expires_at > clock_timestamp())
+       AND (s.max_bytes IS NULL OR p_used_bytes <= greatest(s.max_bytes, s.used_bytes))
+       AND (s.max_inodes IS NULL OR p_used_inodes <= greatest(s.max_inodes, s.used_inodes))
+    RETURNING s.layers INTO v_layers;
+    IF v_layers IS NULL THEN
+        v_sandbox := pgbox.enter(true);
+        PERFORM pgbox.raise_errno(CASE
+            WHEN v_sandbox.version <> p_version THEN 116
+            WHEN v_sandbox.next_ino > p_next_ino THEN 22
+            ELSE 122 END, 'apply', p_sandbox::text);
+    END IF;
+    PERFORM set_config('app.layers', v_layers::text, true);
+    RETURN v_layers;
+END
+$$;
+
+ALTER FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb) IS 'pgbox.enter(true) and pgbox.bump() in one step for a writer that knows the version it stands on and the usage it leaves: raises VF116 when the sandbox is no longer there, VF122 when it would grow past a limit. Returns the layers.';
 
 CREATE FUNCTION pgbox.base_commands() RETURNS text[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -3398,7 +3435,7 @@ BEGIN
                     fault := 40; -- ELOOP
                     EXIT;
                 END IF;
-                v_own := v_n - v_i;
+                v_own := least(v_own, v_n - v_i);
                 IF v_final AND right(target, 1) = '/' THEN
                     slash := true;
                 END IF;
@@ -4377,6 +4414,9 @@ GRANT ALL ON FUNCTION fs.write_file(p_path text, p_data bytea, p_mode integer) T
 
 REVOKE ALL ON FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bigint, p_version_after bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bigint, p_version_after bigint) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.base_commands() FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.base_commands() TO pgbox_maintainer;

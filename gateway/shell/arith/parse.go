@@ -1,0 +1,369 @@
+package arith
+
+import (
+	"strings"
+)
+
+// Parse reads an expression. The error is an *Error. A blank expression is 0.
+func Parse(s string) (*Expr, error) { return parse(s, 0) }
+
+func parse(s string, depth int) (e *Expr, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			x, ok := r.(*Error)
+			if !ok {
+				panic(r)
+			}
+			err = x
+		}
+	}()
+	p := parser{s: s, subs: depth}
+	p.next()
+	if p.tok == "" {
+		return &Expr{text: s}, nil
+	}
+	n := p.comma()
+	if p.tok != "" {
+		if p.tok == "=" || len(p.tok) > 1 && strings.HasSuffix(p.tok, "=") && p.tok != "==" && p.tok != "!=" && p.tok != "<=" && p.tok != ">=" {
+			p.fail("attempted assignment to non-variable", p.at)
+		}
+		p.fail("syntax error in expression", p.at)
+	}
+	return &Expr{text: s, root: n}, nil
+}
+
+type parser struct {
+	s     string
+	i     int    // after the current token
+	at    int    // where the current token begins
+	prev  int    // where the token before it begins
+	tok   string // "" at the end; "0" number, "a" name, else the operator
+	num   int64
+	ref   *ref
+	depth int
+	subs  int
+}
+
+func (p *parser) fail(msg string, at int) {
+	panic(&Error{Expr: strings.TrimLeft(p.s, " \t\n"), Msg: msg, Token: p.s[at:]})
+}
+
+func (p *parser) enter() {
+	if p.depth++; p.depth > maxDepth {
+		p.fail("expression recursion level exceeded", p.at)
+	}
+}
+
+func nameStart(c byte) bool { return c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z' }
+func digit(c byte) bool     { return '0' <= c && c <= '9' }
+
+var ops3 = []string{"<<=", ">>="}
+var ops2 = []string{"**", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "++", "--", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^="}
+
+func (p *parser) next() {
+	for p.i < len(p.s) && strings.IndexByte(" \t\n\r", p.s[p.i]) >= 0 {
+		p.i++
+	}
+	p.prev, p.at = p.at, p.i
+	if p.i >= len(p.s) {
+		p.tok = ""
+		return
+	}
+	c := p.s[p.i]
+	switch {
+	case digit(c):
+		p.number()
+		return
+	case nameStart(c):
+		j := p.i + 1
+		for j < len(p.s) && (nameStart(p.s[j]) || digit(p.s[j])) {
+			j++
+		}
+		p.ref = &ref{name: p.s[p.i:j], at: p.i}
+		p.i = j
+		p.tok = "a"
+		if j < len(p.s) && p.s[j] == '[' {
+			p.subscript()
+		}
+		return
+	}
+	rest := p.s[p.i:]
+	for _, o := range ops3 {
+		if strings.HasPrefix(rest, o) {
+			p.tok, p.i = o, p.i+3
+			return
+		}
+	}
+	for _, o := range ops2 {
+		if strings.HasPrefix(rest, o) {
+			p.tok, p.i = o, p.i+2
+			return
+		}
+	}
+	if strings.IndexByte("+-*/%<>=!&|^~?:,()", c) >= 0 {
+		p.tok, p.i = p.s[p.i:p.i+1], p.i+1
+		return
+	}
+	if p.prev == p.at || p.tok == "" {
+		p.fail(operandExpected, p.at)
+	}
+	if p.tok == "a" || p.tok == "0" || p.tok == ")" {
+		p.fail("syntax error: invalid arithmetic operator", p.at)
+	}
+	p.fail(operandExpected, p.at)
+}
+
+func (p *parser) subscript() {
+	n := 0
+	for j := p.i; j < len(p.s); j++ {
+		switch p.s[j] {
+		case '[':
+			n++
+		case ']':
+			if n--; n == 0 {
+				if p.subs >= 64 {
+					p.fail("expression recursion level exceeded", p.at)
+				}
+				sub := &Sub{Text: p.s[p.i+1 : j]}
+				sub.Expr, sub.Err = parse(sub.Text, p.subs+1)
+				p.ref.sub = sub
+				p.i = j + 1
+				return
+			}
+		}
+	}
+	p.fail("bad array subscript", p.at)
+}
+
+func (p *parser) number() {
+	start := p.i
+	for p.i < len(p.s) && (digit(p.s[p.i]) || nameStart(p.s[p.i]) || p.s[p.i] == '#' || p.s[p.i] == '@') {
+		p.i++
+	}
+	t := p.s[start:p.i]
+	p.tok = "0"
+	base := uint64(10)
+	digits := t
+	if b, rest, ok := strings.Cut(t, "#"); ok {
+		base = 0
+		for _, c := range []byte(b) {
+			if !digit(c) || base > 64 {
+				p.fail("invalid number", start)
+			}
+			base = base*10 + uint64(c-'0')
+		}
+		if base < 2 || base > 64 {
+			p.fail("invalid arithmetic base", start)
+		}
+		if rest == "" {
+			p.fail("invalid integer constant", start)
+		}
+		digits = rest
+	} else if t[0] == '0' && len(t) > 1 {
+		if t[1] == 'x' || t[1] == 'X' {
+			base, digits = 16, t[2:]
+		} else {
+			base, digits = 8, t[1:]
+		}
+	}
+	var v uint64
+	for _, c := range []byte(digits) {
+		var d uint64
+		switch {
+		case digit(c):
+			d = uint64(c - '0')
+		case 'a' <= c && c <= 'z':
+			d = uint64(c-'a') + 10
+		case 'A' <= c && c <= 'Z':
+			if d = uint64(c-'A') + 36; base <= 36 {
+				d -= 26
+			}
+		case c == '@':
+			d = 62
+		case c == '_':
+			d = 63
+		default:
+			p.fail("invalid number", start)
+		}
+		if d >= base {
+			p.fail("value too great for base", start)
+		}
+		v = v*base + d
+	}
+	p.num = int64(v)
+}
+
+func (p *parser) comma() node {
+	n := p.assignment()
+	for p.tok == "," {
+		p.next()
+		at := p.at
+		n = &binary{op: ",", x: n, y: p.assignment(), at: at}
+	}
+	return n
+}
+
+func (p *parser) assignment() node {
+	p.enter()
+	defer func() { p.depth-- }()
+	start := p.at
+	n := p.conditional()
+	switch p.tok {
+	case "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=":
+		r, ok := n.(*ref)
+		if !ok {
+			p.fail("attempted assignment to non-variable", p.at)
+		}
+		_ = start
+		op := p.tok[:len(p.tok)-1]
+		p.next()
+		at := p.at
+		return &assign{to: r, op: op, x: p.assignment(), at: at}
+	}
+	return n
+}
+
+func (p *parser) conditional() node {
+	c := p.level(0)
+	if p.tok != "?" {
+		return c
+	}
+	p.next()
+	if p.tok == "" || p.tok == ":" {
+		p.fail("expression expected", p.at)
+	}
+	x := p.comma()
+	if p.tok != ":" {
+		p.fail("`:' expected for conditional expression", p.at)
+	}
+	p.next()
+	if p.tok == "" {
+		p.fail("expression expected", p.at)
+	}
+	p.enter()
+	y := p.conditional()
+	p.depth--
+	return &ternary{c, x, y}
+}
+
+// levels from the loosest to the tightest of the left-associative operators.
+var levels = [...][]string{{"||"}, {"&&"}, {"|"}, {"^"}, {"&"}, {"==", "!="}, {"<", ">", "<=", ">="}, {"<<", ">>"}, {"+", "-"}, {"*", "/", "%"}}
+
+func prec(op string) int {
+	for i, l := range levels {
+		for _, o := range l {
+			if o == op {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+func (p *parser) level(min int) node {
+	n := p.power()
+	for {
+		op := p.tok
+		l := prec(op)
+		if l < min || l < 0 {
+			return n
+		}
+		p.next()
+		at := p.at
+		p.enter()
+		n = &binary{op: op, x: n, y: p.level(l + 1), at: at}
+		p.depth--
+	}
+}
+
+func (p *parser) power() node {
+	n := p.unary()
+	if p.tok != "**" {
+		return n
+	}
+	p.enter()
+	defer func() { p.depth-- }()
+	p.next()
+	at := p.at
+	return &binary{op: "**", x: n, y: p.power(), at: at}
+}
+
+func (p *parser) unary() node {
+	p.enter()
+	defer func() { p.depth-- }()
+	switch op := p.tok; op {
+	case "!", "~", "-", "+":
+		p.next()
+		return &unary{op: op[0], x: p.unary()}
+	case "++", "--":
+		by := int64(1)
+		if op == "--" {
+			by = -1
+		}
+		at := p.at
+		p.next()
+		if p.tok != "a" { // ++5 is + +5
+			_ = at
+			return &unary{op: '+', x: &unary{op: op[0], x: p.unary()}}
+		}
+		r := p.ref
+		p.next()
+		return &incdec{to: r, by: by}
+	}
+	return p.primary()
+}
+
+func (p *parser) primary() node {
+	switch p.tok {
+	case "0":
+		v := num(p.num)
+		p.next()
+		if p.tok == "++" || p.tok == "--" {
+			// 5++ is an error, 5++3 is 5 + +3.
+			save := *p
+			p.next()
+			if p.tok == "" {
+				p.fail(operandExpected, save.at+1)
+			}
+			*p = save
+			p.tok = p.tok[:1]
+			p.i--
+		}
+		return v
+	case "a":
+		r := p.ref
+		p.next()
+		switch p.tok {
+		case "++":
+			p.next()
+			return &incdec{to: r, by: 1, post: true}
+		case "--":
+			p.next()
+			return &incdec{to: r, by: -1, post: true}
+		}
+		return r
+	case "(":
+		p.next()
+		n := p.comma()
+		if p.tok != ")" {
+			p.fail("missing `)'", p.prevIfEnd())
+		}
+		p.next()
+		if r, ok := n.(*ref); ok {
+			// (x) = 1 is not an assignment.
+			return &unary{op: '+', x: r}
+		}
+		return n
+	case "":
+		p.fail(operandExpected, p.prev)
+	}
+	p.fail(operandExpected, p.at)
+	return nil
+}
+
+func (p *parser) prevIfEnd() int {
+	if p.tok == "" {
+		return p.prev
+	}
+	return p.at
+}

@@ -1,0 +1,632 @@
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/itchyny/timefmt-go"
+)
+
+func formatFloat(f float64, prec int) string { return strconv.FormatFloat(f, 'f', prec, 64) }
+
+// builtinPrintf is printf.
+func builtinPrintf(sh *Shell, args []string) int {
+	args = args[1:]
+	target := ""
+	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
+		a := args[0]
+		if a == "--" {
+			args = args[1:]
+			break
+		}
+		if !strings.HasPrefix(a, "-v") {
+			return sh.usage("printf", a[:2], "printf [-v var] format [arguments]")
+		}
+		args = args[1:]
+		if target = a[2:]; target == "" {
+			if len(args) == 0 {
+				sh.errorf("printf: -v: option requires an argument")
+				sh.eprint("printf: usage: printf [-v var] format [arguments]\n")
+				return 2
+			}
+			target, args = args[0], args[1:]
+		}
+		if n, _, _ := strings.Cut(target, "["); !isName(n) {
+			sh.errorf("printf: `%s': not a valid identifier", target)
+			return 2
+		}
+	}
+	if len(args) == 0 {
+		sh.eprint(sh.prefixIf("printf: usage: printf [-v var] format [arguments]\n"))
+		return 2
+	}
+	p := printer{sh: sh, args: args[1:], now: sh.x.now}
+	p.run(args[0])
+	if target != "" {
+		sh.setTarget(target, string(p.buf))
+		return p.status
+	}
+	sh.obuf = append(sh.obuf, p.buf...)
+	return p.status
+}
+
+func (sh *Shell) prefixIf(s string) string { return s }
+
+// maxPad bounds field widths and precisions.
+const maxPad = 1 << 24
+
+type printer struct {
+	sh     *Shell
+	args   []string
+	used   int
+	buf    []byte
+	status int
+	stop   bool
+	now    func() time.Time
+}
+
+func (p *printer) next() (string, bool) {
+	p.used++
+	if p.used > len(p.args) {
+		return "", false
+	}
+	return p.args[p.used-1], true
+}
+
+func (p *printer) run(format string) {
+	for {
+		before := p.used
+		p.once(format)
+		p.sh.tick()
+		if p.stop || p.used >= len(p.args) || p.used == before {
+			return
+		}
+		if int64(len(p.buf)) > 1<<20 {
+			p.sh.hold(int64(len(p.buf)))
+			p.sh.hold(-int64(len(p.buf)))
+		}
+	}
+}
+
+func (p *printer) fail(format string, args ...any) {
+	p.sh.errorf("printf: "+format, args...)
+	p.status = 1
+}
+
+// once goes through the format one time.
+func (p *printer) once(f string) {
+	for i := 0; i < len(f); i++ {
+		switch f[i] {
+		case '\\':
+			n := escapeLen(f[i:])
+			s, stop := backslashes(f[i:i+n], escFormat)
+			if f[i:i+n] == `\c` {
+				p.stop = true
+				return
+			}
+			p.buf = append(p.buf, s...)
+			if stop {
+				p.stop = true
+				return
+			}
+			i += n - 1
+		case '%':
+			n, ok := p.directive(f[i:])
+			if !ok {
+				p.stop = true
+				return
+			}
+			i += n - 1
+		default:
+			p.buf = append(p.buf, f[i])
+		}
+		if p.stop {
+			return
+		}
+	}
+}
+
+// escapeLen is the length of the escape sequence s begins with.
+func escapeLen(s string) int {
+	if len(s) < 2 {
+		return len(s)
+	}
+	max := 2
+	switch c := s[1]; {
+	case c == 'x':
+		n, _ := digits(s[2:], 16, 2)
+		return 2 + n
+	case c == 'u':
+		n, _ := digits(s[2:], 16, 4)
+		return 2 + n
+	case c == 'U':
+		n, _ := digits(s[2:], 16, 8)
+		return 2 + n
+	case '0' <= c && c <= '7':
+		n, _ := digits(s[1:], 8, 3)
+		return 1 + n
+	}
+	return max
+}
+
+// directive handles one % conversion and returns its length.
+func (p *printer) directive(s string) (int, bool) {
+	i := 1
+	flags := ""
+	for i < len(s) && strings.IndexByte("-+ #0'", s[i]) >= 0 {
+		flags += string(s[i])
+		i++
+	}
+	width, prec := 0, -1
+	number := func() (int, bool) {
+		if i < len(s) && s[i] == '*' {
+			i++
+			a, _ := p.next()
+			return int(p.integer(a)), true
+		}
+		start := i
+		for i < len(s) && '0' <= s[i] && s[i] <= '9' {
+			i++
+		}
+		n, err := strconv.Atoi(s[start:i])
+		if err != nil && i > start {
+			n = maxPad
+		}
+		return n, i > start
+	}
+	width, _ = number()
+	if width < 0 {
+		flags += "-"
+		width = -width
+	}
+	if i < len(s) && s[i] == '.' {
+		i++
+		n, ok := number()
+		if !ok {
+			n = 0
+		}
+		prec = n
+	}
+	width, prec = min(width, maxPad), min(prec, maxPad)
+	for i < len(s) && strings.IndexByte("hlLqjzt", s[i]) >= 0 {
+		if s[i] == 'q' {
+			break
+		}
+		i++
+	}
+	if i < len(s) && s[i] == '(' {
+		j := strings.Index(s[i:], ")T")
+		if j < 0 {
+			p.fail("`%c': invalid format character", '(')
+			return len(s), false
+		}
+		p.pad(p.date(s[i+1:i+j]), flags, width, prec)
+		return i + j + 2, true
+	}
+	if i >= len(s) {
+		p.fail("`%s': missing format character", s)
+		return len(s), false
+	}
+	c := s[i]
+	switch c {
+	case '%':
+		p.buf = append(p.buf, '%')
+	case 's':
+		a, _ := p.next()
+		p.pad(a, flags, width, prec)
+	case 'b':
+		a, _ := p.next()
+		out, stop := backslashes(a, escB)
+		p.pad(out, flags, width, prec)
+		p.stop = stop
+	case 'q', 'Q':
+		a, _ := p.next()
+		if c == 'Q' && prec >= 0 {
+			a = runes(a, 0, prec)
+			prec = -1
+		}
+		p.pad(quoteBackslash(a), flags, width, prec)
+	case 'c':
+		a, _ := p.next()
+		if len(a) > 1 {
+			a = a[:1]
+		}
+		p.padBytes(a, flags, width)
+		if a == "" && p.used <= len(p.args) {
+			p.buf = append(p.buf, 0)
+		}
+	case 'd', 'i':
+		a, _ := p.next()
+		n := p.integer(a)
+		neg := n < 0
+		d := strconv.FormatUint(abs64(n), 10)
+		p.num(d, "", neg, flags, width, prec, true)
+	case 'u', 'o', 'x', 'X':
+		a, _ := p.next()
+		n := uint64(p.integer(a))
+		base, pre := 10, ""
+		switch c {
+		case 'o':
+			base = 8
+		case 'x', 'X':
+			base = 16
+		}
+		d := strconv.FormatUint(n, base)
+		if c == 'X' {
+			d = strings.ToUpper(d)
+		}
+		if strings.Contains(flags, "#") && n != 0 {
+			switch c {
+			case 'o':
+				d = "0" + d
+			case 'x':
+				pre = "0x"
+			case 'X':
+				pre = "0X"
+			}
+		}
+		p.num(d, pre, false, flags, width, prec, false)
+	case 'e', 'E', 'f', 'F', 'g', 'G', 'a', 'A':
+		a, _ := p.next()
+		p.float(a, c, flags, width, prec)
+	case 'n':
+		a, _ := p.next()
+		if isName(a) {
+			p.sh.setVar(a, itoa(len(p.buf)))
+		}
+	default:
+		p.fail("`%c': invalid format character", c)
+		return i + 1, false
+	}
+	return i + 1, true
+}
+
+func abs64(n int64) uint64 {
+	if n < 0 {
+		return -uint64(n)
+	}
+	return uint64(n)
+}
+
+// pad writes text; width and precision count characters.
+func (p *printer) pad(s, flags string, width, prec int) {
+	if prec >= 0 {
+		// bash's %.Ns counts bytes of the multibyte string in characters.
+		s = runes(s, 0, prec)
+	}
+	n := utf8.RuneCountInString(s)
+	p.padTo(s, n, flags, width)
+}
+
+func (p *printer) padBytes(s, flags string, width int) { p.padTo(s, len(s), flags, width) }
+
+func (p *printer) padTo(s string, n int, flags string, width int) {
+	fill := strings.Repeat(" ", max(width-n, 0))
+	if strings.Contains(flags, "-") {
+		p.buf = append(append(p.buf, s...), fill...)
+		return
+	}
+	p.buf = append(append(p.buf, fill...), s...)
+}
+
+// num writes an integer's digits.
+func (p *printer) num(d, pre string, neg bool, flags string, width, prec int, signed bool) {
+	if prec == 0 && d == "0" {
+		d = ""
+	}
+	if strings.Contains(flags, "'") && signed {
+		d = group(d)
+	}
+	if len(d) < prec {
+		d = strings.Repeat("0", prec-len(d)) + d
+	}
+	sign := ""
+	switch {
+	case neg:
+		sign = "-"
+	case signed && strings.Contains(flags, "+"):
+		sign = "+"
+	case signed && strings.Contains(flags, " "):
+		sign = " "
+	}
+	sign += pre
+	if strings.Contains(flags, "0") && !strings.Contains(flags, "-") && prec < 0 {
+		if n := width - len(sign) - len(d); n > 0 {
+			d = strings.Repeat("0", n) + d
+		}
+	}
+	p.padBytes(sign+d, flags, width)
+}
+
+// group would insert thousands separators; the C.UTF-8 locale has none.
+func group(d string) string { return d }
+
+// integer reads a numeric argument: decimal, octal, hexadecimal, or a quote and a character.
+func (p *printer) integer(s string) int64 {
+	if s == "" {
+		return 0
+	}
+	if s[0] == '\'' || s[0] == '"' {
+		return charCode(s[1:])
+	}
+	t := strings.TrimLeft(s, " \t\n")
+	n, rest, err := parseInt(t)
+	switch {
+	case err != nil:
+		p.sh.errorf("printf: warning: %s: Numerical result out of range", s)
+		p.status = 1
+	case rest != "" || t == "":
+		p.fail("%s: invalid number", s)
+	}
+	return n
+}
+
+func charCode(s string) int64 {
+	if s == "" {
+		return 0
+	}
+	r, w := utf8.DecodeRuneInString(s)
+	if r == utf8.RuneError && w <= 1 {
+		return int64(s[0])
+	}
+	return int64(r)
+}
+
+// parseInt is strtoimax with base 0.
+func parseInt(s string) (n int64, rest string, err error) {
+	neg := false
+	t := s
+	if t != "" && (t[0] == '-' || t[0] == '+') {
+		neg = t[0] == '-'
+		t = t[1:]
+	}
+	base := 10
+	if len(t) > 2 && t[0] == '0' && (t[1] == 'x' || t[1] == 'X') {
+		base, t = 16, t[2:]
+	} else if len(t) > 1 && t[0] == '0' {
+		base = 8
+	}
+	k, _ := digits(t, uint64(base), len(t))
+	if k == 0 {
+		return 0, s, nil
+	}
+	u, perr := strconv.ParseUint(t[:k], base, 64)
+	var limit uint64 = math.MaxInt64
+	if neg {
+		limit++
+	}
+	if perr != nil || u > limit {
+		if !neg && perr == nil && base != 10 {
+			return int64(u), t[k:], nil
+		}
+		if neg {
+			return math.MinInt64, t[k:], errRange
+		}
+		return math.MaxInt64, t[k:], errRange
+	}
+	if neg {
+		return -int64(u), t[k:], nil
+	}
+	return int64(u), t[k:], nil
+}
+
+var errRange = errors.New("out of range")
+
+// float writes a floating-point argument. bash computes in long double; decimal text is kept exact here, which prints the same digits.
+func (p *printer) float(a string, c byte, flags string, width, prec int) {
+	var v *big.Float
+	special := ""
+	switch {
+	case a == "":
+		v = new(big.Float)
+	case a[0] == '\'' || a[0] == '"':
+		v = new(big.Float).SetInt64(charCode(a[1:]))
+	default:
+		v, special = p.parseFloat(a)
+	}
+	if prec < 0 && c != 'a' && c != 'A' {
+		prec = 6
+	}
+	neg := special == "" && v.Signbit() || strings.HasPrefix(special, "-")
+	var d string
+	upper := c >= 'A' && c <= 'Z'
+	if special != "" {
+		d = strings.TrimPrefix(special, "-")
+		flags = strings.ReplaceAll(flags, "0", "")
+	} else {
+		abs := new(big.Float).Abs(v)
+		switch c | 0x20 {
+		case 'f':
+			d = abs.Text('f', prec)
+		case 'e':
+			d = abs.Text('e', prec)
+		case 'g':
+			d = formatG(abs, prec, strings.Contains(flags, "#"))
+		case 'a':
+			f, _ := abs.Float64()
+			d = formatA(f, prec)
+		}
+		if prec == 0 && strings.Contains(flags, "#") && !strings.Contains(d, ".") {
+			d += "."
+		}
+	}
+	if upper {
+		d = strings.ToUpper(d)
+	}
+	sign := ""
+	switch {
+	case neg:
+		sign = "-"
+	case strings.Contains(flags, "+"):
+		sign = "+"
+	case strings.Contains(flags, " "):
+		sign = " "
+	}
+	if strings.Contains(flags, "0") && !strings.Contains(flags, "-") {
+		if n := width - len(sign) - len(d); n > 0 {
+			if strings.HasPrefix(d, "0x") {
+				d = "0x" + strings.Repeat("0", n) + d[2:]
+			} else {
+				d = strings.Repeat("0", n) + d
+			}
+		}
+	}
+	p.padBytes(sign+d, flags, width)
+}
+
+func formatA(f float64, prec int) string {
+	if f == 0 {
+		if prec > 0 {
+			return "0x0." + strings.Repeat("0", prec) + "p+0"
+		}
+		return "0x0p+0"
+	}
+	// Long double keeps its leading digit between 8 and f.
+	exp := math.Ilogb(f) - 3
+	m := math.Ldexp(f, -exp)
+	i := math.Floor(m)
+	frac := m - i
+	var ds []byte
+	for k := 0; frac != 0 && (prec < 0 || k < prec); k++ {
+		frac *= 16
+		d := math.Floor(frac)
+		frac -= d
+		ds = append(ds, "0123456789abcdef"[int(d)])
+	}
+	for prec > len(ds) {
+		ds = append(ds, '0')
+	}
+	s := "0x" + strconv.FormatInt(int64(i), 16)
+	if len(ds) > 0 {
+		s += "." + string(ds)
+	}
+	return s + fmt.Sprintf("p%+d", exp)
+}
+
+// formatG is %g: the shorter of e and f, without trailing zeros unless alt.
+func formatG(v *big.Float, prec int, alt bool) string {
+	if prec == 0 {
+		prec = 1
+	}
+	e := v.Text('e', prec-1)
+	k := strings.IndexByte(e, 'e')
+	exp, err := strconv.Atoi(e[k+1:])
+	if err != nil || exp < -4 || exp >= prec {
+		m := e[:k]
+		if !alt && strings.Contains(m, ".") {
+			m = strings.TrimRight(strings.TrimRight(m, "0"), ".")
+		}
+		return m + e[k:]
+	}
+	f := v.Text('f', prec-1-exp)
+	if !alt && strings.Contains(f, ".") {
+		f = strings.TrimRight(strings.TrimRight(f, "0"), ".")
+	}
+	return f
+}
+
+func (p *printer) parseFloat(a string) (*big.Float, string) {
+	t := strings.TrimLeft(a, " \t\n")
+	sign := ""
+	body := t
+	if body != "" && (body[0] == '-' || body[0] == '+') {
+		if body[0] == '-' {
+			sign = "-"
+		}
+		body = body[1:]
+	}
+	low := strings.ToLower(body)
+	for _, w := range []string{"infinity", "inf", "nan"} {
+		if strings.HasPrefix(low, w) {
+			if low != w {
+				p.fail("%s: invalid number", a)
+			}
+			return nil, sign + w[:3]
+		}
+	}
+	// The longest prefix that is a number.
+	n := 0
+	hex := strings.HasPrefix(low, "0x")
+	if hex {
+		n = 2
+		for n < len(low) && (strings.IndexByte("0123456789abcdef.", low[n]) >= 0) {
+			n++
+		}
+		if n < len(low) && low[n] == 'p' {
+			n = expEnd(low, n)
+		}
+	} else {
+		dot := false
+		for n < len(low) && ('0' <= low[n] && low[n] <= '9' || low[n] == '.' && !dot) {
+			dot = dot || low[n] == '.'
+			n++
+		}
+		if n < len(low) && low[n] == 'e' && n > 0 {
+			n = expEnd(low, n)
+		}
+	}
+	num := low[:n]
+	if hex && !strings.Contains(num, "p") {
+		num += "p0"
+	}
+	if n == 0 || num == "." {
+		p.fail("%s: invalid number", a)
+		return new(big.Float), ""
+	}
+	if n < len(low) {
+		p.fail("%s: invalid number", a)
+	}
+	if k := strings.IndexByte(num, 'e'); !hex && k >= 0 && len(num)-k > 6 {
+		return nil, sign + "inf"
+	}
+	v, _, err := big.ParseFloat(num, 0, 64, big.ToNearestEven)
+	if err != nil {
+		v, _, err = big.ParseFloat(strings.TrimLeft(num, "0"), 10, 64, big.ToNearestEven)
+		if err != nil {
+			return new(big.Float), ""
+		}
+	}
+	if sign != "" {
+		v.Neg(v)
+	}
+	return v, ""
+}
+
+func expEnd(s string, n int) int {
+	j := n + 1
+	if j < len(s) && (s[j] == '+' || s[j] == '-') {
+		j++
+	}
+	if j >= len(s) || s[j] < '0' || s[j] > '9' {
+		return n
+	}
+	for j < len(s) && '0' <= s[j] && s[j] <= '9' {
+		j++
+	}
+	return j
+}
+
+// date is %(format)T.
+func (p *printer) date(format string) string {
+	a, ok := p.next()
+	t := p.now()
+	if ok && a != "" {
+		switch n := p.integer(a); n {
+		case -1:
+		case -2:
+			t = p.sh.x.start
+		default:
+			t = time.Unix(n, 0)
+		}
+	}
+	if format == "" {
+		format = "%X"
+	}
+	return timefmt.Format(t.In(p.sh.zone()), format)
+}

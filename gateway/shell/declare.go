@@ -1,0 +1,521 @@
+package shell
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// operand is one operand of declare: a word, or an assignment the parser saw.
+type operand struct {
+	word string
+	a    *assign
+}
+
+// declOperands expands the operands of a declaration command.
+func (sh *Shell) declOperands(as []*assign) []operand {
+	out := make([]operand, 0, len(as))
+	for _, a := range as {
+		switch {
+		case a.name == "":
+			for _, w := range sh.fields([]*word{a.val}) {
+				out = append(out, operand{word: w})
+			}
+		case a.naked && a.sub == nil:
+			out = append(out, operand{word: a.name})
+		default:
+			out = append(out, operand{a: a})
+		}
+	}
+	return out
+}
+
+func builtinDeclare(sh *Shell, args []string) int {
+	ops := make([]operand, len(args)-1)
+	for i, a := range args[1:] {
+		ops[i].word = a
+	}
+	return sh.declare(args[0], ops)
+}
+
+var declUsage = map[string]string{
+	"declare":  "declare [-aAfFgiIlnrtux] [name[=value] ...] or declare -p [-aAfFilnrtux] [name ...]",
+	"typeset":  "typeset [-aAfFgiIlnrtux] name[=value] ... or typeset -p [-aAfFilnrtux] [name ...]",
+	"local":    "local [option] name[=value] ...",
+	"export":   "export [-fn] [name[=value] ...] or export -p",
+	"readonly": "readonly [-aAf] [name[=value] ...] or readonly -p",
+}
+
+// declare is declare, typeset, local, export and readonly.
+func (sh *Shell) declare(name string, ops []operand) int {
+	var on, off attr
+	var print, funcs, funcNames, global, inherit, unexport bool
+	valid := "aAfFgiIlnrtuxpc"
+	switch name {
+	case "export":
+		valid = "fnp"
+	case "readonly":
+		valid = "aAfp"
+	}
+	k := 0
+	for ; k < len(ops); k++ {
+		w := ops[k].word
+		if ops[k].a != nil || len(w) < 2 || w[0] != '-' && w[0] != '+' {
+			break
+		}
+		if w == "--" {
+			k++
+			break
+		}
+		if w[0] == '+' && (name == "export" || name == "readonly") {
+			break
+		}
+		set := &on
+		if w[0] == '+' {
+			set = &off
+		}
+		for _, c := range []byte(w[1:]) {
+			if strings.IndexByte(valid, c) < 0 {
+				return sh.usage(name, w[:1]+string(c), declUsage[name])
+			}
+			switch c {
+			case 'a':
+				*set |= aArray
+			case 'A':
+				*set |= aAssoc
+			case 'i':
+				*set |= aInteger
+			case 'l':
+				*set |= aLower
+			case 'u':
+				*set |= aUpper
+			case 'c':
+				*set |= aCapital
+			case 'n':
+				if name == "export" {
+					unexport = true
+				} else {
+					*set |= aNameref
+				}
+			case 'r':
+				*set |= aReadonly
+			case 't':
+				*set |= aTrace
+			case 'x':
+				*set |= aExport
+			case 'f':
+				funcs = true
+			case 'F':
+				funcs, funcNames = true, true
+			case 'g':
+				global = true
+			case 'I':
+				inherit = true
+			case 'p':
+				print = true
+			}
+		}
+	}
+	ops = ops[k:]
+	switch name {
+	case "export":
+		if unexport {
+			off |= aExport
+		} else {
+			on |= aExport
+		}
+	case "readonly":
+		on |= aReadonly
+	case "local":
+		if sh.topFunc() == nil {
+			sh.errorf("local: can only be used in a function")
+			return 1
+		}
+	}
+	if funcs {
+		return sh.declareFuncs(name, ops, funcNames, print, on, off)
+	}
+	if len(ops) == 0 || print && name != "export" && name != "readonly" {
+		return sh.printVars(name, ops, on, print, global)
+	}
+	status := 0
+	for _, o := range ops {
+		if st := sh.declareOne(name, o, on, off, global, inherit); st != 0 {
+			status = st
+		}
+	}
+	return status
+}
+
+func (sh *Shell) declareFuncs(name string, ops []operand, namesOnly, print bool, on, off attr) int {
+	if len(ops) == 0 {
+		for _, n := range slices.Sorted(maps.Keys(sh.funcs)) {
+			f := sh.funcs[n]
+			if name == "export" && !f.exported {
+				continue
+			}
+			x := ""
+			if f.exported {
+				x = "x"
+			}
+			if namesOnly {
+				sh.out("declare -f" + x + " " + n + "\n")
+			} else {
+				sh.out(sh.funcText(f) + "\n")
+				if f.exported {
+					sh.out("declare -fx " + n + "\n")
+				}
+			}
+		}
+		return 0
+	}
+	status := 0
+	for _, o := range ops {
+		f := sh.funcs[o.word]
+		if f == nil {
+			if name == "export" || name == "readonly" {
+				sh.errorf("%s: %s: not a function", name, o.word)
+			}
+			status = 1
+			continue
+		}
+		switch {
+		case on&aExport != 0 || off&aExport != 0:
+			c := *f
+			c.exported = on&aExport != 0
+			sh.ownFuncs()[o.word] = &c
+		case on&aReadonly != 0:
+			m := maps.Clone(sh.readonlyFuncs)
+			if m == nil {
+				m = map[string]bool{}
+			}
+			m[o.word] = true
+			sh.readonlyFuncs = m
+		case namesOnly:
+			if sh.opts.shopt(extdebug) {
+				sh.out(f.name + " " + itoa(f.line) + " " + f.source + "\n")
+			} else {
+				sh.out(f.name + "\n")
+			}
+		default:
+			sh.out(sh.funcText(f) + "\n")
+		}
+	}
+	return status
+}
+
+// declText is a variable as declare -p prints it.
+func (sh *Shell) declText(name string, v *variable) string {
+	l := v.letters()
+	if l == "" {
+		l = "-"
+	}
+	s := "declare -" + l + " " + name
+	if v.isArray() {
+		if v.attrs&aSet == 0 && len(v.elements()) == 0 {
+			return s
+		}
+		return s + "=" + v.arrayText()
+	}
+	if v.attrs&aSet == 0 {
+		return s
+	}
+	return s + "=" + quoteDouble(v.str)
+}
+
+// arrayText is the value of an array as an array literal.
+func (v *variable) arrayText() string {
+	var b strings.Builder
+	b.WriteByte('(')
+	if v.attrs&aAssoc != 0 {
+		for _, k := range v.assoc.keys() {
+			b.WriteString("[" + quoteKey(k) + "]=" + quoteDouble(v.assoc.m[k].val) + " ")
+		}
+	} else {
+		keys, vals := v.keyNames(), v.arr.values()
+		for i, k := range keys {
+			if i > 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteString("[" + k + "]=" + quoteDouble(vals[i]))
+		}
+	}
+	b.WriteByte(')')
+	return b.String()
+}
+
+func quoteKey(k string) string {
+	if k == "" || needsANSI(k) || hasShellMeta(k) || k == "@" || k == "*" || strings.ContainsAny(k, "]") {
+		return quoteDouble(k)
+	}
+	return k
+}
+
+func (sh *Shell) printVars(name string, ops []operand, on attr, print, global bool) int {
+	if len(ops) > 0 {
+		status := 0
+		for _, o := range ops {
+			n := o.word
+			if o.a != nil {
+				n = o.a.name
+			}
+			v := sh.lookup(n)
+			if v == nil || v.attrs == 0 && v.dyn == nil && !v.local {
+				sh.errorf("%s: %s: not found", name, n)
+				status = 1
+				continue
+			}
+			sh.out(sh.declText(n, v) + "\n")
+		}
+		return status
+	}
+	local := map[string]bool{}
+	if name == "local" {
+		for _, l := range sh.topFunc().locals {
+			local[l.name] = true
+		}
+	}
+	for _, n := range slices.Sorted(maps.Keys(sh.vars)) {
+		v := sh.lookup(n)
+		if name == "local" {
+			if !local[n] {
+				continue
+			}
+			if !print {
+				if v.isArray() {
+					sh.out(n + "=" + v.arrayText() + "\n")
+				} else if v.attrs&aSet != 0 {
+					sh.out(n + "=" + setQuote(v.str) + "\n")
+				}
+				continue
+			}
+		}
+		if on != 0 && v.attrs&on == 0 {
+			continue
+		}
+		if name == "declare" || name == "typeset" {
+			if on == 0 && !print {
+				if v.isArray() {
+					sh.out(n + "=" + v.arrayText() + "\n")
+				} else if v.attrs&aSet != 0 {
+					sh.out(n + "=" + setQuote(v.str) + "\n")
+				}
+				continue
+			}
+		}
+		if v.attrs&(aSet|aExport|aReadonly|aInteger|aArray|aAssoc|aNameref) == 0 {
+			continue
+		}
+		sh.out(sh.declText(n, v) + "\n")
+	}
+	if (name == "declare" || name == "typeset") && on == 0 && !print {
+		for _, n := range slices.Sorted(maps.Keys(sh.funcs)) {
+			sh.out(sh.funcText(sh.funcs[n]) + "\n")
+		}
+	}
+	return 0
+}
+
+// declareOne gives one name its attributes and value.
+func (sh *Shell) declareOne(cmd string, o operand, on, off attr, global, inherit bool) int {
+	var name, val string
+	var sub *subscript
+	var add, hasVal bool
+	var arr *arrayLit
+	if o.a != nil {
+		name, sub, add, arr = o.a.name, o.a.sub, o.a.add, o.a.arr
+		hasVal = !o.a.naked
+		if hasVal && arr == nil {
+			val = sh.expandStr(o.a.val)
+		}
+	} else {
+		var lhs string
+		lhs, val, hasVal = strings.Cut(o.word, "=")
+		if hasVal && strings.HasSuffix(lhs, "+") {
+			lhs, add = lhs[:len(lhs)-1], true
+		}
+		name = lhs
+		if n, rest, ok := strings.Cut(lhs, "["); ok && strings.HasSuffix(rest, "]") {
+			name = n
+			c := compiler{}
+			sub = c.subscript(rest[:len(rest)-1])
+		}
+		if hasVal && len(val) > 1 && val[0] == '(' && val[len(val)-1] == ')' {
+			isArr := on&(aArray|aAssoc) != 0
+			if v := sh.vars[name]; v != nil && v.isArray() {
+				isArr = true
+			}
+			if isArr && isName(name) {
+				if a := parseArrayText(name, val); a != nil {
+					arr = a
+				}
+			}
+		}
+	}
+	if !isName(name) {
+		sh.errorf("%s: `%s': not a valid identifier", cmd, cmpOr(o.word, name))
+		return 1
+	}
+	if sh.opts.get('x') && o.a != nil && hasVal {
+		if arr != nil {
+			sh.trace(cmd + " " + name + "=(" + arrSource(arr) + ")")
+		} else {
+			sh.trace(cmd + " " + name + "=" + traceQuote(val))
+		}
+	}
+	f := sh.topFunc()
+	makeLocal := f != nil && !global && (cmd == "declare" || cmd == "typeset" || cmd == "local")
+	if on&aNameref == 0 && off&aNameref == 0 && !makeLocal {
+		n, s := sh.deref(name, sub)
+		name = n
+		if s != nil {
+			sub = s
+		}
+	}
+	if makeLocal {
+		if v := sh.vars[name]; v != nil && v.attrs&aReadonly != 0 && !localIn(f, name) {
+			if cmd == "local" || true {
+				sh.errorf("%s: %s: readonly variable", cmd, name)
+				return 1
+			}
+		}
+		prev := sh.vars[name]
+		isNew := !localIn(f, name)
+		v := sh.makeLocal(f, name)
+		if isNew && (inherit || sh.opts.shopt(localvarInherit)) && prev != nil {
+			c := prev.clone()
+			c.owner, c.local = sh, true
+			sh.hold(c.size())
+			sh.vars[name] = c
+			v = c
+		}
+		_ = v
+	} else if global && f != nil {
+		return sh.declareGlobal(cmd, name, sub, val, arr, add, hasVal, on, off, o)
+	}
+	return sh.applyDecl(cmd, name, sub, val, arr, add, hasVal, on, off)
+}
+
+func localIn(f *frame, name string) bool {
+	for _, l := range f.locals {
+		if l.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// declareGlobal is declare -g: it works on the variable that the functions' locals hide.
+func (sh *Shell) declareGlobal(cmd, name string, sub *subscript, val string, arr *arrayLit, add, hasVal bool, on, off attr, _ operand) int {
+	for _, f := range sh.frames {
+		for i := range f.locals {
+			l := &f.locals[i]
+			if l.name != name {
+				continue
+			}
+			hidden := sh.vars[name]
+			if l.prev == nil {
+				delete(sh.vars, name)
+			} else {
+				sh.vars[name] = l.prev
+			}
+			status := sh.applyDecl(cmd, name, sub, val, arr, add, hasVal, on, off)
+			f.locals = slices.Clone(f.locals)
+			f.locals[i].prev = sh.vars[name]
+			sh.vars[name] = hidden
+			return status
+		}
+	}
+	return sh.applyDecl(cmd, name, sub, val, arr, add, hasVal, on, off)
+}
+
+func (sh *Shell) applyDecl(cmd, name string, sub *subscript, val string, arr *arrayLit, add, hasVal bool, on, off attr) int {
+	v := sh.vars[name]
+	if v != nil && v.attrs&aReadonly != 0 && (hasVal || off&aReadonly != 0 || on&^(aReadonly|aExport) != 0) {
+		sh.errorf("%s: %s: readonly variable", cmd, name)
+		return 1
+	}
+	if v != nil && on&aAssoc != 0 && v.attrs&aArray != 0 {
+		sh.errorf("%s: %s: cannot convert indexed to associative array", cmd, name)
+		return 1
+	}
+	if v != nil && on&aArray != 0 && v.attrs&aAssoc != 0 {
+		sh.errorf("%s: %s: cannot convert associative to indexed array", cmd, name)
+		return 1
+	}
+	if v != nil && off&(aArray|aAssoc) != 0 && v.isArray() {
+		sh.errorf("%s: %s: cannot destroy array variables in this way", cmd, name)
+		return 1
+	}
+	if on&aNameref != 0 {
+		if hasVal && !isName(strings.SplitN(val, "[", 2)[0]) {
+			sh.errorf("%s: `%s': invalid variable name for name reference", cmd, val)
+			return 1
+		}
+		if hasVal && val == name && (sh.topFunc() == nil) {
+			sh.errorf("%s: %s: nameref variable self references not allowed", cmd, name)
+			return 1
+		}
+	}
+	v = sh.own(name)
+	if v.dyn != nil && hasVal && v.assign == nil {
+		v.dyn = nil
+	}
+	v.attrs &^= off &^ (aArray | aAssoc)
+	if on&aLower != 0 {
+		v.attrs &^= aUpper
+	}
+	if on&aUpper != 0 {
+		v.attrs &^= aLower
+	}
+	switch {
+	case on&aAssoc != 0 && v.attrs&aAssoc == 0:
+		v.assoc = newAssoc()
+		if v.attrs&aSet != 0 {
+			v.assoc.set("0", v.str)
+			v.str = ""
+		}
+		v.attrs |= aAssoc
+		v.attrs &^= aSet
+	case on&aArray != 0 && !v.isArray():
+		sh.makeArray(v)
+		v.attrs &^= aSet
+		if v.arr.len() > 0 {
+			v.attrs |= aSet
+		}
+	}
+	v.attrs |= on &^ (aReadonly | aAssoc | aArray)
+	switch {
+	case !hasVal:
+	case arr != nil:
+		sh.assignArray(&assign{name: name, add: add, arr: arr})
+	case sub != nil:
+		sh.setElement(name, sub, val, add)
+	case on&aNameref != 0:
+		v.str = val
+		v.attrs |= aSet
+	case v.isArray():
+		sh.setElement(name, &subscript{text: "0", lit: "0", expr: zeroExpr}, val, add)
+	case add:
+		sh.assign(&assign{name: name, add: true, val: litWord(val)}, false)
+	default:
+		sh.setVar(name, val)
+	}
+	if on&aReadonly != 0 {
+		sh.own(name).attrs |= aReadonly
+	}
+	return 0
+}
+
+// parseArrayText parses "(…)" given as a value, as declare does with arrays.
+func parseArrayText(name, val string) *arrayLit {
+	p := parse(name+"="+val, 0)
+	if p.err != nil || len(p.groups) != 1 || len(p.groups[0]) != 1 {
+		return nil
+	}
+	s, ok := p.groups[0][0].cmd.(*simpleCmd)
+	if !ok || len(s.args) != 0 || len(s.assigns) != 1 {
+		return nil
+	}
+	return s.assigns[0].arr
+}

@@ -1,0 +1,469 @@
+package shell
+
+import (
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pgbox/pgbox/gateway/shell/pattern"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// ifsTable says how $IFS splits: 1 for white space, 2 for other separators.
+type ifsTable struct {
+	class [256]byte
+	first string // what "$*" joins with
+	null  bool
+	wide  string // separators outside ASCII
+}
+
+func (sh *Shell) loadIFS() {
+	sh.ifsChanged = false
+	v, ok := sh.get("IFS")
+	if !ok {
+		v = " \t\n"
+	}
+	t := ifsTable{null: v == ""}
+	if v != "" {
+		_, w := utf8.DecodeRuneInString(v)
+		t.first = v[:w]
+	}
+	for i := 0; i < len(v); i++ {
+		switch c := v[i]; {
+		case c == ' ' || c == '\t' || c == '\n':
+			t.class[c] = 1
+		case c >= 0x80:
+			_, w := utf8.DecodeRuneInString(v[i:])
+			t.wide += v[i : i+w]
+			i += w - 1
+		default:
+			t.class[c] = 2
+		}
+	}
+	sh.ifs = t
+}
+
+// expander turns the parts of words into fields.
+type expander struct {
+	sh        *Shell
+	split     bool // word splitting and pathname expansion
+	record    bool // keep the quoted spans: the result is a pattern
+	out       []string
+	buf       []byte
+	spans     []int // start, end of quoted text in buf
+	active    bool  // the current field exists, even when empty
+	glob      bool  // it holds an unquoted pattern character
+	afterWS   bool  // white space ended the last field, no other separator since
+	emptyList bool  // a "$@" without elements was met in these double quotes
+	inDQ      bool
+}
+
+func (e *expander) quoted(s string) {
+	if s == "" {
+		if !e.inDQ {
+			e.active = true
+		}
+		return
+	}
+	e.active = true
+	if e.split || e.record {
+		n := len(e.buf)
+		if k := len(e.spans); k > 0 && e.spans[k-1] == n {
+			e.spans[k-1] = n + len(s)
+		} else {
+			e.spans = append(e.spans, n, n+len(s))
+		}
+	}
+	e.buf = append(e.buf, s...)
+	e.grown(len(s))
+}
+
+// grown watches values that grow without any other step.
+func (e *expander) grown(n int) {
+	if n > 4096 {
+		e.sh.ticks += int64(n >> 12)
+		if int64(len(e.buf)) > e.sh.x.budget.Limits.LiveBytes/4 {
+			e.sh.hold(int64(len(e.buf)))
+			e.sh.hold(-int64(len(e.buf)))
+		}
+	}
+}
+
+func (e *expander) literal(s string) {
+	e.active = true
+	if e.split && !e.glob && hasGlobChar(s) {
+		e.glob = true
+	}
+	e.buf = append(e.buf, s...)
+	e.grown(len(s))
+}
+
+// end completes the current field.
+func (e *expander) end() {
+	if e.glob && !e.sh.opts.get('f') {
+		e.globField()
+	} else {
+		e.out = append(e.out, string(e.buf))
+	}
+	e.buf, e.spans, e.active, e.glob = e.buf[:0], e.spans[:0], false, false
+	if len(e.out)&1023 == 0 {
+		e.sh.wordLimit(len(e.out))
+		e.sh.tick()
+	}
+}
+
+// splitText adds the result of an unquoted expansion.
+func (e *expander) splitText(s string) {
+	if !e.split {
+		e.buf = append(e.buf, s...)
+		e.active = e.active || s != ""
+		e.grown(len(s))
+		return
+	}
+	if e.sh.ifsChanged {
+		e.sh.loadIFS()
+	}
+	t := &e.sh.ifs
+	if t.null {
+		if s != "" {
+			e.literal(s)
+		}
+		return
+	}
+	start := 0
+	for i := 0; i < len(s); i++ {
+		cl := t.class[s[i]]
+		w := 1
+		if s[i] >= 0x80 && t.wide != "" {
+			_, w = utf8.DecodeRuneInString(s[i:])
+			if strings.Contains(t.wide, s[i:i+w]) {
+				cl = 2
+			}
+		}
+		if cl == 0 {
+			i += w - 1
+			continue
+		}
+		if i > start {
+			e.literal(s[start:i])
+			e.afterWS = false
+		}
+		start = i + w
+		i += w - 1
+		if cl == 1 {
+			if e.active {
+				e.end()
+				e.afterWS = true
+			}
+			continue
+		}
+		switch {
+		case e.active:
+			e.end()
+		case e.afterWS:
+			// The white space before belongs to this separator.
+		default:
+			e.active = true
+			e.end()
+		}
+		e.afterWS = false
+	}
+	if start < len(s) {
+		e.literal(s[start:])
+		e.afterWS = false
+	}
+}
+
+func (e *expander) parts(ps []part, quoted bool) {
+	for _, p := range ps {
+		switch x := p.(type) {
+		case *litPart:
+			if quoted {
+				e.quoted(x.s)
+			} else {
+				e.literal(x.s)
+			}
+		case *quotedPart:
+			e.quoted(x.s)
+		case *dqPart:
+			e.dq(x.parts)
+		case *paramPart:
+			e.param(x, quoted)
+		case *cmdPart:
+			e.text(e.sh.cmdSubst(x), quoted)
+		case *arithPart:
+			e.text(strconv.FormatInt(e.sh.evalArith(x.x, ""), 10), quoted)
+		case *tildePart:
+			e.quoted(e.sh.tilde(x.user))
+		case *procPart:
+			e.quoted(e.sh.procSubst(x))
+		case *badPart:
+			e.sh.fatal("%s: bad substitution", x.src)
+		}
+	}
+}
+
+func (e *expander) text(s string, quoted bool) {
+	if quoted {
+		e.quoted(s)
+	} else {
+		e.splitText(s)
+	}
+}
+
+func (e *expander) dq(ps []part) {
+	was, list := e.inDQ, e.emptyList
+	e.inDQ, e.emptyList = true, false
+	e.parts(ps, true)
+	if !e.emptyList {
+		e.active = true
+	}
+	e.inDQ, e.emptyList = was, list
+}
+
+// fields expands words completely: braces, expansions, splitting, pathnames.
+func (sh *Shell) fields(ws []*word) []string {
+	out := make([]string, 0, len(ws)+4)
+	e := expander{sh: sh, split: true}
+	for _, w := range ws {
+		if w.isLit {
+			out = append(out, w.lit)
+			continue
+		}
+		e.out = out
+		if w.brace && sh.opts.get('B') {
+			for _, b := range sh.braces(w) {
+				e.word(b)
+			}
+		} else {
+			e.word(w)
+		}
+		out = e.out
+	}
+	sh.wordLimit(len(out))
+	return out
+}
+
+func (e *expander) word(w *word) {
+	if w.isLit {
+		e.out = append(e.out, w.lit)
+		return
+	}
+	e.afterWS = false
+	e.parts(w.parts, false)
+	if e.active {
+		e.end()
+	}
+}
+
+// str expands a word to one string, without splitting or pathname expansion.
+func (sh *Shell) expandStr(w *word) string {
+	if w == nil {
+		return ""
+	}
+	if w.isLit {
+		return w.lit
+	}
+	return sh.joinParts(w.parts)
+}
+
+func (sh *Shell) joinParts(ps []part) string {
+	e := expander{sh: sh, buf: sh.scratch[:0]}
+	sh.scratch = nil
+	e.parts(ps, false)
+	s := string(e.buf)
+	if cap(e.buf) < 4096 {
+		sh.scratch = e.buf[:0]
+	}
+	return s
+}
+
+// heredocText expands the body of a here-document.
+func (sh *Shell) heredocText(ps []part) string {
+	e := expander{sh: sh, inDQ: true}
+	e.parts(ps, true)
+	return string(e.buf)
+}
+
+// expandPattern expands a word to a pattern: what was quoted matches itself.
+func (sh *Shell) expandPattern(w *word) string {
+	if w == nil {
+		return ""
+	}
+	e := expander{sh: sh, record: true}
+	e.parts(w.parts, false)
+	return string(e.pattern())
+}
+
+// pattern is the current field with its quoted spans escaped.
+func (e *expander) pattern() []byte {
+	if len(e.spans) == 0 {
+		return e.buf
+	}
+	out := make([]byte, 0, len(e.buf)+8)
+	at := 0
+	for i := 0; i < len(e.spans); i += 2 {
+		out = append(out, e.buf[at:e.spans[i]]...)
+		out = pattern.AppendQuoted(out, string(e.buf[e.spans[i]:e.spans[i+1]]))
+		at = e.spans[i+1]
+	}
+	return append(out, e.buf[at:]...)
+}
+
+func (sh *Shell) patternFlags(fold bool) pattern.Flags {
+	var f pattern.Flags
+	if sh.opts.shopt(extglob) {
+		f |= pattern.ExtGlob
+	}
+	if fold {
+		f |= pattern.FoldCase
+	}
+	return f
+}
+
+func (sh *Shell) tilde(user string) string {
+	switch user {
+	case "":
+		if h, ok := sh.get("HOME"); ok {
+			return h
+		}
+		return sh.x.cfg.User.Home
+	case "+":
+		return sh.dir
+	case "-":
+		if o, ok := sh.get("OLDPWD"); ok {
+			return o
+		}
+		return "~-"
+	case sh.x.cfg.User.Name:
+		return sh.x.cfg.User.Home
+	case "root":
+		return "/root"
+	}
+	return "~" + user
+}
+
+// cmdSubst runs a command substitution and returns its output without trailing newlines and NULs.
+func (sh *Shell) cmdSubst(p *cmdPart) string {
+	sh.tick()
+	if p.inFile != nil {
+		return sh.fileSubst(p)
+	}
+	stmts := p.stmts
+	c := &capture{budget: sh.x.budget, closed: make(chan struct{})}
+	d := newDesc(sh.x.budget, c)
+	if d == nil {
+		sh.fatal("cannot make pipe for command substitution: Too many open files")
+	}
+	child := sh.fork(sh.ctx, sh.x.newPID())
+	child.isCmdSub = true
+	child.fds.set(1, d)
+	if !sh.opts.shopt(inheritErrexit) && !sh.posix {
+		child.opts.set('e', false)
+	}
+	child.xtrace++
+	status := child.child(func() {
+		if p.prog != nil {
+			child.runProgram(p.prog, "command substitution: ")
+			return
+		}
+		child.stmts(stmts)
+	})
+	sh.substSt = status
+	// A background job may still hold the pipe open.
+	select {
+	case <-c.closed:
+	default:
+		select {
+		case <-c.closed:
+		case <-sh.ctx.Done():
+		}
+	}
+	sh.checkAlive()
+	c.mu.Lock()
+	out := string(c.b)
+	c.mu.Unlock()
+	sh.x.budget.Release(c.held)
+	return sh.cleanSubst(out)
+}
+
+func (sh *Shell) cleanSubst(out string) string {
+	if strings.IndexByte(out, 0) >= 0 {
+		sh.errorf("warning: command substitution: ignored null byte in input")
+		out = strings.ReplaceAll(out, "\x00", "")
+	}
+	return strings.TrimRight(out, "\n")
+}
+
+func (sh *Shell) fileSubst(p *cmdPart) string {
+	name := sh.expandStr(p.inFile)
+	d, err := sh.openFile(name, proc.ReadOnly)
+	if err != nil {
+		sh.errorf("%s: %s", name, proc.Strerror(err))
+		sh.substSt = 1
+		return ""
+	}
+	defer d.release()
+	var out []byte
+	buf := make([]byte, 32<<10)
+	held := int64(0)
+	for {
+		n, err := d.read(sh.ctx, buf)
+		if n > 0 {
+			if need := int64(len(out) + n); need > held {
+				sh.hold(need)
+				held += need
+			}
+			out = append(out, buf[:n]...)
+			sh.tick()
+		}
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				sh.errorf("%s: %s", name, proc.Strerror(err))
+			}
+			break
+		}
+		sh.tick()
+	}
+	sh.hold(-held)
+	sh.checkAlive()
+	sh.substSt = 0
+	return sh.cleanSubst(string(out))
+}
+
+// procSubst starts a process substitution and returns its name.
+func (sh *Shell) procSubst(p *procPart) string {
+	pp := newPipe(sh.x.budget)
+	r := newDesc(sh.x.budget, pipeReader{pp})
+	w := newDesc(sh.x.budget, pipeWriter{pp})
+	if r == nil || w == nil {
+		sh.fatal("cannot make pipe for process substitution: Too many open files")
+	}
+	n := 63
+	for sh.fds.get(n) != nil && n > 10 {
+		n--
+	}
+	pid := sh.x.newPID()
+	child := sh.fork(sh.ctx, pid)
+	sh.lastBG = pid
+	if p.in {
+		child.fds.set(1, w)
+		sh.fds.put(n, r)
+	} else {
+		child.fds.set(0, r)
+		sh.fds.put(n, w)
+	}
+	sh.procSubs = append(sh.procSubs, n)
+	j := &job{pid: pid, done: make(chan struct{}), hidden: true}
+	sh.jobs = append(sh.jobs, j)
+	child.spawn(func() { child.stmts(p.stmts) }, func(st int) {
+		j.status = st
+		close(j.done)
+	})
+	return "/dev/fd/" + itoa(n)
+}
+
+var _ = syntax.RemLargePrefix

@@ -1,0 +1,243 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pgbox/pgbox/gateway/shell/pattern"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+)
+
+// globField replaces the current field by the pathnames it matches.
+func (e *expander) globField() {
+	sh := e.sh
+	pat := string(e.pattern())
+	if !pattern.HasMeta(pat, sh.opts.shopt(extglob)) {
+		e.out = append(e.out, string(e.buf))
+		return
+	}
+	found := sh.glob(pat)
+	switch {
+	case len(found) > 0:
+		e.out = append(e.out, found...)
+		sh.wordLimit(len(e.out))
+	case sh.opts.shopt(failglob):
+		sh.fatal("no match: %s", string(e.buf))
+	case sh.opts.shopt(nullglob):
+	default:
+		e.out = append(e.out, string(e.buf))
+	}
+}
+
+// glob lists the pathnames that match pat, sorted.
+func (sh *Shell) glob(pat string) []string {
+	g := globber{sh: sh, flags: sh.patternFlags(sh.opts.shopt(nocaseglob)), dot: sh.opts.shopt(dotglob)}
+	g.ignore = sh.globIgnore()
+	if g.ignore != nil {
+		g.dot = true
+	}
+	base := ""
+	rest := pat
+	if strings.HasPrefix(rest, "/") {
+		k := 0
+		for k < len(rest) && rest[k] == '/' {
+			k++
+		}
+		base, rest = rest[:k], rest[k:]
+	}
+	g.walk(base, rest, 0)
+	out := g.found
+	if g.ignore != nil {
+		out = slices.DeleteFunc(out, func(s string) bool {
+			b := s[strings.LastIndexByte(s, '/')+1:]
+			return b == "." || b == ".." || slices.ContainsFunc(g.ignore, func(p *pattern.Pattern) bool { return p.Match(s) })
+		})
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func (sh *Shell) globIgnore() []*pattern.Pattern {
+	v := sh.str("GLOBIGNORE")
+	if v == "" {
+		return nil
+	}
+	var out []*pattern.Pattern
+	for _, p := range strings.Split(v, ":") {
+		out = append(out, pattern.Compile(p, sh.patternFlags(false)))
+	}
+	return out
+}
+
+type globber struct {
+	sh     *Shell
+	flags  pattern.Flags
+	dot    bool
+	ignore []*pattern.Pattern
+	found  []string
+}
+
+func (g *globber) abs(p string) string {
+	if strings.HasPrefix(p, "/") {
+		return p
+	}
+	if p == "" {
+		return g.sh.dir
+	}
+	if g.sh.dir == "/" {
+		return "/" + p
+	}
+	return g.sh.dir + "/" + p
+}
+
+// walk matches the components of rest below base (a path with its trailing slash, or "").
+func (g *globber) walk(base, rest string, depth int) {
+	g.sh.tick()
+	if rest == "" {
+		if _, err := g.sh.x.fs.Stat(g.abs(base)); err == nil {
+			g.found = append(g.found, base)
+		}
+		return
+	}
+	if depth > 4096 {
+		return
+	}
+	comp, after, more := cutComponent(rest)
+	slashes := ""
+	if more {
+		k := 0
+		for k < len(after) && after[k] == '/' {
+			k++
+		}
+		slashes = "/" + after[:k]
+		after = after[k:]
+	}
+	ext := g.flags&pattern.ExtGlob != 0
+	if comp == "**" && g.sh.opts.shopt(globstar) {
+		g.star(base, slashes, after, more, depth)
+		return
+	}
+	if !pattern.HasMeta(comp, ext) {
+		name := base + pattern.Unquote(comp)
+		if more {
+			g.walk(name+slashes, after, depth+1)
+			return
+		}
+		if _, err := g.sh.x.fs.Lstat(g.abs(name)); err == nil {
+			g.found = append(g.found, name)
+		}
+		return
+	}
+	ents, err := g.sh.x.fs.ReadDir(g.abs(base))
+	if err != nil {
+		return
+	}
+	p := pattern.Compile(comp, g.flags)
+	hidden := strings.HasPrefix(comp, ".") || strings.HasPrefix(comp, `\.`)
+	if hidden && !g.sh.opts.shopt(globskipdots) {
+		for _, n := range []string{".", ".."} {
+			if p.Match(n) {
+				g.entry(base+n, proc.Dir, slashes, after, more, depth)
+			}
+		}
+	}
+	for _, d := range ents {
+		if d.Name[0] == '.' && !hidden && !g.dot && !(ext && dotAlternative(comp)) {
+			continue
+		}
+		if p.Match(d.Name) {
+			g.entry(base+d.Name, d.Kind, slashes, after, more, depth)
+		}
+		g.sh.ticks++
+	}
+}
+
+// dotAlternative reports an extended pattern that names a leading dot itself.
+func dotAlternative(comp string) bool {
+	return len(comp) > 2 && strings.IndexByte("@?+*", comp[0]) >= 0 && comp[1] == '(' && (comp[2] == '.' || strings.Contains(comp, "|."))
+}
+
+func (g *globber) entry(name string, kind proc.Kind, slashes, after string, more bool, depth int) {
+	if !more {
+		g.found = append(g.found, name)
+		return
+	}
+	if kind == proc.Symlink {
+		st, err := g.sh.x.fs.Stat(g.abs(name))
+		if err != nil {
+			return
+		}
+		kind = st.Kind
+	}
+	if kind == proc.Dir {
+		g.walk(name+slashes, after, depth+1)
+	}
+}
+
+// star expands ** : zero or more directories, symlinks not followed.
+func (g *globber) star(base, slashes, after string, more bool, depth int) {
+	if depth > 4096 {
+		return
+	}
+	if more {
+		g.walk(base, after, depth+1)
+	} else if base != "" {
+		g.found = append(g.found, base)
+	}
+	ents, err := g.sh.x.fs.ReadDir(g.abs(base))
+	if err != nil {
+		return
+	}
+	for _, d := range ents {
+		g.sh.tick()
+		if d.Name[0] == '.' && !g.dot {
+			continue
+		}
+		name := base + d.Name
+		if d.Kind == proc.Dir {
+			if !more {
+				g.found = append(g.found, name)
+			}
+			g.starDir(name+"/", slashes, after, more, depth+1)
+		} else if !more {
+			g.found = append(g.found, name)
+		}
+	}
+}
+
+func (g *globber) starDir(base, slashes, after string, more bool, depth int) {
+	if !more {
+		// The directory itself has been listed without its slash.
+		n := len(g.found)
+		g.star(base, slashes, after, more, depth)
+		if n < len(g.found) && g.found[n] == base {
+			g.found = append(g.found[:n], g.found[n+1:]...)
+		}
+		return
+	}
+	g.star(base, slashes, after, more, depth)
+}
+
+// cutComponent splits a pattern at its first '/' outside of brackets and groups.
+func cutComponent(s string) (comp, after string, more bool) {
+	depth := 0
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '(':
+			if i > 0 && strings.IndexByte("?*+@!", s[i-1]) >= 0 {
+				depth++
+			}
+		case ')':
+			if depth > 0 {
+				depth--
+			}
+		case '/':
+			if depth == 0 {
+				return s[:i], s[i+1:], true
+			}
+		}
+	}
+	return s, "", false
+}

@@ -1,0 +1,395 @@
+package shell
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// job is a background job of one shell environment.
+type job struct {
+	id       int
+	pid      int
+	src      string
+	status   int
+	done     chan struct{}
+	proc     *process
+	hidden   bool // a process substitution
+	reported bool // wait -n has returned it
+	disowned bool
+}
+
+func (j *job) running() bool {
+	select {
+	case <-j.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// jobEnded wakes every wait -n; it re-checks its own jobs.
+func (x *exec) jobEnded() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, p := range x.procs {
+		p.poke()
+	}
+}
+
+func (p *process) poke() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (sh *Shell) mainPID() int {
+	if sh.mainShell {
+		return sh.proc.pid
+	}
+	return sh.rootPID
+}
+
+// signals by name; the numbers are Linux's.
+var signalNames = []string{"EXIT", "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE",
+	"ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS"}
+
+// signalName names a signal number, with the real-time ones as bash does.
+func signalName(n int) string {
+	switch {
+	case n < 0 || n > 64 || n == 32 || n == 33:
+		return ""
+	case n < len(signalNames):
+		return signalNames[n]
+	case n == 34:
+		return "RTMIN"
+	case n == 64:
+		return "RTMAX"
+	case n <= 49:
+		return "RTMIN+" + itoa(n-34)
+	}
+	return "RTMAX-" + itoa(64-n)
+}
+
+// signalNumber reads a signal given by number or name, with or without SIG; -1 when there is none.
+func signalNumber(s string) int {
+	if n, err := strconv.Atoi(s); err == nil {
+		if signalName(n) == "" {
+			return -1
+		}
+		return n
+	}
+	s = strings.TrimPrefix(strings.ToUpper(s), "SIG")
+	for n := 0; n <= 64; n++ {
+		if nm := signalName(n); nm != "" && nm == s {
+			return n
+		}
+	}
+	switch s {
+	case "IOT":
+		return 6
+	case "CLD":
+		return 17
+	case "POLL":
+		return 29
+	}
+	return -1
+}
+
+// signal delivers sig to a process of the exec.
+func (x *exec) signal(p *process, sig int) {
+	if sig == 0 {
+		return
+	}
+	if sig != 9 && sig != 19 && p.caught.Load()&(1<<uint(sig)) != 0 {
+		p.pending.Or(1 << uint(sig))
+		p.poke()
+		return
+	}
+	switch sig {
+	case 17, 18, 19, 20, 21, 22, 23, 28: // ignored or stopping by default
+		return
+	}
+	if p.killed.CompareAndSwap(0, int32(sig)) {
+		p.cancel(nil)
+	}
+}
+
+// syncCaught tells the process which signals have traps.
+func (sh *Shell) syncCaught() {
+	var m uint64
+	for k := range sh.traps {
+		if n := signalNumber(k); n > 0 {
+			m |= 1 << uint(n)
+		}
+	}
+	sh.proc.caught.Store(m)
+}
+
+func (sh *Shell) ownTraps() map[string]string {
+	if !sh.trapsOwn {
+		m := make(map[string]string, len(sh.traps)+2)
+		for k, v := range sh.traps {
+			m[k] = v
+		}
+		sh.traps, sh.trapsOwn = m, true
+	}
+	return sh.traps
+}
+
+// runPending runs the traps of signals that arrived.
+func (sh *Shell) runPending() {
+	for {
+		m := sh.proc.pending.Load()
+		if m == 0 {
+			return
+		}
+		for n := 1; n <= 64; n++ {
+			if m&(1<<uint(n)) == 0 {
+				continue
+			}
+			sh.proc.pending.And(^(uint64(1) << uint(n)))
+			if t := sh.traps[signalName(n)]; t != "" {
+				sh.runTrap(signalName(n), t)
+			}
+		}
+	}
+}
+
+// runTrap runs a trap's commands; $? is what it was before.
+func (sh *Shell) runTrap(_, text string) {
+	status, line, ret := sh.status, sh.line, sh.returning
+	pipe := sh.pipeStatus
+	sh.returning = false
+	sh.inTrap++
+	sh.enter()
+	func() {
+		defer func() { sh.inTrap-- }()
+		sh.evalString(text, sh.line-1)
+	}()
+	sh.leave()
+	if !sh.returning {
+		sh.status, sh.returning = status, ret
+	}
+	sh.line, sh.pipeStatus = line, pipe
+}
+
+func (sh *Shell) debugTrap() {
+	if len(sh.traps) == 0 || sh.inTrap > 0 {
+		return
+	}
+	if t := sh.traps["DEBUG"]; t != "" {
+		sh.runTrap("DEBUG", t)
+	}
+}
+
+// exitTrap runs the EXIT trap, once.
+func (sh *Shell) exitTrap() {
+	t, ok := sh.traps["EXIT"]
+	if !ok || t == "" {
+		return
+	}
+	delete(sh.ownTraps(), "EXIT")
+	sh.returning, sh.breaks, sh.continues, sh.inTrap = false, 0, 0, 0
+	status := sh.status
+	for len(sh.frames) > 0 {
+		sh.popFrame()
+	}
+	sh.evalString(t, 0)
+	sh.status = status
+}
+
+// evalString runs text as eval does.
+func (sh *Shell) evalString(text string, lines int) {
+	sh.enter()
+	sh.checkSize(text)
+	defer sh.hold(-int64(len(text)))
+	p := sh.cachedParse(text, max(lines, 0))
+	sh.runProgram(p, "")
+	sh.leave()
+}
+
+// cachedParse keeps the programs of short texts that traps and eval run again and again.
+func (sh *Shell) cachedParse(text string, lines int) *program {
+	if len(text) > 512 {
+		return parse(text, lines)
+	}
+	key := parseKey{text, lines}
+	if p := sh.parsed[key]; p != nil {
+		return p
+	}
+	p := parse(text, lines)
+	if len(sh.parsed) > 200 {
+		sh.parsed = nil
+	}
+	if sh.parsed == nil {
+		sh.parsed = map[parseKey]*program{}
+	}
+	sh.parsed[key] = p
+	return p
+}
+
+type parseKey struct {
+	text  string
+	lines int
+}
+
+// waitFor blocks until the job ends or a trapped signal arrives; interrupted is that signal.
+func (sh *Shell) waitFor(j *job) (interrupted int) {
+	for {
+		select {
+		case <-j.done:
+			return 0
+		case <-sh.ctx.Done():
+			sh.checkAlive()
+		case <-sh.proc.wake:
+			if m := sh.proc.pending.Load(); m != 0 {
+				for n := 1; n <= 64; n++ {
+					if m&(1<<uint(n)) != 0 && sh.traps[signalName(n)] != "" {
+						return n
+					}
+				}
+			}
+		}
+	}
+}
+
+// findJob resolves %1, %+, %-, %name, %?text and process ids.
+func (sh *Shell) findJob(spec string) *job {
+	visible := slices.DeleteFunc(slices.Clone(sh.jobs), func(j *job) bool { return j.hidden })
+	if !strings.HasPrefix(spec, "%") {
+		pid, err := strconv.Atoi(spec)
+		if err != nil {
+			return nil
+		}
+		for _, j := range sh.jobs {
+			if j.pid == pid {
+				return j
+			}
+		}
+		return nil
+	}
+	s := spec[1:]
+	n := len(visible)
+	switch s {
+	case "", "+", "%":
+		if n > 0 {
+			return visible[n-1]
+		}
+		return nil
+	case "-":
+		if n > 1 {
+			return visible[n-2]
+		}
+		if n > 0 {
+			return visible[0]
+		}
+		return nil
+	}
+	if id, err := strconv.Atoi(s); err == nil {
+		for _, j := range visible {
+			if j.id == id {
+				return j
+			}
+		}
+		return nil
+	}
+	for _, j := range visible {
+		if q, ok := strings.CutPrefix(s, "?"); ok && strings.Contains(j.src, q) || strings.HasPrefix(j.src, s) {
+			return j
+		}
+	}
+	return nil
+}
+
+func (sh *Shell) dropJob(j *job) {
+	sh.jobs = slices.DeleteFunc(sh.jobs, func(k *job) bool { return k == j })
+	if sh.finished == nil {
+		sh.finished = map[int]int{}
+	}
+	if len(sh.finished) > 4096 {
+		clear(sh.finished)
+	}
+	sh.finished[j.pid] = j.status
+}
+
+// sleepFor waits for d, a signal or the end.
+func (sh *Shell) sleepFor(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-sh.ctx.Done():
+		sh.checkAlive()
+	}
+	return false
+}
+
+// coproc starts a coprocess: a job with pipes to its input and output.
+func (sh *Shell) coproc(c *coprocCmd) {
+	in, out := newPipe(sh.x.budget), newPipe(sh.x.budget)
+	var ds [4]*desc
+	for i, s := range []stream{pipeReader{in}, pipeWriter{in}, pipeReader{out}, pipeWriter{out}} {
+		if ds[i] = newDesc(sh.x.budget, s); ds[i] == nil {
+			sh.errorf("cannot make pipe for coprocess: Too many open files")
+			sh.status = 1
+			return
+		}
+	}
+	pid := sh.x.newPID()
+	child := sh.fork(sh.ctx, pid)
+	child.fds.set(0, ds[0])
+	child.fds.set(1, ds[3])
+	r := sh.fds.free(60)
+	sh.fds.put(r, ds[2])
+	w := sh.fds.free(60)
+	sh.fds.put(w, ds[1])
+	name := c.name
+	sh.setArray(name, []string{itoa(r), itoa(w)})
+	sh.setVar(name+"_PID", itoa(pid))
+	sh.nextJob++
+	j := &job{id: sh.nextJob, pid: pid, src: c.st.src, done: make(chan struct{}), proc: child.proc}
+	sh.jobs = append(sh.jobs, j)
+	sh.lastBG = pid
+	st := c.st
+	child.spawn(func() { child.stmt(st) }, func(s int) {
+		j.status = s
+		close(j.done)
+		sh.x.jobEnded()
+	})
+	sh.status = 0
+}
+
+// heredocOpen reports whether a here-document of f lacks its closing line.
+func heredocOpen(f *syntax.File, src string) bool {
+	open := false
+	syntax.Walk(f, func(n syntax.Node) bool {
+		r, ok := n.(*syntax.Redirect)
+		if !ok || r.Op != syntax.Hdoc && r.Op != syntax.DashHdoc {
+			return true
+		}
+		c := compiler{src: src}
+		delim, _ := literal(c.parts(r.Word.Parts, false))
+		closed := false
+		rest := src[min(int(r.Word.End().Offset()), len(src)):]
+		for _, l := range strings.Split(rest, "\n")[1:] {
+			if r.Op == syntax.DashHdoc {
+				l = strings.TrimLeft(l, "\t")
+			}
+			if l == delim {
+				closed = true
+			}
+		}
+		open = open || !closed
+		return true
+	})
+	return open
+}
+
+var _ = proc.FIFO

@@ -1,0 +1,730 @@
+package shell
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/pgbox/pgbox/gateway/shell/pattern"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// special gives the value of $? $# $$ $! $- $0 and the positional parameters.
+func (sh *Shell) special(name string) (val string, set, known bool) {
+	switch c := name[0]; {
+	case '0' <= c && c <= '9':
+		n, err := strconv.Atoi(name)
+		if err != nil {
+			return "", false, true
+		}
+		if n == 0 {
+			return sh.name, true, true
+		}
+		if n <= len(sh.args) {
+			return sh.args[n-1], true, true
+		}
+		return "", false, true
+	case len(name) > 1:
+	case c == '?':
+		return itoa(sh.status), true, true
+	case c == '#':
+		return itoa(len(sh.args)), true, true
+	case c == '$':
+		return itoa(sh.mainPID()), true, true
+	case c == '!':
+		if sh.lastBG == 0 {
+			return "", false, true
+		}
+		return itoa(sh.lastBG), true, true
+	case c == '-':
+		return sh.opts.letters(), true, true
+	}
+	return "", false, false
+}
+
+// value is what a parameter holds before its operators apply.
+type value struct {
+	s      string
+	set    bool
+	list   []string
+	isList bool
+	star   bool
+}
+
+// null reports whether :- and friends see nothing.
+func (v *value) null() bool {
+	if v.isList {
+		return len(v.list) == 0 || len(v.list) == 1 && v.list[0] == ""
+	}
+	return v.s == ""
+}
+
+func (sh *Shell) paramValue(name string, sub *subscript) value {
+	if name == "@" || name == "*" {
+		return value{list: sh.args, isList: true, star: name == "*", set: len(sh.args) > 0}
+	}
+	if s, set, known := sh.special(name); known {
+		return value{s: s, set: set}
+	}
+	name, sub = sh.deref(name, sub)
+	if sub == nil {
+		s, ok := sh.get(name)
+		return value{s: s, set: ok}
+	}
+	if sub.all != 0 {
+		v := sh.lookup(name)
+		out := value{isList: true, star: sub.all == '*'}
+		if v != nil {
+			out.list = v.elements()
+		}
+		out.set = len(out.list) > 0
+		return out
+	}
+	s, ok := sh.element(name, sub)
+	return value{s: s, set: ok}
+}
+
+// elements lists the values of an array, or the one of a scalar.
+func (v *variable) elements() []string {
+	switch {
+	case v.attrs&aAssoc != 0:
+		return v.assoc.values()
+	case v.attrs&aArray != 0:
+		return v.arr.values()
+	case v.attrs&aSet != 0:
+		return []string{v.str}
+	}
+	return nil
+}
+
+// param expands ${…}.
+func (e *expander) param(p *paramPart, quoted bool) {
+	sh := e.sh
+	name, sub := p.name, p.sub
+	if p.names != 0 {
+		e.emit(value{isList: true, list: sh.varNames(p.name), star: p.names == '*'}, quoted)
+		return
+	}
+	if p.excl {
+		if sub != nil && sub.all != 0 && !p.hasOp && !p.slice && !p.repl {
+			var keys []string
+			n, _ := sh.deref(name, nil)
+			if v := sh.lookup(n); v != nil {
+				keys = v.keyNames()
+			}
+			e.emit(value{isList: true, list: keys, star: sub.all == '*'}, quoted)
+			return
+		}
+		if v := sh.vars[name]; v != nil && v.attrs&aNameref != 0 && sub == nil {
+			e.text(v.str, quoted)
+			return
+		}
+		target := sh.paramValue(name, sub)
+		t := target.s
+		if target.isList {
+			t = strings.Join(target.list, " ")
+		}
+		if t == "" {
+			if !target.set && !(name == "@" || name == "*") {
+				sh.fatal("%s: invalid indirect expansion", cutDollar(p.src))
+			}
+			if name == "@" || name == "*" {
+				return
+			}
+			sh.fatal("%s: invalid variable name", t)
+		}
+		name, sub = sh.indirect(t)
+	}
+	if p.length {
+		e.text(itoa(sh.paramLength(p, name, sub)), quoted)
+		return
+	}
+	if sub == nil && !p.hasOp && !p.slice && !p.repl && !p.excl {
+		if v := sh.vars[name]; v != nil && v.dyn == nil && v.attrs&(aSet|aNameref|aArray|aAssoc) == aSet {
+			e.text(v.str, quoted)
+			return
+		}
+	}
+	v := sh.paramValue(name, sub)
+	if p.hasOp {
+		switch p.op {
+		case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
+			if v.set && (p.op == syntax.AlternateUnset || !v.null()) || v.isList && v.set && len(v.list) > 1 {
+				e.arg(p.arg, quoted)
+			} else if v.isList && quoted && len(v.list) == 0 {
+				e.emptyList = true
+			}
+			return
+		case syntax.DefaultUnset, syntax.DefaultUnsetOrNull:
+			if !v.set || p.op == syntax.DefaultUnsetOrNull && v.null() {
+				e.arg(p.arg, quoted)
+				return
+			}
+			e.emit(v, quoted)
+			return
+		case syntax.AssignUnset, syntax.AssignUnsetOrNull:
+			if !v.set || p.op == syntax.AssignUnsetOrNull && v.null() {
+				if !isName(name) || sub != nil && sub.all != 0 {
+					sh.fatal("%s: cannot assign in this way", "$"+name)
+				}
+				s := sh.argStr(p.arg, quoted)
+				if sub != nil {
+					sh.setElement(name, sub, s, false)
+				} else {
+					sh.setVar(name, s)
+				}
+				v = sh.paramValue(name, sub)
+			}
+			e.emit(v, quoted)
+			return
+		case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
+			if !v.set || p.op == syntax.ErrorUnsetOrNull && v.null() {
+				msg := sh.argStr(p.arg, quoted)
+				if msg == "" {
+					msg = "parameter null or not set"
+					if p.op == syntax.ErrorUnset {
+						msg = "parameter not set"
+					}
+				}
+				if sub != nil {
+					name += "[" + sub.text + "]"
+				}
+				sh.errorf("%s: %s", name, msg)
+				panic(exitPanic{127})
+			}
+			e.emit(v, quoted)
+			return
+		}
+	}
+	if !v.set && sh.opts.get('u') && !(v.isList && (p.name == "@" || p.name == "*" || sub != nil)) {
+		n := name
+		if sub != nil {
+			n += "[" + sub.text + "]"
+		}
+		sh.unbound(n)
+	}
+	switch {
+	case p.slice:
+		v = sh.slice(p, name, sub, v)
+	case p.repl:
+		v = sh.replace(p, v)
+	case p.hasOp:
+		v = sh.operate(p, name, sub, v)
+	}
+	e.emit(v, quoted)
+}
+
+func cutDollar(src string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(src, "${"), "!"), "}")
+}
+
+// indirect reads the name that ${!x} refers to.
+func (sh *Shell) indirect(t string) (string, *subscript) {
+	if n, rest, ok := strings.Cut(t, "["); ok && strings.HasSuffix(rest, "]") && isName(n) {
+		c := compiler{}
+		return n, c.subscript(rest[:len(rest)-1])
+	}
+	if isName(t) || len(t) == 1 && strings.IndexByte("@*#?-$!", t[0]) >= 0 {
+		return t, nil
+	}
+	if _, err := strconv.Atoi(t); err == nil && t[0] != '-' && t[0] != '+' {
+		return t, nil
+	}
+	sh.fatal("%s: invalid variable name", t)
+	return "", nil
+}
+
+// emit adds a value, joined or as fields.
+func (e *expander) emit(v value, quoted bool) {
+	if !v.isList {
+		e.text(v.s, quoted)
+		return
+	}
+	sh := e.sh
+	if sh.ifsChanged || sh.ifs.first == "" && !sh.ifs.null {
+		sh.loadIFS()
+	}
+	sh.ticks += int64(len(v.list) >> 4)
+	switch {
+	case quoted && v.star:
+		e.quoted(strings.Join(v.list, sh.ifs.first))
+	case !e.split:
+		sep := " "
+		if v.star {
+			sep = sh.ifs.first
+		}
+		s := strings.Join(v.list, sep)
+		if quoted {
+			e.quoted(s)
+		} else {
+			e.splitText(s)
+		}
+	case quoted:
+		if len(v.list) == 0 {
+			e.emptyList = true
+			return
+		}
+		for i, s := range v.list {
+			if i > 0 {
+				e.active = true
+				e.end()
+				e.afterWS = false
+			}
+			e.quoted(s)
+			e.active = true
+		}
+	default:
+		for i, s := range v.list {
+			if i > 0 && e.active {
+				e.end()
+			}
+			e.afterWS = false
+			e.splitText(s)
+		}
+	}
+}
+
+// arg expands the word of :- and :+ in place.
+func (e *expander) arg(w *word, quoted bool) {
+	if w == nil || len(w.parts) == 0 {
+		if quoted {
+			e.quoted("")
+		}
+		return
+	}
+	if quoted {
+		e.parts(w.parts, true)
+		return
+	}
+	for _, p := range w.parts {
+		if l, ok := p.(*litPart); ok {
+			e.splitText(l.s)
+			continue
+		}
+		e.parts([]part{p}, false)
+	}
+}
+
+func (sh *Shell) argStr(w *word, quoted bool) string {
+	if w == nil {
+		return ""
+	}
+	if w.isLit {
+		return w.lit
+	}
+	return sh.joinParts(w.parts)
+}
+
+func (v *variable) keyNames() []string {
+	switch {
+	case v.attrs&aAssoc != 0:
+		return v.assoc.keys()
+	case v.attrs&aArray != 0:
+		idx := v.arr.indices()
+		out := make([]string, len(idx))
+		for i, k := range idx {
+			out[i] = strconv.FormatInt(k, 10)
+		}
+		return out
+	case v.attrs&aSet != 0:
+		return []string{"0"}
+	}
+	return nil
+}
+
+// varNames lists the set variables whose names begin with prefix, sorted.
+func (sh *Shell) varNames(prefix string) []string {
+	var out []string
+	for n, v := range sh.vars {
+		if strings.HasPrefix(n, prefix) && (v.attrs&aSet != 0 || v.dyn != nil || v.isArray()) {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (sh *Shell) paramLength(p *paramPart, name string, sub *subscript) int {
+	if name == "@" || name == "*" {
+		return len(sh.args)
+	}
+	v := sh.paramValue(name, sub)
+	if v.isList {
+		return len(v.list)
+	}
+	if !v.set && sh.opts.get('u') {
+		if sub != nil {
+			name += "[" + sub.text + "]"
+		}
+		sh.unbound(name)
+	}
+	return utf8.RuneCountInString(v.s)
+}
+
+// slice is ${x:offset:length}.
+func (sh *Shell) slice(p *paramPart, name string, sub *subscript, v value) value {
+	off := sh.evalArith(p.off, "")
+	length, hasLen := int64(0), p.len != nil
+	if hasLen {
+		length = sh.evalArith(p.len, "")
+	}
+	if !v.isList {
+		n := int64(utf8.RuneCountInString(v.s))
+		if off < 0 {
+			off += n
+		}
+		if off < 0 || off > n {
+			return value{set: v.set}
+		}
+		end := n
+		if hasLen {
+			if length < 0 {
+				if end = n + length; end < off {
+					sh.fatal("%s: substring expression < 0", strings.TrimSpace(p.len.text))
+				}
+			} else {
+				end = min(n, off+min(length, n))
+			}
+		}
+		return value{s: runes(v.s, int(off), int(end)), set: v.set}
+	}
+	if hasLen && length < 0 {
+		sh.fatal("%s: substring expression < 0", strings.TrimSpace(p.len.text))
+	}
+	list := v.list
+	if name == "@" || name == "*" {
+		n := int64(len(list)) + 1
+		if off < 0 {
+			if off += n; off < 0 {
+				return value{isList: true, star: v.star}
+			}
+		}
+		if off == 0 {
+			list = append([]string{sh.name}, list...)
+		} else {
+			off--
+		}
+	} else if va := sh.lookup(name); va != nil && va.attrs&aArray != 0 {
+		if off < 0 {
+			if off += va.arr.last() + 1; off < 0 {
+				return value{isList: true, star: v.star}
+			}
+		}
+		idx := va.arr.indices()
+		k, _ := slices.BinarySearch(idx, off)
+		off = int64(k)
+	} else if off < 0 {
+		if off += int64(len(list)); off < 0 {
+			return value{isList: true, star: v.star}
+		}
+	}
+	if off > int64(len(list)) {
+		off = int64(len(list))
+	}
+	list = list[off:]
+	if hasLen && length < int64(len(list)) {
+		list = list[:length]
+	}
+	return value{isList: true, star: v.star, list: list, set: len(list) > 0}
+}
+
+// runes cuts s by character positions.
+func runes(s string, from, to int) string {
+	i, start := 0, -1
+	for k := range s {
+		if i == from {
+			start = k
+		}
+		if i == to {
+			return s[max(start, 0):k]
+		}
+		i++
+	}
+	if start < 0 {
+		return ""
+	}
+	return s[start:]
+}
+
+func (v value) each(f func(string) string) value {
+	if !v.isList {
+		v.s = f(v.s)
+		return v
+	}
+	list := make([]string, len(v.list))
+	for i, s := range v.list {
+		list[i] = f(s)
+	}
+	v.list = list
+	return v
+}
+
+// replace is ${x/pattern/string}.
+func (sh *Shell) replace(p *paramPart, v value) value {
+	pat := sh.expandPattern(p.orig)
+	with, amp := "", []bool(nil)
+	if p.with != nil {
+		with, amp = sh.replacement(p.with)
+	}
+	if pat == "" && p.anchor == 0 {
+		return v
+	}
+	cp := pattern.Compile(pat, sh.patternFlags(sh.opts.shopt(nocasematch)))
+	return v.each(func(s string) string {
+		sh.ticks += int64(len(s) >> 6)
+		sh.tick()
+		put := func(b []byte, m string) []byte {
+			if amp == nil {
+				return append(b, with...)
+			}
+			for i := 0; i < len(with); i++ {
+				if amp[i] {
+					b = append(b, m...)
+				} else {
+					b = append(b, with[i])
+				}
+			}
+			return b
+		}
+		switch p.anchor {
+		case '#':
+			if n := cp.Prefix(s, true); n >= 0 {
+				return string(put(nil, s[:n])) + s[n:]
+			}
+			return s
+		case '%':
+			if n := cp.Suffix(s, true); n >= 0 {
+				return s[:n] + string(put(nil, s[n:]))
+			}
+			return s
+		}
+		if s == "" {
+			if cp.Match("") {
+				return string(put(nil, ""))
+			}
+			return s
+		}
+		var b []byte
+		at := 0
+		for at < len(s) {
+			st, end := cp.Find(s, at)
+			if st < 0 {
+				break
+			}
+			if end == st { // an empty match moves on by one character
+				if st >= len(s) {
+					break
+				}
+				_, w := utf8.DecodeRuneInString(s[st:])
+				b = append(b, s[at:st]...)
+				b = put(b, "")
+				b = append(b, s[st:st+w]...)
+				at = st + w
+				if !p.all {
+					break
+				}
+				continue
+			}
+			b = append(b, s[at:st]...)
+			b = put(b, s[st:end])
+			at = end
+			if int64(len(b)) > sh.x.budget.Limits.LiveBytes {
+				sh.hold(int64(len(b)))
+			}
+			sh.tick()
+			if !p.all {
+				break
+			}
+		}
+		return string(append(b, s[at:]...))
+	})
+}
+
+// replacement expands the string part of ${x/p/s}; amp marks the unquoted & that stand for the match.
+func (sh *Shell) replacement(w *word) (string, []bool) {
+	e := expander{sh: sh, record: true}
+	e.parts(w.parts, false)
+	s := string(e.buf)
+	if strings.IndexByte(s, '&') < 0 || !sh.opts.shopt(patsubReplacement) {
+		return s, nil
+	}
+	amp := make([]bool, len(s))
+	for i := range amp {
+		amp[i] = s[i] == '&'
+	}
+	for i := 0; i < len(e.spans); i += 2 {
+		for k := e.spans[i]; k < e.spans[i+1]; k++ {
+			amp[k] = false
+		}
+	}
+	// In what came from an unquoted expansion, a backslash quotes &.
+	b := make([]byte, 0, len(s))
+	out := amp[:0]
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) && amp[i+1] {
+			i++
+			b = append(b, '&')
+			out = append(out, false)
+			continue
+		}
+		b = append(b, s[i])
+		out = append(out, amp[i])
+	}
+	return string(b), out
+}
+
+// operate applies # ## % %% ^ ^^ , ,, and @.
+func (sh *Shell) operate(p *paramPart, name string, sub *subscript, v value) value {
+	if p.op == syntax.OtherParamOps {
+		return sh.transform(p, name, sub, v)
+	}
+	fold := sh.patternFlags(sh.opts.shopt(nocasematch))
+	switch p.op {
+	case syntax.RemSmallPrefix, syntax.RemLargePrefix:
+		cp := pattern.Compile(sh.expandPattern(p.arg), fold)
+		return v.each(func(s string) string {
+			if n := cp.Prefix(s, p.op == syntax.RemLargePrefix); n >= 0 {
+				return s[n:]
+			}
+			return s
+		})
+	case syntax.RemSmallSuffix, syntax.RemLargeSuffix:
+		cp := pattern.Compile(sh.expandPattern(p.arg), fold)
+		return v.each(func(s string) string {
+			if n := cp.Suffix(s, p.op == syntax.RemLargeSuffix); n >= 0 {
+				return s[:n]
+			}
+			return s
+		})
+	}
+	pat := sh.expandPattern(p.arg)
+	var cp *pattern.Pattern
+	if pat != "" {
+		cp = pattern.Compile(pat, fold)
+	}
+	upper := p.op == syntax.UpperFirst || p.op == syntax.UpperAll
+	all := p.op == syntax.UpperAll || p.op == syntax.LowerAll
+	return v.each(func(s string) string { return changeCase(s, upper, all, cp) })
+}
+
+func changeCase(s string, upper, all bool, cp *pattern.Pattern) string {
+	b := make([]byte, 0, len(s))
+	for i := 0; i < len(s); {
+		r, w := utf8.DecodeRuneInString(s[i:])
+		ch := s[i : i+w]
+		if (r != utf8.RuneError || w > 1) && (cp == nil || cp.Match(ch)) {
+			if upper {
+				b = utf8.AppendRune(b, unicode.ToUpper(r))
+			} else {
+				b = utf8.AppendRune(b, unicode.ToLower(r))
+			}
+		} else {
+			b = append(b, ch...)
+		}
+		i += w
+		if !all {
+			return string(append(b, s[i:]...))
+		}
+	}
+	return string(b)
+}
+
+// transform is ${x@Q} and the like.
+func (sh *Shell) transform(p *paramPart, name string, sub *subscript, v value) value {
+	if !v.set && !v.isList {
+		op := p.arg.src
+		if va := sh.vars[name]; (op == "a" || op == "A") && va != nil && isName(name) {
+			if op == "a" {
+				return value{s: va.letters(), set: true}
+			}
+			return value{s: sh.assignText(name, va), set: true}
+		}
+		return value{}
+	}
+	switch p.arg.src {
+	case "Q":
+		return v.each(quoteReusable)
+	case "E":
+		return v.each(ansiC)
+	case "P":
+		return v.each(sh.promptString)
+	case "U":
+		return v.each(strings.ToUpper)
+	case "L":
+		return v.each(strings.ToLower)
+	case "u":
+		return v.each(func(s string) string { return changeCase(s, true, false, nil) })
+	case "a":
+		va := sh.lookup(name)
+		if va == nil {
+			return value{set: true}
+		}
+		if v.isList {
+			l := va.letters()
+			return v.each(func(string) string { return l })
+		}
+		return value{s: va.letters(), set: true}
+	case "A":
+		va := sh.lookup(name)
+		if va == nil {
+			if v.isList {
+				q := make([]string, len(v.list))
+				for i, s := range v.list {
+					q[i] = singleQuote(s)
+				}
+				return value{s: "set -- " + strings.Join(q, " "), set: true}
+			}
+			return value{s: v.s, set: true}
+		}
+		if v.isList {
+			return value{s: sh.declText(name, va), set: true}
+		}
+		if sub != nil || va.isArray() {
+			l := va.letters()
+			return value{s: "declare -" + l + " " + name + "=" + quoteReusable(v.s), set: true}
+		}
+		return value{s: sh.assignText(name, va), set: true}
+	case "K", "k":
+		va := sh.lookup(name)
+		if !v.isList || va == nil {
+			return v.each(quoteReusable)
+		}
+		keys := va.keyNames()
+		var out []string
+		for i, k := range keys {
+			if p.arg.src == "k" {
+				out = append(out, k, v.list[i])
+				continue
+			}
+			q := k
+			if va.attrs&aAssoc != 0 && hasShellMeta(k) {
+				q = quoteDouble(k)
+			}
+			out = append(out, q, quoteDouble(v.list[i]))
+		}
+		if p.arg.src == "k" {
+			return value{isList: true, list: out, star: v.star, set: true}
+		}
+		return value{s: strings.Join(out, " "), set: true}
+	}
+	sh.fatal("%s: bad substitution", p.src)
+	return v
+}
+
+// assignText is what ${x@A} shows for a scalar.
+func (sh *Shell) assignText(name string, v *variable) string {
+	l := v.letters()
+	s, set := v.scalar()
+	if l == "" {
+		if !set {
+			return ""
+		}
+		return name + "=" + quoteReusable(s)
+	}
+	if !set {
+		return "declare -" + l + " " + name
+	}
+	return "declare -" + l + " " + name + "=" + quoteReusable(s)
+}

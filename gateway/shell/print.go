@@ -1,0 +1,360 @@
+package shell
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// funcText prints a function as declare -f does.
+func (sh *Shell) funcText(f *funcDef) string {
+	p := treePrinter{}
+	p.function(f.name, f.body, false)
+	return p.b.String()
+}
+
+// treePrinter writes commands back as text in bash's layout.
+type treePrinter struct {
+	b       strings.Builder
+	indent  int
+	pending []*redirect // here-documents to print after the line
+}
+
+func (p *treePrinter) w(s string) { p.b.WriteString(s) }
+
+func (p *treePrinter) nl() {
+	p.b.WriteByte('\n')
+	p.w(strings.Repeat("    ", p.indent))
+}
+
+func (p *treePrinter) function(name string, body *stmt, keyword bool) {
+	if keyword {
+		p.w("function ")
+	}
+	p.w(name + " () ")
+	p.nl()
+	inner, ok := body.cmd.(*block)
+	if !ok {
+		inner = &block{stmts: []*stmt{{cmd: body.cmd}}}
+	}
+	p.w("{ ")
+	p.indent++
+	p.nl()
+	p.list(inner.stmts)
+	p.indent--
+	p.nl()
+	p.w("}")
+	p.redirs(body.redirs)
+}
+
+// list prints statements separated as bash does; the last gets no semicolon.
+func (p *treePrinter) list(l []*stmt) {
+	for i, s := range l {
+		p.stmt(s)
+		last := i == len(l)-1
+		if s.background {
+			p.w(" &")
+		}
+		docs := p.flush()
+		if last {
+			break
+		}
+		switch {
+		case docs:
+			p.nl()
+		case s.background:
+			p.w(" ")
+		default:
+			p.w(";")
+			p.nl()
+		}
+	}
+}
+
+// flush prints the bodies of here-documents of the line.
+func (p *treePrinter) flush() bool {
+	if len(p.pending) == 0 {
+		return false
+	}
+	for _, r := range p.pending {
+		p.b.WriteByte('\n')
+		for _, x := range r.heredoc.parts {
+			p.w(partSource(x))
+		}
+		p.w(unquoteDelim(r.word.src))
+	}
+	p.b.WriteByte('\n')
+	p.pending = nil
+	return true
+}
+
+func unquoteDelim(s string) string {
+	return strings.NewReplacer("'", "", `"`, "", `\`, "").Replace(s)
+}
+
+func partSource(x part) string {
+	switch q := x.(type) {
+	case *quotedPart:
+		return q.s
+	case *paramPart:
+		return q.src
+	}
+	return ""
+}
+
+func (p *treePrinter) stmt(s *stmt) {
+	if s.negated {
+		p.w("! ")
+	}
+	p.command(s)
+	if _, simple := s.cmd.(*simpleCmd); !simple || true {
+		p.redirs(s.redirs)
+	}
+}
+
+func (p *treePrinter) redirs(rs []*redirect) {
+	for _, r := range rs {
+		p.w(" ")
+		if r.varName != "" {
+			p.w("{" + r.varName + "}")
+		} else if r.fd >= 0 && !(r.fd == 0 && isInput(r.op)) && !(r.fd == 1 && !isInput(r.op)) || r.fd >= 0 && (r.op == syntax.DplIn || r.op == syntax.DplOut) {
+			p.w(itoa(r.fd))
+		} else if r.op == syntax.DplOut {
+			p.w("1")
+		} else if r.op == syntax.DplIn {
+			p.w("0")
+		}
+		switch r.op {
+		case syntax.Hdoc, syntax.DashHdoc:
+			p.w(r.op.String() + r.word.src)
+			p.pending = append(p.pending, r)
+		case syntax.DplIn, syntax.DplOut:
+			p.w(r.op.String() + r.word.src)
+		default:
+			p.w(r.op.String() + " " + r.word.src)
+		}
+	}
+}
+
+func isInput(o syntax.RedirOperator) bool {
+	switch o {
+	case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn, syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		return true
+	}
+	return false
+}
+
+func (p *treePrinter) body(l []*stmt) {
+	p.indent++
+	p.nl()
+	p.list(l)
+	p.w(";")
+	p.indent--
+	p.nl()
+}
+
+func words(ws []*word) string {
+	out := make([]string, len(ws))
+	for i, w := range ws {
+		out[i] = w.src
+	}
+	return strings.Join(out, " ")
+}
+
+func assignSource(a *assign) string {
+	if a.name == "" {
+		return a.val.src
+	}
+	s := a.name
+	if a.sub != nil {
+		s += "[" + a.sub.text + "]"
+	}
+	if a.naked {
+		return s
+	}
+	s += op(a)
+	if a.arr != nil {
+		return s + "(" + arrSource(a.arr) + ")"
+	}
+	if a.val != nil {
+		s += a.val.src
+	}
+	return s
+}
+
+func (p *treePrinter) command(s *stmt) {
+	switch c := s.cmd.(type) {
+	case *simpleCmd:
+		var out []string
+		for _, a := range c.assigns {
+			out = append(out, assignSource(a))
+		}
+		for _, w := range c.args {
+			out = append(out, w.src)
+		}
+		for _, a := range c.decl {
+			out = append(out, assignSource(a))
+		}
+		p.w(strings.Join(out, " "))
+	case *pipeline:
+		for i, x := range c.stmts {
+			if i > 0 {
+				if c.all[i-1] {
+					p.w(" |& ")
+				} else {
+					p.w(" | ")
+				}
+			}
+			p.stmt(x)
+		}
+	case *andOr:
+		for i, x := range c.stmts {
+			if i > 0 {
+				if c.or[i-1] {
+					p.w(" || ")
+				} else {
+					p.w(" && ")
+				}
+			}
+			p.stmt(x)
+		}
+	case *block:
+		p.w("{ ")
+		p.indent++
+		p.nl()
+		p.list(c.stmts)
+		p.indent--
+		p.nl()
+		p.w("}")
+	case *subshell:
+		p.w("( ")
+		p.list(c.stmts)
+		p.w(" )")
+	case *ifCmd:
+		p.ifThen(c)
+	case *whileCmd:
+		if c.until {
+			p.w("until ")
+		} else {
+			p.w("while ")
+		}
+		p.list(c.cond)
+		p.w("; do")
+		p.body(c.do)
+		p.w("done")
+	case *forCmd:
+		if c.selects {
+			p.w("select ")
+		} else {
+			p.w("for ")
+		}
+		p.w(c.name)
+		if c.in {
+			p.w(" in " + words(c.words))
+		} else {
+			p.w(` in "$@"`)
+		}
+		p.w(";")
+		p.nl()
+		p.w("do")
+		p.body(c.do)
+		p.w("done")
+	case *forArith:
+		t := func(a *arithText) string {
+			if a == nil {
+				return "1"
+			}
+			return strings.TrimSpace(a.text)
+		}
+		p.w("for ((" + t(c.init) + "; " + t(c.cond) + "; " + t(c.post) + "))")
+		p.nl()
+		p.w("do")
+		p.body(c.do)
+		p.w("done")
+	case *caseCmd:
+		p.w("case " + c.word.src + " in ")
+		p.indent++
+		for _, it := range c.items {
+			p.nl()
+			var ps []string
+			for _, x := range it.patterns {
+				ps = append(ps, x.src)
+			}
+			p.w(strings.Join(ps, " | ") + ")")
+			p.indent++
+			p.nl()
+			p.list(it.stmts)
+			p.indent--
+			p.nl()
+			switch it.op {
+			case syntax.Fallthrough:
+				p.w(";&")
+			case syntax.Resume:
+				p.w(";;&")
+			default:
+				p.w(";;")
+			}
+		}
+		p.indent--
+		p.nl()
+		p.w("esac")
+	case *funcDecl:
+		p.function(c.name, c.body, true)
+	case *arithCmd:
+		p.w("((" + c.x.text + "))")
+	case *testCmd:
+		p.w("[[ " + testSource(c.x) + " ]]")
+	case *timeCmd:
+		p.w("time ")
+		if c.posix {
+			p.w("-p ")
+		}
+		if c.st != nil {
+			p.stmt(c.st)
+		}
+	case *coprocCmd:
+		p.w("coproc " + c.name + " ")
+		p.stmt(c.st)
+	}
+}
+
+func testSource(x testExpr) string {
+	switch t := x.(type) {
+	case *testParen:
+		return "( " + testSource(t.x) + " )"
+	case *testLogic:
+		if t.op == "!" {
+			return "! " + testSource(t.x)
+		}
+		return testSource(t.x) + " " + t.op + " " + testSource(t.y)
+	case *testUnary:
+		return t.op + " " + t.x.src
+	case *testBinary:
+		return t.x.src + " " + t.op + " " + t.y.src
+	}
+	return ""
+}
+
+func (p *treePrinter) ifThen(c *ifCmd) {
+	p.w("if ")
+	p.list(c.cond)
+	p.w("; then")
+	p.body(c.then)
+	for o := c.other; o != nil; o = o.other {
+		if o.cond == nil {
+			p.w("else")
+			p.body(o.then)
+			break
+		}
+		// bash prints elif as a nested if.
+		p.w("else")
+		p.indent++
+		p.nl()
+		p.ifThen(o)
+		p.w(";")
+		p.indent--
+		p.nl()
+		break
+	}
+	p.w("fi")
+}

@@ -1,0 +1,526 @@
+package shell
+
+import (
+	"context"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+)
+
+type (
+	reader = io.Reader
+	writer = io.Writer
+)
+
+const errBadFD = fserr.EBADF
+
+type hashEntry struct {
+	path string
+	hits int
+}
+
+// environ is the environment a program gets: the exported variables, and what its own command adds.
+type environ struct {
+	sh   *Shell
+	over [][2]string
+	path string
+}
+
+// Get returns one variable.
+func (e *environ) Get(name string) (string, bool) {
+	for i := len(e.over) - 1; i >= 0; i-- {
+		if e.over[i][0] == name {
+			return e.over[i][1], true
+		}
+	}
+	if name == "_" && e.path != "" {
+		return e.path, true
+	}
+	v := e.sh.vars[name]
+	if v == nil || v.attrs&(aExport|aSet) != aExport|aSet || v.isArray() {
+		return "", false
+	}
+	return v.str, true
+}
+
+// List returns "NAME=value" strings in byte order of names.
+func (e *environ) List() []string {
+	seen := map[string]bool{}
+	var out []string
+	for i := len(e.over) - 1; i >= 0; i-- {
+		if n := e.over[i][0]; !seen[n] {
+			seen[n] = true
+			out = append(out, n+"="+e.over[i][1])
+		}
+	}
+	for n, v := range e.sh.vars {
+		if v.attrs&(aExport|aSet) == aExport|aSet && !v.isArray() && !seen[n] && n != "_" {
+			out = append(out, n+"="+v.str)
+		}
+	}
+	if e.path != "" {
+		out = append(out, "_="+e.path)
+	}
+	sortStrings(out)
+	return out
+}
+
+// findProgram finds a command's file; when it cannot be run it says so and returns the status.
+func (sh *Shell) findProgram(name string, temps [][2]string) (string, int) {
+	if strings.Contains(name, "/") {
+		path := sh.abs(name)
+		st, err := sh.x.fs.Stat(path)
+		switch {
+		case err != nil:
+			sh.errorf("%s: %s", name, proc.Strerror(err))
+			if e, ok := fserr.Of(err); ok && e != fserr.ENOENT && e != fserr.ENOTDIR {
+				return "", 126
+			}
+			return "", 127
+		case st.IsDir():
+			sh.errorf("%s: Is a directory", name)
+			return "", 126
+		case !executable(st):
+			sh.errorf("%s: Permission denied", name)
+			return "", 126
+		}
+		return path, 0
+	}
+	pathVar, ok := sh.get("PATH")
+	for _, t := range temps {
+		if t[0] == "PATH" {
+			pathVar, ok = t[1], true
+			path, denied := sh.x.search(name, pathVar, sh.dir)
+			if path == "" {
+				return "", sh.notFound(name, denied)
+			}
+			return path, 0
+		}
+	}
+	if h := sh.hashed[name]; h != nil {
+		if st, err := sh.x.fs.Stat(h.path); err == nil && executable(st) {
+			h.hits++
+			return h.path, 0
+		}
+		delete(sh.hashed, name)
+	}
+	if !ok {
+		pathVar = ""
+	}
+	path, denied := sh.x.search(name, pathVar, sh.dir)
+	if path == "" {
+		return "", sh.notFound(name, denied)
+	}
+	if sh.opts.get('h') && path[0] == '/' {
+		if sh.hashed == nil {
+			sh.hashed = map[string]*hashEntry{}
+		}
+		sh.hashed[name] = &hashEntry{path, 1}
+	}
+	return path, 0
+}
+
+func (sh *Shell) notFound(name, denied string) int {
+	if denied != "" {
+		sh.errorf("%s: Permission denied", denied)
+		return 126
+	}
+	if fn := sh.funcs["command_not_found_handle"]; fn != nil && !sh.inHandle {
+		child := sh.fork(sh.ctx, sh.x.newPID())
+		child.inHandle = true
+		return child.child(func() { child.call(fn, []string{fn.name, name}, nil) })
+	}
+	sh.errorf("%s: command not found", name)
+	return 127
+}
+
+func executable(st proc.Stat) bool { return !st.IsDir() && st.Mode&0o111 != 0 }
+
+func (sh *Shell) abs(name string) string {
+	if strings.HasPrefix(name, "/") {
+		return name
+	}
+	if sh.dir == "/" {
+		return "/" + name
+	}
+	return sh.dir + "/" + name
+}
+
+// search looks for an executable file in the directories of a PATH. denied is a file that is there but not executable.
+func (x *exec) search(name, pathVar, dir string) (path, denied string) {
+	if name == "" {
+		return "", ""
+	}
+	for _, d := range strings.Split(pathVar, ":") {
+		switch {
+		case d == "":
+			d = dir
+		case d[0] != '/':
+			d = dir + "/" + d
+		}
+		full := strings.TrimSuffix(d, "/") + "/" + name
+		st, err := x.fs.Stat(full)
+		if err != nil || st.IsDir() {
+			continue
+		}
+		if executable(st) {
+			return full, ""
+		}
+		if denied == "" {
+			denied = full
+		}
+	}
+	return "", denied
+}
+
+// spawnProgram is proc.Process.Spawn: it looks a program up as execvp does and runs it.
+func (x *exec) spawnProgram(ctx context.Context, p *proc.Process) int {
+	if len(p.Args) == 0 || p.Args[0] == "" {
+		return 127
+	}
+	p.PID = x.newPID()
+	name := p.Args[0]
+	path := p.Abs(name)
+	if !strings.Contains(name, "/") {
+		pathVar, ok := p.Env.Get("PATH")
+		if !ok {
+			pathVar = "/bin:/usr/bin"
+		}
+		var denied string
+		if path, denied = x.search(name, pathVar, p.Dir); path == "" {
+			if denied != "" {
+				return 126
+			}
+			return 127
+		}
+	} else {
+		st, err := x.fs.Stat(path)
+		if err != nil {
+			return 127
+		}
+		if !executable(st) {
+			return 126
+		}
+	}
+	return x.runFile(ctx, p, path, 0)
+}
+
+// runFile executes a file of the tree: a builtin program, an interpreter's script or a shell script.
+func (x *exec) runFile(ctx context.Context, p *proc.Process, path string, depth int) int {
+	data, err := x.fs.ReadFile(path)
+	if err != nil {
+		_, _ = io.WriteString(p.Stderr, "bash: "+p.Args[0]+": "+proc.Strerror(err)+"\n")
+		return 126
+	}
+	if rest, ok := strings.CutPrefix(string(data[:min(len(data), 256)]), "#!"); ok {
+		line, _, _ := strings.Cut(rest, "\n")
+		interp, arg, _ := strings.Cut(strings.Trim(line, " \t\r"), " ")
+		arg = strings.Trim(arg, " \t")
+		if interp == "/bin/builtin" {
+			f := x.programs[arg]
+			if f == nil {
+				_, _ = io.WriteString(p.Stderr, "bash: "+p.Args[0]+": command not found\n")
+				return 127
+			}
+			return proc.Run(ctx, f, p)
+		}
+		st, err := x.fs.Stat(interp)
+		if err != nil || !executable(st) || depth > 4 {
+			_, _ = io.WriteString(p.Stderr, "bash: line 1: "+p.Args[0]+": cannot execute: required file not found\n")
+			return 127
+		}
+		args := []string{interp}
+		if arg != "" {
+			args = append(args, arg)
+		}
+		name := path
+		if strings.Contains(p.Args[0], "/") {
+			name = p.Args[0]
+		}
+		p.Args = append(append(args, name), p.Args[1:]...)
+		return x.runFile(ctx, p, interp, depth+1)
+	}
+	if isBinary(data) {
+		_, _ = io.WriteString(p.Stderr, "bash: line 1: "+p.Args[0]+": cannot execute binary file: Exec format error\n")
+		return 126
+	}
+	name := path
+	if strings.Contains(p.Args[0], "/") {
+		name = p.Args[0]
+	}
+	p.Args = append([]string{"bash", name}, p.Args[1:]...)
+	return proc.Run(ctx, x.bashMain, p)
+}
+
+// isBinary is bash's check: a NUL in the first line.
+func isBinary(b []byte) bool {
+	b = b[:min(len(b), 128)]
+	for _, c := range b {
+		if c == '\n' {
+			return false
+		}
+		if c == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// programs are the external programs that the evaluator implements itself.
+func programs(x *exec) map[string]proc.Func {
+	m := map[string]proc.Func{"bash": x.bashMain, "sh": x.bashMain}
+	for _, name := range []string{"echo", "printf", "test", "[", "pwd", "true", "false", "kill"} {
+		b := builtins[name]
+		m[name] = func(ctx context.Context, p *proc.Process) int {
+			return x.runShell(ctx, p, p.Args[0], nil, func(sh *Shell) {
+				sh.program = true
+				args := append([]string{name}, p.Args[1:]...)
+				sh.status = b(sh, args)
+				sh.flush(name)
+			})
+		}
+	}
+	return m
+}
+
+// runShell makes a shell out of a process and runs body as its life.
+func (x *exec) runShell(ctx context.Context, p *proc.Process, name string, args []string, body func(*Shell)) int {
+	if err := x.budget.Spawn(); err != nil { // nested programs are goroutine depth, too
+		panic(proc.Death{Status: 137, Killed: true, Cause: err})
+	}
+	defer x.budget.Exited()
+	sh := x.newShell(ctx, name, args, p.PID)
+	sh.umask = p.Umask
+	for _, kv := range p.Env.List() {
+		k, v, _ := strings.Cut(kv, "=")
+		sh.importVar(k, v)
+	}
+	sh.dir = p.Dir
+	sh.initVars()
+	sh.fds.put(0, unbind(x.budget, p.Stdin))
+	sh.fds.put(1, unbind(x.budget, p.Stdout))
+	sh.fds.put(2, unbind(x.budget, p.Stderr))
+	for n := 3; n < 64; n++ {
+		if s, ok := p.FD(n); ok {
+			sh.fds.put(n, unbind(x.budget, s))
+		}
+	}
+	status, err := x.runMain(sh, func() { body(sh) })
+	for _, j := range sh.jobs {
+		if !j.hidden && j.proc != nil {
+			continue // they outlive their shell, as children of the exec
+		}
+	}
+	sh.finish()
+	if err != nil {
+		panic(proc.Death{Status: 137, Killed: true, Cause: err})
+	}
+	return status
+}
+
+// importVar takes a variable, or an exported function, from the environment.
+func (sh *Shell) importVar(k, v string) {
+	if name, ok := strings.CutPrefix(k, "BASH_FUNC_"); ok && strings.HasSuffix(name, "%%") && strings.HasPrefix(v, "() {") {
+		name = strings.TrimSuffix(name, "%%")
+		prog := parse(name+" "+v, 0)
+		if prog.err == nil && len(prog.groups) == 1 {
+			if d, ok := prog.groups[0][0].cmd.(*funcDecl); ok {
+				sh.ownFuncs()[name] = &funcDef{name: name, body: d.body, source: "environment", src: d.src, exported: true}
+			}
+		}
+		return
+	}
+	sh.export(k, v)
+}
+
+// bashMain is the program bash (and sh).
+func (x *exec) bashMain(ctx context.Context, p *proc.Process) int {
+	args := p.Args[1:]
+	var cmd *string
+	opts := defaultOptions()
+	posix := p.Name() == "sh"
+	wantCmd, stdin := false, false
+	fail := func(msg string, status int) int {
+		_, _ = io.WriteString(p.Stderr, p.Args[0]+": "+msg+"\n")
+		return status
+	}
+loop:
+	for len(args) > 0 {
+		a := args[0]
+		switch {
+		case a == "--" || a == "-":
+			args = args[1:]
+			break loop
+		case a == "--version":
+			_, _ = io.WriteString(p.Stdout, "GNU bash, version "+bashVersion+" (x86_64-pc-linux-gnu)\n")
+			return 0
+		case a == "--help":
+			_, _ = io.WriteString(p.Stdout, "GNU bash, version "+bashVersion+"-(x86_64-pc-linux-gnu)\n")
+			return 0
+		case a == "--posix":
+			posix = true
+		case a == "--rcfile" || a == "--init-file":
+			if len(args) > 1 {
+				args = args[1:]
+			}
+		case strings.HasPrefix(a, "--"):
+			switch a {
+			case "--norc", "--noprofile", "--login", "--noediting", "--verbose", "--restricted", "--debugger":
+			default:
+				return fail(a+": invalid option", 2)
+			}
+		case len(a) > 1 && (a[0] == '-' || a[0] == '+'):
+			on := a[0] == '-'
+			for i := 1; i < len(a); i++ {
+				switch c := a[i]; c {
+				case 'c':
+					wantCmd = true
+				case 's':
+					stdin = true
+				case 'l', 'i', 'r', 'D':
+				case 'o', 'O':
+					if len(args) < 2 {
+						return fail(a+": option requires an argument", 2)
+					}
+					args = args[1:]
+					if c == 'O' {
+						if n, ok := shoptByName(args[0]); ok {
+							opts.setShopt(n, on)
+						}
+					} else if l, ok := setLetter(args[0]); ok {
+						opts.set(l, on)
+					} else {
+						return fail(args[0]+": invalid option name", 2)
+					}
+				default:
+					if strings.IndexByte(setLetters, c) < 0 {
+						return fail("-"+string(c)+": invalid option", 2)
+					}
+					opts.set(c, on)
+				}
+			}
+		default:
+			break loop
+		}
+		args = args[1:]
+	}
+	name := p.Args[0]
+	if wantCmd {
+		if len(args) == 0 {
+			return fail("-c: option requires an argument", 2)
+		}
+		cmd = &args[0]
+		args = args[1:]
+		if len(args) > 0 {
+			name, args = args[0], args[1:]
+		}
+	} else if len(args) > 0 && !stdin {
+		file := args[0]
+		data, err := p.ReadFile(file)
+		if err != nil && !strings.Contains(file, "/") {
+			if pv, ok := p.Env.Get("PATH"); ok {
+				if found, _ := x.search(file, pv, p.Dir); found != "" {
+					data, err = p.FS.ReadFile(found)
+				}
+			}
+		}
+		if err != nil {
+			if e, ok := fserr.Of(err); ok && e == fserr.EISDIR {
+				return fail(file+": Is a directory", 126)
+			}
+			return fail(file+": "+proc.Strerror(err), 127)
+		}
+		if isBinary(data) {
+			_, _ = io.WriteString(p.Stderr, file+": "+file+": cannot execute binary file\n")
+			return 126
+		}
+		name, args = file, args[1:]
+		return x.runShell(ctx, p, name, args, func(sh *Shell) {
+			sh.setup(opts, posix)
+			sh.stdinName = file
+			sh.opts.set('c', false)
+			sh.runScript(string(data), "")
+		})
+	}
+	return x.runShell(ctx, p, name, args, func(sh *Shell) {
+		sh.setup(opts, posix)
+		if cmd != nil {
+			sh.runScript(*cmd, "-c")
+			return
+		}
+		sh.stdinScript()
+	})
+}
+
+func (sh *Shell) setup(o options, posix bool) {
+	sh.opts = o
+	if posix {
+		sh.posix = true
+		sh.opts.set('W', true)
+		sh.opts.setShopt(expandAliases, true)
+		sh.export("POSIXLY_CORRECT", "y")
+		sh.own("POSIXLY_CORRECT").attrs &^= aExport
+	}
+}
+
+// stdinScript runs the script on standard input. It is read line by line, so that commands of the script can read
+// what follows them.
+func (sh *Shell) stdinScript() {
+	var text strings.Builder
+	line := 0
+	first := 0
+	for {
+		d := sh.fds.get(0)
+		if d == nil {
+			return
+		}
+		l, err := sh.readLine(d, '\n')
+		text.WriteString(l)
+		if l != "" {
+			line++
+		}
+		if text.Len() > 0 {
+			src := text.String()
+			sh.checkSize(src)
+			prog := parse(src, first)
+			if err == nil && prog.err != nil && incomplete(prog.err) {
+				sh.tick()
+				continue
+			}
+			if err == nil && openHeredoc(src) {
+				continue
+			}
+			sh.runProgram(prog, "")
+			text.Reset()
+			first = line
+			if sh.jumping() || prog.err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+		sh.tick()
+	}
+}
+
+func incomplete(e *syntaxError) bool {
+	return strings.Contains(e.msg, "unexpected end of file") || strings.Contains(e.msg, "unexpected EOF")
+}
+
+// openHeredoc reports whether src ends inside a here-document, which the parser takes as complete.
+func openHeredoc(src string) bool {
+	if !strings.Contains(src, "<<") {
+		return false
+	}
+	f, _, err := parseFile(src)
+	if err != nil {
+		return true
+	}
+	return heredocOpen(f, src)
+}
+
+func validUTF8(s string) bool { return utf8.ValidString(s) }

@@ -1,0 +1,198 @@
+package shell
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// savedFD is a descriptor as it was before a redirection.
+type savedFD struct {
+	n   int
+	old *desc
+}
+
+// redirect performs redirections on the shell's own descriptors; restore takes them back. On failure it has said why.
+func (sh *Shell) redirect(rs []*redirect) (undo []savedFD, ok bool) {
+	for _, r := range rs {
+		if undo, ok = sh.redirectOne(r, undo); !ok {
+			return undo, false
+		}
+	}
+	return undo, true
+}
+
+func (sh *Shell) restore(undo []savedFD) {
+	for i := len(undo) - 1; i >= 0; i-- {
+		sh.fds.set(undo[i].n, undo[i].old)
+	}
+}
+
+// openFile opens a file for a redirection; /dev/fd/N is a descriptor of ours.
+func (sh *Shell) openFile(name string, flag int) (*desc, error) {
+	if name == "" {
+		return nil, fserr.ENOENT
+	}
+	path := sh.abs(name)
+	if n, ok := proc.DevFD(path); ok {
+		d := sh.fds.get(n)
+		if d == nil {
+			return nil, fserr.ENOENT
+		}
+		return d.retain(), nil
+	}
+	f, err := sh.x.fs.Open(path, flag, 0o666&^sh.umask)
+	if err != nil {
+		return nil, err
+	}
+	if flag == proc.ReadOnly {
+		if st, err := f.Stat(); err == nil && st.IsDir() {
+			s := &dirStream{fileStream{f: f, path: path}}
+			if d := newDesc(sh.x.budget, s); d != nil {
+				return d, nil
+			}
+			return nil, fserr.EMFILE
+		}
+	}
+	d := newDesc(sh.x.budget, &fileStream{f: f, path: path})
+	if d == nil {
+		return nil, fserr.EMFILE
+	}
+	return d, nil
+}
+
+func (sh *Shell) redirectOne(r *redirect, undo []savedFD) ([]savedFD, bool) {
+	fd := r.fd
+	def := 1
+	switch r.op {
+	case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn, syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		def = 0
+	}
+	if fd < 0 {
+		fd = def
+	}
+	install := func(n int, d *desc) bool {
+		if r.varName != "" {
+			n = sh.fds.free(10)
+			sh.fds.put(n, d)
+			if r.varSub != "" {
+				c := compiler{}
+				sh.setElement(r.varName, c.subscript(r.varSub), itoa(n), false)
+			} else {
+				sh.setVar(r.varName, itoa(n))
+			}
+			return true
+		}
+		if n >= 1024 {
+			d.release()
+			sh.errorf("%s: %s", r.word.src, fserr.EBADF)
+			return false
+		}
+		undo = append(undo, savedFD{n, sh.fds.get(n)})
+		sh.fds.put(n, d)
+		return true
+	}
+	switch r.op {
+	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		var text string
+		switch {
+		case r.op == syntax.WordHdoc:
+			text = sh.expandStr(r.word) + "\n"
+		default:
+			text = sh.heredocText(r.heredoc.parts)
+		}
+		if err := sh.x.budget.Hold(int64(len(text))); err != nil {
+			panic(killPanic{err})
+		}
+		d := newDesc(sh.x.budget, &memory{b: []byte(text), budget: sh.x.budget, held: int64(len(text))})
+		if d == nil {
+			sh.errorf("cannot create temp file for here-document: Too many open files")
+			return undo, false
+		}
+		return undo, install(fd, d)
+	}
+	var name string
+	if r.word.isLit {
+		name = r.word.lit
+	} else {
+		f := sh.fields([]*word{r.word})
+		if len(f) != 1 {
+			sh.errorf("%s: ambiguous redirect", r.word.src)
+			return undo, false
+		}
+		name = f[0]
+	}
+	both := r.op == syntax.RdrAll || r.op == syntax.AppAll
+	if r.op == syntax.DplIn || r.op == syntax.DplOut {
+		if name == "-" {
+			if r.varName != "" {
+				n, err := strconv.Atoi(sh.str(r.varName))
+				if err != nil || sh.fds.get(n) == nil {
+					sh.errorf("%s: Bad file descriptor", r.varName)
+					return undo, false
+				}
+				sh.fds.set(n, nil)
+				return undo, true
+			}
+			undo = append(undo, savedFD{fd, sh.fds.get(fd)})
+			sh.fds.put(fd, nil)
+			return undo, true
+		}
+		num, move := strings.CutSuffix(name, "-")
+		n, err := strconv.Atoi(num)
+		switch {
+		case err == nil && n >= 0 && num[0] != '+':
+			d := sh.fds.get(n)
+			if d == nil {
+				sh.errorf("%s: Bad file descriptor", num)
+				return undo, false
+			}
+			d = d.retain()
+			if !install(fd, d) {
+				return undo, false
+			}
+			if move && n != fd {
+				undo = append(undo, savedFD{n, sh.fds.get(n)})
+				sh.fds.put(n, nil)
+			}
+			return undo, true
+		case r.op == syntax.DplOut && r.fd < 0 && r.varName == "":
+			both = true // >&word
+		default:
+			sh.errorf("%s: ambiguous redirect", r.word.src)
+			return undo, false
+		}
+	}
+	flag := proc.WriteOnly | proc.Create | proc.Trunc
+	switch r.op {
+	case syntax.RdrIn:
+		flag = proc.ReadOnly
+	case syntax.RdrInOut:
+		flag = proc.ReadWrite | proc.Create
+	case syntax.AppOut, syntax.AppAll:
+		flag = proc.WriteOnly | proc.Create | proc.Append
+	case syntax.RdrOut, syntax.RdrAll:
+		if sh.opts.get('C') {
+			if st, err := sh.x.fs.Stat(sh.abs(name)); err == nil && st.Kind == proc.Regular {
+				sh.errorf("%s: cannot overwrite existing file", name)
+				return undo, false
+			}
+		}
+	}
+	d, err := sh.openFile(name, flag)
+	if err != nil {
+		sh.errorf("%s: %s", name, proc.Strerror(err))
+		return undo, false
+	}
+	if both {
+		e := d.retain()
+		undo = append(undo, savedFD{1, sh.fds.get(1)}, savedFD{2, sh.fds.get(2)})
+		sh.fds.put(1, d)
+		sh.fds.put(2, e)
+		return undo, true
+	}
+	return undo, install(fd, d)
+}

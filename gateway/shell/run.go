@@ -1,0 +1,666 @@
+package shell
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// runScript parses and runs a whole script; where names it in syntax errors ("-c", a file's name or "").
+func (sh *Shell) runScript(src, where string) {
+	if where != "" && where[0] != '-' {
+		where = ""
+	}
+	if where != "" {
+		where += ": "
+	}
+	sh.checkSize(src)
+	prog := parse(src, 0)
+	if sh.opts.get('v') {
+		sh.eprint(src)
+		if !strings.HasSuffix(src, "\n") {
+			sh.eprint("\n")
+		}
+	}
+	sh.runProgram(prog, where)
+}
+
+func (sh *Shell) checkSize(src string) {
+	if limit := sh.x.budget.Limits.ScriptSize; int64(len(src)) > limit {
+		err := error(&proc.LimitError{Name: "script size", Limit: limit})
+		sh.x.budget.Kill(err)
+		panic(killPanic{cmpErr(sh.x.over(), err)})
+	}
+	sh.hold(int64(len(src)))
+}
+
+// runProgram runs the lines of a program; an abandoned line goes on with the next.
+func (sh *Shell) runProgram(p *program, where string) {
+	for _, g := range p.groups {
+		sh.group(g)
+		if sh.jumping() {
+			return
+		}
+	}
+	if p.err != nil {
+		sh.syntaxError(p.err, where)
+	}
+}
+
+func (sh *Shell) syntaxError(e *syntaxError, where string) {
+	name := sh.name
+	for i := len(sh.frames) - 1; i >= 0; i-- {
+		if f := sh.frames[i]; !f.isTemp && !f.isFunc && f.source != "" {
+			name = f.source
+			where = ""
+			break
+		}
+	}
+	head := name + ": " + where + "line " + itoa(e.line) + ": "
+	sh.eprint(head + e.msg + "\n")
+	if e.text != "" {
+		sh.eprint(head + "`" + e.text + "'\n")
+	}
+	sh.status = 2
+}
+
+// group runs the statements of one line and takes what abandons it.
+func (sh *Shell) group(g []*stmt) {
+	frames, depth, noErr, loops := len(sh.frames), sh.depth, sh.noErr, sh.loops
+	defer func() {
+		r := recover()
+		if r == nil {
+			return
+		}
+		a, ok := r.(abortPanic)
+		if !ok {
+			panic(r)
+		}
+		for len(sh.frames) > frames {
+			sh.popFrame()
+		}
+		sh.depth, sh.noErr, sh.loops = depth, noErr, loops
+		sh.inTrap = 0
+		sh.obuf = sh.obuf[:0]
+		sh.status = a.status
+		if sh.sub > 0 || sh.opts.get('e') && sh.noErr == 0 {
+			panic(exitPanic{a.status})
+		}
+	}()
+	sh.stmts(g)
+}
+
+// jumping reports that the statements that follow must not run.
+func (sh *Shell) jumping() bool { return sh.breaks > 0 || sh.continues > 0 || sh.returning }
+
+func (sh *Shell) stmts(list []*stmt) {
+	for _, st := range list {
+		sh.stmt(st)
+		if sh.jumping() {
+			return
+		}
+	}
+}
+
+// stmt runs one statement and leaves its status in sh.status.
+func (sh *Shell) stmt(st *stmt) {
+	sh.tick()
+	if sh.opts.get('n') {
+		return
+	}
+	if st.line > 0 {
+		sh.line = st.line
+	}
+	if st.background {
+		sh.background(st)
+		return
+	}
+	if st.negated {
+		sh.noErr++
+		sh.command1(st)
+		sh.noErr--
+		if sh.status == 0 {
+			sh.status = 1
+		} else {
+			sh.status = 0
+		}
+		return
+	}
+	if !sh.command1(st) || sh.status == 0 || sh.noErr > 0 || sh.jumping() && !sh.returning {
+		return
+	}
+	sh.failed()
+}
+
+// failed is what a failing command causes: the ERR trap and set -e.
+func (sh *Shell) failed() {
+	if t, ok := sh.traps["ERR"]; ok && t != "" && sh.inTrap == 0 {
+		sh.runTrap("ERR", t)
+	}
+	if sh.opts.get('e') {
+		panic(exitPanic{sh.status})
+	}
+}
+
+// command1 runs a statement's command; it reports whether its failure counts for set -e.
+func (sh *Shell) command1(st *stmt) (counts bool) {
+	switch c := st.cmd.(type) {
+	case *simpleCmd:
+		sh.simple(c, st)
+		return true
+	case *andOr:
+		sh.andOr(c)
+		return false
+	case *pipeline:
+		sh.pipeline(c)
+		return true
+	case *funcDecl:
+		sh.define(c)
+		return false
+	case *timeCmd:
+		sh.timed(c)
+		return false
+	}
+	if len(st.redirs) == 0 {
+		return sh.compound(st)
+	}
+	undo, ok := sh.redirect(st.redirs)
+	if !ok {
+		sh.status = 1
+		return true
+	}
+	defer sh.restore(undo)
+	if st.cmd == nil {
+		sh.status = 0
+		return true
+	}
+	return sh.compound(st)
+}
+
+func (sh *Shell) compound(st *stmt) (counts bool) {
+	switch c := st.cmd.(type) {
+	case *block:
+		sh.enter()
+		sh.stmts(c.stmts)
+		sh.leave()
+	case *subshell:
+		sh.enter()
+		sh.leave()
+		child := sh.fork(sh.ctx, sh.x.newPID())
+		sh.status = child.child(func() { child.stmts(c.stmts) })
+		sh.checkAlive()
+		return true
+	case *ifCmd:
+		sh.ifThen(c)
+	case *whileCmd:
+		sh.while(c)
+	case *forCmd:
+		sh.line = c.line
+		if c.selects {
+			sh.selectLoop(c)
+		} else {
+			sh.forLoop(c)
+		}
+	case *forArith:
+		sh.forArith(c)
+	case *caseCmd:
+		sh.caseOf(c)
+	case *arithCmd:
+		sh.line = c.line
+		sh.debugTrap()
+		sh.status = sh.arithStatus(c)
+		return true
+	case *testCmd:
+		sh.line = c.line
+		sh.debugTrap()
+		sh.status = sh.testStatus(c)
+		return true
+	case *coprocCmd:
+		sh.coproc(c)
+	}
+	return false
+}
+
+// softly runs f; an abandoned line inside gives status 1 instead.
+func (sh *Shell) softly(f func() int) (status int) {
+	defer func() {
+		if r := recover(); r != nil {
+			a, ok := r.(abortPanic)
+			if !ok {
+				panic(r)
+			}
+			status = a.status
+		}
+	}()
+	return f()
+}
+
+func (sh *Shell) arithStatus(c *arithCmd) int {
+	return sh.softly(func() int {
+		if sh.opts.get('x') {
+			text := c.x.text
+			if c.x.parts != nil {
+				text = sh.joinParts(c.x.parts)
+			}
+			sh.trace("(( " + strings.TrimSpace(text) + " ))")
+		}
+		if sh.evalArith(c.x, "((: ") != 0 {
+			return 0
+		}
+		return 1
+	})
+}
+
+func (sh *Shell) andOr(c *andOr) {
+	for i, st := range c.stmts {
+		if i > 0 && c.or[i-1] == (sh.status == 0) {
+			continue
+		}
+		if i < len(c.stmts)-1 {
+			sh.noErr++
+			sh.stmt(st)
+			sh.noErr--
+		} else {
+			sh.stmt(st)
+		}
+		if sh.jumping() {
+			return
+		}
+	}
+}
+
+func (sh *Shell) cond(list []*stmt) bool {
+	sh.noErr++
+	sh.stmts(list)
+	sh.noErr--
+	return sh.status == 0
+}
+
+func (sh *Shell) ifThen(c *ifCmd) {
+	sh.enter()
+	defer sh.leave()
+	for ; c != nil; c = c.other {
+		if c.cond != nil {
+			ok := sh.cond(c.cond)
+			if sh.jumping() {
+				return
+			}
+			if !ok {
+				continue
+			}
+		}
+		sh.stmts(c.then)
+		return
+	}
+	sh.status = 0
+}
+
+// loopEnd handles break and continue after a loop's body; stop means the loop is over.
+func (sh *Shell) loopEnd() (stop bool) {
+	if sh.returning {
+		return true
+	}
+	if sh.breaks > 0 {
+		sh.breaks--
+		return true
+	}
+	if sh.continues > 0 {
+		sh.continues--
+		return sh.continues > 0
+	}
+	return false
+}
+
+func (sh *Shell) while(c *whileCmd) {
+	sh.enter()
+	sh.loops++
+	status := 0
+	for {
+		sh.tick()
+		ok := sh.cond(c.cond)
+		if sh.jumping() {
+			if sh.loopEnd() {
+				break
+			}
+			continue
+		}
+		if ok == c.until {
+			break
+		}
+		sh.stmts(c.do)
+		status = sh.status
+		if sh.loopEnd() {
+			break
+		}
+	}
+	sh.loops--
+	sh.leave()
+	if !sh.returning {
+		sh.status = status
+	}
+}
+
+func (sh *Shell) forLoop(c *forCmd) {
+	words := sh.args
+	if c.in {
+		words = sh.fields(c.words)
+	}
+	if !isName(c.name) {
+		sh.errorf("`%s': not a valid identifier", c.name)
+		sh.status = 1
+		return
+	}
+	sh.enter()
+	sh.loops++
+	status := 0
+	for _, w := range words {
+		sh.tick()
+		sh.line = c.line
+		sh.debugTrap()
+		if sh.opts.get('x') {
+			src := []string{}
+			for _, x := range c.words {
+				src = append(src, x.src)
+			}
+			if !c.in {
+				src = []string{`"$@"`}
+			}
+			sh.trace("for " + c.name + " in " + strings.Join(src, " "))
+		}
+		if v := sh.vars[c.name]; v != nil && v.attrs&aNameref != 0 {
+			sh.own(c.name).str = w
+		} else {
+			sh.setVar(c.name, w)
+		}
+		sh.stmts(c.do)
+		status = sh.status
+		if sh.loopEnd() {
+			break
+		}
+	}
+	sh.loops--
+	sh.leave()
+	if !sh.returning {
+		sh.status = status
+	}
+}
+
+func (sh *Shell) forArith(c *forArith) {
+	sh.enter()
+	sh.loops++
+	status := 0
+	eval := func(a *arithText, blank int64) (int64, bool) {
+		if a == nil {
+			return blank, true
+		}
+		sh.line = c.line
+		ok := true
+		var v int64
+		if sh.softly(func() int { v = sh.evalArith(a, "((: "); return 0 }) != 0 {
+			ok = false
+		}
+		return v, ok
+	}
+	_, ok := eval(c.init, 0)
+	for ok {
+		sh.tick()
+		var v int64
+		if v, ok = eval(c.cond, 1); !ok || v == 0 {
+			break
+		}
+		sh.stmts(c.do)
+		status = sh.status
+		if sh.loopEnd() {
+			break
+		}
+		_, ok = eval(c.post, 0)
+	}
+	if !ok {
+		status = 1
+	}
+	sh.loops--
+	sh.leave()
+	if !sh.returning {
+		sh.status = status
+	}
+}
+
+func (sh *Shell) caseOf(c *caseCmd) {
+	sh.line = c.line
+	sh.debugTrap()
+	sh.enter()
+	defer sh.leave()
+	s := sh.expandStr(c.word)
+	if sh.opts.get('x') {
+		sh.trace("case " + c.word.src + " in")
+	}
+	sh.status = 0
+	through := false
+	for _, it := range c.items {
+		hit := through
+		for _, p := range it.patterns {
+			if hit {
+				break
+			}
+			hit = sh.matchWord(p, s)
+		}
+		if !hit {
+			continue
+		}
+		sh.stmts(it.stmts)
+		if sh.jumping() {
+			return
+		}
+		switch it.op {
+		case syntax.Fallthrough:
+			through = true
+		case syntax.Resume, syntax.ResumeKorn:
+			through = false
+		default:
+			return
+		}
+	}
+}
+
+// define makes a function.
+func (sh *Shell) define(c *funcDecl) {
+	if v := sh.readonlyFuncs; v[c.name] {
+		sh.errorf("%s: readonly function", c.name)
+		sh.status = 1
+		return
+	}
+	source := "environment"
+	if f := sh.sourceFrame(); f != "" {
+		source = f
+	} else if sh.stdinName != "" {
+		source = sh.stdinName
+	}
+	sh.ownFuncs()[c.name] = &funcDef{name: c.name, body: c.body, source: source, line: c.line, src: c.src}
+	sh.status = 0
+}
+
+func (sh *Shell) ownFuncs() map[string]*funcDef {
+	if !sh.funcsOwn {
+		m := make(map[string]*funcDef, len(sh.funcs)+4)
+		for k, v := range sh.funcs {
+			m[k] = v
+		}
+		sh.funcs, sh.funcsOwn = m, true
+	}
+	return sh.funcs
+}
+
+// sourceFrame is the file that is being sourced, or whose function runs.
+func (sh *Shell) sourceFrame() string {
+	for i := len(sh.frames) - 1; i >= 0; i-- {
+		if !sh.frames[i].isTemp {
+			return sh.frames[i].source
+		}
+	}
+	return ""
+}
+
+func (sh *Shell) pipeline(c *pipeline) {
+	n := len(c.stmts)
+	statuses := make([]int, n)
+	done := make(chan int, n)
+	var in *desc
+	fail := func() {
+		sh.errorf("pipe error: Too many open files")
+		sh.status = 1
+	}
+	started := 0
+	lastHere := sh.opts.shopt(lastpipe)
+	for i := 0; i < n-1; i++ {
+		p := newPipe(sh.x.budget)
+		r := newDesc(sh.x.budget, pipeReader{p})
+		w := newDesc(sh.x.budget, pipeWriter{p})
+		if r == nil || w == nil {
+			fail()
+			break
+		}
+		child := sh.fork(sh.ctx, sh.x.newPID())
+		if in != nil {
+			child.fds.set(0, in)
+		}
+		child.fds.set(1, w)
+		if c.all[i] {
+			child.fds.set(2, w.retain())
+		}
+		st := c.stmts[i]
+		started++
+		child.spawn(func() { child.stmt(st) }, func(s int) {
+			statuses[i] = s
+			done <- i
+		})
+		in = r
+	}
+	if started == n-1 {
+		last := c.stmts[n-1]
+		if lastHere {
+			saved := sh.fds.get(0)
+			sh.fds.put(0, in)
+			func() {
+				defer func() {
+					sh.fds.set(0, saved)
+				}()
+				sh.stmt(last)
+			}()
+			statuses[n-1] = sh.status
+		} else {
+			child := sh.fork(sh.ctx, sh.x.newPID())
+			child.fds.set(0, in)
+			statuses[n-1] = child.child(func() { child.stmt(last) })
+		}
+	} else if in != nil {
+		in.release()
+	}
+	for ; started > 0; started-- {
+		<-done
+	}
+	sh.checkAlive()
+	sh.pipeStatus = statuses
+	sh.status = statuses[n-1]
+	if sh.opts.get('o') {
+		for _, s := range statuses {
+			if s != 0 {
+				sh.status = s
+			}
+		}
+	}
+}
+
+func (sh *Shell) timed(c *timeCmd) {
+	start := sh.x.now()
+	if c.st != nil {
+		sh.stmt(c.st)
+	} else {
+		sh.status = 0
+	}
+	d := sh.x.now().Sub(start)
+	format := "\nreal\t%3lR\nuser\t%3lU\nsys\t%3lS"
+	if v, ok := sh.get("TIMEFORMAT"); ok {
+		format = v
+	}
+	if c.posix {
+		format = "real %2R\nuser %2U\nsys %2S"
+	}
+	if format != "" {
+		sh.eprint(timeFormat(format, d) + "\n")
+	}
+}
+
+// timeFormat renders $TIMEFORMAT; CPU time is not told apart from elapsed time per command, so it shows as elapsed user time.
+func timeFormat(f string, d time.Duration) string {
+	var b strings.Builder
+	for i := 0; i < len(f); i++ {
+		if f[i] != '%' || i+1 >= len(f) {
+			b.WriteByte(f[i])
+			continue
+		}
+		i++
+		prec, long := 3, false
+		if f[i] >= '0' && f[i] <= '9' && i+1 < len(f) {
+			prec = min(int(f[i]-'0'), 3)
+			i++
+		}
+		if f[i] == 'l' && i+1 < len(f) {
+			long = true
+			i++
+		}
+		switch f[i] {
+		case '%':
+			b.WriteByte('%')
+		case 'P':
+			b.WriteString("100.00")
+		case 'R', 'U', 'S':
+			v := d
+			if f[i] == 'S' {
+				v = 0
+			}
+			sec := v.Seconds()
+			if long {
+				m := int(sec) / 60
+				b.WriteString(itoa(m) + "m")
+				sec -= float64(m * 60)
+			}
+			b.WriteString(formatFloat(sec, prec))
+			if long {
+				b.WriteByte('s')
+			}
+		}
+	}
+	return b.String()
+}
+
+// background starts a job.
+func (sh *Shell) background(st *stmt) {
+	fg := *st
+	fg.background = false
+	pid := sh.x.newPID()
+	child := sh.fork(sh.ctx, pid)
+	if child.fds.get(0) != nil && sh.stdinOpen() {
+		child.fds.set(0, newDesc(sh.x.budget, &memory{budget: sh.x.budget}))
+	}
+	sh.nextJob++
+	if len(sh.jobs) == 0 {
+		sh.nextJob = 1
+	}
+	j := &job{id: sh.nextJob, pid: pid, src: fg.src, done: make(chan struct{}), proc: child.proc}
+	sh.jobs = append(sh.jobs, j)
+	sh.lastBG = pid
+	child.spawn(func() { child.stmt(&fg) }, func(s int) {
+		j.status = s
+		close(j.done)
+		sh.x.jobEnded()
+	})
+	sh.status = 0
+}
+
+// stdinOpen reports whether jobs get an empty standard input, as they do without job control.
+func (sh *Shell) stdinOpen() bool { return !sh.opts.get('m') }
+
+var _ = context.Background

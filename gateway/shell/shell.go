@@ -1,0 +1,609 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pgbox/pgbox/gateway/shell/arith"
+	"github.com/pgbox/pgbox/gateway/shell/pattern"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+)
+
+// Config is everything one exec gets.
+type Config struct {
+	FS       proc.FS
+	Commands map[string]proc.Func // external programs by name
+	State    State                // from the exec before
+	Env      map[string]string    // extra exported variables, for this exec only
+	Dir      string               // working directory for this exec only; "" is the state's
+	Name     string               // $0; "" is "bash"
+	Args     []string             // $1 …
+	Stdin    io.Reader            // nil is empty
+	Stdout   io.Writer            // gets output as the script prints; must not block for ever
+	Stderr   io.Writer
+	Debug    bool             // set -x
+	Now      func() time.Time // nil is time.Now
+	Budget   *proc.Budget     // from proc.NewBudget; nil makes one with the default limits
+	User     proc.User        // zero is user 1000 with home /home/user
+	Hostname string
+	PID      int // $$
+}
+
+// State is what persists from one exec to the next.
+type State struct {
+	Dir string            `json:"cwd,omitempty"`
+	Env map[string]string `json:"env,omitempty"` // exported variables; nil is a fresh login environment
+}
+
+// Result is how a script ended.
+type Result struct {
+	ExitCode int
+	State    State
+}
+
+// exec is what all shell environments of one Run share.
+type exec struct {
+	cfg      Config
+	fs       proc.FS
+	budget   *proc.Budget
+	ctx      context.Context
+	now      func() time.Time
+	start    time.Time
+	programs map[string]proc.Func
+	wg       sync.WaitGroup
+	pid      atomic.Int64
+
+	mu    sync.Mutex
+	procs map[int]*process // that can be signalled
+}
+
+// process is one shell environment as kill sees it.
+type process struct {
+	pid     int
+	cancel  context.CancelCauseFunc
+	pending atomic.Uint64 // signals that wait for a trap
+	killed  atomic.Int32  // the signal that ended it
+	wake    chan struct{} // tells wait and read of a signal
+	shell   *Shell
+	caught  atomic.Uint64 // signals with a trap (or ignored)
+}
+
+// Unwinding. These travel as panics and are recovered by the environment they end.
+type (
+	exitPanic  struct{ status int } // this environment ends
+	abortPanic struct{ status int } // back to the loop over lines
+	killPanic  struct{ err error }  // the exec is over
+)
+
+// Shell is one shell environment.
+type Shell struct {
+	x    *exec
+	ctx  context.Context
+	proc *process
+	sub  int // depth of subshells
+
+	vars      map[string]*variable
+	held      int64
+	funcs     map[string]*funcDef
+	funcsOwn  bool
+	aliases   map[string]string
+	frames    []*frame
+	funcDepth int
+
+	name   string
+	args   []string
+	fds    fdTable
+	opts   options
+	dir    string
+	physic bool
+	umask  uint32
+
+	status     int
+	substSt    int // status of the last command substitution of this command, -1 for none
+	pipeStatus []int
+	line       int
+	command    *stmt // BASH_COMMAND
+	lastArg    string
+	lastBG     int
+	depth      int64
+	ticks      int64
+
+	loops     int
+	breaks    int // loops still to leave
+	continues int // loops to leave, then go on with
+	returning bool
+	noErr     int // > 0: set -e and the ERR trap do not apply
+	inTrap    int
+
+	traps         map[string]string
+	trapsOwn      bool
+	inherited     map[string]string // traps of the parent, shown by trap -p in a subshell until one is set
+	jobs          []*job
+	nextJob       int
+	dirStack      []string
+	hashed        map[string]*hashEntry
+	optind        optState
+	random        *rand.Rand
+	seconds       time.Time
+	secOffset     int64
+	obuf          []byte
+	procSubs      []int // descriptors of process substitutions of the running command
+	arithMemo     map[string]*arith.Expr
+	ifs           ifsTable
+	ifsChanged    bool
+	xtrace        int // nesting shown by PS4
+	disabled      map[string]bool
+	mainShell     bool // a program of its own, not a subshell
+	stdinName     string
+	posix         bool
+	scratch       []byte
+	isCmdSub      bool
+	rootPID       int
+	program       bool // a builtin run as a program
+	inHandle      bool // inside command_not_found_handle
+	finished      map[int]int
+	parsed        map[parseKey]*program
+	patterns      map[patternKey]*pattern.Pattern
+	regexes       map[regexKey]*matcher
+	aliasing      map[string]bool
+	readonlyFuncs map[string]bool
+}
+
+// frame is one function call, sourced file or temporary environment.
+type frame struct {
+	fn       *funcDef
+	name     string
+	source   string
+	callLine int
+	locals   []saved
+	isFunc   bool
+	isTemp   bool
+	args     []string
+	opts     *options
+}
+
+type saved struct {
+	name string
+	prev *variable // nil: was unset
+}
+
+// defaultEnv is what a first exec finds.
+func defaultEnv(u proc.User) [][2]string {
+	return [][2]string{
+		{"HOME", u.Home}, {"USER", u.Name}, {"LOGNAME", u.Name}, {"SHELL", "/bin/bash"},
+		{"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+		{"LANG", "C.UTF-8"}, {"TERM", "dumb"},
+	}
+}
+
+// Run executes script and returns when it and everything it started is over. The error is not nil only when the exec was
+// ended from outside or by a limit: it wraps a *proc.LimitError or the context's cause. A script's own
+// failures, syntax errors included, are exit codes.
+func Run(ctx context.Context, cfg Config, script string) (Result, error) {
+	if cfg.Budget == nil {
+		ctx, cfg.Budget = proc.NewBudget(ctx, proc.Limits{})
+		defer cfg.Budget.Kill(nil)
+	}
+	if cfg.Name == "" {
+		cfg.Name = "bash"
+	}
+	if cfg.User == (proc.User{}) {
+		cfg.User = proc.User{Name: "user", UID: 1000, GID: 1000, Group: "user", Home: "/home/user"}
+	}
+	if cfg.Hostname == "" {
+		cfg.Hostname = "sandbox"
+	}
+	if cfg.PID == 0 {
+		cfg.PID = 100
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Stdout == nil {
+		cfg.Stdout = io.Discard
+	}
+	if cfg.Stderr == nil {
+		cfg.Stderr = io.Discard
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	x := &exec{cfg: cfg, fs: cfg.FS, budget: cfg.Budget, ctx: ctx, now: cfg.Now, start: cfg.Now(), procs: map[int]*process{}}
+	x.pid.Store(int64(cfg.PID))
+	x.programs = maps.Clone(cfg.Commands)
+	if x.programs == nil {
+		x.programs = map[string]proc.Func{}
+	}
+	for name, f := range programs(x) {
+		if _, ok := x.programs[name]; !ok || name == "bash" || name == "sh" {
+			x.programs[name] = f
+		}
+	}
+
+	sh := x.newShell(ctx, cfg.Name, cfg.Args, cfg.PID)
+	sh.umask = 0o022
+	env := cfg.State.Env
+	if env == nil {
+		for _, kv := range defaultEnv(cfg.User) {
+			sh.export(kv[0], kv[1])
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(env)) {
+		sh.export(k, env[k])
+	}
+	for _, k := range slices.Sorted(maps.Keys(cfg.Env)) {
+		sh.export(k, cfg.Env[k])
+	}
+	sh.dir = cmpOr(cfg.Dir, cfg.State.Dir, cfg.User.Home)
+	if st, err := x.fs.Stat(sh.dir); err != nil || !st.IsDir() {
+		sh.dir = "/"
+	}
+	sh.initVars()
+	if cfg.Debug {
+		sh.opts.set('x', true)
+	}
+	sh.openStd(cfg)
+	status, err := x.runMain(sh, func() { sh.runScript(script, "-c") })
+
+	// Like the end of a container's first process: what still runs is killed.
+	state := cfg.State
+	if err == nil {
+		state = sh.state(cfg)
+	}
+	cancel()
+	x.wg.Wait()
+	sh.fds.closeAll()
+	x.budget.Release(sh.held)
+	if err == nil {
+		err = x.over()
+	}
+	return Result{ExitCode: status, State: state}, err
+}
+
+// over says why the exec ended from outside, nil when it did not.
+func (x *exec) over() error { return x.budget.Err() }
+
+func cmpOr(vals ...string) string {
+	for _, v := range vals {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+func (x *exec) newShell(ctx context.Context, name string, args []string, pid int) *Shell {
+	sh := &Shell{x: x, name: name, args: args, vars: map[string]*variable{}, funcs: map[string]*funcDef{}, funcsOwn: true,
+		traps: map[string]string{}, trapsOwn: true, substSt: -1, seconds: x.now(), mainShell: true, umask: 0o022}
+	sh.opts = defaultOptions()
+	x.adopt(ctx, sh, pid)
+	return sh
+}
+
+// adopt gives a shell environment its process.
+func (x *exec) adopt(ctx context.Context, sh *Shell, pid int) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	sh.ctx = ctx
+	sh.proc = &process{pid: pid, cancel: cancel, wake: make(chan struct{}, 1), shell: sh}
+	x.mu.Lock()
+	x.procs[pid] = sh.proc
+	x.mu.Unlock()
+}
+
+func (x *exec) disown(p *process) {
+	x.mu.Lock()
+	if x.procs[p.pid] == p {
+		delete(x.procs, p.pid)
+	}
+	x.mu.Unlock()
+	p.cancel(nil)
+}
+
+func (x *exec) newPID() int { return int(x.pid.Add(1)) }
+
+func (sh *Shell) openStd(cfg Config) {
+	b := sh.x.budget
+	var in stream
+	switch r := cfg.Stdin.(type) {
+	case nil:
+		in = &memory{budget: b}
+	case *strings.Reader:
+		if data, err := io.ReadAll(r); err == nil {
+			in = &memory{b: data, budget: b}
+		}
+	}
+	if in == nil {
+		p := newPipe(b)
+		in = &lazyStdin{pipeReader: pipeReader{p}, r: cfg.Stdin}
+	}
+	sh.fds.put(0, newDesc(b, in))
+	sh.fds.put(1, newDesc(b, &sink{w: cfg.Stdout}))
+	sh.fds.put(2, newDesc(b, &sink{w: cfg.Stderr}))
+}
+
+// lazyStdin starts to read the outside only when the script does.
+type lazyStdin struct {
+	pipeReader
+	r    io.Reader
+	once sync.Once
+}
+
+func (l *lazyStdin) start() { l.once.Do(func() { go pump(l.r, l.pipe) }) }
+
+func (l *lazyStdin) read(ctx context.Context, b []byte) (int, error) {
+	l.start()
+	return l.pipeReader.read(ctx, b)
+}
+
+func (l *lazyStdin) readUntil(ctx context.Context, delim byte, limit int) ([]byte, error) {
+	l.start()
+	return l.pipeReader.readUntil(ctx, delim, limit)
+}
+
+// state collects what the next exec starts with.
+func (sh *Shell) state(cfg Config) State {
+	st := State{Dir: sh.dir, Env: map[string]string{}}
+	if cfg.Dir != "" && sh.dir == cfg.Dir {
+		st.Dir = cfg.State.Dir
+	}
+	for name, v := range sh.vars {
+		if v.attrs&aExport == 0 || v.attrs&aSet == 0 || v.isArray() || v.dyn != nil || name == "_" || name == "SHLVL" || name == "OLDPWD" || name == "PWD" {
+			continue
+		}
+		if extra, ok := cfg.Env[name]; ok && extra == v.str {
+			if old, ok := cfg.State.Env[name]; ok {
+				st.Env[name] = old
+			}
+			continue
+		}
+		st.Env[name] = v.str
+	}
+	if v := sh.vars["OLDPWD"]; v != nil && v.attrs&aSet != 0 {
+		st.Env["OLDPWD"] = v.str
+	}
+	return st
+}
+
+// runMain runs body as the whole life of sh, EXIT trap included, and returns its status. The error says why the exec
+// is over, when it is.
+func (x *exec) runMain(sh *Shell, body func()) (status int, err error) {
+	err = sh.protect(func() {
+		body()
+	})
+	if err == nil {
+		err = sh.protect(sh.exitTrap)
+	}
+	x.disown(sh.proc)
+	if sig := int(sh.proc.killed.Load()); sig != 0 {
+		sh.status = 128 + sig
+	}
+	return sh.status, err
+}
+
+// protect runs f and recovers what unwinds a whole environment. A bug in the evaluator ends the
+// environment with status 134 and never the process.
+func (sh *Shell) protect(f func()) (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case exitPanic:
+			sh.status = r.status
+		case abortPanic:
+			sh.status = r.status
+		case killPanic:
+			sh.status = 137
+			err = r.err
+		case proc.Death:
+			sh.status = r.Status
+			if r.Killed {
+				err = cmpErr(r.Cause, sh.x.over(), context.Canceled)
+			}
+		default:
+			slog.Error("shell panicked", "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+			sh.eprint("bash: internal error\n")
+			sh.status = 134
+		}
+		sh.breaks, sh.continues, sh.returning = 0, 0, false
+	}()
+	f()
+	return nil
+}
+
+func cmpErr(errs ...error) error {
+	for _, e := range errs {
+		if e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+// tick counts one unit of work; it ends the environment when its time is up and runs pending traps.
+func (sh *Shell) tick() {
+	if sh.ticks++; sh.ticks >= 32 {
+		n := sh.ticks
+		sh.ticks = 0
+		if err := sh.x.budget.Step(n); err != nil {
+			panic(killPanic{err})
+		}
+		sh.checkAlive()
+	}
+	if sh.proc.pending.Load() != 0 && sh.inTrap == 0 {
+		sh.runPending()
+	}
+}
+
+// checkAlive ends the environment when it was killed.
+func (sh *Shell) checkAlive() {
+	if sh.ctx.Err() == nil {
+		return
+	}
+	if err := sh.x.over(); err != nil {
+		panic(killPanic{err})
+	}
+	if sig := int(sh.proc.killed.Load()); sig != 0 {
+		panic(exitPanic{128 + sig})
+	}
+	if sh.x.ctx.Err() != nil {
+		panic(exitPanic{137})
+	}
+	panic(exitPanic{143}) // the context of a program around us: timeout
+}
+
+func (sh *Shell) hold(n int64) {
+	if n > 0 {
+		if err := sh.x.budget.Hold(n); err != nil {
+			panic(killPanic{err})
+		}
+	} else {
+		sh.x.budget.Release(-n)
+	}
+	sh.held += n
+}
+
+// enter counts one level of nesting; leave takes it back.
+func (sh *Shell) enter() {
+	if sh.depth++; sh.depth > sh.x.budget.Limits.Depth {
+		err := error(&proc.LimitError{Name: "depth", Limit: sh.x.budget.Limits.Depth})
+		sh.x.budget.Kill(err)
+		panic(killPanic{cmpErr(sh.x.over(), err)})
+	}
+}
+
+func (sh *Shell) leave() { sh.depth-- }
+
+// fork makes a copy of the environment: variables are shared until one side changes them.
+func (sh *Shell) fork(ctx context.Context, pid int) *Shell {
+	sh.enter()
+	sh.leave()
+	c := *sh
+	c.vars = make(map[string]*variable, len(sh.vars)+8)
+	for n, v := range sh.vars {
+		if !v.shared {
+			v.shared = true
+		}
+		c.vars[n] = v
+	}
+	c.held, c.ticks = 0, 0
+	sh.funcsOwn, c.funcsOwn = false, false
+	sh.trapsOwn, c.trapsOwn = false, false
+	c.depth++
+	c.sub++
+	c.frames = make([]*frame, len(sh.frames))
+	for i, f := range sh.frames {
+		g := *f
+		g.locals = slices.Clip(f.locals)
+		c.frames[i] = &g
+	}
+	c.fds = sh.fds.clone()
+	c.pipeStatus = slices.Clone(sh.pipeStatus)
+	c.dirStack = slices.Clip(sh.dirStack)
+	c.obuf, c.scratch, c.procSubs, c.arithMemo = nil, nil, nil, nil
+	c.parsed, c.patterns, c.regexes, c.aliasing, c.finished = nil, nil, nil, nil, nil
+	c.jobs = nil
+	c.hashed = maps.Clone(sh.hashed)
+	c.aliases = maps.Clone(sh.aliases)
+	c.disabled = maps.Clone(sh.disabled)
+	c.random = nil
+	c.mainShell = false
+	c.loops, c.breaks, c.continues, c.returning = 0, 0, 0, false
+	// Traps are reset in a subshell, except for ignored signals.
+	if len(sh.traps) > 0 {
+		c.inherited = sh.traps
+		c.traps = map[string]string{}
+		c.trapsOwn = true
+		for k, v := range sh.traps {
+			if v == "" || k == "ERR" && sh.opts.get('E') || (k == "DEBUG" || k == "RETURN") && sh.opts.get('T') {
+				c.traps[k] = v
+			}
+		}
+	}
+	sh.x.adopt(ctx, &c, pid)
+	c.syncCaught()
+	return &c
+}
+
+// finish lets go of what a forked environment holds.
+func (sh *Shell) finish() {
+	sh.fds.closeAll()
+	sh.x.budget.Release(sh.held)
+	sh.held = 0
+	sh.x.disown(sh.proc)
+}
+
+// child runs body in the forked environment c, on this goroutine, and returns its status.
+func (c *Shell) child(body func()) int {
+	status, err := c.x.runMain(c, body)
+	c.finish()
+	if err != nil {
+		panic(killPanic{err})
+	}
+	return status
+}
+
+// spawn runs body in the forked environment c on a goroutine of its own.
+func (c *Shell) spawn(body func(), done func(status int)) {
+	if err := c.x.budget.Spawn(); err != nil {
+		c.finish()
+		done(137)
+		panic(killPanic{err})
+	}
+	c.x.wg.Add(1)
+	go func() {
+		defer c.x.wg.Done()
+		defer c.x.budget.Exited()
+		status, _ := c.x.runMain(c, body)
+		c.finish()
+		done(status)
+	}()
+}
+
+// eprint writes to descriptor 2 of the shell.
+func (sh *Shell) eprint(s string) {
+	if d := sh.fds.get(2); d != nil {
+		_, _ = d.write(sh.ctx, []byte(s))
+	}
+}
+
+// prefix is what bash begins its messages with.
+func (sh *Shell) prefix() string {
+	name := sh.name
+	for i := len(sh.frames) - 1; i >= 0; i-- {
+		if f := sh.frames[i]; !f.isTemp {
+			if f.source != "" {
+				name = f.source
+			}
+			break
+		}
+	}
+	return name + ": line " + itoa(sh.line) + ": "
+}
+
+// errorf prints a message of the shell on stderr.
+func (sh *Shell) errorf(format string, args ...any) {
+	sh.eprint(sh.prefix() + fmt.Sprintf(format, args...) + "\n")
+}
+
+// fatal prints a message and abandons the line that is being run, as bash does for bad expansions.
+func (sh *Shell) fatal(format string, args ...any) {
+	sh.errorf(format, args...)
+	panic(abortPanic{1})
+}
+
+func asArithError(err error) string {
+	var e *arith.Error
+	if errors.As(err, &e) {
+		return e.Error()
+	}
+	return err.Error()
+}

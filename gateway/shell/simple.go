@@ -1,0 +1,553 @@
+package shell
+
+import (
+	"strings"
+
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+)
+
+// simple runs a simple command.
+func (sh *Shell) simple(c *simpleCmd, st *stmt) {
+	sh.line = c.line
+	if sh.inTrap == 0 {
+		sh.command = st
+	}
+	sh.debugTrap()
+	sh.substSt = -1
+	if len(c.args) == 0 {
+		sh.assignments(c, st)
+		return
+	}
+	if sh.opts.shopt(expandAliases) && len(sh.aliases) > 0 && sh.expandAlias(c, st) {
+		return
+	}
+	subs := len(sh.procSubs)
+	var args []string
+	if c.isDecl {
+		args = []string{c.args[0].lit}
+	} else if args = sh.fields(c.args); len(args) == 0 {
+		sh.assignments(c, st)
+		return
+	}
+	sh.invoke(c, st, args)
+	if len(sh.procSubs) > subs {
+		sh.closeProcSubs(subs)
+	}
+}
+
+// closeProcSubs closes the descriptors of process substitutions that a finished command was given.
+func (sh *Shell) closeProcSubs(from int) {
+	for _, n := range sh.procSubs[from:] {
+		sh.fds.set(n, nil)
+	}
+	sh.procSubs = sh.procSubs[:from]
+}
+
+// assignments runs a command without words: redirections and assignments in the shell itself.
+func (sh *Shell) assignments(c *simpleCmd, st *stmt) {
+	subs := len(sh.procSubs)
+	if len(st.redirs) > 0 {
+		undo, ok := sh.redirect(st.redirs)
+		sh.restore(undo)
+		if !ok {
+			sh.status = 1
+			return
+		}
+	}
+	for _, a := range c.assigns {
+		sh.assign(a, true)
+	}
+	if sh.substSt >= 0 {
+		sh.status = sh.substSt
+	} else {
+		sh.status = 0
+	}
+	if len(sh.procSubs) > subs {
+		sh.closeProcSubs(subs)
+	}
+}
+
+// assign performs one assignment in the shell.
+func (sh *Shell) assign(a *assign, trace bool) {
+	if a.arr != nil {
+		if trace && sh.opts.get('x') {
+			sh.trace(a.name + op(a) + "(" + arrSource(a.arr) + ")")
+		}
+		sh.assignArray(a)
+		return
+	}
+	val := sh.expandStr(a.val)
+	if trace && sh.opts.get('x') {
+		n := a.name
+		if a.sub != nil {
+			n += "[" + a.sub.text + "]"
+		}
+		v := ""
+		if val != "" {
+			v = traceQuote(val)
+		}
+		sh.trace(n + op(a) + v)
+	}
+	if a.sub != nil {
+		sh.setElement(a.name, a.sub, val, a.add)
+		return
+	}
+	if a.add {
+		name, sub := sh.deref(a.name, nil)
+		if sub != nil {
+			sh.setElement(name, sub, val, true)
+			return
+		}
+		if v := sh.vars[name]; v != nil {
+			if v.attrs&aReadonly != 0 {
+				sh.readonlyErr(name)
+			}
+			if v.isArray() {
+				sh.setElement(name, &subscript{text: "0", lit: "0", expr: zeroExpr}, val, true)
+				return
+			}
+			old, _ := sh.get(name)
+			if v.attrs&aInteger != 0 {
+				val = sh.appended(v, old, val)
+			} else {
+				val = old + val
+			}
+		}
+		sh.setVar(name, val)
+		return
+	}
+	sh.setVar(a.name, val)
+}
+
+func op(a *assign) string {
+	if a.add {
+		return "+="
+	}
+	return "="
+}
+
+func arrSource(l *arrayLit) string {
+	var out []string
+	for _, e := range l.elems {
+		s := ""
+		if e.sub != nil {
+			s = "[" + e.sub.text + "]="
+		}
+		if e.val != nil {
+			s += e.val.src
+		}
+		out = append(out, s)
+	}
+	return strings.Join(out, " ")
+}
+
+// assignArray performs name=(…) and name+=(…).
+func (sh *Shell) assignArray(a *assign) {
+	name, _ := sh.deref(a.name, nil)
+	if v := sh.vars[name]; v != nil && v.attrs&aReadonly != 0 {
+		sh.readonlyErr(name)
+	}
+	type item struct {
+		sub  *subscript
+		vals []string
+	}
+	items := make([]item, 0, len(a.arr.elems))
+	v := sh.vars[name]
+	isAssoc := v != nil && v.attrs&aAssoc != 0
+	for _, e := range a.arr.elems {
+		switch {
+		case e.sub != nil:
+			items = append(items, item{e.sub, []string{sh.expandStr(e.val)}})
+		case isAssoc:
+			items = append(items, item{nil, []string{sh.expandStr(e.val)}})
+		default:
+			items = append(items, item{nil, sh.fields([]*word{e.val})})
+		}
+		sh.tick()
+	}
+	v = sh.own(name)
+	v.dyn = nil
+	before := v.size()
+	if isAssoc {
+		if !a.add || v.assoc == nil {
+			v.assoc = newAssoc()
+		}
+		var flat []string
+		for _, it := range items {
+			if it.sub == nil {
+				flat = append(flat, it.vals...)
+				continue
+			}
+			key := sh.subKey(it.sub)
+			if key == "" {
+				sh.errorf("%s: bad array subscript", "["+it.sub.text+"]="+it.vals[0])
+				continue
+			}
+			v = sh.own(name)
+			v.assoc.set(key, sh.convert(v, it.vals[0]))
+		}
+		for i := 0; i < len(flat); i += 2 {
+			val := ""
+			if i+1 < len(flat) {
+				val = flat[i+1]
+			}
+			v.assoc.set(flat[i], sh.convert(v, val))
+		}
+		v.attrs |= aSet
+		sh.hold(v.size() - before)
+		return
+	}
+	arr := &indexed{}
+	if a.add {
+		sh.makeArray(v)
+		arr = v.arr
+	}
+	next := arr.last() + 1
+	for _, it := range items {
+		if it.sub != nil {
+			next = sh.indexForWrite(name, &variable{attrs: aArray, arr: arr}, it.sub)
+			arr.set(next, sh.convert(v, it.vals[0]))
+			next++
+			continue
+		}
+		for _, s := range it.vals {
+			arr.set(next, sh.convert(v, s))
+			next++
+		}
+	}
+	v = sh.own(name)
+	v.str = ""
+	v.arr = arr
+	v.attrs |= aArray | aSet
+	if sh.opts.get('a') {
+		v.attrs |= aExport
+	}
+	sh.hold(v.size() - before)
+}
+
+// invoke runs the command args name: a function, a builtin or a program.
+func (sh *Shell) invoke(c *simpleCmd, st *stmt, args []string) {
+	name := args[0]
+	fn := sh.funcs[name]
+	var b builtin
+	if fn == nil {
+		b = sh.builtin(name)
+	}
+	undo, ok := sh.redirect(st.redirs)
+	if !ok {
+		sh.restore(undo)
+		sh.status = 1
+		if name == "exec" || sh.posix && specialBuiltins[name] {
+			panic(exitPanic{1})
+		}
+		return
+	}
+	var temps [][2]string
+	if len(c.assigns) > 0 {
+		temps = sh.tempEnv(c.assigns)
+	}
+	if sh.opts.get('x') {
+		sh.traceCommand(c, args)
+	}
+	if fn == nil && b != nil && len(undo) == 0 && len(temps) == 0 {
+		// The common case needs no clean-up, so that builtins cost no defer.
+		sh.runBuiltin(b, c, args)
+		sh.setLastArg(args)
+		return
+	}
+	keep := false
+	func() {
+		defer func() {
+			if !keep {
+				sh.restore(undo)
+			}
+		}()
+		switch {
+		case fn != nil:
+			sh.call(fn, args, temps)
+		case b != nil:
+			if len(temps) > 0 {
+				f := sh.pushTemp(temps)
+				defer sh.popTo(f)
+			}
+			sh.runBuiltin(b, c, args)
+			keep = name == "exec" && sh.status == 0 && len(args) == 1
+		default:
+			sh.external(args, temps)
+		}
+	}()
+	if keep {
+		for _, u := range undo {
+			if u.old != nil {
+				u.old.release()
+			}
+		}
+	}
+	sh.setLastArg(args)
+}
+
+func (sh *Shell) setLastArg(args []string) { sh.lastArg = args[len(args)-1] }
+
+// tempEnv evaluates the assignments before a command.
+func (sh *Shell) tempEnv(as []*assign) [][2]string {
+	out := make([][2]string, 0, len(as))
+	// Later ones see earlier ones.
+	var f *frame
+	for _, a := range as {
+		var val string
+		if a.arr != nil {
+			val = "(" + arrSource(a.arr) + ")"
+		} else {
+			val = sh.expandStr(a.val)
+		}
+		if sh.opts.get('x') {
+			v := ""
+			if val != "" {
+				v = traceQuote(val)
+			}
+			sh.trace(a.name + op(a) + v)
+		}
+		if v := sh.vars[a.name]; v != nil && v.attrs&aReadonly != 0 {
+			sh.errorf("%s: readonly variable", a.name)
+			continue
+		}
+		if a.sub != nil {
+			continue
+		}
+		if v := sh.vars[a.name]; v != nil && a.arr == nil {
+			if a.add {
+				val = sh.appended(v, sh.str(a.name), val)
+			} else {
+				val = sh.convert(v, val)
+			}
+		}
+		out = append(out, [2]string{a.name, val})
+		if len(as) > 1 {
+			if f == nil {
+				f = sh.pushTemp(nil)
+			}
+			sh.addTemp(f, a.name, val)
+		}
+	}
+	if f != nil {
+		sh.popTo(f)
+	}
+	return out
+}
+
+func (sh *Shell) pushTemp(temps [][2]string) *frame {
+	f := &frame{isTemp: true}
+	sh.frames = append(sh.frames, f)
+	for _, t := range temps {
+		sh.addTemp(f, t[0], t[1])
+	}
+	return f
+}
+
+func (sh *Shell) addTemp(f *frame, name, val string) {
+	prev := sh.vars[name]
+	for _, l := range f.locals {
+		if l.name == name {
+			v := sh.own(name)
+			sh.hold(int64(len(val) - len(v.str)))
+			v.str = val
+			return
+		}
+	}
+	f.locals = append(f.locals, saved{name, prev})
+	v := &variable{owner: sh, str: val, attrs: aExport | aSet}
+	if prev != nil {
+		v.attrs |= prev.attrs & (aInteger | aLower | aUpper)
+	}
+	sh.vars[name] = v
+	sh.hold(int64(len(name)+len(val)) + 64)
+	switch name {
+	case "IFS":
+		sh.ifsChanged = true
+	case "PATH":
+		sh.hashed = nil
+	}
+}
+
+// popTo pops frames up to and including f.
+func (sh *Shell) popTo(f *frame) {
+	for len(sh.frames) > 0 {
+		top := sh.frames[len(sh.frames)-1]
+		sh.popFrame()
+		if top == f {
+			return
+		}
+	}
+}
+
+func (sh *Shell) popFrame() {
+	n := len(sh.frames) - 1
+	f := sh.frames[n]
+	sh.frames = sh.frames[:n]
+	sh.popLocals(f)
+	if f.isFunc {
+		sh.args = f.args
+		sh.funcDepth--
+		sh.line = f.callLine
+	}
+	if f.opts != nil {
+		sh.opts = *f.opts
+	}
+}
+
+// call runs a function.
+func (sh *Shell) call(fn *funcDef, args []string, temps [][2]string) {
+	sh.enter()
+	f := &frame{fn: fn, name: fn.name, source: fn.source, callLine: sh.line, isFunc: true, args: sh.args}
+	sh.frames = append(sh.frames, f)
+	sh.funcDepth++
+	sh.args = args[1:]
+	for _, t := range temps {
+		sh.addTemp(f, t[0], t[1])
+	}
+	loops := sh.loops
+	sh.loops = 0
+	var hidden map[string]string
+	for _, k := range []string{"ERR", "DEBUG", "RETURN"} {
+		opt := byte('T')
+		if k == "ERR" {
+			opt = 'E'
+		}
+		if v, ok := sh.traps[k]; ok && !sh.opts.get(opt) {
+			if hidden == nil {
+				hidden = map[string]string{}
+			}
+			hidden[k] = v
+			delete(sh.ownTraps(), k)
+		}
+	}
+	depth := len(sh.frames)
+	func() {
+		done := false
+		defer func() {
+			if !done { // unwinding
+				sh.unhide(hidden)
+			}
+		}()
+		sh.stmt(fn.body)
+		done = true
+	}()
+	if sh.returning {
+		sh.returning = false
+	}
+	if t, ok := sh.traps["RETURN"]; ok && t != "" {
+		sh.runTrap("RETURN", t)
+	}
+	sh.unhide(hidden)
+	for len(sh.frames) > depth {
+		sh.popFrame()
+	}
+	sh.popFrame()
+	sh.loops = loops
+	sh.leave()
+}
+
+func (sh *Shell) unhide(hidden map[string]string) {
+	for k, v := range hidden {
+		if _, ok := sh.traps[k]; !ok {
+			sh.ownTraps()[k] = v
+		}
+	}
+}
+
+// runBuiltin runs a builtin and prints what it put into obuf.
+func (sh *Shell) runBuiltin(b builtin, c *simpleCmd, args []string) {
+	status := 0
+	if c != nil && c.isDecl {
+		status = sh.declare(args[0], sh.declOperands(c.decl))
+	} else {
+		status = b(sh, args)
+	}
+	sh.status = status
+	sh.flush(args[0])
+}
+
+// flush prints the output of the running builtin.
+func (sh *Shell) flush(name string) {
+	if len(sh.obuf) == 0 {
+		return
+	}
+	b := sh.obuf
+	var err error
+	if d := sh.fds.get(1); d != nil {
+		_, err = d.write(sh.ctx, b)
+	} else {
+		err = errBadFD
+	}
+	sh.obuf = b[:0]
+	if cap(b) > 64<<10 {
+		sh.obuf = nil
+	}
+	if err != nil {
+		sh.writeFailed(name, err)
+	}
+}
+
+func (sh *Shell) external(args []string, temps [][2]string) {
+	path, status := sh.findProgram(args[0], temps)
+	if status != 0 {
+		sh.status = status
+		return
+	}
+	env := &environ{sh: sh, over: temps, path: path}
+	p := sh.process(args, env)
+	sh.status = sh.x.runFile(sh.ctx, p, path, 0)
+	sh.checkAlive()
+}
+
+// process makes what a program gets.
+func (sh *Shell) process(args []string, env proc.Environ) *proc.Process {
+	in, out, errs := bind(sh.ctx, sh.fds.get(0)), bind(sh.ctx, sh.fds.get(1)), bind(sh.ctx, sh.fds.get(2))
+	p := &proc.Process{
+		Args: args, Env: env, Dir: sh.dir, Umask: sh.umask, FS: sh.x.fs, Budget: sh.x.budget,
+		FD: func(n int) (any, bool) {
+			d := sh.fds.get(n)
+			if d == nil {
+				return nil, false
+			}
+			return bind(sh.ctx, d), true
+		},
+		Spawn: sh.x.spawnProgram, Now: sh.x.now, PID: sh.x.newPID(), User: sh.x.cfg.User, Hostname: sh.x.cfg.Hostname,
+	}
+	p.Stdin, _ = in.(reader)
+	p.Stdout, _ = out.(writer)
+	p.Stderr, _ = errs.(writer)
+	return p
+}
+
+// expandAlias runs the command with its alias replaced; it reports whether there was one.
+func (sh *Shell) expandAlias(c *simpleCmd, st *stmt) bool {
+	w := c.args[0]
+	if len(w.parts) != 1 {
+		return false
+	}
+	l, ok := w.parts[0].(*litPart)
+	if !ok || sh.aliasing[l.s] {
+		return false
+	}
+	text, ok := sh.aliases[l.s]
+	if !ok {
+		return false
+	}
+	i := strings.Index(st.src, l.s)
+	if i < 0 {
+		return false
+	}
+	src := st.src[:i] + text + st.src[i+len(l.s):]
+	if sh.aliasing == nil {
+		sh.aliasing = map[string]bool{}
+	}
+	sh.aliasing[l.s] = true
+	defer delete(sh.aliasing, l.s)
+	sh.enter()
+	defer sh.leave()
+	sh.checkSize(src)
+	prog := parse(src, sh.line-1)
+	sh.runProgram(prog, "")
+	return true
+}

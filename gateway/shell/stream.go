@@ -1,0 +1,480 @@
+package shell
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+)
+
+// stream is what an open file description does.
+type stream interface {
+	read(ctx context.Context, b []byte) (int, error)
+	write(ctx context.Context, b []byte) (int, error)
+	// readUntil returns bytes up to and including delim (at most limit, fewer when no more are there yet) and
+	// consumes no byte after them.
+	readUntil(ctx context.Context, delim byte, limit int) ([]byte, error)
+	close()
+}
+
+// desc is an open file description: descriptors that were duplicated or inherited share it.
+type desc struct {
+	stream
+	refs   atomic.Int32
+	budget *proc.Budget
+}
+
+// newDesc counts the description against the budget; nil means too many open files.
+func newDesc(b *proc.Budget, s stream) *desc {
+	if !b.OpenFile() {
+		s.close()
+		return nil
+	}
+	d := &desc{stream: s, budget: b}
+	d.refs.Store(1)
+	return d
+}
+
+func (d *desc) retain() *desc {
+	d.refs.Add(1)
+	return d
+}
+
+func (d *desc) release() {
+	if d.refs.Add(-1) == 0 {
+		d.close()
+		d.budget.CloseFile()
+	}
+}
+
+type pipeReader struct{ *pipe }
+
+func (pipeReader) write(context.Context, []byte) (int, error) { return 0, fserr.EBADF }
+func (p pipeReader) close()                                   { p.closeEnd(false) }
+
+type pipeWriter struct{ *pipe }
+
+func (pipeWriter) read(context.Context, []byte) (int, error) { return 0, fserr.EBADF }
+func (pipeWriter) readUntil(context.Context, byte, int) ([]byte, error) {
+	return nil, fserr.EBADF
+}
+func (p pipeWriter) close() { p.closeEnd(true) }
+
+// memory is a read-only stream over bytes that are there already: a here-document.
+type memory struct {
+	mu     sync.Mutex
+	b      []byte
+	off    int64
+	budget *proc.Budget
+	held   int64
+}
+
+func (m *memory) read(_ context.Context, b []byte) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.off >= int64(len(m.b)) {
+		return 0, io.EOF
+	}
+	n := copy(b, m.b[m.off:])
+	m.off += int64(n)
+	return n, nil
+}
+
+func (m *memory) readUntil(_ context.Context, delim byte, limit int) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.off >= int64(len(m.b)) {
+		return nil, io.EOF
+	}
+	rest := m.b[m.off:]
+	k := bytes.IndexByte(rest, delim) + 1
+	if k == 0 {
+		k = len(rest)
+	}
+	k = min(k, limit)
+	m.off += int64(k)
+	return rest[:k:k], nil
+}
+
+func (*memory) write(context.Context, []byte) (int, error) { return 0, fserr.EBADF }
+
+func (m *memory) close() { m.budget.Release(m.held) }
+
+// fileStream is an open file of the sandbox.
+type fileStream struct {
+	mu   sync.Mutex
+	f    proc.File
+	path string
+}
+
+func (s *fileStream) read(_ context.Context, b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.f.Read(b)
+}
+
+func (s *fileStream) write(ctx context.Context, b []byte) (int, error) {
+	if ctx.Err() != nil {
+		return 0, fserr.EPIPE
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.f.Write(b)
+}
+
+func (s *fileStream) readUntil(_ context.Context, delim byte, limit int) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pos, err := s.f.Seek(0, io.SeekCurrent)
+	seekable := err == nil
+	size := 256
+	if !seekable {
+		size = 1
+	}
+	buf := make([]byte, min(size, limit))
+	n, err := s.f.Read(buf)
+	if n == 0 {
+		if err == nil {
+			err = io.EOF
+		}
+		return nil, err
+	}
+	k := bytes.IndexByte(buf[:n], delim) + 1
+	if k == 0 {
+		k = n
+	}
+	if k < n {
+		if _, err := s.f.Seek(pos+int64(k), io.SeekStart); err != nil {
+			return nil, err
+		}
+	}
+	return buf[:k], nil
+}
+
+func (s *fileStream) close() { _ = s.f.Close() }
+
+// dirStream is an open directory: reading it fails.
+type dirStream struct{ fileStream }
+
+func (*dirStream) read(context.Context, []byte) (int, error) { return 0, fserr.EISDIR }
+func (*dirStream) readUntil(context.Context, byte, int) ([]byte, error) {
+	return nil, fserr.EISDIR
+}
+
+// sink is one of the streams the exec was given to print on.
+type sink struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (*sink) read(context.Context, []byte) (int, error)            { return 0, fserr.EBADF }
+func (*sink) readUntil(context.Context, byte, int) ([]byte, error) { return nil, fserr.EBADF }
+func (*sink) close()                                               {}
+func (s *sink) write(ctx context.Context, b []byte) (int, error) {
+	if ctx.Err() != nil {
+		return 0, fserr.EPIPE
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, err := s.w.Write(b)
+	if err != nil {
+		if _, ok := fserr.Of(err); !ok {
+			err = fserr.EPIPE
+		}
+	}
+	return n, err
+}
+
+// capture collects the output of a command substitution.
+type capture struct {
+	mu     sync.Mutex
+	b      []byte
+	held   int64
+	closed chan struct{}
+	budget *proc.Budget
+}
+
+func (*capture) read(context.Context, []byte) (int, error)            { return 0, fserr.EBADF }
+func (*capture) readUntil(context.Context, byte, int) ([]byte, error) { return nil, fserr.EBADF }
+func (c *capture) close()                                             { close(c.closed) }
+func (c *capture) write(ctx context.Context, b []byte) (int, error) {
+	if ctx.Err() != nil {
+		return 0, fserr.EPIPE
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if need := len(c.b) + len(b); need > cap(c.b) {
+		size := max(need, 2*cap(c.b), 512)
+		if err := c.budget.Hold(int64(size) - c.held); err != nil {
+			return 0, err
+		}
+		c.held = int64(size)
+		c.b = append(make([]byte, 0, size), c.b...)
+	}
+	c.b = append(c.b, b...)
+	return len(b), nil
+}
+
+// handle is a description as a command sees it: bound to the context of the process that runs it.
+type handle struct {
+	d   *desc
+	ctx context.Context
+}
+
+func (h *handle) Read(b []byte) (int, error) {
+	if len(b) == 0 {
+		return 0, nil
+	}
+	return h.d.read(h.ctx, b)
+}
+
+func (h *handle) Write(b []byte) (int, error) { return h.d.write(h.ctx, b) }
+
+// fileHandle is a handle of a file of the sandbox: it can also seek, stat and truncate.
+type fileHandle struct {
+	handle
+	s *fileStream
+}
+
+func (h *fileHandle) ReadAt(b []byte, off int64) (int, error)  { return h.s.f.ReadAt(b, off) }
+func (h *fileHandle) WriteAt(b []byte, off int64) (int, error) { return h.s.f.WriteAt(b, off) }
+func (h *fileHandle) Stat() (proc.Stat, error)                 { return h.s.f.Stat() }
+func (h *fileHandle) Close() error                             { return nil }
+
+func (h *fileHandle) Seek(off int64, whence int) (int64, error) {
+	h.s.mu.Lock()
+	defer h.s.mu.Unlock()
+	return h.s.f.Seek(off, whence)
+}
+
+func (h *fileHandle) Truncate(n int64) error {
+	h.s.mu.Lock()
+	defer h.s.mu.Unlock()
+	return h.s.f.Truncate(n)
+}
+
+// memHandle is a handle of a here-document, which is an unnamed temporary file: it can seek.
+type memHandle struct {
+	handle
+	m *memory
+}
+
+func (h *memHandle) Seek(off int64, whence int) (int64, error) {
+	h.m.mu.Lock()
+	defer h.m.mu.Unlock()
+	switch whence {
+	case io.SeekCurrent:
+		off += h.m.off
+	case io.SeekEnd:
+		off += int64(len(h.m.b))
+	}
+	if off < 0 {
+		return 0, fserr.EINVAL
+	}
+	h.m.off = off
+	return off, nil
+}
+
+func (h *memHandle) ReadAt(b []byte, off int64) (int, error) {
+	if off < 0 {
+		return 0, fserr.EINVAL
+	}
+	if off >= int64(len(h.m.b)) {
+		return 0, io.EOF
+	}
+	n := copy(b, h.m.b[off:])
+	if n < len(b) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+func (h *memHandle) WriteAt([]byte, int64) (int, error) { return 0, fserr.EBADF }
+func (h *memHandle) Truncate(int64) error               { return fserr.EINVAL }
+func (h *memHandle) Close() error                       { return nil }
+func (h *memHandle) Stat() (proc.Stat, error) {
+	return proc.Stat{Kind: proc.Regular, Mode: 0o600, Size: int64(len(h.m.b))}, nil
+}
+
+// closedFD stands for a descriptor that is not open.
+type closedFD struct{}
+
+func (closedFD) Read([]byte) (int, error)  { return 0, fserr.EBADF }
+func (closedFD) Write([]byte) (int, error) { return 0, fserr.EBADF }
+
+// bind gives a command its view of a description.
+func bind(ctx context.Context, d *desc) any {
+	if d == nil {
+		return closedFD{}
+	}
+	h := handle{d, ctx}
+	switch s := d.stream.(type) {
+	case *fileStream:
+		return &fileHandle{h, s}
+	case *memory:
+		return &memHandle{h, s}
+	}
+	return &h
+}
+
+// foreign is a stream that a program handed to its child: xargs and find do.
+type foreign struct {
+	r io.Reader
+	w io.Writer
+}
+
+func (f *foreign) read(_ context.Context, b []byte) (int, error) {
+	if f.r == nil {
+		return 0, fserr.EBADF
+	}
+	return f.r.Read(b)
+}
+
+func (f *foreign) write(_ context.Context, b []byte) (int, error) {
+	if f.w == nil {
+		return 0, fserr.EBADF
+	}
+	return f.w.Write(b)
+}
+
+func (f *foreign) readUntil(_ context.Context, _ byte, _ int) ([]byte, error) {
+	if f.r == nil {
+		return nil, fserr.EBADF
+	}
+	b := make([]byte, 1)
+	for {
+		n, err := f.r.Read(b)
+		if n > 0 {
+			return b, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (*foreign) close() {}
+
+// unbind turns what a command was given (or made) back into a description.
+func unbind(b *proc.Budget, v any) *desc {
+	switch h := v.(type) {
+	case *handle:
+		return h.d.retain()
+	case *fileHandle:
+		return h.d.retain()
+	case *memHandle:
+		return h.d.retain()
+	case closedFD, nil:
+		return nil
+	}
+	f := &foreign{}
+	f.r, _ = v.(io.Reader)
+	f.w, _ = v.(io.Writer)
+	return newDesc(b, f)
+}
+
+// pump copies a reader of the outside into a pipe, so that reading it can be given up. Its goroutine ends when
+// the reader does; whoever hands in a reader that blocks closes it.
+func pump(r io.Reader, p *pipe) {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := r.Read(buf)
+		if n > 0 {
+			if _, werr := p.write(context.Background(), buf[:n]); werr != nil {
+				break
+			}
+		}
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				p.mu.Lock()
+				p.err = fserr.EIO
+				p.mu.Unlock()
+			}
+			break
+		}
+	}
+	p.closeEnd(true)
+}
+
+// fdTable maps descriptor numbers to descriptions; each entry holds one reference.
+type fdTable struct {
+	low  [10]*desc
+	high map[int]*desc
+}
+
+func (t *fdTable) get(n int) *desc {
+	if n >= 0 && n < len(t.low) {
+		return t.low[n]
+	}
+	return t.high[n]
+}
+
+// put stores d, which may be nil, without touching what was there.
+func (t *fdTable) put(n int, d *desc) {
+	if n < 0 {
+		return
+	}
+	if n < len(t.low) {
+		t.low[n] = d
+		return
+	}
+	if d == nil {
+		delete(t.high, n)
+		return
+	}
+	if t.high == nil {
+		t.high = map[int]*desc{}
+	}
+	t.high[n] = d
+}
+
+// set stores d and lets go of what was there.
+func (t *fdTable) set(n int, d *desc) {
+	if old := t.get(n); old != nil {
+		old.release()
+	}
+	t.put(n, d)
+}
+
+func (t *fdTable) clone() fdTable {
+	c := fdTable{low: t.low}
+	for _, d := range c.low {
+		if d != nil {
+			d.retain()
+		}
+	}
+	if len(t.high) > 0 {
+		c.high = make(map[int]*desc, len(t.high))
+		for n, d := range t.high {
+			c.high[n] = d.retain()
+		}
+	}
+	return c
+}
+
+func (t *fdTable) closeAll() {
+	for i, d := range t.low {
+		if d != nil {
+			d.release()
+			t.low[i] = nil
+		}
+	}
+	for n, d := range t.high {
+		d.release()
+		delete(t.high, n)
+	}
+}
+
+// free returns the lowest descriptor from min on that is not open.
+func (t *fdTable) free(min int) int {
+	for n := min; ; n++ {
+		if t.get(n) == nil {
+			return n
+		}
+	}
+}

@@ -1,0 +1,576 @@
+package shell
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/pgbox/pgbox/gateway/shell/arith"
+)
+
+// lookup finds a variable by name; what is computed on demand comes as a temporary one.
+func (sh *Shell) lookup(name string) *variable {
+	v := sh.vars[name]
+	if v != nil && v.dyn != nil {
+		return v.dyn(sh)
+	}
+	return v
+}
+
+// own returns the variable for changing: created when it does not exist, copied when it is shared.
+func (sh *Shell) own(name string) *variable {
+	v := sh.vars[name]
+	switch {
+	case v == nil:
+		v = &variable{owner: sh}
+		sh.hold(int64(len(name)) + 64)
+		sh.vars[name] = v
+	case v.shared || v.owner != sh:
+		c := v.clone()
+		if v.owner == sh {
+			sh.hold(0)
+		} else {
+			sh.hold(c.size())
+		}
+		c.owner = sh
+		sh.vars[name] = c
+		v = c
+	}
+	return v
+}
+
+const maxNamerefs = 8
+
+// deref follows namerefs. A reference to an array element gives its subscript too.
+func (sh *Shell) deref(name string, sub *subscript) (string, *subscript) {
+	for i := 0; i < maxNamerefs; i++ {
+		v := sh.vars[name]
+		if v == nil || v.attrs&aNameref == 0 || v.str == "" {
+			return name, sub
+		}
+		if n, rest, ok := strings.Cut(v.str, "["); ok && strings.HasSuffix(rest, "]") {
+			if sub == nil {
+				c := compiler{}
+				sub = c.subscript(rest[:len(rest)-1])
+			}
+			name = n
+			continue
+		}
+		if v.str == name {
+			return name, sub
+		}
+		name = v.str
+	}
+	sh.errorf("warning: %s: circular name reference", name)
+	return name, sub
+}
+
+func (sh *Shell) get(name string) (string, bool) {
+	v := sh.vars[name]
+	if v == nil {
+		return "", false
+	}
+	if v.attrs&aNameref != 0 {
+		n, sub := sh.deref(name, nil)
+		if sub != nil {
+			return sh.element(n, sub)
+		}
+		if v = sh.vars[n]; v == nil {
+			return "", false
+		}
+	}
+	if v.dyn != nil {
+		v = v.dyn(sh)
+	}
+	return v.scalar()
+}
+
+func (sh *Shell) str(name string) string {
+	s, _ := sh.get(name)
+	return s
+}
+
+// element is the value of name[sub] for one element.
+func (sh *Shell) element(name string, sub *subscript) (string, bool) {
+	v := sh.lookup(name)
+	if v == nil {
+		if sub.parts == nil && sub.expr == nil && sub.err == nil {
+			return "", false
+		}
+		sh.index(name, nil, sub)
+		return "", false
+	}
+	if v.attrs&aAssoc != 0 {
+		key := sh.subKey(sub)
+		e, ok := v.assoc.m[key]
+		return e.val, ok
+	}
+	i := sh.index(name, v, sub)
+	if v.attrs&aArray != 0 {
+		return v.arr.get(i)
+	}
+	if i == 0 {
+		return v.scalar()
+	}
+	return "", false
+}
+
+// subKey expands a subscript as the key of an associative array.
+func (sh *Shell) subKey(sub *subscript) string {
+	if sub.parts == nil {
+		return sub.lit
+	}
+	return sh.joinParts(sub.parts)
+}
+
+// index evaluates a subscript as the index of an array.
+func (sh *Shell) index(name string, v *variable, sub *subscript) int64 {
+	var i int64
+	if sub.parts == nil && sub.err == nil {
+		i = sh.evalExpr(sub.expr, "")
+	} else {
+		text := sub.lit
+		if sub.parts != nil {
+			text = sh.joinParts(sub.parts)
+		}
+		if text == "" {
+			sh.fatal("%s: bad array subscript", name)
+		}
+		i = sh.evalText(text, "")
+	}
+	if i < 0 {
+		last := int64(-1)
+		if v != nil && v.attrs&aArray != 0 {
+			last = v.arr.last()
+		} else if v != nil && v.attrs&aSet != 0 {
+			last = 0
+		}
+		if i += last + 1; i < 0 {
+			sh.errorf("%s: bad array subscript", name)
+			return -1
+		}
+	}
+	return i
+}
+
+// readonlyErr reports an assignment to a readonly variable and abandons the line.
+func (sh *Shell) readonlyErr(name string) {
+	sh.fatal("%s: readonly variable", name)
+}
+
+// setVar assigns a scalar (or element 0 of an array), honouring attributes.
+func (sh *Shell) setVar(name, val string) {
+	v := sh.vars[name]
+	if v != nil && v.attrs&aNameref != 0 {
+		n, sub := sh.deref(name, nil)
+		if n == name && sub == nil {
+			// An empty nameref is told what to refer to.
+			sh.own(name).str = val
+			return
+		}
+		if sub != nil {
+			sh.setElement(n, sub, val, false)
+			return
+		}
+		name = n
+		v = sh.vars[name]
+	}
+	if v != nil {
+		if v.attrs&aReadonly != 0 {
+			sh.readonlyErr(name)
+		}
+		if v.assign != nil {
+			v.assign(sh, val)
+			return
+		}
+		if v.dyn != nil && v.attrs&aNoAssign != 0 {
+			return
+		}
+	}
+	sh.store(name, val)
+}
+
+// store assigns without looking at readonly or namerefs.
+func (sh *Shell) store(name, val string) {
+	v := sh.own(name)
+	v.dyn = nil
+	val = sh.convert(v, val)
+	switch {
+	case v.attrs&aAssoc != 0:
+		old := v.assoc.bytes
+		v.assoc.set("0", val)
+		sh.hold(v.assoc.bytes - old)
+	case v.attrs&aArray != 0:
+		old := v.arr.bytes
+		v.arr.set(0, val)
+		sh.hold(v.arr.bytes - old)
+	default:
+		sh.hold(int64(len(val) - len(v.str)))
+		v.str = val
+	}
+	v.attrs |= aSet
+	if name == "IFS" {
+		sh.ifsChanged = true
+	}
+	if sh.opts.get('a') {
+		v.attrs |= aExport
+	}
+	if hook := varHooks[name]; hook != nil {
+		hook(sh, val)
+	}
+}
+
+// varHooks are told of new values of variables the shell itself uses.
+var varHooks = map[string]func(*Shell, string){
+	"OPTIND": func(sh *Shell, s string) { sh.optind = optState{} },
+	"PATH":   func(sh *Shell, s string) { sh.hashed = nil },
+}
+
+// convert applies the attributes that change values.
+func (sh *Shell) convert(v *variable, val string) string {
+	switch {
+	case v.attrs&aInteger != 0:
+		return strconv.FormatInt(sh.evalText(val, ""), 10)
+	case v.attrs&aLower != 0:
+		return strings.ToLower(val)
+	case v.attrs&aUpper != 0:
+		return strings.ToUpper(val)
+	case v.attrs&aCapital != 0:
+		r, w := utf8.DecodeRuneInString(val)
+		if w > 0 && r != utf8.RuneError {
+			return string(unicode.ToUpper(r)) + strings.ToLower(val[w:])
+		}
+	}
+	return val
+}
+
+// setElement assigns name[sub]; add appends (or adds, for integers).
+func (sh *Shell) setElement(name string, sub *subscript, val string, add bool) {
+	name, _ = sh.deref(name, nil)
+	if v := sh.vars[name]; v != nil && v.attrs&aReadonly != 0 {
+		sh.readonlyErr(name)
+	}
+	if sub.all != 0 {
+		if v := sh.vars[name]; v == nil || v.attrs&aAssoc == 0 {
+			sh.fatal("%s[%s]: bad array subscript", name, sub.text)
+		}
+	}
+	v := sh.own(name)
+	if v.attrs&aAssoc != 0 {
+		key := sh.subKey(sub)
+		if key == "" {
+			sh.fatal("%s[%s]: bad array subscript", name, sub.text)
+		}
+		v = sh.own(name)
+		if add {
+			val = sh.appended(v, v.assoc.m[key].val, val)
+		} else {
+			val = sh.convert(v, val)
+		}
+		old := v.assoc.bytes
+		v.assoc.set(key, val)
+		v.attrs |= aSet
+		sh.hold(v.assoc.bytes - old)
+		return
+	}
+	i := sh.indexForWrite(name, v, sub)
+	v = sh.own(name)
+	sh.makeArray(v)
+	if add {
+		old, _ := v.arr.get(i)
+		val = sh.appended(v, old, val)
+	} else {
+		val = sh.convert(v, val)
+	}
+	old := v.arr.bytes
+	v.arr.set(i, val)
+	v.attrs |= aSet
+	sh.hold(v.arr.bytes - old)
+}
+
+func (sh *Shell) indexForWrite(name string, v *variable, sub *subscript) int64 {
+	var i int64
+	if sub.parts == nil && sub.err == nil {
+		i = sh.evalExpr(sub.expr, "")
+		if sub.lit == "" {
+			sh.fatal("%s[%s]: bad array subscript", name, sub.text)
+		}
+	} else {
+		text := sub.lit
+		if sub.parts != nil {
+			text = sh.joinParts(sub.parts)
+		}
+		if text == "" {
+			sh.fatal("%s[%s]: bad array subscript", name, sub.text)
+		}
+		i = sh.evalText(text, "")
+	}
+	if i < 0 {
+		last := int64(-1)
+		if v.attrs&aArray != 0 {
+			last = v.arr.last()
+		} else if v.attrs&aSet != 0 {
+			last = 0
+		}
+		if i += last + 1; i < 0 {
+			sh.fatal("%s[%s]: bad array subscript", name, sub.text)
+		}
+	}
+	return i
+}
+
+// makeArray turns a scalar into an indexed array with the value at index 0.
+func (sh *Shell) makeArray(v *variable) {
+	if v.isArray() {
+		if v.arr == nil && v.attrs&aArray != 0 {
+			v.arr = &indexed{}
+		}
+		return
+	}
+	v.attrs |= aArray
+	v.arr = &indexed{}
+	if v.attrs&aSet != 0 {
+		v.arr.set(0, v.str)
+		v.str = ""
+		sh.hold(elemOverhead)
+	}
+}
+
+func (sh *Shell) appended(v *variable, old, val string) string {
+	if v.attrs&aInteger != 0 {
+		return strconv.FormatInt(sh.evalText(old, "")+sh.evalText(val, ""), 10)
+	}
+	return sh.convert(v, old+val)
+}
+
+// setArray replaces the whole array.
+func (sh *Shell) setArray(name string, vals []string) {
+	name, _ = sh.deref(name, nil)
+	if v := sh.vars[name]; v != nil && v.attrs&aReadonly != 0 {
+		sh.readonlyErr(name)
+	}
+	v := sh.own(name)
+	v.dyn = nil
+	old := v.size()
+	v.attrs = v.attrs&^aAssoc | aArray | aSet
+	v.str, v.assoc = "", nil
+	v.arr = &indexed{dense: vals}
+	for _, s := range vals {
+		v.arr.bytes += int64(len(s)) + elemOverhead
+	}
+	sh.hold(v.size() - old)
+}
+
+// export sets an exported variable of the start environment.
+func (sh *Shell) export(name, val string) {
+	if !isName(name) {
+		return
+	}
+	v := sh.own(name)
+	sh.hold(int64(len(val) - len(v.str)))
+	v.str = val
+	v.attrs |= aExport | aSet
+}
+
+// unsetVar removes a variable. A local of the current function stays local, but unset.
+func (sh *Shell) unsetVar(name string) {
+	v := sh.vars[name]
+	if v == nil {
+		return
+	}
+	if v.owner == sh {
+		sh.hold(-v.size())
+	}
+	for i := len(sh.frames) - 1; i >= 0; i-- {
+		f := sh.frames[i]
+		for k := len(f.locals) - 1; k >= 0; k-- {
+			if f.locals[k].name != name {
+				continue
+			}
+			if i == len(sh.frames)-1 && f.isFunc {
+				sh.vars[name] = &variable{owner: sh, local: true}
+				return
+			}
+			// Unset in a callee uncovers what the local hid.
+			prev := f.locals[k].prev
+			f.locals = append(append([]saved{}, f.locals[:k]...), f.locals[k+1:]...)
+			if prev == nil {
+				delete(sh.vars, name)
+			} else {
+				sh.vars[name] = prev
+			}
+			return
+		}
+	}
+	delete(sh.vars, name)
+	if name == "IFS" {
+		sh.ifsChanged = true
+	}
+}
+
+// makeLocal hides a variable until the frame ends.
+func (sh *Shell) makeLocal(f *frame, name string) *variable {
+	for _, l := range f.locals {
+		if l.name == name {
+			if sh.vars[name] != nil {
+				return sh.own(name)
+			}
+		}
+	}
+	prev := sh.vars[name]
+	f.locals = append(f.locals[:len(f.locals):len(f.locals)], saved{name, prev})
+	v := &variable{owner: sh, local: true}
+	if prev != nil {
+		v.attrs = prev.attrs & aExport
+	}
+	sh.vars[name] = v
+	sh.hold(int64(len(name)) + 64)
+	if name == "IFS" {
+		sh.ifsChanged = true
+	}
+	return v
+}
+
+// popLocals restores what the frame's locals hid.
+func (sh *Shell) popLocals(f *frame) {
+	for i := len(f.locals) - 1; i >= 0; i-- {
+		l := f.locals[i]
+		if v := sh.vars[l.name]; v != nil && v.owner == sh {
+			sh.hold(-v.size() - int64(len(l.name)) - 64)
+		}
+		if l.prev == nil {
+			delete(sh.vars, l.name)
+		} else {
+			sh.vars[l.name] = l.prev
+		}
+		switch l.name {
+		case "IFS":
+			sh.ifsChanged = true
+		case "PATH":
+			sh.hashed = nil
+		case "OPTIND":
+			sh.optind = optState{}
+		}
+	}
+	f.locals = nil
+}
+
+// topFunc is the innermost function call, nil outside of functions.
+func (sh *Shell) topFunc() *frame {
+	for i := len(sh.frames) - 1; i >= 0; i-- {
+		if sh.frames[i].isFunc {
+			return sh.frames[i]
+		}
+	}
+	return nil
+}
+
+// arithmetic
+
+type arithEnv struct{ sh *Shell }
+
+func (e arithEnv) Step() { e.sh.tick() }
+
+func (e arithEnv) Parse(text string) (*arith.Expr, error) { return e.sh.parseArith(text) }
+
+func (sh *Shell) parseArith(text string) (*arith.Expr, error) {
+	if x, ok := sh.arithMemo[text]; ok {
+		return x, nil
+	}
+	x, err := arith.Parse(text)
+	if err == nil && len(text) < 256 {
+		if len(sh.arithMemo) > 500 {
+			sh.arithMemo = nil
+		}
+		if sh.arithMemo == nil {
+			sh.arithMemo = map[string]*arith.Expr{}
+		}
+		sh.arithMemo[text] = x
+	}
+	return x, err
+}
+
+func subOf(s *arith.Sub) *subscript {
+	out := &subscript{text: s.Text, lit: s.Text, expr: s.Expr, err: s.Err}
+	if s.Text == "@" || s.Text == "*" {
+		out.all = s.Text[0]
+	}
+	return out
+}
+
+func (e arithEnv) Value(name string, sub *arith.Sub) string {
+	sh := e.sh
+	var val string
+	var ok bool
+	if sub == nil {
+		val, ok = sh.get(name)
+	} else {
+		name, _ = sh.deref(name, nil)
+		val, ok = sh.element(name, subOf(sub))
+	}
+	if !ok && sh.opts.get('u') {
+		if sub != nil {
+			name += "[" + sub.Text + "]"
+		}
+		sh.unbound(name)
+	}
+	return val
+}
+
+func (e arithEnv) Assign(name string, sub *arith.Sub, v int64) {
+	s := strconv.FormatInt(v, 10)
+	if sub == nil {
+		e.sh.setVar(name, s)
+		return
+	}
+	e.sh.setElement(name, subOf(sub), s, false)
+}
+
+// evalExpr evaluates a parsed expression; who prefixes the error message ("((: ", "let: ").
+func (sh *Shell) evalExpr(x *arith.Expr, who string) int64 {
+	sh.tick()
+	sh.enter()
+	v, err := x.Eval(arithEnv{sh})
+	sh.leave()
+	if err != nil {
+		sh.fatal("%s%s", who, asArithError(err))
+	}
+	return v
+}
+
+// evalText parses and evaluates an expression that has been expanded.
+func (sh *Shell) evalText(text, who string) int64 {
+	x, err := sh.parseArith(text)
+	if err != nil {
+		sh.fatal("%s%s", who, asArithError(err))
+	}
+	return sh.evalExpr(x, who)
+}
+
+// evalArith expands and evaluates an expression as written.
+func (sh *Shell) evalArith(a *arithText, who string) int64 {
+	if a == nil {
+		return 0
+	}
+	if a.parts == nil {
+		if a.err != nil {
+			sh.fatal("%s%s", who, asArithError(a.err))
+		}
+		return sh.evalExpr(a.expr, who)
+	}
+	return sh.evalText(sh.joinParts(a.parts), who)
+}
+
+func (sh *Shell) unbound(name string) {
+	sh.errorf("%s: unbound variable", name)
+	panic(exitPanic{127})
+}
+
+func (sh *Shell) rand() *rand.Rand {
+	if sh.random == nil {
+		sh.random = rand.New(rand.NewPCG(rand.Uint64(), uint64(sh.proc.pid)))
+	}
+	return sh.random
+}

@@ -3,6 +3,8 @@ package shell
 import (
 	"context"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -267,6 +269,12 @@ func isBinary(b []byte) bool {
 		}
 	}
 	return false
+}
+
+// Programs lists the external programs that the evaluator brings itself; an entry in Config.Commands replaces
+// any of them but bash and sh.
+func Programs() []string {
+	return slices.Sorted(maps.Keys(programs(nil)))
 }
 
 // programs are the external programs that the evaluator implements itself.

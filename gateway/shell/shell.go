@@ -18,6 +18,7 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/arith"
 	"github.com/pgbox/pgbox/gateway/shell/pattern"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/shell/regex"
 )
 
 // Config is everything one exec gets.
@@ -155,7 +156,7 @@ type Shell struct {
 	finished      map[int]int
 	parsed        map[parseKey]*program
 	patterns      map[patternKey]*pattern.Pattern
-	regexes       map[regexKey]*matcher
+	regexes       map[regexKey]*regex.Regexp
 	aliasing      map[string]bool
 	readonlyFuncs map[string]bool
 }

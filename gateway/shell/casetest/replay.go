@@ -1,0 +1,224 @@
+package casetest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/shell"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/tree"
+)
+
+// Home is the working directory of every case.
+const Home = "/home/user"
+
+// Env is the environment of every case, here and under the real bash.
+func Env(home string) map[string]string {
+	return map[string]string{"PATH": "/usr/bin:/bin", "HOME": home, "LC_ALL": "C.UTF-8", "TZ": "UTC", "USER": "user", "LOGNAME": "user"}
+}
+
+type blobs struct {
+	mu sync.Mutex
+	m  map[tree.Hash][]byte
+}
+
+func (b *blobs) Load(_ context.Context, hs []tree.Hash) ([][]byte, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := make([][]byte, len(hs))
+	for i, h := range hs {
+		d, ok := b.m[h]
+		if !ok {
+			return nil, fserr.EIO
+		}
+		out[i] = d
+	}
+	return out, nil
+}
+
+// Base is a tree like the one every sandbox stands on, with a file in /usr/bin for each command.
+type Base struct {
+	tree     *tree.Tree
+	content  *blobs
+	commands map[string]proc.Func
+}
+
+// NewBase makes a base tree for the commands; those that the shell brings itself are added.
+func NewBase(commands map[string]proc.Func) (*Base, error) {
+	root, err := tree.Empty().Patch(&tree.Patch{Version: 1, Inodes: []tree.Inode{{Ino: tree.RootIno, Kind: proc.Dir, Mode: 0o755, Nlink: 2}}})
+	if err != nil {
+		return nil, err
+	}
+	b := &Base{content: &blobs{m: map[tree.Hash][]byte{}}, commands: commands}
+	w := root.Begin(context.Background(), tree.Options{Content: b.content})
+	names := slices.Collect(maps.Keys(commands))
+	names = append(names, shell.Programs()...)
+	for _, d := range []string{"/usr/bin", "/usr/local/bin", "/dev", "/etc", Home, "/tmp", "/root", "/var/tmp"} {
+		if err := w.MkdirAll(d, 0o755); err != nil {
+			return nil, err
+		}
+	}
+	for _, err := range []error{
+		w.Symlink("usr/bin", "/bin"), w.Chmod("/tmp", 0o1777), w.Chmod("/var/tmp", 0o1777), w.Chown(Home, 1000, 1000, false),
+		w.Mknod("/dev/null", proc.Char, 0o666, 1<<8|3), w.Mknod("/dev/zero", proc.Char, 0o666, 1<<8|5), w.Mknod("/dev/full", proc.Char, 0o666, 1<<8|7),
+		w.Mknod("/dev/random", proc.Char, 0o666, 1<<8|8), w.Mknod("/dev/urandom", proc.Char, 0o666, 1<<8|9), w.Mknod("/dev/tty", proc.Char, 0o666, 5<<8),
+		w.WriteFile("/etc/passwd", []byte("root:x:0:0:root:/root:/bin/bash\nuser:x:1000:1000::/home/user:/bin/bash\n"), 0o644),
+		w.WriteFile("/etc/group", []byte("root:x:0:\nuser:x:1000:\n"), 0o644),
+	} {
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(names)
+	for _, n := range slices.Compact(names) {
+		if err := w.WriteFile("/usr/bin/"+n, []byte("#!/bin/builtin "+n+"\n"), 0o755); err != nil {
+			return nil, err
+		}
+	}
+	d := w.Delta()
+	for h, data := range d.Blobs {
+		b.content.m[h] = bytes.Clone(data)
+	}
+	b.tree = w.Commit(2)
+	return b, nil
+}
+
+// Sandbox is a fresh working tree over the base.
+func (b *Base) Sandbox(ctx context.Context) *tree.Work {
+	return b.tree.Begin(ctx, tree.Options{Content: b.content, UID: 1000, GID: 1000})
+}
+
+// Result is what a case did.
+type Result struct {
+	Stdout, Stderr string
+	Exit           int
+	Err            error
+}
+
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+// Run runs one case in a fresh sandbox.
+func (b *Base) Run(ctx context.Context, c Case) Result {
+	ctx, budget := proc.NewBudget(ctx, proc.Limits{})
+	defer budget.Kill(nil)
+	w := b.Sandbox(ctx)
+	for _, f := range c.Files {
+		p := path.Join(Home, f.Path)
+		if err := w.MkdirAll(path.Dir(p), 0o755); err != nil {
+			return Result{Err: err}
+		}
+		if err := w.WriteFile(p, []byte(f.Content), 0o644); err != nil {
+			return Result{Err: err}
+		}
+	}
+	var out, errs syncBuffer
+	r, err := shell.Run(ctx, shell.Config{
+		FS: w, Commands: b.commands, State: shell.State{Dir: Home, Env: Env(Home)}, Budget: budget,
+		Stdin: strings.NewReader(c.Stdin), Stdout: &out, Stderr: &errs,
+	}, c.Script)
+	return Result{Stdout: out.b.String(), Stderr: errs.b.String(), Exit: r.ExitCode, Err: err}
+}
+
+// Replay runs the cases of the files (patterns of filepath.Glob) and compares what they do with what was recorded.
+func Replay(t *testing.T, commands map[string]proc.Func, patterns ...string) {
+	t.Helper()
+	base, err := NewBase(commands)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	for _, p := range patterns {
+		m, err := filepath.Glob(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, m...)
+	}
+	if len(files) == 0 {
+		t.Fatalf("no case files match %v", patterns)
+	}
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cases, err := Parse(string(data))
+		if err != nil {
+			t.Fatalf("%s: %v", f, err)
+		}
+		t.Run(strings.TrimSuffix(filepath.Base(f), ".cases"), func(t *testing.T) {
+			for _, c := range cases {
+				t.Run(c.Name, func(t *testing.T) {
+					t.Parallel()
+					if !c.HasOut {
+						t.Fatalf("%s:%d: not recorded", f, c.Line)
+					}
+					ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+					defer cancel()
+					if d := Diff(c, base.Run(ctx, c)); d != "" {
+						t.Errorf("%s:%d\n%s\n%s", f, c.Line, indent(c.Script), d)
+					}
+				})
+			}
+		})
+	}
+}
+
+// Diff says how a result differs from what was recorded, "" when it does not.
+func Diff(c Case, r Result) string {
+	var b strings.Builder
+	if r.Err != nil {
+		fmt.Fprintf(&b, "ended: %v\n", r.Err)
+	}
+	if r.Stdout != c.Stdout {
+		fmt.Fprintf(&b, "stdout:\n%swant:\n%s", indent(r.Stdout), indent(c.Stdout))
+	}
+	if c.HasStderr && r.Stderr != c.Stderr {
+		fmt.Fprintf(&b, "stderr:\n%swant:\n%s", indent(r.Stderr), indent(c.Stderr))
+	}
+	if r.Exit != c.Exit {
+		fmt.Fprintf(&b, "exit %d, want %d\n", r.Exit, c.Exit)
+	}
+	if b.Len() > 0 && r.Stdout == c.Stdout && r.Stderr != "" && !c.HasStderr {
+		fmt.Fprintf(&b, "(stderr:\n%s)", indent(r.Stderr))
+	}
+	if b.Len() > 0 && r.Stdout != c.Stdout && r.Stderr != "" && !c.HasStderr {
+		fmt.Fprintf(&b, "(stderr:\n%s)", indent(r.Stderr))
+	}
+	return b.String()
+}
+
+func indent(s string) string {
+	if len(s) > 4000 {
+		s = s[:4000] + "…\n"
+	}
+	var b strings.Builder
+	for l := range strings.Lines(s) {
+		b.WriteString("    | " + strings.TrimSuffix(l, "\n"))
+		if !strings.HasSuffix(l, "\n") {
+			b.WriteString("⏎̸")
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}

@@ -165,14 +165,11 @@ func (e *PathError) Unwrap() error { return e.Err }
 // Path wraps errno e with its operation and path.
 func Path(op, path string, e Errno) error { return &PathError{Op: op, Path: path, Err: e} }
 
-// Wrap adds operation and path to err when it carries an errno and does not say them already.
+// Wrap adds operation and path to err unless it says them already.
 func Wrap(op, path string, err error) error {
 	var p *PathError
 	if errors.As(err, &p) {
 		return err
-	}
-	if e, ok := err.(Errno); ok {
-		return Path(op, path, e)
 	}
 	return fmt.Errorf("%s %q: %w", op, path, err)
 }

@@ -3,10 +3,15 @@
 package tree
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -162,4 +167,152 @@ func dumpText(list []model.Entry) string {
 		fmt.Fprintln(&b, e)
 	}
 	return b.String()
+}
+
+// TestOpenFilesAgainstLinux holds reads, writes, seeks and truncates of open files, whose names come and go, against
+// the kernel.
+func TestOpenFilesAgainstLinux(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	for i, o := range []Options{{}, {DirtyMax: 150_000}} {
+		r := rand.New(rand.NewPCG(seed, uint64(i)))
+		model.OnLinux(t, func(l *model.Linux) { compareOpenFiles(t, r, l, newTarget(t, o)) })
+	}
+}
+
+func compareOpenFiles(t *testing.T, r *rand.Rand, l *model.Linux, g *target) {
+	type handle struct {
+		f    proc.File
+		fd   int
+		name string
+	}
+	var open []handle
+	var trace []string
+	agree := func(what string, ours, theirs string, err, kernel error) bool {
+		trace = append(trace, what)
+		e, _ := fserr.Of(err)
+		if errors.Is(err, io.EOF) {
+			e = 0
+		}
+		if k := l.Errno(kernel); e != k || ours != theirs {
+			t.Errorf("%s: %s %.100q, Linux %s %.100q\nlast: %s", what, e.Name(), ours, k.Name(), theirs, strings.Join(trace[max(0, len(trace)-40):], "; "))
+		}
+		return !t.Failed()
+	}
+	names := []string{"/a", "/b", "/c"}
+	size := func() int {
+		if r.IntN(3) == 0 {
+			return r.IntN(3 * ChunkSize)
+		}
+		return r.IntN(200)
+	}
+	offset := func() int64 {
+		if r.IntN(2) == 0 {
+			return int64(r.IntN(4)*ChunkSize + r.IntN(5) - 2)
+		}
+		return int64(r.IntN(300_000) - 10)
+	}
+	data := func() []byte {
+		return bytes.Repeat([]byte{byte('a' + r.IntN(26)), byte('a' + r.IntN(26)), 'x'}, size()/3+r.IntN(2))
+	}
+	for i := range 6000 {
+		g.clock++
+		name := names[r.IntN(len(names))]
+		ok := true
+		switch k := r.IntN(20); {
+		case k == 0:
+			_, e := l.Apply(model.Op{Verb: model.Unlink, Path: name})
+			ok = agree("unlink "+name, "", "", g.w.Unlink(name), errOf(e))
+		case k == 1:
+			to := names[r.IntN(len(names))]
+			_, e := l.Apply(model.Op{Verb: model.Rename, Path: name, To: to})
+			ok = agree("rename "+name+" "+to, "", "", g.w.Rename(name, to), errOf(e))
+		case k <= 3 && len(open) < 8 || len(open) == 0:
+			flag := []int{os.O_RDONLY, os.O_WRONLY, os.O_RDWR, os.O_RDWR}[r.IntN(4)]
+			for _, f := range []int{os.O_CREATE, os.O_CREATE, os.O_APPEND, os.O_TRUNC} {
+				if r.IntN(4) == 0 {
+					flag |= f
+				}
+			}
+			fd, kernel := unix.Open(name, flag|unix.O_CLOEXEC, 0o644)
+			f, err := g.w.Open(name, flag, 0o644)
+			ok = agree(fmt.Sprintf("open %s %#x", name, flag), "", "", err, kernel)
+			if err == nil && kernel == nil {
+				open = append(open, handle{f, fd, fmt.Sprintf("%d:%s", i, name)})
+			}
+		default:
+			j := r.IntN(len(open))
+			h := open[j]
+			switch k {
+			case 4, 5, 6:
+				a := make([]byte, size()+1)
+				n, err := h.f.Read(a)
+				b := make([]byte, len(a))
+				m, kernel := unix.Read(h.fd, b)
+				ok = agree(fmt.Sprintf("read %s %d", h.name, len(a)), string(a[:n]), string(b[:max(0, m)]), err, kernel)
+			case 7, 8:
+				off := max(0, offset())
+				a := make([]byte, size()+1)
+				n, err := h.f.ReadAt(a, off)
+				b := make([]byte, len(a))
+				m, kernel := unix.Pread(h.fd, b, off)
+				ok = agree(fmt.Sprintf("pread %s %d at %d", h.name, len(a), off), string(a[:n]), string(b[:max(0, m)]), err, kernel)
+			case 9, 10, 11:
+				d := data()
+				n, err := h.f.Write(d)
+				m, kernel := unix.Write(h.fd, d)
+				ok = agree(fmt.Sprintf("write %s %d", h.name, len(d)), fmt.Sprint(n), fmt.Sprint(max(0, m)), err, kernel)
+			case 12, 13:
+				d, off := data(), offset()
+				n, err := h.f.WriteAt(d, off)
+				m, kernel := unix.Pwrite(h.fd, d, off)
+				ok = agree(fmt.Sprintf("pwrite %s %d at %d", h.name, len(d), off), fmt.Sprint(n), fmt.Sprint(max(0, m)), err, kernel)
+			case 14, 15:
+				off, whence := offset(), r.IntN(3)
+				n, err := h.f.Seek(off, whence)
+				m, kernel := unix.Seek(h.fd, off, whence)
+				ok = agree(fmt.Sprintf("seek %s %d %d", h.name, off, whence), fmt.Sprint(n), fmt.Sprint(max(0, m)), err, kernel)
+			case 16:
+				n := offset()
+				ok = agree(fmt.Sprintf("ftruncate %s %d", h.name, n), "", "", h.f.Truncate(n), unix.Ftruncate(h.fd, n))
+			case 17:
+				var st unix.Stat_t
+				kernel := unix.Fstat(h.fd, &st)
+				s, err := h.f.Stat()
+				ok = agree("fstat "+h.name, fmt.Sprint(s.Size, s.Nlink), fmt.Sprint(st.Size, st.Nlink), err, kernel)
+			case 18:
+				ok = agree("close "+h.name, "", "", h.f.Close(), unix.Close(h.fd))
+				open = append(open[:j], open[j+1:]...)
+			case 19:
+				if r.IntN(5) == 0 {
+					trace = append(trace, "commit")
+					checkTree(t, commitTo(g.s, g.w))
+				}
+			}
+		}
+		if !ok {
+			return
+		}
+		if i%100 == 0 {
+			if ours, theirs := dumpText(g.Dump()), dumpText(l.Dump()); ours != theirs {
+				t.Errorf("the trees differ:\n%s\nLinux:\n%s\nlast: %s", ours, theirs, strings.Join(trace[max(0, len(trace)-120):], "; "))
+				return
+			}
+		}
+	}
+	for _, h := range open {
+		must(t, h.f.Close())
+		_ = unix.Close(h.fd)
+	}
+	checkTree(t, commitTo(g.s, g.w))
+	if g.w.dirty != 0 || g.w.orphans != 0 || len(g.w.opens) != 0 || len(g.w.touched) != 0 {
+		t.Errorf("left: dirty %d orphans %d opens %v touched %d", g.w.dirty, g.w.orphans, g.w.opens, len(g.w.touched))
+	}
+}
+
+func errOf(e fserr.Errno) error {
+	if e == 0 {
+		return nil
+	}
+	return unix.Errno(e)
 }

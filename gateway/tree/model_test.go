@@ -155,7 +155,7 @@ func (g *target) Dump() []model.Entry {
 			for {
 				n, err := f.Read(buf)
 				b.Write(buf[:n])
-				if err == io.EOF {
+				if errors.Is(err, io.EOF) {
 					break
 				}
 				must(g.t, err)

@@ -96,7 +96,7 @@ func (l *Linux) apply(op Op) (r Result, err error) {
 		if err != nil {
 			return r, err
 		}
-		defer unix.Close(fd)
+		defer func() { _ = unix.Close(fd) }()
 		r.Data, err = readFD(fd, op.Off, op.Len)
 		return r, err
 	case Mkdir:
@@ -155,7 +155,7 @@ func (l *Linux) write(op Op, flag int) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd)
+	defer func() { _ = unix.Close(fd) }()
 	if op.Verb == WriteAt {
 		_, err = unix.Pwrite(fd, op.Data, op.Off)
 		return err
@@ -225,7 +225,7 @@ func (l *Linux) readdir(path string) ([]Name, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer unix.Close(fd)
+	defer func() { _ = unix.Close(fd) }()
 	var list []Name
 	buf := make([]byte, 64<<10)
 	for {

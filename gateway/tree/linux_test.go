@@ -286,7 +286,7 @@ func compareOpenFiles(t *testing.T, r *rand.Rand, l *model.Linux, g *target) {
 			case 19:
 				if r.IntN(5) == 0 {
 					trace = append(trace, "commit")
-					checkTree(t, commitTo(g.s, g.w))
+					checkTree(t, commitTo(g.s, g.w), g.s)
 				}
 			}
 		}
@@ -304,7 +304,7 @@ func compareOpenFiles(t *testing.T, r *rand.Rand, l *model.Linux, g *target) {
 		must(t, h.f.Close())
 		_ = unix.Close(h.fd)
 	}
-	checkTree(t, commitTo(g.s, g.w))
+	checkTree(t, commitTo(g.s, g.w), g.s)
 	if g.w.dirty != 0 || g.w.orphans != 0 || len(g.w.opens) != 0 || len(g.w.touched) != 0 {
 		t.Errorf("left: dirty %d orphans %d opens %v touched %d", g.w.dirty, g.w.orphans, g.w.opens, len(g.w.touched))
 	}

@@ -191,11 +191,15 @@ func (g *target) commit(r *rand.Rand, version int64) {
 		}
 	}
 	base := g.w.base
+	was := reload(t, base)
 	patched, err := base.Patch(d.Patch(version))
 	must(t, err)
 	next := g.w.Commit(version)
 	if diff := diffTrees(next, patched); diff != "" {
 		t.Fatalf("the patched base differs from the committed tree: %s", diff)
+	}
+	if diff := diffTrees(base, was); diff != "" {
+		t.Fatalf("the base changed: %s", diff)
 	}
 	if d := g.w.Delta(); !d.Empty() || g.w.Dirty() || len(d.Journal) != 0 || len(d.Blobs) != 0 {
 		t.Fatalf("changes are left after commit: %+v", d)
@@ -203,7 +207,7 @@ func (g *target) commit(r *rand.Rand, version int64) {
 	if g.w.dirty != 0 || g.w.orphans != 0 || len(g.w.touched) != 0 || len(g.w.opens) != 0 {
 		t.Fatalf("state is left after commit: dirty %d orphans %d touched %d opens %d", g.w.dirty, g.w.orphans, len(g.w.touched), len(g.w.opens))
 	}
-	checkTree(t, next)
+	checkTree(t, next, g.s)
 	switch r.IntN(3) {
 	case 0: // the same Work goes on
 	case 1:
@@ -274,7 +278,7 @@ func diffTrees(a, b *Tree) string {
 }
 
 // checkTree holds a tree against the invariants that fs.fsck checks in the database.
-func checkTree(t testing.TB, tr *Tree) {
+func checkTree(t testing.TB, tr *Tree, s *store) {
 	t.Helper()
 	links := map[Ino]uint32{RootIno: 2}
 	var bytes, inodes int64
@@ -287,6 +291,9 @@ func checkTree(t testing.TB, tr *Tree) {
 		in.chunksFrom(0, func(idx uint32, h Hash) {
 			if in.Kind != proc.Regular || chunkLen(in.Size, idx) == 0 {
 				t.Errorf("inode %d of size %d has chunk %d", in.Ino, in.Size, idx)
+			}
+			if b, ok := s.blobs[h]; !ok || int64(len(b)) != chunkLen(in.Size, idx) {
+				t.Errorf("chunk %d of inode %d of size %d has %d bytes", idx, in.Ino, in.Size, len(b))
 			}
 		})
 		if in.Kind != proc.Dir || in.ext == nil {

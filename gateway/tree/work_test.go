@@ -121,6 +121,24 @@ func TestQuota(t *testing.T) {
 	is(t, "after close", w.WriteFile("/a", make([]byte, 80_000), 0o644), 0)
 }
 
+// TestQuotaOfBaseFiles: files of the base layer do not count, but do not hold more than the quota either.
+func TestQuotaOfBaseFiles(t *testing.T) {
+	s := newStore()
+	tr, err := rootTree(t).Patch(&Patch{
+		NextIno: FirstIno, Inodes: []Inode{{Ino: 5, Kind: proc.Regular, Nlink: 1}}, Dirents: []DirentRow{{RootIno, "f", 5}},
+	})
+	must(t, err)
+	w := begin(t, tr, s, Options{MaxBytes: 1000})
+	is(t, "up to the quota", w.WriteFile("/f", make([]byte, 1000), 0), 0)
+	is(t, "beyond", w.WriteFile("/f", make([]byte, 1001), 0), fserr.EDQUOT)
+	is(t, "beyond", w.Truncate("/f", 1001), fserr.EDQUOT)
+	is(t, "an own file", w.WriteFile("/g", make([]byte, 1000), 0), 0)
+	if u := w.Usage(); u.Bytes != 1000 || u.Inodes != 1 {
+		t.Errorf("usage %+v", u)
+	}
+	checkTree(t, commitTo(s, w), s)
+}
+
 func TestUnlinkedFileLivesUntilClose(t *testing.T) {
 	s := newStore()
 	w := begin(t, rootTree(t), s, Options{})
@@ -150,7 +168,7 @@ func TestUnlinkedFileLivesUntilClose(t *testing.T) {
 	if len(d.Gone) != 1 || len(d.Chunks) != 0 || len(d.Blobs) != 0 || len(d.Dirents) != 1 || d.UsedBytes != 0 || d.UsedInodes != 0 {
 		t.Errorf("delta %+v", d)
 	}
-	checkTree(t, w.Commit(2))
+	checkTree(t, w.Commit(2), s)
 	buf := make([]byte, 20)
 	if _, err := f.ReadAt(buf, ChunkSize-5); err != nil || string(buf) != "written after unlink" {
 		t.Errorf("read after commit: %q, %v", buf, err)
@@ -276,7 +294,11 @@ func TestReadAhead(t *testing.T) {
 			must(t, w.WriteFile(fmt.Sprintf("/d%02d/f%02d", d, f), fmt.Appendf(nil, "file %d %d", d, f), 0o644))
 		}
 	}
-	must(t, w.WriteFile("/large", bytes.Repeat([]byte("0123456789abcdef"), 40*ChunkSize/16), 0o644))
+	large := make([]byte, 40*ChunkSize)
+	for i := range 40 {
+		large[i*ChunkSize] = byte(i)
+	}
+	must(t, w.WriteFile("/large", large, 0o644))
 	tr := commitTo(s, w)
 	for _, ro := range []bool{true, false} {
 		s.loads = 0
@@ -399,6 +421,66 @@ func TestSpillFailureReachesTheWriter(t *testing.T) {
 	}
 }
 
+// TestWriteWhileSpilling writes, cuts and removes chunks while they are being handed to Spill.
+func TestWriteWhileSpilling(t *testing.T) {
+	s := newStore()
+	var w *Work
+	var during func()
+	w = begin(t, rootTree(t), s, Options{DirtyMax: 1, Spill: func(ctx context.Context, chunks [][]byte) error {
+		// Whoever holds the turn to spill must not spill again from inside it.
+		w.o.DirtyMax = 1 << 20
+		before := make([][]byte, len(chunks))
+		for i := range chunks {
+			before[i] = bytes.Clone(chunks[i])
+		}
+		if d := during; d != nil {
+			during = nil
+			d()
+		}
+		for i := range chunks {
+			if !bytes.Equal(chunks[i], before[i]) {
+				t.Error("a chunk changed while it was spilled")
+			}
+		}
+		return s.spill(ctx, chunks)
+	}})
+	w.o.DirtyMax = 1 << 20
+	spill := func(d func()) {
+		during = d
+		w.o.DirtyMax = 1
+		must(t, w.spillNow())
+		if during != nil {
+			t.Fatal("nothing was spilled")
+		}
+	}
+	must(t, w.WriteFile("/f", []byte("before"), 0o644))
+	f, err := w.Open("/f", proc.ReadWrite, 0)
+	must(t, err)
+	defer f.Close()
+	spill(func() {
+		_, err := f.WriteAt([]byte("AFTER"), 0)
+		must(t, err)
+	})
+	if c := content(t, w, "/f"); c != "AFTERe" {
+		t.Errorf("written: %q", c)
+	}
+	spill(func() {
+		must(t, f.Truncate(2))
+		_, err := f.WriteAt([]byte("x"), 3)
+		must(t, err)
+	})
+	if c := content(t, w, "/f"); c != "AF\x00x" {
+		t.Errorf("cut: %q", c)
+	}
+	must(t, w.WriteFile("/g", []byte("gone"), 0o644))
+	spill(func() { must(t, w.Unlink("/g")) })
+	spill(nil)
+	if c := content(t, w, "/f"); c != "AF\x00x" || w.dirty != 0 {
+		t.Errorf("at the end: %q, %d bytes in memory", c, w.dirty)
+	}
+	checkTree(t, commitTo(s, w), s)
+}
+
 // TestConcurrentUse is for the race detector; appends of many writers must all be there.
 func TestConcurrentUse(t *testing.T) {
 	s := newStore()
@@ -447,7 +529,7 @@ func TestConcurrentUse(t *testing.T) {
 	if n := strings.Count(content(t, w, "/d/log"), "\n"); n != writers*lines {
 		t.Errorf("%d lines, want %d", n, writers*lines)
 	}
-	checkTree(t, commitTo(s, w))
+	checkTree(t, commitTo(s, w), s)
 	if list, err := tr.ReadDir("/d/e"); err != nil || len(list) != 0 {
 		t.Errorf("the base changed: %v %v", list, err)
 	}

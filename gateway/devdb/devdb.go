@@ -212,8 +212,8 @@ func (c *Cluster) run(data string, cred *syscall.Credential, cfg Config) error {
 		settings["listen_addresses"] = "127.0.0.1"
 	}
 	if !cfg.Fsync {
+		// synchronous_commit stays on: without it a commit reaches replication when the WAL writer next wakes.
 		settings["fsync"] = "off"
-		settings["synchronous_commit"] = "off"
 		settings["full_page_writes"] = "off"
 	}
 	for k, v := range cfg.Settings {

@@ -56,7 +56,7 @@ type Base struct {
 
 // NewBase makes a base tree for the commands; those that the shell brings itself are added.
 func NewBase(commands map[string]proc.Func) (*Base, error) {
-	root, err := tree.Empty().Patch(&tree.Patch{Version: 1, Inodes: []tree.Inode{{Ino: tree.RootIno, Kind: proc.Dir, Mode: 0o755, Nlink: 2}}})
+	root, err := tree.Empty().Patch(&tree.Patch{Version: 1, NextIno: tree.FirstIno, Inodes: []tree.Inode{{Ino: tree.RootIno, Kind: proc.Dir, Mode: 0o755, Nlink: 2}}})
 	if err != nil {
 		return nil, err
 	}

@@ -2,12 +2,12 @@ package store_test
 
 import (
 	"bytes"
-	"io"
 	"net"
 	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -110,9 +110,10 @@ func (p *proxy) serve() {
 			}
 			continue
 		}
-		p.wg.Go(func() { p.forward(c, s) })
+		mute := new(atomic.Bool)
+		p.wg.Go(func() { p.forward(c, s, mute) })
 		p.wg.Go(func() {
-			_, _ = io.Copy(c, s)
+			answer(c, s, mute)
 			_ = c.Close()
 			_ = s.Close()
 		})
@@ -131,7 +132,21 @@ func (p *proxy) hit(b []byte) (cut, bool) {
 	return p.where, true
 }
 
-func (p *proxy) forward(c, s net.Conn) {
+// answer carries what the server says to the client until mute is set.
+func answer(c, s net.Conn, mute *atomic.Bool) {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := s.Read(buf)
+		if err != nil || mute.Load() {
+			return
+		}
+		if _, err := c.Write(buf[:n]); err != nil {
+			return
+		}
+	}
+}
+
+func (p *proxy) forward(c, s net.Conn, mute *atomic.Bool) {
 	buf := make([]byte, 1<<20)
 	for {
 		n, err := c.Read(buf)
@@ -141,17 +156,20 @@ func (p *proxy) forward(c, s net.Conn) {
 		}
 		b := buf[:n]
 		if where, ok := p.hit(b); ok {
-			_ = c.Close()
 			switch where {
 			case cutBefore:
+				_ = c.Close()
 				_ = s.Close()
 			case cutHalf:
 				_, _ = s.Write(b[:n/2])
+				_ = c.Close()
 				_ = s.Close()
 			case cutAfter:
-				// The answer finds nobody, and closes this side too.
+				mute.Store(true)
 				_, _ = s.Write(b)
 			case cutLate:
+				mute.Store(true)
+				_ = c.Close()
 				<-p.deliver
 				_, _ = s.Write(b)
 			}

@@ -1,7 +1,15 @@
 package exec
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
 	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/lock"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/store"
 )
 
 // Applied says whether a failed call changed the sandbox.
@@ -43,4 +51,79 @@ func (e *Error) Unwrap() []error {
 // newError returns an Error of code c that changed nothing.
 func newError(c fserr.Code, cause error, message string) *Error {
 	return &Error{Code: c, Applied: AppliedNo, Retryable: c.Retryable(), Message: message, cause: cause}
+}
+
+// errTimeout ends a run whose time is up.
+type errTimeout struct{ after time.Duration }
+
+func (e errTimeout) Error() string {
+	return fmt.Sprintf("timed out after %d ms", e.after.Milliseconds())
+}
+
+// toError makes an *Error of what the packages below return. It returns nil for nil.
+func toError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return asError(err)
+}
+
+func asError(err error) *Error {
+	var (
+		known   *Error
+		timeout errTimeout
+		output  errOutput
+		gone    errClientGone
+		path    *fserr.PathError
+	)
+	limit, isLimit := proc.IsLimit(err)
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.Is(err, store.ErrUnknown):
+		e := newError(fserr.CodeOutcomeUnknown, err, "the connection to the database was lost during the commit; it may have been applied")
+		e.Applied = AppliedUnknown
+		return e
+	case errors.As(err, &timeout):
+		return newError(fserr.CodeExecTimeout, err, timeout.Error()+"; nothing was applied")
+	case errors.As(err, &output):
+		return newError(fserr.CodeENOBUFS, err, output.Error()+"; nothing was applied")
+	case isLimit:
+		return newError(fserr.CodeENOBUFS, err, limit.Error()+"; nothing was applied")
+	case errors.Is(err, lock.ErrTimeout):
+		return newError(fserr.CodeLockTimeout, err, "timed out waiting for the sandbox's other writers")
+	case errors.Is(err, lock.ErrQueueFull):
+		return newError(fserr.CodeRuntimeBusy, err, "too many writers are waiting for this sandbox")
+	case errors.Is(err, lock.ErrLost):
+		return newError(fserr.CodeLockLost, err, "the lock of the sandbox was lost; nothing was applied")
+	case errors.Is(err, errBusy):
+		return newError(fserr.CodeRuntimeBusy, err, "the server is busy")
+	case errors.Is(err, errDraining):
+		return newError(fserr.CodeShuttingDown, err, "the server is shutting down; nothing was applied")
+	case errors.Is(err, store.ErrUnavailable), errors.Is(err, lock.ErrUnavailable):
+		return newError(fserr.CodeUnavailable, err, "the database is not available")
+	case errors.As(err, &gone), errors.Is(err, context.Canceled):
+		e := newError(fserr.CodeSessionClosing, err, "the client went away; nothing was applied")
+		e.Errno = fserr.ECANCELED
+		return e
+	case errors.Is(err, context.DeadlineExceeded):
+		return newError(fserr.CodeUnavailable, err, "the request took too long; nothing was applied")
+	}
+	errno, ok := fserr.Of(err)
+	if !ok {
+		return newError(fserr.CodeInternal, err, "internal error")
+	}
+	e := newError(errno.Code(), err, errno.Error())
+	e.Errno = errno
+	switch {
+	case e.Code == fserr.CodeInternal:
+		e.Message = "internal error"
+	case errors.As(err, &path):
+		e.Message = path.Error()
+	case errno == fserr.ESRCH:
+		e.Message = "no such sandbox"
+	case errno == fserr.ESTALE:
+		e.Message = "another writer committed first; nothing was applied"
+	}
+	return e
 }

@@ -164,41 +164,40 @@ func (o *output) streamed() bool {
 // replayBound is how much standard input is remembered for a second run.
 const replayBound = 1 << 20
 
-// replay is a standard input that can be read again from its start as long as little of it was read.
+// replay lets a second run read the standard input from its start, as long as the first one has read little of it.
 type replay struct {
-	src io.Reader
-
 	mu   sync.Mutex
+	src  io.Reader
 	seen []byte
-	pos  int
 	lost bool // more was read than is remembered
 }
 
-func (r *replay) Read(b []byte) (int, error) {
-	r.mu.Lock()
-	if r.pos < len(r.seen) {
-		n := copy(b, r.seen[r.pos:])
-		r.pos += n
-		r.mu.Unlock()
-		return n, nil
-	}
-	r.mu.Unlock()
-	n, err := r.src.Read(b)
+// reader reads from the start; ok is false when the start is gone.
+func (r *replay) reader() (_ io.Reader, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.lost || len(r.seen)+n > replayBound {
-		r.lost = true
-		return n, err
-	}
-	r.seen = append(r.seen, b[:n]...)
-	r.pos = len(r.seen)
-	return n, err
+	return &replayReader{r: r}, !r.lost
 }
 
-// rewind starts again; false when that is not possible any more.
-func (r *replay) rewind() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.pos = 0
-	return !r.lost
+type replayReader struct {
+	r   *replay
+	pos int
+}
+
+func (p *replayReader) Read(b []byte) (int, error) {
+	p.r.mu.Lock()
+	defer p.r.mu.Unlock()
+	if p.pos < len(p.r.seen) {
+		n := copy(b, p.r.seen[p.pos:])
+		p.pos += n
+		return n, nil
+	}
+	n, err := p.r.src.Read(b)
+	if p.r.lost || len(p.r.seen)+n > replayBound {
+		p.r.lost, p.r.seen = true, nil
+		return n, err
+	}
+	p.r.seen = append(p.r.seen, b[:n]...)
+	p.pos = len(p.r.seen)
+	return n, err
 }

@@ -3,9 +3,14 @@ package exec
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/store"
+	"github.com/pgbox/pgbox/gateway/tree"
 )
 
 // Sandbox is what a client sees of a sandbox.
@@ -47,12 +52,15 @@ type SandboxUpdate struct {
 	ExpiresAt *time.Time
 	MaxBytes  *int64
 	MaxInodes *int64
+	Clear     []string // of "max_bytes", "max_inodes", "expires_at": those to remove
 }
 
 // ListOptions pages through a caller's sandboxes, newest first.
 type ListOptions struct {
-	Limit int       // 0: 100
-	After uuid.UUID // the last sandbox of the page before; zero: from the start
+	Limit  int               // 0: 100
+	After  uuid.UUID         // the last sandbox of the page before; zero: from the start
+	Name   string            // only sandboxes of this name; "": any
+	Labels map[string]string // only sandboxes with these labels
 }
 
 // Snapshot is a named state of a sandbox.
@@ -66,50 +74,301 @@ type Snapshot struct {
 
 // ParseID reads a sandbox id as it came over the wire: EINVAL when it cannot be an id at all, SANDBOX_NOT_FOUND when it is none of ours.
 func ParseID(s string) (uuid.UUID, error) {
-	return uuid.Nil, errNotWired
+	ok := len(s) >= 1 && len(s) <= 128
+	for i := 0; ok && i < len(s); i++ {
+		c := s[i]
+		ok = c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '-'
+	}
+	if !ok {
+		e := newError(fserr.CodeEINVAL, nil, "not a sandbox id")
+		e.Errno = fserr.EINVAL
+		return uuid.Nil, e
+	}
+	// Only the canonical form: an id has one spelling.
+	id, err := uuid.Parse(s)
+	if err != nil || id.String() != s {
+		return uuid.Nil, newError(fserr.CodeSandboxNotFound, nil, "no such sandbox")
+	}
+	return id, nil
+}
+
+// object encodes m, nil for a nil map.
+func object(m map[string]string) (json.RawMessage, error) {
+	if m == nil {
+		return nil, nil
+	}
+	return json.Marshal(m)
+}
+
+// strings reads an object of strings; what is not one is left out.
+func stringMap(raw json.RawMessage) map[string]string {
+	out := map[string]string{}
+	var all map[string]any
+	if json.Unmarshal(raw, &all) == nil {
+		for k, v := range all {
+			if s, ok := v.(string); ok {
+				out[k] = s
+			}
+		}
+	}
+	return out
+}
+
+func sandboxOf(r *store.Sandbox) *Sandbox {
+	return &Sandbox{
+		ID: r.ID, Tenant: r.Tenant, Owner: r.Owner, Name: r.Name, Env: stringMap(r.Env), Config: r.Config, Labels: stringMap(r.Labels),
+		Version: r.Version, UsedBytes: r.UsedBytes, UsedInodes: r.UsedInodes, MaxBytes: r.MaxBytes, MaxInodes: r.MaxInodes,
+		CreatedAt: r.CreatedAt, LastUsedAt: r.LastUsedAt, ExpiresAt: r.ExpiresAt,
+	}
 }
 
 // CreateSandbox creates a sandbox with its first files, in one transaction.
 func (s *Service) CreateSandbox(ctx context.Context, c Caller, n NewSandbox) (*Sandbox, error) {
-	return nil, errNotWired
+	ctx, end, err := s.calls.begin(ctx)
+	if err != nil {
+		return nil, toError(err)
+	}
+	defer end()
+	b, err := s.create(ctx, c, n)
+	return b, toError(err)
+}
+
+func (s *Service) create(ctx context.Context, c Caller, n NewSandbox) (*Sandbox, error) {
+	for path := range n.Files {
+		if err := absolute(path); err != nil {
+			return nil, err
+		}
+	}
+	env, err := object(n.Env)
+	if err != nil {
+		return nil, err
+	}
+	labels, err := object(n.Labels)
+	if err != nil {
+		return nil, err
+	}
+	row := store.NewSandbox{
+		ID: uuid.New(), Tenant: c.Tenant, Owner: c.Subject, Name: n.Name, Env: env, Config: n.Config, Labels: labels,
+		MaxBytes: n.MaxBytes, MaxInodes: n.MaxInodes, ExpiresAt: n.ExpiresAt,
+	}
+	if len(n.Files) == 0 {
+		b, err := s.store.Create(ctx, row)
+		if err != nil {
+			return nil, err
+		}
+		return sandboxOf(b), nil
+	}
+	began := s.cfg.Now()
+	b, err := s.store.CreateWith(ctx, row, func(ctx context.Context, f *store.Fence, load store.LoadFunc) (*store.Commit, error) {
+		t, ok := s.trees.Chain(f.Layers[1:])
+		if !ok {
+			var err error
+			if t, err = loadChain(ctx, f.Layers[1:], load); err != nil {
+				return nil, err
+			}
+		}
+		t, err := t.Patch(&tree.Patch{NextIno: tree.Ino(f.NextIno)})
+		if err != nil {
+			return nil, err
+		}
+		o := s.options(f, false)
+		o.Spill, o.DirtyMax = nil, 0
+		w := t.Begin(ctx, o)
+		if err := writeAll(w, n.Files); err != nil {
+			return nil, err
+		}
+		return &store.Commit{Sandbox: f.ID, Version: f.Version, Delta: w.Delta(), Exec: store.Exec{
+			ID: uuid.New(), Route: c.Route, Caller: c.Subject, Script: "create", Cwd: "/", StartedAt: began, Duration: s.elapsed(began),
+		}}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return sandboxOf(b), nil
+}
+
+// loadChain builds the tree of sealed layers, newest first.
+func loadChain(ctx context.Context, layers []uuid.UUID, load store.LoadFunc) (*tree.Tree, error) {
+	patches, err := load(ctx, layers)
+	if err != nil {
+		return nil, err
+	}
+	t := tree.Empty()
+	for i := len(patches) - 1; i >= 0; i-- {
+		if t, err = t.Patch(patches[i]); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
 }
 
 // ListSandboxes returns one page of the caller's sandboxes, newest first.
 func (s *Service) ListSandboxes(ctx context.Context, c Caller, o ListOptions) ([]Sandbox, error) {
-	return nil, errNotWired
+	ctx, end, err := s.calls.begin(ctx)
+	if err != nil {
+		return nil, toError(err)
+	}
+	defer end()
+	if o.Limit <= 0 {
+		o.Limit = 100
+	}
+	f := store.ListFilter{Limit: min(o.Limit, 1000), After: o.After, Name: o.Name}
+	if len(o.Labels) > 0 {
+		if f.Labels, err = object(o.Labels); err != nil {
+			return nil, toError(err)
+		}
+	}
+	rows, err := s.store.List(ctx, c.Tenant, c.Subject, f)
+	if err != nil {
+		return nil, toError(err)
+	}
+	out := make([]Sandbox, len(rows))
+	for i := range rows {
+		out[i] = *sandboxOf(&rows[i])
+	}
+	return out, nil
 }
 
 // GetSandbox describes a sandbox.
 func (s *Service) GetSandbox(ctx context.Context, c Caller, id uuid.UUID) (*Sandbox, error) {
-	return nil, errNotWired
+	ctx, end, err := s.calls.begin(ctx)
+	if err != nil {
+		return nil, toError(err)
+	}
+	defer end()
+	return s.get(ctx, c, id)
+}
+
+func (s *Service) get(ctx context.Context, c Caller, id uuid.UUID) (*Sandbox, error) {
+	b, err := s.store.Get(ctx, id)
+	if err == nil {
+		err = authorize(c, &store.Fence{Tenant: b.Tenant, Owner: b.Owner})
+	}
+	if err != nil {
+		return nil, toError(err)
+	}
+	return sandboxOf(b), nil
 }
 
 // UpdateSandbox changes a sandbox's name, environment, labels, expiry or limits.
 func (s *Service) UpdateSandbox(ctx context.Context, c Caller, id uuid.UUID, u SandboxUpdate) (*Sandbox, error) {
-	return nil, errNotWired
+	return s.verb(ctx, c, id, func(ctx context.Context, _ *store.Fence) (*Sandbox, error) {
+		env, err := object(u.Env)
+		if err != nil {
+			return nil, err
+		}
+		labels, err := object(u.Labels)
+		if err != nil {
+			return nil, err
+		}
+		b, err := s.store.Update(ctx, id, store.Update{Name: u.Name, Env: env, Labels: labels, MaxBytes: u.MaxBytes, MaxInodes: u.MaxInodes, ExpiresAt: u.ExpiresAt, Clear: u.Clear})
+		if err != nil {
+			return nil, err
+		}
+		return sandboxOf(b), nil
+	})
+}
+
+// verb runs fn under the sandbox's lock for its owner.
+func (s *Service) verb(ctx context.Context, c Caller, id uuid.UUID, fn func(ctx context.Context, f *store.Fence) (*Sandbox, error)) (*Sandbox, error) {
+	ctx, end, err := s.calls.begin(ctx)
+	if err != nil {
+		return nil, toError(err)
+	}
+	defer end()
+	lease, err := s.acquire(ctx, c, id)
+	if err != nil {
+		return nil, toError(err)
+	}
+	defer lease.Unlock()
+	f, err := s.fence(ctx, c, id)
+	if err != nil {
+		return nil, toError(err)
+	}
+	b, err := fn(ctx, f)
+	if err != nil {
+		return nil, toError(err)
+	}
+	return b, nil
 }
 
 // DropSandbox deletes a sandbox. Its id is never used again.
 func (s *Service) DropSandbox(ctx context.Context, c Caller, id uuid.UUID) error {
-	return errNotWired
+	_, err := s.verb(ctx, c, id, func(ctx context.Context, _ *store.Fence) (*Sandbox, error) {
+		err := s.store.Drop(ctx, id)
+		s.trees.Drop(id)
+		return nil, err
+	})
+	return err
 }
 
 // Fork makes a new sandbox of the caller's that starts as a copy of id.
 func (s *Service) Fork(ctx context.Context, c Caller, id uuid.UUID, name string) (*Sandbox, error) {
-	return nil, errNotWired
+	return s.verb(ctx, c, id, func(ctx context.Context, f *store.Fence) (*Sandbox, error) {
+		b, err := s.store.Fork(ctx, id, uuid.New(), name, c.Subject)
+		if err != nil {
+			return nil, err
+		}
+		s.sealed(ctx, f)
+		return sandboxOf(b), nil
+	})
+}
+
+// sealed tells the cache that the sandbox of f stands on a new top layer. That it may fail harms nothing: the tree is loaded again.
+func (s *Service) sealed(ctx context.Context, f *store.Fence) {
+	if after, err := s.store.Fence(ctx, f.ID); err == nil {
+		s.trees.Sealed(f, after)
+	}
 }
 
 // Snapshot names the present state of a sandbox.
 func (s *Service) Snapshot(ctx context.Context, c Caller, id uuid.UUID, name string) (*Snapshot, error) {
-	return nil, errNotWired
+	var snap *Snapshot
+	_, err := s.verb(ctx, c, id, func(ctx context.Context, f *store.Fence) (*Sandbox, error) {
+		r, err := s.store.Snapshot(ctx, id, name)
+		if err != nil {
+			return nil, err
+		}
+		v := Snapshot(*r)
+		snap = &v
+		s.sealed(ctx, f)
+		return nil, nil
+	})
+	return snap, err
 }
 
 // Snapshots lists the snapshots of a sandbox, oldest first.
 func (s *Service) Snapshots(ctx context.Context, c Caller, id uuid.UUID) ([]Snapshot, error) {
-	return nil, errNotWired
+	ctx, end, err := s.calls.begin(ctx)
+	if err != nil {
+		return nil, toError(err)
+	}
+	defer end()
+	if _, err := s.fence(ctx, c, id); err != nil {
+		return nil, toError(err)
+	}
+	rows, err := s.store.Snapshots(ctx, id)
+	if err != nil {
+		return nil, toError(err)
+	}
+	out := make([]Snapshot, len(rows))
+	for i := range rows {
+		out[i] = Snapshot(rows[i])
+	}
+	return out, nil
 }
 
 // Restore brings a sandbox back to the state of one of its snapshots.
 func (s *Service) Restore(ctx context.Context, c Caller, id, snapshot uuid.UUID) (*Sandbox, error) {
-	return nil, errNotWired
+	return s.verb(ctx, c, id, func(ctx context.Context, _ *store.Fence) (*Sandbox, error) {
+		b, err := s.store.Restore(ctx, id, snapshot)
+		s.trees.Drop(id)
+		switch {
+		case errors.Is(err, fserr.ENOENT):
+			return nil, newError(fserr.CodeENOENT, err, "no such snapshot")
+		case err != nil:
+			return nil, err
+		}
+		return sandboxOf(b), nil
+	})
 }

@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"context"
 	"io"
 	"time"
 
@@ -68,20 +67,3 @@ type BatchResult struct {
 	Result
 	Err *Error
 }
-
-// Exec runs a script. Writers wait for the sandbox's lock. The result is not nil beside an error when
-// the script had started: it holds the output so far.
-func (s *Service) Exec(ctx context.Context, r Request) (*Result, error) {
-	return nil, errNotWired
-}
-
-// ExecBatch runs scripts in sequence, one commit each, the working directory carried from one to the next;
-// read-only batches run in parallel on one snapshot. The results are in the order of the scripts. An error
-// means that the batch as a whole failed.
-func (s *Service) ExecBatch(ctx context.Context, r BatchRequest) ([]BatchResult, error) {
-	return nil, errNotWired
-}
-
-// Shutdown refuses new work with ESHUTTINGDOWN, waits for what runs until ctx is done, then ends it: what was
-// ended has applied nothing.
-func (s *Service) Shutdown(ctx context.Context) error { return nil }

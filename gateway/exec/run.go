@@ -1,0 +1,430 @@
+package exec
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pgbox/pgbox/gateway/cache"
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/lock"
+	"github.com/pgbox/pgbox/gateway/shell"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/store"
+	"github.com/pgbox/pgbox/gateway/tree"
+)
+
+// user is who runs scripts in every sandbox.
+var user = proc.User{Name: "user", UID: userID, GID: userID, Group: "user", Home: "/home/user"}
+
+// headBytes is how much of the output the audit log keeps.
+const headBytes = 2048
+
+// Exec runs a script. Writers wait for the sandbox's lock. The result is not nil beside an error when
+// the script had started: it holds the output so far.
+func (s *Service) Exec(ctx context.Context, r Request) (*Result, error) {
+	ctx, end, err := s.calls.begin(ctx)
+	if err != nil {
+		return nil, toError(err)
+	}
+	defer end()
+	res, err := s.exec(ctx, &r)
+	return res, toError(err)
+}
+
+func (s *Service) exec(ctx context.Context, r *Request) (*Result, error) {
+	if err := s.normalize(r); err != nil {
+		return nil, err
+	}
+	if r.ReadOnly {
+		pin, err := s.pin(ctx, r.Caller, r.Sandbox)
+		if err != nil {
+			return nil, err
+		}
+		defer pin.Release()
+		return s.read(ctx, r, &pin)
+	}
+	lease, err := s.acquire(ctx, r.Caller, r.Sandbox)
+	if err != nil {
+		return nil, err
+	}
+	defer lease.Unlock()
+	return s.write(ctx, lease, r)
+}
+
+// normalize checks a request and fills in its defaults.
+func (s *Service) normalize(r *Request) error {
+	if r.Timeout <= 0 {
+		r.Timeout = s.cfg.Timeout
+	}
+	r.Timeout = min(r.Timeout, s.cfg.MaxTimeout)
+	if limit := s.cfg.Limits.ScriptSize; limit > 0 && int64(len(r.Script)) > limit {
+		return newError(fserr.CodePayloadTooLarge, nil, fmt.Sprintf("a script has at most %d bytes", limit))
+	}
+	if r.Cwd != "" && (r.Cwd[0] != '/' || strings.IndexByte(r.Cwd, 0) >= 0) {
+		return newError(fserr.CodeInvalidInput, nil, "cwd: must be an absolute path")
+	}
+	for k, v := range r.Env {
+		if k == "" || strings.ContainsAny(k, "=\x00") || strings.IndexByte(v, 0) >= 0 {
+			return newError(fserr.CodeInvalidInput, nil, "env: not a name and value of an environment variable")
+		}
+	}
+	return nil
+}
+
+// read runs a script on a snapshot.
+func (s *Service) read(ctx context.Context, r *Request, pin *cache.Pin) (*Result, error) {
+	if err := s.gate.enter(ctx, ownerKey(r.Caller)); err != nil {
+		return nil, err
+	}
+	defer s.gate.leave(ownerKey(r.Caller))
+	n := &run{s: s, r: r, fence: pin.Fence}
+	guard := &guardFS{Work: pin.Tree.Begin(ctx, s.options(pin.Fence, true))}
+	err := n.run(ctx, guard, nil, r.Stdin)
+	res := n.result()
+	if guard.violated() {
+		return res, newError(fserr.CodeReadOnlyViolation, nil, "the script tried to change a file")
+	}
+	return res, err
+}
+
+// write runs a script under the lock and commits what it changed.
+func (s *Service) write(ctx context.Context, lease lock.Lease, r *Request) (*Result, error) {
+	if err := s.gate.enter(ctx, ownerKey(r.Caller)); err != nil {
+		return nil, err
+	}
+	defer s.gate.leave(ownerKey(r.Caller))
+	var in *replay
+	if r.Stdin != nil {
+		in = &replay{src: r.Stdin}
+	}
+	for attempt := 0; ; attempt++ {
+		n, err := s.tryWrite(ctx, lease, r, in)
+		if n == nil {
+			return nil, err
+		}
+		if errors.Is(err, fserr.ESTALE) && attempt < s.cfg.StaleRetries && n.repeatable(in) {
+			continue
+		}
+		return n.result(), err
+	}
+}
+
+// repeatable reports whether nobody can tell that the script ran before.
+func (n *run) repeatable(in *replay) bool {
+	if n.stdout.streamed() || n.stderr.streamed() {
+		return false
+	}
+	if in == nil {
+		return true
+	}
+	_, ok := in.reader()
+	return ok
+}
+
+func (s *Service) tryWrite(ctx context.Context, lease lock.Lease, r *Request, in *replay) (*run, error) {
+	pin, err := s.pin(ctx, r.Caller, r.Sandbox)
+	if err != nil {
+		return nil, err
+	}
+	defer pin.Release()
+	n := &run{s: s, r: r, fence: pin.Fence, version: pin.Fence.Version}
+	w := pin.Tree.Begin(ctx, s.options(pin.Fence, false))
+	var stdin io.Reader
+	if in != nil {
+		stdin, _ = in.reader()
+	}
+	if err := n.run(ctx, w, lease, stdin); err != nil {
+		return n, err
+	}
+	if r.Atomic && n.exit != 0 {
+		return n, nil
+	}
+	d := w.Delta()
+	state, err := n.newState()
+	if err != nil || d.Empty() && state == nil {
+		return n, err
+	}
+	if err := stillOurs(ctx, lease); err != nil {
+		return n, err
+	}
+	exit := n.exit
+	next, err := s.commit(ctx, pin.Fence, w, d, state, store.Exec{
+		Route: r.Caller.Route, Caller: r.Caller.Subject, Script: r.Script, Cwd: n.dir, ExitCode: &exit,
+		StartedAt: n.began, Duration: n.took, StdoutBytes: n.stdout.size(), StderrBytes: n.stderr.size(),
+		StdoutHead: n.stdout.first(headBytes), StderrHead: n.stderr.first(headBytes),
+	})
+	if err != nil {
+		return n, err
+	}
+	n.version, n.committed = next.Version, true
+	return n, nil
+}
+
+func ownerKey(c Caller) string { return c.Tenant + "\x00" + c.Subject }
+
+// run is one execution of a script.
+type run struct {
+	s     *Service
+	r     *Request
+	fence *store.Fence
+
+	began          time.Time
+	took           time.Duration
+	dir            string // where it began
+	before, after  shell.State
+	stdout, stderr *output
+	exit           int
+	timedOut       bool
+	version        int64
+	committed      bool
+}
+
+// run executes the script over fs. The error says what ended it from outside.
+func (n *run) run(ctx context.Context, fs proc.FS, lease lock.Lease, stdin io.Reader) (err error) {
+	s, r := n.s, n.r
+	if err := n.prepare(fs); err != nil {
+		return err
+	}
+	ctx, budget := proc.NewBudget(ctx, s.cfg.Limits)
+	defer budget.Kill(nil)
+	s.dog.watch(budget)
+	defer s.dog.forget(budget)
+	defer time.AfterFunc(r.Timeout, func() { budget.Kill(errTimeout{r.Timeout}) }).Stop()
+	if lease != nil && lease.Done() != nil {
+		over := make(chan struct{})
+		var wg sync.WaitGroup
+		defer wg.Wait()
+		defer close(over)
+		wg.Go(func() {
+			select {
+			case <-lease.Done():
+				budget.Kill(lock.ErrLost)
+			case <-over:
+			}
+		})
+	}
+	meter := &outputMeter{hard: s.cfg.OutputMax, budget: budget}
+	n.stdout = &output{meter: meter, keep: s.cfg.OutputKeep, sink: r.Stdout}
+	n.stderr = &output{meter: meter, keep: s.cfg.OutputKeep, sink: r.Stderr}
+	n.began = s.cfg.Now()
+	defer func() {
+		n.took = s.elapsed(n.began)
+		if p := recover(); p != nil {
+			slog.Error("exec panicked", "sandbox", n.fence.ID, "op", "exec", "err", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = newError(fserr.CodeInternal, nil, "internal error")
+		}
+	}()
+	if sr, ok := stdin.(*replayReader); ok {
+		stdin = sr.inMemory()
+	}
+	res, err := shell.Run(ctx, shell.Config{
+		FS: fs, Commands: s.cfg.Commands, State: n.before, Env: n.env(), Dir: n.dir, Stdin: stdin,
+		Stdout: n.stdout, Stderr: n.stderr, Debug: r.Debug, Now: s.cfg.Now, Budget: budget, User: user, Hostname: hostname(n.fence),
+	}, r.Script)
+	n.exit, n.after = res.ExitCode, res.State
+	if err != nil {
+		var t errTimeout
+		n.timedOut = errors.As(err, &t)
+		n.exit = 137
+		if n.timedOut {
+			n.exit = 124
+		}
+	}
+	return err
+}
+
+// inMemory returns the input as a strings.Reader when it is one below: the shell needs no goroutine to read it.
+func (p *replayReader) inMemory() io.Reader {
+	p.r.mu.Lock()
+	defer p.r.mu.Unlock()
+	switch src := p.r.src.(type) {
+	case *strings.Reader:
+		if p.pos == 0 && p.r.seen == nil && !p.r.lost {
+			all, err := io.ReadAll(src)
+			if err == nil {
+				p.r.src = text(all)
+				return strings.NewReader(string(all))
+			}
+		}
+	case text:
+		return strings.NewReader(string(src))
+	}
+	return p
+}
+
+// text is an input that is wholly in memory; it is never read itself.
+type text string
+
+func (text) Read([]byte) (int, error) { return 0, io.EOF }
+
+// hostname is what the sandbox calls itself.
+func hostname(f *store.Fence) string { return f.ID.String()[:8] }
+
+// prepare reads the state of the shell and finds the working directory.
+func (n *run) prepare(fs proc.FS) error {
+	if err := json.Unmarshal(n.fence.ShellState, &n.before); err != nil {
+		// A DBA's edit must not make a sandbox unusable.
+		n.before = shell.State{}
+	}
+	if n.r.Cwd != "" {
+		st, err := fs.Stat(n.r.Cwd)
+		if err != nil {
+			return err
+		}
+		if !st.IsDir() {
+			return fserr.Path("chdir", n.r.Cwd, fserr.ENOTDIR)
+		}
+		n.dir = n.r.Cwd
+		return nil
+	}
+	for _, dir := range []string{n.before.Dir, user.Home} {
+		if dir == "" {
+			continue
+		}
+		if st, err := fs.Stat(dir); err == nil && st.IsDir() {
+			n.dir = dir
+			return nil
+		}
+	}
+	n.dir = "/"
+	return nil
+}
+
+// env is what the sandbox's default environment and the request add to the variables of the state. A variable that a script
+// has set and exported since goes before the default.
+func (n *run) env() map[string]string {
+	var defaults map[string]string
+	if len(n.fence.Env) > 2 {
+		_ = json.Unmarshal(n.fence.Env, &defaults)
+		for k := range n.before.Env {
+			delete(defaults, k)
+		}
+	}
+	if len(defaults) == 0 {
+		return n.r.Env
+	}
+	maps.Copy(defaults, n.r.Env)
+	return defaults
+}
+
+// newState is the state of the shell to be stored, nil when it is what it was. A working directory given with the
+// request is not remembered.
+func (n *run) newState() (json.RawMessage, error) {
+	before, after := n.before, n.after
+	if n.r.Cwd != "" {
+		after.Dir = before.Dir
+		keep(after.Env, before.Env, "OLDPWD")
+	}
+	if before.Env == nil {
+		before.Env = n.s.freshEnv()
+	}
+	if before.Dir == "" {
+		before.Dir = user.Home
+	}
+	if after.Dir == "" {
+		after.Dir = user.Home
+	}
+	if before.Dir == after.Dir && maps.Equal(before.Env, after.Env) {
+		return nil, nil
+	}
+	return json.Marshal(after)
+}
+
+// keep sets name in to as it is in from.
+func keep(to, from map[string]string, name string) {
+	if v, ok := from[name]; ok {
+		to[name] = v
+	} else {
+		delete(to, name)
+	}
+}
+
+// freshEnv is the environment of the first run in a sandbox.
+func (s *Service) freshEnv() map[string]string {
+	s.freshOnce.Do(func() {
+		res, err := shell.Run(context.Background(), shell.Config{FS: tree.Empty().Begin(context.Background(), tree.Options{ReadOnly: true}), User: user}, "")
+		if err == nil {
+			s.fresh = res.State.Env
+		}
+	})
+	return s.fresh
+}
+
+func (n *run) result() *Result {
+	if n.stdout == nil {
+		return nil
+	}
+	res := &Result{ExitCode: n.exit, TimedOut: n.timedOut, Duration: n.took, Version: n.version, Committed: n.committed}
+	if n.version == 0 {
+		res.Version = n.fence.Version
+	}
+	var cutOut, cutErr bool
+	res.Stdout, cutOut = n.stdout.bytes()
+	res.Stderr, cutErr = n.stderr.bytes()
+	res.Truncated = cutOut || cutErr
+	return res
+}
+
+// guardFS notices attempts to change a read-only tree.
+type guardFS struct {
+	*tree.Work
+	mu  sync.Mutex
+	hit bool
+}
+
+func (g *guardFS) violated() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.hit
+}
+
+func (g *guardFS) note(err error) error {
+	if err != nil && errors.Is(err, fserr.EROFS) {
+		g.mu.Lock()
+		g.hit = true
+		g.mu.Unlock()
+	}
+	return err
+}
+
+func (g *guardFS) Open(path string, flag int, perm uint32) (proc.File, error) {
+	f, err := g.Work.Open(path, flag, perm)
+	return f, g.note(err)
+}
+func (g *guardFS) Mkdir(path string, perm uint32) error { return g.note(g.Work.Mkdir(path, perm)) }
+func (g *guardFS) Rmdir(path string) error              { return g.note(g.Work.Rmdir(path)) }
+func (g *guardFS) Unlink(path string) error             { return g.note(g.Work.Unlink(path)) }
+func (g *guardFS) Rename(from, to string) error         { return g.note(g.Work.Rename(from, to)) }
+func (g *guardFS) Link(from, to string) error           { return g.note(g.Work.Link(from, to)) }
+func (g *guardFS) Symlink(target, path string) error    { return g.note(g.Work.Symlink(target, path)) }
+func (g *guardFS) Mknod(path string, kind proc.Kind, perm, rdev uint32) error {
+	return g.note(g.Work.Mknod(path, kind, perm, rdev))
+}
+func (g *guardFS) Chmod(path string, mode uint32) error { return g.note(g.Work.Chmod(path, mode)) }
+func (g *guardFS) Chown(path string, uid, gid int, follow bool) error {
+	return g.note(g.Work.Chown(path, uid, gid, follow))
+}
+func (g *guardFS) Utimes(path string, mtime int64, follow bool) error {
+	return g.note(g.Work.Utimes(path, mtime, follow))
+}
+func (g *guardFS) Truncate(path string, size int64) error {
+	return g.note(g.Work.Truncate(path, size))
+}
+func (g *guardFS) RemoveAll(path string) error { return g.note(g.Work.RemoveAll(path)) }
+
+// first returns up to n bytes from the start of what was written.
+func (o *output) first(n int) []byte {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return bytes.Clone(o.head[:min(n, len(o.head))])
+}

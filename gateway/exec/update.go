@@ -1,0 +1,198 @@
+package exec
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/pgbox/pgbox/gateway/cache"
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/lock"
+	"github.com/pgbox/pgbox/gateway/store"
+	"github.com/pgbox/pgbox/gateway/tree"
+)
+
+// authorize decides whether the caller may use the sandbox of f.
+func authorize(c Caller, f *store.Fence) error {
+	switch {
+	case f.Tenant != c.Tenant:
+		return newError(fserr.CodeSandboxNotFound, nil, "no such sandbox")
+	case f.Owner != c.Subject:
+		return newError(fserr.CodeForbidden, nil, "the sandbox belongs to somebody else")
+	}
+	return nil
+}
+
+// fence reads the sandbox row and checks that the caller may use it.
+func (s *Service) fence(ctx context.Context, c Caller, id uuid.UUID) (*store.Fence, error) {
+	f, err := s.store.Fence(ctx, id)
+	if err != nil {
+		if errors.Is(err, fserr.ESRCH) {
+			s.trees.Drop(id)
+		}
+		return nil, err
+	}
+	return f, authorize(c, f)
+}
+
+// Check reports whether the sandbox exists and is the caller's.
+func (s *Service) Check(ctx context.Context, c Caller, id uuid.UUID) error {
+	_, err := s.fence(ctx, c, id)
+	return toError(err)
+}
+
+// acquire takes the sandbox's lock for a writer. A stranger must not stand in the line: tenant and
+// owner never change, so what is cached of them is believed before the lock; the fence decides afterwards.
+func (s *Service) acquire(ctx context.Context, c Caller, id uuid.UUID) (lock.Lease, error) {
+	if f, ok := s.trees.Known(id); ok {
+		if err := authorize(c, f); err != nil {
+			return nil, err
+		}
+	} else if _, err := s.fence(ctx, c, id); err != nil {
+		return nil, err
+	}
+	return s.lock.Lock(ctx, id)
+}
+
+// options are those of every working tree of a sandbox.
+func (s *Service) options(f *store.Fence, readOnly bool) tree.Options {
+	o := tree.Options{
+		Content: s.blobs.Of(f.ID), ReadOnly: readOnly, UID: userID, GID: userID, MaxFileSize: s.cfg.MaxFileSize,
+		Now: func() int64 { return s.cfg.Now().UnixNano() },
+	}
+	if readOnly {
+		return o
+	}
+	if f.MaxBytes != nil {
+		o.MaxBytes = max(*f.MaxBytes, 1)
+	}
+	if f.MaxInodes != nil {
+		o.MaxInodes = max(*f.MaxInodes, 1)
+	}
+	o.DirtyMax = s.cfg.DirtyMax
+	o.Spill = func(ctx context.Context, chunks [][]byte) error {
+		return s.store.PutBlobs(ctx, f.ID, chunks)
+	}
+	return o
+}
+
+// userID is the uid and gid of the sandbox's user.
+const userID = 1000
+
+// View runs fn over the latest version of a sandbox. It takes no lock and waits for no writer. The tree and the
+// read-only working tree may be used until fn returns.
+func (s *Service) View(ctx context.Context, c Caller, id uuid.UUID, fn func(t *tree.Tree, w *tree.Work) error) error {
+	ctx, end, err := s.calls.begin(ctx)
+	if err != nil {
+		return toError(err)
+	}
+	defer end()
+	pin, err := s.pin(ctx, c, id)
+	if err != nil {
+		return toError(err)
+	}
+	defer pin.Release()
+	return toError(fn(pin.Tree, pin.Tree.Begin(ctx, s.options(pin.Fence, true))))
+}
+
+// pin returns the latest tree of a sandbox that the caller may use.
+func (s *Service) pin(ctx context.Context, c Caller, id uuid.UUID) (cache.Pin, error) {
+	f, err := s.fence(ctx, c, id)
+	if err != nil {
+		return cache.Pin{}, err
+	}
+	return s.trees.Get(ctx, f)
+}
+
+// Update runs fn over a working tree of the latest version of a sandbox and commits what it changed, all or nothing. An error of
+// fn commits nothing. fn is run again on a fresh tree when somebody else committed in between. op and path are for the audit log.
+func (s *Service) Update(ctx context.Context, c Caller, id uuid.UUID, op, path string, fn func(t *tree.Tree, w *tree.Work) error) error {
+	ctx, end, err := s.calls.begin(ctx)
+	if err != nil {
+		return toError(err)
+	}
+	defer end()
+	lease, err := s.acquire(ctx, c, id)
+	if err != nil {
+		return toError(err)
+	}
+	defer lease.Unlock()
+	for attempt := 0; ; attempt++ {
+		err := s.update(ctx, lease, c, id, op, path, fn)
+		if !errors.Is(err, fserr.ESTALE) || attempt >= s.cfg.StaleRetries {
+			return toError(err)
+		}
+	}
+}
+
+func (s *Service) update(ctx context.Context, lease lock.Lease, c Caller, id uuid.UUID, op, path string, fn func(t *tree.Tree, w *tree.Work) error) error {
+	pin, err := s.pin(ctx, c, id)
+	if err != nil {
+		return err
+	}
+	defer pin.Release()
+	began := s.cfg.Now()
+	w := pin.Tree.Begin(ctx, s.options(pin.Fence, false))
+	if err := fn(pin.Tree, w); err != nil {
+		return err
+	}
+	d := w.Delta()
+	if d.Empty() {
+		return nil
+	}
+	if err := stillOurs(ctx, lease); err != nil {
+		return err
+	}
+	_, err = s.commit(ctx, pin.Fence, w, d, nil, store.Exec{
+		Route: c.Route, Caller: c.Subject, Script: op + " " + path, Cwd: "/", StartedAt: began, Duration: s.cfg.Now().Sub(began),
+	})
+	return err
+}
+
+// stillOurs is the last look before a commit.
+func stillOurs(ctx context.Context, lease lock.Lease) error {
+	if err := lease.Err(); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// cachedBlobBytes bounds how much of one commit goes into the content cache.
+const cachedBlobBytes = 32 << 20
+
+// commit applies a delta made on the version of f and makes the working tree the cached one. Once begun it does
+// not depend on the caller's patience any more.
+func (s *Service) commit(ctx context.Context, f *store.Fence, w *tree.Work, d *tree.Delta, state json.RawMessage, audit store.Exec) (*store.Fence, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.CommitTimeout)
+	defer cancel()
+	audit.ID = uuid.New()
+	a, err := s.store.Apply(ctx, store.Commit{Sandbox: f.ID, Version: f.Version, Delta: d, ShellState: state, Exec: audit})
+	if err != nil {
+		// The next fence shows a stale tree anyway; after a lost connection not even the version is worth a belief.
+		s.trees.Drop(f.ID)
+		return nil, err
+	}
+	next := *f
+	next.Version, next.UsedBytes, next.UsedInodes, next.NextIno = a.Version, a.UsedBytes, a.UsedInodes, int64(d.NextIno)
+	if state != nil {
+		next.ShellState = state
+	}
+	kept := 0
+	for h, b := range d.Blobs {
+		if kept += len(b); kept > cachedBlobBytes {
+			break
+		}
+		s.blobs.Put(h, b)
+	}
+	s.trees.Put(&next, w.Commit(a.Version))
+	return &next, nil
+}
+
+// elapsed is the time since t by the service's clock.
+func (s *Service) elapsed(t time.Time) time.Duration { return s.cfg.Now().Sub(t) }

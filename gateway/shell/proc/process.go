@@ -210,6 +210,9 @@ func (p *Process) Open(name string, flag int, perm uint32) (File, error) {
 // OpenInput opens an operand for reading; "-" is standard input.
 func (p *Process) OpenInput(name string) (io.ReadCloser, error) {
 	if name == "-" {
+		if f, ok := p.Stdin.(File); ok {
+			return keepOpen{f}, nil
+		}
 		return io.NopCloser(p.Stdin), nil
 	}
 	return p.Open(name, ReadOnly, 0)
@@ -295,6 +298,11 @@ func (p *Process) Exec(ctx context.Context, child *Process) int {
 	p.Out.Flush()
 	return p.Spawn(ctx, child)
 }
+
+// keepOpen is a file whose owner is somebody else: closing it does nothing.
+type keepOpen struct{ File }
+
+func (keepOpen) Close() error { return nil }
 
 // borrowed is a descriptor opened again through /dev/fd: closing it leaves the original open.
 type borrowed struct{ s any }

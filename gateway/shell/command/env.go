@@ -1,0 +1,327 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/shell/getopt"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+)
+
+var envSpec = getopt.New("+C:iS:u:v0",
+	"ignore-environment=i null=0 unset:=u chdir:=C block-signal:: default-signal:: ignore-signal:: list-signal-handling debug=v split-string:=S").WithStatus(125).
+	WithUsage("[OPTION]... [-] [NAME=VALUE]... [COMMAND [ARG]...]", "Set each NAME to VALUE in the environment and run COMMAND.")
+
+// environ is an environment made by a command for its child.
+type environ []string
+
+// Get returns the value of a variable.
+func (e environ) Get(name string) (string, bool) {
+	for _, kv := range e {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// List returns the variables as NAME=value.
+func (e environ) List() []string { return e }
+
+func (e environ) set(kv string) environ {
+	name, _, _ := strings.Cut(kv, "=")
+	if i := e.index(name); i >= 0 {
+		e[i] = kv
+		return e
+	}
+	return append(e, kv)
+}
+
+func (e environ) index(name string) int {
+	return slices.IndexFunc(e, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
+}
+
+func env(ctx context.Context, p *proc.Process) int {
+	// -S inserts words where it stands, so it is expanded before the options are read.
+	for n := 0; n < 64; n++ {
+		expanded, ok := expandSplit(p, p.Args)
+		if !ok {
+			return 125
+		}
+		if expanded == nil {
+			break
+		}
+		p.Args = expanded
+	}
+	opts, args := envSpec.Parse(p)
+	list := environ(slices.Clone(p.Env.List()))
+	var dir string
+	var hasDir, null bool
+	var unset []string
+	for _, o := range opts {
+		switch o.Key {
+		case "i":
+			list = nil
+		case "u":
+			unset = append(unset, o.Value)
+		case "C":
+			dir, hasDir = o.Value, true
+		case "0":
+			null = true
+		}
+	}
+	if len(args) > 0 && args[0] == "-" {
+		list, args = nil, args[1:]
+	}
+	for _, name := range unset {
+		if name == "" || strings.Contains(name, "=") {
+			p.Errorf("cannot unset %s: %s", quote(name), fserr.EINVAL)
+			return 125
+		}
+		if i := list.index(name); i >= 0 {
+			list = slices.Delete(list, i, i+1)
+		}
+	}
+	for len(args) > 0 && strings.Contains(args[0], "=") {
+		list, args = list.set(args[0]), args[1:]
+	}
+	if len(args) == 0 {
+		if hasDir {
+			p.Errorf("must specify command with --chdir (-C)")
+			envSpec.Hint(p)
+		}
+		end := "\n"
+		if null {
+			end = "\x00"
+		}
+		for _, kv := range list {
+			p.Out.WriteString(kv + end)
+		}
+		return 0
+	}
+	if null {
+		p.Errorf("cannot specify --null (-0) with command")
+		envSpec.Hint(p)
+	}
+	child := p.Child(args...)
+	child.Env = list
+	if hasDir {
+		full, err := p.FS.Realpath(p.Abs(dir))
+		if err == nil {
+			var st proc.Stat
+			if st, err = p.FS.Stat(full); err == nil && !st.IsDir() {
+				err = fserr.ENOTDIR
+			}
+		}
+		if err != nil {
+			p.Errorf("cannot change directory to %s: %s", quoteName(dir), proc.Strerror(err))
+			return 125
+		}
+		child.Dir = full
+	}
+	if status, ok := findProgram(child, args[0], "%s: %s"); !ok {
+		if strings.ContainsAny(args[0], " \t") {
+			p.Errorf("use -[v]S to pass options in shebang lines")
+		}
+		return status
+	}
+	return p.Exec(ctx, child)
+}
+
+// expandSplit replaces the first -S among the options by the words of its string; nil when there is none.
+func expandSplit(p *proc.Process, args []string) ([]string, bool) {
+	for i := 1; i < len(args); i++ {
+		a := args[i]
+		var text string
+		rest := args[i+1:]
+		switch {
+		case a == "--" || !strings.HasPrefix(a, "-") || a == "-":
+			return nil, true
+		case strings.HasPrefix(a, "--split-string="):
+			text = a[len("--split-string="):]
+		case a == "--split-string":
+			if len(rest) == 0 {
+				return nil, true
+			}
+			text, rest = rest[0], rest[1:]
+		case strings.HasPrefix(a, "--"):
+			continue
+		default:
+			k := strings.IndexAny(a[1:], "SCu")
+			if k < 0 {
+				continue
+			}
+			if a[1+k] != 'S' {
+				if 2+k == len(a) {
+					i++ // its argument is the next word
+				}
+				continue
+			}
+			text = a[2+k:]
+			if text == "" {
+				if len(rest) == 0 {
+					return nil, true
+				}
+				text, rest = rest[0], rest[1:]
+			}
+			if k > 0 {
+				text = a[:1+k] + " " + text
+			}
+		}
+		words, ok := splitString(p, text)
+		if !ok {
+			return nil, false
+		}
+		return slices.Concat(args[:i], words, rest), true
+	}
+	return nil, true
+}
+
+// splitString is the little language of env -S.
+func splitString(p *proc.Process, s string) ([]string, bool) {
+	var words []string
+	var word strings.Builder
+	in, quoted := false, byte(0)
+	flush := func() {
+		if in {
+			words = append(words, word.String())
+			word.Reset()
+			in = false
+		}
+	}
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case quoted == 0 && strings.IndexByte(" \t\n\v\f\r", c) >= 0:
+			flush()
+			continue
+		case quoted == 0 && c == '#' && !in:
+			flush()
+			return words, true
+		case (c == '\'' || c == '"') && quoted == 0:
+			quoted, in = c, true
+			continue
+		case c == quoted && quoted != 0:
+			quoted = 0
+			continue
+		case c == '\\' && i+1 < len(s) && (quoted != '\'' || s[i+1] == '\\' || s[i+1] == '\''):
+			i++
+			in = true
+			switch s[i] {
+			case 'n':
+				word.WriteByte('\n')
+			case 't':
+				word.WriteByte('\t')
+			case 'r':
+				word.WriteByte('\r')
+			case 'f':
+				word.WriteByte('\f')
+			case 'v':
+				word.WriteByte('\v')
+			case '_':
+				if quoted == '"' {
+					word.WriteByte(' ')
+				} else {
+					flush()
+				}
+			case 'c':
+				if quoted == '"' {
+					p.Errorf("'\\c' must not appear in double-quoted -S string")
+					return nil, false
+				}
+				flush()
+				return words, true
+			case '#', '$', '"', '\'', '\\':
+				word.WriteByte(s[i])
+			default:
+				p.Errorf("invalid sequence '\\%c' in -S", s[i])
+				return nil, false
+			}
+			continue
+		case c == '\\' && i+1 == len(s):
+			p.Errorf("invalid backslash at end of string in -S")
+			return nil, false
+		case c == '$' && quoted != '\'':
+			name, ok := "", false
+			if i+1 < len(s) && s[i+1] == '{' {
+				name, _, ok = strings.Cut(s[i+2:], "}")
+			}
+			if !ok || name == "" {
+				p.Errorf("only ${VARNAME} expansion is supported, error at: %s", s[i:])
+				return nil, false
+			}
+			if v, set := p.Env.Get(name); set {
+				word.WriteString(v)
+				in = true
+			}
+			i += len(name) + 2
+			continue
+		}
+		in = true
+		word.WriteByte(c)
+	}
+	if quoted != 0 {
+		p.Errorf("no terminating quote in -S string")
+		return nil, false
+	}
+	flush()
+	return words, true
+}
+
+// findProgram looks a program up as execvp does. When it cannot run it prints the message and returns 127 or 126.
+func findProgram(p *proc.Process, name, format string) (status int, ok bool) {
+	_, err := lookPath(p, name)
+	if err == nil {
+		return 0, true
+	}
+	p.Errorf(format, quote(name), proc.Strerror(err))
+	if errors.Is(err, fserr.ENOENT) {
+		return 127, false
+	}
+	return 126, false
+}
+
+// defaultPath is what execvp searches without PATH.
+const defaultPath = "/bin:/usr/bin"
+
+func lookPath(p *proc.Process, name string) (string, error) {
+	if name == "" {
+		return "", fserr.ENOENT
+	}
+	if strings.Contains(name, "/") {
+		return name, executable(p, name)
+	}
+	path, ok := p.Env.Get("PATH")
+	if !ok {
+		path = defaultPath
+	}
+	result := error(fserr.ENOENT)
+	for dir := range strings.SplitSeq(path, ":") {
+		if dir == "" {
+			dir = "."
+		}
+		full := joinPath(dir, name)
+		err := executable(p, full)
+		if err == nil {
+			return full, nil
+		}
+		if errors.Is(err, fserr.EACCES) {
+			result = err
+		}
+	}
+	return "", result
+}
+
+func executable(p *proc.Process, name string) error {
+	st, err := p.Stat(name)
+	if err != nil {
+		return err
+	}
+	if st.IsDir() || st.Mode&0o111 == 0 {
+		return fserr.EACCES
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package command
+
+import (
+	"context"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pgbox/pgbox/gateway/shell/getopt"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+)
+
+var sleepSpec = getopt.New("", "").
+	WithUsage("NUMBER[SUFFIX]...", "Pause for NUMBER seconds; SUFFIX is s, m, h or d. With several arguments, pause for their sum.")
+
+func sleep(ctx context.Context, p *proc.Process) int {
+	_, args := sleepSpec.Parse(p)
+	if len(args) == 0 {
+		sleepSpec.Fail(p, "missing operand")
+	}
+	total, ok := time.Duration(0), true
+	for _, a := range args {
+		d, valid := parseDuration(a)
+		if !valid {
+			p.Errorf("invalid time interval %s", quote(a))
+			ok = false
+		}
+		if total += d; total < 0 {
+			total = math.MaxInt64
+		}
+	}
+	if !ok {
+		sleepSpec.Hint(p)
+	}
+	return pause(ctx, p, total)
+}
+
+// pause waits and returns 0, or ends like a killed process when the exec is over first.
+func pause(ctx context.Context, p *proc.Process, d time.Duration) int {
+	if d <= 0 {
+		return 0
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return 0
+	case <-ctx.Done():
+		p.Tick(1024)
+		return 143
+	}
+}
+
+// parseDuration reads a non-negative number of seconds with an optional suffix s, m, h or d.
+func parseDuration(s string) (time.Duration, bool) {
+	unit := 1.0
+	num := s
+	if s != "" {
+		switch s[len(s)-1] {
+		case 's':
+			num = s[:len(s)-1]
+		case 'm':
+			unit, num = 60, s[:len(s)-1]
+		case 'h':
+			unit, num = 3600, s[:len(s)-1]
+		case 'd':
+			if !strings.HasPrefix(strings.ToLower(s), "0x") {
+				unit, num = 86400, s[:len(s)-1]
+			}
+		}
+	}
+	if strings.Contains(num, "_") {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(num, 64)
+	if err != nil && !math.IsInf(f, 0) || math.IsNaN(f) || f < 0 {
+		return 0, false
+	}
+	if f *= unit * 1e9; f >= math.MaxInt64 {
+		return math.MaxInt64, true
+	}
+	return time.Duration(math.Ceil(f)), true
+}

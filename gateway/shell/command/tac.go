@@ -1,0 +1,100 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"regexp"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/shell/getopt"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+)
+
+var tacSpec = getopt.New("brs:", "before=b regex=r separator:=s").
+	WithUsage("[OPTION]... [FILE]...", "Write each FILE to standard output, last line first.")
+
+func tac(_ context.Context, p *proc.Process) int {
+	opts, args := tacSpec.Parse(p)
+	before, isRegexp, sep := false, false, "\n"
+	for _, o := range opts {
+		switch o.Key {
+		case "b":
+			before = true
+		case "r":
+			isRegexp = true
+		case "s":
+			sep = o.Value
+			if sep == "" {
+				sep = "\x00"
+			}
+		}
+	}
+	find := func(b []byte) (start, end int) {
+		i := bytes.LastIndex(b, []byte(sep))
+		return i, i + len(sep)
+	}
+	if isRegexp {
+		re, err := regexp.Compile(sep)
+		if err != nil {
+			p.Errorf("%v", err)
+			return 1
+		}
+		find = func(b []byte) (int, int) {
+			// The last place where it matches; like GNU's backward search the match found is the shortest there.
+			for i := len(b) - 1; i >= 0; i-- {
+				p.Tick(1)
+				if loc := re.FindIndex(b[i:]); loc != nil && loc[0] == 0 && loc[1] > 0 {
+					return i, i + loc[1]
+				}
+			}
+			return -1, -1
+		}
+	}
+	status := 0
+	if len(args) == 0 {
+		args = []string{"-"}
+	}
+	for _, name := range args {
+		r, err := p.OpenInput(name)
+		if err != nil {
+			p.Errorf("failed to open %s for reading: %s", quoteName(name), proc.Strerror(err))
+			status = 1
+			continue
+		}
+		data, err := p.ReadAll(r)
+		_ = r.Close()
+		if errors.Is(err, fserr.EISDIR) {
+			err = fserr.EINVAL // tac seeks first
+		}
+		if err != nil {
+			p.Errorf("%s: read error: %s", quoteColon(name), proc.Strerror(err))
+			status = 1
+			continue
+		}
+		reverseRecords(p.Out, p, data, before, find)
+		p.Release(cap(data))
+	}
+	return status
+}
+
+func reverseRecords(out io.Writer, p *proc.Process, data []byte, before bool, find func([]byte) (int, int)) {
+	end, search := len(data), data
+	for {
+		start, stop := find(search)
+		if start < 0 {
+			break
+		}
+		p.Tick(1)
+		if before {
+			_, _ = out.Write(data[start:end])
+			end = start
+		} else if stop < end || stop == end && end < len(data) {
+			_, _ = out.Write(data[stop:end])
+			end = stop
+		}
+		search = data[:start]
+	}
+	_, _ = out.Write(data[:end])
+}

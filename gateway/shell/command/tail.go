@@ -1,0 +1,370 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/pgbox/pgbox/gateway/shell/getopt"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+)
+
+var tailSpec = getopt.New("c:n:fFqs:vz0123456789",
+	"bytes:=c lines:=n follow:: quiet=q silent=q verbose=v zero-terminated=z retry pid: sleep-interval:=s max-unchanged-stats:").
+	WithUsage("[OPTION]... [FILE]...", "Print the last 10 lines of each FILE to standard output.")
+
+type tailRun struct {
+	p         *proc.Process
+	bytes     bool
+	fromStart bool
+	count     int64
+	delim     byte
+	follow    bool
+	interval  time.Duration
+}
+
+func tail(ctx context.Context, p *proc.Process) int {
+	t := &tailRun{p: p, count: 10, delim: '\n', interval: time.Second}
+	always, never := false, false
+	p.Args = append([]string{p.Args[0]}, t.obsolete(p.Args[1:])...)
+	opts, args := tailSpec.Parse(p)
+	for _, o := range opts {
+		switch o.Key {
+		case "c", "n":
+			t.set(o.Key == "c", o.Value)
+		case "f", "F":
+			t.follow = true
+		case "follow":
+			if o.Has {
+				choose(p, tailSpec, "follow", o.Value, "descriptor", "name")
+			}
+			t.follow = true
+		case "s":
+			d, ok := parseDuration(o.Value)
+			if !ok {
+				p.Errorf("invalid number of seconds: %s", quote(o.Value))
+				return 1
+			}
+			t.interval = d
+		case "q":
+			never, always = true, false
+		case "v":
+			always, never = true, false
+		case "z":
+			t.delim = 0
+		case "retry", "pid", "max-unchanged-stats":
+		default:
+			p.Errorf("option used in invalid context -- %s", o.Key)
+			return 1
+		}
+	}
+	if len(args) == 0 {
+		args = []string{"-"}
+	}
+	titles := always || len(args) > 1 && !never
+	status, first := 0, true
+	var followed []*tailFile
+	last := ""
+	for _, name := range args {
+		shown := name
+		if name == "-" {
+			shown = "standard input"
+		}
+		r, err := p.OpenInput(name)
+		if err != nil {
+			p.Errorf("cannot open %s for reading: %s", quoteName(name), proc.Strerror(err))
+			status = 1
+			continue
+		}
+		if titles {
+			title(p, shown, first)
+			last = name
+		}
+		first = false
+		if err := t.file(r); err != nil {
+			p.Errorf("error reading %s: %s", quoteName(shown), proc.Strerror(err))
+			status = 1
+			_ = r.Close()
+			continue
+		}
+		if f, ok := r.(proc.File); ok && t.follow && isRegular(f) {
+			followed = append(followed, &tailFile{name, f})
+			defer f.Close()
+			continue
+		}
+		_ = r.Close()
+	}
+	if t.follow && len(followed) == 0 && status != 0 {
+		p.Errorf("no files remaining")
+	}
+	if len(followed) > 0 {
+		t.watch(ctx, followed, titles, last)
+	}
+	return status
+}
+
+type tailFile struct {
+	name string
+	f    proc.File
+}
+
+func isRegular(f proc.File) bool {
+	st, err := f.Stat()
+	return err == nil && st.Kind == proc.Regular
+}
+
+// watch prints what is appended to the files until the process is ended.
+func (t *tailRun) watch(ctx context.Context, files []*tailFile, titles bool, last string) {
+	interval := min(max(t.interval, 10*time.Millisecond), 100*time.Millisecond)
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		t.p.Out.Flush()
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		t.p.Tick(64)
+		for _, f := range files {
+			if st, err := f.f.Stat(); err == nil {
+				if at, err := f.f.Seek(0, io.SeekCurrent); err == nil && st.Size < at {
+					t.p.Errorf("%s: file truncated", quoteColon(f.name))
+					_, _ = f.f.Seek(0, io.SeekStart)
+				}
+			}
+			_ = readBlocks(t.p, f.f, func(b []byte) {
+				if titles && last != f.name {
+					title(t.p, f.name, false)
+					last = f.name
+				}
+				t.p.Out.Write(b)
+			})
+		}
+	}
+}
+
+// obsolete turns a first argument -NUM[bcl][f] or +NUM[bcl][f] into options. It is only recognised before at
+// most one operand.
+func (t *tailRun) obsolete(args []string) []string {
+	if len(args) == 0 || len(args[0]) < 2 || (args[0][0] != '-' && args[0][0] != '+') || len(args) > 3 ||
+		len(args) == 3 && args[1] != "--" || len(args) == 2 && strings.HasPrefix(args[1], "-") && args[1] != "-" {
+		return args
+	}
+	s := args[0][1:]
+	n := 0
+	for n < len(s) && isDigit(s[n]) {
+		n++
+	}
+	if n == 0 && s[0] == 'c' && args[0][0] == '-' || s[0] == '-' {
+		return args
+	}
+	num, kind, rest := s[:n], "-n", s[n:]
+	if n == 0 {
+		if args[0][0] == '-' {
+			return args
+		}
+		num = "10"
+	}
+	if rest != "" {
+		switch rest[0] {
+		case 'b':
+			num, kind, rest = num+"b", "-c", rest[1:]
+		case 'c':
+			kind, rest = "-c", rest[1:]
+		case 'l':
+			rest = rest[1:]
+		}
+	}
+	if rest != "" && rest != "f" {
+		return args
+	}
+	if args[0][0] == '+' {
+		num = "+" + num
+	}
+	out := []string{kind, num}
+	if rest == "f" {
+		out = append(out, "-f")
+	}
+	return append(out, args[1:]...)
+}
+
+func (t *tailRun) set(isBytes bool, value string) {
+	t.bytes = isBytes
+	t.fromStart = strings.HasPrefix(value, "+")
+	num := strings.TrimLeft(value, "+-")
+	if len(value)-len(num) > 1 {
+		countError(t.p, isBytes, value, numberInvalid)
+	}
+	n, problem := parseCount(num, sizeSuffixes)
+	t.count = n
+	if problem == numberInvalid {
+		countError(t.p, isBytes, value, problem)
+	}
+	if t.fromStart && t.count > 0 {
+		t.count--
+	}
+}
+
+func (t *tailRun) file(r io.Reader) error {
+	if t.fromStart {
+		return t.skip(r)
+	}
+	if f, ok := r.(proc.File); ok && isRegular(f) {
+		if done, err := t.fromEnd(f); done {
+			return err
+		}
+	}
+	if t.bytes {
+		return t.lastBytes(r)
+	}
+	return t.lastLines(r)
+}
+
+// skip leaves out the first count bytes or lines.
+func (t *tailRun) skip(r io.Reader) error {
+	left := t.count
+	return readBlocks(t.p, r, func(b []byte) {
+		for left > 0 && len(b) > 0 {
+			if t.bytes {
+				n := min(int64(len(b)), left)
+				b, left = b[n:], left-n
+				continue
+			}
+			i := bytes.IndexByte(b, t.delim)
+			if i < 0 {
+				return
+			}
+			b = b[i+1:]
+			left--
+		}
+		if len(b) > 0 {
+			t.p.Out.Write(b)
+			t.p.Out.Flush()
+		}
+	})
+}
+
+// fromEnd reads backwards in a file that can seek.
+func (t *tailRun) fromEnd(f proc.File) (done bool, err error) {
+	st, err := f.Stat()
+	if err != nil {
+		return false, nil
+	}
+	start, err := f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return false, nil
+	}
+	from := start
+	if t.bytes {
+		from = max(start, st.Size-t.count)
+	} else if from, err = t.lineStart(f, start, st.Size); err != nil {
+		return true, err
+	}
+	if _, err := f.Seek(max(from, start), io.SeekStart); err != nil {
+		return true, err
+	}
+	return true, readBlocks(t.p, f, func(b []byte) { t.p.Out.Write(b) })
+}
+
+func (t *tailRun) lineStart(f proc.File, start, size int64) (int64, error) {
+	if t.count == 0 || size <= start {
+		return size, nil
+	}
+	left := t.count
+	buf := make([]byte, 64<<10)
+	end := size
+	for end > start {
+		from := max(start, end-int64(len(buf)))
+		b := buf[:end-from]
+		if n, err := f.ReadAt(b, from); err != nil && !(errors.Is(err, io.EOF) && n == len(b)) {
+			return 0, err
+		}
+		t.p.Tick(1 + len(b)>>10)
+		if end == size && b[len(b)-1] == t.delim {
+			b = b[:len(b)-1] // the last line's own end does not count
+		}
+		for {
+			i := bytes.LastIndexByte(b, t.delim)
+			if i < 0 {
+				break
+			}
+			if left--; left == 0 {
+				return from + int64(i) + 1, nil
+			}
+			b = b[:i]
+		}
+		end = from
+	}
+	return start, nil
+}
+
+func (t *tailRun) lastBytes(r io.Reader) error {
+	var kept []byte
+	err := readBlocks(t.p, r, func(b []byte) {
+		t.p.Hold(len(b))
+		kept = append(kept, b...)
+		if over := int64(len(kept)) - t.count; over > max(bufferSize, t.count) {
+			kept = append(kept[:0], kept[over:]...)
+			t.p.Release(int(over))
+		}
+	})
+	if over := int64(len(kept)) - t.count; over > 0 {
+		t.p.Out.Write(kept[over:])
+	} else {
+		t.p.Out.Write(kept)
+	}
+	t.p.Release(len(kept))
+	return err
+}
+
+// lastLines keeps whole blocks as long as what follows them holds too few lines.
+func (t *tailRun) lastLines(r io.Reader) error {
+	type block struct {
+		data  []byte
+		lines int64
+	}
+	var kept []block
+	var total int64
+	err := readBlocks(t.p, r, func(b []byte) {
+		n := int64(bytes.Count(b, []byte{t.delim}))
+		if k := len(kept); k > 0 && len(kept[k-1].data)+len(b) <= bufferSize {
+			kept[k-1].data = append(kept[k-1].data, b...)
+			kept[k-1].lines += n
+		} else {
+			kept = append(kept, block{bytes.Clone(b), n})
+		}
+		t.p.Hold(len(b))
+		total += n
+		for len(kept) > 1 && total-kept[0].lines > t.count {
+			total -= kept[0].lines
+			t.p.Release(len(kept[0].data))
+			kept = kept[1:]
+		}
+	})
+	if err != nil || len(kept) == 0 || t.count == 0 {
+		return err
+	}
+	if last := kept[len(kept)-1].data; last[len(last)-1] != t.delim {
+		total++ // a last line without an end counts
+	}
+	skip := total - t.count
+	for _, k := range kept {
+		b := k.data
+		for skip > 0 {
+			i := bytes.IndexByte(b, t.delim)
+			if i < 0 {
+				b = nil
+				break
+			}
+			b = b[i+1:]
+			skip--
+		}
+		t.p.Out.Write(b)
+		t.p.Release(len(k.data))
+	}
+	return nil
+}

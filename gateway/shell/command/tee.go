@@ -1,0 +1,73 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/shell/getopt"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+)
+
+var teeSpec = getopt.New("aip", "append=a ignore-interrupts=i output-error::=p").
+	WithUsage("[OPTION]... [FILE]...", "Copy standard input to each FILE, and also to standard output.")
+
+func tee(_ context.Context, p *proc.Process) int {
+	opts, args := teeSpec.Parse(p)
+	flag, keepGoing := proc.WriteOnly|proc.Create|proc.Trunc, false
+	for _, o := range opts {
+		switch o.Key {
+		case "a":
+			flag = proc.WriteOnly | proc.Create | proc.Append
+		case "p":
+			keepGoing = true
+			if o.Has {
+				keepGoing = choose(p, teeSpec, "output-error", o.Value, "warn", "warn-nopipe", "exit", "exit-nopipe") != "exit"
+			}
+		}
+	}
+	type output struct {
+		name string
+		w    io.Writer
+	}
+	status := 0
+	outs := []output{{"standard output", p.Stdout}}
+	for _, name := range args {
+		f, err := p.Open(name, flag, 0o666)
+		if err != nil {
+			p.Errorf("%s: %s", quoteColon(name), proc.Strerror(err))
+			status = 1
+			continue
+		}
+		defer f.Close()
+		outs = append(outs, output{name, f})
+	}
+	err := readBlocks(p, p.Stdin, func(b []byte) {
+		kept := outs[:0]
+		for _, o := range outs {
+			_, err := o.w.Write(b)
+			if err == nil {
+				kept = append(kept, o)
+				continue
+			}
+			if errors.Is(err, fserr.EPIPE) {
+				if !keepGoing {
+					panic(proc.Death{Status: 141})
+				}
+				continue
+			}
+			p.Errorf("%s: %s", quoteColon(o.name), proc.Strerror(err))
+			status = 1
+		}
+		outs = kept
+		if len(outs) == 0 {
+			p.Exit(status)
+		}
+	})
+	if err != nil {
+		p.Errorf("read error: %s", proc.Strerror(err))
+		status = 1
+	}
+	return status
+}

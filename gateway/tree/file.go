@@ -360,9 +360,9 @@ func (w *Work) ReadFile(path string) ([]byte, error) {
 	}
 	e := w.entryOf(in.Ino)
 	if e.data == nil && in.Size > 0 && in.Size <= ChunkSize && in.hash != (Hash{}) {
-		h, size, parent := in.hash, in.Size, r.parent
+		h, size := in.hash, in.Size
 		w.runlock()
-		b, err := w.small(h, parent, r.name)
+		b, err := w.small(h, &r)
 		if err != nil {
 			return nil, fserr.Wrap("read", path, err)
 		}

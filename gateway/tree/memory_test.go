@@ -188,3 +188,24 @@ func BenchmarkWrite1000Files(b *testing.B) {
 		w.Commit(2)
 	}
 }
+
+func BenchmarkReadFileWarm(b *testing.B) {
+	s := newStore()
+	w := begin(b, rootTree(b), s, Options{})
+	must(b, w.MkdirAll("/home/user/src", 0o755))
+	must(b, w.WriteFile("/home/user/src/main.go", make([]byte, 1000), 0o644))
+	tr := commitTo(s, w)
+	for _, ro := range []bool{true, false} {
+		b.Run(fmt.Sprintf("ReadOnly=%v", ro), func(b *testing.B) {
+			w := tr.Begin(context.Background(), Options{Content: &cache{store: s, held: map[Hash][]byte{}}, ReadOnly: ro})
+			b.ReportAllocs()
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					if _, err := w.ReadFile("/home/user/src/main.go"); err != nil {
+						b.Error(err)
+					}
+				}
+			})
+		})
+	}
+}

@@ -11,18 +11,20 @@ import (
 const (
 	aheadFiles = 128
 	aheadBytes = 4 << 20
+	aheadUp    = 3 // directories that a scan is followed upwards
 )
 
 // readAhead makes a scan over many small files that are not in memory cost few round trips: from the second miss on,
-// a load brings the following files of the directory, and those below it, along. They go into the content store's cache.
+// a load brings the following files of the directory, and those below it, along; when the misses go on, those of the
+// following directories too. They go into the content store's cache.
 type readAhead struct {
 	misses atomic.Int32
 	mu     sync.Mutex
 	asked  map[Hash]struct{} // without a Peeker: what was loaded already
 }
 
-// small returns the only chunk of a file called name in dir.
-func (w *Work) small(h Hash, dir *Inode, name string) ([]byte, error) {
+// small returns the only chunk of the file that r found.
+func (w *Work) small(h Hash, r *walker) ([]byte, error) {
 	if w.peek != nil {
 		if b, ok := w.peek(h); ok {
 			return b, nil
@@ -31,8 +33,12 @@ func (w *Work) small(h Hash, dir *Inode, name string) ([]byte, error) {
 		return w.one(h)
 	}
 	hashes := []Hash{h}
-	if w.ahead.misses.Add(1) > 1 && dir != nil {
-		hashes = w.following(hashes, dir, name)
+	if misses := w.ahead.misses.Add(1); misses > 1 && r.parent != nil {
+		up := 0
+		if misses > 3 {
+			up = aheadUp
+		}
+		hashes = w.following(hashes, r, up)
 	}
 	data, err := w.load(hashes)
 	if err != nil {
@@ -62,8 +68,9 @@ func (a *readAhead) note(hashes []Hash) {
 	}
 }
 
-// following adds the single-chunk files after name in dir, and below its directories, that are not in memory.
-func (w *Work) following(hashes []Hash, dir *Inode, name string) []Hash {
+// following adds the single-chunk files that are not in memory and come after the one that r found: in its
+// directory, below that, and in the directories after it, up levels higher.
+func (w *Work) following(hashes []Hash, r *walker, up int) []Hash {
 	seen := map[Hash]struct{}{hashes[0]: {}}
 	left, steps := int64(aheadBytes), 8*aheadFiles
 	w.rlock()
@@ -110,7 +117,14 @@ func (w *Work) following(hashes []Hash, dir *Inode, name string) []Hash {
 		}
 		return more
 	}
-	scan(dir, name, 8)
+	more := scan(r.parent, r.name, 8)
+	for i := r.n - 1; i >= 0 && up > 0 && more; i, up = i-1, up-1 {
+		above := w.st.inode(RootIno)
+		if i > 0 {
+			above = r.frame(i - 1).dir
+		}
+		more = scan(above, r.frame(i).name+"\x00", 8)
+	}
 	return hashes
 }
 

@@ -311,7 +311,7 @@ func TestReadAhead(t *testing.T) {
 				}
 			}
 		}
-		if s.loads > dirs+10 {
+		if s.loads > 3+1+dirs*files/100 {
 			t.Errorf("%d loads for %d files in %d directories", s.loads, dirs*files, dirs)
 		}
 		s.loads = 0

@@ -27,6 +27,7 @@ var registry = map[string]proc.Func{
 	"grep":     grep,
 	"head":     head,
 	"ln":       ln,
+	"sed":      sedCommand,
 	"mawk":     awkMain,
 	"mkdir":    mkdir,
 	"mktemp":   mktemp,

@@ -1,0 +1,620 @@
+package sed
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/shell/regex"
+)
+
+// output is where lines go: standard output, a file of w, or the new version of a file
+// edited in place.
+type output = io.Writer
+
+// Input gives the lines of the input files, one after the other.
+type Input interface {
+	// Next returns the next line without its delimiter, and whether it had one. The
+	// slice is valid until the following call.
+	Next() (line []byte, terminated, ok bool)
+	// Last reports whether the line returned last is the last one (of its file when files are separate).
+	Last() bool
+	// NewFile reports, once, that the line returned last begins another file.
+	NewFile() bool
+	// Name is the current file's, "-" for standard input.
+	Name() string
+	// Output is where the current file's output goes.
+	Output() io.Writer
+}
+
+// runner is one run of a program.
+type runner struct {
+	*Program
+	p      *proc.Process
+	in     Input
+	out    outFile
+	ps, hs []byte // pattern space, hold space
+	nl     bool   // the pattern space's line had a newline
+	hnl    bool
+	line   int64
+	queue  []appended
+	last   *regex.Regexp
+	subst  bool // a substitution was made since the last line or t
+	status int
+	tmp    []byte
+	held   int
+	reads  map[string]*rline
+	again  bool // D: the next cycle keeps the pattern space
+	quit   bool
+	delim  byte
+}
+
+type appended struct {
+	text []byte
+	path string
+	one  bool // R: one line
+}
+
+type rline struct {
+	data []byte
+	pos  int
+}
+
+// Run executes the program over in. It returns the exit status.
+func (g *Program) Run(p *proc.Process, in Input) int {
+	r := &runner{Program: g, p: p, in: in, hnl: true, delim: '\n', reads: map[string]*rline{}}
+	if g.opt.NullData {
+		r.delim = 0
+	}
+	for _, c := range g.cmds {
+		for _, re := range []*pattern{c.a1.re, c.a2.re} {
+			if re != nil && re.re != nil {
+				re.re.SetTick(p.Tick)
+			}
+		}
+		if c.sub != nil && c.sub.re.re != nil {
+			c.sub.re.re.SetTick(p.Tick)
+		}
+	}
+	defer func() { p.Release(r.held) }()
+	for !r.quit {
+		if r.again {
+			r.again = false
+		} else if !r.read(false) {
+			break
+		}
+		r.cycle()
+		r.flushQueue()
+		if r.opt.Unbuffer {
+			p.Out.Flush()
+		}
+	}
+	return r.status
+}
+
+// account charges the buffers to the budget.
+func (r *runner) account() {
+	if n := cap(r.ps) + cap(r.hs) + cap(r.tmp); n > r.held+4096 {
+		r.p.Hold(n - r.held)
+		r.held = n
+	}
+}
+
+// read gets the next line; join appends it to the pattern space.
+func (r *runner) read(join bool) bool {
+	line, nl, ok := r.in.Next()
+	if !ok {
+		return false
+	}
+	if r.in.NewFile() && r.opt.Separate {
+		r.line = 0
+		for _, c := range r.cmds {
+			c.active = c.a1.kind == addrLine && c.a1.n == 0 && c.a2.kind == addrRegex
+		}
+	}
+	if !join {
+		r.ps = r.ps[:0]
+	}
+	r.ps = append(r.ps, line...)
+	r.nl = nl
+	r.line++
+	r.p.Tick(1 + len(line)>>10)
+	r.account()
+	return true
+}
+
+func (r *runner) emit(f *outFile, text []byte, nl bool) {
+	if f == &r.out {
+		f.w = r.in.Output()
+	}
+	if f.missing {
+		_, _ = f.w.Write([]byte{r.delim})
+		f.missing = false
+	}
+	_, _ = f.w.Write(text)
+	if nl {
+		_, _ = f.w.Write([]byte{r.delim})
+	} else {
+		f.missing = true
+	}
+}
+
+// raw writes text that carries its own newline.
+func (r *runner) raw(text []byte) {
+	r.out.w = r.in.Output()
+	if r.out.missing {
+		_, _ = r.out.w.Write([]byte{r.delim})
+		r.out.missing = false
+	}
+	_, _ = r.out.w.Write(text)
+}
+
+func (r *runner) flushQueue() {
+	for _, a := range r.queue {
+		switch {
+		case a.path == "":
+			r.raw(a.text)
+		case a.one:
+			rl := r.reads[a.path]
+			if rl == nil {
+				rl = &rline{}
+				if data, err := r.p.ReadFile(a.path); err == nil {
+					rl.data = data
+				}
+				r.reads[a.path] = rl
+			}
+			if rl.pos >= len(rl.data) {
+				continue
+			}
+			rest := rl.data[rl.pos:]
+			if i := bytes.IndexByte(rest, r.delim); i >= 0 {
+				r.emit(&r.out, rest[:i], true)
+				rl.pos += i + 1
+			} else {
+				r.emit(&r.out, rest, false)
+				rl.pos = len(rl.data)
+			}
+		default:
+			if data, err := r.p.ReadFile(a.path); err == nil && len(data) > 0 {
+				r.raw(data)
+			}
+		}
+	}
+	r.queue = r.queue[:0]
+}
+
+func (r *runner) fatal(format string, args ...any) {
+	r.p.Errorf(format, args...)
+	r.p.Exit(1)
+}
+
+// regexp resolves the empty regular expression to the last one used.
+func (r *runner) regexp(re *pattern, c *command) *regex.Regexp {
+	if re.re != nil {
+		r.last = re.re
+		return re.re
+	}
+	if r.last == nil {
+		r.fatal("%s: no previous regular expression", noChar(c.origin))
+	}
+	return r.last
+}
+
+// noChar replaces the position in an origin by 0, which is what GNU says at run time.
+func noChar(origin string) string {
+	if i := strings.LastIndex(origin, "char "); i >= 0 {
+		return origin[:i] + "char 0"
+	}
+	return origin
+}
+
+func (r *runner) matches(a *address, c *command) bool {
+	switch a.kind {
+	case addrLine:
+		return r.line == a.n
+	case addrStep:
+		return r.line >= a.n && (r.line-a.n)%a.step == 0
+	case addrLast:
+		return r.in.Last()
+	case addrRegex:
+		return r.regexp(a.re, c).Match(r.ps)
+	}
+	return false
+}
+
+// selected decides whether a command applies to the current line.
+func (r *runner) selected(c *command) bool {
+	switch {
+	case c.a1.kind == addrNone:
+		return true
+	case c.a2.kind == addrNone:
+		return r.matches(&c.a1, c)
+	case !c.active:
+		if !r.matches(&c.a1, c) {
+			return false
+		}
+		switch c.a2.kind {
+		case addrLine:
+			c.end = c.a2.n
+		case addrPlus:
+			c.end = r.line + c.a2.n
+		case addrMult:
+			c.end = r.line
+			if c.a2.n > 0 {
+				c.end = (r.line/c.a2.n + 1) * c.a2.n
+			}
+		default:
+			c.active = true
+			return true
+		}
+		c.active = c.end > r.line
+		return true
+	}
+	switch c.a2.kind {
+	case addrLine, addrPlus, addrMult:
+		if r.line >= c.end {
+			c.active = false
+		}
+		return r.line <= c.end
+	}
+	if r.matches(&c.a2, c) {
+		c.active = false
+	}
+	return true
+}
+
+// cycle runs the script over one line.
+func (r *runner) cycle() {
+	for pc := 0; pc < len(r.cmds); pc++ {
+		c := r.cmds[pc]
+		r.p.Tick(1)
+		if r.selected(c) == c.negate {
+			if c.name == '{' {
+				pc = c.target - 1
+			}
+			continue
+		}
+		switch c.name {
+		case '{':
+		case '=':
+			r.raw([]byte(strconv.FormatInt(r.line, 10) + "\n"))
+		case 'a':
+			r.queue = append(r.queue, appended{text: c.text})
+			r.queueLimit()
+		case 'i':
+			r.raw(c.text)
+		case 'c':
+			if !c.active || c.a2.kind == addrNone {
+				r.raw(c.text)
+			}
+			return
+		case 'b':
+			pc = c.target - 1
+		case 't':
+			if r.subst {
+				r.subst = false
+				pc = c.target - 1
+			}
+		case 'T':
+			if !r.subst {
+				pc = c.target - 1
+			}
+			r.subst = false
+		case 'd':
+			r.subst = false
+			return
+		case 'D':
+			i := bytes.IndexByte(r.ps, r.delim)
+			if i < 0 {
+				r.subst = false
+				return
+			}
+			r.ps = append(r.ps[:0], r.ps[i+1:]...)
+			r.again = true
+			return
+		case 'F':
+			r.raw([]byte(r.in.Name() + "\n"))
+		case 'g':
+			r.ps = append(r.ps[:0], r.hs...)
+		case 'G':
+			r.ps = append(append(r.ps, r.delim), r.hs...)
+			r.account()
+		case 'h':
+			r.hs = append(r.hs[:0], r.ps...)
+			r.account()
+		case 'H':
+			r.hs = append(append(r.hs, r.delim), r.ps...)
+			r.account()
+		case 'l':
+			n := r.opt.LineLen
+			if c.hasNum {
+				n = int(c.num)
+			}
+			r.list(n)
+		case 'n':
+			if r.in.Last() {
+				if !r.opt.Quiet && !r.opt.Posix {
+					r.emit(&r.out, r.ps, r.nl)
+				}
+				r.flushQueue()
+				r.quit = true
+				return
+			}
+			if !r.opt.Quiet {
+				r.emit(&r.out, r.ps, r.nl)
+			}
+			r.flushQueue()
+			if !r.read(false) {
+				r.quit = true
+				return
+			}
+		case 'N':
+			if r.in.Last() {
+				if !r.opt.Quiet && !r.opt.Posix {
+					r.emit(&r.out, r.ps, r.nl)
+				}
+				r.flushQueue()
+				if !r.opt.Separate {
+					r.quit = true
+				}
+				return
+			}
+			r.flushQueue()
+			r.ps = append(r.ps, r.delim)
+			if !r.read(true) {
+				r.quit = true
+				return
+			}
+		case 'p':
+			r.emit(&r.out, r.ps, r.nl)
+		case 'P':
+			if i := bytes.IndexByte(r.ps, r.delim); i >= 0 {
+				r.emit(&r.out, r.ps[:i], true)
+			} else {
+				r.emit(&r.out, r.ps, true)
+			}
+		case 'q':
+			if !r.opt.Quiet {
+				r.emit(&r.out, r.ps, r.nl)
+			}
+			r.status, r.quit = int(c.num&0xff), true
+			return
+		case 'Q':
+			r.status, r.quit = int(c.num&0xff), true
+			r.queue = r.queue[:0]
+			return
+		case 'r', 'R':
+			r.queue = append(r.queue, appended{path: c.path, one: c.name == 'R'})
+			r.queueLimit()
+		case 's':
+			r.substitute(c)
+		case 'w':
+			r.emit(c.file, r.ps, r.nl)
+		case 'W':
+			i := bytes.IndexByte(r.ps, r.delim)
+			if i < 0 {
+				i = len(r.ps)
+			}
+			r.emit(c.file, r.ps[:i], true)
+		case 'x':
+			r.ps, r.hs = r.hs, r.ps
+			r.nl, r.hnl = r.hnl, r.nl
+		case 'y':
+			r.transliterate(c)
+		case 'z':
+			r.ps = r.ps[:0]
+		}
+	}
+	r.subst = false
+	if !r.opt.Quiet {
+		r.emit(&r.out, r.ps, r.nl)
+	}
+}
+
+// queueLimit charges a loop of a commands.
+func (r *runner) queueLimit() {
+	if len(r.queue)&1023 == 1023 {
+		r.p.Hold(1024 * 48)
+		r.held += 1024 * 48
+	}
+}
+
+func (r *runner) substitute(c *command) {
+	s := c.sub
+	re := r.regexp(s.re, c)
+	if s.maxRef > re.Groups() {
+		r.fatal("%s: invalid reference \\%d on `s' command's RHS", noChar(c.origin), s.maxRef)
+	}
+	b := r.ps
+	out := r.tmp[:0]
+	pos, copied, count, last := 0, 0, 0, -1
+	done := false
+	for pos <= len(b) {
+		var loc []int
+		var one [2]int
+		if s.simple || s.maxRef == 0 {
+			a, z, ok := re.FindIndex(b, pos)
+			if !ok {
+				break
+			}
+			one = [2]int{a, z}
+			loc = one[:]
+		} else if loc = re.FindSubmatchIndex(b, pos); loc == nil {
+			break
+		}
+		r.p.Tick(1)
+		start, end := loc[0], loc[1]
+		if start == end && start == last { // an empty match right after a match
+			if start >= len(b) {
+				break
+			}
+			pos = start + r.charLen(b, start)
+			continue
+		}
+		last = end
+		count++
+		if count >= s.nth {
+			out = append(out, b[copied:start]...)
+			out = r.expand(out, s, b, loc)
+			copied = end
+			done = true
+			if !s.global {
+				break
+			}
+		}
+		pos = end
+		if start == end {
+			if end >= len(b) {
+				break
+			}
+			pos += r.charLen(b, end)
+			last = -1
+		}
+	}
+	if !done {
+		r.tmp = out
+		return
+	}
+	out = append(out, b[copied:]...)
+	r.ps, r.tmp = out, b
+	r.account()
+	r.subst = true
+	if s.print > 0 {
+		r.emit(&r.out, r.ps, r.nl)
+	}
+	if s.file != nil {
+		r.emit(s.file, r.ps, r.nl)
+	}
+}
+
+func (r *runner) charLen(b []byte, pos int) int {
+	if r.opt.Bytes || b[pos] < utf8.RuneSelf {
+		return 1
+	}
+	_, n := utf8.DecodeRune(b[pos:])
+	return n
+}
+
+// expand appends the replacement for a match.
+func (r *runner) expand(out []byte, s *substitution, b []byte, loc []int) []byte {
+	if s.simple {
+		return append(out, s.plain...)
+	}
+	var all, once byte // case changes in force: U, L; u, l
+	for i := range s.parts {
+		p := &s.parts[i]
+		text := p.text
+		switch {
+		case p.conv == 'E':
+			all, once = 0, 0
+			continue
+		case p.conv == 'U' || p.conv == 'L':
+			all = p.conv
+			continue
+		case p.conv != 0:
+			once = p.conv
+			continue
+		case p.group >= 0:
+			if 2*p.group+1 >= len(loc) || loc[2*p.group] < 0 {
+				continue
+			}
+			text = b[loc[2*p.group]:loc[2*p.group+1]]
+		}
+		if all == 0 && once == 0 {
+			out = append(out, text...)
+			continue
+		}
+		for j := 0; j < len(text); {
+			c, n := utf8.DecodeRune(text[j:])
+			if c == utf8.RuneError && n == 1 {
+				out = append(out, text[j])
+				once = 0
+				j++
+				continue
+			}
+			how := all
+			if once != 0 {
+				how, once = once, 0
+			}
+			switch how {
+			case 'U', 'u':
+				c = unicode.ToUpper(c)
+			case 'L', 'l':
+				c = unicode.ToLower(c)
+			}
+			out = utf8.AppendRune(out, c)
+			j += n
+		}
+	}
+	return out
+}
+
+func (r *runner) transliterate(c *command) {
+	out := r.tmp[:0]
+	for i := 0; i < len(r.ps); {
+		ch := r.ps[i]
+		if ch < utf8.RuneSelf || c.table == nil {
+			if to := c.bytes[ch]; to != nil {
+				out = append(out, to...)
+			} else {
+				out = append(out, ch)
+			}
+			i++
+			continue
+		}
+		x, n := utf8.DecodeRune(r.ps[i:])
+		if to, ok := c.table[x]; ok {
+			out = append(out, to...)
+		} else {
+			out = append(out, r.ps[i:i+n]...)
+		}
+		i += n
+	}
+	r.ps, r.tmp = out, r.ps
+	r.account()
+}
+
+// list prints the pattern space unambiguously in lines of n characters (l).
+func (r *runner) list(n int) {
+	var out []byte
+	col := 0
+	for _, c := range r.ps {
+		var e string
+		switch c {
+		case '\\':
+			e = `\\`
+		case '\a':
+			e = `\a`
+		case '\b':
+			e = `\b`
+		case '\f':
+			e = `\f`
+		case '\n':
+			e = `\n`
+		case '\r':
+			e = `\r`
+		case '\t':
+			e = `\t`
+		case '\v':
+			e = `\v`
+		default:
+			if c >= ' ' && c < 127 {
+				e = string(rune(c))
+			} else {
+				e = fmt.Sprintf("\\%03o", c)
+			}
+		}
+		if n > 0 && col+len(e) > n-1 {
+			out = append(out, '\\', '\n')
+			col = 0
+		}
+		out = append(out, e...)
+		col += len(e)
+	}
+	r.raw(append(out, '$', '\n'))
+}

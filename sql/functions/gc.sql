@@ -9,10 +9,15 @@ BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         PERFORM pgbox.raise_errno(22, 'gc', current_setting('transaction_isolation'));
     END IF;
+    -- One pass over everybody's chains; pgbox.free_layers() then looks again at the few that are left.
     layers := pgbox.free_layers(ARRAY(
-        SELECT l.id FROM pgbox.layer l
-         WHERE NOT EXISTS (SELECT FROM pgbox.sandbox s WHERE s.layers @> ARRAY[l.id] AND s.deleted_at IS NULL)
-           AND NOT EXISTS (SELECT FROM pgbox.snapshot n WHERE n.layers @> ARRAY[l.id])
+        (SELECT l.id FROM pgbox.layer l
+         EXCEPT
+         SELECT unnest(s.layers) FROM pgbox.sandbox s WHERE s.deleted_at IS NULL
+         EXCEPT
+         SELECT unnest(n.layers) FROM pgbox.snapshot n
+         EXCEPT
+         SELECT d.base_layer FROM pgbox.schema_digest d)
          LIMIT p_limit));
 
     -- First the clock starts: a run on an older version may still read what the newest no longer has.

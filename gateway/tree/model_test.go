@@ -347,3 +347,41 @@ func TestRandomOperationsAgainstModel(t *testing.T) {
 		})
 	}
 }
+
+// FuzzPath resolves any string in a tree with symlinks here and in the model.
+func FuzzPath(f *testing.F) {
+	for _, p := range []string{
+		"/", "", "//", "/.", "/..", "/d/s/../f", "/l/f", "/l/../d", "/loop/x", "/dangle", "/dangle/", "/d/f/", "/d/f/.", "/up/../l/s",
+		"d/f", "/d/\x00", "/d/\xff", "/" + strings.Repeat("n", 256), strings.Repeat("/d/..", 900), "/slash/s/", "/slash",
+	} {
+		f.Add(p)
+	}
+	start := []model.Op{
+		{Verb: model.MkdirAll, Path: "/d/s", Mode: 0o755},
+		{Verb: model.WriteFile, Path: "/d/f", Data: []byte("x"), Mode: 0o644},
+		{Verb: model.Symlink, Path: "/l", To: "d"},
+		{Verb: model.Symlink, Path: "/slash", To: "/l//"},
+		{Verb: model.Symlink, Path: "/loop", To: "/loop"},
+		{Verb: model.Symlink, Path: "/dangle", To: "d/none"},
+		{Verb: model.Symlink, Path: "/d/up", To: ".."},
+		{Verb: model.Symlink, Path: "/up", To: "d/s/../up/d"},
+	}
+	m := model.New(model.Root(), nil, 0, 0)
+	g := newTarget(f, Options{})
+	for _, op := range start {
+		_, want := m.Apply(op)
+		if _, got := g.Apply(op); got != want || got != 0 {
+			f.Fatalf("%s: %v %v", op, got, want)
+		}
+	}
+	f.Fuzz(func(t *testing.T, path string) {
+		for _, verb := range []model.Verb{model.Stat, model.Lstat, model.Realpath, model.Readlink} {
+			op := model.Op{Verb: verb, Path: path}
+			want, wantErr := m.Apply(op)
+			got, gotErr := g.Apply(op)
+			if gotErr != wantErr || got.Text != want.Text || got.Stat != want.Stat {
+				t.Errorf("%s: %+v %s, want %+v %s", op, got, gotErr.Name(), want, wantErr.Name())
+			}
+		}
+	})
+}

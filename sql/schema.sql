@@ -1535,28 +1535,28 @@ CREATE FUNCTION fs.restore(p_sandbox uuid, p_snapshot uuid) RETURNS SETOF fs.san
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-    v_sandbox pgbox.sandbox := pgbox.lock_sandbox(p_sandbox);
-    v_snap    pgbox.snapshot;
-    v_top     uuid := gen_random_uuid();
+    v_snap pgbox.snapshot;
+    v_top  uuid := gen_random_uuid();
 BEGIN
+    PERFORM pgbox.lock_sandbox(p_sandbox);
     SELECT n.* INTO v_snap FROM pgbox.snapshot n WHERE n.id = p_snapshot AND n.sandbox_id = p_sandbox;
     IF v_snap.id IS NULL THEN
         PERFORM pgbox.raise_errno(2, 'restore', p_snapshot::text);
     END IF;
     INSERT INTO pgbox.layer (id) VALUES (v_top);
+    -- The layers that are left go with the next fs.gc, so that this costs the same for every tree.
     -- next_ino stays: an inode number of the tree that is left never comes back as another file.
     UPDATE pgbox.sandbox s
        SET layers = v_top || v_snap.layers, version = s.version + 1, used_bytes = v_snap.used_bytes, used_inodes = v_snap.used_inodes,
            shell_state = v_snap.shell_state, last_used_at = clock_timestamp()
      WHERE s.id = p_sandbox;
-    PERFORM pgbox.free_layers(v_sandbox.layers);
     RETURN QUERY SELECT v.* FROM fs.sandbox v WHERE v.id = p_sandbox;
 END
 $$;
 
 ALTER FUNCTION fs.restore(p_sandbox uuid, p_snapshot uuid) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.restore(p_sandbox uuid, p_snapshot uuid) IS 'Puts the tree and shell state of a sandbox back to one of its snapshots (VF002 when it has no such snapshot).';
+COMMENT ON FUNCTION fs.restore(p_sandbox uuid, p_snapshot uuid) IS 'Puts the tree and shell state of a sandbox back to one of its snapshots (VF002 when it has no such snapshot), whatever its size.';
 
 CREATE FUNCTION fs.rm(p_path text, p_recursive boolean DEFAULT false) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2504,6 +2504,7 @@ COMMENT ON FUNCTION pgbox.forget(p_layers uuid[], p_inos bigint[]) IS 'Removes i
 CREATE FUNCTION pgbox.free_layers(p_layers uuid[]) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS $$
 DECLARE
     v_free uuid[];
@@ -3148,6 +3149,7 @@ COMMENT ON FUNCTION pgbox.scope_sandbox() IS 'The sandbox in whose scope the tra
 CREATE FUNCTION pgbox.seal(p_sandbox pgbox.sandbox) RETURNS pgbox.sandbox
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS $$
 DECLARE
     c_depth constant integer := 32;

@@ -1,6 +1,9 @@
+-- Most layers have many rows, so a planner that looks for one row reads the table from its beginning; an empty
+-- layer then costs the whole table. Hence no sequential scans.
 CREATE FUNCTION pgbox.seal(p_sandbox pgbox.sandbox) RETURNS pgbox.sandbox
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
+    SET enable_seqscan = off
 AS $$
 DECLARE
     c_depth constant integer := 32;

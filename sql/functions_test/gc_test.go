@@ -177,3 +177,26 @@ func TestGC_refusesASnapshotOfItsOwn(t *testing.T) {
 	_, err := sqlcgen.New(tx).GC(t.Context(), sqlcgen.GCParams{MaxRows: 1})
 	wantErrno(t, err, fserr.EINVAL)
 }
+
+// A restore leaves the layers above the snapshot behind; they are gc's.
+func TestGC_freesWhatARestoreLeft(t *testing.T) {
+	t.Parallel()
+	q, u, id := gcDatabase(t)
+	snap := must[sqlcgen.FsSnapshot](t)(q.Snapshot(t.Context(), sqlcgen.SnapshotParams{Sandbox: id, Name: "s"}))
+	write(t, q, id, "f", "f")
+	left := must[sqlcgen.FsFence](t)(q.Fence(t.Context(), id)).Layers[0]
+	must[sqlcgen.FsSandbox](t)(q.Restore(t.Context(), sqlcgen.RestoreParams{Sandbox: id, Snapshot: snap.ID}))
+	owner := sqltest.Connect(t, u)
+	if r := gc(t, q, 0); r.Layers != 1 || rows(t, owner, left) != 0 {
+		t.Fatalf("%+v", r)
+	}
+	wantNoFileIn(t, q, id)
+}
+
+// wantNoFileIn fails the test unless the sandbox holds nothing of its own.
+func wantNoFileIn(t testing.TB, q *sqlcgen.Queries, id uuid.UUID) {
+	t.Helper()
+	if us := must[sqlcgen.UsageRow](t)(q.Usage(t.Context(), id)); us.UsedInodes != 0 || us.UsedBytes != 0 {
+		t.Fatalf("%+v", us)
+	}
+}

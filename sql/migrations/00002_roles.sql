@@ -19,16 +19,17 @@ BEGIN
             END;
         END IF;
     END LOOP;
-    -- Who is not a superuser must be a member to hand over what it creates.
-    FOREACH v_role IN ARRAY ARRAY['pgbox_owner', 'pgbox_maintainer'] LOOP
-        IF NOT pg_has_role(current_user, v_role, 'MEMBER') THEN
+    -- Who is not a superuser must be a full member to hand over what it creates; having created
+    -- the roles is not enough since PostgreSQL 16. Who may not grant them has been made a member by somebody who may.
+    IF NOT (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user) THEN
+        FOREACH v_role IN ARRAY ARRAY['pgbox_owner', 'pgbox_maintainer'] LOOP
             BEGIN
                 EXECUTE format('GRANT %I TO CURRENT_USER', v_role);
-            EXCEPTION WHEN unique_violation THEN
+            EXCEPTION WHEN unique_violation OR insufficient_privilege THEN
                 NULL;
             END;
-        END IF;
-    END LOOP;
+        END LOOP;
+    END IF;
 END
 $$;
 -- +goose StatementEnd

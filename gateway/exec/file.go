@@ -358,6 +358,7 @@ func ingest(w *tree.Work, base string, files []IngestFile) error {
 			return err
 		}
 	}
+	written := make(map[uint64]bool, len(files))
 	for i := range files {
 		f := &files[i]
 		path := base + "/" + f.Path
@@ -369,12 +370,18 @@ func ingest(w *tree.Work, base string, files []IngestFile) error {
 			if err := writeFile(w, path, f.Data, mode&0o7777); err != nil {
 				return err
 			}
-			if f.Mode != 0 {
-				// Of a file that was there before, too.
-				if st, err := w.Stat(path); err == nil && st.Mode != f.Mode&0o7777 {
-					if err := w.Chmod(path, f.Mode&0o7777); err != nil {
-						return err
-					}
+			st, err := w.Stat(path)
+			if err != nil {
+				return err
+			}
+			// Through a symlink to a directory two names can mean one file.
+			if written[st.Ino] {
+				return fserr.Path("ingest", path, fserr.EEXIST)
+			}
+			written[st.Ino] = true
+			if f.Mode != 0 && st.Mode != f.Mode&0o7777 { // of a file that was there before, too
+				if err := w.Chmod(path, f.Mode&0o7777); err != nil {
+					return err
 				}
 			}
 			continue

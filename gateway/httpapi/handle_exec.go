@@ -34,7 +34,7 @@ type execBody struct {
 }
 
 type execInput struct {
-	sandboxID
+	SandboxID
 	TimeoutMs int64 `query:"timeoutMs" minimum:"1" maximum:"300000" doc:"for bodies that are the bare script"`
 	Body      execBody
 }
@@ -148,7 +148,7 @@ func (s *server) execSync(ctx context.Context, in *execInput) (*execOutput, erro
 }
 
 type batchInput struct {
-	sandboxID
+	SandboxID
 	Body struct {
 		Scripts []struct {
 			ID     string `json:"id" required:"true" maxLength:"256"`

@@ -192,7 +192,7 @@ func bodyError(ctx context.Context, err error) error {
 }
 
 type editInput struct {
-	sandboxID
+	SandboxID
 	Path string `path:"path" doc:"path of the file below /"`
 	Body struct {
 		OldString  string `json:"oldString" required:"true" minLength:"1"`
@@ -254,7 +254,7 @@ func (s *server) editFile(ctx context.Context, in *editInput) (*editOutput, erro
 }
 
 type deleteFileInput struct {
-	sandboxID
+	SandboxID
 	Path      string `path:"path" doc:"path of the file below /"`
 	Recursive bool   `query:"recursive" doc:"remove a directory and all it holds"`
 }
@@ -268,7 +268,7 @@ func (s *server) deleteFile(ctx context.Context, in *deleteFileInput) (*struct{}
 }
 
 type writeFilesInput struct {
-	sandboxID
+	SandboxID
 	Body struct {
 		Files map[string]string `json:"files" required:"true" doc:"text by absolute path"`
 	}
@@ -287,7 +287,7 @@ func (s *server) writeFiles(ctx context.Context, in *writeFilesInput) (*struct{}
 }
 
 type mkdirInput struct {
-	sandboxID
+	SandboxID
 	Body struct {
 		Path      string `json:"path" required:"true" minLength:"1"`
 		Recursive bool   `json:"recursive,omitempty"`

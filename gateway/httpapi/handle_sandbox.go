@@ -22,7 +22,8 @@ const (
 	maxFilesBody = 4 * maxFileBytes
 )
 
-type sandboxID struct {
+// SandboxID is the path parameter of every route of one sandbox. It is exported because huma sets it by reflection.
+type SandboxID struct {
 	ID string `path:"id" doc:"sandbox id"`
 }
 
@@ -132,7 +133,7 @@ type listOutput struct {
 }
 
 type updateInput struct {
-	sandboxID
+	SandboxID
 	Body struct {
 		Name      *string           `json:"name,omitempty" maxLength:"255"`
 		Env       map[string]string `json:"env,omitempty"`
@@ -150,7 +151,7 @@ func (s *server) sandboxRoutes() {
 	handle(s, create, s.createSandbox)
 	handle(s, operation(http.MethodGet, sandboxesPath, "listSandboxes", "List your sandboxes, newest first", "sandboxes", false), s.listSandboxes)
 	handle(s, operation(http.MethodGet, sandboxesPath+"/{id}", "getSandbox", "Describe a sandbox", "sandboxes", false),
-		func(ctx context.Context, in *sandboxID) (*detailOutput, error) {
+		func(ctx context.Context, in *SandboxID) (*detailOutput, error) {
 			id, err := exec.ParseID(in.ID)
 			if err != nil {
 				// A reader learns only that there is no such sandbox.
@@ -166,7 +167,7 @@ func (s *server) sandboxRoutes() {
 	handle(s, operation(http.MethodPatch, sandboxesPath+"/{id}", "updateSandbox", "Change name, environment, labels, limits or expiry", "sandboxes", false), s.updateSandbox)
 	drop := operation(http.MethodDelete, sandboxesPath+"/{id}", "deleteSandbox", "Delete a sandbox and everything in it", "sandboxes", false)
 	drop.DefaultStatus = http.StatusNoContent
-	handle(s, drop, func(ctx context.Context, in *sandboxID) (*struct{}, error) {
+	handle(s, drop, func(ctx context.Context, in *SandboxID) (*struct{}, error) {
 		id, err := exec.ParseID(in.ID)
 		if err != nil {
 			return nil, err

@@ -14,14 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/pgbox/pgbox/gateway/auth"
 	"github.com/pgbox/pgbox/gateway/exec"
 	"github.com/pgbox/pgbox/gateway/fserr"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestWindowLimitsEachKeyAndTurns(t *testing.T) {
 	w := newWindow(2, time.Minute)

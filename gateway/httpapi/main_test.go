@@ -1,0 +1,9 @@
+package httpapi
+
+import (
+	"testing"
+
+	"github.com/pgbox/pgbox/sql/sqltest"
+)
+
+func TestMain(m *testing.M) { sqltest.Main(m) }

@@ -1,4 +1,60 @@
-// Command pgbox serves bash sandboxes whose filesystem lives in Postgres.
+// Command pgbox serves bash sandboxes whose filesystem lives in Postgres, and
+// is the command line to a running server.
+//
+// One file per sub-command. Exit status: 0 success, 1 failure, 2 wrong usage; `pgbox exec`
+// passes the script's status through.
 package main
 
-func main() {}
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set by the linker.
+var version = "development"
+
+// exitStatus is an error that only carries the status to exit with.
+type exitStatus int
+
+func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := rootCommand().ExecuteContext(ctx)
+	stop()
+	var status exitStatus
+	switch {
+	case err == nil:
+	case errors.As(err, &status):
+		os.Exit(int(status))
+	default:
+		fmt.Fprintln(os.Stderr, "pgbox: "+err.Error())
+		os.Exit(1)
+	}
+}
+
+func rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "pgbox",
+		Short:         "Persistent bash sandboxes for AI agents whose filesystem lives in Postgres",
+		Version:       version,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.AddGroup(&cobra.Group{ID: "server", Title: "Server:"}, &cobra.Group{ID: "client", Title: "Client (of a running server):"})
+	root.AddCommand(devCommand(), serveCommand(), migrateCommand(), tokenCommand())
+	c := new(client)
+	for _, cmd := range []*cobra.Command{sandboxCommand(c), execCommand(c), fsCommand(c), ingestCommand(c)} {
+		cmd.GroupID = "client"
+		cmd.PersistentFlags().StringVar(&c.url, "url", "", "server (default $PGBOX_URL, else the last `pgbox dev`)")
+		cmd.PersistentFlags().StringVar(&c.token, "token", "", "bearer token (default $PGBOX_TOKEN, else the last `pgbox dev`)")
+		root.AddCommand(cmd)
+	}
+	return root
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/adrg/xdg"
+)
+
+// client speaks to a running server's REST interface.
+type client struct {
+	url, token string
+}
+
+// credentials is what `pgbox dev` leaves for the other sub-commands.
+type credentials struct {
+	URL   string `json:"url"`
+	Token string `json:"token"`
+}
+
+func credentialsFile() string { return filepath.Join(xdg.ConfigHome, "pgbox", "credentials.json") }
+
+func (c *client) resolve() error {
+	for _, v := range []struct {
+		to  *string
+		env string
+	}{{&c.url, "PGBOX_URL"}, {&c.token, "PGBOX_TOKEN"}} {
+		if *v.to == "" {
+			*v.to = os.Getenv(v.env)
+		}
+	}
+	if c.url != "" && c.token != "" {
+		return nil
+	}
+	var saved credentials
+	data, err := os.ReadFile(credentialsFile())
+	if err == nil {
+		err = json.Unmarshal(data, &saved)
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("read %s: %w", credentialsFile(), err)
+	}
+	if c.url == "" {
+		c.url = saved.URL
+	}
+	if c.token == "" {
+		c.token = saved.Token
+	}
+	if c.url == "" || c.token == "" {
+		return errors.New("no server known: set PGBOX_URL and PGBOX_TOKEN, pass --url and --token, or start `pgbox dev`")
+	}
+	return nil
+}
+
+// apiError is the error body of the REST interface.
+type apiError struct {
+	Message string   `json:"error"`
+	Code    string   `json:"code"`
+	Details []string `json:"details"`
+	Applied string   `json:"applied"`
+}
+
+func (e *apiError) Error() string {
+	msg := e.Message
+	if len(e.Details) > 0 {
+		msg += ": " + strings.Join(e.Details, "; ")
+	}
+	return fmt.Sprintf("%s (%s, applied: %s)", msg, e.Code, e.Applied)
+}
+
+// do sends a request and returns the response of a 2xx answer; the caller closes its body. Any other answer
+// is an *apiError.
+func (c *client) do(ctx context.Context, method, path, contentType string, body io.Reader) (*http.Response, error) {
+	if err := c.resolve(); err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(c.url, "/")+path, body)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+c.token)
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode/100 == 2 {
+		return res, nil
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
+	if err != nil {
+		return nil, err
+	}
+	e := new(apiError)
+	if json.Unmarshal(data, e) != nil || e.Code == "" {
+		return nil, fmt.Errorf("%s %s: %s", method, path, res.Status)
+	}
+	return nil, e
+}
+
+// call sends in as JSON (nil: no body) and decodes the answer into out (nil: discard).
+func (c *client) call(ctx context.Context, method, path string, in, out any) error {
+	var body io.Reader
+	contentType := ""
+	if in != nil {
+		data, err := json.Marshal(in)
+		if err != nil {
+			return err
+		}
+		body, contentType = bytes.NewReader(data), "application/json"
+	}
+	res, err := c.do(ctx, method, path, contentType, body)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if out == nil {
+		_, err = io.Copy(io.Discard, res.Body)
+		return err
+	}
+	if err := json.NewDecoder(res.Body).Decode(out); err != nil {
+		return fmt.Errorf("%s %s: read the answer: %w", method, path, err)
+	}
+	return nil
+}
+
+// sandboxPath is the route of one sandbox.
+func sandboxPath(id, rest string) string { return "/v1/sandboxes/" + url.PathEscape(id) + rest }
+
+// filePath is the route of one file, which must be named absolutely.
+func filePath(id, name string) (string, error) {
+	if !strings.HasPrefix(name, "/") {
+		return "", fmt.Errorf("%q: name files by absolute path", name)
+	}
+	parts := strings.Split(strings.TrimPrefix(name, "/"), "/")
+	for i, p := range parts {
+		parts[i] = url.PathEscape(p)
+	}
+	return sandboxPath(id, "/files/"+strings.Join(parts, "/")), nil
+}

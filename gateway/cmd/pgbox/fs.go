@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+)
+
+func fsCommand(c *client) *cobra.Command {
+	cmd := &cobra.Command{Use: "fs", Short: "List, read, write and remove files of a sandbox"}
+	var depth int
+	ls := &cobra.Command{
+		Use: "ls ID [PATH]", Short: "List a directory", Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			q := url.Values{"prefix": {"/home/user"}, "depth": {fmt.Sprint(depth)}}
+			if len(args) == 2 {
+				q.Set("prefix", args[1])
+			}
+			var out []struct {
+				Path  string `json:"path"`
+				Kind  string `json:"kind"`
+				Size  int64  `json:"size"`
+				Mtime string `json:"mtime"`
+			}
+			if err := c.call(cmd.Context(), http.MethodGet, sandboxPath(args[0], "/tree?"+q.Encode()), nil, &out); err != nil {
+				return err
+			}
+			t := table.NewWriter()
+			t.SetOutputMirror(os.Stdout)
+			t.SetStyle(table.StyleLight)
+			t.AppendHeader(table.Row{"kind", "bytes", "modified", "path"})
+			for _, e := range out {
+				t.AppendRow(table.Row{e.Kind, e.Size, e.Mtime, e.Path})
+			}
+			t.Render()
+			return nil
+		},
+	}
+	ls.Flags().IntVar(&depth, "depth", 1, "levels to descend")
+	cat := &cobra.Command{
+		Use: "cat ID PATH...", Short: "Print files", Args: cobra.MinimumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, name := range args[1:] {
+				p, err := filePath(args[0], name)
+				if err != nil {
+					return err
+				}
+				res, err := c.do(cmd.Context(), http.MethodGet, p, "", nil)
+				if err != nil {
+					return fmt.Errorf("%s: %w", name, err)
+				}
+				_, err = io.Copy(os.Stdout, res.Body)
+				res.Body.Close()
+				if err != nil {
+					return fmt.Errorf("%s: %w", name, err)
+				}
+			}
+			return nil
+		},
+	}
+	put := &cobra.Command{
+		Use: "put ID PATH [FILE]", Short: "Write a file from a local file or standard input", Args: cobra.RangeArgs(2, 3),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := filePath(args[0], args[1])
+			if err != nil {
+				return err
+			}
+			var in io.Reader = os.Stdin
+			if len(args) == 3 {
+				f, err := os.Open(args[2])
+				if err != nil {
+					return err
+				}
+				defer f.Close()
+				in = f
+			}
+			start := time.Now()
+			res, err := c.do(cmd.Context(), http.MethodPut, p, "application/octet-stream", in)
+			if err != nil {
+				return fmt.Errorf("%s (after %s): %w", args[1], time.Since(start).Round(time.Millisecond), err)
+			}
+			return res.Body.Close()
+		},
+	}
+	var recursive bool
+	rm := &cobra.Command{
+		Use: "rm ID PATH...", Short: "Remove files", Args: cobra.MinimumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, name := range args[1:] {
+				p, err := filePath(args[0], name)
+				if err != nil {
+					return err
+				}
+				if recursive {
+					p += "?recursive=true"
+				}
+				if err := c.call(cmd.Context(), http.MethodDelete, p, nil, nil); err != nil {
+					return fmt.Errorf("%s: %w", name, err)
+				}
+			}
+			return nil
+		},
+	}
+	rm.Flags().BoolVarP(&recursive, "recursive", "r", false, "remove directories and what they hold")
+	cmd.AddCommand(ls, cat, put, rm)
+	return cmd
+}

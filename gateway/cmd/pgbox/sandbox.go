@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+)
+
+type sandbox struct {
+	ID         string  `json:"id"`
+	Name       string  `json:"name"`
+	CreatedAt  string  `json:"createdAt"`
+	LastUsedAt *string `json:"lastUsedAt"`
+}
+
+func sandboxCommand(c *client) *cobra.Command {
+	cmd := &cobra.Command{Use: "sandbox", Short: "Create, list and remove sandboxes"}
+	create := &cobra.Command{
+		Use: "create [NAME]", Short: "Create a sandbox and print its id", Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in := map[string]any{}
+			if len(args) == 1 {
+				in["name"] = args[0]
+			}
+			var out sandbox
+			if err := c.call(cmd.Context(), http.MethodPost, "/v1/sandboxes", in, &out); err != nil {
+				return err
+			}
+			fmt.Println(out.ID)
+			return nil
+		},
+	}
+	list := &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List your sandboxes, newest first", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var out struct {
+				Sandboxes []sandbox `json:"sandboxes"`
+			}
+			if err := c.call(cmd.Context(), http.MethodGet, "/v1/sandboxes", nil, &out); err != nil {
+				return err
+			}
+			t := table.NewWriter()
+			t.SetOutputMirror(os.Stdout)
+			t.SetStyle(table.StyleLight)
+			t.AppendHeader(table.Row{"id", "name", "created"})
+			for _, s := range out.Sandboxes {
+				t.AppendRow(table.Row{s.ID, s.Name, s.CreatedAt})
+			}
+			t.Render()
+			return nil
+		},
+	}
+	rm := &cobra.Command{
+		Use: "rm ID...", Short: "Remove sandboxes and all their files", Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, id := range args {
+				if err := c.call(cmd.Context(), http.MethodDelete, sandboxPath(id, ""), nil, nil); err != nil {
+					return fmt.Errorf("remove %s: %w", id, err)
+				}
+			}
+			return nil
+		},
+	}
+	cmd.AddCommand(create, list, rm)
+	return cmd
+}

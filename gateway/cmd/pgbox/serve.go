@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/spf13/cobra"
+
+	"github.com/pgbox/pgbox/gateway/auth"
+	"github.com/pgbox/pgbox/gateway/config"
+	"github.com/pgbox/pgbox/gateway/exec"
+	"github.com/pgbox/pgbox/gateway/httpapi"
+	"github.com/pgbox/pgbox/gateway/lock"
+	"github.com/pgbox/pgbox/gateway/shell/command"
+	"github.com/pgbox/pgbox/gateway/store"
+	"github.com/pgbox/pgbox/sql/migrate"
+)
+
+func serveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "serve", GroupID: "server", Short: "Serve from the database at DATABASE_URL", Args: cobra.NoArgs,
+		Long: "Serve from the database at DATABASE_URL, whose schema must be this binary's (`pgbox migrate up`).\n\nEnvironment, with defaults:\n\n  " +
+			strings.Join(config.Variables(), "\n  "),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := config.Load(os.Getenv)
+			if err = errors.Join(err, cfg.Require(os.Getenv, "DATABASE_URL", "AUTH_SECRET")); err != nil {
+				return fmt.Errorf("the configuration is not usable:\n%w", err)
+			}
+			setLogLevel(cfg.LogLevel)
+			return serve(cmd.Context(), cfg, func(base string) error {
+				_, err := fmt.Printf("pgbox serves at %s\n", base)
+				return err
+			})
+		},
+	}
+}
+
+func setLogLevel(level string) {
+	var l slog.Level
+	if l.UnmarshalText([]byte(level)) == nil {
+		slog.SetLogLoggerLevel(l)
+	}
+}
+
+// serve runs a gateway until ctx is done, then lets what runs finish. ready is called with the base URL
+// once requests are answered.
+func serve(ctx context.Context, cfg *config.Config, ready func(base string) error) error {
+	st, err := store.Open(ctx, store.Config{
+		URL: cfg.DatabaseURL, MaxConns: int32(cfg.DatabasePoolSize), ExecMode: store.ExecMode(cfg.DatabaseExecMode),
+	})
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	if err := checkSchema(ctx, cfg.DatabaseURL); err != nil {
+		return err
+	}
+	verifier, err := auth.NewVerifier(cfg.AuthSecret, cfg.Tenants)
+	if err != nil {
+		return err
+	}
+	service := exec.New(exec.Config{
+		Store: st, Locker: lock.NewLocal(lock.Config{Wait: cfg.LockTimeout}), Commands: command.All(),
+		BlobCacheBytes: cfg.ContentCacheBytes, TreeCacheBytes: cfg.TreeCacheBytes, MaxLiveBytes: cfg.MemoryLimit,
+		OutputKeep: int(cfg.MaxOutput), MaxRuns: cfg.MaxExecs, MaxQueue: cfg.MaxQueue,
+	})
+	metrics := prometheus.NewRegistry()
+	metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	handler := httpapi.New(httpapi.Config{
+		Version: version, Service: service, Verifier: verifier, AuthSecret: cfg.AuthSecret, AdminSecret: cfg.AdminSecret,
+		TrustProxy: cfg.TrustProxy, Metrics: metrics, MaxBytes: cfg.SandboxMaxBytes, MaxInodes: cfg.SandboxMaxInodes,
+		Ready: func(ctx context.Context) map[string]string {
+			ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+			defer cancel()
+			down := map[string]string{}
+			if err := st.Ping(ctx); err != nil {
+				down["postgres"] = "does not answer"
+			} else if err := checkSchema(ctx, cfg.DatabaseURL); err != nil {
+				down["schema"] = readiness(err)
+			}
+			return down
+		},
+	})
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(cfg.Host, fmt.Sprint(cfg.Port)))
+	if err != nil {
+		return err
+	}
+	// No write timeout: a stream lasts as long as its script. Bodies have to arrive, though.
+	srv := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 5 * time.Minute, IdleTimeout: 2 * time.Minute}
+	failed := make(chan error, 1)
+	go func() { failed <- srv.Serve(l) }()
+	if err := ready("http://" + reachable(l.Addr().(*net.TCPAddr))); err != nil {
+		return errors.Join(err, srv.Close(), service.Shutdown(ctx))
+	}
+	select {
+	case err := <-failed:
+		return errors.Join(err, service.Shutdown(context.WithoutCancel(ctx)))
+	case <-ctx.Done():
+	}
+	slog.Info("stopping: scripts that run may finish", "at_most", cfg.ShutdownTimeout)
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.ShutdownTimeout)
+	defer cancel()
+	// The service first: it ends what outlasts the timeout, so that its callers still get their answers.
+	err = service.Shutdown(drain)
+	last, cancelLast := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancelLast()
+	if e := srv.Shutdown(last); e != nil {
+		err = errors.Join(err, e, srv.Close())
+	}
+	if e := <-failed; !errors.Is(e, http.ErrServerClosed) {
+		err = errors.Join(err, e)
+	}
+	return err
+}
+
+// checkSchema refuses a database whose schema is not this binary's.
+func checkSchema(ctx context.Context, url string) error {
+	cc, err := pgx.ParseConfig(url)
+	if err != nil {
+		return errors.New("DATABASE_URL cannot be parsed") // the error's own text may hold the password
+	}
+	cc.DefaultQueryExecMode = pgx.QueryExecModeExec // works behind a transaction pooler too
+	conn, err := pgx.ConnectConfig(ctx, cc)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	return migrate.Check(ctx, conn)
+}
+
+// readiness is what a probe may know of a failed check: no address, no SQL.
+func readiness(err error) string {
+	var schema *migrate.SchemaError
+	if errors.As(err, &schema) {
+		return schema.Err.Error() + ": " + schema.Advice
+	}
+	return "cannot be checked"
+}
+
+// reachable is an address a client on this machine can use.
+func reachable(a *net.TCPAddr) string {
+	host := a.IP.String()
+	if a.IP.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, fmt.Sprint(a.Port))
+}

@@ -2,7 +2,6 @@ package tree
 
 import (
 	"context"
-	"math"
 	"strings"
 	"sync"
 	"time"
@@ -352,9 +351,6 @@ func (w *Work) Mknod(path string, kind proc.Kind, perm uint32, rdev uint32) erro
 		case proc.Regular, proc.FIFO:
 			rdev = 0
 		case proc.Char:
-			if rdev > maxID {
-				return fserr.EINVAL
-			}
 		case proc.Dir:
 			return fserr.EPERM
 		default:
@@ -545,14 +541,8 @@ func (w *Work) Chmod(path string, mode uint32) error {
 	return w.attr("chmod", path, true, func(in *Inode) { in.Mode = mode & 0o7777 })
 }
 
-// maxID is the largest owner, group and device number: the columns are integers with a sign.
-const maxID = math.MaxInt32
-
 // Chown sets owner and group; -1 leaves one as it is.
 func (w *Work) Chown(path string, uid, gid int, follow bool) error {
-	if min(uid, gid) < -1 || max(uid, gid) > maxID {
-		return fserr.Path("chown", path, fserr.EINVAL)
-	}
 	return w.attr("chown", path, follow, func(in *Inode) {
 		if uid != -1 {
 			in.UID = uint32(uid)

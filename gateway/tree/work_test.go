@@ -556,19 +556,6 @@ func TestJournal(t *testing.T) {
 	}
 }
 
-func TestNumbersThatNoColumnHolds(t *testing.T) {
-	w := begin(t, rootTree(t), newStore(), Options{})
-	is(t, "uid", w.Chown("/", 1<<31, 0, true), fserr.EINVAL)
-	is(t, "gid", w.Chown("/", 0, -2, true), fserr.EINVAL)
-	is(t, "rdev", w.Mknod("/x", proc.Char, 0, 1<<31), fserr.EINVAL)
-	is(t, "kind", w.Mknod("/x", proc.Dir, 0, 0), fserr.EPERM)
-	is(t, "kind", w.Mknod("/x", 99, 0, 0), fserr.EINVAL)
-	is(t, "largest", w.Chown("/", 1<<31-1, 1<<31-1, true), 0)
-	must(t, w.WriteFile("/f", nil, 0o644))
-	is(t, "size", w.Truncate("/f", largestFile+1), fserr.EFBIG)
-	is(t, "largest", w.Truncate("/f", largestFile), 0)
-}
-
 func TestSymlinkHops(t *testing.T) {
 	w := begin(t, rootTree(t), newStore(), Options{})
 	must(t, w.WriteFile("/0", []byte("end"), 0o644))

@@ -122,7 +122,7 @@ func env(ctx context.Context, p *proc.Process) int {
 		}
 		child.Dir = full
 	}
-	if status, ok := findProgram(child, args[0], "%s: %s"); !ok {
+	if status, ok := findProgram(p, child, args[0], "%s: %s"); !ok {
 		if strings.ContainsAny(args[0], " \t") {
 			p.Errorf("use -[v]S to pass options in shebang lines")
 		}
@@ -271,9 +271,9 @@ func splitString(p *proc.Process, s string) ([]string, bool) {
 	return words, true
 }
 
-// findProgram looks a program up as execvp does. When it cannot run it prints the message and returns 127 or 126.
-func findProgram(p *proc.Process, name, format string) (status int, ok bool) {
-	_, err := lookPath(p, name)
+// findProgram looks a program up as execvp would in child. When it cannot run it prints the message and returns 127 or 126.
+func findProgram(p, child *proc.Process, name, format string) (status int, ok bool) {
+	_, err := lookPath(child, name)
 	if err == nil {
 		return 0, true
 	}

@@ -39,6 +39,7 @@ var registry = map[string]proc.Func{
 	"rmdir":    rmdir,
 	"sed":      sedCommand,
 	"sleep":    sleep,
+	"sort":     sortMain,
 	"tac":      tac,
 	"tail":     tail,
 	"tee":      tee,

@@ -65,7 +65,7 @@ func timeout(ctx context.Context, p *proc.Process) int {
 		timeoutSpec.Fail(p, "invalid time interval %s", quote(args[0]))
 	}
 	args = args[1:]
-	if status, ok := findProgram(p, args[0], "failed to run command %s: %s"); !ok {
+	if status, ok := findProgram(p, p, args[0], "failed to run command %s: %s"); !ok {
 		return status
 	}
 	if d == 0 {

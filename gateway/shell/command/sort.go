@@ -1,0 +1,1045 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"hash/maphash"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/pgbox/pgbox/gateway/shell/getopt"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+)
+
+var sortSpec = getopt.New("bcCdfghik:mMno:rRsS:t:T:uVy::z",
+	"ignore-leading-blanks=b check::=check compress-program: debug dictionary-order=d ignore-case=f files0-from: "+
+		"general-numeric-sort=g ignore-nonprinting=i key:=k merge=m month-sort=M numeric-sort=n human-numeric-sort=h "+
+		"version-sort=V random-sort=R random-source: sort: output:=o reverse=r stable=s batch-size: buffer-size:=S "+
+		"field-separator:=t temporary-directory:=T unique=u zero-terminated=z parallel:").WithStatus(2).
+	WithUsage("[OPTION]... [FILE]...", "Write sorted concatenation of all FILE(s) to standard output.")
+
+// sortKey is one -k, or the global ordering.
+type sortKey struct {
+	startField, startChar int // from 0
+	endField, endChar     int // endField -1: the end of the line
+	skipStart, skipEnd    bool
+	kind                  byte // 0 text, n g h M V R
+	kinds                 string
+	reverse, fold         bool
+	dict, printing        bool
+	whole                 bool // neither start nor end moves
+}
+
+func (k *sortKey) isDefault() bool {
+	return k.kind == 0 && !k.skipStart && !k.skipEnd && !k.fold && !k.dict && !k.printing
+}
+
+// set applies an ordering letter; where says whether b is about the start, the end or both.
+func (k *sortKey) set(c byte, start, end bool) bool {
+	switch c {
+	case 'b':
+		k.skipStart = k.skipStart || start
+		k.skipEnd = k.skipEnd || end
+	case 'd':
+		k.dict = true
+	case 'f':
+		k.fold = true
+	case 'i':
+		k.printing = true
+	case 'g', 'h', 'M', 'n', 'R', 'V':
+		k.kind = c
+		if strings.IndexByte(k.kinds, c) < 0 {
+			k.kinds += string(c)
+		}
+	case 'r':
+		k.reverse = true
+	default:
+		return false
+	}
+	return true
+}
+
+type sorter struct {
+	p          *proc.Process
+	keys       []sortKey
+	tab        int // -1: blanks
+	delim      byte
+	unique     bool
+	stable     bool
+	reverse    bool // of the last resort
+	lastResort bool
+	plain      bool // whole lines, byte order
+	seed       maphash.Seed
+}
+
+func (s *sorter) fail(format string, args ...any) {
+	s.p.Errorf(format, args...)
+	s.p.Exit(2)
+}
+
+func sortMain(_ context.Context, p *proc.Process) int {
+	opts, args := sortSpec.Parse(p)
+	s := &sorter{p: p, tab: -1, delim: '\n', seed: maphash.MakeSeed()}
+	global := sortKey{endField: -1, whole: true}
+	var check byte
+	var output, from string
+	var hasOutput, hasFrom, merge bool
+	setCheck := func(c byte) {
+		if check != 0 && check != c {
+			s.fail("options '-cC' are incompatible")
+		}
+		check = c
+	}
+	for _, o := range opts {
+		switch o.Key {
+		case "c", "C":
+			setCheck(o.Key[0])
+		case "check":
+			if o.Has && choose(p, sortSpec, "check", o.Value, "quiet silent", "diagnose-first") == "quiet" {
+				setCheck('C')
+			} else {
+				setCheck('c')
+			}
+		case "sort":
+			word := choose(p, sortSpec, "sort", o.Value, "general-numeric", "human-numeric", "month", "numeric", "random", "version")
+			global.set(map[string]byte{"general-numeric": 'g', "human-numeric": 'h', "month": 'M', "numeric": 'n', "random": 'R', "version": 'V'}[word], true, true)
+		case "k":
+			s.keys = append(s.keys, s.parseKey(o.Value))
+		case "m":
+			merge = true
+		case "o":
+			if hasOutput && output != o.Value {
+				s.fail("multiple output files specified")
+			}
+			output, hasOutput = o.Value, true
+		case "s":
+			s.stable = true
+		case "S":
+			if _, problem := parseCount(strings.TrimSuffix(o.Value, "%"), "bkKmMGTPEZY"); problem == numberInvalid {
+				s.fail("invalid -S argument '%s'", o.Value)
+			}
+		case "t":
+			s.setTab(o.Value)
+		case "u":
+			s.unique = true
+		case "z":
+			s.delim = 0
+		case "files0-from":
+			from, hasFrom = o.Value, true
+		case "parallel":
+			n, problem := parseCount(o.Value, "")
+			if problem == numberInvalid {
+				s.fail("invalid --parallel argument '%s'", o.Value)
+			}
+			if n == 0 {
+				s.fail("number in parallel must be nonzero")
+			}
+		case "T", "y", "debug", "compress-program", "random-source", "batch-size":
+		default:
+			global.set(o.Key[0], true, true)
+		}
+	}
+	if hasFrom {
+		if len(args) > 0 {
+			p.Errorf("extra operand %s", quoteName(args[0]))
+			p.Err.WriteString("file operands cannot be combined with --files0-from\n")
+			sortSpec.Hint(p)
+		}
+		list, ok := filesFrom(p, from, "open failed: %s: %s")
+		if !ok {
+			return 2
+		}
+		if len(list) == 0 {
+			s.fail("no input from %s", quoteName(from))
+		}
+		args = list
+	}
+	s.finish(global)
+	if check != 0 {
+		if len(args) > 1 {
+			s.fail("extra operand %s not allowed with -%c", quoteName(args[1]), check)
+		}
+		if hasOutput {
+			s.fail("options '-%co' are incompatible", check)
+		}
+		if len(args) == 0 {
+			args = []string{"-"}
+		}
+		return s.check(args[0], check == 'C')
+	}
+	if len(args) == 0 {
+		args = []string{"-"}
+	}
+	for _, name := range args {
+		// All inputs have to be readable before anything is done.
+		if name != "-" {
+			if _, err := p.Stat(name); err != nil {
+				s.fail("cannot read: %s: %s", quoteColon(name), proc.Strerror(err))
+			}
+		}
+	}
+	if merge && !slices.Contains(args, output) {
+		return s.output(output, hasOutput, func(w io.Writer) { s.merge(args, w) })
+	}
+	lines := s.readAll(args, merge)
+	if !merge {
+		lines = s.sort(lines)
+	} else {
+		lines = s.mergeRuns(lines)
+	}
+	return s.output(output, hasOutput, func(w io.Writer) { s.write(lines, w) })
+}
+
+func (s *sorter) setTab(v string) {
+	tab := -1
+	switch {
+	case v == "":
+		s.fail("empty tab")
+	case v == `\0`:
+		tab = 0
+	case len(v) > 1:
+		s.fail("multi-character tab %s", quote(v))
+	default:
+		tab = int(v[0])
+	}
+	if s.tab >= 0 && s.tab != tab {
+		s.fail("incompatible tabs")
+	}
+	s.tab = tab
+}
+
+func (s *sorter) parseKey(spec string) sortKey {
+	bad := func(why, rest string) { s.fail("%s: invalid field specification %s", why, quote(rest)) }
+	rest := spec
+	number := func(where string) int {
+		n := 0
+		for n < len(rest) && isDigit(rest[n]) {
+			n++
+		}
+		if n == 0 {
+			s.fail("%s: invalid count at start of %s", where, quote(rest))
+		}
+		v, err := strconv.Atoi(rest[:n])
+		if err != nil {
+			v = math.MaxInt
+		}
+		rest = rest[n:]
+		return v
+	}
+	letters := func(k *sortKey, start bool) {
+		for rest != "" && k.set(rest[0], start, !start) {
+			rest = rest[1:]
+		}
+	}
+	k := sortKey{endField: -1}
+	if k.startField = number("invalid number at field start"); k.startField == 0 {
+		bad("field number is zero", spec)
+	}
+	k.startField--
+	if strings.HasPrefix(rest, ".") {
+		rest = rest[1:]
+		if k.startChar = number("invalid number after '.'"); k.startChar == 0 {
+			bad("character offset is zero", spec)
+		}
+		k.startChar--
+	}
+	letters(&k, true)
+	if strings.HasPrefix(rest, ",") {
+		rest = rest[1:]
+		if k.endField = number("invalid number after ','"); k.endField == 0 {
+			bad("field number is zero", spec)
+		}
+		k.endField--
+		if strings.HasPrefix(rest, ".") {
+			rest = rest[1:]
+			k.endChar = number("invalid number after '.'")
+		}
+		letters(&k, false)
+	}
+	if rest != "" {
+		bad("stray character in field spec", spec)
+	}
+	return k
+}
+
+// finish settles what keys inherit and which fast path applies.
+func (s *sorter) finish(global sortKey) {
+	for i := range s.keys {
+		k := &s.keys[i]
+		if k.isDefault() && !k.reverse {
+			k.kind, k.kinds, k.fold, k.dict, k.printing, k.reverse = global.kind, global.kinds, global.fold, global.dict, global.printing, global.reverse
+			k.skipStart, k.skipEnd = global.skipStart, global.skipEnd
+		}
+	}
+	if len(s.keys) == 0 && !global.isDefault() {
+		s.keys = []sortKey{global}
+	}
+	s.reverse = global.reverse
+	s.lastResort = !s.unique && !s.stable
+	s.plain = len(s.keys) == 0
+	for _, k := range append(slices.Clone(s.keys), global) {
+		letters := ""
+		if k.dict && !k.printing {
+			letters = "d"
+		}
+		all := k.kinds
+		n := 0
+		for _, c := range all {
+			if c != 'V' && c != 'R' {
+				n++
+			}
+		}
+		if strings.ContainsAny(all, "VR") || k.dict || k.printing {
+			n++
+		}
+		if n > 1 {
+			letters = ""
+			for _, c := range "dfghiMnRV" {
+				if c == 'd' && k.dict || c == 'f' && k.fold || c == 'i' && k.printing || strings.ContainsRune(all, c) {
+					letters += string(c)
+				}
+			}
+			s.fail("options '-%s' are incompatible", letters)
+		}
+	}
+}
+
+// sortLine is a line with the beginning of its first key in a form that compares as a number.
+type sortLine struct {
+	prefix uint64
+	seq    int
+	text   []byte
+}
+
+const sortLineSize = 48
+
+func (s *sorter) readAll(names []string, runs bool) []sortLine {
+	var lines []sortLine
+	for i, name := range names {
+		r, err := s.p.OpenInput(name)
+		if err != nil {
+			s.fail("cannot read: %s: %s", quoteColon(name), proc.Strerror(err))
+		}
+		data, err := s.p.ReadAll(r)
+		_ = r.Close()
+		if err != nil {
+			s.fail("read failed: %s: %s", quoteColon(name), proc.Strerror(err))
+		}
+		n := bytes.Count(data, []byte{s.delim}) + 1
+		s.p.Hold(n * sortLineSize * 2)
+		lines = slices.Grow(lines, n)
+		for len(data) > 0 {
+			end := bytes.IndexByte(data, s.delim)
+			line := data
+			if end >= 0 {
+				line, data = data[:end:end], data[end+1:]
+			} else {
+				data = nil
+			}
+			seq := len(lines)
+			if runs {
+				seq = i // which file it came from
+			}
+			lines = append(lines, sortLine{s.prefix(line), seq, line})
+			s.p.Tick(1)
+		}
+	}
+	return lines
+}
+
+// sortChunk is how many lines are sorted at a time between looks at the budget.
+const sortChunk = 1 << 15
+
+// sort is a merge sort over chunks, on two processors.
+func (s *sorter) sort(lines []sortLine) []sortLine {
+	compare := s.compareFunc()
+	s.parallel(len(lines), sortChunk, func(lo, hi int) { slices.SortFunc(lines[lo:hi], compare) })
+	if len(lines) <= sortChunk {
+		return lines
+	}
+	other := make([]sortLine, len(lines))
+	for width := sortChunk; width < len(lines); width *= 2 {
+		s.parallel(len(lines), 2*width, func(lo, hi int) {
+			mergeLines(other[lo:hi], lines[lo:min(lo+width, hi)], lines[min(lo+width, hi):hi], compare)
+		})
+		lines, other = other, lines
+	}
+	return lines
+}
+
+// parallel runs f over parts of [0,n) in two goroutines, which look at the budget between parts only; the
+// command dies here when the exec is over.
+func (s *sorter) parallel(n, step int, f func(lo, hi int)) {
+	var wg sync.WaitGroup
+	parts := make(chan int)
+	for range 2 {
+		wg.Go(func() {
+			for lo := range parts {
+				f(lo, min(lo+step, n))
+			}
+		})
+	}
+	for lo := 0; lo < n; lo += step {
+		if s.p.Budget.Err() != nil {
+			break
+		}
+		parts <- lo
+	}
+	close(parts)
+	wg.Wait()
+	s.p.Tick(n)
+}
+
+func mergeLines(out, a, b []sortLine, compare func(x, y sortLine) int) {
+	k := 0
+	for len(a) > 0 && len(b) > 0 {
+		if compare(b[0], a[0]) < 0 {
+			out[k], b = b[0], b[1:]
+		} else {
+			out[k], a = a[0], a[1:]
+		}
+		k++
+	}
+	k += copy(out[k:], a)
+	copy(out[k:], b)
+}
+
+// mergeRuns merges lines of several files (seq is the file) that are all in memory.
+func (s *sorter) mergeRuns(lines []sortLine) []sortLine {
+	compare := s.compareFunc()
+	var runs [][]sortLine
+	for len(lines) > 0 {
+		n := 1
+		for n < len(lines) && lines[n].seq == lines[0].seq {
+			n++
+		}
+		runs, lines = append(runs, lines[:n]), lines[n:]
+	}
+	for len(runs) > 1 {
+		var next [][]sortLine
+		for i := 0; i < len(runs); i += 2 {
+			if i+1 == len(runs) {
+				next = append(next, runs[i])
+				break
+			}
+			out := make([]sortLine, len(runs[i])+len(runs[i+1]))
+			mergeLines(out, runs[i], runs[i+1], compare)
+			s.p.Tick(len(out))
+			next = append(next, out)
+		}
+		runs = next
+	}
+	if len(runs) == 0 {
+		return nil
+	}
+	return runs[0]
+}
+
+// compareFunc orders lines; the sequence number makes it total.
+func (s *sorter) compareFunc() func(x, y sortLine) int {
+	if s.plain {
+		reverse := s.reverse
+		return func(x, y sortLine) int {
+			r := 0
+			switch {
+			case x.prefix < y.prefix:
+				r = -1
+			case x.prefix > y.prefix:
+				r = 1
+			default:
+				r = bytes.Compare(x.text, y.text)
+				if reverse {
+					r = -r
+				}
+			}
+			if r == 0 {
+				return x.seq - y.seq
+			}
+			return r
+		}
+	}
+	return func(x, y sortLine) int {
+		switch {
+		case x.prefix < y.prefix:
+			return -1
+		case x.prefix > y.prefix:
+			return 1
+		}
+		if r := s.compare(x.text, y.text); r != 0 {
+			return r
+		}
+		return x.seq - y.seq
+	}
+}
+
+// compare is the order that the user asked for, with the last resort.
+func (s *sorter) compare(x, y []byte) int {
+	if r := s.compareKeys(x, y); r != 0 || !s.lastResort {
+		return r
+	}
+	r := bytes.Compare(x, y)
+	if s.reverse {
+		return -r
+	}
+	return r
+}
+
+func (s *sorter) compareKeys(x, y []byte) int {
+	if s.plain {
+		r := bytes.Compare(x, y)
+		if s.reverse {
+			return -r
+		}
+		return r
+	}
+	for i := range s.keys {
+		k := &s.keys[i]
+		r := s.compareKey(k, s.extract(k, x), s.extract(k, y))
+		if r != 0 {
+			if k.reverse {
+				return -r
+			}
+			return r
+		}
+	}
+	return 0
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' }
+
+// extract is the part of the line that key k compares.
+func (s *sorter) extract(k *sortKey, line []byte) []byte {
+	if k.whole {
+		if k.skipStart {
+			return line[skipBlanks(line, 0):]
+		}
+		return line
+	}
+	start := s.skipFields(line, k.startField, true)
+	if k.skipStart {
+		start = skipBlanks(line, start)
+	}
+	start = addClamped(start, k.startChar, len(line))
+	end := len(line)
+	if k.endField >= 0 {
+		if k.endChar == 0 {
+			end = s.skipFields(line, k.endField+1, false)
+		} else {
+			end = s.skipFields(line, k.endField, true)
+			if k.skipEnd {
+				end = skipBlanks(line, end)
+			}
+			end = addClamped(end, k.endChar, len(line))
+		}
+	}
+	return line[start:max(start, end)]
+}
+
+func addClamped(a, b, limit int) int {
+	if b >= limit-a {
+		return limit
+	}
+	return a + b
+}
+
+func skipBlanks(line []byte, at int) int {
+	for at < len(line) && isBlank(line[at]) {
+		at++
+	}
+	return at
+}
+
+// skipFields returns where field n begins; without after, the separator before it is left out.
+func (s *sorter) skipFields(line []byte, n int, after bool) int {
+	at := 0
+	for ; n > 0 && at < len(line); n-- {
+		if s.tab >= 0 {
+			i := bytes.IndexByte(line[at:], byte(s.tab))
+			if i < 0 {
+				return len(line)
+			}
+			at += i
+			if after || n > 1 {
+				at++
+			}
+			continue
+		}
+		at = skipBlanks(line, at)
+		for at < len(line) && !isBlank(line[at]) {
+			at++
+		}
+	}
+	return at
+}
+
+func (s *sorter) compareKey(k *sortKey, x, y []byte) int {
+	switch k.kind {
+	case 'n':
+		return compareNumeric(x, y)
+	case 'g':
+		return compareGeneral(x, y)
+	case 'h':
+		return compareHuman(x, y)
+	case 'M':
+		return month(x) - month(y)
+	}
+	if k.dict || k.printing || k.fold {
+		if k.kind == 'V' || k.kind == 'R' {
+			x, y = k.translate(x), k.translate(y)
+		} else {
+			return k.compareTranslated(x, y)
+		}
+	}
+	switch k.kind {
+	case 'V':
+		return versionCompare(x, y)
+	case 'R':
+		if bytes.Equal(x, y) {
+			return 0
+		}
+		hx, hy := maphash.Bytes(s.seed, x), maphash.Bytes(s.seed, y)
+		if hx < hy {
+			return -1
+		}
+		return 1
+	}
+	return bytes.Compare(x, y)
+}
+
+// ignores reports whether the key leaves c out.
+func (k *sortKey) ignores(c byte) bool {
+	if k.dict && !isAlpha(c) && !isDigit(c) && !isBlank(c) {
+		return true
+	}
+	return k.printing && (c < ' ' || c > '~')
+}
+
+func (k *sortKey) mapped(c byte) byte {
+	if k.fold && c >= 'a' && c <= 'z' {
+		return c - 32
+	}
+	return c
+}
+
+func (k *sortKey) translate(b []byte) []byte {
+	out := make([]byte, 0, len(b))
+	for _, c := range b {
+		if !k.ignores(c) {
+			out = append(out, k.mapped(c))
+		}
+	}
+	return out
+}
+
+func (k *sortKey) compareTranslated(x, y []byte) int {
+	i, j := 0, 0
+	for {
+		for i < len(x) && k.ignores(x[i]) {
+			i++
+		}
+		for j < len(y) && k.ignores(y[j]) {
+			j++
+		}
+		if i == len(x) || j == len(y) {
+			return min(len(x)-i, 1) - min(len(y)-j, 1)
+		}
+		if a, b := k.mapped(x[i]), k.mapped(y[j]); a != b {
+			return int(a) - int(b)
+		}
+		i++
+		j++
+	}
+}
+
+// decimal splits a number as sort -n sees it: optional blanks and minus, digits, fraction.
+func decimal(b []byte) (neg bool, whole, frac, rest []byte) {
+	b = b[skipBlanks(b, 0):]
+	if len(b) > 0 && b[0] == '-' {
+		neg, b = true, b[1:]
+	}
+	n := 0
+	for n < len(b) && isDigit(b[n]) {
+		n++
+	}
+	whole, rest = b[:n], b[n:]
+	if len(rest) > 0 && rest[0] == '.' {
+		n = 1
+		for n < len(rest) && isDigit(rest[n]) {
+			n++
+		}
+		frac, rest = rest[1:n], rest[n:]
+	}
+	for len(whole) > 0 && whole[0] == '0' {
+		whole = whole[1:]
+	}
+	for len(frac) > 0 && frac[len(frac)-1] == '0' {
+		frac = frac[:len(frac)-1]
+	}
+	if len(whole) == 0 && len(frac) == 0 {
+		neg = false
+	}
+	return neg, whole, frac, rest
+}
+
+func compareNumeric(x, y []byte) int {
+	xn, xw, xf, _ := decimal(x)
+	yn, yw, yf, _ := decimal(y)
+	if xn != yn {
+		if xn {
+			return -1
+		}
+		return 1
+	}
+	r := len(xw) - len(yw)
+	if r == 0 {
+		r = bytes.Compare(xw, yw)
+	}
+	if r == 0 {
+		r = bytes.Compare(xf, yf)
+	}
+	if xn {
+		return -r
+	}
+	return r
+}
+
+// unitOrder ranks the suffix of a human number.
+func unitOrder(b []byte) int {
+	neg, whole, frac, rest := decimal(b)
+	order := 0
+	if len(rest) > 0 && (len(whole) > 0 || len(frac) > 0) {
+		switch rest[0] {
+		case 'K', 'k':
+			order = 1
+		case 'M', 'G', 'T', 'P', 'E', 'Z', 'Y':
+			order = strings.IndexByte("MGTPEZY", rest[0]) + 2
+		}
+	}
+	if neg {
+		return -order
+	}
+	return order
+}
+
+func compareHuman(x, y []byte) int {
+	// A sign or unit decides before the digits.
+	if r := unitOrder(x) - unitOrder(y); r != 0 {
+		return r
+	}
+	return compareNumeric(x, y)
+}
+
+func month(b []byte) int {
+	b = b[skipBlanks(b, 0):]
+	if len(b) < 3 {
+		return 0
+	}
+	const names = "JANFEBMARAPRMAYJUNJULAUGSEPOCTNOVDEC"
+	var m [3]byte
+	for i := range m {
+		m[i] = b[i]
+		if isAlpha(m[i]) {
+			m[i] &^= 0x20
+		}
+	}
+	for i := 0; i < len(names); i += 3 {
+		if names[i:i+3] == string(m[:]) {
+			return i/3 + 1
+		}
+	}
+	return 0
+}
+
+// general reads what strtold would; ok is false when there is no number.
+func general(b []byte) (f float64, ok bool) {
+	b = b[skipBlanks(b, 0):]
+	n := floatLength(b)
+	if n == 0 {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(string(b[:n]), 64)
+	return f, err == nil || math.IsInf(f, 0)
+}
+
+// floatLength is the length of the longest prefix that is a number.
+func floatLength(b []byte) int {
+	i := 0
+	if i < len(b) && (b[i] == '+' || b[i] == '-') {
+		i++
+	}
+	low := bytes.ToLower(b[i:min(len(b), i+8)])
+	switch {
+	case bytes.HasPrefix(low, []byte("infinity")):
+		return i + 8
+	case bytes.HasPrefix(low, []byte("inf")), bytes.HasPrefix(low, []byte("nan")):
+		return i + 3
+	}
+	digits := 0
+	for i < len(b) && isDigit(b[i]) {
+		i++
+		digits++
+	}
+	if i < len(b) && b[i] == '.' {
+		j := i + 1
+		for j < len(b) && isDigit(b[j]) {
+			j++
+			digits++
+		}
+		if digits > 0 {
+			i = j
+		}
+	}
+	if digits == 0 {
+		return 0
+	}
+	if i < len(b) && b[i]|0x20 == 'e' {
+		j := i + 1
+		if j < len(b) && (b[j] == '+' || b[j] == '-') {
+			j++
+		}
+		if j < len(b) && isDigit(b[j]) {
+			for j < len(b) && isDigit(b[j]) {
+				j++
+			}
+			i = j
+		}
+	}
+	return i
+}
+
+func compareGeneral(x, y []byte) int {
+	a, aok := general(x)
+	b, bok := general(y)
+	// No number sorts first, then NaN, then numbers.
+	rank := func(f float64, ok bool) int {
+		switch {
+		case !ok:
+			return 0
+		case math.IsNaN(f):
+			return 1
+		}
+		return 2
+	}
+	ra, rb := rank(a, aok), rank(b, bok)
+	switch {
+	case ra != rb:
+		return ra - rb
+	case ra < 2 || a == b:
+		return 0
+	case a < b:
+		return -1
+	}
+	return 1
+}
+
+// prefix is a number that orders like the first key does, as far as eight bytes can tell.
+func (s *sorter) prefix(line []byte) uint64 {
+	if s.plain {
+		v := bigEndian(line)
+		if s.reverse {
+			return ^v
+		}
+		return v
+	}
+	k := &s.keys[0]
+	var v uint64
+	switch {
+	case k.kind == 'n':
+		v = orderedFloat(approximate(s.extract(k, line)))
+	case k.kind == 'M':
+		v = uint64(month(s.extract(k, line)))
+	case k.kind != 0 || k.dict || k.printing:
+		return 0
+	case k.fold:
+		var b [8]byte
+		for i, c := range s.extract(k, line) {
+			if i == len(b) {
+				break
+			}
+			b[i] = k.mapped(c)
+		}
+		v = binary.BigEndian.Uint64(b[:])
+	default:
+		v = bigEndian(s.extract(k, line))
+	}
+	if k.reverse {
+		return ^v
+	}
+	return v
+}
+
+func bigEndian(b []byte) uint64 {
+	if len(b) >= 8 {
+		return binary.BigEndian.Uint64(b)
+	}
+	var v uint64
+	for i, c := range b {
+		v |= uint64(c) << (56 - 8*i)
+	}
+	return v
+}
+
+// approximate is the nearest float of a number; rounding keeps the order.
+func approximate(b []byte) float64 {
+	neg, whole, frac, _ := decimal(b)
+	var f float64
+	if len(whole)+len(frac) <= 15 {
+		var m uint64
+		for _, c := range whole {
+			m = m*10 + uint64(c-'0')
+		}
+		for _, c := range frac {
+			m = m*10 + uint64(c-'0')
+		}
+		f = float64(m)
+		if len(frac) > 0 {
+			f /= powersOfTen[len(frac)]
+		}
+	} else {
+		// Out of range is infinite, which orders well enough.
+		f, _ = strconv.ParseFloat("0"+string(whole)+"."+string(frac), 64)
+	}
+	if neg {
+		return -f
+	}
+	return f
+}
+
+var powersOfTen = func() (t [16]float64) {
+	t[0] = 1
+	for i := 1; i < len(t); i++ {
+		t[i] = t[i-1] * 10
+	}
+	return t
+}()
+
+func orderedFloat(f float64) uint64 {
+	if f == 0 {
+		f = 0 // no negative zero
+	}
+	v := math.Float64bits(f)
+	if v>>63 != 0 {
+		return ^v
+	}
+	return v | 1<<63
+}
+
+func (s *sorter) output(name string, has bool, write func(io.Writer)) int {
+	if !has {
+		write(s.p.Out)
+		return 0
+	}
+	f, err := s.p.Open(name, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+	if err != nil {
+		s.fail("open failed: %s: %s", quoteColon(name), proc.Strerror(err))
+	}
+	w := proc.NewWriter(f, s.p)
+	write(w)
+	w.Flush()
+	if err := f.Close(); err != nil {
+		s.fail("close failed: %s: %s", quoteColon(name), proc.Strerror(err))
+	}
+	return 0
+}
+
+func (s *sorter) write(lines []sortLine, w io.Writer) {
+	end := []byte{s.delim}
+	for i, l := range lines {
+		s.p.Tick(1)
+		if s.unique && i > 0 && l.prefix == lines[i-1].prefix && s.compareKeys(lines[i-1].text, l.text) == 0 {
+			// The first of equal lines stays to compare with.
+			lines[i] = lines[i-1]
+			continue
+		}
+		_, _ = w.Write(l.text)
+		_, _ = w.Write(end)
+	}
+}
+
+// check is -c and -C.
+func (s *sorter) check(name string, silent bool) int {
+	r, err := s.p.OpenInput(name)
+	if err != nil {
+		verb := "open failed"
+		s.fail("%s: %s: %s", verb, quoteColon(name), proc.Strerror(err))
+	}
+	defer r.Close()
+	l := newLineReader(s.p, r, s.delim)
+	defer l.close()
+	var prev []byte
+	n := 0
+	for raw, ok := l.next(); ok; raw, ok = l.next() {
+		n++
+		line := chomp(raw, s.delim)
+		if n > 1 {
+			c := s.compare(prev, line)
+			if c > 0 || c == 0 && s.unique {
+				if !silent {
+					s.p.Errorf("%s:%d: disorder: %s", name, n, line)
+				}
+				return 1
+			}
+		}
+		prev = append(prev[:0], line...)
+	}
+	if l.err != nil {
+		s.fail("read failed: %s: %s", quoteColon(name), proc.Strerror(l.err))
+	}
+	return 0
+}
+
+// merge is -m: the inputs are sorted already and are only streamed.
+func (s *sorter) merge(names []string, w io.Writer) {
+	type source struct {
+		l    *lineReader
+		line []byte
+		name string
+	}
+	var in []*source
+	for _, name := range names {
+		r, err := s.p.OpenInput(name)
+		if err != nil {
+			s.fail("cannot read: %s: %s", quoteColon(name), proc.Strerror(err))
+		}
+		defer r.Close()
+		l := newLineReader(s.p, r, s.delim)
+		defer l.close()
+		in = append(in, &source{l: l, name: name})
+	}
+	advance := func(src *source) bool {
+		raw, ok := src.l.next()
+		if src.l.err != nil {
+			s.fail("read failed: %s: %s", quoteColon(src.name), proc.Strerror(src.l.err))
+		}
+		src.line = chomp(raw, s.delim)
+		return ok
+	}
+	in = slices.DeleteFunc(in, func(src *source) bool { return !advance(src) })
+	var last []byte
+	first, end := true, []byte{s.delim}
+	for len(in) > 0 {
+		s.p.Tick(1)
+		best := 0
+		for i := 1; i < len(in); i++ {
+			if s.compare(in[i].line, in[best].line) < 0 {
+				best = i
+			}
+		}
+		line := in[best].line
+		if !s.unique || first || s.compareKeys(last, line) != 0 {
+			_, _ = w.Write(line)
+			_, _ = w.Write(end)
+			if s.unique {
+				last, first = append(last[:0], line...), false
+			}
+		}
+		if !advance(in[best]) {
+			in = slices.Delete(in, best, best+1)
+		}
+	}
+}

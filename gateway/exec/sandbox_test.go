@@ -1,0 +1,231 @@
+package exec_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/pgbox/pgbox/gateway/exec"
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/sql/sqltest"
+)
+
+func TestCreateSandboxWithFiles(t *testing.T) {
+	t.Parallel()
+	s := service(t, exec.Config{})
+	carol := exec.Caller{Tenant: "test", Subject: uuid.NewString(), Route: "test"}
+	for range 2 { // with the base layer cached, too
+		b, err := s.CreateSandbox(t.Context(), carol, exec.NewSandbox{
+			Name: "n", Labels: map[string]string{"k": "v"}, Config: []byte(`{"python": null}`),
+			Files: map[string][]byte{"/home/user/a/f": []byte("1"), "/tmp/big": make([]byte, 1<<20)},
+		})
+		if err != nil || b.Owner != carol.Subject || b.Labels["k"] != "v" || b.Version != 1 {
+			t.Fatalf("%+v, %v", b, err)
+		}
+		got, err := s.GetSandbox(t.Context(), carol, b.ID)
+		if err != nil || got.UsedBytes != 1<<20+1 || string(got.Config) != `{"python": null}` {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		res, err := s.Exec(t.Context(), exec.Request{Sandbox: b.ID, Caller: carol, Script: "cat a/f"})
+		if err != nil || string(res.Stdout) != "1" {
+			t.Fatalf("%+v, %v", res, err)
+		}
+	}
+	_, err := s.CreateSandbox(t.Context(), carol, exec.NewSandbox{Name: "n", Files: map[string][]byte{"/etc/passwd/x": nil}})
+	wantError(t, err, fserr.CodeENOTDIR, exec.AppliedNo)
+	list, err := s.ListSandboxes(t.Context(), carol, exec.ListOptions{})
+	if err != nil || len(list) != 2 || list[0].CreatedAt.Before(list[1].CreatedAt) {
+		t.Fatalf("%d, %v", len(list), err)
+	}
+	page, err := s.ListSandboxes(t.Context(), carol, exec.ListOptions{Limit: 1, After: list[0].ID})
+	if err != nil || len(page) != 1 || page[0].ID != list[1].ID {
+		t.Fatalf("%v, %v", page, err)
+	}
+}
+
+func TestForksAreIsolated(t *testing.T) {
+	t.Parallel()
+	s, id := service(t, exec.Config{}), sandbox(t)
+	run(t, s, id, "echo base > f; mkdir d; cd d; export A=1")
+	fork, err := s.Fork(t.Context(), alice, id, "fork")
+	if err != nil || fork.Name != "fork" || fork.Owner != "owner" {
+		t.Fatalf("%+v, %v", fork, err)
+	}
+	if res := run(t, s, fork.ID, "cat ../f; pwd; echo $A"); string(res.Stdout) != "base\n/home/user/d\n1\n" {
+		t.Fatalf("%q", res.Stdout)
+	}
+	run(t, s, id, "echo mine > ../f; rm -r /home/user/d")
+	run(t, s, fork.ID, "echo theirs >> ../f; echo new > g")
+	for range 2 {
+		if got := read(t, s, id, "/home/user/f"); got != "mine\n" {
+			t.Fatalf("%q", got)
+		}
+		if got := read(t, s, fork.ID, "/home/user/f"); got != "base\ntheirs\n" {
+			t.Fatalf("%q", got)
+		}
+		wantNoFile(t, s, id, "/home/user/d/g")
+		if got := read(t, s, fork.ID, "/home/user/d/g"); got != "new\n" {
+			t.Fatalf("%q", got)
+		}
+		s = service(t, exec.Config{}) // as Postgres has it
+	}
+	if err := s.DropSandbox(t.Context(), alice, id); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, s, fork.ID, "/home/user/f"); got != "base\ntheirs\n" {
+		t.Fatalf("after the origin was dropped: %q", got)
+	}
+}
+
+func TestSnapshotAndRestore(t *testing.T) {
+	t.Parallel()
+	s, other, id := service(t, exec.Config{}), service(t, exec.Config{}), sandbox(t)
+	run(t, s, id, "echo 1 > f")
+	snap, err := s.Snapshot(t.Context(), alice, id, "one")
+	if err != nil || snap.Name != "one" || snap.Sandbox != id {
+		t.Fatalf("%+v, %v", snap, err)
+	}
+	_, err = s.Snapshot(t.Context(), alice, id, "one")
+	wantError(t, err, fserr.CodeEEXIST, exec.AppliedNo)
+	run(t, s, id, "echo 2 > f; echo g > g; cd /tmp")
+	run(t, other, id, "cat /home/user/f")
+	if _, err := s.Restore(t.Context(), alice, id, snap.ID); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*exec.Service{s, other} {
+		if res := run(t, s, id, "cat f; pwd"); string(res.Stdout) != "1\n/home/user\n" {
+			t.Fatalf("%q", res.Stdout)
+		}
+		wantNoFile(t, s, id, "/home/user/g")
+	}
+	_, err = s.Restore(t.Context(), alice, id, uuid.New())
+	wantError(t, err, fserr.CodeENOENT, exec.AppliedNo)
+	all, err := s.Snapshots(t.Context(), alice, id)
+	if err != nil || len(all) != 1 || all[0].ID != snap.ID {
+		t.Fatalf("%+v, %v", all, err)
+	}
+}
+
+func TestUpdateSandbox(t *testing.T) {
+	t.Parallel()
+	s := service(t, exec.Config{})
+	b, err := s.CreateSandbox(t.Context(), alice, exec.NewSandbox{Name: "old"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, s, b.ID, "echo 1 > f")
+	name, limit := "new", int64(3)
+	u, err := s.UpdateSandbox(t.Context(), alice, b.ID, exec.SandboxUpdate{Name: &name, MaxBytes: &limit, Labels: map[string]string{"a": "b"}})
+	if err != nil || u.Name != "new" || *u.MaxBytes != 3 || u.Labels["a"] != "b" {
+		t.Fatalf("%+v, %v", u, err)
+	}
+	if res := run(t, s, b.ID, "echo 12345 > g; echo $?"); string(res.Stdout) != "1\n" {
+		t.Fatalf("a new limit: %q %q", res.Stdout, res.Stderr)
+	}
+	if u, err = s.UpdateSandbox(t.Context(), alice, b.ID, exec.SandboxUpdate{Clear: []string{"max_bytes"}}); err != nil || u.MaxBytes != nil {
+		t.Fatalf("%+v, %v", u, err)
+	}
+	run(t, s, b.ID, "echo 12345 > g")
+	past := time.Now().Add(-time.Hour)
+	if _, err := s.UpdateSandbox(t.Context(), alice, b.ID, exec.SandboxUpdate{ExpiresAt: &past}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Exec(t.Context(), exec.Request{Sandbox: b.ID, Caller: alice, Script: "true"})
+	wantError(t, err, fserr.CodeSandboxNotFound, exec.AppliedNo)
+}
+
+func TestParseID(t *testing.T) {
+	id := uuid.New()
+	if got, err := exec.ParseID(id.String()); err != nil || got != id {
+		t.Fatalf("%v, %v", got, err)
+	}
+	for _, s := range []string{"abc", "A-b_9", strings.ToUpper(id.String()), strings.ReplaceAll(id.String(), "-", "")} {
+		_, err := exec.ParseID(s)
+		if strings.ToLower(s) == s || s != id.String() {
+			wantError(t, err, fserr.CodeSandboxNotFound, exec.AppliedNo)
+		}
+	}
+	for _, s := range []string{"", "a b", "../x", "a/b", "é", strings.Repeat("a", 129), "a\x00", "urn:uuid:" + id.String(), "{" + id.String() + "}"} {
+		_, err := exec.ParseID(s)
+		wantError(t, err, fserr.CodeEINVAL, exec.AppliedNo)
+		if !errors.Is(err, fserr.EINVAL) {
+			t.Fatalf("%q: %v", s, err)
+		}
+	}
+}
+
+func TestBatch(t *testing.T) {
+	t.Parallel()
+	s, id := service(t, exec.Config{}), sandbox(t)
+	batch := func(r exec.BatchRequest, scripts ...string) ([]exec.BatchResult, error) {
+		r.Sandbox, r.Caller = id, alice
+		for i, sc := range scripts {
+			r.Scripts = append(r.Scripts, exec.BatchScript{ID: fmt.Sprint("s", i), Script: sc})
+		}
+		return s.ExecBatch(t.Context(), r)
+	}
+	res, err := batch(exec.BatchRequest{}, "mkdir d; cd d; echo 1 > f", "cat f; exit 4", "pwd; echo 2 >> f", "x=(")
+	if err != nil || len(res) != 4 || string(res[1].Stdout) != "1\n" || res[1].ExitCode != 4 || string(res[2].Stdout) != "/home/user/d\n" || res[2].ID != "s2" ||
+		res[3].ExitCode != 2 || res[0].Version != 1 || res[2].Version != 2 || res[1].Committed {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	// One that is ended applies nothing; those before and after it do. A used-up budget is a timeout of those that are left.
+	res, err = batch(exec.BatchRequest{ScriptTimeout: 100 * time.Millisecond, Timeout: time.Minute}, "echo a > a", "echo b > b; while :; do :; done", "echo c > c")
+	if err != nil || res[0].Err != nil || res[1].Err == nil || res[1].Err.Code != fserr.CodeExecTimeout || res[1].ExitCode != -1 || res[2].Err != nil {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	read(t, s, id, "/home/user/d/a")
+	wantNoFile(t, s, id, "/home/user/d/b")
+	read(t, s, id, "/home/user/d/c")
+	res, err = batch(exec.BatchRequest{Timeout: 50 * time.Millisecond}, "while :; do :; done", "echo never > never")
+	if err != nil || res[1].ExitCode != -1 || res[1].Err == nil || res[1].Err.Code != fserr.CodeExecTimeout {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	wantNoFile(t, s, id, "/home/user/d/never")
+
+	scripts := make([]string, 16)
+	for i := range scripts {
+		scripts[i] = fmt.Sprintf("cat f; echo %d", i)
+	}
+	if res, err = batch(exec.BatchRequest{ReadOnly: true}, scripts...); err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range res {
+		if r.ID != fmt.Sprint("s", i) || string(r.Stdout) != fmt.Sprintf("1\n2\n%d\n", i) || r.Err != nil {
+			t.Fatalf("%d: %+v", i, r)
+		}
+	}
+	_, err = batch(exec.BatchRequest{ReadOnly: true}, "cat f", "rm f", "cat f")
+	wantError(t, err, fserr.CodeReadOnlyViolation, exec.AppliedNo)
+	if got := read(t, s, id, "/home/user/d/f"); got != "1\n2\n" {
+		t.Fatalf("%q", got)
+	}
+	id = uuid.New()
+	_, err = batch(exec.BatchRequest{}, "true")
+	wantError(t, err, fserr.CodeSandboxNotFound, exec.AppliedNo)
+}
+
+func TestAuditRow(t *testing.T) {
+	t.Parallel()
+	s, id := service(t, exec.Config{}), sandbox(t)
+	res := run(t, s, id, "echo out; echo err >&2; printf '\\0\\377' ; echo 1 > f; exit 7")
+	if !res.Committed {
+		t.Fatalf("%+v %s", res, res.Stderr)
+	}
+	var route, caller, script, stdout string
+	var exit, outBytes, changes int
+	var committed bool
+	err := sqltest.Owner(t).QueryRow(t.Context(), `SELECT route, caller, script, stdout_head, exit_code, stdout_bytes, committed,
+		(SELECT count(*) FROM pgbox.change c WHERE c.exec_id = e.id) FROM pgbox.exec e WHERE sandbox_id = $1`, id).
+		Scan(&route, &caller, &script, &stdout, &exit, &outBytes, &committed, &changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if route != "test" || caller != "owner" || exit != 7 || outBytes != 6 || !committed || changes == 0 || stdout != "out\n\uFFFD\uFFFD" || !strings.HasPrefix(script, "echo out;") {
+		t.Fatalf("%q %q %q %d %d %v %d %q", route, caller, script, exit, outBytes, committed, changes, stdout)
+	}
+}

@@ -96,7 +96,7 @@ var calls = map[string]string{
 	"rm":             "SELECT fs.rm('/dir-alpha', true)",
 	"rmdir":          "SELECT fs.rmdir('/empty')",
 	"schema":         "SELECT fs.schema()",
-	"settle":         "SELECT fs.settle($1, gen_random_uuid())",
+	"settle":         "SELECT count(*) FROM fs.settle($1, gen_random_uuid())",
 	"snapshot":       "SELECT fs.snapshot($1, 'another')",
 	"snapshots":      "SELECT fs.snapshots($1)",
 	"stat":           "SELECT fs.stat('/alpha')",

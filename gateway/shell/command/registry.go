@@ -23,6 +23,7 @@ var registry = map[string]proc.Func{
 	"env":      env,
 	"false":    exitFalse,
 	"fgrep":    fgrep,
+	"find":     findCommand,
 	"gawk":     awkMain,
 	"grep":     grep,
 	"head":     head,

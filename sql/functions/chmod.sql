@@ -1,6 +1,7 @@
 CREATE FUNCTION fs.chmod(p_path text, p_mode integer) RETURNS void
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
+    SET plan_cache_mode = force_generic_plan
 AS $$
 BEGIN
     PERFORM pgbox.set_attr('chmod', p_path, true, p_mode, NULL, NULL, NULL);

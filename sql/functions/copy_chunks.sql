@@ -4,11 +4,13 @@ CREATE FUNCTION pgbox.copy_chunks(p_layers uuid[], p_from bigint[], p_to bigint[
 AS $$
 BEGIN
     INSERT INTO pgbox.chunk AS k (layer_id, ino, idx, sha256)
-    SELECT p_layers[1], e.ino_to, e.idx, e.sha256
-      FROM (SELECT DISTINCT ON (x.ino_to, c.idx) x.ino_to, c.idx, c.sha256
-              FROM unnest(p_from, p_to) AS x (ino_from, ino_to)
-              JOIN pgbox.chunk c ON c.layer_id = ANY (p_layers) AND c.ino = x.ino_from
-             ORDER BY x.ino_to, c.idx, array_position(p_layers, c.layer_id)) e
+    SELECT p_layers[1], x.ino_to, e.idx, e.sha256
+      FROM unnest(p_from, p_to) AS x (ino_from, ino_to)
+     CROSS JOIN LATERAL (
+           SELECT DISTINCT ON (c.idx) c.idx, c.sha256
+             FROM pgbox.chunk c
+            WHERE c.layer_id = ANY (p_layers) AND c.ino = x.ino_from
+            ORDER BY c.idx, array_position(p_layers, c.layer_id)) e
      WHERE e.sha256 IS NOT NULL
     ON CONFLICT ON CONSTRAINT chunk_pkey DO UPDATE SET sha256 = excluded.sha256;
 END

@@ -1,6 +1,7 @@
 CREATE FUNCTION fs.du(p_path text DEFAULT '/') RETURNS SETOF fs.disk_usage
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
+    SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter_read();
@@ -14,12 +15,14 @@ BEGIN
     )
     SELECT v.path, (SELECT count(*) FROM t), (SELECT coalesce(sum(t.size), 0)::bigint FROM t WHERE t.kind = 8),
            (SELECT coalesce(sum(b.size), 0)::bigint
-              FROM (SELECT DISTINCT ON (c.ino, c.idx) c.sha256
-                      FROM t
-                      JOIN pgbox.chunk c ON c.layer_id = ANY (v_sandbox.layers) AND c.ino = t.ino
-                     WHERE t.kind = 8
-                     ORDER BY c.ino, c.idx, array_position(v_sandbox.layers, c.layer_id)) e
-              JOIN pgbox.blob b ON b.sha256 = e.sha256);
+              FROM t
+             CROSS JOIN LATERAL (
+                   SELECT DISTINCT ON (c.idx) c.sha256
+                     FROM pgbox.chunk c
+                    WHERE c.layer_id = ANY (v_sandbox.layers) AND c.ino = t.ino
+                    ORDER BY c.idx, array_position(v_sandbox.layers, c.layer_id)) e
+              JOIN pgbox.blob b ON b.sha256 = e.sha256
+             WHERE t.kind = 8);
 END
 $$;
 

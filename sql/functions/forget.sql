@@ -3,15 +3,27 @@ CREATE FUNCTION pgbox.forget(p_layers uuid[], p_inos bigint[]) RETURNS void
     SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    DELETE FROM pgbox.chunk c WHERE c.layer_id = p_layers[1] AND c.ino = ANY (p_inos);
-    DELETE FROM pgbox.inode n WHERE n.layer_id = p_layers[1] AND n.ino = ANY (p_inos);
+    -- By row address, found by one probe of the key for each inode: a new top layer is not in the statistics, so with
+    -- "ino = ANY (...)" or a join the planner takes it for one row and reads all of it.
+    DELETE FROM pgbox.chunk c
+     WHERE c.ctid = ANY (ARRAY(
+           SELECT k.ctid
+             FROM unnest(p_inos) AS u (ino)
+            CROSS JOIN LATERAL (SELECT e.ctid FROM pgbox.chunk e WHERE e.layer_id = p_layers[1] AND e.ino = u.ino OFFSET 0) k));
+    DELETE FROM pgbox.inode n
+     WHERE n.ctid = ANY (ARRAY(
+           SELECT k.ctid
+             FROM unnest(p_inos) AS u (ino)
+            CROSS JOIN LATERAL (SELECT e.ctid FROM pgbox.inode e WHERE e.layer_id = p_layers[1] AND e.ino = u.ino OFFSET 0) k));
     IF cardinality(p_layers) > 1 THEN
         INSERT INTO pgbox.inode (layer_id, ino, kind, mode, uid, gid, nlink, mtime, ctime)
-        SELECT p_layers[1], l.ino, 0, 0, 0, 0, 0, 0, 0
-          FROM (SELECT DISTINCT ON (n.ino) n.ino, n.kind
-                  FROM pgbox.inode n
-                 WHERE n.layer_id = ANY (p_layers[2:]) AND n.ino = ANY (p_inos)
-                 ORDER BY n.ino, array_position(p_layers, n.layer_id)) l
+        SELECT p_layers[1], u.ino, 0, 0, 0, 0, 0, 0, 0
+          FROM unnest(p_inos) AS u (ino)
+         CROSS JOIN LATERAL (
+               SELECT e.kind FROM pgbox.inode e
+                WHERE e.layer_id = ANY (p_layers[2:]) AND e.ino = u.ino
+                ORDER BY array_position(p_layers, e.layer_id)
+                LIMIT 1) l
          WHERE l.kind <> 0;
     END IF;
 END

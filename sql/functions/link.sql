@@ -1,6 +1,7 @@
 CREATE FUNCTION fs.link(p_from text, p_to text) RETURNS bigint
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
+    SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter(true);

@@ -13,16 +13,24 @@ BEGIN
       FROM pgbox.subtree(p_layers, p_dir, '/', NULL) t
      WHERE t.depth > 0;
 
+    -- by row address, as in pgbox.forget
     DELETE FROM pgbox.dirent d
-     USING unnest(v_parent, v_name) AS x (parent, name)
-     WHERE d.layer_id = p_layers[1] AND d.parent_ino = x.parent AND d.name = x.name COLLATE "C";
+     WHERE d.ctid = ANY (ARRAY(
+           SELECT k.ctid
+             FROM unnest(v_parent, v_name) AS x (parent, name)
+            CROSS JOIN LATERAL (
+                  SELECT e.ctid FROM pgbox.dirent e
+                   WHERE e.layer_id = p_layers[1] AND e.parent_ino = x.parent AND e.name = x.name COLLATE "C"
+                  OFFSET 0) k));
     IF cardinality(p_layers) > 1 THEN
         INSERT INTO pgbox.dirent (layer_id, parent_ino, name, ino)
-        SELECT p_layers[1], l.parent_ino, l.name, NULL
-          FROM (SELECT DISTINCT ON (d.parent_ino, d.name) d.parent_ino, d.name, d.ino
-                  FROM unnest(v_parent, v_name) AS x (parent, name)
-                  JOIN pgbox.dirent d ON d.layer_id = ANY (p_layers[2:]) AND d.parent_ino = x.parent AND d.name = x.name COLLATE "C"
-                 ORDER BY d.parent_ino, d.name, array_position(p_layers, d.layer_id)) l
+        SELECT p_layers[1], x.parent, x.name, NULL
+          FROM unnest(v_parent, v_name) AS x (parent, name)
+         CROSS JOIN LATERAL (
+               SELECT e.ino FROM pgbox.dirent e
+                WHERE e.layer_id = ANY (p_layers[2:]) AND e.parent_ino = x.parent AND e.name = x.name COLLATE "C"
+                ORDER BY array_position(p_layers, e.layer_id)
+                LIMIT 1) l
          WHERE l.ino IS NOT NULL;
     END IF;
 

@@ -43,3 +43,32 @@ func BenchmarkAppendFile(b *testing.B) {
 		})
 	}
 }
+
+// Whole-tree verbs over 10 000 files, half of them in a sealed layer.
+func BenchmarkWholeTree(b *testing.B) {
+	s := newScope(b)
+	fill := func(from, to int) {
+		for n := from; n < to; n += 100 {
+			s.must("SELECT fs.mkdir('/t/' || $1::int, p_parents => true)", n)
+			s.must("SELECT fs.write_file('/t/' || $1::int || '/f' || n, convert_to('line ' || n % 100 || E'\\nanother\\n', 'UTF8')) FROM generate_series(1, 100) n", n)
+		}
+	}
+	fill(0, 5000)
+	s.stack()
+	fill(5000, 10000)
+	for _, c := range []struct{ name, sql string }{
+		{"tree", "SELECT count(*) FROM fs.tree('/t')"},
+		{"find", "SELECT count(*) FROM fs.find('/t', '*9')"},
+		{"grep", "SELECT count(*) FROM fs.grep('line 9', '/t')"},
+		{"du", "SELECT fs.du('/t')"},
+		{"fsck", "SELECT fs.fsck()"},
+		{"cp", "SELECT fs.cp('/t', '/copy' || random(), true)"},
+		{"rm", "SELECT fs.rm(path, true) FROM fs.glob('/copy*') path LIMIT 1"},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			for range b.N {
+				s.must(c.sql)
+			}
+		})
+	}
+}

@@ -19,6 +19,8 @@ import (
 // target is the filesystem of the database as a [model.Target].
 type target struct{ *scope }
 
+var _ model.Target = target{}
+
 func attr(r fsEntry) model.Attr {
 	a := model.Attr{
 		Kind: proc.Kind(r.Kind), Mode: uint32(r.Mode), UID: uint32(r.UID), GID: uint32(r.GID), Nlink: uint32(r.Nlink), Mtime: r.Mtime,

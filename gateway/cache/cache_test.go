@@ -1,0 +1,419 @@
+package cache_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/pgbox/pgbox/gateway/cache"
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/store"
+	"github.com/pgbox/pgbox/gateway/tree"
+	"github.com/pgbox/pgbox/sql/sqltest"
+)
+
+func TestMain(m *testing.M) { sqltest.Main(m) }
+
+// source is the store, counted, and held up where the test asks for it.
+type source struct {
+	*store.Store
+	loads, rows, reads atomic.Int64
+	hold               atomic.Pointer[chan struct{}] // loads and reads wait for it
+}
+
+func newSource(t testing.TB) *source {
+	t.Helper()
+	s, err := store.Open(context.Background(), store.Config{URL: sqltest.URL(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return &source{Store: s}
+}
+
+func (s *source) wait(ctx context.Context) error {
+	if h := s.hold.Load(); h != nil {
+		select {
+		case <-*h:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+func (s *source) LoadLayers(ctx context.Context, id uuid.UUID, layers []uuid.UUID) (*store.Fence, []*tree.Patch, error) {
+	s.loads.Add(1)
+	if err := s.wait(ctx); err != nil {
+		return nil, nil, err
+	}
+	f, p, err := s.Store.LoadLayers(ctx, id, layers)
+	for _, p := range p {
+		s.rows.Add(int64(len(p.Inodes) + len(p.Dirents) + len(p.Chunks)))
+	}
+	return f, p, err
+}
+
+func (s *source) ReadBlobs(ctx context.Context, id uuid.UUID, h []tree.Hash) ([][]byte, error) {
+	s.reads.Add(1)
+	if err := s.wait(ctx); err != nil {
+		return nil, err
+	}
+	return s.Store.ReadBlobs(ctx, id, h)
+}
+
+func fence(t testing.TB, s *source, id uuid.UUID) *store.Fence {
+	t.Helper()
+	f, err := s.Fence(context.Background(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func get(t testing.TB, c *cache.Trees, f *store.Fence) cache.Pin {
+	t.Helper()
+	p, err := c.Get(context.Background(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Fence.Version < f.Version || p.Tree.Version() != p.Fence.Version {
+		t.Fatalf("asked for version %d, got the fence of %d and the tree of %d", f.Version, p.Fence.Version, p.Tree.Version())
+	}
+	return p
+}
+
+// commit changes a sandbox behind the cache's back.
+func commit(t testing.TB, s *source, id uuid.UUID, fn func(w *tree.Work) error) (*store.Fence, *tree.Delta) {
+	t.Helper()
+	ctx := context.Background()
+	c := cache.NewTrees(s.Store, 1)
+	p := get(t, c, fence(t, s, id))
+	defer p.Release()
+	w := p.Tree.Begin(ctx, tree.Options{})
+	if err := fn(w); err != nil {
+		t.Fatal(err)
+	}
+	d := w.Delta()
+	if _, err := s.Apply(ctx, store.Commit{Sandbox: id, Version: p.Fence.Version, Delta: d, Exec: store.Exec{ID: uuid.New()}}); err != nil {
+		t.Fatal(err)
+	}
+	return fence(t, s, id), d
+}
+
+// files makes n files in a sandbox.
+func files(n int) func(w *tree.Work) error {
+	return func(w *tree.Work) error {
+		for i := range n {
+			if err := w.WriteFile(fmt.Sprintf("/tmp/file%d", i), fmt.Appendf(nil, "content %d", i), 0o644); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func TestForkLoadsOnlyItsTopLayer(t *testing.T) {
+	t.Parallel()
+	s := newSource(t)
+	id := sqltest.Sandbox(t, sqltest.Pool(t))
+	commit(t, s, id, files(2000))
+	var forks []uuid.UUID
+	for range 10 {
+		b, err := s.Fork(t.Context(), id, uuid.New(), "fork", "owner")
+		if err != nil {
+			t.Fatal(err)
+		}
+		forks = append(forks, b.ID)
+	}
+	c := cache.NewTrees(s, 1<<30)
+	first := get(t, c, fence(t, s, forks[0]))
+	first.Release()
+	weight, rows := c.Weight(), s.rows.Load()
+	for _, f := range forks[1:] {
+		p := get(t, c, fence(t, s, f))
+		if _, err := p.Tree.Lookup("/tmp/file1999", true); err != nil {
+			t.Fatal(err)
+		}
+		p.Release()
+	}
+	if s.rows.Load() != rows {
+		t.Errorf("nine more forks loaded %d rows", s.rows.Load()-rows)
+	}
+	if more := c.Weight() - weight; more > weight/4 {
+		t.Errorf("one fork weighs %d bytes, nine more weigh %d", weight, more)
+	}
+	if loads := s.loads.Load(); loads != 11 {
+		t.Errorf("%d loads: one of the chain and one of each top were to be expected", loads)
+	}
+}
+
+func TestAVersionIsLoadedOnce(t *testing.T) {
+	t.Parallel()
+	s := newSource(t)
+	id := sqltest.Sandbox(t, sqltest.Pool(t))
+	f, _ := commit(t, s, id, files(10))
+	c := cache.NewTrees(s, 1<<30)
+	hold := make(chan struct{})
+	s.hold.Store(&hold)
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			p := get(t, c, f)
+			p.Release()
+		})
+	}
+	// One of those who wait for the load goes away, and the load itself is not its business.
+	ctx, cancel := context.WithCancel(t.Context())
+	wg.Go(func() {
+		p, _ := c.Get(ctx, f)
+		p.Release()
+	})
+	for s.loads.Load() == 0 {
+		runtime.Gosched()
+	}
+	cancel()
+	close(hold)
+	wg.Wait()
+	if n := s.loads.Load(); n > 3 {
+		t.Fatalf("%d loads of one version of two layers", n)
+	}
+	before := s.loads.Load()
+	f, _ = commit(t, s, id, files(11))
+	p := get(t, c, f)
+	p.Release()
+	if n := s.loads.Load() - before; n != 1 {
+		t.Fatalf("%d loads of the next version: the sealed layer is there", n)
+	}
+}
+
+func TestBudget(t *testing.T) {
+	t.Parallel()
+	s := newSource(t)
+	const max = 600 << 10
+	c := cache.NewTrees(s, max)
+	var pinned cache.Pin
+	var fences []*store.Fence
+	for i := range 12 {
+		id := sqltest.Sandbox(t, sqltest.Pool(t))
+		f, _ := commit(t, s, id, files(300))
+		fences = append(fences, f)
+		p := get(t, c, f)
+		if i == 0 {
+			pinned = p
+			continue
+		}
+		p.Release()
+		if c.Weight() > max {
+			t.Fatalf("%d bytes held, the budget is %d", c.Weight(), max)
+		}
+	}
+	if n := c.Len(); n >= 12 || n < 2 {
+		t.Fatalf("%d trees in the cache", n)
+	}
+	if _, ok := c.Known(fences[0].ID); !ok {
+		t.Fatal("a tree in use was dropped")
+	}
+	if _, ok := c.Known(fences[1].ID); ok {
+		t.Fatal("the least recently used tree is still there")
+	}
+	if _, ok := c.Known(fences[11].ID); !ok {
+		t.Fatal("the tree used last is not there")
+	}
+	pinned.Release()
+	loads := s.loads.Load()
+	for _, f := range fences[1:] {
+		p := get(t, c, f)
+		p.Release()
+	}
+	if _, ok := c.Known(fences[0].ID); ok {
+		t.Fatal("a tree that is not in use any more stays for ever")
+	}
+	// The base layer is in use by all of them, however seldom it is asked for.
+	if n := s.loads.Load() - loads; n > 11 {
+		t.Fatalf("%d loads of 11 trees", n)
+	}
+	c.DropAll()
+	if c.Weight() != 0 || c.Len() != 0 {
+		t.Fatalf("%d bytes in %d trees after everything was dropped", c.Weight(), c.Len())
+	}
+	// Nothing fits: everything works all the same.
+	tiny := cache.NewTrees(s, 1)
+	for _, f := range fences {
+		p := get(t, tiny, f)
+		p.Release()
+	}
+	if tiny.Weight() != 0 {
+		t.Fatalf("%d bytes held, the budget is 1", tiny.Weight())
+	}
+}
+
+func TestDatabaseThatWentBackIsBelieved(t *testing.T) {
+	t.Parallel()
+	s := newSource(t)
+	id := sqltest.Sandbox(t, sqltest.Pool(t))
+	commit(t, s, id, files(1))
+	f, _ := commit(t, s, id, files(2))
+	c := cache.NewTrees(s, 1<<30)
+	p := get(t, c, f)
+	p.Release()
+	// As after a failover to a standby that lacked the last commits.
+	if _, err := sqltest.Owner(t).Exec(t.Context(), "UPDATE pgbox.sandbox SET version = version - 1 WHERE id = $1", id); err != nil {
+		t.Fatal(err)
+	}
+	back := fence(t, s, id)
+	p = get(t, c, back)
+	defer p.Release()
+	if p.Fence.Version != back.Version {
+		t.Fatalf("version %d is shown, Postgres has %d", p.Fence.Version, back.Version)
+	}
+}
+
+func TestOlderFenceGetsTheNewerTree(t *testing.T) {
+	t.Parallel()
+	s := newSource(t)
+	id := sqltest.Sandbox(t, sqltest.Pool(t))
+	old := fence(t, s, id)
+	f, _ := commit(t, s, id, files(1))
+	c := cache.NewTrees(s, 1<<30)
+	p := get(t, c, f)
+	p.Release()
+	loads := s.loads.Load()
+	p = get(t, c, old)
+	defer p.Release()
+	if p.Fence.Version != f.Version || s.loads.Load() != loads {
+		t.Fatalf("version %d after %d loads", p.Fence.Version, s.loads.Load()-loads)
+	}
+}
+
+func TestPatchFollowsOrDrops(t *testing.T) {
+	t.Parallel()
+	s := newSource(t)
+	id := sqltest.Sandbox(t, sqltest.Pool(t))
+	c := cache.NewTrees(s, 1<<30)
+	f0 := fence(t, s, id)
+	if c.Patch(f0, &tree.Patch{}) {
+		t.Fatal("patched a tree that is not there")
+	}
+	p := get(t, c, f0)
+	p.Release()
+	f1, d := commit(t, s, id, files(1))
+	loads := s.loads.Load()
+	if !c.Patch(f1, d.Patch(f1.Version)) {
+		t.Fatal("the next version is refused")
+	}
+	p = get(t, c, f1)
+	if _, err := p.Tree.Lookup("/tmp/file0", true); err != nil || s.loads.Load() != loads {
+		t.Fatalf("%v after %d loads", err, s.loads.Load()-loads)
+	}
+	p.Release()
+	commit(t, s, id, files(2))
+	f3, d := commit(t, s, id, files(3))
+	if c.Patch(f3, d.Patch(f3.Version)) {
+		t.Fatal("patched over a gap")
+	}
+	if _, ok := c.Known(id); ok {
+		t.Fatal("a tree with a gap is still there")
+	}
+}
+
+func TestLoadBegunBeforeDropAllIsNotKept(t *testing.T) {
+	t.Parallel()
+	s := newSource(t)
+	f, _ := commit(t, s, sqltest.Sandbox(t, sqltest.Pool(t)), files(1))
+	c := cache.NewTrees(s, 1<<30)
+	hold := make(chan struct{})
+	s.hold.Store(&hold)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		p := get(t, c, f)
+		p.Release()
+	}()
+	for s.loads.Load() == 0 {
+		runtime.Gosched()
+	}
+	c.DropAll()
+	close(hold)
+	<-done
+	if c.Len() != 0 {
+		t.Fatal("a tree from before is kept")
+	}
+}
+
+func TestBlobIsReadOnce(t *testing.T) {
+	t.Parallel()
+	s := newSource(t)
+	id := sqltest.Sandbox(t, sqltest.Pool(t))
+	data := []byte("content of " + id.String())
+	if err := s.PutBlobs(t.Context(), id, [][]byte{data}); err != nil {
+		t.Fatal(err)
+	}
+	h := tree.Hash(sha256.Sum256(data))
+	b := cache.NewBlobs(s, 1<<20)
+	content := b.Of(id)
+	if _, ok := content.Peek(h); ok {
+		t.Fatal("there before it was read")
+	}
+	hold := make(chan struct{})
+	s.hold.Store(&hold)
+	// The first reader goes away during its read; the others must not suffer for it.
+	ctx, cancel := context.WithCancel(t.Context())
+	first := make(chan error)
+	go func() { _, err := content.Load(ctx, []tree.Hash{h}); first <- err }()
+	for s.reads.Load() == 0 {
+		runtime.Gosched()
+	}
+	var wg sync.WaitGroup
+	for range 10 {
+		wg.Go(func() {
+			got, err := content.Load(t.Context(), []tree.Hash{h, h})
+			if err != nil || string(got[0]) != string(data) || string(got[1]) != string(data) {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
+	cancel()
+	if err := <-first; !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	close(hold)
+	wg.Wait()
+	reads := s.reads.Load()
+	if got, err := content.Load(t.Context(), []tree.Hash{h}); err != nil || string(got[0]) != string(data) || s.reads.Load() != reads {
+		t.Fatalf("%q, %v after %d more reads", got, err, s.reads.Load()-reads)
+	}
+	if _, ok := content.Peek(h); !ok {
+		t.Fatal("not there after it was read")
+	}
+	_, err := content.Load(t.Context(), []tree.Hash{h, sha256.Sum256([]byte("no such content"))})
+	if !errors.Is(err, fserr.EIO) {
+		t.Fatalf("a chunk that does not exist: %v", err)
+	}
+}
+
+func TestBlobsStayUnderTheirBound(t *testing.T) {
+	t.Parallel()
+	s := newSource(t)
+	b := cache.NewBlobs(s, 1<<20)
+	for i := range 200 {
+		data := make([]byte, 64<<10)
+		data[0] = byte(i)
+		b.Put(sha256.Sum256(data), data)
+	}
+	deadline := time.Now().Add(5 * time.Second)
+	for b.Weight() > 1<<20 {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d bytes held", b.Weight())
+		}
+		runtime.Gosched()
+	}
+}

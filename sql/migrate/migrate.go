@@ -67,7 +67,7 @@ func Up(ctx context.Context, connString string, opts Options) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	defer db.Close()
+	defer func() { _ = db.Close() }()
 
 	pid, err := lock(ctx, db)
 	if err != nil {
@@ -285,7 +285,7 @@ func load(opts Options) (*source, error) {
 			if err != nil {
 				return nil, err
 			}
-			fmt.Fprintf(sum, "%s\x00%d\x00%s", path.Clean(name), len(text), text)
+			_, _ = fmt.Fprintf(sum, "%s\x00%d\x00%s", path.Clean(name), len(text), text)
 			if name == "grants.sql" {
 				s.grants = string(text)
 			} else {
@@ -314,13 +314,13 @@ func BuildID() (string, error) {
 		return "", err
 	}
 	sum := sha256.New()
-	fmt.Fprint(sum, s.digest)
+	_, _ = fmt.Fprint(sum, s.digest)
 	for _, m := range s.files {
 		text, err := fs.ReadFile(s.migrations, fmt.Sprintf("%05d_%s.sql", m.Version, m.Name))
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(sum, "\x00%d\x00%s", m.Version, text)
+		_, _ = fmt.Fprintf(sum, "\x00%d\x00%s", m.Version, text)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }

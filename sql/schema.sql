@@ -11,6 +11,7 @@ ALTER SCHEMA pgbox OWNER TO pgbox_owner;
 CREATE FUNCTION fs.append_file(p_path text, p_data bytea, p_mode integer DEFAULT 420) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter(true);
@@ -191,6 +192,7 @@ COMMENT ON FUNCTION fs.base_layer() IS 'The sealed layer that new sandboxes stan
 CREATE FUNCTION fs.chmod(p_path text, p_mode integer) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 BEGIN
     PERFORM pgbox.set_attr('chmod', p_path, true, p_mode, NULL, NULL, NULL);
@@ -204,6 +206,7 @@ COMMENT ON FUNCTION fs.chmod(p_path text, p_mode integer) IS 'Sets the permissio
 CREATE FUNCTION fs.chown(p_path text, p_uid integer, p_gid integer, p_follow boolean DEFAULT true) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 BEGIN
     PERFORM pgbox.set_attr('chown', p_path, coalesce(p_follow, true), NULL, nullif(p_uid, -1), nullif(p_gid, -1), NULL);
@@ -217,6 +220,7 @@ COMMENT ON FUNCTION fs.chown(p_path text, p_uid integer, p_gid integer, p_follow
 CREATE FUNCTION fs.cp(p_from text, p_to text, p_recursive boolean DEFAULT false) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter(true);
@@ -496,6 +500,7 @@ COMMENT ON VIEW fs.disk_usage IS 'The row type of du; as a table it is empty. by
 CREATE FUNCTION fs.du(p_path text DEFAULT '/'::text) RETURNS SETOF fs.disk_usage
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter_read();
@@ -509,12 +514,14 @@ BEGIN
     )
     SELECT v.path, (SELECT count(*) FROM t), (SELECT coalesce(sum(t.size), 0)::bigint FROM t WHERE t.kind = 8),
            (SELECT coalesce(sum(b.size), 0)::bigint
-              FROM (SELECT DISTINCT ON (c.ino, c.idx) c.sha256
-                      FROM t
-                      JOIN pgbox.chunk c ON c.layer_id = ANY (v_sandbox.layers) AND c.ino = t.ino
-                     WHERE t.kind = 8
-                     ORDER BY c.ino, c.idx, array_position(v_sandbox.layers, c.layer_id)) e
-              JOIN pgbox.blob b ON b.sha256 = e.sha256);
+              FROM t
+             CROSS JOIN LATERAL (
+                   SELECT DISTINCT ON (c.idx) c.sha256
+                     FROM pgbox.chunk c
+                    WHERE c.layer_id = ANY (v_sandbox.layers) AND c.ino = t.ino
+                    ORDER BY c.idx, array_position(v_sandbox.layers, c.layer_id)) e
+              JOIN pgbox.blob b ON b.sha256 = e.sha256
+             WHERE t.kind = 8);
 END
 $$;
 
@@ -641,6 +648,7 @@ COMMENT ON VIEW fs.entry IS 'The row type of stat, lstat, readdir, tree and find
 CREATE FUNCTION fs.find(p_path text DEFAULT '/'::text, p_name text DEFAULT NULL::text, p_kind smallint DEFAULT NULL::smallint, p_min_size bigint DEFAULT NULL::bigint, p_max_size bigint DEFAULT NULL::bigint, p_since bigint DEFAULT NULL::bigint, p_depth integer DEFAULT NULL::integer) RETURNS SETOF fs.entry
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter_read();
@@ -940,6 +948,7 @@ COMMENT ON FUNCTION fs.get_sandbox(p_sandbox uuid) IS 'The row of one living san
 CREATE FUNCTION fs.glob(p_pattern text) RETURNS SETOF text
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter_read();
@@ -999,6 +1008,7 @@ COMMENT ON VIEW fs.grep_match IS 'The row type of grep; as a table it is empty.'
 CREATE FUNCTION fs.grep(p_pattern text, p_path text DEFAULT '/'::text, p_name text DEFAULT NULL::text, p_ignore_case boolean DEFAULT false) RETURNS SETOF fs.grep_match
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter_read();
@@ -1031,6 +1041,7 @@ COMMENT ON FUNCTION fs.grep(p_pattern text, p_path text, p_name text, p_ignore_c
 CREATE FUNCTION fs.link(p_from text, p_to text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter(true);
@@ -1215,6 +1226,7 @@ COMMENT ON FUNCTION fs.log_exec(p_sandbox uuid, p_exec jsonb) IS 'Writes the aud
 CREATE FUNCTION fs.lstat(p_path text) RETURNS SETOF fs.entry
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter_read();
@@ -1254,6 +1266,7 @@ COMMENT ON FUNCTION fs.missing_blobs(p_sandbox uuid, p_sha256 bytea[]) IS 'Which
 CREATE FUNCTION fs.mkdir(p_path text, p_mode integer DEFAULT 493, p_parents boolean DEFAULT false) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter(true);
@@ -1299,6 +1312,7 @@ COMMENT ON FUNCTION fs.mkdir(p_path text, p_mode integer, p_parents boolean) IS 
 CREATE FUNCTION fs.mknod(p_path text, p_kind smallint, p_mode integer DEFAULT 420, p_rdev integer DEFAULT 0) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter(true);
@@ -1325,6 +1339,7 @@ COMMENT ON FUNCTION fs.mknod(p_path text, p_kind smallint, p_mode integer, p_rde
 CREATE FUNCTION fs.mv(p_from text, p_to text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter(true);
@@ -1430,6 +1445,7 @@ COMMENT ON FUNCTION fs.read_blobs(p_sandbox uuid, p_sha256 bytea[]) IS 'The cont
 CREATE FUNCTION fs.read_file(p_path text, p_offset bigint DEFAULT 0, p_length bigint DEFAULT NULL::bigint) RETURNS bytea
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter_read();
@@ -1459,6 +1475,7 @@ COMMENT ON FUNCTION fs.read_file(p_path text, p_offset bigint, p_length bigint) 
 CREATE FUNCTION fs.readdir(p_path text) RETURNS SETOF fs.entry
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter_read();
@@ -1483,6 +1500,7 @@ COMMENT ON FUNCTION fs.readdir(p_path text) IS 'Lists a directory in byte order 
 CREATE FUNCTION fs.readlink(p_path text) RETURNS text
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter_read();
@@ -1503,6 +1521,7 @@ COMMENT ON FUNCTION fs.readlink(p_path text) IS 'Returns what a symlink says. An
 CREATE FUNCTION fs.realpath(p_path text) RETURNS text
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter_read();
@@ -1518,6 +1537,7 @@ COMMENT ON FUNCTION fs.realpath(p_path text) IS 'Returns the canonical path of a
 CREATE FUNCTION fs.resolve(p_path text, p_follow boolean DEFAULT true) RETURNS bigint
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter_read();
@@ -1561,6 +1581,7 @@ COMMENT ON FUNCTION fs.restore(p_sandbox uuid, p_snapshot uuid) IS 'Puts the tre
 CREATE FUNCTION fs.rm(p_path text, p_recursive boolean DEFAULT false) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 BEGIN
     PERFORM pgbox.remove(p_path, 'remove', true, true, coalesce(p_recursive, false));
@@ -1574,6 +1595,7 @@ COMMENT ON FUNCTION fs.rm(p_path text, p_recursive boolean) IS 'Removes a file o
 CREATE FUNCTION fs.rmdir(p_path text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 BEGIN
     PERFORM pgbox.remove(p_path, 'rmdir', true, false, false);
@@ -1696,6 +1718,7 @@ COMMENT ON FUNCTION fs.snapshots(p_sandbox uuid) IS 'The snapshots of a sandbox,
 CREATE FUNCTION fs.stat(p_path text) RETURNS SETOF fs.entry
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter_read();
@@ -1717,6 +1740,7 @@ COMMENT ON FUNCTION fs.stat(p_path text) IS 'Describes the file that a path name
 CREATE FUNCTION fs.symlink(p_target text, p_path text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter(true);
@@ -1745,6 +1769,7 @@ COMMENT ON FUNCTION fs.symlink(p_target text, p_path text) IS 'Makes a symlink a
 CREATE FUNCTION fs.tree(p_path text DEFAULT '/'::text, p_depth integer DEFAULT NULL::integer) RETURNS SETOF fs.entry
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter_read();
@@ -1770,6 +1795,7 @@ COMMENT ON FUNCTION fs.tree(p_path text, p_depth integer) IS 'Lists all that is 
 CREATE FUNCTION fs.truncate(p_path text, p_size bigint) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter(true);
@@ -1805,6 +1831,7 @@ COMMENT ON FUNCTION fs.truncate(p_path text, p_size bigint) IS 'Sets the size of
 CREATE FUNCTION fs.unlink(p_path text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 BEGIN
     PERFORM pgbox.remove(p_path, 'unlink', false, true, false);
@@ -1872,6 +1899,7 @@ COMMENT ON FUNCTION fs.use(p_sandbox uuid) IS 'Puts a sandbox in scope for the r
 CREATE FUNCTION fs.utimes(p_path text, p_mtime bigint, p_follow boolean DEFAULT true) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 BEGIN
     PERFORM pgbox.set_attr('utimes', p_path, coalesce(p_follow, true), NULL, NULL, NULL, coalesce(p_mtime, pgbox.now_ns()));
@@ -1885,6 +1913,7 @@ COMMENT ON FUNCTION fs.utimes(p_path text, p_mtime bigint, p_follow boolean) IS 
 CREATE FUNCTION fs.write_at(p_path text, p_data bytea, p_offset bigint) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter(true);
@@ -1927,6 +1956,7 @@ COMMENT ON FUNCTION fs.write_at(p_path text, p_data bytea, p_offset bigint) IS '
 CREATE FUNCTION fs.write_file(p_path text, p_data bytea, p_mode integer DEFAULT 420) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter(true);
@@ -2178,11 +2208,13 @@ CREATE FUNCTION pgbox.copy_chunks(p_layers uuid[], p_from bigint[], p_to bigint[
     AS $$
 BEGIN
     INSERT INTO pgbox.chunk AS k (layer_id, ino, idx, sha256)
-    SELECT p_layers[1], e.ino_to, e.idx, e.sha256
-      FROM (SELECT DISTINCT ON (x.ino_to, c.idx) x.ino_to, c.idx, c.sha256
-              FROM unnest(p_from, p_to) AS x (ino_from, ino_to)
-              JOIN pgbox.chunk c ON c.layer_id = ANY (p_layers) AND c.ino = x.ino_from
-             ORDER BY x.ino_to, c.idx, array_position(p_layers, c.layer_id)) e
+    SELECT p_layers[1], x.ino_to, e.idx, e.sha256
+      FROM unnest(p_from, p_to) AS x (ino_from, ino_to)
+     CROSS JOIN LATERAL (
+           SELECT DISTINCT ON (c.idx) c.idx, c.sha256
+             FROM pgbox.chunk c
+            WHERE c.layer_id = ANY (p_layers) AND c.ino = x.ino_from
+            ORDER BY c.idx, array_position(p_layers, c.layer_id)) e
      WHERE e.sha256 IS NOT NULL
     ON CONFLICT ON CONSTRAINT chunk_pkey DO UPDATE SET sha256 = excluded.sha256;
 END
@@ -2483,15 +2515,27 @@ CREATE FUNCTION pgbox.forget(p_layers uuid[], p_inos bigint[]) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
-    DELETE FROM pgbox.chunk c WHERE c.layer_id = p_layers[1] AND c.ino = ANY (p_inos);
-    DELETE FROM pgbox.inode n WHERE n.layer_id = p_layers[1] AND n.ino = ANY (p_inos);
+    -- By row address, found by one probe of the key for each inode: a new top layer is not in the statistics, so with
+    -- "ino = ANY (...)" or a join the planner takes it for one row and reads all of it.
+    DELETE FROM pgbox.chunk c
+     WHERE c.ctid = ANY (ARRAY(
+           SELECT k.ctid
+             FROM unnest(p_inos) AS u (ino)
+            CROSS JOIN LATERAL (SELECT e.ctid FROM pgbox.chunk e WHERE e.layer_id = p_layers[1] AND e.ino = u.ino OFFSET 0) k));
+    DELETE FROM pgbox.inode n
+     WHERE n.ctid = ANY (ARRAY(
+           SELECT k.ctid
+             FROM unnest(p_inos) AS u (ino)
+            CROSS JOIN LATERAL (SELECT e.ctid FROM pgbox.inode e WHERE e.layer_id = p_layers[1] AND e.ino = u.ino OFFSET 0) k));
     IF cardinality(p_layers) > 1 THEN
         INSERT INTO pgbox.inode (layer_id, ino, kind, mode, uid, gid, nlink, mtime, ctime)
-        SELECT p_layers[1], l.ino, 0, 0, 0, 0, 0, 0, 0
-          FROM (SELECT DISTINCT ON (n.ino) n.ino, n.kind
-                  FROM pgbox.inode n
-                 WHERE n.layer_id = ANY (p_layers[2:]) AND n.ino = ANY (p_inos)
-                 ORDER BY n.ino, array_position(p_layers, n.layer_id)) l
+        SELECT p_layers[1], u.ino, 0, 0, 0, 0, 0, 0, 0
+          FROM unnest(p_inos) AS u (ino)
+         CROSS JOIN LATERAL (
+               SELECT e.kind FROM pgbox.inode e
+                WHERE e.layer_id = ANY (p_layers[2:]) AND e.ino = u.ino
+                ORDER BY array_position(p_layers, e.layer_id)
+                LIMIT 1) l
          WHERE l.kind <> 0;
     END IF;
 END
@@ -3032,16 +3076,24 @@ BEGIN
       FROM pgbox.subtree(p_layers, p_dir, '/', NULL) t
      WHERE t.depth > 0;
 
+    -- by row address, as in pgbox.forget
     DELETE FROM pgbox.dirent d
-     USING unnest(v_parent, v_name) AS x (parent, name)
-     WHERE d.layer_id = p_layers[1] AND d.parent_ino = x.parent AND d.name = x.name COLLATE "C";
+     WHERE d.ctid = ANY (ARRAY(
+           SELECT k.ctid
+             FROM unnest(v_parent, v_name) AS x (parent, name)
+            CROSS JOIN LATERAL (
+                  SELECT e.ctid FROM pgbox.dirent e
+                   WHERE e.layer_id = p_layers[1] AND e.parent_ino = x.parent AND e.name = x.name COLLATE "C"
+                  OFFSET 0) k));
     IF cardinality(p_layers) > 1 THEN
         INSERT INTO pgbox.dirent (layer_id, parent_ino, name, ino)
-        SELECT p_layers[1], l.parent_ino, l.name, NULL
-          FROM (SELECT DISTINCT ON (d.parent_ino, d.name) d.parent_ino, d.name, d.ino
-                  FROM unnest(v_parent, v_name) AS x (parent, name)
-                  JOIN pgbox.dirent d ON d.layer_id = ANY (p_layers[2:]) AND d.parent_ino = x.parent AND d.name = x.name COLLATE "C"
-                 ORDER BY d.parent_ino, d.name, array_position(p_layers, d.layer_id)) l
+        SELECT p_layers[1], x.parent, x.name, NULL
+          FROM unnest(v_parent, v_name) AS x (parent, name)
+         CROSS JOIN LATERAL (
+               SELECT e.ino FROM pgbox.dirent e
+                WHERE e.layer_id = ANY (p_layers[2:]) AND e.parent_ino = x.parent AND e.name = x.name COLLATE "C"
+                ORDER BY array_position(p_layers, e.layer_id)
+                LIMIT 1) l
          WHERE l.ino IS NOT NULL;
     END IF;
 

@@ -50,8 +50,11 @@ func start(ctx context.Context, quick bool) (_ *env, err error) {
 			e.stop()
 		}
 	}()
-	// Not below a directory that is closed to the unprivileged user the server runs as.
+	// Open to the unprivileged user that the server runs as.
 	if e.dir, err = os.MkdirTemp("", "pgbox-bench-"); err != nil {
+		return e, err
+	}
+	if err := os.Chmod(e.dir, 0o755); err != nil {
 		return e, err
 	}
 	bin, err := devdb.EnsureBinaries(ctx, filepath.Join(e.dir, "postgresql"), func(s string) { fmt.Fprintln(os.Stderr, s) })

@@ -206,6 +206,7 @@ type paramPart struct {
 	op     syntax.ParExpOperator
 	hasOp  bool
 	arg    *word
+	toggle int // 1 for ${x~}, 2 for ${x~~}
 	slice  bool
 	off    *arithText
 	len    *arithText

@@ -90,6 +90,13 @@ func fromToks(ts []btok) []part {
 			out = append(out, t.p)
 			continue
 		}
+		if n := len(out); n > 0 && len(b) == 0 && isNameByte(t.c) {
+			// Braces come first: $x{a,b} is $xa $xb.
+			if v, ok := out[n-1].(*paramPart); ok && isName(v.name) && !strings.HasPrefix(v.src, "${") && v.sub == nil {
+				out[n-1] = &paramPart{name: v.name + string([]byte{t.c}), src: v.src + string([]byte{t.c}), line: v.line}
+				continue
+			}
+		}
 		b = append(b, t.c)
 	}
 	flush()

@@ -729,7 +729,11 @@ func (c *compiler) parts(in []syntax.WordPart, dq bool) []part {
 func (c *compiler) part(p syntax.WordPart, dq bool) []part {
 	if n, ok := c.bad[p.Pos().Offset()]; ok {
 		at := p.Pos().Offset()
-		return []part{&badPart{c.text(at, at+uint(n))}}
+		src := c.text(at, at+uint(n))
+		if t := c.toggle(src); t != nil {
+			return []part{t}
+		}
+		return []part{&badPart{src}}
 	}
 	switch x := p.(type) {
 	case *syntax.Lit:
@@ -778,6 +782,33 @@ func (c *compiler) part(p syntax.WordPart, dq bool) []part {
 		return append(out, &litPart{")"})
 	}
 	return nil
+}
+
+// toggle compiles ${x~} and ${x~~}, which the parser does not know.
+func (c *compiler) toggle(src string) part {
+	body := strings.TrimSuffix(strings.TrimPrefix(src, "${"), "}")
+	i := 0
+	for i < len(body) && (isNameByte(body[i]) || body[i] == '@' || body[i] == '*') {
+		i++
+	}
+	p := &paramPart{name: body[:i], src: src, toggle: 1}
+	if i < len(body) && body[i] == '[' {
+		end := closing(body, i)
+		if end >= len(body) {
+			return nil
+		}
+		p.sub = c.subscript(body[i+1 : end])
+		i = end + 1
+	}
+	if p.name == "" || i >= len(body) || body[i] != '~' {
+		return nil
+	}
+	if i++; i < len(body) && body[i] == '~' {
+		p.toggle = 2
+		i++
+	}
+	p.arg = c.finishArg(&word{src: body[i:], parts: c.loose(body[i:])})
+	return p
 }
 
 // litParts splits unquoted text at its backslashes.
@@ -888,6 +919,12 @@ func (c *compiler) param(x *syntax.ParamExp, dq bool) part {
 		p.all = x.Repl.All
 		p.orig = c.argWord(x.Repl.Orig, false)
 		p.with = c.argWord(x.Repl.With, false)
+		if k := strings.Index(p.src, "///"); len(p.orig.parts) == 0 && k > 0 {
+			// ${x////y}: the pattern is a slash.
+			pat, with, _ := strings.Cut(strings.TrimSuffix(p.src[k+3:], "}"), "/")
+			p.orig = c.finishArg(&word{src: "/" + pat, parts: c.loose("/" + pat)})
+			p.with = c.finishArg(&word{src: with, parts: c.loose(with)})
+		}
 		if len(p.orig.parts) > 0 && !p.all {
 			if l, ok := p.orig.parts[0].(*litPart); ok && (l.s[0] == '#' || l.s[0] == '%') {
 				p.anchor = l.s[0]

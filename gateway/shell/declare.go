@@ -260,7 +260,7 @@ func (sh *Shell) printVars(name string, ops []operand, on attr, print, global bo
 				n = o.a.name
 			}
 			v := sh.lookup(n)
-			if v == nil || v.attrs == 0 && v.dyn == nil && !v.local {
+			if v == nil {
 				sh.errorf("%s: %s: not found", name, n)
 				status = 1
 				continue

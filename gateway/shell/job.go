@@ -164,7 +164,7 @@ func (sh *Shell) runPending() {
 // runTrap runs a trap's commands; $? is what it was before.
 func (sh *Shell) runTrap(_, text string) {
 	status, line, ret := sh.status, sh.line, sh.returning
-	pipe := sh.pipeStatus
+	pipe, piped, one := sh.pipeStatus, sh.piped, sh.pipeOne
 	sh.returning = false
 	sh.inTrap++
 	sh.enter()
@@ -176,7 +176,7 @@ func (sh *Shell) runTrap(_, text string) {
 	if !sh.returning {
 		sh.status, sh.returning = status, ret
 	}
-	sh.line, sh.pipeStatus = line, pipe
+	sh.line, sh.pipeStatus, sh.piped, sh.pipeOne = line, pipe, piped, one
 }
 
 func (sh *Shell) debugTrap() {

@@ -141,7 +141,7 @@ func (e *expander) param(p *paramPart, quoted bool) {
 		e.text(itoa(sh.paramLength(p, name, sub)), quoted)
 		return
 	}
-	if sub == nil && !p.hasOp && !p.slice && !p.repl && !p.excl {
+	if sub == nil && !p.hasOp && !p.slice && !p.repl && !p.excl && p.toggle == 0 {
 		if v := sh.vars[name]; v != nil && v.dyn == nil && v.attrs&(aSet|aNameref|aArray|aAssoc) == aSet {
 			e.text(v.str, quoted)
 			return
@@ -212,6 +212,12 @@ func (e *expander) param(p *paramPart, quoted bool) {
 		v = sh.replace(p, v)
 	case p.hasOp:
 		v = sh.operate(p, name, sub, v)
+	case p.toggle > 0:
+		var cp *pattern.Pattern
+		if pat := sh.expandPattern(p.arg); pat != "" {
+			cp = pattern.Compile(pat, sh.patternFlags(false))
+		}
+		v = v.each(func(s string) string { return mapCase(s, p.toggle == 2, cp, swapCase) })
 	}
 	e.emit(v, quoted)
 }
@@ -610,16 +616,26 @@ func (sh *Shell) operate(p *paramPart, name string, sub *subscript, v value) val
 }
 
 func changeCase(s string, upper, all bool, cp *pattern.Pattern) string {
+	if upper {
+		return mapCase(s, all, cp, unicode.ToUpper)
+	}
+	return mapCase(s, all, cp, unicode.ToLower)
+}
+
+func swapCase(r rune) rune {
+	if unicode.IsUpper(r) {
+		return unicode.ToLower(r)
+	}
+	return unicode.ToUpper(r)
+}
+
+func mapCase(s string, all bool, cp *pattern.Pattern, f func(rune) rune) string {
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); {
 		r, w := utf8.DecodeRuneInString(s[i:])
 		ch := s[i : i+w]
 		if (r != utf8.RuneError || w > 1) && (cp == nil || cp.Match(ch)) {
-			if upper {
-				b = utf8.AppendRune(b, unicode.ToUpper(r))
-			} else {
-				b = utf8.AppendRune(b, unicode.ToLower(r))
-			}
+			b = utf8.AppendRune(b, f(r))
 		} else {
 			b = append(b, ch...)
 		}
@@ -707,7 +723,11 @@ func (sh *Shell) transform(p *paramPart, name string, sub *subscript, v value) v
 		if p.arg.src == "k" {
 			return value{isList: true, list: out, star: v.star, set: true}
 		}
-		return value{s: strings.Join(out, " "), set: true}
+		s := strings.Join(out, " ")
+		if va.attrs&aAssoc != 0 && s != "" {
+			s += " "
+		}
+		return value{s: s, set: true}
 	}
 	sh.fatal("%s: bad substitution", p.src)
 	return v

@@ -150,6 +150,7 @@ func (sh *Shell) command1(st *stmt) (counts bool) {
 	switch c := st.cmd.(type) {
 	case *simpleCmd:
 		sh.simple(c, st)
+		sh.single()
 		return true
 	case *andOr:
 		sh.andOr(c)
@@ -180,6 +181,11 @@ func (sh *Shell) command1(st *stmt) (counts bool) {
 	return sh.compound(st)
 }
 
+// single records the status of a command that is a pipeline of its own.
+func (sh *Shell) single() {
+	sh.pipeOne, sh.piped = sh.status, false
+}
+
 func (sh *Shell) compound(st *stmt) (counts bool) {
 	switch c := st.cmd.(type) {
 	case *block:
@@ -192,6 +198,7 @@ func (sh *Shell) compound(st *stmt) (counts bool) {
 		child := sh.fork(sh.ctx, sh.x.newPID())
 		sh.status = child.child(func() { child.stmts(c.stmts) })
 		sh.checkAlive()
+		sh.single()
 		return true
 	case *ifCmd:
 		sh.ifThen(c)
@@ -212,11 +219,13 @@ func (sh *Shell) compound(st *stmt) (counts bool) {
 		sh.line = c.line
 		sh.debugTrap()
 		sh.status = sh.arithStatus(c)
+		sh.single()
 		return true
 	case *testCmd:
 		sh.line = c.line
 		sh.debugTrap()
 		sh.status = sh.testStatus(c)
+		sh.single()
 		return true
 	case *coprocCmd:
 		sh.coproc(c)
@@ -563,6 +572,7 @@ func (sh *Shell) pipeline(c *pipeline) {
 	}
 	sh.checkAlive()
 	sh.pipeStatus = statuses
+	sh.piped = true
 	sh.status = statuses[n-1]
 	if sh.opts.get('o') {
 		for _, s := range statuses {

@@ -111,8 +111,10 @@ type Shell struct {
 	umask  uint32
 
 	status     int
-	substSt    int // status of the last command substitution of this command, -1 for none
-	pipeStatus []int
+	substSt    int   // status of the last command substitution of this command, -1 for none
+	pipeStatus []int // of the last pipeline of several commands
+	piped      bool  // that was the last one
+	pipeOne    int   // the last command's otherwise
 	line       int
 	command    *stmt // BASH_COMMAND
 	lastArg    string

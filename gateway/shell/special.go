@@ -124,8 +124,8 @@ func init() {
 		"BASH_ARGV0": {dyn: dynString(func(sh *Shell) string { return sh.name }), assign: func(sh *Shell, s string) { sh.name = s }},
 		"_":          {dyn: dynString(func(sh *Shell) string { return sh.lastArg }), assign: func(sh *Shell, s string) {}},
 		"PIPESTATUS": {dyn: dynArray(func(sh *Shell) []string {
-			if sh.pipeStatus == nil {
-				return []string{itoa(sh.status)}
+			if !sh.piped {
+				return []string{itoa(sh.pipeOne)}
 			}
 			out := make([]string, len(sh.pipeStatus))
 			for i, s := range sh.pipeStatus {

@@ -564,6 +564,9 @@ func (sh *Shell) evalArith(a *arithText, who string) int64 {
 }
 
 func (sh *Shell) unbound(name string) {
+	if !isName(name) && !strings.Contains(name, "[") {
+		name = "$" + name
+	}
 	sh.errorf("%s: unbound variable", name)
 	panic(exitPanic{127})
 }

@@ -104,7 +104,7 @@ func (r *ref) eval(c *run) int64 {
 		return v
 	}
 	c.env.Step()
-	if c.depth >= maxDepth {
+	if c.depth >= maxDepth-1 {
 		panic(&Error{Expr: c.text, Msg: "expression recursion level exceeded", Token: c.text[r.at:]})
 	}
 	e, err := c.env.Parse(s)

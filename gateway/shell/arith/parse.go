@@ -284,8 +284,8 @@ func (p *parser) power() node {
 	p.enter()
 	defer func() { p.depth-- }()
 	p.next()
-	at := p.at
-	return &binary{op: "**", x: n, y: p.power(), at: at}
+	y := p.power()
+	return &binary{op: "**", x: n, y: y, at: p.prevIfEnd()}
 }
 
 func (p *parser) unary() node {

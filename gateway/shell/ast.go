@@ -9,6 +9,8 @@ import (
 // Like everything in this file it is immutable once made, so that subshells share it.
 type program struct {
 	groups [][]*stmt // statements that are parsed before any of them runs (bash reads whole lines)
+	src    string    // for set -v
+	ends   []int     // last line of each group
 	err    *syntaxError
 }
 

@@ -477,6 +477,10 @@ func builtinDisown(sh *Shell, args []string) int {
 		args = args[1:]
 	}
 	if len(args) == 0 {
+		if !all && sh.findJob("%+") == nil {
+			sh.errorf("disown: current: no such job")
+			return 1
+		}
 		for _, j := range slices.Backward(sh.jobs) {
 			if j.hidden || j.disowned {
 				continue

@@ -106,10 +106,6 @@ func (p *printer) once(f string) {
 		case '\\':
 			n := escapeLen(f[i:])
 			s, stop := backslashes(f[i:i+n], escFormat)
-			if f[i:i+n] == `\c` {
-				p.stop = true
-				return
-			}
 			p.buf = append(p.buf, s...)
 			if stop {
 				p.stop = true
@@ -216,6 +212,10 @@ func (p *printer) directive(s string) (int, bool) {
 	c := s[i]
 	switch c {
 	case '%':
+		if i > 1 {
+			p.fail("`%c': invalid format character", c)
+			return i + 1, false
+		}
 		p.buf = append(p.buf, '%')
 	case 's':
 		a, _ := p.next()
@@ -360,7 +360,6 @@ func (p *printer) integer(s string) int64 {
 	switch {
 	case err != nil:
 		p.sh.errorf("printf: warning: %s: Numerical result out of range", s)
-		p.status = 1
 	case rest != "" || t == "":
 		p.fail("%s: invalid number", s)
 	}

@@ -60,6 +60,12 @@ func (c *compiler) command(cmd syntax.Command) command {
 		for _, w := range x.Args {
 			s.args = append(s.args, c.word(w))
 		}
+		if len(x.Args) > 0 {
+			at := x.Args[0].Pos().Offset()
+			if n := c.bad[at]; n < 0 {
+				s.args[0] = litWord(c.text(at, at+uint(-n)))
+			}
+		}
 		return s
 	case *syntax.DeclClause:
 		s := &simpleCmd{line: c.line(x.Pos()), isDecl: true, args: []*word{litWord(x.Variant.Value)}}
@@ -727,7 +733,7 @@ func (c *compiler) parts(in []syntax.WordPart, dq bool) []part {
 }
 
 func (c *compiler) part(p syntax.WordPart, dq bool) []part {
-	if n, ok := c.bad[p.Pos().Offset()]; ok {
+	if n := c.bad[p.Pos().Offset()]; n > 0 {
 		at := p.Pos().Offset()
 		src := c.text(at, at+uint(n))
 		if t := c.toggle(src); t != nil {

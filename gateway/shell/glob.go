@@ -94,6 +94,9 @@ func (g *globber) abs(p string) string {
 func (g *globber) walk(base, rest string, depth int) {
 	g.sh.tick()
 	if rest == "" {
+		if base == "" {
+			return
+		}
 		if _, err := g.sh.x.fs.Stat(g.abs(base)); err == nil {
 			g.found = append(g.found, base)
 		}

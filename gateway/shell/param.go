@@ -192,7 +192,7 @@ func (e *expander) param(p *paramPart, quoted bool) {
 					name += "[" + sub.text + "]"
 				}
 				sh.errorf("%s: %s", name, msg)
-				panic(exitPanic{127})
+				sh.exitExpansion()
 			}
 			e.emit(v, quoted)
 			return

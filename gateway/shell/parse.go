@@ -40,7 +40,9 @@ func parse(src string, lines int) *program {
 		}
 		lastEnd = s.End().Offset()
 		lastLine = int(s.End().Line())
+		p.ends = append(p.ends[:len(p.groups)-1], lastLine)
 	}
+	p.src = src
 	if err != nil {
 		p.err = c.explain(err)
 		// Statements on the line of the faulty one do not run either.
@@ -75,9 +77,11 @@ func parseFile(src string) (*syntax.File, map[uint]int, error) {
 		}
 		next, from, length := mask(masked, int(at))
 		if next == "" || next == masked {
-			return f, bad, err
+			if next, from, length = maskKeyword(masked, int(at)); next == "" {
+				return f, bad, err
+			}
 		}
-		if length > 0 {
+		if length != 0 {
 			if bad == nil {
 				bad = map[uint]int{}
 			}
@@ -156,6 +160,24 @@ func mask(s string, at int) (out string, from, length int) {
 				return s[:i-1] + "$" + strings.Repeat("_", n-1) + s[end+1:], i - 1, n
 			}
 			return "", 0, 0
+		}
+	}
+	return "", 0, 0
+}
+
+// maskKeyword turns the declaration command or let around offset at into a plain command: the parser refuses operands
+// that bash only complains about when it runs. The negative length says that the word at from is the command's name.
+func maskKeyword(s string, at int) (out string, from, length int) {
+	start := max(strings.LastIndexAny(s[:min(at, len(s))], "\n;&|(")+1, 0)
+	if at < len(s) && start > at {
+		return "", 0, 0
+	}
+	for start < len(s) && (s[start] == ' ' || s[start] == '\t') {
+		start++
+	}
+	for _, k := range []string{"export", "declare", "local", "readonly", "typeset", "let"} {
+		if rest, ok := strings.CutPrefix(s[start:], k); ok && (rest == "" || !isNameByte(rest[0])) {
+			return s[:start] + strings.Repeat("_", len(k)) + rest, start, -len(k)
 		}
 	}
 	return "", 0, 0
@@ -272,8 +294,9 @@ func (c *compiler) explain(err error) *syntaxError {
 	case strings.Contains(text, "without closing quote") || strings.Contains(text, "reached EOF without closing quote"):
 		q := "`'"
 		for _, k := range []string{"\"", "'", "`"} {
-			if strings.Contains(text, "`"+k+"`") || strings.HasSuffix(text, k) {
+			if strings.Contains(text, "`"+k+"`") || strings.HasSuffix(text, " "+k) || strings.Contains(text, "$"+k+"`") {
 				q = k
+				break
 			}
 		}
 		return &syntaxError{line: c.line(pe.Pos), msg: "unexpected EOF while looking for matching `" + q + "'"}
@@ -289,6 +312,9 @@ func (c *compiler) explain(err error) *syntaxError {
 		if rest := strings.TrimSpace(c.src[min(int(pe.Pos.Offset()), len(c.src)):]); rest == "" || pe.Incomplete {
 			return eof()
 		}
+	}
+	if pe.Incomplete {
+		return eof()
 	}
 	tok, line := c.tokenAt(pe)
 	if tok == "" {

@@ -63,6 +63,11 @@ func (e *environ) List() []string {
 			out = append(out, n+"="+v.str)
 		}
 	}
+	for _, f := range e.sh.funcs {
+		if f.exported {
+			out = append(out, "BASH_FUNC_"+f.name+"%%="+strings.TrimPrefix(e.sh.funcText(f), f.name+" "))
+		}
+	}
 	if e.path != "" {
 		out = append(out, "_="+e.path)
 	}
@@ -331,7 +336,7 @@ func (x *exec) runShell(ctx context.Context, p *proc.Process, name string, args 
 
 // importVar takes a variable, or an exported function, from the environment.
 func (sh *Shell) importVar(k, v string) {
-	if name, ok := strings.CutPrefix(k, "BASH_FUNC_"); ok && strings.HasSuffix(name, "%%") && strings.HasPrefix(v, "() {") {
+	if name, ok := strings.CutPrefix(k, "BASH_FUNC_"); ok && strings.HasSuffix(name, "%%") && strings.HasPrefix(v, "() ") {
 		name = strings.TrimSuffix(name, "%%")
 		prog := parse(name+" "+v, 0)
 		if prog.err == nil && len(prog.groups) == 1 {

@@ -19,12 +19,6 @@ func (sh *Shell) runScript(src, where string) {
 	}
 	sh.checkSize(src)
 	prog := parse(src, 0)
-	if sh.opts.get('v') {
-		sh.eprint(src)
-		if !strings.HasSuffix(src, "\n") {
-			sh.eprint("\n")
-		}
-	}
 	sh.runProgram(prog, where)
 }
 
@@ -39,7 +33,10 @@ func (sh *Shell) checkSize(src string) {
 
 // runProgram runs the lines of a program; an abandoned line goes on with the next.
 func (sh *Shell) runProgram(p *program, where string) {
-	for _, g := range p.groups {
+	for i, g := range p.groups {
+		if sh.opts.get('v') && i < len(p.ends) {
+			sh.verbose(p, i)
+		}
 		sh.group(g)
 		if sh.jumping() {
 			return
@@ -47,6 +44,18 @@ func (sh *Shell) runProgram(p *program, where string) {
 	}
 	if p.err != nil {
 		sh.syntaxError(p.err, where)
+	}
+}
+
+// verbose prints the lines of a group before it runs, as set -v does.
+func (sh *Shell) verbose(p *program, i int) {
+	from := 0
+	if i > 0 {
+		from = p.ends[i-1]
+	}
+	lines := strings.Split(p.src, "\n")
+	for _, l := range lines[min(from, len(lines)):min(p.ends[i], len(lines))] {
+		sh.eprint(l + "\n")
 	}
 }
 

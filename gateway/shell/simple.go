@@ -237,7 +237,7 @@ func (sh *Shell) invoke(c *simpleCmd, st *stmt, args []string) {
 	if !ok {
 		sh.restore(undo)
 		sh.status = 1
-		if name == "exec" || sh.posix && specialBuiltins[name] {
+		if sh.posix && specialBuiltins[name] {
 			panic(exitPanic{1})
 		}
 		return

@@ -14,7 +14,9 @@ import (
 func (sh *Shell) lookup(name string) *variable {
 	v := sh.vars[name]
 	if v != nil && v.dyn != nil {
-		return v.dyn(sh)
+		d := v.dyn(sh)
+		d.attrs |= v.attrs
+		return d
 	}
 	return v
 }
@@ -568,6 +570,14 @@ func (sh *Shell) unbound(name string) {
 		name = "$" + name
 	}
 	sh.errorf("%s: unbound variable", name)
+	sh.exitExpansion()
+}
+
+// exitExpansion ends the shell after an expansion error that is fatal even to scripts.
+func (sh *Shell) exitExpansion() {
+	if sh.sub > 0 {
+		panic(exitPanic{1})
+	}
 	panic(exitPanic{127})
 }
 

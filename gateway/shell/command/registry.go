@@ -51,4 +51,5 @@ var registry = map[string]proc.Func{
 	"uniq":     uniq,
 	"wc":       wc,
 	"which":    which,
+	"xargs":    xargs,
 }

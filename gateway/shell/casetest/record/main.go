@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -79,6 +80,18 @@ func file(name string, check, missing bool) error {
 	return os.WriteFile(name, []byte(casetest.Format(cases)), 0o644)
 }
 
+// nobody is the user and group that the scripts run as when the recorder is root.
+const nobody = 65534
+
+func giveAway(dir string) error {
+	return filepath.WalkDir(dir, func(p string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Lchown(p, nobody, nobody)
+	})
+}
+
 func run(c casetest.Case) (casetest.Result, error) {
 	dir, err := os.MkdirTemp("", "case")
 	if err != nil {
@@ -99,6 +112,13 @@ func run(c casetest.Case) (casetest.Result, error) {
 	cmd := exec.CommandContext(ctx, "bash", "-c", c.Script)
 	cmd.Dir = dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if os.Geteuid() == 0 {
+		// A script must not be able to change the machine: the real date sets its clock.
+		if err := giveAway(dir); err != nil {
+			return casetest.Result{}, err
+		}
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
+	}
 	for k, v := range casetest.Env(dir) {
 		cmd.Env = append(cmd.Env, k+"="+v)
 	}

@@ -1,0 +1,149 @@
+package exec_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/pgbox/pgbox/gateway/exec"
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/store"
+	"github.com/pgbox/pgbox/sql/sqltest"
+)
+
+// TestOutcomesAreTrueWhileConnectionsDie: writers append while their connections are killed again and again. Who was told "committed" finds
+// the line once, who was told "no" does not find it.
+func TestOutcomesAreTrueWhileConnectionsDie(t *testing.T) {
+	t.Parallel()
+	url := sqltest.Database(t)
+	st, err := store.Open(context.Background(), store.Config{URL: url, MaxConns: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Before the database is dropped.
+	defer st.Close()
+	s := exec.New(exec.Config{Store: st})
+	defer func() { _ = s.Shutdown(context.Background()) }()
+	b, err := s.CreateSandbox(t.Context(), alice, exec.NewSandbox{Name: "n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	killer := sqltest.Connect(t, url)
+	over, killed := make(chan struct{}), make(chan int)
+	go func() {
+		total := 0
+		for {
+			select {
+			case <-over:
+				killed <- total
+				return
+			default:
+			}
+			var n int
+			err := killer.QueryRow(context.Background(), `SELECT count(pg_terminate_backend(a.pid)) FROM pg_sleep(0.02),
+				(SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'pgbox' AND state = 'active' ORDER BY random() LIMIT 1) a`).Scan(&n)
+			if err != nil {
+				t.Errorf("killer: %v", err)
+			}
+			total += n
+		}
+	}()
+	var mu sync.Mutex
+	said := map[string]exec.Applied{}
+	var wg sync.WaitGroup
+	for w := range 4 {
+		wg.Go(func() {
+			for i := range 40 {
+				line := fmt.Sprintf("writer %d line %d", w, i)
+				res, err := s.Exec(t.Context(), exec.Request{Sandbox: b.ID, Caller: alice, Script: "echo " + line + " >> log"})
+				applied := exec.AppliedYes
+				var e *exec.Error
+				switch {
+				case errors.As(err, &e):
+					applied = e.Applied
+					if e.Code != fserr.CodeUnavailable && e.Code != fserr.CodeESTALE && e.Code != fserr.CodeOutcomeUnknown {
+						t.Errorf("%s: %v (%v)", line, e.Code, errors.Unwrap(e))
+					}
+				case !res.Committed:
+					t.Errorf("%s: neither committed nor an error", line)
+				}
+				mu.Lock()
+				said[line] = applied
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	close(over)
+	n := <-killed
+	var log string
+	for {
+		f, err := s.OpenFile(t.Context(), alice, b.ID, "/home/user/log")
+		if err == nil {
+			f.Close()
+			log = read(t, s, b.ID, "/home/user/log")
+			break
+		}
+		if e := new(exec.Error); !errors.As(err, &e) || e.Code != fserr.CodeUnavailable {
+			t.Fatal(err)
+		}
+	}
+	count := map[string]int{}
+	for line := range strings.Lines(log) {
+		count[strings.TrimSuffix(line, "\n")]++
+	}
+	outcomes := map[exec.Applied]int{}
+	for line, applied := range said {
+		outcomes[applied]++
+		if want, ok := map[exec.Applied]int{exec.AppliedYes: 1, exec.AppliedNo: 0}[applied]; ok && count[line] != want || count[line] > 1 {
+			t.Errorf("%s: applied %q was said, it is there %d times", line, applied, count[line])
+		}
+	}
+	t.Logf("%d connections killed; %v", n, outcomes)
+	if n == 0 || outcomes[exec.AppliedYes] == 0 {
+		t.Error("the test has not tested anything")
+	}
+}
+
+func TestBrokenShellStateIsAFreshOne(t *testing.T) {
+	t.Parallel()
+	s, id := service(t, exec.Config{}), sandbox(t)
+	for _, state := range []string{`[]`, `{"cwd": 7}`, `{"cwd": "/nowhere", "env": null}`, `{"cwd": "relative"}`} {
+		if _, err := sqltest.Owner(t).Exec(t.Context(), "UPDATE pgbox.sandbox SET shell_state = $2 WHERE id = $1", id, state); err != nil {
+			t.Fatal(err)
+		}
+		if res := run(t, s, id, "pwd; echo $HOME"); string(res.Stdout) != "/home/user\n/home/user\n" {
+			t.Fatalf("%s: %q %q", state, res.Stdout, res.Stderr)
+		}
+	}
+}
+
+func TestRequestsThatMakeNoSense(t *testing.T) {
+	t.Parallel()
+	s, id := service(t, exec.Config{}), sandbox(t)
+	for _, r := range []exec.Request{
+		{Cwd: "relative"}, {Cwd: "/a\x00"}, {Env: map[string]string{"": "x"}}, {Env: map[string]string{"A=B": "x"}}, {Env: map[string]string{"A": "\x00"}},
+	} {
+		r.Sandbox, r.Caller, r.Script = id, alice, "echo 1 > f"
+		_, err := s.Exec(t.Context(), r)
+		wantError(t, err, fserr.CodeInvalidInput, exec.AppliedNo)
+	}
+	_, err := s.Exec(t.Context(), exec.Request{Sandbox: id, Caller: alice, Script: "pwd", Cwd: "/etc/passwd"})
+	wantError(t, err, fserr.CodeENOTDIR, exec.AppliedNo)
+	wantNoFile(t, s, id, "/home/user/f")
+	began := time.Now()
+	_, err = service(t, exec.Config{MaxTimeout: 50 * time.Millisecond}).Exec(t.Context(), exec.Request{Sandbox: id, Caller: alice, Script: "while :; do :; done", Timeout: time.Hour})
+	wantError(t, err, fserr.CodeExecTimeout, exec.AppliedNo)
+	if time.Since(began) > 10*time.Second {
+		t.Fatal("the maximum was not applied")
+	}
+	if _, err := s.GetSandbox(t.Context(), alice, uuid.Nil); err == nil {
+		t.Fatal("the zero id is a sandbox")
+	}
+}

@@ -20,6 +20,7 @@ var registry = map[string]proc.Func{
 	"cut":      cut,
 	"date":     date,
 	"dir":      dir,
+	"diff":     diffCommand,
 	"dirname":  dirname,
 	"egrep":    egrep,
 	"env":      env,

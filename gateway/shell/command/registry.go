@@ -30,6 +30,7 @@ var registry = map[string]proc.Func{
 	"gawk":     awkMain,
 	"grep":     grep,
 	"head":     head,
+	"jq":       jqMain,
 	"ln":       ln,
 	"ls":       ls,
 	"mawk":     awkMain,

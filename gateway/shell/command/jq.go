@@ -1,0 +1,624 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/pgbox/pgbox/gateway/shell/jq"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+)
+
+const jqUsage = `Usage:	jq [OPTIONS] FILTER [FILES...]
+	jq [OPTIONS] --args FILTER [ARGUMENTS...]
+	jq [OPTIONS] --jsonargs FILTER [JSON_VALUES...]
+`
+
+const jqHint = `Use jq --help for help with command-line options,
+or see the jq manpage, or online docs  at https://stedolan.github.io/jq
+`
+
+// jqRun is a jq command line and its progress.
+type jqRun struct {
+	p     *proc.Process
+	style jq.Style
+
+	raw, join, seq, null, slurp, rawInput, exitStatus, stream bool
+
+	filter string
+	got    bool // filter is set
+	names  []string
+	vals   []any
+	named  *jq.Object
+	pos    []any
+	files  []string
+
+	dec      *jq.Decoder
+	lines    *jqLines
+	file     string
+	opened   bool
+	next     int // file
+	pending  []any
+	held     int
+	slurped  bool
+	status   int
+	lastNull int // of -e: 4 nothing, 1 null or false, 0
+}
+
+func jqMain(_ context.Context, p *proc.Process) int {
+	r := &jqRun{p: p, named: jq.NewObject(), lastNull: 4}
+	r.style.Indent = "  "
+	defer func() { p.Release(r.held) }()
+	if done, status := r.options(p.Args[1:]); done {
+		return status
+	}
+	return r.run()
+}
+
+func (r *jqRun) fail(format string, args ...any) (bool, int) {
+	r.p.Errorf(format, args...)
+	r.p.Err.WriteString(jqHint)
+	return true, 2
+}
+
+// options reads the command line; done says that it ends here.
+func (r *jqRun) options(args []string) (done bool, status int) {
+	fromFile, further, restArgs, jsonArgs := "", true, false, false
+	fileGiven := false
+	take := func(n int) ([]string, bool) {
+		if len(args) < n {
+			return nil, false
+		}
+		t := args[:n]
+		args = args[n:]
+		return t, true
+	}
+	for len(args) > 0 {
+		a := args[0]
+		args = args[1:]
+		if !further || len(a) < 2 || a[0] != '-' {
+			switch {
+			case !r.got && !fileGiven:
+				r.filter, r.got = a, true
+			case restArgs:
+				r.pos = append(r.pos, a)
+			case jsonArgs:
+				v, err := jq.ParseText(a, r.p.Tick, r.hold)
+				if err != nil {
+					return r.fail("Invalid JSON text passed to --jsonargs")
+				}
+				r.pos = append(r.pos, v)
+			default:
+				r.files = append(r.files, a)
+			}
+			continue
+		}
+		if a == "--" {
+			further = false
+			continue
+		}
+		if a[1] != '-' {
+			for i := 1; i < len(a); i++ {
+				switch a[i] {
+				case 'r':
+					r.raw = true
+				case 'j':
+					r.raw, r.join = true, true
+				case 'a':
+					r.style.ASCII = true
+				case 'c':
+					r.style.Indent = ""
+				case 's':
+					r.slurp = true
+				case 'n':
+					r.null = true
+				case 'e':
+					r.exitStatus = true
+				case 'S':
+					r.style.Sort = true
+				case 'C':
+					r.style.Color = true
+				case 'M':
+					r.style.Color = false
+				case 'R':
+					r.rawInput = true
+				case 'h':
+					r.p.Out.WriteString(jqUsage)
+					return true, 0
+				case 'V':
+					r.p.Out.WriteString("jq-1.6\n")
+					return true, 0
+				case 'f':
+					fileGiven = true
+				case 'L':
+					if i+1 < len(a) {
+						i = len(a)
+					} else if _, ok := take(1); !ok {
+						return r.fail("-L takes a parameter: (e.g. -L /search/path or -L/search/path)")
+					}
+				default:
+					return r.fail("Unknown option %s", a)
+				}
+			}
+			if fileGiven && fromFile == "" {
+				// The filter's place on the command line is the file's.
+				fromFile = "-"
+			}
+			continue
+		}
+		switch a[2:] {
+		case "raw-output":
+			r.raw = true
+		case "join-output":
+			r.raw, r.join = true, true
+		case "ascii-output":
+			r.style.ASCII = true
+		case "compact-output":
+			r.style.Indent = ""
+		case "slurp":
+			r.slurp = true
+		case "null-input":
+			r.null = true
+		case "exit-status":
+			r.exitStatus = true
+		case "sort-keys":
+			r.style.Sort = true
+		case "color-output":
+			r.style.Color = true
+		case "monochrome-output":
+			r.style.Color = false
+		case "raw-input":
+			r.rawInput = true
+		case "tab":
+			r.style.Indent = "\t"
+		case "seq":
+			r.seq = true
+		case "stream":
+			r.stream = true
+		case "unbuffered":
+		case "help":
+			r.p.Out.WriteString(jqUsage)
+			return true, 0
+		case "version":
+			r.p.Out.WriteString("jq-1.6\n")
+			return true, 0
+		case "from-file":
+			fileGiven = true
+			fromFile = "-"
+		case "args":
+			restArgs, jsonArgs = true, false
+		case "jsonargs":
+			restArgs, jsonArgs = false, true
+		case "indent":
+			t, ok := take(1)
+			if !ok {
+				return r.fail("--indent takes one parameter")
+			}
+			n, err := strconv.Atoi(t[0])
+			switch {
+			case err != nil || n < 0:
+				return r.fail("Cannot indent less than zero")
+			case n > 7:
+				return r.fail("Cannot indent more than 7 characters")
+			}
+			r.style.Indent = strings.Repeat(" ", n)
+		case "arg", "argjson", "slurpfile", "rawfile", "argfile":
+			what := a[2:]
+			t, ok := take(2)
+			if !ok {
+				return r.fail("--%s takes two parameters (e.g. --%s varname %s)", what, what, map[string]string{
+					"arg": "value", "argjson": "text", "slurpfile": "filename", "rawfile": "filename", "argfile": "filename"}[what])
+			}
+			var v any = t[1]
+			switch what {
+			case "argjson":
+				x, err := jq.ParseText(t[1], r.p.Tick, r.hold)
+				if err != nil {
+					return r.fail("Invalid JSON text passed to --argjson")
+				}
+				v = x
+			case "slurpfile", "rawfile", "argfile":
+				b, err := r.p.ReadFile(t[1])
+				if err != nil {
+					r.p.Errorf("Bad JSON in --%s %s %s: Could not open %s: %s", what, t[0], t[1], t[1], proc.Strerror(err))
+					return true, 2
+				}
+				if v = string(b); what != "rawfile" {
+					list, err := r.slurpAll(b)
+					if err != nil {
+						r.p.Errorf("Bad JSON in --%s %s %s: %v", what, t[0], t[1], err)
+						return true, 2
+					}
+					v = jq.NewArray(list)
+					if what == "argfile" && len(list) == 1 {
+						v = list[0]
+					}
+				}
+			}
+			if _, dup := r.named.Get(t[0]); !dup {
+				r.names = append(r.names, "$"+t[0])
+				r.vals = append(r.vals, v)
+				r.named = r.named.Set(t[0], v)
+			}
+		default:
+			return r.fail("Unknown option %s", a)
+		}
+	}
+	if fileGiven {
+		// The filter file is the first operand, wherever the option stood.
+		name := r.filter
+		if !r.got {
+			if len(r.files) == 0 {
+				return r.fail("no filter file given")
+			}
+			name, r.files = r.files[0], r.files[1:]
+		}
+		b, err := r.p.ReadFile(name)
+		if err != nil {
+			r.p.Errorf("error: Could not open %s: %s", name, proc.Strerror(err))
+			return true, 2
+		}
+		r.filter, r.got = string(b), true
+	}
+	if !r.got {
+		r.filter = "."
+	}
+	return false, 0
+}
+
+func (r *jqRun) hold(n int) {
+	r.held += n
+	r.p.Hold(n)
+}
+
+func (r *jqRun) slurpAll(b []byte) ([]any, error) {
+	d := jq.NewDecoder(bytes.NewReader(b), r.p.Tick, r.hold)
+	var list []any
+	for {
+		v, err := d.Next()
+		if errors.Is(err, io.EOF) {
+			return list, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+}
+
+func (r *jqRun) run() int {
+	p := r.p
+	args := jq.NewObject().Set("positional", jq.NewArray(r.pos)).Set("named", r.named)
+	names, vals := append(r.names, "$ARGS"), append(r.vals, any(args))
+	prog, err := jq.Compile(r.filter, names, vals)
+	if err != nil {
+		p.Errorf("error: %v\njq: 1 compile error", err)
+		return 3
+	}
+	env := jq.NewObject()
+	for _, kv := range p.Env.List() {
+		k, v, _ := strings.Cut(kv, "=")
+		env = env.Set(k, v)
+	}
+	m := &jq.Machine{
+		Tick: p.Tick, Hold: p.Hold, Release: p.Release, Env: env,
+		Input: r.input,
+		File: func() any {
+			if r.file == "" {
+				return nil
+			}
+			return r.file
+		},
+		Line: func() float64 {
+			if r.dec == nil {
+				return 0
+			}
+			return float64(r.dec.Lines())
+		},
+		Debug: func(v any) {
+			p.Out.Flush()
+			_, _ = p.Err.Write(append(jq.Style{}.Append([]byte(`["DEBUG:",`), v), "]\n"...))
+		},
+		Warn: func(v any) {
+			p.Out.Flush()
+			_, _ = p.Err.Write(jq.Style{}.Append(nil, v))
+		},
+		Now: func() float64 { return float64(p.Now().UnixMicro()) / 1e6 },
+	}
+	if r.null {
+		if halted, status := r.eval(m, prog, nil); halted {
+			return status
+		}
+		return r.end()
+	}
+	for {
+		v, ok, err := r.input()
+		if err != nil {
+			return r.parseFailed(err)
+		}
+		if !ok {
+			return r.end()
+		}
+		if halted, status := r.eval(m, prog, v); halted {
+			return status
+		}
+	}
+}
+
+// jqBadInput is the exit status after malformed JSON.
+const jqBadInput = 4
+
+func (r *jqRun) parseFailed(err error) int {
+	r.p.Out.Flush()
+	var pe *jq.ParseError
+	if errors.As(err, &pe) {
+		fmt.Fprintf(r.p.Err, "parse error: %v\n", pe)
+		return jqBadInput
+	}
+	r.p.Errorf("error: %s", proc.Strerror(err))
+	return 2
+}
+
+func (r *jqRun) end() int {
+	if r.status != 0 {
+		return r.status
+	}
+	if r.exitStatus {
+		return r.lastNull
+	}
+	return 0
+}
+
+// eval runs the program on one input and prints its results.
+func (r *jqRun) eval(m *jq.Machine, prog *jq.Program, v any) (halted bool, status int) {
+	p := r.p
+	var buf []byte
+	err := m.Eval(prog, v, func(x any) error {
+		r.lastNull = 0
+		if x == nil || x == false {
+			r.lastNull = 1
+		}
+		buf = buf[:0]
+		if r.seq {
+			buf = append(buf, 0x1e)
+		}
+		if s, ok := x.(string); ok && r.raw {
+			if r.style.ASCII {
+				buf = r.style.Append(buf, x)
+			} else {
+				buf = append(buf, s...)
+			}
+		} else {
+			buf = r.style.Append(buf, x)
+		}
+		if !r.join {
+			buf = append(buf, '\n')
+		}
+		_, _ = p.Out.Write(buf)
+		return nil
+	})
+	var h *jq.Halt
+	var raised *jq.Error
+	switch {
+	case err == nil:
+	case errors.As(err, &h):
+		p.Out.Flush()
+		if h.Print {
+			if h.Value == nil {
+				return true, h.Status
+			}
+			if s, ok := h.Value.(string); ok {
+				p.Err.WriteString(s)
+			} else {
+				_, _ = p.Err.Write(append(jq.Style{}.Append(nil, h.Value), '\n'))
+			}
+		}
+		return true, h.Status
+	case errors.As(err, &raised):
+		r.status = 5
+		if s, ok := raised.Value.(string); ok {
+			p.Errorf("error (at %s): %s", r.where(), s)
+		} else {
+			p.Errorf("error (at %s) %s", r.where(), raised.Error())
+		}
+	default:
+		return true, r.parseFailed(err)
+	}
+	return false, 0
+}
+
+// where is the position error messages give.
+func (r *jqRun) where() string {
+	if r.dec == nil {
+		if r.lines != nil {
+			return fmt.Sprintf("%s:%d", r.name(), r.lines.n)
+		}
+		return "<unknown>"
+	}
+	return fmt.Sprintf("%s:%d", r.name(), r.dec.Lines())
+}
+
+func (r *jqRun) name() string {
+	if r.file == "" {
+		return "<stdin>"
+	}
+	return r.file
+}
+
+// source opens the next input file.
+func (r *jqRun) source() (io.Reader, bool) {
+	if len(r.files) == 0 {
+		if r.opened {
+			return nil, false
+		}
+		r.opened = true
+		return r.p.Stdin, true
+	}
+	for r.next < len(r.files) {
+		name := r.files[r.next]
+		r.next++
+		f, err := r.p.OpenInput(name)
+		if err == nil {
+			if st, ok := f.(proc.File); ok {
+				if s, e := st.Stat(); e == nil && s.IsDir() {
+					r.p.Errorf("error: Could not open %s: It's a directory", name)
+					r.status = 2
+					continue
+				}
+			}
+			r.file = name
+			return f, true
+		}
+		r.p.Errorf("error: Could not open file %s: %s", name, proc.Strerror(err))
+		r.status = 2
+	}
+	return nil, false
+}
+
+// allSources is every input file, one after the other.
+type allSources struct {
+	r   *jqRun
+	cur io.Reader
+}
+
+func (a *allSources) Read(b []byte) (int, error) {
+	for {
+		if a.cur == nil {
+			next, ok := a.r.source()
+			if !ok {
+				return 0, io.EOF
+			}
+			a.cur = next
+		}
+		n, err := a.cur.Read(b)
+		if err != nil {
+			if c, ok := a.cur.(io.Closer); ok && len(a.r.files) > 0 {
+				_ = c.Close()
+			}
+			a.cur = nil
+			if !errors.Is(err, io.EOF) {
+				return n, err
+			}
+			if n == 0 {
+				continue
+			}
+		}
+		return n, nil
+	}
+}
+
+// jqLines gives the lines of a stream.
+type jqLines struct {
+	src  io.Reader
+	buf  []byte
+	pos  int
+	done bool
+	n    int
+}
+
+func (l *jqLines) next(hold func(int)) (string, bool, error) {
+	for {
+		if i := bytes.IndexByte(l.buf[l.pos:], '\n'); i >= 0 {
+			s := string(l.buf[l.pos : l.pos+i])
+			l.pos += i + 1
+			l.n++
+			return s, true, nil
+		}
+		if l.done {
+			s := string(l.buf[l.pos:])
+			l.pos = len(l.buf)
+			return s, s != "", nil
+		}
+		l.buf = l.buf[:copy(l.buf, l.buf[l.pos:])]
+		l.pos = 0
+		if len(l.buf) == cap(l.buf) {
+			n := max(64<<10, 2*cap(l.buf))
+			hold(n - cap(l.buf))
+			l.buf = append(make([]byte, 0, n), l.buf...)
+		}
+		n, err := l.src.Read(l.buf[len(l.buf):cap(l.buf)])
+		l.buf = l.buf[:len(l.buf)+n]
+		if err != nil {
+			l.done = true
+			if !errors.Is(err, io.EOF) {
+				return "", false, err
+			}
+		}
+	}
+}
+
+// input returns the next input value.
+func (r *jqRun) input() (any, bool, error) {
+	if len(r.pending) > 0 {
+		v := r.pending[0]
+		r.pending = r.pending[1:]
+		return v, true, nil
+	}
+	if r.slurp {
+		if r.slurped {
+			return nil, false, nil
+		}
+		r.slurped = true
+		if r.rawInput {
+			b, err := r.p.ReadAll(&allSources{r: r})
+			return strings.ToValidUTF8(string(b), "\uFFFD"), err == nil, err
+		}
+		var list []any
+		for {
+			v, ok, err := r.value()
+			if err != nil {
+				return nil, false, err
+			}
+			if !ok {
+				return jq.NewArray(list), true, nil
+			}
+			r.hold(16)
+			list = append(list, v)
+		}
+	}
+	return r.value()
+}
+
+// value reads one value, or one event of --stream.
+func (r *jqRun) value() (any, bool, error) {
+	if r.rawInput {
+		if r.lines == nil {
+			r.lines = &jqLines{src: &allSources{r: r}}
+		}
+		s, ok, err := r.lines.next(r.hold)
+		r.p.Tick(1)
+		if !ok || err != nil {
+			return nil, false, err
+		}
+		return strings.ToValidUTF8(s, "\uFFFD"), true, nil
+	}
+	if r.dec == nil {
+		src := io.Reader(&allSources{r: r})
+		r.dec = jq.NewDecoder(src, r.p.Tick, r.hold)
+	}
+	// What the value before held is garbage by now, unless it was slurped.
+	if !r.slurp && !r.stream {
+		r.p.Release(r.held)
+		r.held = 0
+	}
+	v, err := r.dec.Next()
+	if errors.Is(err, io.EOF) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	if r.stream {
+		r.pending = jq.Events(v)
+		if len(r.pending) == 0 {
+			return nil, false, nil
+		}
+		v = r.pending[0]
+		r.pending = r.pending[1:]
+	}
+	return v, true, nil
+}

@@ -1,0 +1,520 @@
+package jq
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/itchyny/gojq"
+)
+
+// brief is the text of v, cut to n bytes.
+func brief(v any, n int) string {
+	s := text(v)
+	if len(s) < n {
+		return s
+	}
+	n -= 4
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "..."
+}
+
+// describe is how error messages show a value: its kind and the beginning of its text.
+func describe(v any) string { return kindOf(v) + " (" + brief(v, 15) + ")" }
+
+// bounds are the limits of a slice of n elements.
+func bounds(key *Object, n int) (from, to int, err error) {
+	get := func(name string, def float64) (float64, error) {
+		v, _ := key.Get(name)
+		switch v := v.(type) {
+		case nil:
+			return def, nil
+		case float64:
+			if v < 0 {
+				v += float64(n)
+			}
+			return v, nil
+		}
+		return 0, errorf("Start and end indices of an array slice must be numbers")
+	}
+	a, err := get("start", 0)
+	if err != nil {
+		return 0, 0, err
+	}
+	b, err := get("end", float64(n))
+	if err != nil {
+		return 0, 0, err
+	}
+	from = min(max(clampInt(a), 0), n)
+	to = min(max(clampInt(math.Ceil(b)), 0), n)
+	return from, max(from, to), nil
+}
+
+func isSlice(o *Object) bool {
+	_, a := o.Get("start")
+	_, b := o.Get("end")
+	return a && b
+}
+
+// at is x[key].
+func (m *Machine) at(x, key any) (any, error) {
+	switch k := key.(type) {
+	case string:
+		switch x := x.(type) {
+		case *Object:
+			v, _ := x.Get(k)
+			return v, nil
+		case nil:
+			return nil, nil
+		}
+		return nil, errorf("Cannot index %s with string \"%s\"", kindOf(x), k)
+	case float64:
+		switch x := x.(type) {
+		case *Array:
+			if k != math.Floor(k) {
+				return nil, nil
+			}
+			i := clampInt(k)
+			if i < 0 {
+				i += len(x.e)
+			}
+			if i < 0 || i >= len(x.e) {
+				return nil, nil
+			}
+			return x.e[i], nil
+		case nil:
+			return nil, nil
+		}
+	case *Object:
+		switch x := x.(type) {
+		case nil:
+			return nil, nil
+		case *Array:
+			from, to, err := bounds(k, len(x.e))
+			if err != nil {
+				return nil, err
+			}
+			return NewArray(slices.Clip(x.e[from:to])), nil
+		case string:
+			from, to, err := bounds(k, utf8.RuneCountInString(x))
+			if err != nil {
+				return nil, err
+			}
+			a := byteOffset(x, from)
+			return strings.Clone(x[a : a+byteOffset(x[a:], to-from)]), nil
+		}
+	case *Array:
+		if x, ok := x.(*Array); ok {
+			return indices(x, k), nil
+		}
+	}
+	if o, ok := key.(*Object); ok && isSlice(o) {
+		return nil, errorf("Cannot index %s with object", kindOf(x))
+	}
+	return nil, errorf("Cannot index %s with %s", kindOf(x), kindOf(key))
+}
+
+func byteOffset(s string, n int) int {
+	i := 0
+	for ; n > 0 && i < len(s); n-- {
+		_, w := utf8.DecodeRuneInString(s[i:])
+		i += w
+	}
+	return i
+}
+
+// indices lists where sub begins in a.
+func indices(a, sub *Array) *Array {
+	var out []any
+	if len(sub.e) > 0 {
+		for i := 0; i+len(sub.e) <= len(a.e); i++ {
+			same := true
+			for j := range sub.e {
+				if compare(a.e[i+j], sub.e[j]) != 0 {
+					same = false
+					break
+				}
+			}
+			if same {
+				out = append(out, float64(i))
+			}
+		}
+	}
+	return NewArray(out)
+}
+
+func (m *Machine) getPath(v any, p []any) (any, error) {
+	for _, k := range p {
+		if v == nil {
+			return nil, nil
+		}
+		var err error
+		if v, err = m.at(v, k); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+const maxIndex = 1 << 26
+
+func (m *Machine) setPath(v any, p []any, x any) (any, error) {
+	if len(p) == 0 {
+		return x, nil
+	}
+	old, err := m.at(v, p[0])
+	if err != nil {
+		return nil, err
+	}
+	n, err := m.setPath(old, p[1:], x)
+	if err != nil {
+		return nil, err
+	}
+	return m.set(v, p[0], n)
+}
+
+func (m *Machine) set(v, key, x any) (any, error) {
+	switch k := key.(type) {
+	case string:
+		switch v := v.(type) {
+		case nil:
+			return NewObject().Set(k, x), nil
+		case *Object:
+			m.Tick(len(v.keys) >> 8)
+			return v.Set(k, x), nil
+		}
+	case float64:
+		a, ok := v.(*Array)
+		if v == nil {
+			a, ok = NewArray(nil), true
+		}
+		if !ok {
+			break
+		}
+		i := clampInt(k)
+		if i < 0 {
+			if i += len(a.e); i < 0 {
+				return nil, errorf("Out of bounds negative array index")
+			}
+		}
+		if i > maxIndex {
+			return nil, errorf("Array index too large")
+		}
+		if i == len(a.e) {
+			return a.with(x), nil
+		}
+		n := max(len(a.e), i+1)
+		m.Tick(n >> 8)
+		if n > 1<<12 {
+			m.Hold(16 * n)
+			m.Release(16 * n)
+		}
+		e := make([]any, n)
+		copy(e, a.e)
+		e[i] = x
+		return NewArray(e), nil
+	case *Object:
+		a, ok := v.(*Array)
+		if v == nil {
+			a, ok = NewArray(nil), true
+		}
+		if !ok {
+			break
+		}
+		xs, isArr := x.(*Array)
+		if !isArr {
+			return nil, errorf("A slice of an array can only be assigned another array")
+		}
+		from, to, err := bounds(k, len(a.e))
+		if err != nil {
+			return nil, err
+		}
+		return NewArray(slices.Concat(a.e[:from], xs.e, a.e[to:])), nil
+	case *Array:
+		return nil, errorf("Cannot update field at array index of array")
+	}
+	if s, ok := key.(string); ok {
+		return nil, errorf("Cannot index %s with string \"%s\"", kindOf(v), s)
+	}
+	return nil, errorf("Cannot index %s with %s", kindOf(v), kindOf(key))
+}
+
+// deletePaths deletes the last paths first, so that earlier ones stay true.
+func (m *Machine) deletePaths(v any, ps *Array) (any, error) {
+	list := slices.Clone(ps.e)
+	for _, p := range list {
+		if _, ok := p.(*Array); !ok {
+			return nil, errorf("Path must be specified as an array")
+		}
+	}
+	slices.SortFunc(list, func(a, b any) int { return compare(b, a) })
+	var err error
+	for _, p := range list {
+		m.Tick(1)
+		if v, err = m.deletePath(v, p.(*Array).e); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+func (m *Machine) deletePath(v any, p []any) (any, error) {
+	if len(p) == 0 || v == nil {
+		return nil, nil
+	}
+	if len(p) > 1 {
+		old, err := m.at(v, p[0])
+		if err != nil || old == nil {
+			return v, err
+		}
+		n, err := m.deletePath(old, p[1:])
+		if err != nil {
+			return nil, err
+		}
+		return m.set(v, p[0], n)
+	}
+	switch k := p[0].(type) {
+	case string:
+		if o, ok := v.(*Object); ok {
+			if o.find(k) < 0 {
+				return o, nil
+			}
+			return o.without(map[string]bool{k: true}), nil
+		}
+		return nil, errorf("Cannot delete field at object index of %s", kindOf(v))
+	case float64:
+		if a, ok := v.(*Array); ok {
+			i := clampInt(k)
+			if i < 0 {
+				i += len(a.e)
+			}
+			if i < 0 || i >= len(a.e) {
+				return a, nil
+			}
+			return NewArray(slices.Concat(a.e[:i], a.e[i+1:])), nil
+		}
+		return nil, errorf("Cannot delete field at array index of %s", kindOf(v))
+	case *Object:
+		if a, ok := v.(*Array); ok {
+			from, to, err := bounds(k, len(a.e))
+			if err != nil {
+				return nil, err
+			}
+			return NewArray(slices.Concat(a.e[:from], a.e[to:])), nil
+		}
+	}
+	return nil, errorf("Cannot delete field at %s index of %s", kindOf(p[0]), kindOf(v))
+}
+
+// binary is an arithmetic or comparing operator.
+func (m *Machine) binary(op gojq.Operator, l, r any) (any, error) {
+	switch op {
+	case gojq.OpEq:
+		return compare(l, r) == 0, nil
+	case gojq.OpNe:
+		return compare(l, r) != 0, nil
+	case gojq.OpLt:
+		return compare(l, r) < 0, nil
+	case gojq.OpLe:
+		return compare(l, r) <= 0, nil
+	case gojq.OpGt:
+		return compare(l, r) > 0, nil
+	case gojq.OpGe:
+		return compare(l, r) >= 0, nil
+	case gojq.OpAdd:
+		return m.add(l, r)
+	}
+	a, aok := l.(float64)
+	b, bok := r.(float64)
+	fail := func(verb string) (any, error) {
+		return nil, errorf("%s and %s cannot be %s", describe(l), describe(r), verb)
+	}
+	switch op {
+	case gojq.OpSub:
+		if aok && bok {
+			return a - b, nil
+		}
+		x, ok := l.(*Array)
+		y, ok2 := r.(*Array)
+		if !ok || !ok2 {
+			return fail("subtracted")
+		}
+		var out []any
+		for _, v := range x.e {
+			m.Tick(1 + len(y.e)>>4)
+			if !slices.ContainsFunc(y.e, func(w any) bool { return compare(v, w) == 0 }) {
+				out = append(out, v)
+			}
+		}
+		return NewArray(out), nil
+	case gojq.OpMul:
+		if aok && bok {
+			return a * b, nil
+		}
+		s, ok := l.(string)
+		n := b
+		if !ok {
+			s, ok = r.(string)
+			n = a
+		}
+		if ok && (aok || bok) {
+			if n <= 0 || n != n {
+				return nil, nil
+			}
+			times := max(1, clampInt(n))
+			if err := m.checkSize(len(s) * times); err != nil {
+				return nil, err
+			}
+			return strings.Repeat(s, times), nil
+		}
+		x, ok := l.(*Object)
+		y, ok2 := r.(*Object)
+		if !ok || !ok2 {
+			return fail("multiplied")
+		}
+		return m.merge(x, y), nil
+	case gojq.OpDiv:
+		if aok && bok {
+			if b == 0 {
+				return fail("divided because the divisor is zero")
+			}
+			return a / b, nil
+		}
+		s, ok := l.(string)
+		t, ok2 := r.(string)
+		if !ok || !ok2 {
+			return fail("divided")
+		}
+		return splitString(s, t), nil
+	case gojq.OpMod:
+		if !aok || !bok {
+			return fail("divided")
+		}
+		if a != a || b != b {
+			return nan, nil
+		}
+		x, y := toInt64(a), toInt64(b)
+		if y == 0 {
+			return fail("divided (remainder) because the divisor is zero")
+		}
+		if y < 0 {
+			y = -y
+		}
+		if x < 0 {
+			return float64(-(-x % y)), nil
+		}
+		return float64(x % y), nil
+	}
+	return nil, errors.New("unknown operator")
+}
+
+func toInt64(f float64) int64 {
+	switch {
+	case f >= math.MaxInt64:
+		return math.MaxInt64
+	case f <= -math.MaxInt64:
+		return -math.MaxInt64
+	}
+	return int64(f)
+}
+
+func (m *Machine) merge(x, y *Object) *Object {
+	for i, k := range y.keys {
+		m.Tick(1)
+		v := y.vals[i]
+		if old, ok := x.Get(k); ok {
+			a, ok := old.(*Object)
+			b, ok2 := v.(*Object)
+			if ok && ok2 {
+				v = m.merge(a, b)
+			}
+		}
+		x = x.Set(k, v)
+	}
+	return x
+}
+
+func (m *Machine) add(l, r any) (any, error) {
+	switch a := l.(type) {
+	case nil:
+		return r, nil
+	case float64:
+		if b, ok := r.(float64); ok {
+			return a + b, nil
+		}
+	case string:
+		if b, ok := r.(string); ok {
+			if err := m.checkSize(len(a) + len(b)); err != nil {
+				return nil, err
+			}
+			return a + b, nil
+		}
+	case *Array:
+		if b, ok := r.(*Array); ok {
+			if n := len(a.e) + len(b.e); n > 1<<12 {
+				m.Hold(16 * n)
+				m.Release(16 * n)
+			}
+			return a.with(b.e...), nil
+		}
+	case *Object:
+		if b, ok := r.(*Object); ok {
+			for i, k := range b.keys {
+				m.Tick(1)
+				a = a.Set(k, b.vals[i])
+			}
+			return a, nil
+		}
+	}
+	if r == nil {
+		return l, nil
+	}
+	return nil, errorf("%s and %s cannot be added", describe(l), describe(r))
+}
+
+func splitString(s, sep string) *Array {
+	if s == "" {
+		return NewArray(nil)
+	}
+	parts := strings.Split(s, sep)
+	e := make([]any, len(parts))
+	for i, p := range parts {
+		e[i] = p
+	}
+	return NewArray(e)
+}
+
+// Events is the streaming form of v: [path, leaf] and closing [path] events.
+func Events(v any) []any {
+	var out []any
+	var walk func(v any, p []any)
+	walk = func(v any, p []any) {
+		child := func(k any, x any) { walk(x, append(slices.Clip(p), k)) }
+		var last any
+		switch v := v.(type) {
+		case *Array:
+			for i, x := range v.e {
+				child(float64(i), x)
+			}
+			if len(v.e) > 0 {
+				last = float64(len(v.e) - 1)
+			}
+		case *Object:
+			for i, k := range v.keys {
+				child(k, v.vals[i])
+				last = k
+			}
+		}
+		if last == nil {
+			out = append(out, NewArray([]any{NewArray(p), v}))
+			return
+		}
+		out = append(out, NewArray([]any{NewArray(append(slices.Clip(p), last))}))
+	}
+	walk(v, nil)
+	return out
+}

@@ -127,7 +127,7 @@ type Machine struct {
 }
 
 const (
-	maxDepth  = 100000 // of nested evaluations
+	maxDepth  = 400000 // of nested evaluations
 	depthCost = 1024   // bytes of Go stack for each
 )
 

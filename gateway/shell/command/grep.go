@@ -782,8 +782,8 @@ func (g *grepRun) printLine(s, e int, mark byte) {
 	if terminated {
 		line = line[:len(line)-1]
 	}
-	if g.binary == binaryMessage && g.delim == '\n' && !g.opt.Bytes && !utf8.Valid(line) {
-		g.encErr = true
+	if g.binary != binaryText && g.delim == '\n' && !g.opt.Bytes && !utf8.Valid(line) {
+		g.encErr = g.binary == binaryMessage
 		return
 	}
 	matching := (mark == ':') != g.invert // the line has matches to show

@@ -223,7 +223,11 @@ func (x *xargsRun) fatal(status int, format string, args ...any) {
 
 // token reads the next argument; endLine says that a line ended after it.
 func (x *xargsRun) token() (tok []byte, endLine, ok bool) {
+	cut := false // the argument ends at a NUL byte, as it would in C
 	grow := func(c byte) {
+		if cut {
+			return
+		}
 		tok = append(tok, c)
 		if len(tok) > x.size {
 			x.fatal(1, "argument line too long")
@@ -240,7 +244,7 @@ func (x *xargsRun) token() (tok []byte, endLine, ok bool) {
 			}
 			if c == 0 {
 				x.warnNUL()
-				continue
+				cut = true
 			}
 			grow(c)
 		}
@@ -285,6 +289,7 @@ func (x *xargsRun) token() (tok []byte, endLine, ok bool) {
 			}
 		case c == 0:
 			x.warnNUL()
+			cut = true
 		default:
 			started = true
 			grow(c)

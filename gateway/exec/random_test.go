@@ -264,7 +264,7 @@ func TestRandomOperationsThroughGatewaysAndPsql(t *testing.T) {
 	use()
 	left := map[uuid.UUID][]model.Entry{}
 	model.Run(t, model.Config{
-		Seed: seed, Ops: 2000, DumpEvery: 25, Start: b.Dump(), UID: 1000, GID: 1000,
+		Seed: seed, Ops: 700, DumpEvery: 25, Start: b.Dump(), UID: 1000, GID: 1000,
 		Read: func(path string) []byte { return []byte(read(t, b.s[0], b.id, path)) },
 		Between: func(n int) {
 			s := b.s[b.r.IntN(2)]

@@ -20,7 +20,11 @@ func twoInputs(p *proc.Process, s *getopt.Spec, args []string, end byte) (l [2]*
 	case len(args) == 1:
 		s.Fail(p, "missing operand after %s", quote(args[0]))
 	case len(args) > 2:
-		s.Fail(p, "extra operand %s", quote(args[2]))
+		show := quote
+		if s == joinSpec {
+			show = quoteName
+		}
+		s.Fail(p, "extra operand %s", show(args[2]))
 	}
 	var closers []func()
 	done = func() {

@@ -3,6 +3,7 @@ package command
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/mattn/go-runewidth"
 
+	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/datetime"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
@@ -283,7 +285,7 @@ func (l *lister) timeStyle(style string) {
 		}
 		return
 	}
-	if style == "" {
+	if style == "" || l.format != 'l' {
 		return
 	}
 	words := []string{"full-iso", "long-iso", "iso", "locale"}
@@ -320,6 +322,9 @@ func (l *lister) fail(format string, args ...any) {
 func (l *lister) operand(name string) *lsFile {
 	follow := l.deref == "always" || l.deref == "args"
 	f, err := l.file(name, name, follow)
+	if l.deref == "args" && errors.Is(err, fserr.ENOENT) {
+		f, err = l.file(name, name, false)
+	}
 	if err == nil && l.deref == "dirs" && f.st.Kind == proc.Symlink {
 		if t, terr := l.p.Stat(name); terr == nil && t.IsDir() {
 			f.st = t
@@ -545,7 +550,7 @@ func cQuoted(s string, quotes bool) string {
 }
 
 // colorOf is the colour of a file by GNU's built-in table.
-func colorOf(st proc.Stat, name string) string {
+func colorOf(st proc.Stat) string {
 	switch st.Kind {
 	case proc.Dir:
 		switch {
@@ -575,11 +580,11 @@ func colorOf(st proc.Stat, name string) string {
 	return ""
 }
 
-func (l *lister) colored2(text string, st proc.Stat, name string) string {
+func (l *lister) paint(text string, st proc.Stat) string {
 	if !l.color {
 		return text
 	}
-	c := colorOf(st, name)
+	c := colorOf(st)
 	if c == "" {
 		return text
 	}
@@ -634,7 +639,7 @@ func (l *lister) cell(f *lsFile) (text string, width int) {
 	}
 	name, mark := l.quoted(f.name), l.mark(f.st, true)
 	width = len(text) + runewidth.StringWidth(name) + len(mark)
-	return text + l.colored2(name, f.st, f.name) + mark, width
+	return text + l.paint(name, f.st) + mark, width
 }
 
 func pad(s string, width int) string {
@@ -715,7 +720,7 @@ func (l *lister) columns(files []*lsFile) {
 	best, widths := 1, []int{0}
 	for cols := min(n, max(l.width/3, 1)); cols >= 1; cols-- {
 		rows := (n + cols - 1) / cols
-		w := make([]int, cols)
+		w := slices.Repeat([]int{3}, cols) // no column is narrower
 		for i := range n {
 			c := i / rows
 			if l.format == 'x' {
@@ -855,14 +860,10 @@ func (l *lister) long(files []*lsFile) {
 			b.WriteString(pad(l.sizeText(f), sizes))
 		}
 		b.WriteString(" " + pad(date[i], dates) + " ")
-		b.WriteString(l.colored2(l.quoted(f.name), f.st, f.name))
+		b.WriteString(l.paint(l.quoted(f.name), f.st))
 		if f.st.Kind == proc.Symlink && f.target != "" {
 			b.WriteString(" -> ")
-			t := l.quoted(f.target)
-			if f.tok {
-				t = l.colored2(t, f.tst, f.target)
-			}
-			b.WriteString(t + l.mark(f.tst, f.tok))
+			b.WriteString(l.quoted(f.target) + l.mark(f.tst, f.tok))
 		} else {
 			b.WriteString(l.mark(f.st, true))
 		}

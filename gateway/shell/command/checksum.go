@@ -1,0 +1,303 @@
+package command
+
+import (
+	"context"
+	"crypto/md5"
+	"crypto/sha1"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/shell/getopt"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+)
+
+const checksumLongs = "binary=b check=c ignore-missing quiet status strict tag text=t warn=w zero=z"
+
+var (
+	checksumSpec = getopt.New("bctwz", checksumLongs).
+			WithUsage("[OPTION]... [FILE]...", "Print or check checksums.")
+	b2sumSpec = getopt.New("bctwzl:", checksumLongs+" length:=l").
+			WithUsage("[OPTION]... [FILE]...", "Print or check BLAKE2b (512-bit) checksums.")
+)
+
+// digest is one of the checksum commands.
+type digest struct {
+	tag  string
+	bits int
+	make func(bits int) hash.Hash
+}
+
+func fixed(f func() hash.Hash) func(int) hash.Hash { return func(int) hash.Hash { return f() } }
+
+func checksum(d digest) proc.Func {
+	return func(_ context.Context, p *proc.Process) int { return d.run(p) }
+}
+
+var (
+	md5sum    = checksum(digest{"MD5", 128, fixed(md5.New)})
+	sha1sum   = checksum(digest{"SHA1", 160, fixed(sha1.New)})
+	sha224sum = checksum(digest{"SHA224", 224, fixed(sha256.New224)})
+	sha256sum = checksum(digest{"SHA256", 256, fixed(sha256.New)})
+	sha384sum = checksum(digest{"SHA384", 384, fixed(sha512.New384)})
+	sha512sum = checksum(digest{"SHA512", 512, fixed(sha512.New)})
+	b2sum     = checksum(digest{"BLAKE2b", 512, newBlake2b})
+)
+
+type checksumRun struct {
+	digest
+	p                                                *proc.Process
+	binary, tagged                                   bool
+	ignoreMissing, quiet, silent, strict, warn, zero bool
+}
+
+func (d digest) run(p *proc.Process) int {
+	spec := checksumSpec
+	if d.tag == "BLAKE2b" {
+		spec = b2sumSpec
+	}
+	opts, args := spec.Parse(p)
+	c := &checksumRun{digest: d, p: p}
+	var check bool
+	mode := ""
+	var checkOnly string
+	for _, o := range opts {
+		switch o.Key {
+		case "b":
+			c.binary, mode = true, "binary"
+		case "t":
+			c.binary, mode = false, "text"
+		case "c":
+			check = true
+		case "l":
+			n, problem := parseCount(o.Value, "")
+			if problem != numberOK {
+				p.Errorf("invalid length: %s", quote(o.Value))
+				return 1
+			}
+			if n > 512 {
+				p.Errorf("invalid length: %s", quote(o.Value))
+				p.Errorf("maximum digest length for %s is %d bits", quote("BLAKE2b"), 512)
+				return 1
+			}
+			if n%8 != 0 {
+				p.Errorf("invalid length: %s", quote(o.Value))
+				p.Errorf("length is not a multiple of 8")
+				return 1
+			}
+			if n > 0 {
+				c.bits = int(n)
+			}
+		case "tag":
+			c.tagged = true
+		case "ignore-missing":
+			c.ignoreMissing, checkOnly = true, o.Key
+		case "quiet":
+			c.quiet, c.silent, c.warn, checkOnly = true, false, false, o.Key
+		case "status":
+			c.silent, c.quiet, c.warn, checkOnly = true, false, false, o.Key
+		case "strict":
+			c.strict, checkOnly = true, o.Key
+		case "w":
+			c.warn, c.silent, c.quiet, checkOnly = true, false, false, "warn"
+		case "z":
+			c.zero = true
+		}
+	}
+	switch {
+	case c.tagged && mode == "text":
+		spec.Fail(p, "--tag does not support --text mode")
+	case c.zero && check:
+		spec.Fail(p, "the --zero option is not supported when verifying checksums")
+	case c.tagged && check:
+		spec.Fail(p, "the --tag option is meaningless when verifying checksums")
+	case mode != "" && check:
+		spec.Fail(p, "the --binary and --text options are meaningless when verifying checksums")
+	case checkOnly != "" && !check:
+		spec.Fail(p, "the --%s option is meaningful only when verifying checksums", checkOnly)
+	}
+	if len(args) == 0 {
+		args = []string{"-"}
+	}
+	status := 0
+	for _, name := range args {
+		if check {
+			if !c.check(name) {
+				status = 1
+			}
+			continue
+		}
+		sum, err := c.sum(name, c.bits)
+		if err != nil {
+			p.Errorf("%s: %s", quoteColon(name), proc.Strerror(err))
+			status = 1
+			continue
+		}
+		c.print(name, sum)
+	}
+	return status
+}
+
+func (c *checksumRun) sum(name string, bits int) (string, error) {
+	h := c.make(bits)
+	err := withInput(c.p, name, func(_ string, r io.Reader) error {
+		return readBlocks(c.p, r, func(b []byte) { _, _ = h.Write(b) })
+	})
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+func (c *checksumRun) print(name, sum string) {
+	end, shown, escape := "\n", name, ""
+	if c.zero {
+		end = "\x00"
+	} else if strings.ContainsAny(name, "\\\n\r") {
+		escape = `\`
+		shown = strings.NewReplacer("\\", `\\`, "\n", `\n`, "\r", `\r`).Replace(name)
+	}
+	out := c.p.Out
+	if c.tagged {
+		tag := c.tag
+		if c.bits != c.digest.bits || c.digest.tag == "BLAKE2b" && c.bits != 512 {
+			tag = fmt.Sprintf("%s-%d", c.tag, c.bits)
+		}
+		out.WriteString(escape + tag + " (" + shown + ") = " + sum + end)
+		return
+	}
+	kind := " "
+	if c.binary {
+		kind = "*"
+	}
+	out.WriteString(escape + sum + " " + kind + shown + end)
+}
+
+var taggedLine = regexp.MustCompile(`^(\\?)([A-Za-z0-9]+)(?:-(\d+))? ?\((.*)\) ?= ?([0-9a-fA-F]+)$`)
+
+// parse reads a line of a checksum file.
+func (c *checksumRun) parse(line string) (name, sum string, bits int, ok bool) {
+	line = strings.TrimLeft(line, " \t")
+	bits = c.bits
+	if m := taggedLine.FindStringSubmatch(line); m != nil && m[2] == c.tag {
+		if m[3] != "" {
+			_, _ = fmt.Sscan(m[3], &bits)
+		}
+		name, sum = m[4], m[5]
+		line = m[1]
+	} else {
+		escaped := strings.HasPrefix(line, `\`)
+		body := strings.TrimPrefix(line, `\`)
+		n := 0
+		for n < len(body) && isHex(body[n]) {
+			n++
+		}
+		if n+2 >= len(body) || body[n] != ' ' && body[n] != '\t' {
+			return "", "", 0, false
+		}
+		sum, name = body[:n], body[n+1:]
+		if name[0] == ' ' || name[0] == '*' {
+			name = name[1:]
+		}
+		if c.tag == "BLAKE2b" {
+			bits = n * 4
+		}
+		line = ""
+		if escaped {
+			line = `\`
+		}
+	}
+	if bits < 8 || bits > 512 || bits%8 != 0 || len(sum) != bits/4 || name == "" {
+		return "", "", 0, false
+	}
+	if line == `\` {
+		name = strings.NewReplacer(`\\`, "\\", `\n`, "\n", `\r`, "\r").Replace(name)
+	}
+	return name, strings.ToLower(sum), bits, true
+}
+
+func (c *checksumRun) check(list string) bool {
+	p := c.p
+	shownList := list
+	if list == "-" {
+		shownList = "standard input"
+	}
+	var lineNo, good, bad, unread, mismatch, matched int
+	err := withInput(p, list, func(_ string, r io.Reader) error {
+		l := newLineReader(p, r, '\n')
+		defer l.close()
+		for raw, more := l.next(); more; raw, more = l.next() {
+			lineNo++
+			line := strings.TrimSuffix(strings.TrimSuffix(string(raw), "\n"), "\r")
+			if strings.HasPrefix(line, "#") || line == "" {
+				continue
+			}
+			name, want, bits, ok := c.parse(line)
+			if !ok {
+				bad++
+				if c.warn {
+					p.Errorf("%s: %d: improperly formatted %s checksum line", quoteColon(shownList), lineNo, c.tag)
+				}
+				continue
+			}
+			good++
+			shown := name
+			if strings.Contains(name, "\n") {
+				shown = `\` + strings.NewReplacer("\\", `\\`, "\n", `\n`).Replace(name)
+			}
+			got, err := c.sum(name, bits)
+			if err != nil {
+				if c.ignoreMissing && errors.Is(err, fserr.ENOENT) {
+					continue
+				}
+				p.Errorf("%s: %s", quoteColon(name), proc.Strerror(err))
+				unread++
+				if !c.silent {
+					p.Out.WriteString(shown + ": FAILED open or read\n")
+				}
+				continue
+			}
+			if got != want {
+				mismatch++
+				if !c.silent {
+					p.Out.WriteString(shown + ": FAILED\n")
+				}
+				continue
+			}
+			matched++
+			if !c.silent && !c.quiet {
+				p.Out.WriteString(shown + ": OK\n")
+			}
+		}
+		return l.err
+	})
+	if err != nil {
+		p.Errorf("%s: %s", quoteColon(shownList), proc.Strerror(err))
+		return false
+	}
+	if good == 0 {
+		p.Errorf("%s: no properly formatted checksum lines found", quoteColon(shownList))
+		return false
+	}
+	if !c.silent {
+		warn := func(n int, one, many string) {
+			switch {
+			case n == 1:
+				p.Errorf("WARNING: 1 %s", one)
+			case n > 1:
+				p.Errorf("WARNING: %d %s", n, many)
+			}
+		}
+		warn(bad, "line is improperly formatted", "lines are improperly formatted")
+		warn(unread, "listed file could not be read", "listed files could not be read")
+		warn(mismatch, "computed checksum did NOT match", "computed checksums did NOT match")
+		if c.ignoreMissing && matched == 0 {
+			p.Errorf("%s: no file was verified", quoteColon(shownList))
+		}
+	}
+	return mismatch == 0 && unread == 0 && (!c.strict || bad == 0) && (!c.ignoreMissing || matched > 0)
+}

@@ -1,0 +1,333 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"math/big"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/shell/regex"
+)
+
+// expression is a parser over the arguments of expr that computes as it goes.
+type expression struct {
+	p     *proc.Process
+	args  []string
+	pos   int
+	depth int
+}
+
+// maxExprDepth bounds the nesting of parentheses.
+const maxExprDepth = 10000
+
+func expr(_ context.Context, p *proc.Process) int {
+	args := p.Args[1:]
+	if len(args) == 1 {
+		switch args[0] {
+		case "--help":
+			p.Out.WriteString("Usage: expr EXPRESSION\n  or:  expr OPTION\n")
+			return 0
+		case "--version":
+			p.Out.WriteString("expr (compatible with GNU coreutils) 9.1\n")
+			return 0
+		}
+	}
+	if len(args) > 0 && args[0] == "--" {
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		p.Errorf("missing operand")
+		p.Err.WriteString("Try 'expr --help' for more information.\n")
+		return 2
+	}
+	e := &expression{p: p, args: args}
+	v := e.or(true)
+	if e.pos < len(args) {
+		e.fail("syntax error: unexpected argument %s", quote(args[e.pos]))
+	}
+	p.Out.WriteString(v + "\n")
+	if isNull(v) {
+		return 1
+	}
+	return 0
+}
+
+func (e *expression) fail(format string, args ...any) {
+	e.p.Errorf(format, args...)
+	e.p.Exit(2)
+}
+
+// isNull is false for expr: empty or zero.
+func isNull(s string) bool {
+	if s == "" {
+		return true
+	}
+	t := strings.TrimPrefix(s, "-")
+	return t != "" && strings.Trim(t, "0") == ""
+}
+
+func (e *expression) accept(words ...string) (string, bool) {
+	if e.pos < len(e.args) {
+		for _, w := range words {
+			if e.args[e.pos] == w {
+				e.pos++
+				return w, true
+			}
+		}
+	}
+	return "", false
+}
+
+func (e *expression) or(eval bool) string {
+	l := e.and(eval)
+	for {
+		if _, ok := e.accept("|"); !ok {
+			return l
+		}
+		r := e.and(eval && isNull(l))
+		if isNull(l) {
+			l = r
+			if isNull(l) {
+				l = "0"
+			}
+		}
+	}
+}
+
+func (e *expression) and(eval bool) string {
+	l := e.comparison(eval)
+	for {
+		if _, ok := e.accept("&"); !ok {
+			return l
+		}
+		r := e.comparison(eval && !isNull(l))
+		if isNull(l) || isNull(r) {
+			l = "0"
+		}
+	}
+}
+
+func (e *expression) comparison(eval bool) string {
+	l := e.sum(eval)
+	for {
+		op, ok := e.accept("<", "<=", "=", "==", "!=", ">=", ">")
+		if !ok {
+			return l
+		}
+		r := e.sum(eval)
+		if !eval {
+			continue
+		}
+		c := 0
+		if a, ok := exprInt(l); ok {
+			if b, ok := exprInt(r); ok {
+				c = a.Cmp(b)
+			} else {
+				c = strings.Compare(l, r)
+			}
+		} else {
+			c = strings.Compare(l, r)
+		}
+		l = truth(op == "<" && c < 0 || op == "<=" && c <= 0 || (op == "=" || op == "==") && c == 0 || op == "!=" && c != 0 || op == ">=" && c >= 0 || op == ">" && c > 0)
+	}
+}
+
+func truth(b bool) string {
+	if b {
+		return "1"
+	}
+	return "0"
+}
+
+func exprInt(s string) (*big.Int, bool) {
+	t := strings.TrimPrefix(s, "-")
+	if t == "" || len(t) > 100000 || strings.Trim(t, "0123456789") != "" {
+		return nil, false
+	}
+	return new(big.Int).SetString(s, 10)
+}
+
+func (e *expression) integers(l, r string) (a, b *big.Int) {
+	a, ok := exprInt(l)
+	if ok {
+		b, ok = exprInt(r)
+	}
+	if !ok {
+		e.fail("non-integer argument")
+	}
+	e.p.Tick(1 + len(l) + len(r))
+	return a, b
+}
+
+func (e *expression) sum(eval bool) string {
+	l := e.product(eval)
+	for {
+		op, ok := e.accept("+", "-")
+		if !ok {
+			return l
+		}
+		r := e.product(eval)
+		if eval {
+			a, b := e.integers(l, r)
+			if op == "+" {
+				a.Add(a, b)
+			} else {
+				a.Sub(a, b)
+			}
+			l = a.String()
+		}
+	}
+}
+
+func (e *expression) product(eval bool) string {
+	l := e.match(eval)
+	for {
+		op, ok := e.accept("*", "/", "%")
+		if !ok {
+			return l
+		}
+		r := e.match(eval)
+		if !eval {
+			continue
+		}
+		a, b := e.integers(l, r)
+		switch {
+		case op == "*":
+			a.Mul(a, b)
+		case b.Sign() == 0:
+			e.fail("division by zero")
+		case op == "/":
+			a.Quo(a, b)
+		default:
+			a.Rem(a, b)
+		}
+		l = a.String()
+	}
+}
+
+func (e *expression) match(eval bool) string {
+	l := e.unary(eval)
+	for {
+		if _, ok := e.accept(":"); !ok {
+			return l
+		}
+		r := e.unary(eval)
+		if eval {
+			l = e.regexMatch(l, r)
+		}
+	}
+}
+
+func (e *expression) regexMatch(text, pattern string) string {
+	re, err := regex.Compile(pattern, regex.Options{})
+	if err != nil {
+		e.fail("%v", err)
+	}
+	re.SetTick(e.p.Tick)
+	// The pattern is anchored at the beginning of the text.
+	loc := []int(nil)
+	if anchored, aerr := regex.Compile(`^\(`+pattern+`\)`, regex.Options{}); aerr == nil && !strings.Contains(pattern, `\1`) && !strings.HasPrefix(pattern, "*") && !strings.HasPrefix(pattern, "^") {
+		anchored.SetTick(e.p.Tick)
+		if loc = anchored.FindSubmatchIndex([]byte(text), 0); loc != nil {
+			loc = append([]int{loc[0], loc[1]}, loc[4:]...)
+		}
+	} else if loc = re.FindSubmatchIndex([]byte(text), 0); loc != nil && loc[0] != 0 {
+		loc = nil
+	}
+	if re.Groups() > 0 {
+		if loc == nil || loc[2] < 0 {
+			return ""
+		}
+		return text[loc[2]:loc[3]]
+	}
+	if loc == nil {
+		return "0"
+	}
+	return strconv.Itoa(utf8.RuneCountInString(text[loc[0]:loc[1]]))
+}
+
+func (e *expression) unary(eval bool) string {
+	word, ok := e.accept("length", "match", "index", "substr", "+")
+	if !ok {
+		return e.primary(eval)
+	}
+	switch word {
+	case "+":
+		return e.word()
+	case "length":
+		return strconv.Itoa(utf8.RuneCountInString(e.unaryNested(eval)))
+	case "match":
+		text := e.unaryNested(eval)
+		pattern := e.unaryNested(eval)
+		if !eval {
+			return ""
+		}
+		return e.regexMatch(text, pattern)
+	case "index":
+		text, chars := e.unaryNested(eval), e.unaryNested(eval)
+		if i := strings.IndexAny(text, chars); i >= 0 && chars != "" {
+			return strconv.Itoa(utf8.RuneCountInString(text[:i]) + 1)
+		}
+		return "0"
+	}
+	text, from, count := e.unaryNested(eval), e.unaryNested(eval), e.unaryNested(eval)
+	a, ok1 := exprInt(from)
+	n, ok2 := exprInt(count)
+	if !ok1 || !ok2 || a.Sign() <= 0 || n.Sign() <= 0 {
+		return ""
+	}
+	runes := bytes.Runes([]byte(text))
+	if !a.IsInt64() || a.Int64() > int64(len(runes)) {
+		return ""
+	}
+	start := int(a.Int64()) - 1
+	end := len(runes)
+	if n.IsInt64() && n.Int64() < int64(end-start) {
+		end = start + int(n.Int64())
+	}
+	return string(runes[start:end])
+}
+
+func (e *expression) unaryNested(eval bool) string {
+	if e.depth++; e.depth > maxExprDepth {
+		e.fail("memory exhausted")
+	}
+	defer func() { e.depth-- }()
+	return e.unary(eval)
+}
+
+func (e *expression) word() string {
+	if e.pos >= len(e.args) {
+		e.fail("syntax error: missing argument after %s", quote(e.args[e.pos-1]))
+	}
+	e.pos++
+	return e.args[e.pos-1]
+}
+
+func (e *expression) primary(eval bool) string {
+	if e.pos < len(e.args) {
+		switch e.args[e.pos] {
+		case "(":
+			e.pos++
+			if e.depth++; e.depth > maxExprDepth {
+				e.fail("memory exhausted")
+			}
+			v := e.or(eval)
+			e.depth--
+			if e.pos >= len(e.args) {
+				e.fail("syntax error: expecting ')' after %s", quote(e.args[e.pos-1]))
+			}
+			if e.args[e.pos] != ")" {
+				e.fail("syntax error: expecting ')' instead of %s", quote(e.args[e.pos]))
+			}
+			e.pos++
+			return v
+		case ")":
+			e.fail("syntax error: unexpected ')'")
+		}
+	}
+	return e.word()
+}

@@ -1,0 +1,368 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/pgbox/pgbox/gateway/shell/getopt"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+)
+
+var splitSpec = getopt.New("a:b:C:del:n:t:ux0123456789",
+	"suffix-length:=a additional-suffix: bytes:=b line-bytes:=C lines:=l number:=n elide-empty-files=e filter: numeric-suffixes:: hex-suffixes:: "+
+		"separator:=t unbuffered=u verbose").
+	WithUsage("[OPTION]... [FILE [PREFIX]]", "Output pieces of FILE to PREFIXaa, PREFIXab, ...; default size is 1000 lines, and default PREFIX is 'x'.")
+
+type splitter struct {
+	p         *proc.Process
+	prefix    string
+	suffix    string
+	alphabet  string
+	length    int // of the suffix
+	fixed     bool
+	next      int // number of the next file
+	verbose   bool
+	elide     bool
+	sep       byte
+	out       proc.File
+	outWriter *proc.Writer
+}
+
+func (s *splitter) fail(format string, args ...any) {
+	s.p.Errorf(format, args...)
+	s.p.Exit(1)
+}
+
+func split(_ context.Context, p *proc.Process) int {
+	opts, args := splitSpec.Parse(p)
+	s := &splitter{p: p, prefix: "x", alphabet: "abcdefghijklmnopqrstuvwxyz", length: 2, sep: '\n'}
+	mode, size, digits := byte(0), int64(1000), ""
+	chunk := ""
+	setMode := func(m byte) {
+		if mode != 0 && !(m == mode && m == '0') {
+			splitSpec.Fail(p, "cannot split in more than one way")
+		}
+		mode = m
+	}
+	count := func(what, v string) int64 {
+		n, problem := parseCount(v, sizeSuffixes)
+		if problem == numberOverflow {
+			return n
+		}
+		if problem != numberOK {
+			s.fail("invalid number of %s: %s", what, quote(v))
+		}
+		if n == 0 {
+			s.fail("invalid number of %s: %s: Numerical result out of range", what, quote(v))
+		}
+		return n
+	}
+	for _, o := range opts {
+		switch o.Key {
+		case "a":
+			n, problem := parseCount(o.Value, "")
+			if problem != numberOK || n > 250 {
+				s.fail("invalid suffix length: %s", quote(o.Value))
+			}
+			if n > 0 {
+				s.length, s.fixed = int(n), true
+			}
+		case "additional-suffix":
+			if strings.Contains(o.Value, "/") {
+				s.p.Errorf("invalid suffix %s, contains directory separator", quote(o.Value))
+				splitSpec.Hint(p)
+			}
+			s.suffix = o.Value
+		case "b":
+			setMode('b')
+			size = count("bytes", o.Value)
+		case "C":
+			setMode('C')
+			size = count("bytes", o.Value)
+		case "l":
+			setMode('l')
+			size = count("lines", o.Value)
+		case "n":
+			setMode('n')
+			chunk = o.Value
+		case "d", "numeric-suffixes", "x", "hex-suffixes":
+			s.alphabet = "0123456789"
+			if o.Key == "x" || o.Key == "hex-suffixes" {
+				s.alphabet = "0123456789abcdef"
+			}
+			if o.Has {
+				n, err := strconv.ParseUint(o.Value, len(s.alphabet), 31)
+				if err != nil {
+					splitSpec.Fail(p, "%s: invalid start value for numerical suffix", o.Value)
+				}
+				s.next = int(n)
+			}
+		case "e":
+			s.elide = true
+		case "filter":
+			s.fail("--filter is not supported")
+		case "t":
+			switch {
+			case o.Value == "":
+				s.fail("empty record separator")
+			case o.Value == `\0`:
+				s.sep = 0
+			case len(o.Value) > 1:
+				s.fail("multi-character separator %s", quote(o.Value))
+			default:
+				s.sep = o.Value[0]
+			}
+		case "verbose":
+			s.verbose = true
+		case "u":
+		default:
+			setMode('0')
+			digits += o.Key
+		}
+	}
+	if mode == '0' {
+		size = count("lines", digits)
+	}
+	if len(args) > 2 {
+		splitSpec.Fail(p, "extra operand %s", quote(args[2]))
+	}
+	name := "-"
+	if len(args) > 0 {
+		name = args[0]
+	}
+	if len(args) > 1 {
+		s.prefix = args[1]
+	}
+	r, err := p.OpenInput(name)
+	if err != nil {
+		s.fail("cannot open %s for reading: %s", quoteName(name), proc.Strerror(err))
+	}
+	defer r.Close()
+	switch mode {
+	case 'b':
+		err = s.bytes(r, size)
+	case 'C':
+		err = s.lineBytes(r, size)
+	case 'n':
+		err = s.chunks(r, chunk)
+	default:
+		err = s.lines(r, size)
+	}
+	if err != nil {
+		s.fail("%s: %s", quoteColon(name), proc.Strerror(err))
+	}
+	s.close()
+	return 0
+}
+
+// open starts the next file.
+func (s *splitter) open() {
+	s.close()
+	name := s.prefix + s.number() + s.suffix
+	if s.verbose {
+		s.p.Out.WriteString("creating file " + quoteName(name) + "\n")
+	}
+	f, err := s.p.Open(name, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+	if err != nil {
+		s.fail("%s: %s", quoteColon(name), proc.Strerror(err))
+	}
+	s.out, s.outWriter = f, proc.NewWriter(f, s.p)
+	s.next++
+}
+
+func (s *splitter) close() {
+	if s.out == nil {
+		return
+	}
+	s.outWriter.Flush()
+	if err := s.out.Close(); err != nil {
+		s.fail("%s", proc.Strerror(err))
+	}
+	s.out = nil
+}
+
+// number is the suffix of the next file. Unless -a fixes its length it grows: after yz come zaaa, zaab and so on.
+func (s *splitter) number() string {
+	n, base := s.next, len(s.alphabet)
+	width := s.length
+	lead := ""
+	if !s.fixed {
+		// With the default length the last letter is never first: it announces a longer suffix.
+		limit := pow(base, width-1) * (base - 1)
+		for n >= limit {
+			n -= limit
+			lead += s.alphabet[base-1:]
+			width++
+			limit = pow(base, width-1) * (base - 1)
+			if width > 6 {
+				s.fail("output file suffixes exhausted")
+			}
+		}
+	} else if width < 12 && n >= pow(base, width) {
+		s.fail("output file suffixes exhausted")
+	}
+	b := make([]byte, width)
+	for i := width - 1; i >= 0; i-- {
+		b[i] = s.alphabet[n%base]
+		n /= base
+	}
+	return lead + string(b)
+}
+
+func pow(b, e int) int {
+	v := 1
+	for range e {
+		v *= b
+	}
+	return v
+}
+
+func (s *splitter) lines(r io.Reader, size int64) error {
+	l := newLineReader(s.p, r, s.sep)
+	defer l.close()
+	for n := int64(0); ; n++ {
+		line, ok := l.next()
+		if !ok {
+			return l.err
+		}
+		if n%size == 0 {
+			s.open()
+		}
+		s.outWriter.Write(line)
+	}
+}
+
+func (s *splitter) bytes(r io.Reader, size int64) error {
+	left := int64(0)
+	return readBlocks(s.p, r, func(b []byte) {
+		for len(b) > 0 {
+			if left == 0 {
+				s.open()
+				left = size
+			}
+			n := min(left, int64(len(b)))
+			s.outWriter.Write(b[:n])
+			b, left = b[n:], left-n
+		}
+	})
+}
+
+// lineBytes puts as many whole lines into a file as fit; a longer line is cut.
+func (s *splitter) lineBytes(r io.Reader, size int64) error {
+	l := newLineReader(s.p, r, s.sep)
+	defer l.close()
+	used := int64(0)
+	for line, ok := l.next(); ok; line, ok = l.next() {
+		if s.out == nil || used > 0 && used+int64(len(line)) > size {
+			s.open()
+			used = 0
+		}
+		for int64(len(line)) > size-used {
+			n := size - used
+			s.outWriter.Write(line[:n])
+			line = line[n:]
+			s.open()
+			used = 0
+		}
+		s.outWriter.Write(line)
+		used += int64(len(line))
+	}
+	return l.err
+}
+
+// chunks is -n: N, K/N, l/N, l/K/N, r/N and r/K/N.
+func (s *splitter) chunks(r io.Reader, spec string) error {
+	kind, rest := byte(0), spec
+	if len(rest) > 2 && (rest[0] == 'l' || rest[0] == 'r') && rest[1] == '/' {
+		kind, rest = rest[0], rest[2:]
+	}
+	first, second, both := strings.Cut(rest, "/")
+	k, total := int64(0), first
+	if both {
+		total = second
+	}
+	n, problem := parseCount(total, "")
+	if problem != numberOK {
+		s.fail("invalid number of chunks: %s", quote(total))
+	}
+	if n == 0 {
+		s.fail("invalid number of chunks: %s: Numerical result out of range", quote(total))
+	}
+	if both {
+		k, problem = parseCount(first, "")
+		if problem != numberOK || k == 0 || k > n {
+			s.fail("invalid chunk number: %s", quote(first))
+		}
+	}
+	if n > 100000 {
+		s.fail("output file suffixes exhausted")
+	}
+	if !s.fixed {
+		for s.length = max(2, 1); int64(pow(len(s.alphabet), s.length)) < n; s.length++ {
+		}
+		s.fixed = true
+	}
+	data, err := s.p.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	defer s.p.Release(cap(data))
+	parts := make([][]byte, n)
+	size := int64(len(data)) / n
+	switch kind {
+	case 'r':
+		i := int64(0)
+		for rest := data; len(rest) > 0; i++ {
+			end := bytes.IndexByte(rest, s.sep) + 1
+			if end == 0 {
+				end = len(rest)
+			}
+			parts[i%n] = append(parts[i%n], rest[:end]...)
+			rest = rest[end:]
+			s.p.Tick(1)
+		}
+	case 'l':
+		at := int64(0)
+		for i := range parts {
+			// A line belongs to the part in which it begins.
+			end := size * int64(i+1)
+			if i == len(parts)-1 {
+				end = int64(len(data))
+			}
+			stop := max(at, end)
+			if stop > 0 && stop < int64(len(data)) && stop > at && data[stop-1] != s.sep {
+				if j := bytes.IndexByte(data[stop:], s.sep); j >= 0 {
+					stop += int64(j) + 1
+				} else {
+					stop = int64(len(data))
+				}
+			}
+			parts[i], at = data[at:stop], stop
+		}
+	default:
+		extra := int64(len(data)) % n
+		at := int64(0)
+		for i := range parts {
+			end := at + size
+			if int64(i) < extra {
+				end++
+			}
+			parts[i], at = data[at:end], end
+		}
+	}
+	if k > 0 {
+		s.p.Out.Write(parts[k-1])
+		return nil
+	}
+	for _, part := range parts {
+		if s.elide && len(part) == 0 {
+			continue
+		}
+		s.open()
+		s.outWriter.Write(part)
+	}
+	return nil
+}

@@ -55,7 +55,7 @@ func (c *capped) Write(b []byte) (int, error) {
 }
 
 func TestLimits(t *testing.T) {
-	small := proc.Limits{Steps: 20_000_000, LiveBytes: 64 << 20, Words: 500_000, Goroutines: 100}
+	small := proc.Limits{Steps: 10_000_000, LiveBytes: 16 << 20, Words: 500_000, Goroutines: 100}
 	for _, c := range []struct{ name, script, limit string }{
 		{"fork bomb", `f() { f | f & }; f; wait`, "processes"},
 		{"recursion", `f() { f; }; f`, "depth"},
@@ -67,7 +67,7 @@ func TestLimits(t *testing.T) {
 		{"recursion of traps", `trap 'false' ERR; f() { false; f; }; f`, "depth"},
 		{"doubling", `x=aaaaaaaa; while :; do x=$x$x; done`, "live bytes"},
 		{"doubling by append", `x=aaaaaaaa; while :; do x+=$x; done`, "live bytes"},
-		{"doubling by replacement", `x=aaaaaaaa; while :; do x=${x//a/aa}; done`, "live bytes"},
+		{"doubling by replacement", `x=aaaaaaaa; while :; do x=${x//a/aa}; done`, ""},
 		{"doubling of an array", `a=(1 2 3); while :; do a+=("${a[@]}"); done`, ""},
 		{"array element by element", `while :; do a[i++]=xxxxxxxxxxxxxxxx; done`, "live bytes"},
 		{"associative array", `declare -A m; while :; do m[$((i++))]=x; done`, "live bytes"},

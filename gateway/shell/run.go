@@ -496,6 +496,7 @@ func (sh *Shell) define(c *funcDecl) {
 	} else if sh.stdinName != "" {
 		source = sh.stdinName
 	}
+	sh.hold(int64(512 + 8*len(c.src)))
 	sh.ownFuncs()[c.name] = &funcDef{name: c.name, body: c.body, source: source, line: c.line, src: c.src}
 	sh.status = 0
 }

@@ -106,6 +106,9 @@ func Unquote(s string) string {
 // Compile reads a pattern. Every string is a pattern: what is malformed matches itself.
 func Compile(s string, flags Flags) *Pattern {
 	c := compiler{flags: flags}
+	if flags&ExtGlob != 0 {
+		c.pair(s)
+	}
 	p := &Pattern{fold: flags&FoldCase != 0}
 	p.elems, _ = c.list(s, 0, false)
 	p.ext = c.ext
@@ -140,27 +143,52 @@ type compiler struct {
 	flags Flags
 	ext   bool
 	depth int
+	open  map[int]bool // offsets of the '(' that are closed
+}
+
+// pair finds the parentheses that have a partner, so that no group is tried in vain: each try reads to the end.
+func (c *compiler) pair(s string) {
+	var stack []int
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '(':
+			stack = append(stack, i)
+		case ')':
+			if n := len(stack); n > 0 {
+				if c.open == nil {
+					c.open = map[int]bool{}
+				}
+				c.open[stack[n-1]] = true
+				stack = stack[:n-1]
+			}
+		}
+	}
 }
 
 // list reads elements up to the end, or inside parentheses up to '|' or ')'.
 func (c *compiler) list(s string, i int, nested bool) ([]elem, int) {
 	var out []elem
-	lit := func(t string) {
-		if n := len(out); n > 0 && out[n-1].kind == kLit {
-			out[n-1].lit += t
-			out[n-1].chars = utf8.RuneCountInString(out[n-1].lit)
-			return
+	var run []byte // literal text that is not in out yet
+	lit := func(t string) { run = append(run, t...) }
+	flush := func() {
+		if len(run) > 0 {
+			t := string(run)
+			out = append(out, elem{kind: kLit, lit: t, chars: utf8.RuneCountInString(t)})
+			run = run[:0]
 		}
-		out = append(out, elem{kind: kLit, lit: t, chars: utf8.RuneCountInString(t)})
 	}
 	for i < len(s) {
 		ch := s[i]
 		if nested && (ch == '|' || ch == ')') {
+			flush()
 			return out, i
 		}
-		if c.flags&ExtGlob != 0 && i+1 < len(s) && s[i+1] == '(' && strings.IndexByte("?*+@!", ch) >= 0 && c.depth < maxNest {
+		if c.flags&ExtGlob != 0 && i+1 < len(s) && s[i+1] == '(' && strings.IndexByte("?*+@!", ch) >= 0 && c.depth < maxNest && c.open[i+1] {
 			if e, end, ok := c.group(s, i); ok {
 				c.ext = true
+				flush()
 				out = append(out, e)
 				i = end
 				continue
@@ -168,15 +196,18 @@ func (c *compiler) list(s string, i int, nested bool) ([]elem, int) {
 		}
 		switch ch {
 		case '*':
+			flush()
 			if n := len(out); n == 0 || out[n-1].kind != kStar {
 				out = append(out, elem{kind: kStar})
 			}
 			i++
 		case '?':
+			flush()
 			out = append(out, elem{kind: kAny})
 			i++
 		case '[':
 			if cl, end, ok := parseClass(s, i, c.flags&FoldCase != 0); ok {
+				flush()
 				out = append(out, elem{kind: kClass, class: cl})
 				i = end
 				continue
@@ -201,12 +232,14 @@ func (c *compiler) list(s string, i int, nested bool) ([]elem, int) {
 			i = j
 		}
 	}
+	flush()
 	return out, i
 }
 
 func (c *compiler) group(s string, i int) (e elem, end int, ok bool) {
 	c.depth++
 	defer func() { c.depth-- }()
+	start := i
 	e = elem{kind: kExt, op: s[i]}
 	i += 2
 	for {
@@ -214,6 +247,7 @@ func (c *compiler) group(s string, i int) (e elem, end int, ok bool) {
 		alt, i = c.list(s, i, true)
 		e.alts = append(e.alts, alt)
 		if i >= len(s) {
+			delete(c.open, start+1)
 			return elem{}, 0, false
 		}
 		i++

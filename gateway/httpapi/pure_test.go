@@ -269,6 +269,7 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 		"get /v1/sandboxes/{id}/files/{path}", "put /v1/sandboxes/{id}/files/{path}", "patch /v1/sandboxes/{id}/files/{path}", "delete /v1/sandboxes/{id}/files/{path}",
 		"post /v1/sandboxes/{id}/writeFiles", "post /v1/sandboxes/{id}/mkdir", "get /v1/sandboxes/{id}/tree", "post /v1/sandboxes/{id}/ingest-files",
 		"post /v1/sandboxes/{id}/exec-sync", "post /v1/sandboxes/{id}/exec-sync-batch", "post /v1/sandboxes/{id}/exec",
+		"post /v1/sandboxes/{id}/fork", "post /v1/sandboxes/{id}/snapshots", "get /v1/sandboxes/{id}/snapshots", "post /v1/sandboxes/{id}/restore",
 	} {
 		method, path, _ := strings.Cut(route, " ")
 		op, ok := doc.Paths[path][method]

@@ -78,6 +78,7 @@ func New(cfg Config) http.Handler {
 	s.sandboxRoutes()
 	s.fileRoutes()
 	s.execRoutes()
+	s.snapshotRoutes()
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, newErrorBody(r.Context(), fserr.CodeNotFound, "no such route"))
 	})

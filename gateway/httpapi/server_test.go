@@ -237,6 +237,8 @@ func TestOwnership(t *testing.T) {
 		{http.MethodPatch, "/files/home/user/f", object{"oldString": "x", "newString": "y"}}, {http.MethodDelete, "/files/home/user/f", nil},
 		{http.MethodPost, "/writeFiles", object{"files": object{"/a": "b"}}}, {http.MethodPost, "/mkdir", object{"path": "/d"}}, {http.MethodGet, "/tree", nil},
 		{http.MethodPost, "/ingest-files", object{"files": object{"a": ""}}}, {http.MethodPost, "/exec-sync", object{"script": "true"}},
+		{http.MethodPost, "/fork", object{}}, {http.MethodPost, "/snapshots", object{"name": "n"}}, {http.MethodGet, "/snapshots", nil},
+		{http.MethodPost, "/restore", object{"snapshot": "00000000-0000-4000-8000-000000000000"}},
 		{http.MethodPost, "/exec", object{"script": "true"}}, {http.MethodPost, "/exec-sync-batch", object{"scripts": []object{{"id": "1", "script": "true"}}}},
 	}
 	alice := a.token
@@ -250,7 +252,7 @@ func TestOwnership(t *testing.T) {
 		a.token = alice
 		a.want(a.do(r.method, "/v1/sandboxes/00000000-0000-4000-8000-000000000000"+r.path, r.body), 404, "SANDBOX_NOT_FOUND")
 		bad, code := 400, "EINVAL"
-		if r.method == http.MethodGet {
+		if r.method == http.MethodGet && r.path != "/snapshots" {
 			bad, code = 404, "SANDBOX_NOT_FOUND"
 		}
 		a.want(a.do(r.method, "/v1/sandboxes/a.b"+r.path, r.body), bad, code)
@@ -678,4 +680,31 @@ func TestQuota(t *testing.T) {
 	}
 	a.want(a.do(http.MethodPut, "/v1/sandboxes/"+id+"/files/home/user/c", make([]byte, 50_000)), 413, "EDQUOT")
 	a.want(a.do(http.MethodGet, "/v1/sandboxes/"+id+"/files/home/user/c", nil), 404, "ENOENT")
+}
+
+func TestForkSnapshotRestore(t *testing.T) {
+	a := newAPI(t)
+	id := a.sandbox(object{"name": "original", "files": object{"/home/user/f": "1"}})
+	base := "/v1/sandboxes/" + id
+	fork := into[object](t, a.do(http.MethodPost, base+"/fork", object{}))
+	if fork["name"] != "original" || fork["id"] == id {
+		t.Errorf("%v", fork)
+	}
+	a.exec(id, "echo 2 > f")
+	a.exec(fork["id"].(string), "echo 3 > f; mkdir only")
+	snap := into[object](t, a.do(http.MethodPost, base+"/snapshots", object{"name": "two"}))
+	a.want(a.do(http.MethodPost, base+"/snapshots", object{"name": "two"}), 409, "EEXIST")
+	a.exec(id, "rm f; touch g")
+	if list := into[struct{ Snapshots []snapshotBody }](t, a.do(http.MethodGet, base+"/snapshots", nil)); len(list.Snapshots) != 1 || list.Snapshots[0].Name != "two" {
+		t.Errorf("%+v", list)
+	}
+	into[object](t, a.do(http.MethodPost, base+"/restore", object{"snapshot": snap["id"]}))
+	if r := a.exec(id, "cat f; echo *"); r.Stdout != "2\nf\n" {
+		t.Errorf("after restore: %q", r.Stdout)
+	}
+	if r := a.exec(fork["id"].(string), "cat f; echo *"); r.Stdout != "3\nf only\n" {
+		t.Errorf("the fork: %q", r.Stdout)
+	}
+	a.want(a.do(http.MethodPost, base+"/restore", object{"snapshot": "00000000-0000-4000-8000-000000000000"}), 404, "ENOENT")
+	a.want(a.do(http.MethodPost, base+"/restore", object{"snapshot": "x"}), 400, "INVALID_INPUT")
 }

@@ -231,7 +231,7 @@ func (s *server) execStream(ctx context.Context, in *execInput) (*huma.StreamRes
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.Service.GetSandbox(ctx, req.Caller, req.Sandbox); err != nil {
+	if err := s.Service.Check(ctx, req.Caller, req.Sandbox); err != nil {
 		return nil, err
 	}
 	return &huma.StreamResponse{Body: func(hctx huma.Context) {

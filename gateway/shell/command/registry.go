@@ -34,6 +34,8 @@ var registry = map[string]proc.Func{
 	"find":      findCommand,
 	"gawk":      awkMain,
 	"grep":      grep,
+	"gunzip":    gzipMain,
+	"gzip":      gzipMain,
 	"head":      head,
 	"join":      join,
 	"jq":        jqMain,
@@ -75,4 +77,5 @@ var registry = map[string]proc.Func{
 	"which":     which,
 	"xargs":     xargs,
 	"yes":       yes,
+	"zcat":      gzipMain,
 }

@@ -127,8 +127,8 @@ type Machine struct {
 }
 
 const (
-	maxDepth  = 400000 // of nested evaluations
-	depthCost = 1024   // bytes of Go stack for each
+	maxDepth  = 150000 // of nested evaluations
+	depthCost = 2400   // bytes of Go stack for each
 )
 
 // Eval runs the program on one input.

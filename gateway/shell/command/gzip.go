@@ -171,9 +171,8 @@ func (g *gzipRun) file(name string) {
 	p.Tick(1)
 	st, err := p.Stat(name)
 	if errors.Is(err, fserr.ENOENT) && g.decompress && !strings.HasSuffix(name, g.suffix) {
-		if s, e := p.Stat(name + g.suffix); e == nil {
-			name, st, err = name+g.suffix, s, nil
-		}
+		name += g.suffix
+		st, err = p.Stat(name)
 	}
 	if err != nil {
 		g.fail("%s: %s", name, proc.Strerror(err))

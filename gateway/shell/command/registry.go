@@ -18,6 +18,7 @@ var registry = map[string]proc.Func{
 	"basename":  basename,
 	"cat":       cat,
 	"chmod":     chmod,
+	"cmp":       cmpCommand,
 	"comm":      comm,
 	"cp":        cp,
 	"cut":       cut,

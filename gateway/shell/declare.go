@@ -358,9 +358,9 @@ func (sh *Shell) declareOne(cmd string, o operand, on, off attr, global, inherit
 	}
 	if sh.opts.get('x') && o.a != nil && hasVal {
 		if arr != nil {
-			sh.trace(cmd + " " + name + "=(" + arrSource(arr) + ")")
-		} else {
-			sh.trace(cmd + " " + name + "=" + traceQuote(val))
+			sh.trace(name + "=(" + arrSource(arr) + ")")
+		} else if cmd == "export" || cmd == "readonly" {
+			sh.trace(name + "=" + traceQuote2(val))
 		}
 	}
 	f := sh.topFunc()

@@ -13,6 +13,13 @@ func (sh *Shell) funcText(f *funcDef) string {
 	return p.b.String()
 }
 
+// stmtText prints one command on a line, as BASH_COMMAND and jobs show it.
+func stmtText(st *stmt) string {
+	p := treePrinter{}
+	p.stmt(st)
+	return p.b.String()
+}
+
 // treePrinter writes commands back as text in bash's layout.
 type treePrinter struct {
 	b       strings.Builder

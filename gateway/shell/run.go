@@ -138,7 +138,7 @@ func (sh *Shell) stmt(st *stmt) {
 		}
 		return
 	}
-	if !sh.command1(st) || sh.status == 0 || sh.noErr > 0 || sh.jumping() && !sh.returning {
+	if !sh.command1(st) || sh.status == 0 || sh.noErr > 0 || sh.jumping() {
 		return
 	}
 	sh.failed()
@@ -669,7 +669,7 @@ func (sh *Shell) background(st *stmt) {
 	if len(sh.jobs) == 0 {
 		sh.nextJob = 1
 	}
-	j := &job{id: sh.nextJob, pid: pid, src: fg.src, done: make(chan struct{}), proc: child.proc}
+	j := &job{id: sh.nextJob, pid: pid, src: stmtText(&fg), done: make(chan struct{}), proc: child.proc}
 	sh.jobs = append(sh.jobs, j)
 	sh.lastBG = pid
 	child.spawn(func() { child.stmt(&fg) }, func(s int) {

@@ -117,7 +117,7 @@ func init() {
 		"BASH_SUBSHELL": {dyn: dynString(func(sh *Shell) string { return itoa(sh.sub) }), assign: ignore},
 		"BASH_COMMAND": {dyn: dynString(func(sh *Shell) string {
 			if sh.command != nil {
-				return sh.command.src
+				return stmtText(sh.command)
 			}
 			return ""
 		}), assign: ignore},
@@ -217,7 +217,11 @@ func (sh *Shell) traceCommand(c *simpleCmd, args []string) {
 			case a.arr != nil:
 				out = append(out, a.name)
 			default:
-				out = append(out, a.name+op(a)+traceQuote2(sh.expandStr(a.val)))
+				n := a.name
+				if a.sub != nil {
+					n += "[" + a.sub.text + "]"
+				}
+				out = append(out, traceQuote(n+op(a)+sh.expandStr(a.val)))
 			}
 		}
 		sh.trace(strings.Join(append([]string{c.args[0].lit}, out...), " "))

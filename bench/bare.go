@@ -28,7 +28,7 @@ func serveBare(ctx context.Context, url string) error {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		fmt.Fprintf(w, `{"n":%d}`, n)
+		_, _ = fmt.Fprintf(w, `{"n":%d}`, n)
 	})
 	mux.HandleFunc("POST /update", func(w http.ResponseWriter, r *http.Request) {
 		if _, err := io.Copy(io.Discard, r.Body); err != nil {
@@ -40,7 +40,7 @@ func serveBare(ctx context.Context, url string) error {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		fmt.Fprintf(w, `{"n":%d}`, n)
+		_, _ = fmt.Fprintf(w, `{"n":%d}`, n)
 	})
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {

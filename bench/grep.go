@@ -24,7 +24,7 @@ func grep(ctx context.Context, e *env, files int) (ratio, error) {
 	if err != nil {
 		return ratio{}, err
 	}
-	defer os.RemoveAll(tmpfs)
+	defer func() { _ = os.RemoveAll(tmpfs) }()
 	in := map[string]string{}
 	for i := range files {
 		name, text := fmt.Sprintf("src/p%d/file%d.go", i%17, i), sourceText(i, 4096)

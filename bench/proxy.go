@@ -32,28 +32,28 @@ func newProxy(ctx context.Context, dbURL string) (*proxy, string, error) {
 	}
 	u.Host = p.l.Addr().String()
 	u.RawQuery = "sslmode=disable"
-	p.wg.Go(p.serve)
+	p.wg.Go(func() { p.serve(ctx) })
 	return p, u.String(), nil
 }
 
-func (p *proxy) serve() {
+func (p *proxy) serve(ctx context.Context) {
 	for {
 		client, err := p.l.Accept()
 		if err != nil {
 			return
 		}
-		server, err := net.Dial("unix", p.socket)
+		server, err := new(net.Dialer).DialContext(ctx, "unix", p.socket)
 		if err != nil {
-			client.Close()
+			_ = client.Close()
 			continue
 		}
 		p.wg.Go(func() {
 			_, _ = io.Copy(client, server)
-			client.Close()
+			_ = client.Close()
 		})
 		p.wg.Go(func() {
 			p.count(client, server)
-			server.Close()
+			_ = server.Close()
 		})
 	}
 }

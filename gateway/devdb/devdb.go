@@ -121,7 +121,7 @@ func Start(ctx context.Context, cfg Config) (_ *Cluster, err error) {
 		return nil, err
 	}
 	if cfg.Listen {
-		if c.Port, err = freePort(); err != nil {
+		if c.Port, err = freePort(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -223,7 +223,8 @@ func (c *Cluster) run(data string, cred *syscall.Credential, cfg Config) error {
 	for k, v := range settings {
 		args = append(args, "-c", k+"="+v)
 	}
-	cmd := exec.Command(c.Binaries.path("postgres"), args...)
+	// Not bound to a context: it runs until Stop.
+	cmd := exec.CommandContext(context.Background(), c.Binaries.path("postgres"), args...)
 	cmd.Dir = data
 	cmd.Env = serverEnv()
 	cmd.Stdout, cmd.Stderr = c.output, c.output
@@ -410,8 +411,8 @@ func credential() (*syscall.Credential, error) {
 	return nil, errors.New("postgres does not run as root, and there is no user postgres or nobody")
 }
 
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+func freePort(ctx context.Context) (int, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return 0, err
 	}

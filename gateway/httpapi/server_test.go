@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -620,10 +621,12 @@ func TestPathTraversal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(conn, "GET /v1/sandboxes/%s%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nConnection: close\r\n\r\n", id, p, a.token)
-		reply, err := io.ReadAll(conn)
-		conn.Close()
+		_, err = fmt.Fprintf(conn, "GET /v1/sandboxes/%s%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nConnection: close\r\n\r\n", id, p, a.token)
 		if err != nil {
+			t.Fatal(err)
+		}
+		reply, err := io.ReadAll(conn)
+		if err = errors.Join(err, conn.Close()); err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(string(reply), "root:") {

@@ -5,10 +5,13 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
 
 	"github.com/pgbox/pgbox/gateway/fserr"
@@ -178,27 +181,63 @@ func TestLargeContentIsUploadedOnceAndOnlyWhenMissing(t *testing.T) {
 	}
 }
 
+// collector deletes contents as gc would, once, right before the first fs.apply is sent.
+type collector struct {
+	t      *testing.T
+	owner  *pgx.Conn
+	hashes [][]byte
+	mu     sync.Mutex
+	done   bool
+	armed  bool
+}
+
+func (c *collector) TraceQueryStart(ctx context.Context, _ *pgx.Conn, d pgx.TraceQueryStartData) context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.armed && !c.done && strings.Contains(d.SQL, "fs.apply(") {
+		c.done = true
+		tag, err := c.owner.Exec(ctx, "DELETE FROM pgbox.blob WHERE sha256 = ANY ($1)", c.hashes)
+		if err != nil || tag.RowsAffected() == 0 {
+			c.t.Errorf("collect: %v, %v", tag, err)
+		}
+	}
+	return ctx
+}
+
+func (c *collector) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
 func TestContentCollectedBetweenUploadAndCommitIsSentAgain(t *testing.T) {
 	t.Parallel()
-	s, id := open(t, store.Config{}), sandbox(t)
-	// More than goes along with the commit. The trigger takes a content away the first time a commit looks for it.
-	big := make([]byte, 600<<10)
-	copy(big, id[:])
+	col := &collector{t: t, owner: sqltest.Owner(t)}
+	s, id := open(t, store.Config{Tracer: col}), sandbox(t)
+	big := make([]byte, 600<<10) // more than goes along with the commit
+	for i := range big {
+		big[i] = id[i%16] ^ byte(i>>16)
+	}
 	c := change(t, s, id, func(w *tree.Work) error { return w.WriteFile("/tmp/big", big, 0o644) })
-	hashes := make([]tree.Hash, 0)
 	for h := range c.Delta.Blobs {
-		hashes = append(hashes, h)
+		col.hashes = append(col.hashes, h[:])
 	}
-	first := c
-	first.Delta = &tree.Delta{Base: c.Delta.Base, Inodes: c.Delta.Inodes, Dirents: c.Delta.Dirents, Chunks: c.Delta.Chunks, Journal: c.Delta.Journal,
-		NextIno: c.Delta.NextIno, UsedBytes: c.Delta.UsedBytes, UsedInodes: c.Delta.UsedInodes, Blobs: map[tree.Hash][]byte{}}
-	if _, err := s.Apply(t.Context(), first); !errors.Is(err, fserr.ENODATA) {
-		t.Fatalf("a commit without its contents: %v", err)
-	}
+	col.mu.Lock()
+	col.armed = true
+	col.mu.Unlock()
 	if _, err := s.Apply(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
+	if !col.done {
+		t.Fatal("nothing was collected")
+	}
 	wantFile(t, s, id, "/tmp/big", string(big))
+}
+
+func TestCommitWithoutItsContentsIsRefused(t *testing.T) {
+	t.Parallel()
+	s, id := open(t, store.Config{}), sandbox(t)
+	c := change(t, s, id, writing("/tmp/small", "nobody else's "+id.String()))
+	c.Delta.Blobs = nil
+	if _, err := s.Apply(t.Context(), c); !errors.Is(err, fserr.ENODATA) {
+		t.Fatalf("got %v", err)
+	}
 }
 
 func TestUnknownSandboxIsESRCH(t *testing.T) {

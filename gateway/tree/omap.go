@@ -182,7 +182,7 @@ func (m *omap[K, V]) delete(o *owner, key K) (old V, ok bool) {
 	m.root = m.root.own(o)
 	m.root.delete(o, key)
 	m.n--
-	for m.root.kids != nil && len(m.root.kids) == 1 {
+	for len(m.root.kids) == 1 {
 		m.root = m.root.kids[0]
 	}
 	if len(m.root.items) == 0 {

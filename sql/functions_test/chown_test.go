@@ -1,8 +1,9 @@
 package functions_test
 
 import (
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"testing"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
 )
 
 func TestChown(t *testing.T) {

@@ -1,9 +1,10 @@
 package functions_test
 
 import (
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"strings"
 	"testing"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
 )
 
 func TestResolve(t *testing.T) {

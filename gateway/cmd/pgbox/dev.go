@@ -80,7 +80,7 @@ func dev(ctx context.Context, dir string, port int, portGiven bool) error {
 		if err != nil {
 			return err
 		}
-		defer logFile.Close()
+		defer func() { _ = logFile.Close() }()
 		cluster, err := devdb.Start(ctx, devdb.Config{Dir: filepath.Join(dir, "cluster"), BinDir: bin.Dir, Fsync: true, Listen: true, Log: logFile})
 		if err != nil {
 			return fmt.Errorf("%w\n(the server's log is %s)", err, logFile.Name())
@@ -158,7 +158,8 @@ Try it:
 		return err
 	}
 	file := credentialsFile()
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err == nil {
+	err = os.MkdirAll(filepath.Dir(file), 0o700)
+	if err == nil {
 		err = os.WriteFile(file, data, 0o600)
 	}
 	if err != nil {

@@ -77,7 +77,7 @@ func fsCommand(c *client) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				defer f.Close()
+				defer func() { _ = f.Close() }()
 				in = f
 			}
 			start := time.Now()

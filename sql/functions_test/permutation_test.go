@@ -151,7 +151,7 @@ func TestPermutations(t *testing.T) {
 			for _, s := range sessions {
 				s.pid = get[int32](s.scope, "SELECT pg_backend_pid()")
 			}
-			// fresh makes the sandbox that each order begins with: three layers, and content that nothing refers to any more.
+			// fresh makes the sandbox that each order begins with: three layers, and content that nothing refers to.
 			fresh := func() {
 				id := get[uuid.UUID](watch, "SELECT id FROM fs.create_sandbox(NULL, 'test', 'owner', 'permutation', NULL, NULL, NULL, NULL, NULL, NULL)")
 				watch.id = id
@@ -159,6 +159,14 @@ func TestPermutations(t *testing.T) {
 				for _, sql := range setup {
 					watch.must(sql)
 					watch.stack()
+				}
+				if strings.HasPrefix(c.name, "gc") {
+					// What the order before left would refer to the content that is to be garbage.
+					watch.root("SELECT fs.drop_sandbox(id) FROM pgbox.sandbox WHERE deleted_at IS NULL AND id <> $1", id)
+					watch.root("SELECT fs.gc('0')")
+					if n := one[int](t, admin, "SELECT count(*)::int FROM pgbox.blob WHERE data IN ('garbage', 'file f and garbage')"); n != 0 {
+						t.Fatal("gc left garbage")
+					}
 				}
 				watch.must("SELECT fs.put_blobs($1, ARRAY['garbage', 'file f and garbage']::bytea[])", id)
 				for i, s := range sessions {

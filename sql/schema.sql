@@ -57,6 +57,7 @@ CREATE FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     AS $$
@@ -220,6 +221,7 @@ COMMENT ON FUNCTION fs.chown(p_path text, p_uid integer, p_gid integer, p_follow
 CREATE FUNCTION fs.cp(p_from text, p_to text, p_recursive boolean DEFAULT false) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
@@ -500,6 +502,7 @@ COMMENT ON VIEW fs.disk_usage IS 'The row type of du; as a table it is empty. by
 CREATE FUNCTION fs.du(p_path text DEFAULT '/'::text) RETURNS SETOF fs.disk_usage
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
@@ -648,6 +651,7 @@ COMMENT ON VIEW fs.entry IS 'The row type of stat, lstat, readdir, tree and find
 CREATE FUNCTION fs.find(p_path text DEFAULT '/'::text, p_name text DEFAULT NULL::text, p_kind smallint DEFAULT NULL::smallint, p_min_size bigint DEFAULT NULL::bigint, p_max_size bigint DEFAULT NULL::bigint, p_since bigint DEFAULT NULL::bigint, p_depth integer DEFAULT NULL::integer) RETURNS SETOF fs.entry
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
@@ -748,6 +752,7 @@ COMMENT ON VIEW fs.fault IS 'The row type of fsck: one broken invariant; as a ta
 CREATE FUNCTION fs.fsck() RETURNS SETOF fs.fault
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter_read();
@@ -948,6 +953,7 @@ COMMENT ON FUNCTION fs.get_sandbox(p_sandbox uuid) IS 'The row of one living san
 CREATE FUNCTION fs.glob(p_pattern text) RETURNS SETOF text
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
@@ -1008,6 +1014,7 @@ COMMENT ON VIEW fs.grep_match IS 'The row type of grep; as a table it is empty.'
 CREATE FUNCTION fs.grep(p_pattern text, p_path text DEFAULT '/'::text, p_name text DEFAULT NULL::text, p_ignore_case boolean DEFAULT false) RETURNS SETOF fs.grep_match
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
@@ -1096,6 +1103,7 @@ CREATE FUNCTION fs.load_chunks(p_sandbox uuid, p_layer uuid) RETURNS TABLE(ino b
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET work_mem TO '64MB'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -1133,6 +1141,7 @@ CREATE FUNCTION fs.load_dirents(p_sandbox uuid, p_layer uuid) RETURNS TABLE(pare
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET work_mem TO '64MB'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -1170,6 +1179,7 @@ CREATE FUNCTION fs.load_inodes(p_sandbox uuid, p_layer uuid) RETURNS TABLE(ino b
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET work_mem TO '64MB'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -1249,6 +1259,7 @@ CREATE FUNCTION fs.missing_blobs(p_sandbox uuid, p_sha256 bytea[]) RETURNS SETOF
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 BEGIN
     PERFORM pgbox.enter_sandbox_read(p_sandbox);
@@ -1339,6 +1350,7 @@ COMMENT ON FUNCTION fs.mknod(p_path text, p_kind smallint, p_mode integer, p_rde
 CREATE FUNCTION fs.mv(p_from text, p_to text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
@@ -1431,6 +1443,7 @@ CREATE FUNCTION fs.read_blobs(p_sandbox uuid, p_sha256 bytea[]) RETURNS TABLE(sh
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET work_mem TO '64MB'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 BEGIN
     PERFORM pgbox.enter_sandbox_read(p_sandbox);
@@ -1475,6 +1488,7 @@ COMMENT ON FUNCTION fs.read_file(p_path text, p_offset bigint, p_length bigint) 
 CREATE FUNCTION fs.readdir(p_path text) RETURNS SETOF fs.entry
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
@@ -1581,6 +1595,7 @@ COMMENT ON FUNCTION fs.restore(p_sandbox uuid, p_snapshot uuid) IS 'Puts the tre
 CREATE FUNCTION fs.rm(p_path text, p_recursive boolean DEFAULT false) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 BEGIN
@@ -1595,6 +1610,7 @@ COMMENT ON FUNCTION fs.rm(p_path text, p_recursive boolean) IS 'Removes a file o
 CREATE FUNCTION fs.rmdir(p_path text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 BEGIN
@@ -1769,6 +1785,7 @@ COMMENT ON FUNCTION fs.symlink(p_target text, p_path text) IS 'Makes a symlink a
 CREATE FUNCTION fs.tree(p_path text DEFAULT '/'::text, p_depth integer DEFAULT NULL::integer) RETURNS SETOF fs.entry
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
@@ -1831,6 +1848,7 @@ COMMENT ON FUNCTION fs.truncate(p_path text, p_size bigint) IS 'Sets the size of
 CREATE FUNCTION fs.unlink(p_path text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 BEGIN
@@ -2549,6 +2567,7 @@ CREATE FUNCTION pgbox.free_layers(p_layers uuid[]) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 DECLARE
     v_free uuid[];
@@ -3202,6 +3221,7 @@ CREATE FUNCTION pgbox.seal(p_sandbox pgbox.sandbox) RETURNS pgbox.sandbox
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 DECLARE
     c_depth constant integer := 32;

@@ -36,6 +36,7 @@ CREATE FUNCTION fs.apply(
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off
+    SET jit = off
     SET enable_hashjoin = off
     SET enable_mergejoin = off
 AS $$

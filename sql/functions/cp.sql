@@ -1,6 +1,7 @@
 CREATE FUNCTION fs.cp(p_from text, p_to text, p_recursive boolean DEFAULT false) RETURNS bigint
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
+    SET jit = off
     SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE

@@ -2,6 +2,7 @@ CREATE FUNCTION pgbox.free_layers(p_layers uuid[]) RETURNS bigint
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off
+    SET jit = off
 AS $$
 DECLARE
     v_free uuid[];

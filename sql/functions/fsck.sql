@@ -1,6 +1,7 @@
 CREATE FUNCTION fs.fsck() RETURNS SETOF fs.fault
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
+    SET jit = off
 AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter_read();

@@ -1,6 +1,7 @@
 CREATE FUNCTION fs.grep(p_pattern text, p_path text DEFAULT '/', p_name text DEFAULT NULL, p_ignore_case boolean DEFAULT false) RETURNS SETOF fs.grep_match
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
+    SET jit = off
     SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE

@@ -7,6 +7,7 @@ CREATE FUNCTION fs.load_inodes(p_sandbox uuid, p_layer uuid) RETURNS TABLE (
     SET search_path = pg_catalog, pg_temp
     SET work_mem = '64MB'
     SET enable_seqscan = off
+    SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -2,6 +2,7 @@ CREATE FUNCTION fs.missing_blobs(p_sandbox uuid, p_sha256 bytea[]) RETURNS SETOF
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off
+    SET jit = off
 AS $$
 BEGIN
     PERFORM pgbox.enter_sandbox_read(p_sandbox);

@@ -3,6 +3,7 @@ CREATE FUNCTION fs.read_blobs(p_sandbox uuid, p_sha256 bytea[]) RETURNS TABLE (s
     SET search_path = pg_catalog, pg_temp
     SET work_mem = '64MB'
     SET enable_seqscan = off
+    SET jit = off
 AS $$
 BEGIN
     PERFORM pgbox.enter_sandbox_read(p_sandbox);

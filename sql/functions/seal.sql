@@ -4,6 +4,7 @@ CREATE FUNCTION pgbox.seal(p_sandbox pgbox.sandbox) RETURNS pgbox.sandbox
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off
+    SET jit = off
 AS $$
 DECLARE
     c_depth constant integer := 32;

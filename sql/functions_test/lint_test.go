@@ -76,6 +76,12 @@ func TestLintFunctions(t *testing.T) {
 		if !slices.ContainsFunc(f.Config, func(s string) bool { return s == "search_path=pg_catalog, pg_temp" }) {
 			t.Errorf("%s: search_path %q", name, f.Config)
 		}
+		planned := func(prefix string) bool {
+			return slices.ContainsFunc(f.Config, func(s string) bool { return strings.HasPrefix(s, prefix) })
+		}
+		if planned("enable_") && !planned("jit=off") {
+			t.Errorf("%s: a forbidden scan that is taken all the same costs 10^10 in the plan, and a plan that dear is compiled for 0.2 s", name)
+		}
 		if f.Comment == nil || !regexp.MustCompile(`^([A-Z]|pgbox\.).+\.( |\)|$)`).MatchString(*f.Comment) {
 			t.Errorf("%s: needs a comment that is a sentence", name)
 		}

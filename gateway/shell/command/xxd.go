@@ -1,0 +1,469 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+)
+
+const xxdUsage = `Usage:
+       xxd [options] [infile [outfile]]
+    or
+       xxd -r [-s [-]offset] [-c cols] [-ps] [infile [outfile]]
+`
+
+type xxdRun struct {
+	p                                                  *proc.Process
+	out                                                io.Writer
+	cols, group                                        int
+	plain, bits, little, include, reverse, upper, skip bool
+	capital, decimal                                   bool
+	limit, seek, offset                                int64
+	name                                               string
+}
+
+func xxd(_ context.Context, p *proc.Process) int {
+	x := &xxdRun{p: p, cols: -1, group: -1, limit: -1, out: p.Out}
+	args := p.Args[1:]
+	usage := func() int {
+		p.Out.Flush()
+		p.Err.WriteString(xxdUsage)
+		return 1
+	}
+	seekFromEnd := false
+	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
+		a := args[0]
+		args = args[1:]
+		if a == "--" {
+			break
+		}
+		name := strings.TrimLeft(a, "-")
+		takes := func(short string, longs ...string) (string, bool) {
+			for _, l := range longs {
+				if name == l {
+					if len(args) == 0 {
+						return "", false
+					}
+					v := args[0]
+					args = args[1:]
+					return v, true
+				}
+			}
+			if strings.HasPrefix(name, short) && len(name) > len(short) {
+				return name[len(short):], true
+			}
+			return "", false
+		}
+		number := func(v string) int64 {
+			n, err := strconv.ParseInt(strings.TrimPrefix(v, "+"), 0, 64)
+			if err != nil {
+				n, _ = strconv.ParseInt(leadingDigits(v), 10, 64) // like strtol: 0 when there is none
+			}
+			return n
+		}
+		var v string
+		ok := true
+		switch {
+		case name == "a" || name == "autoskip":
+			x.skip = true
+		case name == "b" || name == "bits":
+			x.bits = true
+		case name == "e":
+			x.little = true
+		case name == "u" || name == "upper" || name == "uppercase":
+			x.upper = true
+		case name == "p" || name == "ps" || name == "plain" || name == "postscript":
+			x.plain = true
+		case name == "i" || name == "include":
+			x.include = true
+		case name == "C" || name == "capitalize":
+			x.capital = true
+		case name == "d":
+			x.decimal = true
+		case name == "r" || name == "revert":
+			x.reverse = true
+		case name == "h" || name == "help":
+			return usage()
+		case name == "v" || name == "version":
+			p.Err.WriteString("xxd 2022-01-14 (compatible)\n")
+			return 0
+		case name[0] == 'c':
+			if v, ok = takes("c", "c", "cols"); ok {
+				x.cols = int(number(v))
+			}
+		case name[0] == 'g':
+			if v, ok = takes("g", "g", "groupsize"); ok {
+				x.group = int(number(v))
+			}
+		case name[0] == 'l':
+			if v, ok = takes("l", "l", "len"); ok {
+				x.limit = number(v)
+			}
+		case name[0] == 'n':
+			if v, ok = takes("n", "n", "name"); ok {
+				x.name = v
+			}
+		case name[0] == 'o':
+			if v, ok = takes("o", "o", "offset"); ok {
+				x.offset = number(v)
+			}
+		case name[0] == 's':
+			if v, ok = takes("s", "s", "skip", "seek"); ok {
+				x.seek = number(v)
+				seekFromEnd = strings.HasPrefix(v, "-")
+			}
+		default:
+			ok = false
+		}
+		if !ok {
+			return usage()
+		}
+	}
+	if len(args) > 2 {
+		return usage()
+	}
+	switch {
+	case x.cols < 0 || x.cols == 0 && !x.plain:
+		x.cols = 16
+		switch {
+		case x.plain:
+			x.cols = 30
+		case x.include:
+			x.cols = 12
+		case x.bits:
+			x.cols = 6
+		}
+	}
+	if x.cols > 256 && !x.plain {
+		p.Errorf("invalid number of columns (max. 256).")
+		return 1
+	}
+	if x.group < 0 {
+		x.group = 2
+		switch {
+		case x.bits:
+			x.group = 1
+		case x.little:
+			x.group = 4
+		}
+	}
+	if x.group == 0 || x.group > x.cols {
+		x.group = max(x.cols, 1)
+	}
+	if x.little && x.group&(x.group-1) != 0 {
+		p.Errorf("number of octets per group must be a power of 2 with -e.")
+		return 1
+	}
+	name := "-"
+	if len(args) > 0 {
+		name = args[0]
+	}
+	in, err := p.OpenInput(name)
+	if err != nil {
+		p.Errorf("%s: %s", name, proc.Strerror(err))
+		return 2
+	}
+	defer in.Close()
+	if len(args) == 2 && args[1] != "-" {
+		flag := proc.WriteOnly | proc.Create
+		if !x.reverse {
+			flag |= proc.Trunc
+		}
+		f, err := p.Open(args[1], flag, 0o666)
+		if err != nil {
+			p.Errorf("%s: %s", args[1], proc.Strerror(err))
+			return 3
+		}
+		defer f.Close()
+		w := proc.NewWriter(f, p)
+		defer w.Flush()
+		x.out = w
+	}
+	switch {
+	case x.reverse:
+		err = x.revert(in)
+	default:
+		if seekFromEnd {
+			err = x.seekEnd(in)
+		} else if x.seek > 0 {
+			_, err = io.CopyN(io.Discard, in, x.seek)
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+		}
+		if err != nil {
+			p.Errorf("Sorry, cannot seek.")
+			return 4
+		}
+		if x.limit >= 0 {
+			err = x.dump(io.LimitReader(in, x.limit), name)
+		} else {
+			err = x.dump(in, name)
+		}
+	}
+	if err != nil {
+		p.Errorf("%s", proc.Strerror(err))
+		return 2
+	}
+	return 0
+}
+
+func leadingDigits(s string) string {
+	n := 0
+	for n < len(s) && isDigit(s[n]) {
+		n++
+	}
+	return s[:n]
+}
+
+func (x *xxdRun) seekEnd(in io.Reader) error {
+	s, ok := in.(io.Seeker)
+	if !ok {
+		return io.ErrUnexpectedEOF
+	}
+	at, err := s.Seek(x.seek, io.SeekEnd)
+	x.seek = at
+	return err
+}
+
+func (x *xxdRun) put(s string) { _, _ = io.WriteString(x.out, s) }
+
+func (x *xxdRun) dump(in io.Reader, name string) error {
+	if x.include {
+		return x.includeFile(in, name)
+	}
+	hexDigit := "%02x"
+	if x.upper {
+		hexDigit = "%02X"
+	}
+	if x.plain {
+		n := 0
+		err := readBlocks(x.p, in, func(b []byte) {
+			for _, c := range b {
+				x.put(fmt.Sprintf(hexDigit, c))
+				if n++; x.cols > 0 && n%x.cols == 0 {
+					x.put("\n")
+				}
+			}
+		})
+		if n > 0 && (x.cols == 0 || n%x.cols != 0) {
+			x.put("\n")
+		}
+		return err
+	}
+	buf := make([]byte, x.cols)
+	at := x.seek + x.offset
+	// Of a run of zero lines -a shows the first, then a star; the end of the dump is always shown.
+	zeros := 0
+	var second, last string
+	flush := func() {
+		switch {
+		case zeros == 2:
+			x.put(second)
+		case zeros > 2:
+			x.put("*\n")
+		}
+	}
+	for {
+		n, err := io.ReadFull(in, buf)
+		x.p.Tick(1)
+		if n > 0 {
+			line := x.line(buf[:n], at, hexDigit)
+			at += int64(n)
+			if x.skip && len(bytes.Trim(buf[:n], "\x00")) == 0 {
+				switch zeros++; zeros {
+				case 1:
+					x.put(line)
+				case 2:
+					second = line
+				}
+				last = line
+			} else {
+				flush()
+				zeros = 0
+				x.put(line)
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+			if zeros > 1 {
+				zeros--
+				flush()
+				x.put(last)
+			}
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+func (x *xxdRun) line(b []byte, at int64, hexDigit string) string {
+	var s strings.Builder
+	if x.decimal {
+		fmt.Fprintf(&s, "%08d: ", at)
+	} else {
+		fmt.Fprintf(&s, "%08x: ", uint32(at))
+	}
+	size := 2
+	if x.bits {
+		size = 8
+	}
+	for i := range x.cols {
+		k := i
+		if x.little {
+			k = i/x.group*x.group + (x.group - 1 - i%x.group)
+		}
+		switch {
+		case k >= len(b):
+			s.WriteString(strings.Repeat(" ", size))
+		case x.bits:
+			fmt.Fprintf(&s, "%08b", b[k])
+		default:
+			fmt.Fprintf(&s, hexDigit, b[k])
+		}
+		if (i+1)%x.group == 0 || i == x.cols-1 {
+			s.WriteByte(' ')
+		}
+	}
+	s.WriteByte(' ')
+	var asc strings.Builder
+	for _, c := range b {
+		if c < ' ' || c > '~' {
+			c = '.'
+		}
+		asc.WriteByte(c)
+	}
+	return s.String() + asc.String() + "\n"
+}
+
+func (x *xxdRun) includeFile(in io.Reader, name string) error {
+	ident := x.name
+	if ident == "" && name != "-" {
+		ident = name
+	}
+	named := ident != ""
+	clean := []byte(ident)
+	for i, c := range clean {
+		if !isAlpha(c) && !isDigit(c) {
+			clean[i] = '_'
+		}
+	}
+	if len(clean) > 0 && isDigit(clean[0]) {
+		clean = append([]byte("__"), clean...)
+	}
+	ident = string(clean)
+	length := "_len"
+	if x.capital {
+		ident, length = strings.ToUpper(ident), "_LEN"
+	}
+	if named {
+		x.put("unsigned char " + ident + "[] = {\n")
+	}
+	format := "0x%02x"
+	if x.upper {
+		format = "0X%02X"
+	}
+	n := 0
+	err := readBlocks(x.p, in, func(b []byte) {
+		for _, c := range b {
+			switch {
+			case n == 0:
+				x.put("  ")
+			case n%x.cols == 0:
+				x.put(",\n  ")
+			default:
+				x.put(", ")
+			}
+			x.put(fmt.Sprintf(format, c))
+			n++
+		}
+	})
+	if n > 0 {
+		x.put("\n")
+	}
+	if named {
+		x.put("};\n")
+		x.put(fmt.Sprintf("unsigned int %s%s = %d;\n", ident, length, n))
+	}
+	return err
+}
+
+// revert turns a dump back into bytes.
+func (x *xxdRun) revert(in io.Reader) error {
+	if x.plain {
+		high, have := byte(0), false
+		var out []byte
+		return readBlocks(x.p, in, func(b []byte) {
+			out = out[:0]
+			for _, c := range b {
+				if !isHex(c) {
+					continue
+				}
+				d, _ := strconv.ParseUint(string(rune(c)), 16, 8)
+				if have {
+					out = append(out, high<<4|byte(d))
+				} else {
+					high = byte(d)
+				}
+				have = !have
+			}
+			_, _ = x.out.Write(out)
+		})
+	}
+	l := newLineReader(x.p, in, '\n')
+	defer l.close()
+	at := int64(0)
+	for raw, ok := l.next(); ok; raw, ok = l.next() {
+		head, rest, ok := strings.Cut(string(chomp(raw, '\n')), ":")
+		if !ok {
+			continue
+		}
+		addr, err := strconv.ParseInt(strings.TrimSpace(head), 16, 64)
+		if err != nil {
+			continue
+		}
+		if addr += x.seek; addr > at {
+			if addr-at > 1<<30 {
+				return io.ErrUnexpectedEOF
+			}
+			for ; at < addr; at++ {
+				_, _ = x.out.Write([]byte{0})
+			}
+		}
+		rest = strings.TrimPrefix(rest, " ")
+		var bytes []byte
+		for i := 0; len(bytes) < x.cols && i < len(rest); {
+			if rest[i] == ' ' {
+				if i+1 < len(rest) && rest[i+1] == ' ' {
+					break // the text begins
+				}
+				i++
+				continue
+			}
+			step := 2
+			base := 16
+			if x.bits {
+				step, base = 8, 2
+			}
+			if i+step > len(rest) {
+				break
+			}
+			v, err := strconv.ParseUint(rest[i:i+step], base, 8)
+			if err != nil {
+				break
+			}
+			bytes = append(bytes, byte(v))
+			i += step
+		}
+		_, _ = x.out.Write(bytes)
+		at += int64(len(bytes))
+	}
+	return l.err
+}

@@ -17,6 +17,7 @@ type ifsTable struct {
 	class [256]byte
 	first string // what "$*" joins with
 	null  bool
+	hard  bool   // there are other separators than white space
 	wide  string // separators outside ASCII
 }
 
@@ -38,9 +39,11 @@ func (sh *Shell) loadIFS() {
 		case c >= 0x80:
 			_, w := utf8.DecodeRuneInString(v[i:])
 			t.wide += v[i : i+w]
+			t.hard = true
 			i += w - 1
 		default:
 			t.class[c] = 2
+			t.hard = true
 		}
 	}
 	sh.ifs = t

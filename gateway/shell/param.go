@@ -51,6 +51,8 @@ type value struct {
 	list   []string
 	isList bool
 	star   bool
+	// changed says that an operator made it: where nothing is split, the list is then joined as "$*" is.
+	changed bool
 }
 
 // null reports whether :- and friends see nothing.
@@ -127,11 +129,15 @@ func (e *expander) param(p *paramPart, quoted bool) {
 			t = strings.Join(target.list, " ")
 		}
 		if t == "" {
-			if !target.set && !(name == "@" || name == "*") {
-				sh.fatal("%s: invalid indirect expansion", cutDollar(p.src))
-			}
 			if name == "@" || name == "*" {
 				return
+			}
+			if !target.set {
+				if va := sh.lookup(name); sub == nil && va != nil && va.isArray() {
+					e.text("", quoted)
+					return
+				}
+				sh.fatal("%s: invalid indirect expansion", name)
 			}
 			sh.fatal("%s: invalid variable name", t)
 		}
@@ -205,11 +211,18 @@ func (e *expander) param(p *paramPart, quoted bool) {
 		}
 		sh.unbound(n)
 	}
+	v.changed = p.repl || p.hasOp || p.toggle > 0 || p.slice && quoted
 	switch {
 	case p.slice:
-		v = sh.slice(p, name, sub, v)
+		if v.set || v.isList {
+			was := v.changed
+			v = sh.slice(p, name, sub, v)
+			v.changed = was
+		}
 	case p.repl:
-		v = sh.replace(p, v)
+		if v.set || v.isList {
+			v = sh.replace(p, v)
+		}
 	case p.hasOp:
 		v = sh.operate(p, name, sub, v)
 	case p.toggle > 0:
@@ -258,7 +271,7 @@ func (e *expander) emit(v value, quoted bool) {
 		e.quoted(strings.Join(v.list, sh.ifs.first))
 	case !e.split:
 		sep := " "
-		if v.star {
+		if v.star || v.changed && !sh.ifs.null {
 			sep = sh.ifs.first
 		}
 		s := strings.Join(v.list, sep)
@@ -281,6 +294,10 @@ func (e *expander) emit(v value, quoted bool) {
 			e.quoted(s)
 			e.active = true
 		}
+	case sh.ifs.hard:
+		// Such separators keep empty elements, and merge with the white space between two.
+		e.afterWS = false
+		e.splitText(strings.Join(v.list, sh.ifs.first))
 	default:
 		for i, s := range v.list {
 			if i > 0 && e.active {
@@ -356,6 +373,15 @@ func (sh *Shell) paramLength(p *paramPart, name string, sub *subscript) int {
 	if name == "@" || name == "*" {
 		return len(sh.args)
 	}
+	if name, sub := sh.deref(name, sub); sub != nil && sub.all == 0 {
+		switch va := sh.lookup(name); {
+		case va == nil:
+			return 0
+		case va.attrs&aAssoc == 0 && sh.fromEnd(va, sh.subIndex(name, sub)) < 0:
+			// Unlike anywhere else, this ends the command.
+			sh.fatal("%s]: bad array subscript", sub.text)
+		}
+	}
 	v := sh.paramValue(name, sub)
 	if v.isList {
 		return len(v.list)
@@ -375,6 +401,14 @@ func (sh *Shell) slice(p *paramPart, name string, sub *subscript, v value) value
 	length, hasLen := int64(0), p.len != nil
 	if hasLen {
 		length = sh.evalArith(p.len, "")
+	}
+	if v.isList && len(v.list) == 1 {
+		if va := sh.lookup(name); va != nil && !va.isArray() {
+			v = value{s: v.list[0], set: true}
+			if n := int64(utf8.RuneCountInString(v.s)); off > n || off < -n || n == 0 {
+				return value{isList: true}
+			}
+		}
 	}
 	if !v.isList {
 		n := int64(utf8.RuneCountInString(v.s))
@@ -400,6 +434,7 @@ func (sh *Shell) slice(p *paramPart, name string, sub *subscript, v value) value
 		sh.fatal("%s: substring expression < 0", strings.TrimSpace(p.len.text))
 	}
 	list := v.list
+	va := sh.lookup(name)
 	if name == "@" || name == "*" {
 		n := int64(len(list)) + 1
 		if off < 0 {
@@ -412,7 +447,7 @@ func (sh *Shell) slice(p *paramPart, name string, sub *subscript, v value) value
 		} else {
 			off--
 		}
-	} else if va := sh.lookup(name); va != nil && va.attrs&aArray != 0 {
+	} else if va != nil && va.attrs&aArray != 0 {
 		if off < 0 {
 			if off += va.arr.last() + 1; off < 0 {
 				return value{isList: true, star: v.star}
@@ -421,10 +456,14 @@ func (sh *Shell) slice(p *paramPart, name string, sub *subscript, v value) value
 		idx := va.arr.indices()
 		k, _ := slices.BinarySearch(idx, off)
 		off = int64(k)
-	} else if off < 0 {
-		if off += int64(len(list)); off < 0 {
-			return value{isList: true, star: v.star}
+	} else {
+		// An associative array counts from one, and zero means the same.
+		if off < 0 {
+			if off += int64(len(list)) + 1; off < 0 {
+				return value{isList: true, star: v.star}
+			}
 		}
+		off = max(off-1, 0)
 	}
 	if off > int64(len(list)) {
 		off = int64(len(list))
@@ -655,6 +694,9 @@ func (sh *Shell) transform(p *paramPart, name string, sub *subscript, v value) v
 			if op == "a" {
 				return value{s: va.letters(), set: true}
 			}
+			if sub != nil && va.isArray() {
+				return value{s: "declare -" + va.letters() + " " + name, set: true}
+			}
 			return value{s: sh.assignText(name, va), set: true}
 		}
 		return value{}
@@ -675,10 +717,13 @@ func (sh *Shell) transform(p *paramPart, name string, sub *subscript, v value) v
 	case "a":
 		va := sh.lookup(name)
 		if va == nil {
-			return value{set: true}
+			return value{set: true, isList: v.isList}
 		}
 		if v.isList {
 			l := va.letters()
+			if !va.isArray() && l == "" {
+				return value{isList: true}
+			}
 			return v.each(func(string) string { return l })
 		}
 		return value{s: va.letters(), set: true}
@@ -686,26 +731,44 @@ func (sh *Shell) transform(p *paramPart, name string, sub *subscript, v value) v
 		va := sh.lookup(name)
 		if va == nil {
 			if v.isList {
-				q := make([]string, len(v.list))
-				for i, s := range v.list {
-					q[i] = singleQuote(s)
+				if len(v.list) == 0 {
+					return v
 				}
-				return value{s: "set -- " + strings.Join(q, " "), set: true}
+				q := []string{"set", "--"}
+				for _, s := range v.list {
+					q = append(q, singleQuote(s))
+				}
+				if v.star {
+					sh.loadIFS()
+					return value{s: "set -- " + strings.Join(q[2:], sh.ifs.first), set: true}
+				}
+				return value{isList: true, list: q, star: v.star, set: true}
 			}
 			return value{s: v.s, set: true}
 		}
-		if v.isList {
-			return value{s: sh.declText(name, va), set: true}
+		if v.isList && va.isArray() {
+			text := sh.declText(name, va)
+			if v.star {
+				return value{s: text, set: true}
+			}
+			words := strings.SplitN(text, " ", 3)
+			return value{isList: true, list: words, star: v.star, set: true}
 		}
-		if sub != nil || va.isArray() {
+		if va.isArray() {
+			if !v.set {
+				return value{s: "declare -" + va.letters() + " " + name, set: true}
+			}
 			l := va.letters()
 			return value{s: "declare -" + l + " " + name + "=" + quoteReusable(v.s), set: true}
 		}
 		return value{s: sh.assignText(name, va), set: true}
 	case "K", "k":
 		va := sh.lookup(name)
-		if !v.isList || va == nil {
+		if !v.isList || va == nil || !va.isArray() {
 			return v.each(quoteReusable)
+		}
+		if len(v.list) == 0 {
+			return v
 		}
 		keys := va.keyNames()
 		var out []string

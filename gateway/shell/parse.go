@@ -157,7 +157,10 @@ func mask(s string, at int) (out string, from, length int) {
 					return s[:i+2+k] + blank(body) + s[end:], 0, 0
 				}
 				n := end + 1 - (i - 1)
-				return s[:i-1] + "$" + strings.Repeat("_", n-1) + s[end+1:], i - 1, n
+				if n < 4 {
+					return s[:i-1] + "$" + strings.Repeat("_", n-1) + s[end+1:], i - 1, n
+				}
+				return s[:i+1] + strings.Repeat("_", n-3) + s[end:], i - 1, n
 			}
 			return "", 0, 0
 		}

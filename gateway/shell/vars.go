@@ -127,32 +127,35 @@ func (sh *Shell) subKey(sub *subscript) string {
 	return sh.joinParts(sub.parts)
 }
 
-// index evaluates a subscript as the index of an array.
-func (sh *Shell) index(name string, v *variable, sub *subscript) int64 {
-	var i int64
+// subIndex evaluates a subscript as a number.
+func (sh *Shell) subIndex(name string, sub *subscript) int64 {
 	if sub.parts == nil && sub.err == nil {
-		i = sh.evalExpr(sub.expr, "")
-	} else {
-		text := sub.lit
-		if sub.parts != nil {
-			text = sh.joinParts(sub.parts)
-		}
-		if text == "" {
-			sh.fatal("%s: bad array subscript", name)
-		}
-		i = sh.evalText(text, "")
+		return sh.evalExpr(sub.expr, "")
 	}
+	text := sub.lit
+	if sub.parts != nil {
+		text = sh.joinParts(sub.parts)
+	}
+	if text == "" {
+		sh.fatal("%s: bad array subscript", name)
+	}
+	return sh.evalText(text, "")
+}
+
+// fromEnd makes a negative index count from the end; one before the start stays negative.
+func (sh *Shell) fromEnd(v *variable, i int64) int64 {
+	if i < 0 && v != nil && v.attrs&aArray != 0 {
+		i += v.arr.last() + 1
+	}
+	return i
+}
+
+// index evaluates a subscript as the index of an array, and says when there cannot be such an element: -1.
+func (sh *Shell) index(name string, v *variable, sub *subscript) int64 {
+	i := sh.fromEnd(v, sh.subIndex(name, sub))
 	if i < 0 {
-		last := int64(-1)
-		if v != nil && v.attrs&aArray != 0 {
-			last = v.arr.last()
-		} else if v != nil && v.attrs&aSet != 0 {
-			last = 0
-		}
-		if i += last + 1; i < 0 {
-			sh.errorf("%s: bad array subscript", name)
-			return -1
-		}
+		sh.errorf("%s: bad array subscript", name)
+		return -1
 	}
 	return i
 }

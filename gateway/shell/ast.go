@@ -8,10 +8,11 @@ import (
 // program is a parsed script: lines of statements, and the syntax error that ends it, if any.
 // Like everything in this file it is immutable once made, so that subshells share it.
 type program struct {
-	groups [][]*stmt // statements that are parsed before any of them runs (bash reads whole lines)
-	src    string    // for set -v
-	ends   []int     // last line of each group
-	err    *syntaxError
+	groups   [][]*stmt // statements that are parsed before any of them runs (bash reads whole lines)
+	src      string    // for set -v
+	warnings []string  // said before anything runs
+	ends     []int     // last line of each group
+	err      *syntaxError
 }
 
 type stmt struct {

@@ -48,7 +48,11 @@ func cleanPath(p string) string {
 			out = append(out, c)
 		}
 	}
-	return "/" + strings.Join(out, "/")
+	clean := "/" + strings.Join(out, "/")
+	if strings.HasPrefix(p, "//") && !strings.HasPrefix(p, "///") {
+		clean = "/" + clean // POSIX lets exactly two slashes be special, and bash keeps them
+	}
+	return clean
 }
 
 // chdir changes the directory; name is what messages call it.

@@ -352,6 +352,13 @@ func (sh *Shell) declareOne(cmd string, o operand, on, off attr, global, inherit
 			}
 		}
 	}
+	if name == "-" && cmd == "local" && !hasVal {
+		if f := sh.topFunc(); f.opts == nil {
+			o := sh.opts
+			f.opts = &o
+		}
+		return 0
+	}
 	if !isName(name) {
 		sh.errorf("%s: `%s': not a valid identifier", cmd, cmpOr(o.word, name))
 		return 1

@@ -158,7 +158,10 @@ func (o *options) letters() string {
 			b.WriteByte(c)
 		}
 	}
-	return b.String() + "c"
+	if o.get('c') {
+		b.WriteByte('c')
+	}
+	return b.String()
 }
 
 // shellOpts is $SHELLOPTS.

@@ -14,9 +14,10 @@ const maxNesting = 10_000
 
 // syntaxError is a script that does not parse, in bash's words.
 type syntaxError struct {
-	line int
-	msg  string
-	text string // the line shown after the message, "" for none
+	line   int
+	msg    string
+	text   string // the line shown after the message, "" for none
+	status int    // 0 is 2
 }
 
 // parse reads a script. It always returns a program: what comes before a syntax error can run.
@@ -27,6 +28,22 @@ func parse(src string, lines int) *program {
 		return p
 	}
 	f, bad, err := parseFile(src)
+	var warnings []string
+	for range 20 {
+		delim, line := unclosed(err)
+		if delim == "" {
+			break
+		}
+		// bash ends the here-document at the end of the text, with a warning.
+		if !strings.HasSuffix(src, "\n") {
+			src += "\n"
+		}
+		warnings = append(warnings, fmt.Sprintf("line %d: warning: here-document at line %d delimited by end-of-file (wanted `%s')\n",
+			strings.Count(src, "\n")+lines, line+lines, delim))
+		src += delim + "\n"
+		f, bad, err = parseFile(src)
+	}
+	p.warnings = warnings
 	c := compiler{src: src, lines: lines, bad: bad}
 	lastLine := -1
 	var lastEnd uint
@@ -60,6 +77,19 @@ func parse(src string, lines int) *program {
 	return p
 }
 
+// unclosed returns the delimiter and the line of a here-document that err says is not closed.
+func unclosed(err error) (delim string, line int) {
+	var pe syntax.ParseError
+	if !errors.As(err, &pe) {
+		return "", 0
+	}
+	rest, ok := strings.CutPrefix(pe.Text, "unclosed here-document `")
+	if !ok {
+		return "", 0
+	}
+	return strings.TrimSuffix(rest, "`"), int(pe.Pos.Line())
+}
+
 // parseFile parses src. Where the parser is stricter than bash (text in arithmetic and subscripts that only makes sense
 // after expansion, and bad substitutions, which bash reports when they are expanded) the text is masked by a placeholder
 // of the same length and parsed again; the compiler reads those texts from src itself.
@@ -76,6 +106,9 @@ func parseFile(src string) (*syntax.File, map[uint]int, error) {
 			return f, bad, err
 		}
 		next, from, length := mask(masked, int(at))
+		if n := doubleNot(masked, int(at)); n > 0 {
+			next, from, length = masked[:at]+strings.Repeat(" ", n)+masked[int(at)+n:], 0, 0
+		}
 		if next == "" || next == masked {
 			if next, from, length = maskKeyword(masked, int(at)); next == "" {
 				return f, bad, err
@@ -166,6 +199,21 @@ func mask(s string, at int) (out string, from, length int) {
 		}
 	}
 	return "", 0, 0
+}
+
+// doubleNot is the length of "! !" at offset at, which the parser refuses and which means nothing.
+func doubleNot(s string, at int) int {
+	if at >= len(s) || s[at] != '!' {
+		return 0
+	}
+	i := at + 1
+	for i < len(s) && (s[i] == ' ' || s[i] == '\t') {
+		i++
+	}
+	if i == at+1 || i+1 >= len(s) || s[i] != '!' || s[i+1] != ' ' && s[i+1] != '\t' {
+		return 0
+	}
+	return i + 1 - at
 }
 
 // maskKeyword turns the declaration command or let around offset at into a plain command: the parser refuses operands
@@ -295,7 +343,7 @@ func (c *compiler) explain(err error) *syntaxError {
 	text := pe.Text
 	switch {
 	case strings.Contains(text, "without closing quote") || strings.Contains(text, "reached EOF without closing quote"):
-		q := "`'"
+		q := "`"
 		for _, k := range []string{"\"", "'", "`"} {
 			if strings.Contains(text, "`"+k+"`") || strings.HasSuffix(text, " "+k) || strings.Contains(text, "$"+k+"`") {
 				q = k
@@ -305,6 +353,9 @@ func (c *compiler) explain(err error) *syntaxError {
 		return &syntaxError{line: c.line(pe.Pos), msg: "unexpected EOF while looking for matching `" + q + "'"}
 	case strings.Contains(text, "reached EOF without matching") || strings.Contains(text, "without matching"):
 		want := ")"
+		if at := int(pe.Pos.Offset()); at > 0 && at < len(c.src) && c.src[at] == '(' && c.src[at-1] == '=' {
+			return &syntaxError{line: c.line(pe.Pos), msg: "unexpected EOF while looking for matching `)'", status: 1}
+		}
 		if strings.Contains(text, "`${`") {
 			want = "}"
 			return &syntaxError{line: c.line(pe.Pos), msg: "unexpected EOF while looking for matching `" + want + "'"}
@@ -315,6 +366,9 @@ func (c *compiler) explain(err error) *syntaxError {
 		if rest := strings.TrimSpace(c.src[min(int(pe.Pos.Offset()), len(c.src)):]); rest == "" || pe.Incomplete {
 			return eof()
 		}
+	}
+	if strings.Contains(text, "parameter expansion") && strings.TrimSpace(c.src[min(int(pe.Pos.Offset()), len(c.src)):]) == "" {
+		return &syntaxError{line: c.line(pe.Pos), msg: "unexpected EOF while looking for matching `}'"}
 	}
 	if pe.Incomplete {
 		return eof()

@@ -109,7 +109,7 @@ func (sh *Shell) findProgram(name string, temps [][2]string) (string, int) {
 	}
 	if h := sh.hashed[name]; h != nil {
 		if st, err := sh.x.fs.Stat(h.path); err == nil && executable(st) {
-			h.hits++
+			sh.hashed[name] = &hashEntry{h.path, h.hits + 1} // subshells share the entries
 			return h.path, 0
 		}
 		delete(sh.hashed, name)
@@ -461,6 +461,7 @@ loop:
 	return x.runShell(ctx, p, name, args, func(sh *Shell) {
 		sh.setup(opts, posix)
 		if cmd != nil {
+			sh.opts.set('c', true)
 			sh.runScript(*cmd, "-c")
 			return
 		}

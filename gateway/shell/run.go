@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -33,6 +34,9 @@ func (sh *Shell) checkSize(src string) {
 
 // runProgram runs the lines of a program; an abandoned line goes on with the next.
 func (sh *Shell) runProgram(p *program, where string) {
+	for _, w := range p.warnings {
+		sh.eprint(sh.name + ": " + w)
+	}
 	for i, g := range p.groups {
 		if sh.opts.get('v') && i < len(p.ends) {
 			sh.verbose(p, i)
@@ -73,7 +77,7 @@ func (sh *Shell) syntaxError(e *syntaxError, where string) {
 	if e.text != "" {
 		sh.eprint(head + "`" + e.text + "'\n")
 	}
-	sh.status = 2
+	sh.status = cmp.Or(e.status, 2)
 }
 
 // group runs the statements of one line and takes what abandons it.

@@ -252,6 +252,7 @@ func Run(ctx context.Context, cfg Config, script string) (Result, error) {
 		sh.dir = "/"
 	}
 	sh.initVars()
+	sh.opts.set('c', true)
 	if cfg.Debug {
 		sh.opts.set('x', true)
 	}

@@ -578,7 +578,7 @@ func (sh *Shell) unbound(name string) {
 
 // exitExpansion ends the shell after an expansion error that is fatal even to scripts.
 func (sh *Shell) exitExpansion() {
-	if sh.sub > 0 {
+	if sh.sub > 0 || !sh.opts.get('c') {
 		panic(exitPanic{1})
 	}
 	panic(exitPanic{127})

@@ -11,7 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/itchyny/timefmt-go"
+	"github.com/pgbox/pgbox/gateway/shell/datetime"
 )
 
 // numBuiltin compiles a built-in function whose result is a number.
@@ -771,7 +771,7 @@ func typeName(v *value) string {
 }
 
 // location is the time zone of the exec.
-func (in *interp) location() *time.Location { return time.UTC }
+func (in *interp) location() *time.Location { return datetime.Zone(in.p.Getenv("TZ")) }
 
 func (c *compiler) strftime(args []expr) valFn {
 	format := func(in *interp) string {
@@ -807,7 +807,7 @@ func (c *compiler) strftime(args []expr) valFn {
 			loc = time.UTC
 		}
 		in.checkSize(len(f) * 4)
-		return str(timefmt.Format(t.In(loc), f))
+		return str(datetime.Format(f, t.In(loc)))
 	}
 }
 

@@ -69,6 +69,7 @@ var registry = map[string]proc.Func{
 	"stat":      statMain,
 	"tac":       tac,
 	"tail":      tail,
+	"tar":       tarMain,
 	"tee":       tee,
 	"timeout":   timeout,
 	"touch":     touch,

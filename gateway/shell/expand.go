@@ -450,7 +450,7 @@ func (sh *Shell) procSubst(p *procPart) string {
 		n--
 	}
 	pid := sh.x.newPID()
-	child := sh.fork(sh.ctx, pid)
+	child := sh.fork(sh.x.ctx, pid)
 	sh.lastBG = pid
 	if p.in {
 		child.fds.set(1, w)

@@ -343,7 +343,7 @@ func (sh *Shell) coproc(c *coprocCmd) {
 		}
 	}
 	pid := sh.x.newPID()
-	child := sh.fork(sh.ctx, pid)
+	child := sh.fork(sh.x.ctx, pid)
 	child.fds.set(0, ds[0])
 	child.fds.set(1, ds[3])
 	r := sh.fds.free(60)

@@ -665,7 +665,7 @@ func (sh *Shell) background(st *stmt) {
 	fg := *st
 	fg.background = false
 	pid := sh.x.newPID()
-	child := sh.fork(sh.ctx, pid)
+	child := sh.fork(sh.x.ctx, pid) // a job outlives the shell that started it
 	if child.fds.get(0) != nil && sh.stdinOpen() {
 		child.fds.set(0, newDesc(sh.x.budget, &memory{budget: sh.x.budget}))
 	}

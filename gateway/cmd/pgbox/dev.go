@@ -149,7 +149,7 @@ Try it:
 
   export PGBOX_URL=%[1]s PGBOX_TOKEN=%[2]s
   ID=$(curl -sS -X POST $PGBOX_URL/v1/sandboxes -H "Authorization: Bearer $PGBOX_TOKEN" -H 'Content-Type: application/json' -d '{"name":"first"}' | sed 's/.*"id":"\([^"]*\)".*/\1/')
-  curl -sS -X POST $PGBOX_URL/v1/sandboxes/$ID/exec-sync -H "Authorization: Bearer $PGBOX_TOKEN" -H 'Content-Type: text/plain' -d 'echo "hello from $(whoami)" | tee hello.txt; ls -l'
+  curl -sS -X POST $PGBOX_URL/v1/sandboxes/$ID/exec-sync -H "Authorization: Bearer $PGBOX_TOKEN" -H 'Content-Type: text/plain' -d 'echo "hello from $USER in $PWD" | tee hello.txt; ls -l'
   curl -sS $PGBOX_URL/v1/sandboxes/$ID/files/home/user/hello.txt -H "Authorization: Bearer $PGBOX_TOKEN"
 
 `, base, token)

@@ -357,7 +357,7 @@ func (l *lazyStdin) readUntil(ctx context.Context, delim byte, limit int) ([]byt
 // state collects what the next exec starts with.
 func (sh *Shell) state(cfg Config) State {
 	st := State{Dir: sh.dir, Env: map[string]string{}}
-	if cfg.Dir != "" && sh.dir == cfg.Dir {
+	if cfg.Dir != "" { // a directory given for one exec leaves the state alone
 		st.Dir = cfg.State.Dir
 	}
 	for name, v := range sh.vars {

@@ -3,6 +3,7 @@ package shell
 import (
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
@@ -49,7 +50,9 @@ func (sh *Shell) braces(w *word) []*word {
 		}
 		toks = append(toks, btok{p: p})
 	}
+	held := sh.held
 	lists := sh.braceList(toks, 0)
+	defer func() { sh.hold(held - sh.held) }()
 	out := make([]*word, 0, len(lists))
 	c := compiler{}
 	for _, l := range lists {
@@ -111,6 +114,13 @@ func (sh *Shell) wordLimit(n int) {
 	}
 }
 
+// wordBytes counts n words of size bytes each that wait for braces to be done with them.
+func (sh *Shell) wordBytes(n, size int) {
+	sh.wordLimit(n)
+	sh.hold(int64(n) * (int64(size)*int64(unsafe.Sizeof(btok{})) + 32))
+}
+
+// braceList holds what it makes; braces releases it.
 func (sh *Shell) braceList(ts []btok, depth int) [][]btok {
 	sh.tick()
 	if depth > 200 {
@@ -147,6 +157,13 @@ func (sh *Shell) braceList(ts []btok, depth int) [][]btok {
 		}
 		tails := sh.braceList(ts[end+1:], depth+1)
 		sh.wordLimit(len(alts) * len(tails))
+		longest := 0
+		for _, t := range tails {
+			longest = max(longest, len(t))
+		}
+		for _, a := range alts {
+			sh.wordBytes(len(tails), i+len(a)+longest)
+		}
 		out := make([][]btok, 0, len(alts)*len(tails))
 		for _, a := range alts {
 			for _, t := range tails {
@@ -229,6 +246,7 @@ func (sh *Shell) sequence(ts []btok) ([]string, bool) {
 		if n > uint64(sh.x.budget.Limits.Words) {
 			sh.wordLimit(int(min(n, 1<<62)))
 		}
+		sh.wordBytes(int(n)+1, max(width, len(f[0]), len(f[1])))
 		for v := lo; ; {
 			s := strconv.FormatInt(v, 10)
 			if width > len(s) {

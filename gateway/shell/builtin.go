@@ -155,7 +155,7 @@ func builtinEval(sh *Shell, args []string) int {
 	line := sh.line
 	sh.enter()
 	sh.checkSize(text)
-	defer sh.hold(-int64(len(text)))
+	defer sh.hold(-parsedSize(text))
 	p := sh.cachedParse(text, max(line-1, 0))
 	sh.runProgram(p, "eval: ")
 	sh.leave()
@@ -227,7 +227,7 @@ func builtinSource(sh *Shell, args []string) int {
 	}
 	sh.line = f.callLine
 	sh.leave()
-	sh.hold(-int64(len(data)))
+	sh.hold(-parsedSize(data))
 	return sh.status
 }
 

@@ -208,7 +208,7 @@ func (sh *Shell) exitTrap() {
 func (sh *Shell) evalString(text string, lines int) {
 	sh.enter()
 	sh.checkSize(text)
-	defer sh.hold(-int64(len(text)))
+	defer sh.hold(-parsedSize(text))
 	p := sh.cachedParse(text, max(lines, 0))
 	sh.runProgram(p, "")
 	sh.leave()

@@ -188,6 +188,20 @@ func (x *exec) spawnProgram(ctx context.Context, p *proc.Process) int {
 	if len(p.Args) == 0 || p.Args[0] == "" {
 		return 127
 	}
+	// A chain of programs (env env env …) is nesting of Go frames, each with its own list of arguments.
+	held := int64(32 * len(p.Args))
+	err := x.budget.Spawn()
+	if err == nil {
+		defer x.budget.Exited()
+		err = x.budget.Hold(held)
+		defer x.budget.Release(held)
+	}
+	if err == nil {
+		err = x.budget.Step(int64(len(p.Args)))
+	}
+	if err != nil {
+		panic(proc.Death{Status: 137, Killed: true, Cause: err})
+	}
 	p.PID = x.newPID()
 	name := p.Args[0]
 	path := p.Abs(name)
@@ -500,6 +514,7 @@ func (sh *Shell) stdinScript() {
 			src := text.String()
 			sh.checkSize(src)
 			prog := parse(src, first)
+			sh.hold(-parsedSize(src))
 			if err == nil && prog.err != nil && incomplete(prog.err) {
 				sh.tick()
 				continue

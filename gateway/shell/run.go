@@ -29,8 +29,14 @@ func (sh *Shell) checkSize(src string) {
 		sh.x.budget.Kill(err)
 		panic(killPanic{cmpErr(sh.x.over(), err)})
 	}
-	sh.hold(int64(len(src)))
+	sh.hold(parsedSize(src))
+	// The parser cannot be interrupted: look at the clock before every long text.
+	sh.ticks += int64(len(src) / 256)
+	sh.tick()
 }
+
+// parsedSize is what the syntax tree of a text may take.
+func parsedSize(src string) int64 { return 32 * int64(len(src)) }
 
 // runProgram runs the lines of a program; an abandoned line goes on with the next.
 func (sh *Shell) runProgram(p *program, where string) {

@@ -547,6 +547,7 @@ func (sh *Shell) expandAlias(c *simpleCmd, st *stmt) bool {
 	sh.enter()
 	defer sh.leave()
 	sh.checkSize(src)
+	defer sh.hold(-parsedSize(src))
 	prog := parse(src, sh.line-1)
 	sh.runProgram(prog, "")
 	return true

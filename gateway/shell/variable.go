@@ -121,6 +121,7 @@ func (a *indexed) get(i int64) (string, bool) {
 func (a *indexed) set(i int64, s string) {
 	n := int64(len(a.dense))
 	switch {
+	case i < 0: // one past the largest index
 	case i < n:
 		a.bytes += int64(len(s) - len(a.dense[i]))
 		a.dense[i] = s

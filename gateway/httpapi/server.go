@@ -262,12 +262,11 @@ func (r *recorder) Write(b []byte) (int, error) {
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 func (s *server) serviceRoutes() {
-	type health struct {
-		Body struct {
-			Status string            `json:"status" enum:"ok,degraded"`
-			Down   map[string]string `json:"down,omitempty" doc:"what is down, with the reason"`
-		}
+	type state struct {
+		Status string            `json:"status" enum:"ok,degraded"`
+		Down   map[string]string `json:"down,omitempty" doc:"what is down, with the reason"`
 	}
+	type health struct{ Body state }
 	handle(s, operation(http.MethodGet, "/healthz", "health", "The process answers", "service", true), func(context.Context, *struct{}) (*health, error) {
 		h := new(health)
 		h.Body.Status = "ok"
@@ -275,7 +274,7 @@ func (s *server) serviceRoutes() {
 	})
 	type readiness struct {
 		Status int
-		health
+		Body   state
 	}
 	handle(s, operation(http.MethodGet, "/readyz", "ready", "The process can serve", "service", true), func(ctx context.Context, _ *struct{}) (*readiness, error) {
 		h := &readiness{Status: http.StatusOK}

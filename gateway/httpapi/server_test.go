@@ -711,3 +711,24 @@ func TestForkSnapshotRestore(t *testing.T) {
 	a.want(a.do(http.MethodPost, base+"/restore", object{"snapshot": "00000000-0000-4000-8000-000000000000"}), 404, "ENOENT")
 	a.want(a.do(http.MethodPost, base+"/restore", object{"snapshot": "x"}), 400, "INVALID_INPUT")
 }
+
+func TestReadiness(t *testing.T) {
+	down := map[string]string{}
+	v, err := auth.NewVerifier(testSecret, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(New(Config{Version: "test", Service: exec.New(exec.Config{}), Verifier: v, Ready: func(context.Context) map[string]string { return down }}))
+	defer srv.Close()
+	a := &api{t: t, url: srv.URL}
+	if got := a.do(http.MethodGet, "/readyz", nil); got.status != http.StatusOK || !strings.Contains(string(got.body), `"status":"ok"`) {
+		t.Errorf("ready: %d %s", got.status, got.body)
+	}
+	down["postgres"] = "does not answer"
+	if got := a.do(http.MethodGet, "/readyz", nil); got.status != http.StatusServiceUnavailable || !strings.Contains(string(got.body), `"status":"degraded"`) || !strings.Contains(string(got.body), `"postgres":"does not answer"`) {
+		t.Errorf("not ready: %d %s", got.status, got.body)
+	}
+	if got := a.do(http.MethodGet, "/healthz", nil); got.status != http.StatusOK {
+		t.Errorf("healthy all the same: %d %s", got.status, got.body)
+	}
+}

@@ -554,6 +554,8 @@ func (sh *Shell) replace(p *paramPart, v value) value {
 		var b []byte
 		at := 0
 		for at < len(s) {
+			sh.ticks += int64(1 + (len(s)-at)>>10)
+			sh.tick()
 			st, end := cp.Find(s, at)
 			if st < 0 {
 				break

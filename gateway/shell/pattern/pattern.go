@@ -16,7 +16,7 @@ const (
 	ExtGlob
 )
 
-// maxWork bounds the backtracking of one match of an extended pattern.
+// maxWork bounds the backtracking of one call, whatever number of matches it tries, of an extended pattern.
 const maxWork = 4_000_000
 
 // maxNest bounds the nesting of extended patterns: the matcher recurses over it.
@@ -363,8 +363,7 @@ func back(s string, i, n int) int {
 // Match reports whether the pattern matches all of s.
 func (p *Pattern) Match(s string) bool {
 	if p.ext {
-		w := work{fold: p.fold}
-		return w.match(p.elems, s, 0, func(i int) bool { return i == len(s) })
+		return p.extended(&work{fold: p.fold}, s)
 	}
 	n := len(p.segs)
 	i := seg(p.segs[0], s, 0, p.fold)
@@ -386,30 +385,22 @@ func (p *Pattern) Match(s string) bool {
 	return true
 }
 
+// extended is Match for extended patterns. w is shared by all matches of one call, so that the bound is one, too.
+func (p *Pattern) extended(w *work, s string) bool {
+	return w.n <= maxWork && w.match(p.elems, s, 0, func(i int) bool { return i == len(s) })
+}
+
 // at matches from i on and returns the shortest or longest end, or -1; never means that no later start can match either.
-func (p *Pattern) at(s string, i int, longest bool) (end int, never bool) {
+func (p *Pattern) at(w *work, s string, i int, longest bool) (end int, never bool) {
 	if p.ext {
-		if longest {
-			for e := len(s); e >= i; e = back(s, e, 1) {
-				if p.Match(s[i:e]) {
-					return e, false
-				}
-				if e == 0 {
-					break
-				}
+		end = -1
+		w.match(p.elems, s, i, func(j int) bool {
+			if end < 0 || longest == (j > end) {
+				end = j
 			}
-			return -1, false
-		}
-		for e := i; ; {
-			if p.Match(s[i:e]) {
-				return e, false
-			}
-			if e >= len(s) {
-				return -1, false
-			}
-			_, w := utf8.DecodeRuneInString(s[e:])
-			e += w
-		}
+			return longest && j == len(s) || !longest && j == i
+		})
+		return end, false
 	}
 	j := seg(p.segs[0], s, i, p.fold)
 	n := len(p.segs)
@@ -438,27 +429,28 @@ func (p *Pattern) at(s string, i int, longest bool) (end int, never bool) {
 
 // Prefix returns the length of the shortest or longest prefix of s that matches, or -1.
 func (p *Pattern) Prefix(s string, longest bool) int {
-	e, _ := p.at(s, 0, longest)
+	e, _ := p.at(&work{fold: p.fold}, s, 0, longest)
 	return e
 }
 
 // Suffix returns where the shortest or longest suffix of s that matches begins, or -1.
 func (p *Pattern) Suffix(s string, longest bool) int {
 	if p.ext {
+		w := &work{fold: p.fold}
 		if longest {
 			for i := 0; ; {
-				if p.Match(s[i:]) {
+				if p.extended(w, s[i:]) {
 					return i
 				}
 				if i >= len(s) {
 					return -1
 				}
-				_, w := utf8.DecodeRuneInString(s[i:])
-				i += w
+				_, n := utf8.DecodeRuneInString(s[i:])
+				i += n
 			}
 		}
 		for i := len(s); i >= 0; i = back(s, i, 1) {
-			if p.Match(s[i:]) {
+			if p.extended(w, s[i:]) {
 				return i
 			}
 		}
@@ -495,6 +487,7 @@ func (p *Pattern) Suffix(s string, longest bool) int {
 
 // Find returns the leftmost, then longest, match at or after from; start is -1 when there is none.
 func (p *Pattern) Find(s string, from int) (start, end int) {
+	w := &work{fold: p.fold}
 	for i := from; ; {
 		if !p.ext && !p.fold && len(p.segs[0]) > 0 && p.segs[0][0].kind == kLit {
 			k := strings.Index(s[i:], p.segs[0][0].lit)
@@ -503,15 +496,15 @@ func (p *Pattern) Find(s string, from int) (start, end int) {
 			}
 			i += k
 		}
-		e, never := p.at(s, i, true)
+		e, never := p.at(w, s, i, true)
 		if e >= 0 {
 			return i, e
 		}
-		if never || i >= len(s) {
+		if never || i >= len(s) || w.n > maxWork {
 			return -1, -1
 		}
-		_, w := utf8.DecodeRuneInString(s[i:])
-		i += w
+		_, n := utf8.DecodeRuneInString(s[i:])
+		i += n
 	}
 }
 

@@ -240,11 +240,7 @@ func (in *interp) run(cfg Config) {
 	*in.global("ARGC") = num(float64(len(cfg.Args)))
 	in.procinfo()
 	if cfg.FS != nil {
-		fs := unescape(*cfg.FS, nil)
-		if *cfg.FS == "t" {
-			fs = "\t"
-		}
-		in.setSpecial(vFS, str(fs))
+		in.setSpecial(vFS, str(unescape(*cfg.FS, nil)))
 	}
 	for _, a := range cfg.Assigns {
 		if !in.assignOperand(a) {

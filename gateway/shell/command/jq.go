@@ -46,7 +46,8 @@ type jqRun struct {
 	held     int
 	slurped  bool
 	status   int
-	lastNull int // of -e: 4 nothing, 1 null or false, 0
+	unread   bool // an input file could not be opened
+	lastNull int  // of -e: 4 nothing, 1 null or false, 0
 }
 
 func jqMain(_ context.Context, p *proc.Process) int {
@@ -364,6 +365,9 @@ func (r *jqRun) parseFailed(err error) int {
 }
 
 func (r *jqRun) end() int {
+	if r.unread {
+		return 2
+	}
 	if r.status != 0 {
 		return r.status
 	}
@@ -376,6 +380,7 @@ func (r *jqRun) end() int {
 // eval runs the program on one input and prints its results.
 func (r *jqRun) eval(m *jq.Machine, prog *jq.Program, v any) (halted bool, status int) {
 	p := r.p
+	r.status = 0 // the last input decides
 	var buf []byte
 	err := m.Eval(prog, v, func(x any) error {
 		r.lastNull = 0
@@ -466,7 +471,7 @@ func (r *jqRun) source() (io.Reader, bool) {
 			if st, ok := f.(proc.File); ok {
 				if s, e := st.Stat(); e == nil && s.IsDir() {
 					r.p.Errorf("error: Could not open %s: It's a directory", name)
-					r.status = 2
+					r.unread = true
 					continue
 				}
 			}
@@ -474,7 +479,7 @@ func (r *jqRun) source() (io.Reader, bool) {
 			return f, true
 		}
 		r.p.Errorf("error: Could not open file %s: %s", name, proc.Strerror(err))
-		r.status = 2
+		r.unread = true
 	}
 	return nil, false
 }

@@ -159,12 +159,16 @@ func (p *printer) directive(s string) (int, bool) {
 		flags += string(s[i])
 		i++
 	}
-	width, prec := 0, -1
+	prec := -1
 	number := func() (int, bool) {
 		if i < len(s) && s[i] == '*' {
 			i++
 			a, _ := p.next()
-			return int(p.integer(a)), true
+			n := p.integer(a)
+			if n > math.MaxInt32 || n < math.MinInt32 {
+				return -1, false
+			}
+			return int(n), true
 		}
 		start := i
 		for i < len(s) && '0' <= s[i] && s[i] <= '9' {
@@ -176,18 +180,17 @@ func (p *printer) directive(s string) (int, bool) {
 		}
 		return n, i > start
 	}
-	width, _ = number()
+	width, ok := number()
+	if !ok {
+		width = 0
+	}
 	if width < 0 {
 		flags += "-"
 		width = -width
 	}
 	if i < len(s) && s[i] == '.' {
 		i++
-		n, ok := number()
-		if !ok {
-			n = 0
-		}
-		prec = n
+		prec, _ = number()
 	}
 	width, prec = min(width, maxPad), min(prec, maxPad)
 	for i < len(s) && strings.IndexByte("hlLqjzt", s[i]) >= 0 {
@@ -228,19 +231,16 @@ func (p *printer) directive(s string) (int, bool) {
 	case 'q', 'Q':
 		a, _ := p.next()
 		if c == 'Q' && prec >= 0 {
-			a = runes(a, 0, prec)
+			a = a[:min(prec, len(a))]
 			prec = -1
 		}
 		p.pad(quoteBackslash(a), flags, width, prec)
 	case 'c':
 		a, _ := p.next()
-		if len(a) > 1 {
-			a = a[:1]
+		if a == "" {
+			a = "\x00"
 		}
-		p.padBytes(a, flags, width)
-		if a == "" && p.used <= len(p.args) {
-			p.buf = append(p.buf, 0)
-		}
+		p.padBytes(a[:1], flags, width)
 	case 'd', 'i':
 		a, _ := p.next()
 		n := p.integer(a)
@@ -249,7 +249,7 @@ func (p *printer) directive(s string) (int, bool) {
 		p.num(d, "", neg, flags, width, prec, true)
 	case 'u', 'o', 'x', 'X':
 		a, _ := p.next()
-		n := uint64(p.integer(a))
+		n := p.unsigned(a)
 		base, pre := 10, ""
 		switch c {
 		case 'o':
@@ -294,20 +294,16 @@ func abs64(n int64) uint64 {
 	return uint64(n)
 }
 
-// pad writes text; width and precision count characters.
+// pad writes text; like everything printf measures, width and precision count bytes.
 func (p *printer) pad(s, flags string, width, prec int) {
-	if prec >= 0 {
-		// bash's %.Ns counts bytes of the multibyte string in characters.
-		s = runes(s, 0, prec)
+	if prec >= 0 && prec < len(s) {
+		s = s[:prec]
 	}
-	n := utf8.RuneCountInString(s)
-	p.padTo(s, n, flags, width)
+	p.padBytes(s, flags, width)
 }
 
-func (p *printer) padBytes(s, flags string, width int) { p.padTo(s, len(s), flags, width) }
-
-func (p *printer) padTo(s string, n int, flags string, width int) {
-	fill := strings.Repeat(" ", max(width-n, 0))
+func (p *printer) padBytes(s, flags string, width int) {
+	fill := strings.Repeat(" ", max(width-len(s), 0))
 	if strings.Contains(flags, "-") {
 		p.buf = append(append(p.buf, s...), fill...)
 		return
@@ -364,6 +360,21 @@ func (p *printer) integer(s string) int64 {
 		p.fail("%s: invalid number", s)
 	}
 	return n
+}
+
+// unsigned is integer for the formats that take an unsigned value, of which the largest is larger.
+func (p *printer) unsigned(s string) uint64 {
+	t := strings.TrimLeft(s, " \t\n")
+	if n, err := strconv.ParseUint(strings.TrimPrefix(t, "+"), 10, 64); t != "" && t[0] != '0' {
+		if err == nil {
+			return n
+		}
+		if errors.Is(err, strconv.ErrRange) {
+			p.integer(s)
+			return math.MaxUint64
+		}
+	}
+	return uint64(p.integer(s))
 }
 
 func charCode(s string) int64 {

@@ -431,11 +431,6 @@ func (t *tester) term() bool {
 }
 
 func (t *tester) unary(op, s string) bool {
-	if op == "-t" {
-		if _, err := strconv.Atoi(s); err != nil {
-			panic(testError{s + ": integer expression expected"})
-		}
-	}
 	return t.sh.unaryTest(op, s)
 }
 

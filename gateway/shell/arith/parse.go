@@ -48,6 +48,12 @@ func (p *parser) fail(msg string, at int) {
 	panic(&Error{Expr: strings.TrimLeft(p.s, " \t\n"), Msg: msg, Token: p.s[at:]})
 }
 
+// failNumber is fail for a malformed number: what follows it was not read yet and is not shown.
+func (p *parser) failNumber(msg string, at int) {
+	p.s = p.s[:p.i]
+	p.fail(msg, at)
+}
+
 func (p *parser) enter() {
 	if p.depth++; p.depth > maxDepth {
 		p.fail("expression recursion level exceeded", p.at)
@@ -148,15 +154,15 @@ func (p *parser) number() {
 		base = 0
 		for _, c := range []byte(b) {
 			if !digit(c) || base > 64 {
-				p.fail("invalid number", start)
+				p.failNumber("invalid number", start)
 			}
 			base = base*10 + uint64(c-'0')
 		}
 		if base < 2 || base > 64 {
-			p.fail("invalid arithmetic base", start)
+			p.failNumber("invalid arithmetic base", start)
 		}
 		if rest == "" {
-			p.fail("invalid integer constant", start)
+			p.failNumber("invalid integer constant", start)
 		}
 		digits = rest
 	} else if t[0] == '0' && len(t) > 1 {
@@ -183,10 +189,10 @@ func (p *parser) number() {
 		case c == '_':
 			d = 63
 		default:
-			p.fail("invalid number", start)
+			p.failNumber("invalid number", start)
 		}
 		if d >= base {
-			p.fail("value too great for base", start)
+			p.failNumber("value too great for base", start)
 		}
 		v = v*base + d
 	}
@@ -234,7 +240,7 @@ func (p *parser) conditional() node {
 	}
 	x := p.comma()
 	if p.tok != ":" {
-		p.fail("`:' expected for conditional expression", p.at)
+		p.fail("`:' expected for conditional expression", p.prevIfEnd())
 	}
 	p.next()
 	if p.tok == "" {

@@ -143,7 +143,7 @@ func du(_ context.Context, p *proc.Process) int {
 	}
 	if hasFrom {
 		var ok bool
-		if args, ok = filesFrom(p, from, "cannot open %s for reading: %s"); !ok {
+		if args, ok = filesFrom(p, from, quoteName, "cannot open %s for reading: %s"); !ok {
 			return 1
 		}
 	} else if len(args) == 0 {

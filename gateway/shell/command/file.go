@@ -188,7 +188,9 @@ func identify(p *proc.Process, name string, follow bool) fileKind {
 	head := make([]byte, min(st.Size, fileHead))
 	n, _ := io.ReadFull(f, head) // what could be read decides
 	k := classify(head[:n], st.Size)
-	k.text = special + k.text
+	if special != "" {
+		k.text = special + ", " + k.text
+	}
 	return k
 }
 
@@ -360,7 +362,7 @@ func zipKind(b []byte) fileKind {
 var (
 	shebang      = regexp.MustCompile(`^#! ?[ \t]*(\S+)(?:[ \t]+([^\n]*))?`)
 	cSource      = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]*[<"]`)
-	pythonSource = regexp.MustCompile(`(?m)^[ \t]{0,50}def [ \t]{0,50}[a-zA-Z]{1,100}[ \t]{0,50}\(([a-zA-Z]|[, \t]){1,255}\):$|^import [a-z]+$|^from [\w.]+ import `)
+	pythonSource = regexp.MustCompile(`(?m)^[ \t]{0,50}def [ \t]{0,50}[a-zA-Z]{1,100}[ \t]{0,50}\(([a-zA-Z]|[, \t]){1,255}\):$`)
 	htmlText     = regexp.MustCompile(`(?i)^\s*<(!doctype html|html|head|title|body|script|style|h1)\b`)
 )
 
@@ -377,8 +379,15 @@ func classifyText(b []byte) fileKind {
 	case bytes.HasPrefix(b, []byte("#!")):
 		if m := shebang.FindSubmatch(b); m != nil {
 			what, mime := script(string(m[1]), strings.TrimSpace(string(m[2])))
-			k.text, k.mime = what+", "+encoding+" text executable", mime
-			k.text += endings
+			switch what {
+			case "Perl script":
+				k.text = what + " text executable"
+			case "Node.js script":
+				k.text = what + " executable, " + encoding + " text" + endings
+			default:
+				k.text = what + ", " + encoding + " text executable" + endings
+			}
+			k.mime = mime
 			return k
 		}
 	case len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') && json.Valid(trimmed):
@@ -413,7 +422,7 @@ func classifyText(b []byte) fileKind {
 	case pythonSource.Match(b):
 		k.text, k.mime = "Python script, "+encoding+" text executable", "text/x-script.python"
 	case isCSV(b):
-		k.text, k.mime = "CSV "+encoding+" text", "text/csv"
+		k.text, k.mime = "CSV text", "text/csv"
 	}
 	if k.text == "" {
 		k.text = encoding + " text"

@@ -87,6 +87,9 @@ func list(p *proc.Process, format byte) int {
 	for _, o := range opts {
 		l.option(o, &style, &timeKey, &sortSet)
 	}
+	if l.color && p.Getenv("LS_COLORS") == "" && p.Getenv("COLORTERM") == "" && !colorTerm(p.Getenv("TERM")) {
+		l.color = false
+	}
 	if timeKey != "" && !sortSet && l.format != 'l' {
 		l.sort = "time"
 	}
@@ -412,6 +415,9 @@ func (l *lister) directory(path string, header bool, depth int) {
 			full = name
 		}
 		f, err := l.file(full, name, l.deref == "always")
+		if err != nil && !l.needsStat() {
+			f, err = l.file(full, name, false)
+		}
 		if err != nil {
 			l.fail("cannot access %s: %s", quoteName(full), proc.Strerror(err))
 			l.status = max(l.status, 1)
@@ -444,6 +450,24 @@ func (l *lister) directory(path string, header bool, depth int) {
 			l.directory(joinPath(path, f.name), true, depth+1)
 		}
 	}
+}
+
+// needsStat reports whether the listing shows more than names.
+func (l *lister) needsStat() bool {
+	return l.format == 'l' || l.inode || l.blocks || l.color || l.dirsFirst || l.indicator != "" || l.sort == "time" || l.sort == "size"
+}
+
+// colorTerm reports whether a terminal is one of those GNU's table of colours is made for.
+func colorTerm(term string) bool {
+	for _, t := range []string{
+		"ansi", "*color*", "con[0-9]*x[0-9]*", "cons25", "console", "cygwin", "*direct*", "dtterm", "gnome", "hurd", "jfbterm", "konsole",
+		"kterm", "linux", "linux-c", "mlterm", "putty", "rxvt*", "screen*", "st", "terminator", "tmux*", "vt100", "xterm*",
+	} {
+		if fnmatch(t, term, false) {
+			return true
+		}
+	}
+	return false
 }
 
 func (l *lister) arrange(files []*lsFile) {

@@ -88,7 +88,11 @@ func seq(_ context.Context, p *proc.Process) int {
 func seqOperand(p *proc.Process, s string) seqNumber {
 	t := strings.TrimLeft(s, " \t\n\v\f\r")
 	t = strings.TrimPrefix(t, "+")
-	v, err := strconv.ParseFloat(t, 64)
+	number := t
+	if strings.ContainsAny(t, "xX") && !strings.ContainsAny(t, "pP") {
+		number += "p0"
+	}
+	v, err := strconv.ParseFloat(number, 64)
 	if err != nil && !math.IsInf(v, 0) || strings.Contains(t, "_") || t == "" {
 		seqSpec.Fail(p, "invalid floating point argument: %s", quote(s))
 	}

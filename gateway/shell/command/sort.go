@@ -150,7 +150,7 @@ func sortMain(_ context.Context, p *proc.Process) int {
 			p.Err.WriteString("file operands cannot be combined with --files0-from\n")
 			sortSpec.Hint(p)
 		}
-		list, ok := filesFrom(p, from, "open failed: %s: %s")
+		list, ok := filesFrom(p, from, quoteColon, "open failed: %s: %s")
 		if !ok {
 			return 2
 		}

@@ -30,7 +30,7 @@ type treeRun struct {
 	all, dirsOnly, full, noIndent, size, human, si, mode, user, group, date bool
 	classify, follow, quote, ascii, color, noReport, prune, du, inodes      bool
 	json, xml, foldCase, matchDirs                                          bool
-	dirsFirst, filesFirst, reverse                                          bool
+	literal, dirsFirst, filesFirst, reverse                                 bool
 	sort                                                                    string
 	level, fileLimit                                                        int
 	include, exclude                                                        []string
@@ -61,6 +61,9 @@ func tree(_ context.Context, p *proc.Process) int {
 	}
 	if len(roots) == 0 {
 		roots = []string{"."}
+	}
+	if _, ok := p.Env.Get("TERM"); !ok {
+		t.color = false
 	}
 	switch {
 	case t.json:
@@ -211,7 +214,9 @@ func (t *treeRun) parse() (roots []string, status int) {
 				t.sort = "none"
 			case 'r':
 				t.reverse = true
-			case 'A', 'S', 'N', 'q', 'x', 'R':
+			case 'N':
+				t.literal = true
+			case 'A', 'S', 'q', 'x', 'R':
 			case 'L', 'P', 'I', 'o', 'H', 'T':
 				if i+1 >= len(args) {
 					return nil, usage(fmt.Sprintf("Missing argument to -%c option.", c))
@@ -262,9 +267,10 @@ func (t *treeRun) root(name string) {
 	n := &treeNode{name: name, path: name, st: st, missing: err != nil, isDir: err == nil && st.IsDir(), size: st.Size}
 	if err != nil || !st.IsDir() {
 		n.note = "error opening dir"
-		t.status = 2
 		if err == nil {
 			t.files++
+		} else {
+			t.status = 2
 		}
 	} else {
 		t.load(n, 1)
@@ -451,10 +457,21 @@ func (t *treeRun) dateText(n *treeNode) string {
 }
 
 func (t *treeRun) shown(name string) string {
-	if t.quote {
-		return `"` + cQuoted(name, true) + `"`
+	if t.literal {
+		return name
 	}
-	return cQuoted(name, false)
+	var b strings.Builder
+	for _, r := range name {
+		if r < ' ' || r == 0x7f {
+			fmt.Fprintf(&b, "\\%03o", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	if t.quote {
+		return `"` + b.String() + `"`
+	}
+	return b.String()
 }
 
 func (t *treeRun) paint(text string, st proc.Stat) string {
@@ -556,9 +573,9 @@ func (t *treeRun) report() {
 			if !t.dirsOnly {
 				fmt.Fprintf(out, ",\"files\":%d", t.files)
 			}
-			out.WriteString("}\n")
+			out.WriteString("}")
 		}
-		out.WriteString("]\n")
+		out.WriteString("\n]\n")
 		return
 	case t.xml:
 		if !t.noReport {
@@ -677,20 +694,16 @@ func (t *treeRun) writeJSON(n *treeNode, depth int) {
 		out.WriteString(`,"contents":[{"error": "opening dir"}` + "\n" + indent + "]}")
 		return
 	}
-	if n.isDir && (n.st.IsDir() || len(n.children) > 0) {
-		out.WriteString(`,"contents":[`)
-		if len(n.children) > 0 {
-			out.WriteByte('\n')
-			for i, c := range n.children {
-				t.writeJSON(c, depth+1)
-				if i < len(n.children)-1 {
-					out.WriteByte(',')
-				}
-				out.WriteByte('\n')
+	if len(n.children) > 0 {
+		out.WriteString(`,"contents":[` + "\n")
+		for i, c := range n.children {
+			t.writeJSON(c, depth+1)
+			if i < len(n.children)-1 {
+				out.WriteByte(',')
 			}
-			out.WriteString(indent)
+			out.WriteByte('\n')
 		}
-		out.WriteString("]")
+		out.WriteString(indent + "]")
 	}
 	out.WriteString("}")
 }

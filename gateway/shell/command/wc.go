@@ -56,7 +56,7 @@ func wc(_ context.Context, p *proc.Process) int {
 			wcSpec.Hint(p)
 		}
 		var ok bool
-		if args, ok = filesFrom(p, from, "cannot open %s for reading: %s"); !ok {
+		if args, ok = filesFrom(p, from, quoteName, "cannot open %s for reading: %s"); !ok {
 			return 1
 		}
 		if len(args) == 0 {
@@ -99,10 +99,10 @@ func wc(_ context.Context, p *proc.Process) int {
 }
 
 // filesFrom reads a list of NUL-terminated names.
-func filesFrom(p *proc.Process, name, message string) ([]string, bool) {
+func filesFrom(p *proc.Process, name string, show func(string) string, message string) ([]string, bool) {
 	r, err := p.OpenInput(name)
 	if err != nil {
-		p.Errorf(message, quoteName(name), proc.Strerror(err))
+		p.Errorf(message, show(name), proc.Strerror(err))
 		return nil, false
 	}
 	defer r.Close()

@@ -560,7 +560,7 @@ func strtonum(s string) float64 {
 	switch {
 	case len(u) > 1 && u[0] == '0' && (u[1] == 'x' || u[1] == 'X'):
 		base, u = 16, u[2:]
-	case len(u) > 1 && u[0] == '0' && strings.IndexAny(u, ".eE89") < 0:
+	case len(u) > 1 && u[0] == '0' && !strings.ContainsAny(u, ".eE89"):
 		base, u = 8, u[1:]
 	default:
 		f, _ := parsePrefix(t)

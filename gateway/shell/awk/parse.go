@@ -1145,7 +1145,7 @@ func (p *parser) index(name string, pos int) *indexRef {
 		for _, e := range ix.subs {
 			p.noGroup(e)
 		}
-		ix.node = over(append(ix.subs, expr(ix.base0()))...)
+		ix.node = over(append(ix.subs, ix.base0())...)
 		p.check(ix)
 		if p.tok != tLbracket {
 			return ix

@@ -220,7 +220,7 @@ func (c *cutRun) fields(line []byte) {
 				out.Write(c.outDelim)
 			}
 			out.Write(rest)
-			printed, more = true, false
+			more = false
 			break
 		}
 		for more && field < s.hi {

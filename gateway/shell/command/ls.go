@@ -101,7 +101,6 @@ func list(p *proc.Process, format byte) int {
 		}
 	}
 	if len(args) == 0 {
-		args = []string{"."}
 		if l.dirs {
 			l.listFiles([]*lsFile{l.operand(".")}, false)
 			return l.status

@@ -252,13 +252,13 @@ func (t *tailRun) skip(r io.Reader) error {
 func (t *tailRun) fromEnd(f proc.File) (done bool, err error) {
 	st, err := f.Stat()
 	if err != nil {
-		return false, nil
+		return false, nil //nolint:nilerr // what cannot be measured is read from its start
 	}
 	start, err := f.Seek(0, io.SeekCurrent)
 	if err != nil {
-		return false, nil
+		return false, nil //nolint:nilerr // what cannot seek is read from its start
 	}
-	from := start
+	var from int64
 	if t.bytes {
 		from = max(start, st.Size-t.count)
 	} else if from, err = t.lineStart(f, start, st.Size); err != nil {

@@ -890,7 +890,7 @@ func (t *tarRun) show(h *stdtar.Header, w io.Writer, level int) {
 		return
 	}
 	if level == 1 {
-		fmt.Fprintln(w, tarQuote(h.Name))
+		_, _ = fmt.Fprintln(w, tarQuote(h.Name))
 		return
 	}
 	kind, note := "-", ""
@@ -926,7 +926,7 @@ func (t *tarRun) show(h *stdtar.Header, w io.Writer, level int) {
 		layout = "2006-01-02 15:04:05"
 	}
 	when := h.ModTime.In(datetime.Zone(t.p.Getenv("TZ"))).Format(layout)
-	fmt.Fprintf(w, "%s%s %s %*s %s %s%s\n", kind, modeString(uint32(h.Mode)), who, t.width-len(who)-1, size, when, tarQuote(h.Name), note)
+	_, _ = fmt.Fprintf(w, "%s%s %s %*s %s %s%s\n", kind, modeString(uint32(h.Mode)), who, t.width-len(who)-1, size, when, tarQuote(h.Name), note)
 }
 
 // tarQuote escapes what would spoil a line.
@@ -960,7 +960,7 @@ func (t *tarRun) copy(dst io.Writer, src io.Reader) (int64, error) {
 
 // input opens the archive for reading, decompressed.
 func (t *tarRun) input() (r *stdtar.Reader, done func()) {
-	var in io.Reader = t.p.Stdin
+	in := t.p.Stdin
 	done = func() {}
 	if t.file != "" && t.file != "-" {
 		f, err := t.p.Open(t.file, proc.ReadOnly, 0)

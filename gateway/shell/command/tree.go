@@ -536,11 +536,9 @@ func (t *treeRun) write(n *treeNode, lead, indent string, root bool) {
 		out.WriteString("  [" + n.note + "]")
 	}
 	out.WriteByte('\n')
-	branch, last, bar, none := "├── ", "└── ", "│   ", "    "
+	branch, last, bar, none := "├── ", "└── ", "│\u00a0\u00a0 ", "    "
 	if t.ascii {
-		branch, last, bar, none = "|-- ", "`-- ", "|   ", "    "
-	} else {
-		bar = "│\u00a0\u00a0 "
+		branch, last, bar = "|-- ", "`-- ", "|   "
 	}
 	for i, c := range n.children {
 		if i == len(n.children)-1 {

@@ -170,7 +170,7 @@ func (u *uniqRun) merge(l *lineReader) {
 			return
 		}
 		if u.count {
-			fmt.Fprintf(u.out, "%7d ", repeats+1)
+			_, _ = fmt.Fprintf(u.out, "%7d ", repeats+1)
 		}
 		u.put(prev)
 	}

@@ -193,7 +193,7 @@ func (m *Machine) query(e *env, q *gojq.Query, v any, p *path, emit out) error {
 			stop = emit(x, xp)
 			return stop
 		})
-		if err != nil && (err == stop || !isValue(err)) {
+		if err != nil && (errors.Is(err, stop) || !isValue(err)) {
 			return err
 		}
 		if found {
@@ -370,7 +370,7 @@ func (m *Machine) attempt(f func(emit out) error, handle func(v any) error, emit
 		return passed
 	})
 	var e *Error
-	if err == nil || err == passed || !errors.As(err, &e) {
+	if err == nil || errors.Is(err, passed) || !errors.As(err, &e) {
 		return err
 	}
 	if o, ok := e.Value.(*Object); ok {

@@ -393,7 +393,7 @@ func (re *Regexp) MatchLine(b []byte, pos int) (start, end int, ok bool) {
 			}
 		}
 	}
-	for ok {
+	if ok {
 		s := bytes.LastIndexByte(b[:end], '\n') + 1
 		e := lineEnd(b, end)
 		if !re.prog.backrefs || re.matchText(b[s:e]) {

@@ -1,6 +1,7 @@
 package sed
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -575,7 +576,8 @@ func (p *parser) compile(src string, icase, multi bool) *pattern {
 		Dialect: regex.Sed, Extended: p.opt.Extended, IgnoreCase: icase, Multiline: multi, Bytes: p.opt.Bytes,
 	})
 	if err != nil {
-		if e, ok := err.(*regex.Error); ok && e.Plain {
+		var e *regex.Error
+		if errors.As(err, &e) && e.Plain {
 			panic(parseFailure{&ScriptError{Msg: e.Msg, Status: 1}})
 		}
 		p.fail("%s", err)

@@ -97,7 +97,7 @@ func run(c casetest.Case) (casetest.Result, error) {
 	if err != nil {
 		return casetest.Result{}, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	for _, f := range c.Files {
 		p := filepath.Join(dir, f.Path)
 		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {

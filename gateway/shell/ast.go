@@ -158,7 +158,6 @@ type arrayLit struct{ elems []arrayElem }
 
 type arrayElem struct {
 	sub *subscript
-	add bool
 	val *word
 }
 

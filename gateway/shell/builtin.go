@@ -2,7 +2,6 @@ package shell
 
 import (
 	"errors"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -66,11 +65,6 @@ func (sh *Shell) writeFailed(name string, err error) {
 func (sh *Shell) usage(name, opt, text string) int {
 	sh.errorf("%s: %s: invalid option", name, opt)
 	sh.eprint(name + ": usage: " + text + "\n")
-	return 2
-}
-
-func (sh *Shell) numeric(name, s string) int {
-	sh.errorf("%s: %s: numeric argument required", name, s)
 	return 2
 }
 
@@ -990,5 +984,3 @@ var zeroExpr = func() *arith.Expr {
 }()
 
 func sortStrings(s []string) { slices.Sort(s) }
-
-var errEOF = io.EOF

@@ -14,7 +14,6 @@ type compiler struct {
 	src   string
 	lines int          // added to line numbers
 	bad   map[uint]int // offsets where a bad substitution was masked → its length
-	quote bool         // inside double quotes (for words of ${x:-…})
 }
 
 func (c *compiler) text(from, to uint) string {
@@ -169,7 +168,7 @@ func (c *compiler) binary(b *syntax.BinaryCmd) command {
 	pipe := b.Op == syntax.Pipe || b.Op == syntax.PipeAll
 	var ops []syntax.BinCmdOperator
 	var ys []*syntax.Stmt
-	first := b.X
+	var first *syntax.Stmt
 	for {
 		ops = append(ops, b.Op)
 		ys = append(ys, b.Y)
@@ -561,7 +560,7 @@ func (c *compiler) loose(text string) []part {
 // first parses the quoted string or expansion that text begins with and returns its length, 0 if there is none.
 func (c *compiler) first(text string) (parts []part, n int) {
 	// Give the parser only the construct itself: what follows may not be a word.
-	end := len(text)
+	var end int
 	switch {
 	case text[0] == '\'':
 		k := strings.IndexByte(text[1:], '\'')

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"mvdan.cc/sh/v3/syntax"
@@ -19,7 +18,6 @@ type job struct {
 	done     chan struct{}
 	proc     *process
 	hidden   bool // a process substitution
-	reported bool // wait -n has returned it
 	disowned bool
 }
 
@@ -316,19 +314,6 @@ func (sh *Shell) dropJob(j *job) {
 		clear(sh.finished)
 	}
 	sh.finished[j.pid] = j.status
-}
-
-// sleepFor waits for d, a signal or the end.
-func (sh *Shell) sleepFor(d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-sh.ctx.Done():
-		sh.checkAlive()
-	}
-	return false
 }
 
 // coproc starts a coprocess: a job with pipes to its input and output.

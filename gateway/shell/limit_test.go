@@ -183,7 +183,7 @@ func TestKill(t *testing.T) {
 			gone := errors.New("client gone")
 			ready := make(chan time.Time, 1)
 			stdin, w := io.Pipe()
-			defer w.Close()
+			defer func() { _ = w.Close() }()
 			go func() {
 				<-ready
 				runtime.Gosched()

@@ -235,10 +235,6 @@ func (e *expander) param(p *paramPart, quoted bool) {
 	e.emit(v, quoted)
 }
 
-func cutDollar(src string) string {
-	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(src, "${"), "!"), "}")
-}
-
 // indirect reads the name that ${!x} refers to.
 func (sh *Shell) indirect(t string) (string, *subscript) {
 	if n, rest, ok := strings.Cut(t, "["); ok && strings.HasSuffix(rest, "]") && isName(n) {

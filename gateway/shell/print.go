@@ -347,13 +347,12 @@ func (p *treePrinter) ifThen(c *ifCmd) {
 	p.list(c.cond)
 	p.w("; then")
 	p.body(c.then)
-	for o := c.other; o != nil; o = o.other {
-		if o.cond == nil {
-			p.w("else")
-			p.body(o.then)
-			break
-		}
-		// bash prints elif as a nested if.
+	switch o := c.other; {
+	case o == nil:
+	case o.cond == nil:
+		p.w("else")
+		p.body(o.then)
+	default: // bash prints elif as a nested if
 		p.w("else")
 		p.indent++
 		p.nl()
@@ -361,7 +360,6 @@ func (p *treePrinter) ifThen(c *ifCmd) {
 		p.w(";")
 		p.indent--
 		p.nl()
-		break
 	}
 	p.w("fi")
 }

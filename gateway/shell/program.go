@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
@@ -99,8 +98,7 @@ func (sh *Shell) findProgram(name string, temps [][2]string) (string, int) {
 	pathVar, ok := sh.get("PATH")
 	for _, t := range temps {
 		if t[0] == "PATH" {
-			pathVar, ok = t[1], true
-			path, denied := sh.x.search(name, pathVar, sh.dir)
+			path, denied := sh.x.search(name, t[1], sh.dir)
 			if path == "" {
 				return "", sh.notFound(name, denied)
 			}
@@ -551,5 +549,3 @@ func openHeredoc(src string) bool {
 	}
 	return heredocOpen(f, src)
 }
-
-func validUTF8(s string) bool { return utf8.ValidString(s) }

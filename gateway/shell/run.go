@@ -106,7 +106,7 @@ func (sh *Shell) group(g []*stmt) {
 		sh.obuf = sh.obuf[:0]
 		sh.status = a.status
 		if sh.sub > 0 || sh.opts.get('e') && sh.noErr == 0 {
-			panic(exitPanic{a.status})
+			panic(exitPanic(a))
 		}
 	}()
 	sh.stmts(g)

@@ -175,16 +175,6 @@ func (a *indexed) unset(i int64) {
 	a.dense = a.dense[:i]
 }
 
-func (a *indexed) sorted() []int64 {
-	if a.keys == nil && len(a.sparse) > 0 {
-		for k := range a.sparse {
-			a.keys = append(a.keys, k)
-		}
-		slices.Sort(a.keys)
-	}
-	return a.keys
-}
-
 // last is the highest index, -1 when empty.
 func (a *indexed) last() int64 {
 	if a == nil {

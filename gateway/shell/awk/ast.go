@@ -145,10 +145,9 @@ type (
 		dest   expr
 	}
 	ifStmt struct {
-		cond       expr
-		then, alt  []stmt
-		hasElse    bool
-		thenIsVoid bool
+		cond      expr
+		then, alt []stmt
+		hasElse   bool
 	}
 	whileStmt struct {
 		cond expr

@@ -621,20 +621,6 @@ func (c *compiler) isNumeric(e expr) bool {
 	return false
 }
 
-// isString reports whether the value of e is always a string.
-func (c *compiler) isString(e expr) bool {
-	switch e := unparen(e).(type) {
-	case *strLit, *concat:
-		return true
-	case *builtinCall:
-		switch e.fn {
-		case fSubstr, fSprintf, fTolower, fToupper, fGensub, fStrftime, fTypeof:
-			return true
-		}
-	}
-	return false
-}
-
 // val compiles e for its value.
 func (c *compiler) val(e expr) valFn {
 	switch e := e.(type) {

@@ -57,11 +57,6 @@ func (r *reader) fill(in *interp) bool {
 	}
 }
 
-func (r *reader) release(in *interp) {
-	in.p.Release(r.held)
-	r.held, r.buf, r.pos, r.end, r.eof = 0, nil, 0, 0, true
-}
-
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // record returns the next record and its terminator.

@@ -263,14 +263,6 @@ func (in *interp) str(v value) string {
 	return v.s
 }
 
-// outStr is the string print shows.
-func (in *interp) outStr(v value) string {
-	if v.k == kNum {
-		return in.numStr(v.n, in.ofmt)
-	}
-	return v.s
-}
-
 // compare orders two values: as numbers when both are or look like numbers, else as strings.
 func (in *interp) compare(a, b *value) int {
 	if a.k == kInput {

@@ -220,7 +220,6 @@ func (c *cutRun) fields(line []byte) {
 				out.Write(c.outDelim)
 			}
 			out.Write(rest)
-			more = false
 			break
 		}
 		for more && field < s.hi {

@@ -72,7 +72,6 @@ type findRun struct {
 	maxDepth  int
 	minDepth  int
 	postOrder bool
-	daystart  bool
 	action    bool // the expression has an action, so -print is not implied
 	deletes   bool
 	explicit  bool // -depth was given
@@ -86,7 +85,6 @@ type findRun struct {
 	batches   []*findBatch
 	files     map[string]proc.File
 	lastPred  string
-	opened    bool
 	depth     int // nesting of the expression
 }
 

@@ -77,11 +77,6 @@ func (l *lineReader) fill() {
 	}
 }
 
-// reset goes on with another stream; what was not read of the old one is lost.
-func (l *lineReader) reset(r io.Reader) {
-	l.r, l.start, l.end, l.scanned, l.eof, l.err = r, 0, 0, 0, false, nil
-}
-
 // close gives the buffer back to the budget.
 func (l *lineReader) close() {
 	l.p.Release(l.held)
@@ -104,14 +99,6 @@ func readBlocks(p *proc.Process, r io.Reader, f func(block []byte)) error {
 			return err
 		}
 	}
-}
-
-// errorName is how a message names an input operand.
-func errorName(name string) string {
-	if name == "-" {
-		return "standard input"
-	}
-	return quoteColon(name)
 }
 
 // eachInput calls f for every operand (standard input when there is none), says what cannot be opened

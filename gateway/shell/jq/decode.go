@@ -35,7 +35,6 @@ type Decoder struct {
 	tick  func(int)
 	hold  func(int)
 	depth int
-	seq   bool
 }
 
 // NewDecoder reads from r; tick counts work and hold memory.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -227,6 +228,9 @@ func writeFile(w *tree.Work, path string, data []byte, mode uint32) error {
 	return w.WriteFile(path, data, mode)
 }
 
+// editMax is the largest text that an edit may leave.
+const editMax = 256 << 20
+
 // Edit replaces oldText by newText in a text file: EDIT_NO_MATCH when it does not occur, EDIT_NOT_UNIQUE when it occurs more than once and all
 // is not set, EDIT_BINARY when the file is not UTF-8 text. The file is untouched by an error.
 func (s *Service) Edit(ctx context.Context, c Caller, id uuid.UUID, path, oldText, newText string, all bool) (*EditResult, error) {
@@ -246,6 +250,9 @@ func (s *Service) Edit(ctx context.Context, c Caller, id uuid.UUID, path, oldTex
 			return err
 		}
 		data, err := w.ReadFile(path)
+		if errors.Is(err, fserr.ENOMEM) { // a device without end, or a file for ranged reads only
+			return fserr.Path("edit", path, fserr.EFBIG)
+		}
 		if err != nil {
 			return err
 		}
@@ -258,6 +265,10 @@ func (s *Service) Edit(ctx context.Context, c Caller, id uuid.UUID, path, oldTex
 			return newError(fserr.CodeEditNoMatch, nil, fmt.Sprintf("the text to replace does not occur in %s", info.Path))
 		case n > 1 && !all:
 			return newError(fserr.CodeEditNotUnique, nil, fmt.Sprintf("the text to replace occurs %d times in %s", n, info.Path))
+		}
+		// A short text that occurs often and is replaced by a long one makes more than memory holds.
+		if size := int64(len(data)) + int64(n)*int64(len(newText)-len(oldText)); size > editMax {
+			return fserr.Path("edit", path, fserr.EFBIG)
 		}
 		data = bytes.ReplaceAll(data, []byte(oldText), []byte(newText))
 		res = &EditResult{Path: info.Path, Replacements: n, Size: int64(len(data))}

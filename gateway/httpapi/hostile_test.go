@@ -269,7 +269,7 @@ var hostiles = []hostile{
 	{name: "reference loops", script: `declare -n a=b b=a; echo $a; a=1; unset a; declare -n r=r; r=1; f(){ local -n x=x; x=1; }; f; declare -n q='q[0]'; q=1; echo ${!q}; x=y y=x; echo ${!x}; x=x; echo ${!x} ${!!x}`, ends: true},
 	{name: "ulimit", script: "ulimit -n 1; ulimit -s 1; ulimit -v 1; ulimit -t 0; ulimit -f 0; ulimit -u 0; ulimit -a; echo x > f; ls; ulimit -n unlimited; ulimit -c unlimited; echo done", ends: true},
 	{name: "set and shopt", script: "set -o posix -n; while :; do :; done", ends: true},
-	{name: "getopts at its edges", script: `OPTIND=9223372036854775807; getopts a: x -a b; OPTIND=-5; getopts a: x -a b; OPTIND=x; getopts ::::: y -:; while getopts ab z -a; do OPTIND=1; done`, killed: true},
+	{name: "getopts at its edges", script: `OPTIND=9223372036854775807; getopts a: x -a b; OPTIND=-5; getopts a: x -a b; OPTIND=x; getopts ::::: y -:; OPTIND=1; while getopts ab z -a; do OPTIND=1; done`, killed: true},
 	{name: "printf reuses its format", script: `printf '%s%s\n'; printf -- '%n%n%n%n'; printf '%*.*f' -2147483648 -2147483648 1; printf '%(%Y)T\n' 9223372036854775807; printf '%('; printf '\x'; printf '%b' '\u{110000}\UFFFFFFFF'`, ends: true},
 	{name: "date at its edges", script: `date -d @9223372036854775807; date -d '99999999999 years'; date -d "$(printf 'x%.0s' {1..100000})"; date +"%1000000000d" | wc -c; date -d 'TZ="AAAA" 1 day ago ago ago'; printf '%(%1000000000d)T' | wc -c`, timeoutMs: 4000},
 	{name: "read at its edges", script: `read -t 99999999999 x < /dev/null; read -t -1 x; read -u 99999 x; read -n 9223372036854775807 x <<< abc; read -a 'x[' <<< a; IFS=$(printf '%b' '\0') read x <<< a; read -d '' x < /dev/null; mapfile -n -1 -O 9223372036854775807 -C f -c 0 a <<< x`, ends: true},

@@ -336,6 +336,9 @@ func TestEdit(t *testing.T) {
 	if r.Path != "/home/user/f.txt" || r.Replacements != 2 || r.Size != int64(len("one 2 2 😀\n")) {
 		t.Errorf("%+v", r)
 	}
+	a.do(http.MethodPut, base+"/files/home/user/many", bytes.Repeat([]byte("a"), 1<<20))
+	a.want(a.do(http.MethodPatch, base+"/files/home/user/many", object{"oldString": "a", "newString": strings.Repeat("b", 1<<20), "replaceAll": true}), 413, "EFBIG")
+	a.want(a.do(http.MethodPatch, base+"/files/dev/zero", object{"oldString": "a", "newString": "b"}), 413, "EFBIG")
 	a.do(http.MethodPut, base+"/files/home/user/bin", []byte("a\x00\xff"))
 	a.want(a.do(http.MethodPatch, base+"/files/home/user/bin", object{"oldString": "a", "newString": "b"}), 400, "EDIT_BINARY")
 }

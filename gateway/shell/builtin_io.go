@@ -399,6 +399,10 @@ func builtinMapfile(sh *Shell, args []string) int {
 			case 'C':
 				callback = val
 			case 'c':
+				if num <= 0 {
+					sh.errorf("%s: %s: invalid callback quantum", name, val)
+					return 1
+				}
 				quantum = num
 			}
 			break

@@ -1065,7 +1065,8 @@ func flagged(v any, more string) any {
 	return v
 }
 
-const matchTimeout = 5 * time.Second
+// matchTimeout ends one hopeless match of a backtracking pattern.
+const matchTimeout = time.Second
 
 // matches runs the regular expression re, which may be [re, flags].
 func (m *Machine) matches(v, re, flags any, testing bool) ([]*regexp2.Match, error) {

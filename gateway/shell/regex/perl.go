@@ -24,7 +24,7 @@ type perlRegexp struct {
 }
 
 // perlTimeout ends one hopeless match of a backtracking pattern.
-const perlTimeout = 2 * time.Second
+const perlTimeout = time.Second
 
 const keepName = "pgboxkeep"
 

@@ -526,6 +526,12 @@ func (r *runner) expand(out []byte, s *substitution, b []byte, loc []int) []byte
 			text = b[loc[2*p.group]:loc[2*p.group+1]]
 		}
 		if all == 0 && once == 0 {
+			// Ask before the copy is made: it may be all that memory can hold.
+			if need := len(out) + len(text); need > 1<<20 && need > cap(out) {
+				r.p.Tick(1 + need>>10)
+				r.p.Hold(2 * need)
+				r.p.Release(2 * need)
+			}
 			out = append(out, text...)
 			continue
 		}

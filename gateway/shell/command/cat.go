@@ -1,9 +1,10 @@
 package command
 
 import (
+	"bytes"
 	"context"
-	"fmt"
 	"io"
+	"strconv"
 
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
@@ -22,6 +23,7 @@ type catState struct {
 	atStart                   bool
 	blanks                    int
 	pendingCR                 bool
+	out                       []byte
 }
 
 func cat(_ context.Context, p *proc.Process) int {
@@ -64,12 +66,14 @@ func cat(_ context.Context, p *proc.Process) int {
 }
 
 func (c *catState) write(b []byte) {
-	out := c.p.Out
-	for _, ch := range b {
+	out := c.out[:0]
+	for i := 0; i < len(b); {
+		ch := b[i]
 		if c.atStart {
 			if ch == '\n' {
 				c.blanks++
 				if c.squeeze && c.blanks > 1 {
+					i++
 					continue
 				}
 			} else {
@@ -77,50 +81,75 @@ func (c *catState) write(b []byte) {
 			}
 			if c.number && (!c.nonblank || ch != '\n') {
 				c.line++
-				fmt.Fprintf(out, "%6d\t", c.line)
+				out = appendCount(out, c.line)
 			}
 			c.atStart = false
 		}
 		if c.pendingCR {
 			c.pendingCR = false
 			if ch == '\n' {
-				out.WriteString("^M")
+				out = append(out, "^M"...)
 			} else {
-				out.WriteByte('\r')
+				out = append(out, '\r')
 			}
 		}
-		switch {
-		case ch == '\n':
+		if ch == '\n' {
 			if c.ends {
-				out.WriteByte('$')
+				out = append(out, '$')
 			}
-			out.WriteByte('\n')
+			out = append(out, '\n')
 			c.atStart = true
+			i++
+			continue
+		}
+		if !c.ends && !c.tabs && !c.nonprinting {
+			// Nothing but line ends matters: copy up to the next.
+			n := bytes.IndexByte(b[i:], '\n')
+			if n < 0 {
+				n = len(b) - i
+			}
+			out = append(out, b[i:i+n]...)
+			i += n
+			continue
+		}
+		i++
+		switch {
 		case ch == '\r' && c.ends && !c.nonprinting:
 			c.pendingCR = true
 		case ch == '\t' && c.tabs:
-			out.WriteString("^I")
+			out = append(out, "^I"...)
 		case c.nonprinting && ch != '\t':
-			writeVisible(out, ch)
+			out = appendVisible(out, ch)
 		default:
-			out.WriteByte(ch)
+			out = append(out, ch)
 		}
 	}
+	c.out = out
+	c.p.Out.Write(out)
+	c.p.Out.Flush()
 }
 
-// writeVisible prints a byte in the ^X and M-x notation of cat -v.
-func writeVisible(out *proc.Writer, ch byte) {
+// appendCount is the line number of cat -n.
+func appendCount(b []byte, n int) []byte {
+	var tmp [20]byte
+	s := strconv.AppendInt(tmp[:0], int64(n), 10)
+	for k := 6 - len(s); k > 0; k-- {
+		b = append(b, ' ')
+	}
+	return append(append(b, s...), '\t')
+}
+
+// appendVisible adds a byte in the ^X and M-x notation of cat -v.
+func appendVisible(b []byte, ch byte) []byte {
 	if ch >= 128 {
-		out.WriteString("M-")
+		b = append(b, "M-"...)
 		ch -= 128
 	}
 	switch {
 	case ch < 32:
-		out.WriteByte('^')
-		out.WriteByte(ch + 64)
+		return append(b, '^', ch+64)
 	case ch == 127:
-		out.WriteString("^?")
-	default:
-		out.WriteByte(ch)
+		return append(b, "^?"...)
 	}
+	return append(b, ch)
 }

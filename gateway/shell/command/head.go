@@ -217,6 +217,11 @@ func (h *headRun) elideBytes(r io.Reader) error {
 }
 
 func (h *headRun) elideLines(r io.Reader) error {
+	if f, ok := r.(proc.File); ok && isRegular(f) {
+		if done, err := h.elideFromEnd(f); done {
+			return err
+		}
+	}
 	l := newLineReader(h.p, r, h.delim)
 	defer l.close()
 	var ring [][]byte
@@ -240,4 +245,24 @@ func (h *headRun) elideLines(r io.Reader) error {
 		h.p.Release(len(b) + 24)
 	}
 	return l.err
+}
+
+// elideFromEnd finds the end of what is printed by reading backwards.
+func (h *headRun) elideFromEnd(f proc.File) (done bool, err error) {
+	st, err := f.Stat()
+	if err != nil {
+		return false, nil
+	}
+	start, err := f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return false, nil
+	}
+	end := st.Size
+	if h.count > 0 {
+		t := &tailRun{p: h.p, count: h.count, delim: h.delim}
+		if end, err = t.lineStart(f, start, st.Size); err != nil {
+			return true, err
+		}
+	}
+	return true, readBlocks(h.p, io.LimitReader(f, end-start), func(b []byte) { h.p.Out.Write(b) })
 }

@@ -102,7 +102,7 @@ func list(p *proc.Process, format byte) int {
 	}
 	if len(args) == 0 {
 		if l.dirs {
-			l.listFiles([]*lsFile{l.operand(".")}, false)
+			l.listFiles([]*lsFile{l.operand(".")})
 			return l.status
 		}
 		l.directory(".", l.recursive, 0)
@@ -123,7 +123,7 @@ func list(p *proc.Process, format byte) int {
 	l.arrange(files)
 	l.arrange(dirs)
 	if len(files) > 0 {
-		l.listFiles(files, false)
+		l.listFiles(files)
 		l.printed = true
 	}
 	header := l.recursive || len(args) > 1
@@ -440,7 +440,7 @@ func (l *lister) directory(path string, header bool, depth int) {
 		}
 		p.Out.WriteString("total " + l.blockSize.format(sum) + l.end)
 	}
-	l.listFiles(files, true)
+	l.listFiles(files)
 	if !l.recursive || depth >= maxTreeDepth {
 		return
 	}
@@ -679,7 +679,7 @@ func padRight(s string, width int) string {
 	return s
 }
 
-func (l *lister) listFiles(files []*lsFile, _ bool) {
+func (l *lister) listFiles(files []*lsFile) {
 	files = slices.DeleteFunc(files, func(f *lsFile) bool { return f == nil })
 	l.maxInode, l.maxBlocks = 0, 0
 	for _, f := range files {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bufio"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -34,6 +35,8 @@ type odRun struct {
 	width   int
 	all     bool
 	order   binary.ByteOrder
+	out     []byte   // one line
+	field   [32]byte // one value
 }
 
 func od(_ context.Context, p *proc.Process) int {
@@ -312,9 +315,10 @@ func (d *odRun) address(n int64) string {
 func (d *odRun) dump(in *odInput, at int64) {
 	out := d.p.Out
 	buf, prev := make([]byte, d.width), make([]byte, d.width)
+	stream := bufio.NewReaderSize(in, bufferSize)
 	first, starred := true, false
 	for {
-		n, err := io.ReadFull(in, buf)
+		n, err := io.ReadFull(stream, buf)
 		d.p.Tick(1)
 		if n == 0 && err != nil {
 			break
@@ -341,43 +345,52 @@ func (d *odRun) dump(in *odInput, at int64) {
 }
 
 func (d *odRun) line(buf []byte, n int, at int64) {
-	out := d.p.Out
-	block := make([]byte, d.width)
-	copy(block, buf[:n])
+	block, out := buf[:d.width], d.out[:0]
+	clear(block[n:])
 	for i, f := range d.formats {
-		if i == 0 {
-			out.WriteString(d.address(at))
-		} else if d.radix != 'n' {
-			out.WriteString(strings.Repeat(" ", len(d.address(at))))
+		address := d.address(at)
+		if i > 0 {
+			address = strings.Repeat(" ", len(address))
 		}
+		out = append(out, address...)
 		fields := d.width / f.size
 		padLeft := f.pad
 		for k := range fields {
-			if k*f.size >= n {
-				if f.trailer {
-					out.WriteString(strings.Repeat(" ", f.width+padLeft/(fields-k)))
-					padLeft -= padLeft / (fields - k)
-					continue
-				}
-				break
-			}
 			// The padding is spread evenly, as GNU does.
 			space := padLeft * (fields - k - 1) / (fields - k)
-			out.WriteString(pad(f.text(block[k*f.size:(k+1)*f.size], d.order), f.width+padLeft-space))
+			width := f.width + padLeft - space
 			padLeft = space
+			if k*f.size >= n {
+				if !f.trailer {
+					break
+				}
+				out = appendSpaces(out, width)
+				continue
+			}
+			text := f.text(d.field[:0], block[k*f.size:(k+1)*f.size], d.order)
+			out = append(appendSpaces(out, width-len(text)), text...)
 		}
 		if f.trailer {
-			out.WriteString("  >")
+			out = append(out, "  >"...)
 			for _, c := range block[:n] {
 				if c < ' ' || c > '~' {
 					c = '.'
 				}
-				out.WriteByte(c)
+				out = append(out, c)
 			}
-			out.WriteByte('<')
+			out = append(out, '<')
 		}
-		out.WriteByte('\n')
+		out = append(out, '\n')
 	}
+	d.out = out
+	d.p.Out.Write(out)
+}
+
+func appendSpaces(b []byte, n int) []byte {
+	for ; n > 0; n-- {
+		b = append(b, ' ')
+	}
+	return b
 }
 
 var odNames = [...]string{
@@ -385,7 +398,8 @@ var odNames = [...]string{
 	"dle", "dc1", "dc2", "dc3", "dc4", "nak", "syn", "etb", "can", "em", "sub", "esc", "fs", "gs", "rs", "us", "sp",
 }
 
-func (f odFormat) text(b []byte, order binary.ByteOrder) string {
+// text appends one value to out.
+func (f odFormat) text(out, b []byte, order binary.ByteOrder) []byte {
 	var u uint64
 	switch len(b) {
 	case 1:
@@ -402,39 +416,50 @@ func (f odFormat) text(b []byte, order binary.ByteOrder) string {
 		c := b[0] & 0x7f
 		switch {
 		case int(c) < len(odNames):
-			return odNames[c]
+			return append(out, odNames[c]...)
 		case c == 0x7f:
-			return "del"
+			return append(out, "del"...)
 		}
-		return string(rune(c))
+		return append(out, c)
 	case 'c':
 		switch c := b[0]; {
 		case c == 0:
-			return `\0`
+			return append(out, `\0`...)
 		case c != '\\' && cEscape(c) != "":
-			return cEscape(c)
+			return append(out, cEscape(c)...)
 		case c >= ' ' && c <= '~':
-			return string(rune(c))
-		default:
-			return fmt.Sprintf("%03o", c)
+			return append(out, c)
 		}
+		return appendRadix(out, u, 3, 3)
 	case 'x':
-		return fmt.Sprintf("%0*x", f.width, u)
+		return appendRadix(out, u, f.width, 4)
 	case 'o':
-		return fmt.Sprintf("%0*o", f.width, u)
+		return appendRadix(out, u, f.width, 3)
 	case 'u':
-		return strconv.FormatUint(u, 10)
+		return strconv.AppendUint(out, u, 10)
 	case 'd':
 		shift := 64 - 8*len(b)
-		return strconv.FormatInt(int64(u<<shift)>>shift, 10)
+		return strconv.AppendInt(out, int64(u<<shift)>>shift, 10)
 	}
 	switch len(b) {
 	case 4:
-		return shortestFloat(float64(math.Float32frombits(uint32(u))), 32)
+		return append(out, shortestFloat(float64(math.Float32frombits(uint32(u))), 32)...)
 	case 8:
-		return shortestFloat(math.Float64frombits(u), 64)
+		return append(out, shortestFloat(math.Float64frombits(u), 64)...)
 	}
-	return shortestFloat(extended(b), 64)
+	return append(out, shortestFloat(extended(b), 64)...)
+}
+
+// appendRadix adds u in width digits of bits bits each.
+func appendRadix(out []byte, u uint64, width int, bits uint) []byte {
+	for k := width - 1; k >= 0; k-- {
+		digit := uint64(0)
+		if s := uint(k) * bits; s < 64 {
+			digit = u >> s & (1<<bits - 1)
+		}
+		out = append(out, "0123456789abcdef"[digit])
+	}
+	return out
 }
 
 // extended reads an x87 80-bit number.

@@ -311,10 +311,13 @@ func (s *sorter) finish(global sortKey) {
 
 // sortLine is a line with the beginning of its first key in a form that compares as a number.
 type sortLine struct {
-	prefix uint64
-	seq    int
-	text   []byte
+	prefix     uint64
+	start, end uint32 // the first key within text
+	seq        int
+	text       []byte
 }
+
+func (l *sortLine) key() []byte { return l.text[l.start:l.end] }
 
 const sortLineSize = 48
 
@@ -345,7 +348,21 @@ func (s *sorter) readAll(names []string, runs bool) []sortLine {
 			if runs {
 				seq = i // which file it came from
 			}
-			lines = append(lines, sortLine{s.prefix(line), seq, line})
+			if len(line) > math.MaxUint32 {
+				s.fail("read failed: %s: line too long", quoteColon(name))
+			}
+			l := sortLine{seq: seq, text: line}
+			if s.plain {
+				l.prefix = bigEndian(line)
+				if s.reverse {
+					l.prefix = ^l.prefix
+				}
+			} else {
+				start, end := s.span(&s.keys[0], line)
+				l.start, l.end = uint32(start), uint32(end)
+				l.prefix = s.prefix(&s.keys[0], line[start:end])
+			}
+			lines = append(lines, l)
 			s.p.Tick(1)
 		}
 	}
@@ -463,6 +480,7 @@ func (s *sorter) compareFunc() func(x, y sortLine) int {
 			return r
 		}
 	}
+	first := &s.keys[0]
 	return func(x, y sortLine) int {
 		switch {
 		case x.prefix < y.prefix:
@@ -470,7 +488,19 @@ func (s *sorter) compareFunc() func(x, y sortLine) int {
 		case x.prefix > y.prefix:
 			return 1
 		}
-		if r := s.compare(x.text, y.text); r != 0 {
+		r := s.compareKey(first, x.key(), y.key())
+		if first.reverse {
+			r = -r
+		}
+		if r == 0 && len(s.keys) > 1 {
+			r = s.compareKeys(s.keys[1:], x.text, y.text)
+		}
+		if r == 0 && s.lastResort {
+			if r = bytes.Compare(x.text, y.text); s.reverse {
+				r = -r
+			}
+		}
+		if r != 0 {
 			return r
 		}
 		return x.seq - y.seq
@@ -479,7 +509,7 @@ func (s *sorter) compareFunc() func(x, y sortLine) int {
 
 // compare is the order that the user asked for, with the last resort.
 func (s *sorter) compare(x, y []byte) int {
-	if r := s.compareKeys(x, y); r != 0 || !s.lastResort {
+	if r := s.compareKeys(s.keys, x, y); r != 0 || !s.lastResort {
 		return r
 	}
 	r := bytes.Compare(x, y)
@@ -489,7 +519,7 @@ func (s *sorter) compare(x, y []byte) int {
 	return r
 }
 
-func (s *sorter) compareKeys(x, y []byte) int {
+func (s *sorter) compareKeys(keys []sortKey, x, y []byte) int {
 	if s.plain {
 		r := bytes.Compare(x, y)
 		if s.reverse {
@@ -497,8 +527,8 @@ func (s *sorter) compareKeys(x, y []byte) int {
 		}
 		return r
 	}
-	for i := range s.keys {
-		k := &s.keys[i]
+	for i := range keys {
+		k := &keys[i]
 		r := s.compareKey(k, s.extract(k, x), s.extract(k, y))
 		if r != 0 {
 			if k.reverse {
@@ -514,11 +544,16 @@ func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' }
 
 // extract is the part of the line that key k compares.
 func (s *sorter) extract(k *sortKey, line []byte) []byte {
+	start, end := s.span(k, line)
+	return line[start:end]
+}
+
+func (s *sorter) span(k *sortKey, line []byte) (int, int) {
 	if k.whole {
 		if k.skipStart {
-			return line[skipBlanks(line, 0):]
+			return skipBlanks(line, 0), len(line)
 		}
-		return line
+		return 0, len(line)
 	}
 	start := s.skipFields(line, k.startField, true)
 	if k.skipStart {
@@ -537,7 +572,7 @@ func (s *sorter) extract(k *sortKey, line []byte) []byte {
 			end = addClamped(end, k.endChar, len(line))
 		}
 	}
-	return line[start:max(start, end)]
+	return start, max(start, end)
 }
 
 func addClamped(a, b, limit int) int {
@@ -838,26 +873,18 @@ func compareGeneral(x, y []byte) int {
 }
 
 // prefix is a number that orders like the first key does, as far as eight bytes can tell.
-func (s *sorter) prefix(line []byte) uint64 {
-	if s.plain {
-		v := bigEndian(line)
-		if s.reverse {
-			return ^v
-		}
-		return v
-	}
-	k := &s.keys[0]
+func (s *sorter) prefix(k *sortKey, key []byte) uint64 {
 	var v uint64
 	switch {
 	case k.kind == 'n':
-		v = orderedFloat(approximate(s.extract(k, line)))
+		v = orderedFloat(approximate(key))
 	case k.kind == 'M':
-		v = uint64(month(s.extract(k, line)))
+		v = uint64(month(key))
 	case k.kind != 0 || k.dict || k.printing:
 		return 0
 	case k.fold:
 		var b [8]byte
-		for i, c := range s.extract(k, line) {
+		for i, c := range key {
 			if i == len(b) {
 				break
 			}
@@ -865,7 +892,7 @@ func (s *sorter) prefix(line []byte) uint64 {
 		}
 		v = binary.BigEndian.Uint64(b[:])
 	default:
-		v = bigEndian(s.extract(k, line))
+		v = bigEndian(key)
 	}
 	if k.reverse {
 		return ^v
@@ -951,7 +978,7 @@ func (s *sorter) write(lines []sortLine, w io.Writer) {
 	end := []byte{s.delim}
 	for i, l := range lines {
 		s.p.Tick(1)
-		if s.unique && i > 0 && l.prefix == lines[i-1].prefix && s.compareKeys(lines[i-1].text, l.text) == 0 {
+		if s.unique && i > 0 && l.prefix == lines[i-1].prefix && s.compareKeys(s.keys, lines[i-1].text, l.text) == 0 {
 			// The first of equal lines stays to compare with.
 			lines[i] = lines[i-1]
 			continue
@@ -1031,7 +1058,7 @@ func (s *sorter) merge(names []string, w io.Writer) {
 			}
 		}
 		line := in[best].line
-		if !s.unique || first || s.compareKeys(last, line) != 0 {
+		if !s.unique || first || s.compareKeys(s.keys, last, line) != 0 {
 			_, _ = w.Write(line)
 			_, _ = w.Write(end)
 			if s.unique {

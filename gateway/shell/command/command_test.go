@@ -1,0 +1,126 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/shell/casetest"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+)
+
+// forever is an endless input; each read blocks a moment's work, not a moment's time.
+type forever byte
+
+func (f forever) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = byte(f)
+	}
+	return len(b), nil
+}
+
+// start runs a command on an empty filesystem and returns how it ended.
+func start(ctx context.Context, t *testing.T, limits proc.Limits, stdin io.Reader, stdout io.Writer, args ...string) (status int, killed error) {
+	ctx, budget := proc.NewBudget(ctx, limits)
+	defer budget.Kill(nil)
+	base, err := casetest.NewBase(registry)
+	if err != nil {
+		t.Error(err)
+	}
+	p := &proc.Process{
+		Args: args, Env: environ{"PATH=/bin"}, Dir: "/", FS: base.Sandbox(ctx), Budget: budget,
+		Stdin: stdin, Stdout: stdout, Stderr: io.Discard, Now: time.Now,
+		FD: func(int) (any, bool) { return nil, false },
+	}
+	defer func() {
+		if d, ok := recover().(proc.Death); ok {
+			status, killed = d.Status, d.Cause
+		}
+	}()
+	return proc.Run(ctx, registry[args[0]], p), nil
+}
+
+// TestUnboundedInputIsLimited: what has to be kept is counted, so that an endless input ends the exec and not the process.
+func TestUnboundedInputIsLimited(t *testing.T) {
+	limits := proc.Limits{LiveBytes: 16 << 20}
+	for _, script := range []string{
+		"head -c -1000000000000", "head -n -1000000000000", "tail -c 1000000000000", "tail -n 1000000000000", "sort", "sort -u", "tac", "rev", "cut -f2", "uniq",
+		"paste", "nl", "split -n 2", "wc --files0-from=-", "cut -c1",
+	} {
+		args := strings.Fields(script)
+		_, killed := start(t.Context(), t, limits, forever('a'), io.Discard, args...)
+		if _, ok := proc.IsLimit(killed); !ok {
+			t.Errorf("%s: ended with %v, want a limit", script, killed)
+		}
+	}
+}
+
+// TestCancelEndsCommands: every command that can run for long ends soon after its exec.
+func TestCancelEndsCommands(t *testing.T) {
+	stop := errors.New("stop")
+	for _, script := range []string{"sleep 1000", "yes", "cat", "tr a b", "wc", "md5sum", "base64", "od", "xxd", "head -c 1T", "tail -c 1", "seq inf", "cut -z -c1", "tee"} {
+		args := strings.Fields(script)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		out := &signalWriter{first: make(chan struct{})}
+		done := make(chan error, 1)
+		go func() {
+			_, killed := start(ctx, t, proc.Limits{}, forever(0), out, args...)
+			done <- killed
+		}()
+		if args[0] == "yes" || args[0] == "cat" {
+			<-out.first // it is in the middle of its work
+		}
+		began := time.Now()
+		cancel(stop)
+		killed := <-done
+		if took := time.Since(began); took > 500*time.Millisecond {
+			t.Errorf("%s: took %v to end", script, took)
+		}
+		if !errors.Is(killed, stop) {
+			t.Errorf("%s: ended with %v, want the cause", script, killed)
+		}
+	}
+}
+
+// signalWriter says when something was written.
+type signalWriter struct {
+	first chan struct{}
+	once  bool
+}
+
+func (w *signalWriter) Write(b []byte) (int, error) {
+	if !w.once {
+		w.once = true
+		close(w.first)
+	}
+	return len(b), nil
+}
+
+// TestBrokenPipe: a reader that went away ends the writer like SIGPIPE.
+func TestBrokenPipe(t *testing.T) {
+	status, killed := start(t.Context(), t, proc.Limits{}, strings.NewReader(""), brokenPipe{}, "yes")
+	if status != 141 || killed != nil {
+		t.Errorf("status %d, killed %v; want 141", status, killed)
+	}
+}
+
+type brokenPipe struct{}
+
+func (brokenPipe) Write([]byte) (int, error) { return 0, fserr.EPIPE }
+
+// TestBlake2b compares with the vectors of RFC 7693, appendix A, and checks that writes may be split.
+func TestBlake2b(t *testing.T) {
+	h := newBlake2b(512)
+	for _, c := range "abc" {
+		_, _ = h.Write([]byte(string(c)))
+	}
+	want := []byte{0xBA, 0x80, 0xA5, 0x3F, 0x98, 0x1C, 0x4D, 0x0D}
+	if got := h.Sum(nil)[:8]; !bytes.Equal(got, want) {
+		t.Errorf("got %x, want %x", got, want)
+	}
+}

@@ -572,9 +572,7 @@ func (in *interp) endFile() ctl {
 		m.close()
 	}
 	if m != in.stdin {
-		// The record may still be a view of its last block, so only the count goes.
-		in.p.Release(m.held)
-		m.held = 0
+		m.release(in)
 	}
 	if len(in.prog.endFile) > 0 {
 		was := in.inMain

@@ -305,8 +305,7 @@ func (in *interp) end(s *stream) int {
 		if s.rd.close != nil {
 			status = s.rd.close()
 		}
-		in.p.Release(s.rd.held)
-		s.rd.held = 0
+		s.rd.release(in)
 	}
 	if s.file != nil {
 		_ = s.file.Close()
@@ -331,16 +330,25 @@ func (in *interp) abandon() {
 		if s.to != nil {
 			_ = s.to.Close()
 		}
-		if s.rd != nil && s.rd.close != nil {
-			s.rd.close()
+		if s.rd != nil {
+			if s.rd.close != nil {
+				s.rd.close()
+			}
+			s.rd.release(in)
 		}
 		if s.file != nil {
 			_ = s.file.Close()
 		}
 	}
 	in.order = nil
-	if in.main != nil && in.main.close != nil {
-		in.main.close()
+	if m := in.main; m != nil {
+		if m.close != nil {
+			m.close()
+		}
+		m.release(in)
+	}
+	if in.stdin != nil {
+		in.stdin.release(in)
 	}
 }
 

@@ -162,6 +162,8 @@ func (m *Machine) query(e *env, q *gojq.Query, v any, p *path, emit out) error {
 		return m.term(e, q.Term, v, p, emit)
 	}
 	switch q.Op {
+	case 0: // definitions and nothing else
+		return emit(v, p)
 	case gojq.OpPipe:
 		if len(q.Patterns) > 0 {
 			return m.query(e, q.Left, v, nil, func(x any, _ *path) error {
@@ -592,11 +594,19 @@ func (m *Machine) collect(e *env, q *gojq.Query, v any) (*Array, error) {
 		list = append(list, x)
 		return nil
 	})
-	return NewArray(list), err
+	if err != nil {
+		return nil, err
+	}
+	a := NewArray(list)
+	_, err = bounded(a)
+	return a, err
 }
 
 func (m *Machine) object(e *env, kvs []*gojq.ObjectKeyVal, i int, o *Object, v any, emit out) error {
 	if i == len(kvs) {
+		if _, err := bounded(o); err != nil {
+			return err
+		}
 		return emit(o, nil)
 	}
 	kv := kvs[i]

@@ -174,7 +174,11 @@ func (m *Machine) setPath(v any, p []any, x any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.set(v, p[0], n)
+	r, err := m.set(v, p[0], n)
+	if err != nil {
+		return nil, err
+	}
+	return bounded(r)
 }
 
 func (m *Machine) set(v, key, x any) (any, error) {

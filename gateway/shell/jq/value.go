@@ -9,14 +9,44 @@ import (
 
 // Array is an immutable JSON array.
 type Array struct {
-	e   []any
-	tip *int // length of the longest array that shares the storage of e
+	e     []any
+	tip   *int // length of the longest array that shares the storage of e
+	depth int  // of nesting, 1 when it holds only scalars
 }
 
 // NewArray makes an array of e, which it owns from now on.
 func NewArray(e []any) *Array {
 	n := len(e)
-	return &Array{e, &n}
+	return &Array{e, &n, 1 + deepest(e)}
+}
+
+// maxValueDepth bounds the nesting of the values a program builds: what walks them recurses.
+const maxValueDepth = 10000
+
+func depthOf(v any) int {
+	switch v := v.(type) {
+	case *Array:
+		return v.depth
+	case *Object:
+		return v.depth
+	}
+	return 0
+}
+
+func deepest(e []any) int {
+	d := 0
+	for _, v := range e {
+		d = max(d, depthOf(v))
+	}
+	return d
+}
+
+// bounded returns v, or an error when it is nested too deeply.
+func bounded(v any) (any, error) {
+	if depthOf(v) > maxValueDepth {
+		return nil, errorf("Value nested too deeply")
+	}
+	return v, nil
 }
 
 // with returns the array extended by xs. The storage is shared when a is the longest user of it.
@@ -26,7 +56,7 @@ func (a *Array) with(xs ...any) *Array {
 		e := append(a.e, xs...)
 		if room {
 			*a.tip = len(e)
-			return &Array{e, a.tip}
+			return &Array{e, a.tip, max(a.depth, 1+deepest(xs))}
 		}
 		return NewArray(e)
 	}
@@ -38,6 +68,8 @@ type Object struct {
 	keys []string
 	vals []any
 	idx  *index
+
+	depth int // of nesting, as of an Array
 }
 
 // index finds keys of large objects. It may know keys of other objects that share the storage:
@@ -50,7 +82,7 @@ type index struct {
 const smallObject = 8
 
 // NewObject returns an empty object.
-func NewObject() *Object { return &Object{} }
+func NewObject() *Object { return &Object{depth: 1} }
 
 func (o *Object) find(key string) int {
 	if o.idx == nil {
@@ -76,19 +108,19 @@ func (o *Object) Set(key string, v any) *Object {
 		vals := slices.Clone(o.vals)
 		vals[i] = v
 		// The new object no longer shares its values: it must not extend the keys in place.
-		return &Object{keys: slices.Clip(o.keys), vals: vals, idx: o.idx}
+		return &Object{keys: slices.Clip(o.keys), vals: vals, idx: o.idx, depth: max(o.depth, 1+depthOf(v))}
 	}
 	n := len(o.keys)
 	if o.idx != nil && o.idx.tip == n && cap(o.keys) > n {
 		o.idx.at[key] = n
 		o.idx.tip = n + 1
-		return &Object{append(o.keys, key), append(o.vals, v), o.idx}
+		return &Object{append(o.keys, key), append(o.vals, v), o.idx, max(o.depth, 1+depthOf(v))}
 	}
 	size := n + 1
 	if n >= smallObject {
 		size = n*2 + 1
 	}
-	out := &Object{keys: make([]string, n, size), vals: make([]any, n, size)}
+	out := &Object{keys: make([]string, n, size), vals: make([]any, n, size), depth: max(o.depth, 1+depthOf(v))}
 	copy(out.keys, o.keys)
 	copy(out.vals, o.vals)
 	out.keys, out.vals = append(out.keys, key), append(out.vals, v)
@@ -100,6 +132,7 @@ func (o *Object) Set(key string, v any) *Object {
 
 // put is Set for an object that nobody else has seen.
 func (o *Object) put(key string, v any) {
+	o.depth = max(o.depth, 1+depthOf(v))
 	if i := o.find(key); i >= 0 {
 		o.vals[i] = v
 		return

@@ -823,10 +823,20 @@ func binop(op token) func(in *interp, a, b float64) float64 {
 			if b == 0 {
 				in.fatal("division by zero attempted in `%%'")
 			}
-			return math.Mod(a, b)
+			return modulo(a, b)
 		}
 	}
 	return func(_ *interp, a, b float64) float64 { return power(a, b) }
+}
+
+// modulo is fmod, by integer division where that is exact.
+func modulo(a, b float64) float64 {
+	if a >= 0 && a < 1<<53 && b >= 1 && b < 1<<53 {
+		if x, y := int64(a), int64(b); float64(x) == a && float64(y) == b {
+			return float64(x % y)
+		}
+	}
+	return math.Mod(a, b)
 }
 
 func power(a, b float64) float64 {

@@ -57,15 +57,12 @@ func (r *reader) fill(in *interp) bool {
 	}
 }
 
-<<<<<<< HEAD
-=======
 // release gives back what the reader holds; records that were read stay good.
 func (r *reader) release(in *interp) {
 	in.p.Release(r.held)
 	r.held, r.buf, r.pos, r.end, r.eof = 0, nil, 0, 0, true
 }
 
->>>>>>> 17e950f (awk and jq: limits, release of what is held, fuzz targets)
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // record returns the next record and its terminator.

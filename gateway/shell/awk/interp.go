@@ -75,6 +75,8 @@ type interp struct {
 	inMain      bool
 	inBeginFile bool
 	stdin       *reader
+	inPlace     bool
+	edited      *edit
 	streams     map[streamKey]*stream
 	order       []*stream
 
@@ -190,6 +192,7 @@ func (prog *Program) Run(p *proc.Process, cfg Config) int {
 		formats:      map[string][]spec{},
 		streams:      map[streamKey]*stream{},
 		argIndex:     1,
+		inPlace:      cfg.InPlace,
 		rng:          1,
 	}
 	for i := range in.arrays {
@@ -251,6 +254,10 @@ func (in *interp) run(cfg Config) {
 	r := in.each(in.prog.begin)
 	if r != ctlExit && in.prog.readsMain {
 		in.mainLoop()
+	}
+	if e := in.edited; e != nil { // exit left a file half read: it stays as it was
+		in.out, in.edited = in.p.Out, nil
+		in.hold(-len(e.buf))
 	}
 	in.inMain = false
 	in.each(in.prog.end) // after an exit elsewhere too
@@ -574,14 +581,17 @@ func (in *interp) endFile() ctl {
 	if m != in.stdin {
 		m.release(in)
 	}
+	r := ctlNone
 	if len(in.prog.endFile) > 0 {
 		was := in.inMain
 		in.inMain = false
-		r := in.each(in.prog.endFile)
+		r = in.each(in.prog.endFile)
 		in.inMain = was
-		return r
 	}
-	return ctlNone
+	if in.edited != nil {
+		in.edited.finish()
+	}
+	return r
 }
 
 // openMain opens the next operand; false at the end of the main input.
@@ -667,7 +677,40 @@ func (in *interp) openFile(name string) (ok bool, r ctl) {
 		in.fatal("cannot open file `%s' for reading: %s", name, proc.Strerror(err))
 	}
 	in.main = rd
+	if in.inPlace && rd != in.stdin {
+		in.edited = &edit{in: in, name: name}
+		in.out = proc.NewWriter(in.edited, in.p)
+	}
 	return true, ctlNone
+}
+
+// edit collects what is printed while a file is read with -i inplace.
+type edit struct {
+	in   *interp
+	name string
+	buf  []byte
+}
+
+func (e *edit) Write(b []byte) (int, error) {
+	e.in.hold(len(b))
+	e.buf = append(e.buf, b...)
+	return len(b), nil
+}
+
+// finish replaces the content of the file and sends output where it went before.
+func (e *edit) finish() {
+	in := e.in
+	in.out.Flush()
+	in.out, in.edited = in.p.Out, nil
+	in.hold(-len(e.buf))
+	f, err := in.p.Open(e.name, proc.WriteOnly|proc.Trunc, 0)
+	if err == nil {
+		_, err = f.Write(e.buf)
+		_ = f.Close()
+	}
+	if err != nil {
+		in.fatal("inplace: cannot write `%s': %s", e.name, proc.Strerror(err))
+	}
 }
 
 func (in *interp) stdinReader() *reader {

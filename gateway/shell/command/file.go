@@ -70,7 +70,7 @@ func fileMain(_ context.Context, p *proc.Process) int {
 		}
 	}
 	if len(args) == 0 {
-		p.Err.WriteString("Usage: file [-bcCdEhikLlNnprsSvzZ0] [--apple] [--extension] [--mime-encoding]\n            [--mime-type] [-F <separator>] [-f <namefile>] <file> ...\n")
+		p.Err.WriteString("Usage: file [-bcCdEhikLlNnprsSvzZ0] [--apple] [--extension] [--mime-encoding]\n            [--mime-type] [-e <testname>] [-F <separator>]  [-f <namefile>]\n            [-m <magicfiles>] [-P <parameter=value>] [--exclude-quiet]\n            <file> ...\n       file -C [-m <magicfiles>]\n       file [--help]\n")
 		return 1
 	}
 	width := 0

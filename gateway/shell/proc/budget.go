@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 )
 
 // Limits bounds one exec. Zero means the default of [DefaultLimits].
@@ -97,7 +98,40 @@ func (b *Budget) Step(n int64) error {
 	if b.steps.Add(n) > b.Limits.Steps {
 		return b.exceed("steps", b.Limits.Steps)
 	}
+	if b.goroutines.Load() > crowd {
+		if w := worked.Add(n); w/turn != (w-n)/turn {
+			b.rest()
+		}
+	}
 	return b.Err()
+}
+
+// Go's scheduler is fair to goroutines, not to execs: one with hundreds of busy ones would leave its neighbours, who have one
+// each, next to nothing. So the goroutines of such an exec take turns of about turn steps and rest in between, the longer the more of them
+// there are in all execs; those that rest stand in nobody's way.
+const (
+	crowd    = 4    // goroutines of an exec that never rest
+	turn     = 4096 // steps
+	runnable = 16   // goroutines that remain runnable
+	restUnit = 250 * time.Microsecond
+)
+
+var (
+	alive  atomic.Int64 // goroutines of all execs
+	worked atomic.Int64 // steps of all crowded execs
+)
+
+func (b *Budget) rest() {
+	n := alive.Load() - runnable
+	if n <= 0 {
+		return
+	}
+	t := time.NewTimer(min(time.Duration(n)*restUnit, time.Second))
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-b.ctx.Done():
+	}
 }
 
 // Hold counts n more live bytes; the holder calls Release(n) when it lets go.
@@ -130,11 +164,15 @@ func (b *Budget) Spawn() error {
 		b.goroutines.Add(-1)
 		return b.exceed("processes", b.Limits.Goroutines)
 	}
+	alive.Add(1)
 	return nil
 }
 
 // Exited ends a Spawn that succeeded.
-func (b *Budget) Exited() { b.goroutines.Add(-1) }
+func (b *Budget) Exited() {
+	b.goroutines.Add(-1)
+	alive.Add(-1)
+}
 
 // OpenFile counts one more open file; it does not end the exec but fails like EMFILE.
 func (b *Budget) OpenFile() bool {

@@ -687,8 +687,18 @@ func (sh *Shell) background(st *stmt) {
 		close(j.done)
 		sh.x.jobEnded()
 	})
+	// As after a fork, the child mostly comes first: short jobs print in the order they were started.
+	t := time.NewTimer(headStart)
+	select {
+	case <-j.done:
+	case <-t.C:
+	}
+	t.Stop()
 	sh.status = 0
 }
+
+// headStart is how long a shell waits for the job it has just started.
+const headStart = 500 * time.Microsecond
 
 // stdinOpen reports whether jobs get an empty standard input, as they do without job control.
 func (sh *Shell) stdinOpen() bool { return !sh.opts.get('m') }

@@ -259,19 +259,39 @@ func Run(ctx context.Context, cfg Config, script string) (Result, error) {
 	sh.openStd(cfg)
 	status, err := x.runMain(sh, func() { sh.runScript(script, "-c") })
 
-	// Like the end of a container's first process: what still runs is killed.
 	state := cfg.State
 	if err == nil {
 		state = sh.state(cfg)
 	}
+	sh.fds.closeAll()
+	x.linger(ctx)
 	cancel()
 	x.wg.Wait()
-	sh.fds.closeAll()
 	x.budget.Release(sh.held)
 	if err == nil {
 		err = x.over()
 	}
 	return Result{ExitCode: status, State: state}, err
+}
+
+// lingering is how long the background jobs and process substitutions of a script that has ended may go on.
+const lingering = 2 * time.Second
+
+// linger waits for what the script left running, as whoever reads a shell's output through a pipe does, but not
+// for ever: what runs on then is killed, as at the end of a container's first process.
+func (x *exec) linger(ctx context.Context) {
+	done := make(chan struct{})
+	go func() {
+		x.wg.Wait()
+		close(done)
+	}()
+	t := time.NewTimer(lingering)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C:
+	case <-ctx.Done():
+	}
 }
 
 // over says why the exec ended from outside, nil when it did not.

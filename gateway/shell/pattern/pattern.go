@@ -54,8 +54,12 @@ type Pattern struct {
 func HasMeta(s string, ext bool) bool {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
-		case '*', '?', '[':
+		case '*', '?':
 			return true
+		case '[': // without its end it stands for itself
+			if strings.IndexByte(s[i+1:], ']') >= 0 {
+				return true
+			}
 		case '\\':
 			i++
 		case '+', '@', '!':

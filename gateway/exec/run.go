@@ -227,8 +227,10 @@ func (n *run) run(ctx context.Context, fs proc.FS, lease lock.Lease, stdin io.Re
 	if sr, ok := stdin.(*replayReader); ok {
 		stdin = sr.inMemory()
 	}
+	state := n.before
+	state.Dir = n.dir // the one before may be gone
 	res, err := shell.Run(ctx, shell.Config{
-		FS: fs, Commands: s.cfg.Commands, State: n.before, Env: n.env(), Dir: n.dir, Stdin: stdin,
+		FS: fs, Commands: s.cfg.Commands, State: state, Env: n.env(), Dir: r.Cwd, Stdin: stdin,
 		Stdout: n.stdout, Stderr: n.stderr, Debug: r.Debug, Now: s.cfg.Now, Budget: budget, User: user, Hostname: hostname(n.fence),
 	}, r.Script)
 	n.exit, n.after = res.ExitCode, res.State

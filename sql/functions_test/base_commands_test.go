@@ -1,9 +1,11 @@
 package functions_test
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
+	"github.com/pgbox/pgbox/gateway/shell"
 	"github.com/pgbox/pgbox/gateway/shell/command"
 	"github.com/pgbox/pgbox/sql/sqltest"
 )
@@ -16,9 +18,15 @@ func TestBaseCommands_holdEveryCommandOfTheShell(t *testing.T) {
 	if err := sqltest.Owner(t).QueryRow(t.Context(), "SELECT pgbox.base_commands()").Scan(&base); err != nil {
 		t.Fatal(err)
 	}
-	for name := range command.All() {
+	want := slices.Concat(slices.Collect(maps.Keys(command.All())), shell.Programs())
+	for _, name := range want {
 		if !slices.Contains(base, name) {
 			t.Errorf("%q is missing in sql/functions/base_commands.sql", name)
+		}
+	}
+	for _, name := range base {
+		if !slices.Contains(want, name) {
+			t.Errorf("%q has a file in /usr/bin, but there is no such command", name)
 		}
 	}
 	slices.Sort(base)

@@ -28,6 +28,7 @@ install: ## install the tools the tests need, where missing (root: with apt)
 
 unit: build
 	PGBOX_BINARY=$(CURDIR)/$(BIN) $(GO) test -race -timeout 20m $(PACKAGES)
+	$(GO) test -timeout 10m -run Hostile ./gateway/httpapi
 
 postgres18: ## the SQL tests again, on Postgres 18
 	PGBOX_POSTGRES_BIN=$$(.ci/postgres18) $(GO) test -count=1 -timeout 15m ./sql/...

@@ -1,3 +1,7 @@
+// The bounds of these tests are wall-clock times of the real program: the race detector makes it ten times slower.
+
+//go:build !race
+
 package httpapi
 
 import (

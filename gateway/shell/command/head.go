@@ -251,11 +251,11 @@ func (h *headRun) elideLines(r io.Reader) error {
 func (h *headRun) elideFromEnd(f proc.File) (done bool, err error) {
 	st, err := f.Stat()
 	if err != nil {
-		return false, nil
+		return false, nil //nolint:nilerr // what cannot seek is read as a stream
 	}
 	start, err := f.Seek(0, io.SeekCurrent)
 	if err != nil {
-		return false, nil
+		return false, nil //nolint:nilerr // what cannot seek is read as a stream
 	}
 	end := st.Size
 	if h.count > 0 {

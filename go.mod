@@ -273,7 +273,7 @@ require (
 	mvdan.cc/unparam v0.0.0-20260823230713-2fa3d841b0c8 // indirect
 )
 
-// sqlc still imports slices from it, which later versions may drop.
+// Older than what goose names: that one is not to be had everywhere, and this one builds sqlc.
 replace golang.org/x/exp => golang.org/x/exp v0.0.0-20250620022241-b7579e27df2b
 
 tool (

@@ -168,7 +168,7 @@ func TestBatch(t *testing.T) {
 		}
 		return s.ExecBatch(t.Context(), r)
 	}
-	res, err := batch(exec.BatchRequest{}, "mkdir d; cd d; echo 1 > f", "cat f; exit 4", "pwd; echo 2 >> f", "x=(")
+	res, err := batch(exec.BatchRequest{}, "mkdir d; cd d; echo 1 > f", "cat f; exit 4", "pwd; echo 2 >> f", "if")
 	if err != nil || len(res) != 4 || string(res[1].Stdout) != "1\n" || res[1].ExitCode != 4 || string(res[2].Stdout) != "/home/user/d\n" || res[2].ID != "s2" ||
 		res[3].ExitCode != 2 || res[0].Version != 1 || res[2].Version != 2 || res[1].Committed {
 		t.Fatalf("%+v, %v", res, err)

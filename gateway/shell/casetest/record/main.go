@@ -3,19 +3,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"sync"
-	"syscall"
-	"time"
 
 	"github.com/pgbox/pgbox/gateway/shell/casetest"
 )
@@ -56,7 +49,7 @@ func file(name string, check, missing bool) error {
 		go func() {
 			defer wg.Done()
 			defer func() { <-slots }()
-			got, err := run(*c)
+			got, err := casetest.Oracle(context.Background(), *c)
 			if err != nil {
 				errs[i] = fmt.Errorf("%s:%d: %s: %w", name, c.Line, c.Name, err)
 				return
@@ -78,63 +71,4 @@ func file(name string, check, missing bool) error {
 		return err
 	}
 	return os.WriteFile(name, []byte(casetest.Format(cases)), 0o644)
-}
-
-// nobody is the user and group that the scripts run as when the recorder is root.
-const nobody = 65534
-
-func giveAway(dir string) error {
-	return filepath.WalkDir(dir, func(p string, _ fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		return os.Lchown(p, nobody, nobody)
-	})
-}
-
-func run(c casetest.Case) (casetest.Result, error) {
-	dir, err := os.MkdirTemp("", "case")
-	if err != nil {
-		return casetest.Result{}, err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	for _, f := range c.Files {
-		p := filepath.Join(dir, f.Path)
-		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
-			return casetest.Result{}, err
-		}
-		if err := os.WriteFile(p, []byte(f.Content), 0o644); err != nil {
-			return casetest.Result{}, err
-		}
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "bash", "-c", c.Script)
-	cmd.Dir = dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if os.Geteuid() == 0 {
-		// A script must not be able to change the machine: the real date sets its clock.
-		if err := giveAway(dir); err != nil {
-			return casetest.Result{}, err
-		}
-		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
-	}
-	for k, v := range casetest.Env(dir) {
-		cmd.Env = append(cmd.Env, k+"="+v)
-	}
-	cmd.Env = append(cmd.Env, "PWD="+dir)
-	cmd.Stdin = strings.NewReader(c.Stdin)
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	err = cmd.Run()
-	var ee *exec.ExitError
-	if err != nil && !errors.As(err, &ee) {
-		return casetest.Result{}, err
-	}
-	status := cmd.ProcessState.ExitCode()
-	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		status = 128 + int(ws.Signal())
-	}
-	home := func(s string) string { return strings.ReplaceAll(s, dir, casetest.Home) }
-	return casetest.Result{Stdout: home(out.String()), Stderr: home(errs.String()), Exit: status}, nil
 }

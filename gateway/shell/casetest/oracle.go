@@ -1,0 +1,121 @@
+package casetest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// nobody is the user and group that the scripts run as when this process is root.
+const nobody = 65534
+
+func giveAway(dir string) error {
+	return filepath.WalkDir(dir, func(p string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Lchown(p, nobody, nobody)
+	})
+}
+
+// oracleTimeout bounds one script of the real tools: some regular expressions take glibc for ever.
+const oracleTimeout = 20 * time.Second
+
+// Oracle runs a case under the real bash and tools, in an empty directory of its own whose name the result shows as
+// [Home]. As root it runs as an unprivileged user: a script must not be able to change the machine.
+func Oracle(ctx context.Context, c Case) (Result, error) {
+	dir, err := os.MkdirTemp("", "case")
+	if err != nil {
+		return Result{}, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	for _, f := range c.Files {
+		p := filepath.Join(dir, f.Path)
+		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+			return Result{}, err
+		}
+		if err := os.WriteFile(p, []byte(f.Content), 0o644); err != nil {
+			return Result{}, err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, oracleTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "bash", "-c", c.Script)
+	cmd.Dir = dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if os.Geteuid() == 0 {
+		if err := giveAway(dir); err != nil {
+			return Result{}, err
+		}
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
+	}
+	for k, v := range Env(dir) {
+		cmd.Env = append(cmd.Env, k+"="+v)
+	}
+	cmd.Env = append(cmd.Env, "PWD="+dir)
+	cmd.Stdin = strings.NewReader(c.Stdin)
+	// Pipes of our own, because whoever opens /dev/stdout again has to own it.
+	out, err := newCapture(cmd.SysProcAttr.Credential)
+	if err != nil {
+		return Result{}, err
+	}
+	errs, err := newCapture(cmd.SysProcAttr.Credential)
+	if err != nil {
+		return Result{}, errors.Join(err, out.w.Close())
+	}
+	cmd.Stdout, cmd.Stderr = out.w, errs.w
+	err = cmd.Run()
+	// What the script left running keeps the pipes open.
+	stop := context.AfterFunc(ctx, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	stdout, stderr := out.wait(), errs.wait()
+	stop()
+	var ee *exec.ExitError
+	if err != nil && !errors.As(err, &ee) {
+		return Result{}, err
+	}
+	status := cmd.ProcessState.ExitCode()
+	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		status = 128 + int(ws.Signal())
+	}
+	home := func(s string) string { return strings.ReplaceAll(s, dir, Home) }
+	return Result{Stdout: home(stdout), Stderr: home(stderr), Exit: status}, nil
+}
+
+// capture collects what a process writes into a pipe.
+type capture struct {
+	w    *os.File
+	done chan string
+}
+
+func newCapture(owner *syscall.Credential) (*capture, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	if owner != nil {
+		if err := w.Chown(int(owner.Uid), int(owner.Gid)); err != nil {
+			return nil, errors.Join(err, r.Close(), w.Close())
+		}
+	}
+	c := &capture{w, make(chan string, 1)}
+	go func() {
+		var b strings.Builder
+		_, _ = io.Copy(&b, r)
+		_ = r.Close()
+		c.done <- b.String()
+	}()
+	return c, nil
+}
+
+// wait returns everything once the last writer is gone.
+func (c *capture) wait() string {
+	_ = c.w.Close()
+	return <-c.done
+}

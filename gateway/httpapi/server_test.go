@@ -37,14 +37,18 @@ type api struct {
 	token    string
 }
 
-func newAPI(t *testing.T) *api {
+func newAPI(t *testing.T, configure ...func(*exec.Config)) *api {
 	t.Helper()
 	st, err := store.Open(t.Context(), store.Config{URL: sqltest.URL(t), Role: "pgbox_gateway"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(st.Close)
-	svc := exec.New(exec.Config{Store: st, Commands: command.All()})
+	cfg := exec.Config{Store: st, Commands: command.All()}
+	for _, f := range configure {
+		f(&cfg)
+	}
+	svc := exec.New(cfg)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()

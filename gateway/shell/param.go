@@ -590,25 +590,26 @@ func (sh *Shell) replacement(w *word) (string, []bool) {
 	e := expander{sh: sh, record: true}
 	e.parts(w.parts, false)
 	s := string(e.buf)
-	if strings.IndexByte(s, '&') < 0 || !sh.opts.shopt(patsubReplacement) {
+	if !strings.ContainsAny(s, `&\`) || !sh.opts.shopt(patsubReplacement) {
 		return s, nil
 	}
 	amp := make([]bool, len(s))
-	for i := range amp {
-		amp[i] = s[i] == '&'
-	}
+	quoted := make([]bool, len(s))
 	for i := 0; i < len(e.spans); i += 2 {
 		for k := e.spans[i]; k < e.spans[i+1]; k++ {
-			amp[k] = false
+			quoted[k] = true
 		}
 	}
-	// In what came from an unquoted expansion, a backslash quotes &.
+	for i := range amp {
+		amp[i] = s[i] == '&' && !quoted[i]
+	}
+	// In what came from an unquoted expansion, a backslash quotes & and itself.
 	b := make([]byte, 0, len(s))
 	out := amp[:0]
 	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) && amp[i+1] {
+		if s[i] == '\\' && !quoted[i] && i+1 < len(s) && (amp[i+1] || s[i+1] == '\\' && !quoted[i+1]) {
 			i++
-			b = append(b, '&')
+			b = append(b, s[i])
 			out = append(out, false)
 			continue
 		}

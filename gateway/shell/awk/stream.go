@@ -120,37 +120,13 @@ type child struct {
 	status int
 }
 
-// command makes the process of `sh -c cmd`.
-func (in *interp) command(cmd string, stdin io.Reader, stdout io.Writer) *proc.Process {
-	c := in.p.Child("sh", "-c", cmd)
-	if stdin != nil {
-		c.Stdin = stdin
-	}
-	if stdout != nil {
-		c.Stdout = stdout
-	}
-	parent := in.p.FD
-	c.FD = func(n int) (any, bool) {
-		switch {
-		case n == 0:
-			return c.Stdin, true
-		case n == 1:
-			return c.Stdout, true
-		case parent == nil:
-			return nil, false
-		}
-		return parent(n)
-	}
-	return c
-}
-
 // start runs cmd in a goroutine of the exec; after is called when it has ended.
 func (in *interp) start(cmd string, stdin io.Reader, stdout io.Writer, after func()) *child {
 	in.flushAll()
 	if err := in.p.Budget.Spawn(); err != nil {
 		panic(proc.Death{Status: 137, Killed: true, Cause: err})
 	}
-	p := in.command(cmd, stdin, stdout)
+	p := in.p.Shell(cmd, stdin, stdout)
 	c := &child{done: make(chan struct{})}
 	ctx, budget := in.p.Context(), in.p.Budget
 	go func() {
@@ -213,7 +189,7 @@ func (s *sink) run() error {
 
 func (s *sink) finish() int {
 	if s.pipe == nil {
-		return s.in.p.Exec(s.in.p.Context(), s.in.command(s.cmd, bytes.NewReader(s.buf), nil))
+		return s.in.p.Exec(s.in.p.Context(), s.in.p.Shell(s.cmd, bytes.NewReader(s.buf), nil))
 	}
 	_ = s.pipe.Close()
 	return s.child.wait()
@@ -404,7 +380,7 @@ func (in *interp) flush(name string, all bool) float64 {
 // system runs a command and returns its exit status.
 func (in *interp) system(cmd string) float64 {
 	in.flushAll()
-	return float64(in.p.Exec(in.p.Context(), in.command(cmd, nil, nil)))
+	return float64(in.p.Exec(in.p.Context(), in.p.Shell(cmd, nil, nil)))
 }
 
 // getline compiles the forms of getline: 1 for a record, 0 at the end, -1 for an error.

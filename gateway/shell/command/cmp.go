@@ -17,7 +17,7 @@ import (
 var cmpSpec = getopt.New("bci:ln:sv", "print-bytes=b print-chars=c ignore-initial:=i verbose=l bytes:=n quiet=s silent=s").
 	WithStatus(2).
 	WithUsage("[OPTION]... FILE1 [FILE2 [SKIP1 [SKIP2]]]", "Compare two files byte by byte.").
-	WithVersion("(compatible with GNU diffutils) 3.8")
+	WithVersion("(GNU diffutils) 3.8")
 
 func cmpCommand(_ context.Context, p *proc.Process) int {
 	p.Args[0] = "cmp"
@@ -42,7 +42,7 @@ func cmpCommand(_ context.Context, p *proc.Process) int {
 		case "s":
 			silent = true
 		case "v":
-			p.Out.WriteString("cmp (compatible with GNU diffutils) 3.8\n")
+			p.Out.WriteString("cmp (GNU diffutils) 3.8\n")
 			return 0
 		case "n":
 			n, bad := parseCount(o.Value, cmpSuffixes)

@@ -29,7 +29,7 @@ var diffSpec = getopt.New("0123456789abBcC:dD:eEfF:hHiI:lL:nNpPqrsS:tTuU:vwW:x:X
 		"width:=W palette:").
 	WithStatus(2).
 	WithUsage("[OPTION]... FILES", "Compare FILES line by line.").
-	WithVersion("(compatible with GNU diffutils) 3.8")
+	WithVersion("(GNU diffutils) 3.8")
 
 // diffRun is one run of diff.
 type diffRun struct {
@@ -233,7 +233,7 @@ func diffCommand(_ context.Context, p *proc.Process) int {
 		case "color":
 			d.color = o.Value == "always"
 		case "v":
-			p.Out.WriteString("diff (compatible with GNU diffutils) 3.8\n")
+			p.Out.WriteString("diff (GNU diffutils) 3.8\n")
 			return 0
 		}
 		if !ok {

@@ -31,7 +31,7 @@ func expr(_ context.Context, p *proc.Process) int {
 			p.Out.WriteString("Usage: expr EXPRESSION\n  or:  expr OPTION\n")
 			return 0
 		case "--version":
-			p.Out.WriteString("expr (compatible with GNU coreutils) 9.1\n")
+			p.Out.WriteString("expr (GNU coreutils) 9.1\n")
 			return 0
 		}
 	}

@@ -531,7 +531,7 @@ func (f *findRun) predicate() findTest {
 		f.action = true
 		return f.execTest(name)
 	case "-help", "-version":
-		f.p.Out.WriteString("find (compatible with GNU findutils) 4.9.0\n")
+		f.p.Out.WriteString("find (GNU findutils) 4.9.0\n")
 		f.p.Exit(0)
 	case "-context":
 		f.fatal("invalid predicate -context: SELinux is not enabled.")

@@ -24,7 +24,7 @@ var grepSpec = getopt.New("0123456789A:B:C:D:EFGHILPTUVX:abcd:e:f:hiLlm:noqRrsuv
 		"context:=C group-separator: no-group-separator color:: colour::=color binary=U version=V").
 	WithStatus(2).
 	WithUsage("[OPTION]... PATTERNS [FILE]...", "Search for PATTERNS in each FILE.").
-	WithVersion("(compatible with GNU grep) 3.8")
+	WithVersion("(GNU grep) 3.8")
 
 const (
 	binaryMessage = iota // say that a binary file matches
@@ -259,7 +259,7 @@ func grepMain(_ context.Context, p *proc.Process, kind byte) int {
 				return grepUsage(p)
 			}
 		case "V":
-			p.Out.WriteString("grep (compatible with GNU grep) 3.8\n")
+			p.Out.WriteString("grep (GNU grep) 3.8\n")
 			return 0
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,8 +20,7 @@ import (
 var sedSpec = getopt.New("bsnrzuEe:f:l:i::V:",
 	"binary=b regexp-extended=r debug in-place::=i line-length:=l null-data=z zero-terminated=z quiet=n posix=p "+
 		"silent=n sandbox separate=s unbuffered=u expression:=e file:=f follow-symlinks").
-	WithUsage("[OPTION]... {script-only-if-no-other-script} [input-file]...", "Filter and transform text.").
-	WithVersion("(compatible with GNU sed) 4.9")
+	WithVersion("(GNU sed) 4.9")
 
 const sedUsage = `Usage: sed [OPTION]... {script-only-if-no-other-script} [input-file]...
 
@@ -67,10 +67,15 @@ General help using GNU software: <https://www.gnu.org/gethelp/>.
 
 func sedCommand(_ context.Context, p *proc.Process) int {
 	p.Args[0] = "sed"
-	if _, _, err := sedSpec.Scan(p.Args[1:]); err != nil {
+	scanned, _, err := sedSpec.Scan(p.Args[1:])
+	if err != nil {
 		p.Errorf("%v", err)
 		p.Err.WriteString(sedUsage)
 		return 1
+	}
+	if slices.ContainsFunc(scanned, func(o getopt.Option) bool { return o.Key == "help" }) {
+		p.Out.WriteString(sedUsage)
+		return 0
 	}
 	opts, args := sedSpec.Parse(p)
 	o := sed.Options{LineLen: 70, Bytes: byteLocale(p)}
@@ -88,7 +93,7 @@ func sedCommand(_ context.Context, p *proc.Process) int {
 		case "s":
 			o.Separate = true
 		case "u":
-			o.Unbuffer = true
+			o.Unbuffer, in.unbuffered = true, true
 		case "p":
 			o.Posix = true
 		case "sandbox":
@@ -149,12 +154,16 @@ func sedCommand(_ context.Context, p *proc.Process) int {
 		return 1
 	}
 	if len(args) == 0 {
+		if in.inPlace {
+			p.Errorf("no input files")
+			return 4
+		}
 		args = []string{"-"}
 	}
 	in.files = args
 	in.separate = o.Separate
 	status := prog.Run(p, in)
-	in.finish(status != 0 || in.current != nil)
+	in.finish()
 	for _, f := range files {
 		if f.err != nil {
 			p.Errorf("couldn't write to %s: %s", f.name, proc.Strerror(f.err))
@@ -174,7 +183,11 @@ func sedScript(p *proc.Process, name string) (string, error) {
 	}
 	defer r.Close()
 	b, err := p.ReadAll(r)
-	return strings.TrimSuffix(string(b), "\n"), err
+	// The last newline ends a command, unless it belongs to the text of a, i or c.
+	if !bytes.HasSuffix(b, []byte("\\\n")) {
+		b = bytes.TrimSuffix(b, []byte("\n"))
+	}
+	return string(b), err
 }
 
 // sedOutput is a file of the w command. Every write goes through at once, so that the script may read it.
@@ -194,15 +207,16 @@ func (o *sedOutput) Write(b []byte) (int, error) {
 
 // sedInput gives sed the lines of its files, and makes the new versions for -i.
 type sedInput struct {
-	p        *proc.Process
-	files    []string
-	delim    byte
-	separate bool
-	inPlace  bool
-	follow   bool
-	suffix   string
-	status   int
-	stdout   io.Writer
+	p          *proc.Process
+	files      []string
+	delim      byte
+	separate   bool
+	inPlace    bool
+	unbuffered bool
+	follow     bool
+	suffix     string
+	status     int
+	stdout     io.Writer
 
 	current *sedSource
 	ahead   *sedSource // the file after the current one, opened to see if it has lines
@@ -268,7 +282,11 @@ func (in *sedInput) open() *sedSource {
 		name := in.files[0]
 		in.files = in.files[1:]
 		if name == "-" && !in.inPlace {
-			return &sedSource{name: name, lines: newLineReader(in.p, in.p.Stdin, in.delim)}
+			r := in.p.Stdin
+			if _, ok := r.(io.Seeker); in.unbuffered && !ok {
+				r = byteReader{r}
+			}
+			return &sedSource{name: name, lines: newLineReader(in.p, r, in.delim)}
 		}
 		st, err := in.p.Stat(name)
 		if err != nil {
@@ -283,7 +301,7 @@ func (in *sedInput) open() *sedSource {
 		}
 		if st.IsDir() {
 			in.p.Errorf("read error on %s: %s", name, proc.Strerror(fserr.EISDIR))
-			in.finish(true)
+			in.finish()
 			in.p.Exit(4)
 		}
 		if st.Kind == proc.Regular {
@@ -377,21 +395,28 @@ func (in *sedInput) Output() io.Writer {
 	return in.stdout
 }
 
-// finish ends the run: q leaves the rest of a file edited in place as it was.
-func (in *sedInput) finish(rest bool) {
-	if in.current == nil {
+// finish ends the run: q drops the rest of a file edited in place, and leaves the rest of standard input to whoever
+// reads it next.
+func (in *sedInput) finish() {
+	c := in.current
+	if c == nil {
 		return
 	}
-	if in.edit != nil && rest {
-		for in.current.more() {
-			line, nl := in.current.line(in.delim)
-			_, _ = in.edit.buf.Write(line)
-			if nl {
-				_ = in.edit.buf.WriteByte(in.delim)
-			}
+	if c.name == "-" && c.lines != nil {
+		n := c.lines.end - c.lines.start
+		if c.peeked {
+			n += len(c.next)
 		}
+		seekBack(in.p.Stdin, n)
 	}
 	in.closeCurrent()
+}
+
+// byteReader takes no more from a pipe than what is asked for.
+type byteReader struct{ io.Reader }
+
+func (r byteReader) Read(b []byte) (int, error) {
+	return r.Reader.Read(b[:min(len(b), 1)])
 }
 
 // sedEdit is the new version of a file that is edited in place.

@@ -17,7 +17,7 @@ func exitWith(p *proc.Process, status int) int {
 		case "--help":
 			fmt.Fprintf(p.Out, "Usage: %s [ignored command line arguments]\nExit with status code %d.\n", p.Name(), status)
 		case "--version":
-			fmt.Fprintf(p.Out, "%s (compatible with GNU coreutils) 9.1\n", p.Name())
+			fmt.Fprintf(p.Out, "%s (GNU coreutils) 9.1\n", p.Name())
 		}
 	}
 	return status

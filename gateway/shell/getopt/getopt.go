@@ -90,7 +90,7 @@ func (s *Spec) WithUsage(operands, about string) *Spec {
 	return s
 }
 
-// WithVersion sets what --version prints after the name ("(compatible with GNU coreutils) 9.1" unless set).
+// WithVersion sets what --version prints after the name ("(GNU coreutils) 9.1" unless set).
 func (s *Spec) WithVersion(v string) *Spec { s.version = v; return s }
 
 // UsageError is a command line that does not fit the Spec. Its text is glibc's
@@ -204,9 +204,10 @@ func (s *Spec) Parse(p *proc.Process) (opts []Option, operands []string) {
 		case "version":
 			v := s.version
 			if v == "" {
-				v = "(compatible with GNU coreutils) 9.1"
+				v = "(GNU coreutils) 9.1"
 			}
-			fmt.Fprintf(p.Out, "%s %s\n", p.Name(), v)
+			// Scripts look for the version they know on the first line.
+			fmt.Fprintf(p.Out, "%s %s\nThis is pgbox's own implementation, compatible with that version.\n", p.Name(), v)
 			p.Exit(0)
 		}
 	}

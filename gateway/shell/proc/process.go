@@ -292,6 +292,30 @@ func (p *Process) Child(args ...string) *Process {
 	return &c
 }
 
+// Shell returns the process of `sh -c cmd`. stdin and stdout are those of p where they are nil.
+func (p *Process) Shell(cmd string, stdin io.Reader, stdout io.Writer) *Process {
+	c := p.Child("sh", "-c", cmd)
+	if stdin != nil {
+		c.Stdin = stdin
+	}
+	if stdout != nil {
+		c.Stdout = stdout
+	}
+	parent := p.FD
+	c.FD = func(n int) (any, bool) {
+		switch {
+		case n == 0:
+			return c.Stdin, true
+		case n == 1:
+			return c.Stdout, true
+		case parent == nil:
+			return nil, false
+		}
+		return parent(n)
+	}
+	return c
+}
+
 // Exec flushes Out, runs child as a program and returns its exit status: 127 when there is no
 // such command, 126 when it cannot be executed.
 func (p *Process) Exec(ctx context.Context, child *Process) int {

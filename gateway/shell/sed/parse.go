@@ -3,6 +3,7 @@ package sed
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -65,7 +66,7 @@ type command struct {
 	a1, a2 address
 	negate bool
 	text   []byte // a, i, c: the text; y: nil
-	label  string
+	label  string // e: the command
 	file   *outFile
 	path   string
 	num    int64 // q, Q: status; l, L: length
@@ -92,6 +93,8 @@ type substitution struct {
 	simple bool
 	global bool
 	print  int
+	eval   bool // e
+	late   bool // p came after e: the result of the command is printed
 	nth    int
 	file   *outFile
 	maxRef int
@@ -147,7 +150,8 @@ func Parse(chunks []Chunk, opt Options, open func(name string) (output, error)) 
 			exprs++
 			p.chunk = exprs
 		}
-		if p.first && (p.src == "#n" || strings.HasPrefix(p.src, "#n\n")) {
+		// GNU takes any comment that begins with n and is the whole script for #n.
+		if p.first && strings.HasPrefix(p.src, "#n") && (strings.HasPrefix(p.src, "#n\n") || strings.IndexByte(p.src, '\n') < 0) {
 			p.prog.opt.Quiet = true
 		}
 		p.first = false
@@ -160,7 +164,8 @@ func Parse(chunks []Chunk, opt Options, open func(name string) (output, error)) 
 		p.pos = 0
 		p.fail("unmatched `{'")
 	}
-	for _, c := range p.prog.cmds {
+	// GNU keeps its jumps in a list whose head is the last one.
+	for _, c := range slices.Backward(p.prog.cmds) {
 		if c.name != 'b' && c.name != 't' && c.name != 'T' {
 			continue
 		}
@@ -355,7 +360,11 @@ func (p *parser) command() {
 		p.blanks()
 		c.label = p.label(" \t\r\n;}")
 	case 'e':
-		p.fail("e/r/w commands disabled in sandbox mode")
+		if p.opt.Sandbox {
+			p.fail("e/r/w commands disabled in sandbox mode")
+		}
+		p.blanks()
+		c.label = p.label("\n")
 	case 'l', 'L', 'q', 'Q':
 		if (name == 'q' || name == 'Q') && c.a2.kind != addrNone {
 			p.fail("command only uses one address")
@@ -392,7 +401,7 @@ func (p *parser) command() {
 		p.endCommand()
 		return
 	default:
-		p.fail("unknown command: `%c'", name)
+		p.fail("unknown command: `%s'", []byte{byte(name)})
 	}
 	p.add(c)
 }
@@ -445,7 +454,7 @@ func (p *parser) address() (address, bool) {
 		delim := c
 		if c == '\\' {
 			if delim = p.next(); delim == eof || delim == '\n' || delim == '\\' {
-				p.fail("unexpected `,'")
+				p.fail("unterminated address regex")
 			}
 		}
 		src, ok := p.delimited(byte(delim), true)
@@ -573,7 +582,7 @@ func (p *parser) compile(src string, icase, multi bool) *pattern {
 		return &pattern{}
 	}
 	re, err := regex.Compile(unescape(src, true), regex.Options{
-		Dialect: regex.Sed, Extended: p.opt.Extended, IgnoreCase: icase, Multiline: multi, Bytes: p.opt.Bytes,
+		Dialect: regex.Sed, Extended: p.opt.Extended, IgnoreCase: icase, Multiline: multi && !p.opt.NullData, Bytes: p.opt.Bytes,
 	})
 	if err != nil {
 		var e *regex.Error
@@ -585,32 +594,18 @@ func (p *parser) compile(src string, icase, multi bool) *pattern {
 	return &pattern{re: re}
 }
 
-// unescape turns \t, \xHH and the like into characters. What they make is never special, so
-// a special character keeps a backslash.
+// unescape turns \t, \xHH and the like into characters. In a replacement what they make is not special; in
+// a regular expression GNU sed takes it for what it is.
 func unescape(s string, isRegex bool) string {
 	if strings.IndexByte(s, '\\') < 0 {
 		return s
 	}
 	var b strings.Builder
-	inSet := false
+	set := 0 // the end of the bracket expression that the loop is in
 	for i := 0; i < len(s); i++ {
 		c := s[i]
-		if isRegex && !inSet && c == '[' {
-			if bracketEnd(s[i+1:]) > 0 {
-				inSet = true
-				b.WriteByte(c)
-				for i+1 < len(s) && (s[i+1] == '^' || s[i+1] == ']' && s[i] != ']') {
-					i++
-					b.WriteByte(s[i])
-					if s[i] == ']' {
-						break
-					}
-				}
-				continue
-			}
-		}
-		if inSet && c == ']' {
-			inSet = false
+		if isRegex && i >= set && c == '[' {
+			set = i + 1 + bracketEnd(s[i+1:])
 		}
 		if c != '\\' || i+1 >= len(s) {
 			b.WriteByte(c)
@@ -619,23 +614,14 @@ func unescape(s string, isRegex bool) string {
 		r, n := escapeValue(s[i+1:])
 		if n == 0 {
 			b.WriteByte(c)
-			if !inSet {
+			if i >= set {
 				i++
 				b.WriteByte(s[i])
 			}
 			continue
 		}
 		i += n
-		switch {
-		case isRegex && !inSet && strings.IndexByte(`.*[]^$\/+?{}()|`, r) >= 0:
-			if strings.IndexByte(`+?{}()|`, r) >= 0 {
-				b.WriteByte('[')
-				b.WriteByte(r)
-				b.WriteByte(']')
-				continue
-			}
-			b.WriteByte('\\')
-		case !isRegex && (r == '&' || r == '\\'):
+		if !isRegex && (r == '&' || r == '\\') {
 			b.WriteByte('\\')
 		}
 		b.WriteByte(r)
@@ -703,6 +689,7 @@ func (p *parser) readText(c *command) {
 		}
 		e := p.peek()
 		if e == eof {
+			p.text = c
 			break
 		}
 		if v, n := escapeValue(p.src[p.pos:]); n > 0 && e != '\n' {
@@ -773,8 +760,12 @@ flags:
 		case ch == 'm' || ch == 'M':
 			multi = true
 		case ch == 'e':
-			p.fail("e/r/w commands disabled in sandbox mode")
+			if p.opt.Sandbox {
+				p.fail("e/r/w commands disabled in sandbox mode")
+			}
+			s.eval = true
 		case ch == 'p':
+			s.late = s.eval
 			if s.print++; s.print > 1 {
 				p.fail("multiple `p' options to `s' command")
 			}

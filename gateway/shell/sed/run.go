@@ -176,7 +176,7 @@ func (r *runner) flushQueue() {
 				r.emit(&r.out, rest[:i], true)
 				rl.pos += i + 1
 			} else {
-				r.emit(&r.out, rest, false)
+				r.raw(rest)
 				rl.pos = len(rl.data)
 			}
 		default:
@@ -282,7 +282,7 @@ func (r *runner) cycle() {
 		switch c.name {
 		case '{':
 		case '=':
-			r.raw([]byte(strconv.FormatInt(r.line, 10) + "\n"))
+			r.raw(append(strconv.AppendInt(nil, r.line, 10), r.delim))
 		case 'a':
 			r.queue = append(r.queue, appended{text: c.text})
 			r.queueLimit()
@@ -317,18 +317,25 @@ func (r *runner) cycle() {
 			r.ps = append(r.ps[:0], r.ps[i+1:]...)
 			r.again = true
 			return
+		case 'e':
+			if c.label == "" {
+				r.ps, r.nl = r.evaluate(r.ps), true
+				break
+			}
+			r.out.w = r.in.Output()
+			r.raw(r.command(c.label))
 		case 'F':
-			r.raw([]byte(r.in.Name() + "\n"))
+			r.raw(append([]byte(r.in.Name()), r.delim))
 		case 'g':
-			r.ps = append(r.ps[:0], r.hs...)
+			r.ps, r.nl = append(r.ps[:0], r.hs...), r.hnl
 		case 'G':
-			r.ps = append(append(r.ps, r.delim), r.hs...)
+			r.ps, r.nl = append(append(r.ps, r.delim), r.hs...), r.hnl
 			r.account()
 		case 'h':
-			r.hs = append(r.hs[:0], r.ps...)
+			r.hs, r.hnl = append(r.hs[:0], r.ps...), r.nl
 			r.account()
 		case 'H':
-			r.hs = append(append(r.hs, r.delim), r.ps...)
+			r.hs, r.hnl = append(append(r.hs, r.delim), r.ps...), r.nl
 			r.account()
 		case 'l':
 			n := r.opt.LineLen
@@ -342,7 +349,7 @@ func (r *runner) cycle() {
 					r.emit(&r.out, r.ps, r.nl)
 				}
 				r.flushQueue()
-				r.quit = true
+				r.quit = !r.opt.Separate
 				return
 			}
 			if !r.opt.Quiet {
@@ -484,12 +491,49 @@ func (r *runner) substitute(c *command) {
 	r.ps, r.tmp = out, b
 	r.account()
 	r.subst = true
-	if s.print > 0 {
+	if s.print > 0 && !s.late {
+		r.emit(&r.out, r.ps, r.nl)
+	}
+	if s.eval {
+		r.ps = r.evaluate(r.ps)
+	}
+	if s.late {
 		r.emit(&r.out, r.ps, r.nl)
 	}
 	if s.file != nil {
 		r.emit(s.file, r.ps, r.nl)
 	}
+}
+
+// command runs a shell command and returns what it writes on its standard output.
+func (r *runner) command(cmd string) []byte {
+	out := &commandOutput{p: r.p}
+	r.p.Exec(r.p.Context(), r.p.Shell(cmd, nil, out))
+	r.p.Release(out.held)
+	return out.buf
+}
+
+// evaluate is what the pattern space becomes when it is run as a command.
+func (r *runner) evaluate(cmd []byte) []byte {
+	out := r.command(string(cmd))
+	if n := len(out); n > 0 && out[n-1] == r.delim {
+		out = out[:n-1]
+	}
+	return out
+}
+
+// commandOutput collects the output of a command; it counts against the budget.
+type commandOutput struct {
+	p    *proc.Process
+	buf  []byte
+	held int
+}
+
+func (o *commandOutput) Write(b []byte) (int, error) {
+	o.p.Hold(len(b))
+	o.held += len(b)
+	o.buf = append(o.buf, b...)
+	return len(b), nil
 }
 
 func (r *runner) charLen(b []byte, pos int) int {

@@ -9,7 +9,10 @@ import (
 )
 
 func badChoice(p *proc.Process, s *getopt.Spec, kind, option, value string, choices ...string) {
-	p.Errorf("%s argument %s for %s", kind, quote(value), quote("--"+option))
+	if !strings.Contains(option, " ") {
+		option = "--" + option
+	}
+	p.Errorf("%s argument %s for %s", kind, quote(value), quote(option))
 	fmt.Fprintf(p.Err, "Valid arguments are:\n")
 	for _, c := range choices {
 		fmt.Fprintf(p.Err, "  - %s\n", c)

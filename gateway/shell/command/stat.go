@@ -400,14 +400,8 @@ func (s *statRun) field(name string, st proc.Stat, mod, verb byte, custom bool) 
 
 func (s *statRun) fsField(name string, verb byte) (string, byte, bool) {
 	u := s.p.FS.Usage()
-	blocks := func(total, used int64) (all, free uint64) {
-		if total <= 0 {
-			total = used + 1<<40
-		}
-		return uint64(total), uint64(max(0, total-used))
-	}
-	all, free := blocks(u.MaxBytes, u.Bytes)
-	inodes, freeInodes := blocks(u.MaxInodes, u.Inodes)
+	all, _, free := spaceOf(u.Bytes, u.MaxBytes)
+	inodes, _, freeInodes := spaceOf(u.Inodes, u.MaxInodes)
 	num := func(v uint64) (string, byte, bool) { return strconv.FormatUint(v, 10), 'd', true }
 	switch verb {
 	case 'a', 'f':

@@ -92,7 +92,7 @@ func (b *backups) set(p *proc.Process, s *getopt.Spec, o getopt.Option) {
 			v = "existing"
 		}
 	}
-	b.kind = choose(p, s, backupOption, v, "none off", "simple never", "existing nil", "numbered t")
+	b.kind = choose(p, s, "backup type", v, "none off", "simple never", "existing nil", "numbered t")
 	if b.kind == "none" {
 		b.kind = ""
 	}

@@ -1,0 +1,350 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/shell/getopt"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+)
+
+const chownLongs = "changes=c dereference no-dereference=h from: no-preserve-root preserve-root quiet=f silent=f reference: recursive=R verbose=v"
+
+var (
+	chownSpec = getopt.New("HLPRcfhv", chownLongs).
+			WithUsage("[OPTION]... [OWNER][:[GROUP]] FILE...\n  or:  chown [OPTION]... --reference=RFILE FILE...", "Change the owner and/or group of each FILE to OWNER and/or GROUP.")
+	chgrpSpec = getopt.New("HLPRcfhv", chownLongs).
+			WithUsage("[OPTION]... GROUP FILE...\n  or:  chgrp [OPTION]... --reference=RFILE FILE...", "Change the group of each FILE to GROUP.")
+)
+
+// ownership is a pair of user and group; -1 leaves one as it is.
+type ownership struct{ uid, gid int }
+
+type chownRun struct {
+	p                                 *proc.Process
+	to, from                          ownership
+	userName, groupName               string // as given, "" when not
+	recursive, changes, quiet, report bool
+	noFollow                          bool
+	walk                              byte // H, L or P of -R
+	preserveRoot                      bool
+	status                            int
+}
+
+func chown(_ context.Context, p *proc.Process) int { return runChown(p, chownSpec, false) }
+
+func chgrp(_ context.Context, p *proc.Process) int { return runChown(p, chgrpSpec, true) }
+
+func runChown(p *proc.Process, spec *getopt.Spec, groupOnly bool) int {
+	opts, args := spec.Parse(p)
+	r := &chownRun{p: p, to: ownership{-1, -1}, from: ownership{-1, -1}, walk: 'P'}
+	var reference string
+	var hasReference, dereference bool
+	for _, o := range opts {
+		switch o.Key {
+		case "H", "L", "P":
+			r.walk = o.Key[0]
+		case "R":
+			r.recursive = true
+		case "c":
+			r.changes, r.report = true, false
+		case "f":
+			r.quiet = true
+		case "h":
+			r.noFollow, dereference = true, false
+		case "dereference":
+			r.noFollow, dereference = false, true
+		case "v":
+			r.report, r.changes = true, false
+		case "from":
+			var problem string
+			if r.from, _, _, problem = parseChownSpec(p, o.Value); problem != "" {
+				p.Errorf("%s", problem)
+				return 1
+			}
+		case "preserve-root":
+			r.preserveRoot = true
+		case "no-preserve-root":
+			r.preserveRoot = false
+		case "reference":
+			reference, hasReference = o.Value, true
+		}
+	}
+	if r.recursive && r.walk == 'P' {
+		if dereference {
+			p.Errorf("-R --dereference requires either -H or -L")
+			return 1
+		}
+		r.noFollow = true
+	}
+	need := 2
+	if hasReference {
+		need = 1
+	}
+	switch {
+	case len(args) == 0:
+		spec.Fail(p, "missing operand")
+	case len(args) < need:
+		spec.Fail(p, "missing operand after %s", quote(args[0]))
+	}
+	switch {
+	case hasReference:
+		st, err := p.Stat(reference)
+		if err != nil {
+			p.Errorf("failed to get attributes of %s: %s", quoteName(reference), proc.Strerror(err))
+			return 1
+		}
+		who := &names{p: p}
+		r.to.gid, r.groupName = int(st.GID), nameOr(who.group(st.GID), st.GID)
+		if !groupOnly {
+			r.to.uid, r.userName = int(st.UID), nameOr(who.user(st.UID), st.UID)
+		}
+	case groupOnly:
+		if args[0] != "" {
+			gid, ok := groupByName(p, args[0])
+			if !ok {
+				gid, ok = accountNumber(args[0])
+			}
+			if !ok {
+				p.Errorf("invalid group: %s", quote(args[0]))
+				return 1
+			}
+			r.to.gid, r.groupName = int(gid), args[0]
+		}
+		args = args[1:]
+	default:
+		var problem string
+		if r.to, r.userName, r.groupName, problem = parseChownSpec(p, args[0]); problem != "" {
+			p.Errorf("%s", problem)
+			return 1
+		}
+		if strings.Contains(args[0], ".") && !strings.Contains(args[0], ":") && r.to.gid >= 0 {
+			p.Errorf("warning: '.' should be ':': %s", quote(args[0]))
+		}
+		args = args[1:]
+	}
+	for _, name := range args {
+		if r.recursive && r.preserveRoot && strings.Trim(name, "/") == "" && name != "" {
+			p.Errorf("it is dangerous to operate recursively on '/'")
+			p.Errorf("use --no-preserve-root to override this failsafe")
+			r.status = 1
+			continue
+		}
+		r.set(name, true, 0)
+	}
+	return r.status
+}
+
+func nameOr(name string, id uint32) string {
+	if name == "" {
+		return fmt.Sprint(id)
+	}
+	return name
+}
+
+// parseChownSpec reads USER, USER:, USER:GROUP or :GROUP; names win over numbers. A dot separates, too, where no user has it in the name.
+func parseChownSpec(p *proc.Process, s string) (o ownership, user, group, problem string) {
+	o = ownership{-1, -1}
+	parse := func(sep string) string {
+		var split bool
+		user, group, split = strings.Cut(s, sep)
+		if user != "" {
+			u, ok := userByName(p, user)
+			if !ok {
+				var n uint32
+				if n, ok = accountNumber(user); ok {
+					u = account{user, n, 0}
+					if split && group == "" {
+						if u, ok = userByID(p, n); !ok {
+							return "invalid spec: " + quote(s)
+						}
+					}
+				}
+			}
+			if !ok {
+				return "invalid user: " + quote(s)
+			}
+			o.uid = int(u.uid)
+			if split && group == "" {
+				o.gid = int(u.gid)
+				group = nameOr((&names{p: p}).group(u.gid), u.gid)
+				return ""
+			}
+		}
+		if group != "" {
+			gid, ok := groupByName(p, group)
+			if !ok {
+				gid, ok = accountNumber(group)
+			}
+			if !ok {
+				return "invalid group: " + quote(s)
+			}
+			o.gid = int(gid)
+		}
+		return ""
+	}
+	problem = parse(":")
+	if problem != "" && !strings.Contains(s, ":") && strings.Contains(s, ".") {
+		whole := o
+		o = ownership{-1, -1}
+		if parse(".") == "" {
+			return o, user, group, ""
+		}
+		return whole, user, group, problem
+	}
+	return o, user, group, problem
+}
+
+// allowed is what the kernel lets an ordinary user do: keep the owner, and give own files to own groups.
+func (r *chownRun) allowed(st proc.Stat) bool { return mayChown(r.p, st, r.to) }
+
+func mayChown(p *proc.Process, st proc.Stat, to ownership) bool {
+	if p.User.UID == 0 {
+		return true
+	}
+	if st.UID != p.User.UID {
+		return to.uid < 0 && to.gid < 0
+	}
+	return (to.uid < 0 || uint32(to.uid) == st.UID) && (to.gid < 0 || uint32(to.gid) == st.GID || slices.Contains(groupsOf(p, self(p)), uint32(to.gid)))
+}
+
+func (r *chownRun) set(name string, arg bool, depth int) {
+	p := r.p
+	p.Tick(1)
+	lst, err := p.Lstat(name)
+	st := lst
+	if err == nil && lst.Kind == proc.Symlink && (!r.noFollow || r.recursive && (r.walk == 'L' || r.walk == 'H' && arg)) {
+		if st, err = p.Stat(name); err != nil {
+			r.status = 1
+			if !r.quiet {
+				p.Errorf("cannot dereference %s: %s", quoteName(name), proc.Strerror(err))
+			}
+			r.say(name, nil, "failed to change")
+			return
+		}
+	}
+	if err != nil {
+		r.status = 1
+		if !r.quiet {
+			p.Errorf("cannot access %s: %s", quoteName(name), proc.Strerror(err))
+		}
+		r.say(name, nil, "failed to change")
+		return
+	}
+	// What is below a directory comes first, as in GNU's walk.
+	if r.recursive && st.IsDir() && depth < maxTreeDepth && (lst.Kind != proc.Symlink || r.walk == 'L' || r.walk == 'H' && arg) {
+		entries, err := p.ReadDir(name)
+		if err != nil {
+			r.status = 1
+			if !r.quiet {
+				p.Errorf("cannot read directory %s: %s", quoteName(name), proc.Strerror(err))
+			}
+		}
+		for _, e := range entries {
+			r.set(joinPath(name, e.Name), false, depth+1)
+		}
+	}
+	if r.from.uid >= 0 && uint32(r.from.uid) != st.UID || r.from.gid >= 0 && uint32(r.from.gid) != st.GID {
+		r.say(name, &st, "retained")
+		return
+	}
+	if r.to.uid < 0 && r.to.gid < 0 {
+		r.say(name, &st, "retained")
+		return
+	}
+	err = error(fserr.EPERM)
+	if r.allowed(st) {
+		err = p.FS.Chown(p.Abs(name), r.to.uid, r.to.gid, st.Kind != proc.Symlink)
+	}
+	if err != nil {
+		r.status = 1
+		if !r.quiet {
+			what := "ownership"
+			if r.to.uid < 0 {
+				what = "group"
+			}
+			p.Errorf("changing %s of %s: %s", what, quoteName(name), proc.Strerror(err))
+		}
+		r.say(name, &st, "failed to change")
+		return
+	}
+	if (r.to.uid < 0 || uint32(r.to.uid) == st.UID) && (r.to.gid < 0 || uint32(r.to.gid) == st.GID) {
+		r.say(name, &st, "retained")
+		return
+	}
+	r.say(name, &st, "changed")
+}
+
+// say is what -v and -c print. st is nil when the file could not be looked at.
+func (r *chownRun) say(name string, st *proc.Stat, outcome string) {
+	if !r.report && (!r.changes || outcome != "changed") {
+		return
+	}
+	who := &names{p: r.p}
+	spec := func(user, group string) string {
+		switch {
+		case user != "" && group != "":
+			return user + ":" + group
+		case user != "":
+			return user
+		}
+		return group
+	}
+	to := spec(r.userName, r.groupName)
+	what := "ownership"
+	if r.userName == "" && r.groupName != "" {
+		what = "group"
+	}
+	from := ""
+	if st != nil {
+		var u, g string
+		if r.userName != "" {
+			u = nameOr(who.user(st.UID), st.UID)
+		}
+		if r.groupName != "" {
+			g = nameOr(who.group(st.GID), st.GID)
+		}
+		from = spec(u, g)
+	}
+	// ":group" shows both names as they are.
+	if r.userName == "" && r.groupName != "" && r.p.Name() != "chgrp" && st != nil {
+		what = "ownership"
+		from = ":" + from
+		to = ":" + to
+		if outcome == "retained" {
+			from = nameOr(who.user(st.UID), st.UID) + from
+		}
+	}
+	out := r.p.Out
+	switch outcome {
+	case "retained":
+		if from == "" {
+			fmt.Fprintf(out, "ownership of %s retained\n", quoteName(name))
+			return
+		}
+		fmt.Fprintf(out, "%s of %s retained as %s\n", what, quoteName(name), from)
+	case "changed":
+		fmt.Fprintf(out, "changed %s of %s from %s to %s\n", what, quoteName(name), from, to)
+	default:
+		if st == nil {
+			fmt.Fprintf(out, "failed to change %s of %s to %s\n", what, quoteName(name), to)
+			return
+		}
+		fmt.Fprintf(out, "failed to change %s of %s from %s to %s\n", what, quoteName(name), from, to)
+	}
+}
+
+// chownPath changes the owner of a new file for install.
+func chownPath(p *proc.Process, name string, to ownership) error {
+	st, err := p.Stat(name)
+	if err != nil {
+		return err
+	}
+	if !mayChown(p, st, to) {
+		return fserr.EPERM
+	}
+	return p.FS.Chown(p.Abs(name), to.uid, to.gid, true)
+}

@@ -1,0 +1,353 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/shell/getopt"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+)
+
+var installSpec = getopt.New("bcCsDdg:m:o:pt:TvS:Z",
+	"backup:: compare=C context:: debug directory=d group:=g mode:=m no-target-directory=T owner:=o preserve-timestamps=p preserve-context strip=s strip-program: suffix:=S target-directory:=t verbose=v").
+	WithUsage("[OPTION]... [-T] SOURCE DEST\n  or:  install [OPTION]... SOURCE... DIRECTORY\n  or:  install [OPTION]... -t DIRECTORY SOURCE...\n  or:  install [OPTION]... -d DIRECTORY...",
+		"Copy files and set attributes.")
+
+type installer struct {
+	p                                *proc.Process
+	mode                             modeChange
+	owner                            ownership
+	leading, compare, times, verbose bool
+	backup                           backups
+}
+
+func install(_ context.Context, p *proc.Process) int {
+	opts, args := installSpec.Parse(p)
+	in := &installer{p: p, owner: ownership{-1, -1}, backup: newBackups(p)}
+	mode, owner, group, target := "0755", "", "", ""
+	var hasTarget, noTarget, directories, strip, stripProgram, keepContext bool
+	for _, o := range opts {
+		switch o.Key {
+		case "b":
+			in.backup.set(p, installSpec, getopt.Option{})
+		case backupOption:
+			in.backup.set(p, installSpec, o)
+		case "S":
+			in.backup.setSuffix(o.Value)
+		case "C":
+			in.compare = true
+		case "D":
+			in.leading = true
+		case "d":
+			directories = true
+		case "g":
+			group = o.Value
+		case "m":
+			mode = o.Value
+		case "o":
+			owner = o.Value
+		case "p":
+			in.times = true
+		case "s":
+			strip = true
+		case "strip-program":
+			stripProgram = true
+		case "preserve-context":
+			keepContext = true
+		case "t":
+			target, hasTarget = o.Value, true
+		case "T":
+			noTarget = true
+		case "v":
+			in.verbose = true
+		}
+	}
+	switch {
+	case directories && strip:
+		p.Errorf("the strip option may not be used when installing a directory")
+		return 1
+	case directories && hasTarget:
+		p.Errorf("target directory not allowed when installing a directory")
+		return 1
+	case keepContext:
+		p.Errorf("WARNING: ignoring --preserve-context; this kernel is not SELinux-enabled")
+	}
+	if hasTarget && !noTarget && !directories {
+		switch st, err := p.Stat(target); {
+		case err == nil && !st.IsDir():
+			p.Errorf("failed to access %s: %s", quoteName(target), fserr.ENOTDIR)
+			return 1
+		case err != nil && !in.leading:
+			p.Errorf("failed to access %s: %s", quoteName(target), proc.Strerror(err))
+			return 1
+		}
+	}
+	switch {
+	case len(args) == 0 || len(args) == 1 && !directories && !hasTarget:
+		if len(args) == 0 {
+			installSpec.Fail(p, "missing file operand")
+		}
+		installSpec.Fail(p, "missing destination file operand after %s", quoteName(args[0]))
+	case noTarget && hasTarget:
+		p.Errorf("cannot combine --target-directory (-t) and --no-target-directory (-T)")
+		return 1
+	case noTarget && len(args) > 2 && !directories:
+		installSpec.Fail(p, "extra operand %s", quoteName(args[2]))
+	}
+	var ok bool
+	if in.mode, ok = parseMode(mode); !ok {
+		p.Errorf("invalid mode %s", quote(mode))
+		return 1
+	}
+	switch {
+	case stripProgram && !strip:
+		p.Errorf("WARNING: ignoring --strip-program option as -s option was not specified")
+	case in.compare && in.times:
+		installSpec.Fail(p, "options --compare (-C) and --preserve-timestamps are mutually exclusive")
+	case in.compare && strip:
+		installSpec.Fail(p, "options --compare (-C) and --strip are mutually exclusive")
+	}
+	if owner != "" {
+		u, found := userByName(p, owner)
+		if n, number := accountNumber(owner); !found && number {
+			u, found = account{uid: n}, true
+		}
+		if !found {
+			p.Errorf("invalid user %s", quote(owner))
+			return 1
+		}
+		in.owner.uid = int(u.uid)
+	}
+	if group != "" {
+		gid, found := groupByName(p, group)
+		if !found {
+			gid, found = accountNumber(group)
+		}
+		if !found {
+			p.Errorf("invalid group %s", quote(group))
+			return 1
+		}
+		in.owner.gid = int(gid)
+	}
+	if directories {
+		return in.directories(args)
+	}
+	return in.files(args, target, hasTarget, noTarget, strip)
+}
+
+func (in *installer) directories(args []string) int {
+	status := 0
+	for _, dir := range args {
+		if !in.directory(dir) {
+			status = 1
+		}
+	}
+	return status
+}
+
+func (in *installer) directory(dir string) bool {
+	p := in.p
+	if !in.parents(dir) {
+		return false
+	}
+	err := p.FS.Mkdir(p.Abs(dir), 0o755)
+	switch {
+	case err == nil:
+		if in.verbose {
+			p.Out.WriteString("install: creating directory " + quoteName(trimSlashes(dir)) + "\n")
+		}
+	case !errors.Is(err, fserr.EEXIST) || !isDir(p, dir):
+		p.Errorf("cannot create directory %s: %s", quote(dir), proc.Strerror(err))
+		return false
+	}
+	if in.owner != (ownership{-1, -1}) {
+		if err := chownPath(p, dir, in.owner); err != nil {
+			p.Errorf("cannot change owner and permissions of %s: %s", quote(dir), proc.Strerror(err))
+			return false
+		}
+	}
+	if err := p.FS.Chmod(p.Abs(dir), in.mode.apply(0, true, 0)); err != nil {
+		p.Errorf("cannot change permissions of %s: %s", quote(dir), proc.Strerror(err))
+		return false
+	}
+	return true
+}
+
+// parents makes what leads to name.
+func (in *installer) parents(name string) bool {
+	p := in.p
+	for i := 1; i < len(name); i++ {
+		if name[i] != '/' || name[i-1] == '/' || strings.Trim(name[i:], "/") == "" {
+			continue
+		}
+		parent := name[:i]
+		err := p.FS.Mkdir(p.Abs(parent), 0o755)
+		switch {
+		case err == nil:
+			if in.verbose {
+				p.Out.WriteString("install: creating directory " + quoteName(parent) + "\n")
+			}
+		case errors.Is(err, fserr.EEXIST):
+			if !isDir(p, parent) {
+				p.Errorf("cannot create directory %s: %s", quote(parent), fserr.ENOTDIR)
+				return false
+			}
+		default:
+			p.Errorf("cannot create directory %s: %s", quote(parent), proc.Strerror(err))
+			return false
+		}
+	}
+	return true
+}
+
+func (in *installer) files(args []string, target string, hasTarget, noTarget, strip bool) int {
+	p := in.p
+	t := transfer{sources: args, dest: target, intoDir: true}
+	if !hasTarget {
+		last := args[len(args)-1]
+		t = transfer{sources: args[:len(args)-1], dest: last}
+		if !noTarget {
+			st, err := p.Stat(last)
+			t.intoDir = err == nil && st.IsDir()
+			if len(args) > 2 && !t.intoDir {
+				if err == nil {
+					err = fserr.ENOTDIR
+				}
+				p.Errorf("target %s: %s", quoteName(last), proc.Strerror(err))
+				return 1
+			}
+		}
+	} else if in.leading && !isDir(p, target) && !in.parents(joinPath(target, "x")) {
+		return 1
+	}
+	status := 0
+	for _, src := range t.sources {
+		dst := t.at(src)
+		if in.leading && !t.intoDir && !in.parents(dst) {
+			status = 1
+			continue
+		}
+		if !in.file(src, dst) {
+			status = 1
+			continue
+		}
+		if strip {
+			p.Errorf("cannot run strip: %s", fserr.ENOENT)
+			_ = p.FS.Unlink(p.Abs(dst))
+			return 1
+		}
+	}
+	return status
+}
+
+func (in *installer) file(src, dst string) bool {
+	p := in.p
+	st, err := p.Stat(src)
+	if err != nil {
+		p.Errorf("cannot stat %s: %s", quoteName(src), proc.Strerror(err))
+		return false
+	}
+	if st.IsDir() {
+		p.Errorf("omitting directory %s", quoteName(src))
+		return false
+	}
+	mode := in.mode.apply(0, false, 0)
+	if in.compare && in.unchanged(src, st, dst, mode) {
+		return true
+	}
+	note := ""
+	switch old, err := p.Lstat(dst); {
+	case err == nil && old.IsDir():
+		p.Errorf("cannot overwrite directory %s with non-directory", quoteName(dst))
+		return false
+	case err == nil:
+		if (&copier{p: p, removeDst: true}).sameFile(src, st, dst, old, old) {
+			p.Errorf("%s and %s are the same file", quoteName(src), quoteName(dst))
+			return false
+		}
+		backup, err := in.backup.move(p, dst)
+		if err != nil {
+			p.Errorf("cannot backup %s: %s", quoteName(dst), proc.Strerror(err))
+			return false
+		}
+		if backup != "" {
+			note = " (backup: " + quoteName(backup) + ")"
+			break
+		}
+		if err := p.FS.Unlink(p.Abs(dst)); err != nil {
+			p.Errorf("cannot remove %s: %s", quoteName(dst), proc.Strerror(err))
+			return false
+		}
+		if in.verbose {
+			fmt.Fprintf(p.Out, "removed %s\n", quoteName(dst))
+		}
+	}
+	if in.verbose {
+		fmt.Fprintf(p.Out, "%s -> %s%s\n", quoteName(src), quoteName(dst), note)
+	}
+	c := &copier{p: p}
+	if !c.copyContent(src, dst, proc.Stat{Mode: 0o600}) {
+		return false
+	}
+	if in.times {
+		if err := p.FS.Utimes(p.Abs(dst), st.Mtime, true); err != nil {
+			p.Errorf("cannot set timestamps for %s: %s", quoteName(dst), proc.Strerror(err))
+			return false
+		}
+	}
+	if in.owner != (ownership{-1, -1}) {
+		if err := chownPath(p, dst, in.owner); err != nil {
+			p.Errorf("cannot change ownership of %s: %s", quoteName(dst), proc.Strerror(err))
+			return false
+		}
+	}
+	if err := p.FS.Chmod(p.Abs(dst), mode); err != nil {
+		p.Errorf("cannot change permissions of %s: %s", quoteName(dst), proc.Strerror(err))
+		return false
+	}
+	return true
+}
+
+// unchanged reports whether dst is already what install -C would make of it.
+func (in *installer) unchanged(src string, st proc.Stat, dst string, mode uint32) bool {
+	p := in.p
+	old, err := p.Lstat(dst)
+	if err != nil || old.Kind != proc.Regular || st.Kind != proc.Regular || old.Size != st.Size || old.Mode != mode {
+		return false
+	}
+	uid, gid := int(p.User.UID), int(p.User.GID)
+	if in.owner.uid >= 0 {
+		uid = in.owner.uid
+	}
+	if in.owner.gid >= 0 {
+		gid = in.owner.gid
+	}
+	if int(old.UID) != uid || int(old.GID) != gid {
+		return false
+	}
+	a, err1 := p.Open(src, proc.ReadOnly, 0)
+	if err1 != nil {
+		return false
+	}
+	defer a.Close()
+	b, err2 := p.Open(dst, proc.ReadOnly, 0)
+	if err2 != nil {
+		return false
+	}
+	defer b.Close()
+	x, y := make([]byte, bufferSize), make([]byte, bufferSize)
+	for at := int64(0); at < st.Size; {
+		n, _ := a.ReadAt(x[:min(int64(len(x)), st.Size-at)], at) // a short read shows in n
+		m, _ := b.ReadAt(y[:n], at)
+		p.Tick(1 + n>>10)
+		if n == 0 || !bytes.Equal(x[:n], y[:m]) {
+			return false
+		}
+		at += int64(n)
+	}
+	return true
+}

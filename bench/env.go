@@ -34,6 +34,7 @@ type env struct {
 	bare    *process
 	token   string
 	http    *http.Client
+	data    *shellData // of the shell's table, once that has been asked for
 }
 
 type process struct {
@@ -140,6 +141,7 @@ func (p *process) stop() {
 }
 
 func (e *env) stop() {
+	e.data.stop()
 	e.pgbox.stop()
 	e.bare.stop()
 	if e.owner != nil {

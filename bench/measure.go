@@ -11,6 +11,8 @@ import (
 type ratio struct {
 	median, lo, hi float64
 	detail         string
+	a              time.Duration // the median of A
+	other          string        // A against just-bash, where that is a baseline too
 }
 
 // work is one measured step; it returns how long the part that counts took.
@@ -53,8 +55,10 @@ func compare(ctx context.Context, warm, blocks, n int, a, b work) (ratio, error)
 		allA, allB = append(allA, as...), append(allB, bs...)
 	}
 	slices.Sort(ratios)
-	return ratio{ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1],
-		fmt.Sprintf("%s / %s", round(median(allA)), round(median(allB)))}, nil
+	return ratio{
+		median: ratios[len(ratios)/2], lo: ratios[0], hi: ratios[len(ratios)-1], a: median(allA),
+		detail: fmt.Sprintf("%s / %s", round(median(allA)), round(median(allB))),
+	}, nil
 }
 
 func median(d []time.Duration) time.Duration {

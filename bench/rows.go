@@ -171,5 +171,5 @@ func benchCreate(ctx context.Context, e *env) (ratio, error) {
 		_, err := e.post(ctx, url+"/v1/sandboxes", []byte(`{"name":"counted"}`))
 		return err
 	})
-	return ratio{float64(n), float64(n), float64(n), fmt.Sprintf("%d / 1", n)}, err
+	return ratio{median: float64(n), lo: float64(n), hi: float64(n), detail: fmt.Sprintf("%d / 1", n)}, err
 }

@@ -163,5 +163,5 @@ func benchTreeBytes(ctx context.Context, e *env) (ratio, error) {
 	per := float64(heap()-before) / float64(t.Len())
 	runtime.KeepAlive(t)
 	r := per / bytesPerEntry
-	return ratio{r, r, r, fmt.Sprintf("%.0f bytes / %d (%d entries, %s)", per, bytesPerEntry, t.Len(), round(time.Since(start)))}, nil
+	return ratio{median: r, lo: r, hi: r, detail: fmt.Sprintf("%.0f bytes / %d (%d entries, %s)", per, bytesPerEntry, t.Len(), round(time.Since(start)))}, nil
 }

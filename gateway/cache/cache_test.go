@@ -27,6 +27,8 @@ type source struct {
 	*store.Store
 	loads, rows, reads atomic.Int64
 	hold               atomic.Pointer[chan struct{}] // loads and reads wait for it
+	after              atomic.Pointer[chan struct{}] // what a load has read waits for it
+	read               atomic.Value                  // the first layer of the last load that was read
 }
 
 func newSource(t testing.TB) *source {
@@ -58,6 +60,10 @@ func (s *source) LoadLayers(ctx context.Context, id uuid.UUID, layers []uuid.UUI
 	f, p, err := s.Store.LoadLayers(ctx, id, layers)
 	for _, p := range p {
 		s.rows.Add(int64(len(p.Inodes) + len(p.Dirents) + len(p.Chunks)))
+	}
+	s.read.Store(layers[0])
+	if h := s.after.Load(); h != nil && err == nil && layers[0] == f.Layers[0] {
+		<-*h
 	}
 	return f, p, err
 }
@@ -294,21 +300,30 @@ func TestOlderFenceGetsTheNewerTree(t *testing.T) {
 	}
 }
 
-func TestPatchFollowsOrDrops(t *testing.T) {
+// heard is a commit as a listener hands it in.
+func heard(f *store.Fence, d *tree.Delta) *cache.Commit {
+	return &cache.Commit{Fence: *f, First: f.Version, Layers: map[uuid.UUID]*cache.Rows{f.Layers[0]: {Patch: *d.Patch(f.Version)}}}
+}
+
+func TestFollowPatchesOrDrops(t *testing.T) {
 	t.Parallel()
 	s := newSource(t)
 	id := sqltest.Sandbox(t, sqltest.Pool(t))
 	c := cache.NewTrees(s, 1<<30)
+	c.Following(true)
 	f0 := fence(t, s, id)
-	if c.Patch(f0, &tree.Patch{}) {
-		t.Fatal("patched a tree that is not there")
+	if out := c.Follow(&cache.Commit{Fence: *f0, First: f0.Version}); out != cache.Absent {
+		t.Fatalf("a tree that is not there: %v", out)
 	}
 	p := get(t, c, f0)
 	p.Release()
 	f1, d := commit(t, s, id, files(1))
 	loads := s.loads.Load()
-	if !c.Patch(f1, d.Patch(f1.Version)) {
-		t.Fatal("the next version is refused")
+	if out := c.Follow(heard(f1, d)); out != cache.Patched {
+		t.Fatalf("the next version: %v", out)
+	}
+	if out := c.Follow(heard(f1, d)); out != cache.Current {
+		t.Fatalf("the same version again: %v", out)
 	}
 	p = get(t, c, f1)
 	if _, err := p.Tree.Lookup("/tmp/file0", true); err != nil || s.loads.Load() != loads {
@@ -317,11 +332,121 @@ func TestPatchFollowsOrDrops(t *testing.T) {
 	p.Release()
 	commit(t, s, id, files(2))
 	f3, d := commit(t, s, id, files(3))
-	if c.Patch(f3, d.Patch(f3.Version)) {
-		t.Fatal("patched over a gap")
+	if out := c.Follow(heard(f3, d)); out != cache.Dropped {
+		t.Fatalf("over a gap: %v", out)
 	}
 	if _, ok := c.Known(id); ok {
 		t.Fatal("a tree with a gap is still there")
+	}
+	// Rows that were not kept, although the version follows.
+	p = get(t, c, f3)
+	p.Release()
+	f4, d := commit(t, s, id, files(4))
+	lost := heard(f4, d)
+	lost.Layers[f4.Layers[0]] = &cache.Rows{Lost: true}
+	if out := c.Follow(lost); out != cache.Dropped {
+		t.Fatalf("without its rows: %v", out)
+	}
+}
+
+func TestForkIsFollowed(t *testing.T) {
+	t.Parallel()
+	s := newSource(t)
+	id := sqltest.Sandbox(t, sqltest.Pool(t))
+	f0, _ := commit(t, s, id, files(3))
+	c := cache.NewTrees(s, 1<<30)
+	c.Following(true)
+	p := get(t, c, f0)
+	p.Release()
+	fork, err := s.Fork(t.Context(), id, uuid.New(), "fork", "owner")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f1 := fence(t, s, id)
+	loads := s.loads.Load()
+	if out := c.Follow(&cache.Commit{Fence: *f1, First: f1.Version, Layers: map[uuid.UUID]*cache.Rows{f1.Layers[0]: {New: true}}}); out != cache.Patched {
+		t.Fatalf("a fork: %v", out)
+	}
+	p = get(t, c, f1)
+	p.Release()
+	if n := s.loads.Load() - loads; n != 0 {
+		t.Errorf("%d loads of a tree that did not change", n)
+	}
+	// The other side stands on the chain that was the tree.
+	p = get(t, c, fence(t, s, fork.ID))
+	p.Release()
+	if n := s.loads.Load() - loads; n != 1 {
+		t.Errorf("%d loads of a fork, whose top layer alone is new", n)
+	}
+}
+
+func TestGetWaitsForThePatch(t *testing.T) {
+	t.Parallel()
+	s := newSource(t)
+	id := sqltest.Sandbox(t, sqltest.Pool(t))
+	c := cache.NewTrees(s, 1<<30)
+	c.Following(true)
+	f0, _ := commit(t, s, id, files(20000))
+	p := get(t, c, f0)
+	p.Release()
+	f1, d := commit(t, s, id, files(1))
+	loads := s.loads.Load()
+	waiting := make(chan struct{})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		close(waiting)
+		p := get(t, c, f1)
+		p.Release()
+	}()
+	<-waiting
+	if out := c.Follow(heard(f1, d)); out != cache.Patched {
+		t.Fatalf("%v", out)
+	}
+	<-done
+	if n := s.loads.Load() - loads; n != 0 {
+		t.Fatalf("%d loads", n)
+	}
+	// A patch that does not come is not waited for long.
+	f2, _ := commit(t, s, id, files(2))
+	p = get(t, c, f2)
+	p.Release()
+	if n := s.loads.Load() - loads; n != 1 {
+		t.Fatalf("%d loads", n)
+	}
+}
+
+func TestCommitHeardDuringALoadIsNotLost(t *testing.T) {
+	t.Parallel()
+	s := newSource(t)
+	id := sqltest.Sandbox(t, sqltest.Pool(t))
+	f0, _ := commit(t, s, id, files(1))
+	c := cache.NewTrees(s, 1<<30)
+	c.Following(true)
+	hold := make(chan struct{})
+	s.after.Store(&hold)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		p, err := c.Get(context.Background(), f0)
+		if err != nil {
+			t.Error(err)
+		}
+		p.Release()
+	}()
+	// The rows of the top layer have been read, and are not in the cache yet.
+	for s.read.Load() != f0.Layers[0] {
+		runtime.Gosched()
+	}
+	f1, d := commit(t, s, id, files(2))
+	if out := c.Follow(heard(f1, d)); out != cache.Absent {
+		t.Fatalf("%v", out)
+	}
+	s.after.Store(nil)
+	close(hold)
+	<-done
+	if f, ok := c.Known(id); !ok || f.Version != f1.Version {
+		t.Fatalf("the cache has %+v, version %d was heard", f, f1.Version)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -39,7 +40,9 @@ type Trees struct {
 	chains    map[chainKey]*entry
 	loads     map[uuid.UUID]*flight
 	chainLoad map[chainKey]*flight
-	epoch     uint64 // counts DropAll: a load begun before it is not kept
+	tops      map[uuid.UUID]struct{} // top layers of the cached trees
+	epoch     uint64                 // counts DropAll: a load begun before it is not kept
+	following bool                   // a listener hands in every commit
 }
 
 // chainKey names a sealed chain by the ids of its layers, newest first.
@@ -62,11 +65,15 @@ type entry struct {
 	weight int64
 	pins   int // users, and entries built on this one
 	at     *list.Element
-	gone   bool // dropped while it was in use
+	gone   bool          // dropped while it was in use
+	next   chan struct{} // closed when the entry is replaced or dropped; nil when nobody waits for that
 }
 
 // flight is a load under way.
-type flight struct{ done chan struct{} }
+type flight struct {
+	done  chan struct{}
+	heard []*Commit // meanwhile, of this sandbox: the load may not have seen them
+}
 
 // Pin is a tree in use. The zero Pin holds nothing.
 type Pin struct {
@@ -91,12 +98,17 @@ func (p *Pin) Release() {
 func NewTrees(src LayerReader, max int64) *Trees {
 	return &Trees{
 		src: src, max: max, sandboxes: map[uuid.UUID]*entry{}, chains: map[chainKey]*entry{},
-		loads: map[uuid.UUID]*flight{}, chainLoad: map[chainKey]*flight{},
+		loads: map[uuid.UUID]*flight{}, chainLoad: map[chainKey]*flight{}, tops: map[uuid.UUID]struct{}{},
 	}
 }
 
 // Get returns the tree of a sandbox at the version of its fence or a later one; Pin.Fence belongs to it.
+//
+// A tree that lacks the version, while a listener is at work, is about to be patched: Get waits for that, but not for much longer than
+// loading the tree again would take.
 func (c *Trees) Get(ctx context.Context, f *store.Fence) (Pin, error) {
+	var patience *time.Timer
+	over := false
 	for {
 		c.mu.Lock()
 		if e := c.sandboxes[f.ID]; e != nil {
@@ -106,6 +118,31 @@ func (c *Trees) Get(ctx context.Context, f *store.Fence) (Pin, error) {
 				p := c.pin(e)
 				c.mu.Unlock()
 				return p, nil
+			}
+			if c.following && e.fence.Version > f.Version {
+				// Committed since the fence was read.
+				p := c.pin(e)
+				c.mu.Unlock()
+				return p, nil
+			}
+			if c.following && e.fence.Version < f.Version && !over {
+				if patience == nil {
+					patience = time.NewTimer(reloadTime(e.tree))
+					defer patience.Stop()
+				}
+				if e.next == nil {
+					e.next = make(chan struct{})
+				}
+				next := e.next
+				c.mu.Unlock()
+				select {
+				case <-next:
+				case <-patience.C:
+					over = true
+				case <-ctx.Done():
+					return Pin{}, context.Cause(ctx)
+				}
+				continue
 			}
 			if e.fence.Version > f.Version {
 				c.mu.Unlock()
@@ -126,7 +163,7 @@ func (c *Trees) Get(ctx context.Context, f *store.Fence) (Pin, error) {
 			l = &flight{done: make(chan struct{})}
 			c.loads[f.ID] = l
 			c.mu.Unlock()
-			p, err := c.load(ctx, f)
+			p, err := c.load(ctx, f, l)
 			c.mu.Lock()
 			delete(c.loads, f.ID)
 			c.mu.Unlock()
@@ -146,12 +183,12 @@ func (c *Trees) Get(ctx context.Context, f *store.Fence) (Pin, error) {
 // loadAttempts bounds how often a load starts again because the sandbox was forked or flattened meanwhile.
 const loadAttempts = 8
 
-func (c *Trees) load(ctx context.Context, f *store.Fence) (Pin, error) {
+func (c *Trees) load(ctx context.Context, f *store.Fence, l *flight) (Pin, error) {
 	for attempt := 0; ; attempt++ {
 		c.mu.Lock()
 		epoch := c.epoch
 		c.mu.Unlock()
-		p, err := c.tryLoad(ctx, f, epoch)
+		p, err := c.tryLoad(ctx, f, l, epoch)
 		if err == nil || attempt == loadAttempts || !errors.Is(err, fserr.ESTALE) {
 			return p, err
 		}
@@ -161,7 +198,7 @@ func (c *Trees) load(ctx context.Context, f *store.Fence) (Pin, error) {
 	}
 }
 
-func (c *Trees) tryLoad(ctx context.Context, f *store.Fence, epoch uint64) (Pin, error) {
+func (c *Trees) tryLoad(ctx context.Context, f *store.Fence, l *flight, epoch uint64) (Pin, error) {
 	base, err := c.sealed(ctx, f.ID, f.Layers[1:])
 	if err != nil {
 		return Pin{}, err
@@ -187,7 +224,15 @@ func (c *Trees) tryLoad(ctx context.Context, f *store.Fence, epoch uint64) (Pin,
 		return Pin{Tree: t, Fence: now}, nil
 	}
 	c.put(e)
-	return c.pin(e), nil
+	p0 := c.pin(e)
+	// What was committed while the rows were on their way.
+	for _, h := range l.heard {
+		if c.follow(h) == Dropped {
+			break
+		}
+	}
+	l.heard = nil
+	return p0, nil
 }
 
 // sealed returns the tree of a chain of sealed layers, newest first.
@@ -272,6 +317,11 @@ func (c *Trees) loadSealed(ctx context.Context, sandbox uuid.UUID, layers []uuid
 func (c *Trees) Put(f *store.Fence, t *tree.Tree) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.replace(f, t)
+}
+
+// replace is Put with c.mu held.
+func (c *Trees) replace(f *store.Fence, t *tree.Tree) {
 	e := &entry{tree: t, fence: f}
 	if old := c.sandboxes[f.ID]; old != nil {
 		if old.fence.Version > f.Version {
@@ -302,40 +352,13 @@ func (c *Trees) Sealed(before, after *store.Fence) {
 			c.put(base)
 		}
 	}
-	t, err := old.tree.Patch(&tree.Patch{
-		Version: after.Version, NextIno: tree.Ino(after.NextIno), UsedBytes: after.UsedBytes, UsedInodes: after.UsedInodes,
-	})
+	t, err := old.tree.Patch(versionOf(after))
 	if err != nil {
 		c.remove(old)
 		return
 	}
 	c.put(&entry{tree: t, fence: after, base: base})
 	c.shrink()
-}
-
-// Patch brings the cached tree of a sandbox to the version of f by row changes that were learned otherwise. It reports
-// whether the tree is of that version now; when the changes do not follow on what is cached, the tree is dropped.
-func (c *Trees) Patch(f *store.Fence, p *tree.Patch) bool {
-	c.mu.Lock()
-	old := c.sandboxes[f.ID]
-	c.mu.Unlock()
-	switch {
-	case old == nil:
-		return false
-	case old.fence.Version >= f.Version:
-		return old.fence.Version == f.Version
-	case old.fence.Version+1 != f.Version || !slices.Equal(old.fence.Layers, f.Layers):
-		c.Drop(f.ID)
-		return false
-	}
-	p.Version, p.NextIno, p.UsedBytes, p.UsedInodes = f.Version, tree.Ino(f.NextIno), f.UsedBytes, f.UsedInodes
-	t, err := old.tree.Patch(p)
-	if err != nil {
-		c.Drop(f.ID)
-		return false
-	}
-	c.Put(f, t)
-	return true
 }
 
 // Known returns the last fence seen of a sandbox whose tree is cached. Only what never changes about a sandbox may be believed:
@@ -431,6 +454,7 @@ func (c *Trees) put(e *entry) {
 			c.remove(old)
 		}
 		c.sandboxes[e.fence.ID] = e
+		c.tops[e.fence.Layers[0]] = struct{}{}
 	} else {
 		c.chains[e.chain] = e
 	}
@@ -444,8 +468,13 @@ func (c *Trees) remove(e *entry) {
 	}
 	e.gone = true
 	c.lru.Remove(e.at)
+	if e.next != nil {
+		close(e.next)
+		e.next = nil
+	}
 	if e.fence != nil {
 		delete(c.sandboxes, e.fence.ID)
+		delete(c.tops, e.fence.Layers[0])
 	} else {
 		delete(c.chains, e.chain)
 	}

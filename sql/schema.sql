@@ -2139,6 +2139,7 @@ SELECT ARRAY[
     'od',
     'paste',
     'printenv',
+    'patch',
     'printf',
     'pwd',
     'readlink',

@@ -62,6 +62,7 @@ SELECT ARRAY[
     'od',
     'paste',
     'printenv',
+    'patch',
     'printf',
     'pwd',
     'readlink',

@@ -66,6 +66,7 @@ var registry = map[string]proc.Func{
 	"od":        od,
 	"paste":     paste,
 	"printenv":  printenv,
+	"patch":     patchMain,
 	"readlink":  readlink,
 	"realpath":  realpath,
 	"rev":       rev,

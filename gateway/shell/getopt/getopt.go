@@ -42,6 +42,7 @@ type Spec struct {
 	operands string
 	about    string
 	version  string
+	named    bool
 }
 
 // New makes a Spec; see the package documentation for the notation.
@@ -82,6 +83,9 @@ func New(short, longs string) *Spec {
 
 // WithStatus sets the exit status of a usage error (1 unless set).
 func (s *Spec) WithStatus(status int) *Spec { s.status = status; return s }
+
+// WithNamedHint puts the command's name before the hint, as diffutils and patch do: "cmp: Try 'cmp --help' …".
+func (s *Spec) WithNamedHint() *Spec { s.named = true; return s }
 
 // WithUsage sets what --help shows after the name ("[OPTION]... [FILE]..." unless set) and
 // the sentences that follow.
@@ -218,6 +222,9 @@ func (s *Spec) Parse(p *proc.Process) (opts []Option, operands []string) {
 // of a usage error.
 func (s *Spec) Hint(p *proc.Process) {
 	p.Out.Flush()
+	if s.named {
+		fmt.Fprintf(p.Err, "%s: ", p.Name())
+	}
 	fmt.Fprintf(p.Err, "Try '%s --help' for more information.\n", p.Name())
 	p.Exit(s.status)
 }

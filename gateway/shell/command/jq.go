@@ -27,7 +27,7 @@ type jqRun struct {
 	p     *proc.Process
 	style jq.Style
 
-	raw, join, seq, null, slurp, rawInput, exitStatus, stream bool
+	raw, join, zero, seq, null, slurp, rawInput, exitStatus, stream, streamErrors bool
 
 	filter string
 	got    bool // filter is set
@@ -42,7 +42,6 @@ type jqRun struct {
 	file     string
 	opened   bool
 	next     int // file
-	pending  []any
 	held     int
 	slurped  bool
 	status   int
@@ -66,10 +65,97 @@ func (r *jqRun) fail(format string, args ...any) (bool, int) {
 	return true, 2
 }
 
+// isJqOption tells options from filters like -1 or -.a.
+func isJqOption(a string) bool {
+	return len(a) > 1 && a[0] == '-' && (a[1] == '-' || a[1] == '0' || a[1]|0x20 >= 'a' && a[1]|0x20 <= 'z')
+}
+
+var jqLetters = map[byte]string{
+	'r': "raw-output", 'j': "join-output", 'a': "ascii-output", 'c': "compact-output", 's': "slurp", 'n': "null-input", 'e': "exit-status",
+	'S': "sort-keys", 'C': "color-output", 'M': "monochrome-output", 'R': "raw-input", 'h': "help", 'V': "version", 'f': "from-file",
+}
+
+// flag sets an option that takes no argument and does not change how the rest of the line is read.
+func (r *jqRun) flag(name string) bool {
+	switch name {
+	case "raw-output":
+		r.raw = true
+	case "join-output":
+		r.raw, r.join = true, true
+	case "ascii-output":
+		r.style.ASCII = true
+	case "compact-output":
+		r.style.Indent = ""
+	case "slurp":
+		r.slurp = true
+	case "null-input":
+		r.null = true
+	case "exit-status":
+		r.exitStatus = true
+	case "sort-keys":
+		r.style.Sort = true
+	case "color-output":
+		r.style.Color = true
+	case "monochrome-output":
+		r.style.Color = false
+	case "raw-input":
+		r.rawInput = true
+	case "tab":
+		r.style.Indent = "\t"
+	case "seq":
+		r.seq = true
+	case "stream":
+		r.stream = true
+	case "stream-errors":
+		r.stream, r.streamErrors = true, true
+	case "raw-output0":
+		r.raw, r.join, r.zero = true, true, true
+	case "unbuffered":
+	default:
+		return false
+	}
+	return true
+}
+
+// bind gives a named argument its value.
+func (r *jqRun) bind(what, name, arg string) (done bool, status int) {
+	var v any = arg
+	switch what {
+	case "argjson":
+		x, err := jq.ParseText(arg, r.p.Tick, r.hold)
+		if err != nil {
+			return r.fail("invalid JSON text passed to --argjson")
+		}
+		v = x
+	case "slurpfile", "rawfile", "argfile":
+		b, err := r.p.ReadFile(arg)
+		if err != nil {
+			r.p.Errorf("Bad JSON in --%s %s %s: Could not open %s: %s", what, name, arg, arg, proc.Strerror(err))
+			return true, 2
+		}
+		if v = string(b); what != "rawfile" {
+			list, err := r.slurpAll(b)
+			if err != nil {
+				r.p.Errorf("Bad JSON in --%s %s %s: %v", what, name, arg, err)
+				return true, 2
+			}
+			v = jq.NewArray(list)
+			if what == "argfile" && len(list) == 1 {
+				v = list[0]
+			}
+		}
+	}
+	if _, dup := r.named.Get(name); !dup {
+		r.names = append(r.names, "$"+name)
+		r.vals = append(r.vals, v)
+		r.named = r.named.Set(name, v)
+	}
+	return false, 0
+}
+
 // options reads the command line; done says that it ends here.
 func (r *jqRun) options(args []string) (done bool, status int) {
-	fromFile, further, restArgs, jsonArgs := "", true, false, false
-	fileGiven := false
+	further, restArgs, jsonArgs, fileGiven := true, false, false, false
 	take := func(n int) ([]string, bool) {
 		if len(args) < n {
 			return nil, false
@@ -81,7 +167,7 @@ func (r *jqRun) options(args []string) (done bool, status int) {
 	for len(args) > 0 {
 		a := args[0]
 		args = args[1:]
-		if !further || len(a) < 2 || a[0] != '-' {
+		if !further || !isJqOption(a) {
 			switch {
 			case !r.got && !fileGiven:
 				r.filter, r.got = a, true
@@ -102,151 +188,66 @@ func (r *jqRun) options(args []string) (done bool, status int) {
 			further = false
 			continue
 		}
+		names := []string{a[2:]}
 		if a[1] != '-' {
+			names = names[:0]
 			for i := 1; i < len(a); i++ {
-				switch a[i] {
-				case 'r':
-					r.raw = true
-				case 'j':
-					r.raw, r.join = true, true
-				case 'a':
-					r.style.ASCII = true
-				case 'c':
-					r.style.Indent = ""
-				case 's':
-					r.slurp = true
-				case 'n':
-					r.null = true
-				case 'e':
-					r.exitStatus = true
-				case 'S':
-					r.style.Sort = true
-				case 'C':
-					r.style.Color = true
-				case 'M':
-					r.style.Color = false
-				case 'R':
-					r.rawInput = true
-				case 'h':
-					r.p.Out.WriteString(jqUsage)
-					return true, 0
-				case 'V':
-					r.p.Out.WriteString("jq-1.6\n")
-					return true, 0
-				case 'f':
-					fileGiven = true
-				case 'L':
-					if i+1 < len(a) {
-						i = len(a)
-					} else if _, ok := take(1); !ok {
+				if a[i] == 'L' { // the rest, or the next argument, is a folder
+					if _, ok := take(1); i+1 == len(a) && !ok {
 						return r.fail("-L takes a parameter: (e.g. -L /search/path or -L/search/path)")
 					}
-				default:
+					break
+				}
+				name, ok := jqLetters[a[i]]
+				if !ok {
 					return r.fail("Unknown option %s", a)
 				}
+				names = append(names, name)
 			}
-			if fileGiven && fromFile == "" {
-				// The filter's place on the command line is the file's.
-				fromFile = "-"
-			}
-			continue
 		}
-		switch a[2:] {
-		case "raw-output":
-			r.raw = true
-		case "join-output":
-			r.raw, r.join = true, true
-		case "ascii-output":
-			r.style.ASCII = true
-		case "compact-output":
-			r.style.Indent = ""
-		case "slurp":
-			r.slurp = true
-		case "null-input":
-			r.null = true
-		case "exit-status":
-			r.exitStatus = true
-		case "sort-keys":
-			r.style.Sort = true
-		case "color-output":
-			r.style.Color = true
-		case "monochrome-output":
-			r.style.Color = false
-		case "raw-input":
-			r.rawInput = true
-		case "tab":
-			r.style.Indent = "\t"
-		case "seq":
-			r.seq = true
-		case "stream":
-			r.stream = true
-		case "unbuffered":
-		case "help":
-			r.p.Out.WriteString(jqUsage)
-			return true, 0
-		case "version":
-			r.p.Out.WriteString("jq-1.6\n")
-			return true, 0
-		case "from-file":
-			fileGiven = true
-			fromFile = "-"
-		case "args":
-			restArgs, jsonArgs = true, false
-		case "jsonargs":
-			restArgs, jsonArgs = false, true
-		case "indent":
-			t, ok := take(1)
-			if !ok {
-				return r.fail("--indent takes one parameter")
+		for _, name := range names {
+			if r.flag(name) {
+				continue
 			}
-			n, err := strconv.Atoi(t[0])
-			switch {
-			case err != nil || n < 0:
-				return r.fail("Cannot indent less than zero")
-			case n > 7:
-				return r.fail("Cannot indent more than 7 characters")
-			}
-			r.style.Indent = strings.Repeat(" ", n)
-		case "arg", "argjson", "slurpfile", "rawfile", "argfile":
-			what := a[2:]
-			t, ok := take(2)
-			if !ok {
-				return r.fail("--%s takes two parameters (e.g. --%s varname %s)", what, what, map[string]string{
-					"arg": "value", "argjson": "text", "slurpfile": "filename", "rawfile": "filename", "argfile": "filename"}[what])
-			}
-			var v any = t[1]
-			switch what {
-			case "argjson":
-				x, err := jq.ParseText(t[1], r.p.Tick, r.hold)
-				if err != nil {
-					return r.fail("Invalid JSON text passed to --argjson")
+			switch name {
+			case "help":
+				r.p.Out.WriteString(jqUsage)
+				return true, 0
+			case "version":
+				r.p.Out.WriteString("jq-1.6\n")
+				return true, 0
+			case "from-file":
+				fileGiven = true
+			case "args":
+				restArgs, jsonArgs = true, false
+			case "jsonargs":
+				restArgs, jsonArgs = false, true
+			case "indent":
+				t, ok := take(1)
+				if !ok {
+					return r.fail("--indent takes one parameter")
 				}
-				v = x
-			case "slurpfile", "rawfile", "argfile":
-				b, err := r.p.ReadFile(t[1])
-				if err != nil {
-					r.p.Errorf("Bad JSON in --%s %s %s: Could not open %s: %s", what, t[0], t[1], t[1], proc.Strerror(err))
-					return true, 2
+				n, _ := strconv.Atoi(t[0])
+				switch {
+				case n < -1 || n > 7:
+					return r.fail("--indent takes a number between -1 and 7")
+				case n == -1:
+					r.style.Indent = "\t"
+				default:
+					r.style.Indent = strings.Repeat(" ", n)
 				}
-				if v = string(b); what != "rawfile" {
-					list, err := r.slurpAll(b)
-					if err != nil {
-						r.p.Errorf("Bad JSON in --%s %s %s: %v", what, t[0], t[1], err)
-						return true, 2
-					}
-					v = jq.NewArray(list)
-					if what == "argfile" && len(list) == 1 {
-						v = list[0]
-					}
+			case "arg", "argjson", "slurpfile", "rawfile", "argfile":
+				t, ok := take(2)
+				if !ok {
+					return r.fail("--%s takes two parameters (e.g. --%s varname %s)", name, name, map[string]string{
+						"arg": "value", "argjson": "text", "slurpfile": "filename", "rawfile": "filename", "argfile": "filename"}[name])
 				}
+				if done, status := r.bind(name, t[0], t[1]); done {
+					return done, status
+				}
+			default:
+				return r.fail("Unknown option %s", a)
 			}
-			if _, dup := r.named.Get(t[0]); !dup {
-				r.names = append(r.names, "$"+t[0])
-				r.vals = append(r.vals, v)
-				r.named = r.named.Set(t[0], v)
-			}
-		default:
-			return r.fail("Unknown option %s", a)
 		}
 	}
 	if fileGiven {
@@ -260,7 +261,7 @@ func (r *jqRun) options(args []string) (done bool, status int) {
 		}
 		b, err := r.p.ReadFile(name)
 		if err != nil {
-			r.p.Errorf("error: Could not open %s: %s", name, proc.Strerror(err))
+			r.p.Errorf("Could not open %s: %s", name, proc.Strerror(err))
 			return true, 2
 		}
 		r.filter, r.got = string(b), true
@@ -297,7 +298,19 @@ func (r *jqRun) run() int {
 	names, vals := append(r.names, "$ARGS"), append(r.vals, any(args))
 	prog, err := jq.Compile(r.filter, names, vals)
 	if err != nil {
-		p.Errorf("error: %v\njq: 1 compile error", err)
+		var ce *jq.CompileError
+		if !errors.As(err, &ce) {
+			p.Errorf("error: %v", err)
+			return 3
+		}
+		for _, problem := range ce.Problems {
+			p.Errorf("error: %s", problem)
+		}
+		plural := "s"
+		if len(ce.Problems) == 1 {
+			plural = ""
+		}
+		p.Errorf("%d compile error%s", len(ce.Problems), plural)
 		return 3
 	}
 	env := jq.NewObject()
@@ -400,6 +413,9 @@ func (r *jqRun) eval(m *jq.Machine, prog *jq.Program, v any) (halted bool, statu
 		} else {
 			buf = r.style.Append(buf, x)
 		}
+		if r.zero {
+			buf = append(buf, 0)
+		}
 		if !r.join {
 			buf = append(buf, '\n')
 		}
@@ -497,7 +513,9 @@ func (a *allSources) Read(b []byte) (int, error) {
 			if !ok {
 				return 0, io.EOF
 			}
-			a.cur = next
+			if a.cur = next; a.r.dec != nil {
+				a.r.dec.Restart()
+			}
 		}
 		n, err := a.cur.Read(b)
 		if err != nil {
@@ -558,11 +576,6 @@ func (l *jqLines) next(hold func(int)) (string, bool, error) {
 
 // input returns the next input value.
 func (r *jqRun) input() (any, bool, error) {
-	if len(r.pending) > 0 {
-		v := r.pending[0]
-		r.pending = r.pending[1:]
-		return v, true, nil
-	}
 	if r.slurp {
 		if r.slurped {
 			return nil, false, nil
@@ -604,6 +617,7 @@ func (r *jqRun) value() (any, bool, error) {
 	if r.dec == nil {
 		src := io.Reader(&allSources{r: r})
 		r.dec = jq.NewDecoder(src, r.p.Tick, r.hold)
+		r.dec.Stream, r.dec.Seq = r.stream, r.seq
 	}
 	// What the value before held is garbage by now, unless it was slurped.
 	if !r.slurp && !r.stream {
@@ -612,18 +626,11 @@ func (r *jqRun) value() (any, bool, error) {
 	}
 	v, err := r.dec.Next()
 	if errors.Is(err, io.EOF) {
+		if pe := r.dec.Abandoned(); pe != nil {
+			r.p.Out.Flush()
+			fmt.Fprintf(r.p.Err, "ignoring parse error: %v\n", pe)
+		}
 		return nil, false, nil
 	}
-	if err != nil {
-		return nil, false, err
-	}
-	if r.stream {
-		r.pending = jq.Events(v)
-		if len(r.pending) == 0 {
-			return nil, false, nil
-		}
-		v = r.pending[0]
-		r.pending = r.pending[1:]
-	}
-	return v, true, nil
+	return v, err == nil, err
 }

@@ -117,8 +117,11 @@ func init() {
 			var x any
 			var xp *path
 			some := false
-			if err := m.query(e, args[0], v, p, func(y any, yp *path) error { x, xp, some = y, yp, true; return nil }); err != nil || !some {
+			if err := m.query(e, args[0], v, p, func(y any, yp *path) error { x, xp, some = y, yp, true; return nil }); err != nil {
 				return err
+			}
+			if !some {
+				return emit(nil, p.lost())
 			}
 			return emit(x, xp)
 		},
@@ -199,7 +202,7 @@ func init() {
 			return m.query(e, args[0], v, nil, func(n any, _ *path) error {
 				f, ok := n.(float64)
 				if !ok {
-					return errorf("halt_error/1: number required")
+					return errorf("%s halt_error/1: number required", describe(v))
 				}
 				return &Halt{Status: clampInt(f) & 0xff, Value: v, Print: true}
 			})
@@ -215,13 +218,14 @@ func init() {
 		"tanh": math.Tanh, "asinh": math.Asinh, "acosh": math.Acosh, "atanh": math.Atanh, "cbrt": math.Cbrt, "gamma": lgamma, "lgamma": lgamma, "lgamma_r": lgamma,
 		"tgamma": math.Gamma, "rint": math.RoundToEven, "nearbyint": math.RoundToEven, "j0": math.J0, "j1": math.J1, "y0": math.Y0, "y1": math.Y1,
 		"logb": math.Logb, "exp10": func(x float64) float64 { return math.Pow(10, x) },
+		"erf": math.Erf, "erfc": math.Erfc,
 		"significand": func(x float64) float64 { f, _ := math.Frexp(x); return f * 2 },
 	} {
 		natives[key{name, 0}] = math1(f)
 	}
 	for name, f := range map[string]func(a, b float64) float64{
 		"pow": math.Pow, "atan2": math.Atan2, "fmin": math.Min, "fmax": math.Max, "fmod": math.Mod, "hypot": math.Hypot, "copysign": math.Copysign,
-		"drem": math.Remainder, "nextafter": math.Nextafter, "nexttoward": math.Nextafter, "fdim": math.Dim,
+		"drem": math.Remainder, "remainder": math.Remainder, "jn": func(a, b float64) float64 { return math.Jn(clampInt(a), b) }, "yn": func(a, b float64) float64 { return math.Yn(clampInt(a), b) }, "nextafter": math.Nextafter, "nexttoward": math.Nextafter, "fdim": math.Dim,
 		"ldexp": func(a, b float64) float64 { return math.Ldexp(a, clampInt(b)) }, "scalb": func(a, b float64) float64 { return a * math.Pow(2, b) },
 		"scalbln": func(a, b float64) float64 { return math.Ldexp(a, clampInt(b)) },
 	} {
@@ -314,7 +318,7 @@ func ranged(m *Machine, from, to, step any, p *path, emit out) error {
 	if !ok || !ok2 || !ok3 {
 		return errorf("Range bounds must be numeric")
 	}
-	for ; s > 0 && a < b || s < 0 && a > b || s == 0 && a < b; a += s {
+	for ; s > 0 && a < b || s < 0 && a > b; a += s {
 		m.Tick(1)
 		if err := emit(a, p.lost()); err != nil {
 			return err
@@ -734,7 +738,7 @@ var stricts = map[key]strictFn{
 	{"now", 0}:               func(m *Machine, _ any, _ []any) (any, error) { return m.Now(), nil },
 	{"mktime", 0}: func(_ *Machine, v any, _ []any) (any, error) {
 		if _, ok := v.(*Array); !ok {
-			return nil, errorf("mktime requires array of 6 numbers")
+			return nil, errorf("mktime requires array inputs")
 		}
 		t, err := brokenDown(v, "mktime requires parsed datetime inputs")
 		if err != nil {
@@ -792,6 +796,28 @@ var stricts = map[key]strictFn{
 			out = append(out, matchObject(x))
 		}
 		return NewArray(out), nil
+	},
+	{"_edits", 2}: func(m *Machine, v any, a []any) (any, error) {
+		list, err := m.edits(v, a[0], a[1])
+		return NewArray(list), err
+	},
+	{"format", 1}: func(_ *Machine, v any, a []any) (any, error) {
+		name, ok := a[0].(string)
+		if !ok {
+			return nil, errorf("%s is not a valid format", describe(a[0]))
+		}
+		return format("@"+name, v)
+	},
+	{"fma", 3}: func(_ *Machine, _ any, a []any) (any, error) {
+		var f [3]float64
+		for i := range f {
+			x, ok := a[i].(float64)
+			if !ok {
+				return nil, errorf("%s number required", describe(a[i]))
+			}
+			f[i] = x
+		}
+		return math.FMA(f[0], f[1], f[2]), nil
 	},
 	{"get_search_list", 0}: func(*Machine, any, []any) (any, error) { return NewArray(nil), nil },
 	{"builtins", 0}: func(*Machine, any, []any) (any, error) {
@@ -1036,7 +1062,7 @@ func indicesOf(v, x any) (any, error) {
 				break
 			}
 			i += j
-			out = append(out, float64(utf8.RuneCountInString(s[:i])))
+			out = append(out, float64(i)) // of bytes, as in jq 1.6
 		}
 		return NewArray(out), nil
 	case *Array:
@@ -1100,6 +1126,10 @@ func (m *Machine) matches(v, re, flags any, testing bool) ([]*regexp2.Match, err
 		return nil, err
 	}
 	m.Tick(1 + len(s)>>6)
+	end := -1
+	if p.global && s != "" {
+		end = utf8.RuneCountInString(s)
+	}
 	var out []*regexp2.Match
 	x, err := p.re.FindStringMatch(s)
 	for x != nil && err == nil {
@@ -1110,7 +1140,10 @@ func (m *Machine) matches(v, re, flags any, testing bool) ([]*regexp2.Match, err
 				break
 			}
 		}
-		x, err = p.re.FindNextMatch(x)
+		// An empty match does not follow the last character.
+		if x, err = p.re.FindNextMatch(x); x != nil && x.Length == 0 && x.Index == end {
+			break
+		}
 	}
 	if err != nil {
 		return nil, errorf("%s (at offset 0) is not a valid regex: match timeout", src)
@@ -1132,8 +1165,7 @@ func (m *Machine) pattern(src, flags string) (*pattern, error) {
 			opt |= regexp2.IgnoreCase
 		case 'x':
 			opt |= regexp2.IgnorePatternWhitespace
-		case 's':
-			opt |= regexp2.Singleline
+		case 's': // about ^ and $, which are never those of lines here
 		case 'p':
 			opt |= regexp2.Singleline
 		case 'n':
@@ -1143,9 +1175,9 @@ func (m *Machine) pattern(src, flags string) (*pattern, error) {
 			return nil, errorf("%s is not a valid modifier string", flags)
 		}
 	}
-	re, err := regexp2.Compile(src, opt)
+	re, err := regexp2.Compile(translate(src), opt)
 	if err != nil {
-		return nil, errorf("%s (at offset 0) is not a valid regex: %v", src, err)
+		return nil, errorf("Regex failure: %s", regexProblem(err))
 	}
 	re.MatchTimeout = matchTimeout
 	p.re = re
@@ -1154,6 +1186,145 @@ func (m *Machine) pattern(src, flags string) (*pattern, error) {
 	}
 	m.regexes[flags+"/"+src] = p
 	return p, nil
+}
+
+// translate rewrites what Oniguruma has and regexp2 has not: bracket classes and \h.
+func translate(src string) string {
+	if !strings.Contains(src, "[:") && !strings.Contains(src, `\h`) && !strings.Contains(src, `\H`) {
+		return src
+	}
+	var b strings.Builder
+	depth := 0
+	for i := 0; i < len(src); i++ {
+		switch c := src[i]; {
+		case c == '\\' && i+1 < len(src):
+			i++
+			switch src[i] {
+			case 'h':
+				if depth > 0 {
+					b.WriteString("0-9a-fA-F")
+				} else {
+					b.WriteString("[0-9a-fA-F]")
+				}
+			case 'H':
+				b.WriteString("[^0-9a-fA-F]")
+			default:
+				b.WriteString(src[i-1 : i+1])
+			}
+		case c == '[' && depth > 0:
+			if end := strings.Index(src[i:], ":]"); end > 0 && strings.HasPrefix(src[i:], "[:") {
+				if class, ok := bracketClass(src[i+2 : i+end]); ok {
+					b.WriteString(class)
+					i += end + 1
+					continue
+				}
+			}
+			b.WriteString(`\[`)
+		case c == '[':
+			depth++
+			b.WriteByte(c)
+			if i+1 < len(src) && src[i+1] == '^' {
+				i++
+				b.WriteByte('^')
+			}
+			if i+1 < len(src) && src[i+1] == ']' {
+				i++
+				b.WriteString(`\]`)
+			}
+		case c == ']' && depth > 0:
+			depth--
+			b.WriteByte(c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+func bracketClass(name string) (string, bool) {
+	negated := strings.HasPrefix(name, "^")
+	class, ok := map[string]string{
+		"alpha": `\pL`, "digit": `\d`, "alnum": `\pL\pN`, "upper": `\p{Lu}`, "lower": `\p{Ll}`, "space": `\s`, "punct": `\pP\pS`,
+		"cntrl": `\p{Cc}`, "xdigit": `0-9a-fA-F`, "blank": ` \t`, "word": `\w`, "graph": `\pL\pM\pN\pP\pS`, "print": `\pL\pM\pN\pP\pS `,
+	}[strings.TrimPrefix(name, "^")]
+	class = propertyLetter.Replace(class)
+	if negated {
+		one := map[string]string{"alpha": `\P{L}`, "digit": `\D`, "space": `\S`, "upper": `\P{Lu}`, "lower": `\P{Ll}`, "cntrl": `\P{Cc}`, "word": `\W`}
+		class, ok = one[name[1:]]
+	}
+	return class, ok
+}
+
+// regexp2 wants braces.
+var propertyLetter = strings.NewReplacer(`\pL`, `\p{L}`, `\pM`, `\p{M}`, `\pN`, `\p{N}`, `\pP`, `\p{P}`, `\pS`, `\p{S}`)
+
+// regexProblem is Oniguruma's wording.
+func regexProblem(err error) string {
+	s := err.Error()
+	for _, w := range []struct{ theirs, ours string }{
+		{"missing closing )", "end pattern with unmatched parenthesis"}, {"unterminated [] set", "premature end of char-class"},
+		{"missing argument to repetition operator", "target of repeat operator is not specified"}, {"unexpected )", "unmatched close parenthesis"},
+		{"invalid repeat count", "upper is smaller than lower in repeat range"}, {"illegal \\ at end", "end pattern at escape"},
+		{"unrecognized grouping", "undefined group option"}, {"invalid nested repetition", "target of repeat operator is invalid"},
+		{"invalid character class range", "empty range in char class"}, {"[x-y] range in reverse order", "empty range in char class"},
+	} {
+		if strings.Contains(s, w.theirs) {
+			return w.ours
+		}
+	}
+	return s
+}
+
+// edits finds what sub replaces: with g, each match is looked for in what follows the one before as if that were all of the text.
+func (m *Machine) edits(v, re, flags any) ([]any, error) {
+	f, ok := flags.(string)
+	s, isText := v.(string)
+	if !ok || !isText || !strings.Contains(f, "g") {
+		ms, err := m.matches(v, re, flags, false)
+		if len(ms) > 1 {
+			ms = ms[:1]
+		}
+		return matchObjects(ms, 0), err
+	}
+	one := strings.ReplaceAll(f, "g", "")
+	var out []any
+	for at := 0; ; {
+		ms, err := m.matches(s, re, one, false)
+		if err != nil {
+			return nil, err
+		}
+		if len(ms) == 0 {
+			return out, nil
+		}
+		x := ms[0]
+		if x.Length == 0 && at > 0 {
+			// jq would loop for ever: go on like other tools.
+			rest, err := m.matches(v, re, flags, false)
+			return matchObjects(rest, 0), err
+		}
+		out = append(out, matchObjects(ms[:1], at)...)
+		end := x.Index + x.Length
+		if x.Length == 0 {
+			end++
+		}
+		n := byteOffset(s, end)
+		if n >= len(s) {
+			return out, nil
+		}
+		at += end
+		s = s[n:]
+	}
+}
+
+// matchObjects are the values of matches in a text that begins offset characters into another.
+func matchObjects(ms []*regexp2.Match, offset int) []any {
+	out := make([]any, len(ms))
+	for i, x := range ms {
+		o := matchObject(x)
+		o.put("offset", float64(offset+x.Index))
+		out[i] = o
+	}
+	return out
 }
 
 func matchObject(x *regexp2.Match) *Object {
@@ -1169,8 +1340,8 @@ func matchObject(x *regexp2.Match) *Object {
 		c := NewObject()
 		if len(g.Captures) == 0 {
 			c.put("offset", -1.0)
-			c.put("length", 0.0)
 			c.put("string", nil)
+			c.put("length", 0.0)
 		} else {
 			c.put("offset", float64(g.Index))
 			c.put("length", float64(g.Length))
@@ -1248,14 +1419,14 @@ var formats = map[string]func(v any) (string, error){
 	"@text": func(v any) (string, error) { return tostring(v), nil },
 	"@json": func(v any) (string, error) { return text(v), nil },
 	"@html": func(v any) (string, error) {
-		return strings.NewReplacer("<", "&lt;", ">", "&gt;", "&", "&amp;", "'", "&#39;", `"`, "&quot;").Replace(tostring(v)), nil
+		return strings.NewReplacer("<", "&lt;", ">", "&gt;", "&", "&amp;", "'", "&apos;", `"`, "&quot;").Replace(tostring(v)), nil
 	},
 	"@uri": func(v any) (string, error) {
 		s := tostring(v)
 		b := make([]byte, 0, len(s))
 		for i := range len(s) {
 			c := s[i]
-			if c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || strings.IndexByte("-_.~", c) >= 0 {
+			if c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || strings.IndexByte("-_.~!*'()", c) >= 0 {
 				b = append(b, c)
 			} else {
 				b = append(b, '%', "0123456789ABCDEF"[c>>4], "0123456789ABCDEF"[c&15])
@@ -1274,6 +1445,9 @@ var formats = map[string]func(v any) (string, error){
 	"@base32": func(v any) (string, error) { return base32.StdEncoding.EncodeToString([]byte(tostring(v))), nil },
 	"@base64d": func(v any) (string, error) {
 		s := strings.TrimRight(tostring(v), "=")
+		if len(s)%4 == 1 && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") == "" {
+			return "", errorf("%s trailing base64 byte found", describe(v))
+		}
 		b, err := base64.RawStdEncoding.DecodeString(s)
 		if err != nil {
 			return "", errorf("%s is not valid base64 data", describe(v))

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -16,10 +18,13 @@ const MaxNesting = 256
 // A ParseError is malformed JSON.
 type ParseError struct {
 	Msg          string
-	Line, Column int
+	Line, Column int // 0 when it does not matter where
 }
 
 func (e *ParseError) Error() string {
+	if e.Line == 0 {
+		return e.Msg
+	}
 	return fmt.Sprintf("%s at line %d, column %d", e.Msg, e.Line, e.Column)
 }
 
@@ -34,7 +39,19 @@ type Decoder struct {
 	col   int // bytes of the line before buf[0]
 	tick  func(int)
 	hold  func(int)
-	depth int
+
+	// Stream makes Next return events, [path, leaf] and the closing [path], as soon as they are known.
+	Stream bool
+
+	// Seq makes Next skip what comes before the first record separator.
+	Seq bool
+
+	abandoned *ParseError
+	before    int // lines of the files before this one
+	stack     []frame
+	next      any // a value whose place is not yet known
+	has       bool
+	events    []any
 }
 
 // NewDecoder reads from r; tick counts work and hold memory.
@@ -97,7 +114,7 @@ func (d *Decoder) Lines() int {
 			break
 		}
 	}
-	n := d.lines + bytes.Count(d.buf[:d.pos], []byte{'\n'})
+	n := d.lines - d.before + bytes.Count(d.buf[:d.pos], []byte{'\n'})
 	if bytes.IndexByte(d.buf[d.pos:], '\n') >= 0 && !(d.pos > 0 && d.buf[d.pos-1] == '\n') {
 		n++
 	}
@@ -114,12 +131,17 @@ func (d *Decoder) fail(msg string) *ParseError {
 	return &ParseError{msg, line, col}
 }
 
-func (d *Decoder) unfinished() error {
+func (d *Decoder) unfinished(what string) error {
 	if d.err != nil {
 		return d.err
 	}
 	d.pos = len(d.buf)
-	return d.fail("Unfinished JSON term at EOF")
+	return d.fail(what + " at EOF")
+}
+
+// Restart begins to count lines anew, for the next file of the same stream.
+func (d *Decoder) Restart() {
+	d.before = d.lines + bytes.Count(d.buf, []byte{'\n'})
 }
 
 // peek returns the next byte that is no white space; ok is false at the end.
@@ -141,7 +163,7 @@ func (d *Decoder) peek() (byte, bool) {
 	}
 }
 
-// Next returns the next value, io.EOF after the last.
+// Next returns the next value (an event, with Stream), io.EOF after the last.
 func (d *Decoder) Next() (any, error) {
 	if d.lines == 0 && d.col == 0 && d.pos == 0 {
 		for len(d.buf) < 3 && d.fill() {
@@ -150,150 +172,265 @@ func (d *Decoder) Next() (any, error) {
 			d.pos = 3
 		}
 	}
-	if _, ok := d.peek(); !ok {
-		if d.err != nil {
-			return nil, d.err
-		}
+	if d.Seq && !d.seek() {
 		return nil, io.EOF
 	}
-	d.depth = 0
 	d.tick(1)
-	return d.value()
+	for {
+		if len(d.events) > 0 {
+			v := d.events[0]
+			d.events = d.events[1:]
+			return v, nil
+		}
+		c, ok := d.peek()
+		if !ok {
+			if d.err != nil {
+				return nil, d.err
+			}
+			if len(d.stack) > 0 {
+				return nil, d.unfinished("Unfinished JSON term")
+			}
+			return nil, io.EOF
+		}
+		if err := d.step(c); err != nil {
+			return nil, err
+		}
+		if len(d.stack) == 0 && d.has {
+			d.has = false
+			if d.Stream {
+				return NewArray([]any{NewArray(nil), d.next}), nil
+			}
+			return d.next, nil
+		}
+	}
 }
 
-func (d *Decoder) value() (any, error) {
-	c, ok := d.peek()
-	if !ok {
-		return nil, d.unfinished()
+// seek moves to the first record separator.
+func (d *Decoder) seek() bool {
+	d.Seq = false
+	lost := false
+	for {
+		if i := bytes.IndexByte(d.buf[d.pos:], 0x1e); i >= 0 {
+			d.pos += i
+			return true
+		}
+		lost = lost || d.pos < len(d.buf)
+		d.pos = len(d.buf)
+		if !d.fill() {
+			if lost {
+				d.abandoned = d.fail("Unfinished abandoned text at EOF")
+			}
+			return false
+		}
 	}
+}
+
+// Abandoned is the text that Seq ignored because no record separator came, nil when there was none.
+func (d *Decoder) Abandoned() *ParseError { return d.abandoned }
+
+// frame is an array or object that is being read.
+type frame struct {
+	array bool
+	keyed bool // the object's key has been read
+	comma bool // a comma came last
+	key   string
+	e     []any   // of an array
+	n     int     // elements before this one
+	obj   *Object // nil for an array, and with Stream
+}
+
+// step reads one token, which begins with c.
+func (d *Decoder) step(c byte) error {
 	switch c {
-	case '{':
-		return d.object()
-	case '[':
-		return d.array()
 	case '"':
 		d.pos++
-		return d.str()
-	case ']', '}':
+		s, err := d.str()
+		if err != nil {
+			return err
+		}
+		return d.put(s)
+	case '[', '{', ':', ',', ']', '}':
 		d.pos++
-		return nil, d.fail("Unmatched '" + string(c) + "'")
-	case ',', ':':
-		d.pos++
-		return nil, d.fail("Expected value before ','")
+		return d.structure(c)
 	}
-	return d.literal()
-}
-
-func (d *Decoder) enter() error {
-	d.pos++
-	if d.depth++; d.depth > MaxNesting {
-		return d.fail("Exceeds depth limit for parsing")
+	v, err := d.literal()
+	if err != nil {
+		return err
+	}
+	if d.has {
+		d.delimiter()
+	}
+	if err := d.put(v); err != nil || len(d.stack) > 0 || d.pos == len(d.buf) {
+		return err
+	}
+	// What ends a number at the top is part of the same step.
+	switch c := d.buf[d.pos]; c {
+	case '[', '{', ':', ',', ']', '}':
+		d.pos++
+		return d.structure(c)
 	}
 	return nil
 }
 
-func (d *Decoder) array() (any, error) {
-	if err := d.enter(); err != nil {
-		return nil, err
+func (d *Decoder) put(v any) error {
+	if d.has {
+		return d.fail("Expected separator between values")
 	}
-	var e []any
-	for {
-		c, ok := d.peek()
-		if !ok {
-			return nil, d.unfinished()
-		}
-		if c == ']' && len(e) == 0 {
-			break
-		}
-		v, err := d.value()
-		if err != nil {
-			return nil, err
-		}
-		if len(e) == cap(e) {
-			d.hold(16 * max(4, len(e)))
-		}
-		e = append(e, v)
-		d.tick(1)
-		if c, ok = d.peek(); !ok {
-			return nil, d.unfinished()
-		}
-		if c == ']' {
-			break
-		}
-		d.pos++
-		if c != ',' {
-			return nil, d.fail("Expected separator between values")
-		}
-		if c, ok = d.peek(); ok && c == ']' {
-			d.pos++
-			return nil, d.fail("Expected another array element")
-		}
-	}
-	d.pos++
-	d.depth--
-	return NewArray(e), nil
+	d.next, d.has = v, true
+	return nil
 }
 
-func (d *Decoder) object() (any, error) {
-	if err := d.enter(); err != nil {
-		return nil, err
+// structure handles brackets, commas and colons.
+func (d *Decoder) structure(c byte) error {
+	var top *frame
+	if n := len(d.stack); n > 0 {
+		top = &d.stack[n-1]
 	}
-	o := NewObject()
-	for {
-		c, ok := d.peek()
+	switch c {
+	case '[', '{':
+		if d.has {
+			return d.fail("Expected separator between values")
+		}
+		if len(d.stack) >= MaxNesting {
+			return d.fail("Exceeds depth limit for parsing")
+		}
+		f := frame{array: c == '['}
+		if c == '{' && !d.Stream {
+			f.obj = NewObject()
+		}
+		d.stack = append(d.stack, f)
+		return nil
+	case ':':
+		if top != nil && top.array {
+			return d.fail("':' not as part of an object")
+		}
+		if !d.has || top == nil {
+			return d.fail("Expected string key before ':'")
+		}
+		key, ok := d.next.(string)
 		if !ok {
-			return nil, d.unfinished()
+			return d.fail("Object keys must be strings")
 		}
-		if c == '}' && len(o.keys) == 0 {
+		if top.keyed {
+			return d.fail("':' should follow a key")
+		}
+		top.keyed, top.key, top.comma, d.has = true, key, false, false
+		return nil
+	case ',':
+		if !d.has && !(d.Stream && top != nil && top.n > 0 && !top.comma) || top == nil {
+			return d.fail("Expected value before ','")
+		}
+		if !top.array && d.has && !top.keyed {
+			return d.fail("Objects must consist of key:value pairs")
+		}
+		if d.has {
+			d.add(top)
+		}
+		top.comma, top.keyed = true, false
+		return nil
+	case ']':
+		if top == nil && d.Stream {
+			return d.fail("Unmatched ']' at the top-level")
+		}
+		if top == nil || !top.array {
+			return d.fail("Unmatched ']'")
+		}
+		if top.comma && !d.has {
+			return d.fail("Expected another array element")
+		}
+		if d.has {
+			d.add(top)
+		}
+	case '}':
+		if top == nil {
+			return d.fail("Unmatched '}'")
+		}
+		if d.has {
+			if !top.keyed {
+				return d.fail("Objects must consist of key:value pairs")
+			}
+			d.add(top)
 			break
 		}
-		if c != '"' {
-			if c == '}' || c == ',' || c == ']' {
-				d.pos++
-				return nil, d.fail("Objects must consist of key:value pairs")
+		if top.array || top.keyed {
+			return d.fail("Unmatched '}'")
+		}
+		if top.comma {
+			if d.Stream {
+				return d.fail("Expected another key:value pair")
 			}
-			if _, err := d.value(); err != nil {
-				return nil, err
-			}
-			return nil, d.fail("Object keys must be strings")
-		}
-		d.pos++
-		k, err := d.str()
-		if err != nil {
-			return nil, err
-		}
-		if c, ok = d.peek(); !ok {
-			return nil, d.unfinished()
-		}
-		d.pos++
-		if c != ':' {
-			return nil, d.fail("Objects must consist of key:value pairs")
-		}
-		v, err := d.value()
-		if err != nil {
-			return nil, err
-		}
-		d.hold(64 + len(k))
-		o.put(k, v)
-		d.tick(1)
-		if c, ok = d.peek(); !ok {
-			return nil, d.unfinished()
-		}
-		if c == '}' {
-			break
-		}
-		d.pos++
-		if c != ',' {
-			return nil, d.fail("Expected separator between values")
-		}
-		if c, ok = d.peek(); ok && c == '}' {
-			d.pos++
-			return nil, d.fail("Objects must consist of key:value pairs")
+			return d.fail("Expected another key-value pair")
 		}
 	}
-	d.pos++
-	d.depth--
-	return o, nil
+	return d.end()
+}
+
+// add puts the pending value into the innermost array or object.
+func (d *Decoder) add(top *frame) {
+	d.tick(1)
+	d.has = false
+	switch {
+	case d.Stream:
+		d.events = append(d.events, NewArray([]any{d.path(len(d.stack)), d.next}))
+	case top.array:
+		if len(top.e) == cap(top.e) {
+			d.hold(16 * max(4, len(top.e)))
+		}
+		top.e = append(top.e, d.next)
+	default:
+		d.hold(64 + len(top.key))
+		top.obj.put(top.key, d.next)
+	}
+	top.n++
+	top.keyed, top.comma = false, false
+}
+
+// end closes the innermost array or object.
+func (d *Decoder) end() error {
+	n := len(d.stack) - 1
+	top := d.stack[n]
+	if d.Stream {
+		if top.n > 0 {
+			d.stack[n].n--
+			d.events = append(d.events, NewArray([]any{d.path(n + 1)}))
+		}
+		d.stack = d.stack[:n]
+		if top.n == 0 {
+			empty := any(NewObject())
+			if top.array {
+				empty = NewArray(nil)
+			}
+			if n == 0 {
+				return d.put(empty)
+			}
+			d.events = append(d.events, NewArray([]any{d.path(n), empty}))
+		}
+		if n > 0 {
+			up := &d.stack[n-1]
+			up.n++
+			up.keyed, up.comma = false, false
+		}
+		return nil
+	}
+	d.stack[n] = frame{}
+	d.stack = d.stack[:n]
+	if top.array {
+		return d.put(NewArray(top.e))
+	}
+	return d.put(top.obj)
+}
+
+// path is where the pending value of the nth array or object from the outside stands.
+func (d *Decoder) path(n int) *Array {
+	keys := make([]any, n)
+	for i, f := range d.stack[:n] {
+		if f.array {
+			keys[i] = float64(f.n)
+		} else {
+			keys[i] = f.key
+		}
+	}
+	return NewArray(keys)
 }
 
 // str reads the rest of a string, after its opening quote.
@@ -302,9 +439,11 @@ func (d *Decoder) str() (string, error) {
 	plain := true
 	for {
 		for i < len(d.buf) && d.buf[i] != '"' {
-			if d.buf[i] == '\\' {
+			if c := d.buf[i]; c == '\\' {
 				plain = false
 				i++
+			} else if c < 0x20 {
+				plain = false
 			}
 			i++
 		}
@@ -313,7 +452,7 @@ func (d *Decoder) str() (string, error) {
 		}
 		off := i - d.pos
 		if !d.fill() {
-			return "", d.unfinished()
+			return "", d.unfinished("Unfinished string")
 		}
 		i = d.pos + off
 	}
@@ -324,10 +463,22 @@ func (d *Decoder) str() (string, error) {
 	if plain && utf8.Valid(raw) {
 		return string(raw), nil
 	}
-	b := make([]byte, 0, len(raw))
+	b, problem := unquote(raw)
+	if problem != "" {
+		return "", d.fail(problem)
+	}
+	return string(b), nil
+}
+
+// unquote resolves the escapes of a string; problem says why it is none.
+func unquote(raw []byte) (b []byte, problem string) {
+	b = make([]byte, 0, len(raw))
 	for j := 0; j < len(raw); {
 		c := raw[j]
 		if c != '\\' {
+			if c < 0x20 {
+				return nil, "Invalid string: control characters from U+0000 through U+001F must be escaped"
+			}
 			if c < utf8.RuneSelf {
 				b = append(b, c)
 				j++
@@ -339,46 +490,37 @@ func (d *Decoder) str() (string, error) {
 			continue
 		}
 		j++
-		if j >= len(raw) {
-			return "", d.fail("Invalid escape")
-		}
 		switch c = raw[j]; c {
-		case '"', '\\', '/':
-			b = append(b, c)
-		case 'b':
-			b = append(b, '\b')
-		case 'f':
-			b = append(b, '\f')
-		case 'n':
-			b = append(b, '\n')
-		case 'r':
-			b = append(b, '\r')
-		case 't':
-			b = append(b, '\t')
 		case 'u':
+			if len(raw) < j+5 {
+				return nil, `Invalid \uXXXX escape`
+			}
 			r, ok := hex4(raw[j+1:])
 			if !ok {
-				return "", d.fail("Invalid escape")
+				return nil, `Invalid characters in \uXXXX escape`
 			}
 			j += 4
-			if utf16.IsSurrogate(r) {
+			if r >= 0xd800 && r < 0xdc00 {
 				low, ok := rune(0), false
 				if j+2 < len(raw) && raw[j+1] == '\\' && raw[j+2] == 'u' {
 					low, ok = hex4(raw[j+3:])
 				}
-				if r = utf16.DecodeRune(r, low); ok && r != utf8.RuneError {
-					j += 6
-				} else {
-					r = utf8.RuneError
+				if r = utf16.DecodeRune(r, low); !ok || r == utf8.RuneError {
+					return nil, `Invalid \uXXXX\uXXXX surrogate pair escape`
 				}
+				j += 6
 			}
 			b = utf8.AppendRune(b, r)
 		default:
-			return "", d.fail("Invalid escape")
+			i := strings.IndexByte(`"\/bfnrt`, c)
+			if i < 0 {
+				return nil, "Invalid escape"
+			}
+			b = append(b, "\"\\/\b\f\n\r\t"[i])
 		}
 		j++
 	}
-	return string(b), nil
+	return b, ""
 }
 
 func hex4(b []byte) (rune, bool) {
@@ -389,13 +531,21 @@ func hex4(b []byte) (rune, bool) {
 	return rune(n), err == nil
 }
 
+// delimiter moves past the byte after a literal, which is where jq notices what is wrong with it.
+func (d *Decoder) delimiter() {
+	if d.pos < len(d.buf) {
+		d.pos++
+	}
+}
+
 func (d *Decoder) literal() (any, error) {
 	i := d.pos
+scan:
 	for {
 		for i < len(d.buf) {
 			switch d.buf[i] {
 			case ' ', '\t', '\n', '\r', ',', ':', '[', ']', '{', '}', '"', 0x1e:
-				goto done
+				break scan
 			}
 			i++
 		}
@@ -404,33 +554,35 @@ func (d *Decoder) literal() (any, error) {
 			return nil, d.fail("Invalid numeric literal")
 		}
 		if !d.fill() {
+			i = len(d.buf)
 			break
 		}
 		i = d.pos + off
 	}
-done:
-	word := string(d.buf[d.pos:i])
+	word := d.buf[d.pos:i]
 	d.pos = i
-	switch word {
-	case "null":
-		return nil, nil
-	case "true":
-		return true, nil
-	case "false":
-		return false, nil
-	case "nan":
-		return nan, nil
-	}
-	if f, ok := parseNumber(word); ok {
-		return f, nil
-	}
-	if i < len(d.buf) {
-		d.pos++ // jq notices at the byte after the word
+	problem := "Invalid numeric literal"
+	switch word[0] {
+	case 'n', 't', 'f':
+		switch string(word) {
+		case "null":
+			return nil, nil
+		case "true":
+			return true, nil
+		case "false":
+			return false, nil
+		}
+		problem = "Invalid literal"
+	default:
+		if f, ok := parseNumber(string(word)); ok {
+			return f, nil
+		}
 	}
 	if i == len(d.buf) {
-		return nil, d.fail("Invalid numeric literal at EOF")
+		problem += " at EOF"
 	}
-	return nil, d.fail("Invalid numeric literal")
+	d.delimiter()
+	return nil, d.fail(problem)
 }
 
 // parseNumber reads a JSON number, with the liberties of strtod that jq takes.
@@ -446,7 +598,7 @@ func parseNumber(s string) (float64, bool) {
 			}
 		case c == '.' || c == 'e' || c == 'E':
 		default:
-			return 0, false
+			return notFinite(s)
 		}
 	}
 	if !digits {
@@ -459,18 +611,35 @@ func parseNumber(s string) (float64, bool) {
 	return f, true
 }
 
+func notFinite(s string) (float64, bool) {
+	sign := 1
+	if s[0] == '-' || s[0] == '+' {
+		if s[0] == '-' {
+			sign = -1
+		}
+		s = s[1:]
+	}
+	switch strings.ToLower(s) {
+	case "nan":
+		return nan, true
+	case "inf", "infinity":
+		return math.Inf(sign), true
+	}
+	return 0, false
+}
+
 // ParseText reads one value from a text that holds nothing else.
 func ParseText(s string, tick, hold func(int)) (any, error) {
 	d := &Decoder{buf: []byte(s), eof: true, tick: tick, hold: hold}
 	v, err := d.Next()
 	if errors.Is(err, io.EOF) {
-		return nil, nil
+		return nil, &ParseError{Msg: "Expected JSON value"}
 	}
 	if err != nil {
 		return nil, err
 	}
 	if _, ok := d.peek(); ok {
-		return nil, d.fail("Unexpected extra JSON values")
+		return nil, &ParseError{Msg: "Unexpected extra JSON values"}
 	}
 	return v, nil
 }

@@ -186,20 +186,14 @@ func (m *Machine) query(e *env, q *gojq.Query, v any, p *path, emit out) error {
 		})
 	case gojq.OpAlt:
 		found := false
-		var stop error
-		err := m.query(e, q.Left, v, p, func(x any, xp *path) error {
+		if err := m.query(e, q.Left, v, p, func(x any, xp *path) error {
 			if !truthy(x) {
 				return nil
 			}
 			found = true
-			stop = emit(x, xp)
-			return stop
-		})
-		if err != nil && (errors.Is(err, stop) || !isValue(err)) {
+			return emit(x, xp)
+		}); err != nil || found {
 			return err
-		}
-		if found {
-			return nil
 		}
 		return m.query(e, q.Right, v, p, emit)
 	case gojq.OpAssign:
@@ -650,14 +644,16 @@ func (m *Machine) str(e *env, s *gojq.String, form string, v any, emit out) erro
 	return m.strFrom(e, s.Queries, form, v, "", emit)
 }
 
+// strFrom evaluates the parts of a string from the last, which varies slowest.
 func (m *Machine) strFrom(e *env, qs []*gojq.Query, form string, v any, done string, emit out) error {
-	if len(qs) == 0 {
+	n := len(qs) - 1
+	if n < 0 {
 		return emit(done, nil)
 	}
-	if t := qs[0].Term; t != nil && t.Type == gojq.TermTypeString && t.Str.Queries == nil && len(t.SuffixList) == 0 && len(qs[0].FuncDefs) == 0 {
-		return m.strFrom(e, qs[1:], form, v, done+t.Str.Str, emit)
+	if t := qs[n].Term; t != nil && t.Type == gojq.TermTypeString && t.Str.Queries == nil && len(t.SuffixList) == 0 && len(qs[n].FuncDefs) == 0 {
+		return m.strFrom(e, qs[:n], form, v, t.Str.Str+done, emit)
 	}
-	return m.query(e, qs[0], v, nil, func(x any, _ *path) error {
+	return m.query(e, qs[n], v, nil, func(x any, _ *path) error {
 		s, err := format(form, x)
 		if err != nil {
 			return err
@@ -665,7 +661,7 @@ func (m *Machine) strFrom(e *env, qs []*gojq.Query, form string, v any, done str
 		if err := m.checkSize(len(done) + len(s)); err != nil {
 			return err
 		}
-		return m.strFrom(e, qs[1:], form, v, done+s, emit)
+		return m.strFrom(e, qs[:n], form, v, s+done, emit)
 	})
 }
 

@@ -115,6 +115,37 @@ func TestSharing(t *testing.T) {
 	}
 }
 
+// What jq 1.7 has and 1.6, which the recorded cases come from, has not.
+func TestNewerJq(t *testing.T) {
+	for _, c := range []struct{ src, in, want string }{
+		{`if . then 1 end`, "null", "null\n"},
+		{`if . == 1 then "one" elif . == 2 then "two" end`, "3", "3\n"},
+		{`pick(.a.b, .c[1])`, `{"a":{"b":1,"x":2},"c":[3,4,5]}`, `{"a":{"b":1},"c":[null,4]}` + "\n"},
+		{`map(abs)`, `[-1, 2.5, -0.5]`, "[1,2.5,0.5]\n"},
+		{`toarray, ([1] | toarray)`, `1`, "[1]\n[1]\n"},
+		{`trim, ltrim, rtrim`, `"  a b "`, "\"a b\"\n\"a b \"\n\"  a b\"\n"},
+		{`ltrimstr("x"), trimstr("a")`, `"aba"`, "\"aba\"\n\"b\"\n"},
+		{`@base32, (@base32 | @base32d)`, `"hello"`, "\"NBSWY3DP\"\n\"hello\"\n"},
+		{`[scan("A"; "i")]`, `"aXA"`, "[\"a\",\"A\"]\n"},
+		{`.a.[0], .[1]?`, `{"a":[7]}`, "7\n"},
+		{`add(.[].a)`, `[{"a":1},{"a":2}]`, "3\n"},
+		{`[skip(2; range(5))]`, `null`, "[2,3,4]\n"},
+		{`have_literal_numbers, have_decnum`, `null`, "true\nfalse\n"},
+		{`65 | ascii`, `null`, "\"A\"\n"},
+		{`"abc" | reverse`, `null`, "\"cba\"\n"},
+		{`from_entries`, `[{"k":"a","v":1},{"name":"b","value":false}]`, "{\"a\":1,\"b\":false}\n"},
+		{`1425599621 | date, dateadd("seconds"; 10), datesub("seconds"; 10)`, `null`, "\"2015-03-05T23:53:41Z\"\n1425599631\n1425599611\n"},
+		{`debug("x") | .`, `5`, "5\n"},
+		{`try error catch .`, `null`, ""},
+		{`gsub("";"-")`, `"abc"`, "\"-a-b-c\"\n"},
+	} {
+		got, err := run(t, proc.Limits{}, c.src, c.in)
+		if err != nil || got != c.want {
+			t.Errorf("%s of %s: got %q, %v; want %q", c.src, c.in, got, err, c.want)
+		}
+	}
+}
+
 func TestDeepSource(t *testing.T) {
 	for name, src := range map[string]string{
 		"parentheses": strings.Repeat("(", 100_000) + "1" + strings.Repeat(")", 100_000),

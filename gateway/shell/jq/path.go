@@ -491,34 +491,3 @@ func splitString(s, sep string) *Array {
 	}
 	return NewArray(e)
 }
-
-// Events is the streaming form of v: [path, leaf] and closing [path] events.
-func Events(v any) []any {
-	var out []any
-	var walk func(v any, p []any)
-	walk = func(v any, p []any) {
-		child := func(k any, x any) { walk(x, append(slices.Clip(p), k)) }
-		var last any
-		switch v := v.(type) {
-		case *Array:
-			for i, x := range v.e {
-				child(float64(i), x)
-			}
-			if len(v.e) > 0 {
-				last = float64(len(v.e) - 1)
-			}
-		case *Object:
-			for i, k := range v.keys {
-				child(k, v.vals[i])
-				last = k
-			}
-		}
-		if last == nil {
-			out = append(out, NewArray([]any{NewArray(p), v}))
-			return
-		}
-		out = append(out, NewArray([]any{NewArray(append(slices.Clip(p), last))}))
-	}
-	walk(v, nil)
-	return out
-}

@@ -22,9 +22,18 @@ type binding struct {
 }
 
 // A CompileError is why a program cannot run.
-type CompileError struct{ Msg string }
+type CompileError struct{ Problems []string }
 
-func (e *CompileError) Error() string { return e.Msg }
+func (e *CompileError) Error() string { return strings.Join(e.Problems, "\n") }
+
+func failCompile(problem string) error { return &CompileError{[]string{problem}} }
+
+// located adds to a problem the line of src that it is on, and jq's blanks up to where it begins.
+func located(problem, src string, at int) string {
+	line := strings.LastIndexByte(src[:at], '\n') + 1
+	text, _, _ := strings.Cut(src[line:], "\n")
+	return fmt.Sprintf("%s at <top-level>, line %d:\n%s%s", problem, 1+strings.Count(src[:at], "\n"), text, strings.Repeat(" ", at-line))
+}
 
 const (
 	maxSource  = 1 << 20
@@ -34,10 +43,10 @@ const (
 // Compile parses src; vars are the global variables, with their $.
 func Compile(src string, names []string, vals []any) (*Program, error) {
 	if len(src) > maxSource {
-		return nil, &CompileError{"program too long"}
+		return nil, failCompile("program too long")
 	}
 	if nesting(src) > maxBracket {
-		return nil, &CompileError{"program nested too deeply"}
+		return nil, failCompile("program nested too deeply")
 	}
 	p := &Program{src: src}
 	if strings.TrimSpace(stripComments(src)) == "" {
@@ -45,20 +54,7 @@ func Compile(src string, names []string, vals []any) (*Program, error) {
 	}
 	q, err := gojq.Parse(src)
 	if err != nil {
-		what := "unexpected INVALID_CHARACTER"
-		var pe *gojq.ParseError
-		if errors.As(err, &pe) {
-			switch c := pe.Token; {
-			case c == "" && pe.Offset >= len(src):
-				what = "unexpected $end"
-			case c == "":
-			case c[0] == '$' || c[0] >= 'a' && c[0] <= 'z' || c[0] >= 'A' && c[0] <= 'Z' || c[0] == '_':
-				what = "unexpected IDENT"
-			default:
-				what = "unexpected '" + c + "'"
-			}
-		}
-		return nil, &CompileError{fmt.Sprintf("syntax error, %s (Unix shell quoting issues?) at <top-level>, line 1:\n%s", what, p.src)}
+		return nil, failCompile(syntaxError(src, err))
 	}
 	p.query = q
 	for i, n := range names {
@@ -70,11 +66,12 @@ func Compile(src string, names []string, vals []any) (*Program, error) {
 		e = e.bind(b.name, nil)
 	}
 	if len(q.Imports) > 0 {
-		return nil, &CompileError{"modules are not supported"}
+		name := q.Imports[0].ImportPath + q.Imports[0].IncludePath
+		return nil, failCompile("module not found: " + name + "\n")
 	}
 	c.query(e, q)
-	if c.err != nil {
-		return nil, c.err
+	if len(c.problems) > 0 {
+		return nil, &CompileError{c.problems}
 	}
 	return p, nil
 }
@@ -125,16 +122,132 @@ func (p *Program) env(_ *Machine) *env {
 	return e
 }
 
-// checker finds names that nothing defines.
-type checker struct {
-	src string
-	err error
+// syntaxError words an error of the parser.
+func syntaxError(src string, err error) string {
+	what, at := "unexpected INVALID_CHARACTER", len(src)
+	var pe *gojq.ParseError
+	if errors.As(err, &pe) {
+		at = min(max(pe.Offset-len(pe.Token), 0), len(src))
+		switch c := pe.Token; {
+		case c == "" && pe.Offset >= len(src):
+			what, at = "unexpected $end", lastLexeme(src)
+		case c == "" || strings.ContainsAny(c, ")]}@") && topLevel(src[:at]):
+		case c[0] == '"':
+			what = "unexpected QQSTRING_START"
+		case c[0] >= '0' && c[0] <= '9':
+			what = "unexpected LITERAL"
+		case c[0] == '.' && len(c) > 1:
+			what = "unexpected FIELD"
+		case keywords[c]:
+			what = "unexpected " + c
+		case c[0] == '$' || c[0] == '_' || c[0]|0x20 >= 'a' && c[0]|0x20 <= 'z':
+			what = "unexpected IDENT"
+		default:
+			what = "unexpected '" + c + "'"
+		}
+	}
+	if !strings.HasSuffix(what, "$end") && topLevel(src[:at]) {
+		what += ", expecting $end"
+	}
+	return located("syntax error, "+what+" (Unix shell quoting issues?)", src, at)
 }
 
-func (c *checker) undefined(what string) {
-	if c.err == nil {
-		c.err = &CompileError{fmt.Sprintf("%s is not defined at <top-level>, line 1:\n%s", what, c.src)}
+var keywords = map[string]bool{"and": true, "as": true, "catch": true, "def": true, "elif": true, "else": true, "end": true, "foreach": true,
+	"if": true, "import": true, "include": true, "label": true, "or": true, "reduce": true, "then": true, "try": true}
+
+// topLevel reports whether nothing is open at the end of src.
+func topLevel(src string) bool {
+	depth := 0
+	eachWord(src, func(word string, _ int) {
+		switch word {
+		case "(", "[", "{", "if", "reduce", "foreach", "def":
+			depth++
+		case ")", "]", "}", "end":
+			depth--
+		}
+	})
+	return depth <= 0
+}
+
+// lastLexeme is where the last token of src, or the white space after it, begins.
+func lastLexeme(src string) int {
+	if t := strings.TrimRight(src, " \t\n"); len(t) < len(src) {
+		return len(t)
 	}
+	last := 0
+	eachWord(src, func(_ string, at int) { last = at })
+	return last
+}
+
+// eachWord calls f for the names and single characters of a program; strings and comments are left out, what is interpolated is not.
+func eachWord(src string, f func(word string, at int)) {
+	var interpolated []int // parentheses open in each interpolation
+	text := func(i int) int {
+		for ; i < len(src) && src[i] != '"'; i++ {
+			if src[i] == '\\' {
+				if i++; i < len(src) && src[i] == '(' {
+					interpolated = append(interpolated, 1)
+					return i
+				}
+			}
+		}
+		return i
+	}
+	for i := 0; i < len(src); i++ {
+		switch c := src[i]; {
+		case c == '#':
+			for i < len(src) && src[i] != '\n' {
+				i++
+			}
+		case c == '"':
+			f("\"", i)
+			i = text(i + 1)
+		case c == '_' || c == '$' || c == '@' || c|0x20 >= 'a' && c|0x20 <= 'z':
+			from := i
+			for i+1 < len(src) && (src[i+1] == '_' || src[i+1] == ':' && strings.HasPrefix(src[i+1:], "::") || isNameByte(src[i+1])) {
+				i++
+			}
+			f(src[from:i+1], from)
+		case c == ' ' || c == '\n' || c == '\t':
+		default:
+			f(src[i:i+1], i)
+			if n := len(interpolated) - 1; n >= 0 {
+				if c == '(' {
+					interpolated[n]++
+				} else if c == ')' {
+					if interpolated[n]--; interpolated[n] == 0 {
+						interpolated = interpolated[:n]
+						i = text(i + 1)
+					}
+				}
+			}
+		}
+	}
+}
+
+func isNameByte(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+// checker finds names that nothing defines.
+type checker struct {
+	src      string
+	problems []string
+	seen     map[string]int // how many of a name have been complained about
+}
+
+// undefined says that nothing defines word; what is its name with its arguments.
+func (c *checker) undefined(what, word string) {
+	if c.seen == nil {
+		c.seen = map[string]int{}
+	}
+	c.seen[what]++
+	n, found := c.seen[what], 0
+	eachWord(c.src, func(w string, at int) {
+		if w == word && n > 0 {
+			n--
+			found = at
+		}
+	})
+	c.problems = append(c.problems, located(what+" is not defined", c.src, found))
 }
 
 func (c *checker) query(e *env, q *gojq.Query) {
@@ -145,9 +258,9 @@ func (c *checker) query(e *env, q *gojq.Query) {
 		e = c.define(e, fd)
 	}
 	c.term(e, q.Term)
-	if q.Op == gojq.OpDiv && isNumber(q.Left) && isNumber(q.Right) && c.err == nil {
+	if q.Op == gojq.OpDiv && isNumber(q.Left) && isNumber(q.Right) {
 		if f, _ := parseNumber(q.Right.Term.Number); f == 0 {
-			c.err = &CompileError{"Division by zero? at <top-level>, line 1:\n" + c.src}
+			c.problems = append(c.problems, located("Division by zero?", c.src, 0))
 		}
 	}
 	c.query(e, q.Left)
@@ -213,7 +326,7 @@ func (c *checker) name(e *env, name string, args int) {
 	}
 	if name[0] == '$' {
 		if name != "$ENV" && name != "$__loc__" {
-			c.undefined(name)
+			c.undefined(name, name)
 		}
 		return
 	}
@@ -222,7 +335,7 @@ func (c *checker) name(e *env, name string, args int) {
 		return
 	}
 	if _, ok := library()[k]; !ok {
-		c.undefined(fmt.Sprintf("%s/%d", name, args))
+		c.undefined(fmt.Sprintf("%s/%d", name, args), name)
 	}
 }
 
@@ -255,8 +368,8 @@ func (c *checker) term(e *env, t *gojq.Term) {
 	}
 	c.str(e, t.Str)
 	if t.Format != "" {
-		if _, err := format(t.Format, ""); err != nil && c.err == nil && !knownFormat(t.Format) {
-			c.err = &CompileError{fmt.Sprintf("%s is not a valid format at <top-level>, line 1:\n%s", strings.TrimPrefix(t.Format, "@"), c.src)}
+		if _, err := format(t.Format, ""); err != nil && !knownFormat(t.Format) {
+			c.problems = append(c.problems, located(strings.TrimPrefix(t.Format, "@")+" is not a valid format", c.src, 0))
 		}
 	}
 	if t.If != nil {
@@ -302,7 +415,7 @@ func (c *checker) term(e *env, t *gojq.Term) {
 			found = found || s.kind == bindLabel && s.name == "*"+t.Break
 		}
 		if !found {
-			c.undefined("$*label-" + t.Break)
+			c.undefined("$*label-"+strings.TrimPrefix(t.Break, "$"), "break")
 		}
 	}
 	c.query(e, t.Query)
@@ -374,7 +487,14 @@ def combinations(n): . as $dot | [range(n)] | map($dot) | combinations;
 def walk(f): . as $in | if type == "object" then reduce keys_unsorted[] as $key ({}; . + {($key): ($in[$key] | walk(f))}) | f elif type == "array" then map(walk(f)) | f else f end;
 def env: $ENV;
 def while(cond; update): def _while: if cond then ., (update | _while) else empty end; _while;
-def repeat(f): def _repeat: ., (f | _repeat); _repeat;
+def repeat(f): def _repeat: f, _repeat; _repeat;
+def isfinite: type == "number" and (isinfinite | not);
+def scalars_or_empty: select(type | . != "array" and . != "object"), select((type | . == "array" or . == "object") and length == 0);
+def JOIN($idx; idx_expr): [.[] | [., $idx[idx_expr]]];
+def JOIN($idx; stream; idx_expr): stream | [., $idx[idx_expr]];
+def JOIN($idx; stream; idx_expr; join_expr): stream | [., $idx[idx_expr]] | join_expr;
+def pow10: exp10;
+def ascii: [.] | implode;
 def inputs: def r: (try input catch (if . == "break" then {__none: true} else error end)) | if type == "object" and has("__none") then empty else (., r) end; r;
 def tostream: path(def r: (.[]?|r), .; r) as $p | getpath($p) | reduce path(.[]?) as $q ([$p, .]; [$p + $q]);
 def fromstream(f): {x: null, e: false} as $init | foreach f as $i ($init; if .e then $init else . end | if $i | length == 2 then setpath(["e"]; $i[0] | length == 0) | setpath(["x"] + $i[0]; $i[1]) else setpath(["e"]; $i[0] | length == 1) end; if .e then .x else empty end);
@@ -390,7 +510,7 @@ def splits($re; flags): split($re; flags) | .[];
 def sub(re; str): sub(re; str; "");
 def gsub(re; str): sub(re; str; "g");
 def gsub(re; str; flags): sub(re; str; flags + "g");
-def sub($re; str; $flags): . as $in | (reduce (match($re; $flags) | . as $edit | ($edit.captures | map(select(.name != null) | {key: .name, value: .string}) | from_entries)  as $c | {e: $edit, s: [$c | str]}) as $m ({r: [""], p: 0}; .p as $p | {r: [.r[] as $a | $m.s[] as $s | $a + $in[$p:$m.e.offset] + $s], p: ($m.e.offset + $m.e.length)}) | .p as $p | .r[] + $in[$p:]) // $in;
+def sub($re; str; $flags): . as $in | (reduce (_edits($re; $flags)[] | . as $edit | ($edit.captures | map(select(.name != null) | {key: .name, value: .string}) | from_entries)  as $c | {e: $edit, s: [$c | str]}) as $m ({r: [""], p: 0}; .p as $p | {r: [$m.s[] as $s | .r[] as $a | $a + $in[$p:$m.e.offset] + $s], p: ($m.e.offset + $m.e.length)}) | .p as $p | .r[] + $in[$p:]) // $in;
 def IN(s): any(s == .; .);
 def IN(src; s): any(src == s; .);
 def INDEX(stream; idx_expr): reduce stream as $row ({}; .[$row | idx_expr | tostring] |= $row);
@@ -400,6 +520,8 @@ def debug(f): (f | debug | empty), .;
 def have_literal_numbers: true;
 def have_decnum: false;
 def abs: if type == "number" and . < 0 then -. else . end;
+def skip($n; f): if $n > 0 then foreach f as $x ($n; . - 1; if . < 0 then $x else empty end) else f end;
+def trimstr($s): ltrimstr($s) | rtrimstr($s);
 def toarray: if type == "array" then . else [.] end;
 def error(f): f as $x | $x | error;
 `

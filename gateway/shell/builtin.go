@@ -146,13 +146,7 @@ func builtinEval(sh *Shell, args []string) int {
 		return 0
 	}
 	sh.status = 0
-	line := sh.line
-	sh.enter()
-	sh.checkSize(text)
-	defer sh.hold(-parsedSize(text))
-	p := sh.cachedParse(text, max(line-1, 0))
-	sh.runProgram(p, "eval: ")
-	sh.leave()
+	sh.runText(text, max(sh.line-1, 0), "eval: ")
 	return sh.status
 }
 
@@ -204,11 +198,10 @@ func builtinSource(sh *Shell, args []string) int {
 		sh.args = args[1:]
 	}
 	sh.checkSize(data)
-	p := parse(data, 0)
 	sh.status = 0
 	replaced := len(args) > 1
 	own := sh.args
-	sh.runProgram(p, "")
+	sh.runSource(data, "")
 	sh.returning = false
 	if t := sh.traps["RETURN"]; t != "" {
 		sh.runTrap("RETURN", t)
@@ -483,8 +476,7 @@ func (sh *Shell) unsetElement(name, text string) bool {
 	if v == nil {
 		return true
 	}
-	c := compiler{}
-	sub := c.subscript(text)
+	sub := sh.subscriptText(text)
 	if !v.isArray() {
 		if v.attrs&aSet != 0 && text == "0" {
 			sh.unsetVar(name)

@@ -337,8 +337,7 @@ func (sh *Shell) declareOne(cmd string, o operand, on, off attr, global, inherit
 		name = lhs
 		if n, rest, ok := strings.Cut(lhs, "["); ok && strings.HasSuffix(rest, "]") {
 			name = n
-			c := compiler{}
-			sub = c.subscript(rest[:len(rest)-1])
+			sub = sh.subscriptText(rest[:len(rest)-1])
 		}
 		if hasVal && len(val) > 1 && val[0] == '(' && val[len(val)-1] == ')' {
 			isArr := on&(aArray|aAssoc) != 0
@@ -346,7 +345,7 @@ func (sh *Shell) declareOne(cmd string, o operand, on, off attr, global, inherit
 				isArr = true
 			}
 			if isArr && isName(name) {
-				if a := parseArrayText(name, val); a != nil {
+				if a := sh.parseArrayText(name, val); a != nil {
 					arr = a
 				}
 			}
@@ -515,8 +514,8 @@ func (sh *Shell) applyDecl(cmd, name string, sub *subscript, val string, arr *ar
 }
 
 // parseArrayText parses "(…)" given as a value, as declare does with arrays.
-func parseArrayText(name, val string) *arrayLit {
-	p := parse(name+"="+val, 0)
+func (sh *Shell) parseArrayText(name, val string) *arrayLit {
+	p := parseAll(name+"="+val, 0, sh.parseOptions())
 	if p.err != nil || len(p.groups) != 1 || len(p.groups[0]) != 1 {
 		return nil
 	}

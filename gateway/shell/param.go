@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/pgbox/pgbox/gateway/shell/pattern"
-	"mvdan.cc/sh/v3/syntax"
 )
 
 // special gives the value of $? $# $$ $! $- $0 and the positional parameters.
@@ -156,22 +155,22 @@ func (e *expander) param(p *paramPart, quoted bool) {
 	v := sh.paramValue(name, sub)
 	if p.hasOp {
 		switch p.op {
-		case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
-			if v.set && (p.op == syntax.AlternateUnset || !v.null()) || v.isList && v.set && len(v.list) > 1 {
+		case alternateUnset, alternateUnsetOrNull:
+			if v.set && (p.op == alternateUnset || !v.null()) || v.isList && v.set && len(v.list) > 1 {
 				e.arg(p.arg, quoted)
 			} else if v.isList && quoted && len(v.list) == 0 {
 				e.emptyList = true
 			}
 			return
-		case syntax.DefaultUnset, syntax.DefaultUnsetOrNull:
-			if !v.set || p.op == syntax.DefaultUnsetOrNull && v.null() {
+		case defaultUnset, defaultUnsetOrNull:
+			if !v.set || p.op == defaultUnsetOrNull && v.null() {
 				e.arg(p.arg, quoted)
 				return
 			}
 			e.emit(v, quoted)
 			return
-		case syntax.AssignUnset, syntax.AssignUnsetOrNull:
-			if !v.set || p.op == syntax.AssignUnsetOrNull && v.null() {
+		case assignUnset, assignUnsetOrNull:
+			if !v.set || p.op == assignUnsetOrNull && v.null() {
 				if !isName(name) || sub != nil && sub.all != 0 {
 					sh.fatal("%s: cannot assign in this way", "$"+name)
 				}
@@ -185,12 +184,12 @@ func (e *expander) param(p *paramPart, quoted bool) {
 			}
 			e.emit(v, quoted)
 			return
-		case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
-			if !v.set || p.op == syntax.ErrorUnsetOrNull && v.null() {
+		case errorUnset, errorUnsetOrNull:
+			if !v.set || p.op == errorUnsetOrNull && v.null() {
 				msg := sh.argStr(p.arg, quoted)
 				if msg == "" {
 					msg = "parameter null or not set"
-					if p.op == syntax.ErrorUnset {
+					if p.op == errorUnset {
 						msg = "parameter not set"
 					}
 				}
@@ -238,8 +237,7 @@ func (e *expander) param(p *paramPart, quoted bool) {
 // indirect reads the name that ${!x} refers to.
 func (sh *Shell) indirect(t string) (string, *subscript) {
 	if n, rest, ok := strings.Cut(t, "["); ok && strings.HasSuffix(rest, "]") && isName(n) {
-		c := compiler{}
-		return n, c.subscript(rest[:len(rest)-1])
+		return n, sh.subscriptText(rest[:len(rest)-1])
 	}
 	if isName(t) || len(t) == 1 && strings.IndexByte("@*#?-$!", t[0]) >= 0 {
 		return t, nil
@@ -621,23 +619,23 @@ func (sh *Shell) replacement(w *word) (string, []bool) {
 
 // operate applies # ## % %% ^ ^^ , ,, and @.
 func (sh *Shell) operate(p *paramPart, name string, sub *subscript, v value) value {
-	if p.op == syntax.OtherParamOps {
+	if p.op == transformOp {
 		return sh.transform(p, name, sub, v)
 	}
 	fold := sh.patternFlags(sh.opts.shopt(nocasematch))
 	switch p.op {
-	case syntax.RemSmallPrefix, syntax.RemLargePrefix:
+	case remSmallPrefix, remLargePrefix:
 		cp := pattern.Compile(sh.expandPattern(p.arg), fold)
 		return v.each(func(s string) string {
-			if n := cp.Prefix(s, p.op == syntax.RemLargePrefix); n >= 0 {
+			if n := cp.Prefix(s, p.op == remLargePrefix); n >= 0 {
 				return s[n:]
 			}
 			return s
 		})
-	case syntax.RemSmallSuffix, syntax.RemLargeSuffix:
+	case remSmallSuffix, remLargeSuffix:
 		cp := pattern.Compile(sh.expandPattern(p.arg), fold)
 		return v.each(func(s string) string {
-			if n := cp.Suffix(s, p.op == syntax.RemLargeSuffix); n >= 0 {
+			if n := cp.Suffix(s, p.op == remLargeSuffix); n >= 0 {
 				return s[:n]
 			}
 			return s
@@ -648,8 +646,8 @@ func (sh *Shell) operate(p *paramPart, name string, sub *subscript, v value) val
 	if pat != "" {
 		cp = pattern.Compile(pat, fold)
 	}
-	upper := p.op == syntax.UpperFirst || p.op == syntax.UpperAll
-	all := p.op == syntax.UpperAll || p.op == syntax.LowerAll
+	upper := p.op == upperFirst || p.op == upperAll
+	all := p.op == upperAll || p.op == lowerAll
 	return v.each(func(s string) string { return changeCase(s, upper, all, cp) })
 }
 

@@ -2,8 +2,6 @@ package shell
 
 import (
 	"strings"
-
-	"mvdan.cc/sh/v3/syntax"
 )
 
 // funcText prints a function as declare -f does.
@@ -88,15 +86,11 @@ func (p *treePrinter) flush() bool {
 		for _, x := range r.heredoc.parts {
 			p.w(partSource(x))
 		}
-		p.w(unquoteDelim(r.word.src))
+		p.w(r.delim)
 	}
 	p.b.WriteByte('\n')
 	p.pending = nil
 	return true
-}
-
-func unquoteDelim(s string) string {
-	return strings.NewReplacer("'", "", `"`, "", `\`, "").Replace(s)
 }
 
 func partSource(x part) string {
@@ -124,18 +118,18 @@ func (p *treePrinter) redirs(rs []*redirect) {
 		p.w(" ")
 		if r.varName != "" {
 			p.w("{" + r.varName + "}")
-		} else if r.fd >= 0 && !(r.fd == 0 && isInput(r.op)) && !(r.fd == 1 && !isInput(r.op)) || r.fd >= 0 && (r.op == syntax.DplIn || r.op == syntax.DplOut) {
+		} else if r.fd >= 0 && !(r.fd == 0 && isInput(r.op)) && !(r.fd == 1 && !isInput(r.op)) || r.fd >= 0 && (r.op == dplIn || r.op == dplOut) {
 			p.w(itoa(r.fd))
-		} else if r.op == syntax.DplOut {
+		} else if r.op == dplOut {
 			p.w("1")
-		} else if r.op == syntax.DplIn {
+		} else if r.op == dplIn {
 			p.w("0")
 		}
 		switch r.op {
-		case syntax.Hdoc, syntax.DashHdoc:
+		case hdoc, dashHdoc:
 			p.w(r.op.String() + r.word.src)
 			p.pending = append(p.pending, r)
-		case syntax.DplIn, syntax.DplOut:
+		case dplIn, dplOut:
 			p.w(r.op.String() + r.word.src)
 		default:
 			p.w(r.op.String() + " " + r.word.src)
@@ -143,9 +137,9 @@ func (p *treePrinter) redirs(rs []*redirect) {
 	}
 }
 
-func isInput(o syntax.RedirOperator) bool {
+func isInput(o redirOp) bool {
 	switch o {
-	case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn, syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+	case rdrIn, rdrInOut, dplIn, hdoc, dashHdoc, wordHdoc:
 		return true
 	}
 	return false
@@ -294,9 +288,9 @@ func (p *treePrinter) command(s *stmt) {
 			p.indent--
 			p.nl()
 			switch it.op {
-			case syntax.Fallthrough:
+			case caseFallthrough:
 				p.w(";&")
-			case syntax.Resume:
+			case caseResume:
 				p.w(";;&")
 			default:
 				p.w(";;")

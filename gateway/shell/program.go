@@ -350,7 +350,7 @@ func (x *exec) runShell(ctx context.Context, p *proc.Process, name string, args 
 func (sh *Shell) importVar(k, v string) {
 	if name, ok := strings.CutPrefix(k, "BASH_FUNC_"); ok && strings.HasSuffix(name, "%%") && strings.HasPrefix(v, "() ") {
 		name = strings.TrimSuffix(name, "%%")
-		prog := parse(name+" "+v, 0)
+		prog := parseAll(name+" "+v, 0, parseOptions{})
 		if prog.err == nil && len(prog.groups) == 1 {
 			if d, ok := prog.groups[0][0].cmd.(*funcDecl); ok {
 				sh.ownFuncs()[name] = &funcDef{name: name, body: d.body, source: "environment", src: d.src, exported: true}
@@ -511,19 +511,17 @@ func (sh *Shell) stdinScript() {
 		if text.Len() > 0 {
 			src := text.String()
 			sh.checkSize(src)
-			prog := parse(src, first)
+			p := newParser(src, first, sh.parseOptions())
+			g, perr := p.next()
 			sh.hold(-parsedSize(src))
-			if err == nil && prog.err != nil && incomplete(prog.err) {
+			if err == nil && (perr != nil && perr.eof || p.openDoc) {
 				sh.tick()
 				continue
 			}
-			if err == nil && openHeredoc(src) {
-				continue
-			}
-			sh.runProgram(prog, "")
+			sh.runParser(p, g, perr, "")
 			text.Reset()
 			first = line
-			if sh.jumping() || prog.err != nil {
+			if sh.jumping() || perr != nil || p.failed != nil {
 				return
 			}
 		}
@@ -532,20 +530,4 @@ func (sh *Shell) stdinScript() {
 		}
 		sh.tick()
 	}
-}
-
-func incomplete(e *syntaxError) bool {
-	return strings.Contains(e.msg, "unexpected end of file") || strings.Contains(e.msg, "unexpected EOF")
-}
-
-// openHeredoc reports whether src ends inside a here-document, which the parser takes as complete.
-func openHeredoc(src string) bool {
-	if !strings.Contains(src, "<<") {
-		return false
-	}
-	f, _, err := parseFile(src)
-	if err != nil {
-		return true
-	}
-	return heredocOpen(f, src)
 }

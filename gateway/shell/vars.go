@@ -54,8 +54,7 @@ func (sh *Shell) deref(name string, sub *subscript) (string, *subscript) {
 		}
 		if n, rest, ok := strings.Cut(v.str, "["); ok && strings.HasSuffix(rest, "]") {
 			if sub == nil {
-				c := compiler{}
-				sub = c.subscript(rest[:len(rest)-1])
+				sub = sh.subscriptText(rest[:len(rest)-1])
 			}
 			name = n
 			continue

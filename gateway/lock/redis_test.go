@@ -1,0 +1,377 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/pgbox/pgbox/gateway/lock"
+	"github.com/pgbox/pgbox/gateway/lock/redistest"
+)
+
+func locker(t *testing.T, s *redistest.Server, c lock.RedisConfig) *lock.Redis {
+	t.Helper()
+	c.URL = s.URL()
+	l, err := lock.NewRedis(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+// key is the lock's key of a sandbox, lineKey that of the processes that wait for it.
+func key(id uuid.UUID) string     { return "pgbox:lock:{" + id.String() + "}" }
+func lineKey(id uuid.UUID) string { return "pgbox:line:{" + id.String() + "}" }
+
+// inLine waits until n processes stand in Redis' line.
+func inLine(t *testing.T, s *redistest.Server, id uuid.UUID, n int64) {
+	t.Helper()
+	c := s.Client()
+	defer func() { _ = c.Close() }()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		got, err := c.LLen(t.Context(), lineKey(id)).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got == n {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d in line, want %d", got, n)
+		}
+	}
+}
+
+// never is a fallback interval no test waits for: what passes with it was woken.
+const never = time.Hour
+
+func TestRedis_mutualExclusionAmongProcesses(t *testing.T) {
+	s := redistest.Start(t)
+	id := uuid.New()
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	inside, served := 0, 0
+	for range 4 {
+		l := locker(t, s, lock.RedisConfig{})
+		for w := range 4 {
+			wg.Go(func() {
+				for i := range 50 {
+					// Some are impatient: what they leave behind must not stop the others.
+					ctx, cancel := context.WithTimeout(t.Context(), time.Duration((w*50+i)%7)*time.Millisecond+time.Microsecond)
+					e, err := l.Lock(ctx, id)
+					if err == nil {
+						mu.Lock()
+						inside++
+						served++
+						if inside != 1 {
+							t.Error("two holders")
+						}
+						mu.Unlock()
+						mu.Lock()
+						inside--
+						mu.Unlock()
+						e.Unlock()
+						e.Unlock()
+					} else if !errors.Is(err, context.DeadlineExceeded) {
+						t.Error(err)
+					}
+					cancel()
+				}
+			})
+		}
+	}
+	wg.Wait()
+	if served == 0 {
+		t.Fatal("nobody was served")
+	}
+	must(t, locker(t, s, lock.RedisConfig{Lease: time.Minute}), id).Unlock()
+}
+
+// Processes are served in the order in which the first of each asked, and woken without polling.
+func TestRedis_handsOverInOrderAndWakes(t *testing.T) {
+	s := redistest.Start(t)
+	id := uuid.New()
+	a := locker(t, s, lock.RedisConfig{Fallback: never})
+	held := must(t, a, id)
+	var mu sync.Mutex
+	var order []string
+	var wg sync.WaitGroup
+	wait := func(name string, l *lock.Redis) {
+		wg.Go(func() {
+			e := must(t, l, id)
+			mu.Lock()
+			order = append(order, name)
+			mu.Unlock()
+			e.Unlock()
+		})
+	}
+	for i, name := range []string{"b", "c", "d"} {
+		wait(name, locker(t, s, lock.RedisConfig{Fallback: never}))
+		inLine(t, s, id, int64(i+1))
+	}
+	held.Unlock()
+	// Whoever asks now stands behind them.
+	wait("a", a)
+	wg.Wait()
+	if want := []string{"b", "c", "d", "a"}; !slices.Equal(order, want) {
+		t.Fatalf("served %v, want %v", order, want)
+	}
+}
+
+func TestRedis_waitIsBoundedAndLeavesTheLine(t *testing.T) {
+	s := redistest.Start(t)
+	id := uuid.New()
+	held := must(t, locker(t, s, lock.RedisConfig{}), id)
+	b := locker(t, s, lock.RedisConfig{Config: lock.Config{Wait: 50 * time.Millisecond}})
+	if _, err := b.Lock(t.Context(), id); !errors.Is(err, lock.ErrTimeout) {
+		t.Fatalf("got %v", err)
+	}
+	inLine(t, s, id, 0)
+	gone := errors.New("client gone")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	res := make(chan error)
+	c := locker(t, s, lock.RedisConfig{})
+	go func() { _, err := c.Lock(ctx, id); res <- err }()
+	inLine(t, s, id, 1)
+	cancel(gone)
+	if err := <-res; !errors.Is(err, gone) {
+		t.Fatalf("got %v", err)
+	}
+	inLine(t, s, id, 0)
+	held.Unlock()
+	must(t, c, id).Unlock()
+}
+
+func TestRedis_leaseIsProlonged(t *testing.T) {
+	s := redistest.Start(t)
+	id := uuid.New()
+	e := must(t, locker(t, s, lock.RedisConfig{Lease: 150 * time.Millisecond}), id)
+	b := locker(t, s, lock.RedisConfig{Config: lock.Config{Wait: 700 * time.Millisecond}, Fallback: 20 * time.Millisecond})
+	if _, err := b.Lock(t.Context(), id); !errors.Is(err, lock.ErrTimeout) {
+		t.Fatalf("taken from its holder: %v", err)
+	}
+	if e.Err() != nil {
+		t.Fatal(e.Err())
+	}
+	e.Unlock()
+}
+
+func TestRedis_lockTakenByAnotherIsLost(t *testing.T) {
+	s := redistest.Start(t)
+	id := uuid.New()
+	e := must(t, locker(t, s, lock.RedisConfig{Lease: 300 * time.Millisecond}), id)
+	c := s.Client()
+	defer func() { _ = c.Close() }()
+	if err := c.Set(t.Context(), key(id), "another/1", 250*time.Millisecond).Err(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-e.Done():
+	case <-time.After(10 * time.Second):
+		t.Fatal("the holder does not notice")
+	}
+	if !errors.Is(e.Err(), lock.ErrLost) {
+		t.Fatalf("got %v", e.Err())
+	}
+	e.Unlock()
+}
+
+// A holder whose heartbeat could not run: Err knows by the clock, before any timer says so.
+func TestRedis_leaseEndsByTheClockWhenRedisDoesNotAnswer(t *testing.T) {
+	s := redistest.Start(t)
+	id := uuid.New()
+	e := must(t, locker(t, s, lock.RedisConfig{Lease: 200 * time.Millisecond}), id)
+	s.Stall()
+	defer s.Resume()
+	time.Sleep(210 * time.Millisecond)
+	if !errors.Is(e.Err(), lock.ErrLost) {
+		t.Fatalf("got %v", e.Err())
+	}
+	<-e.Done()
+	e.Unlock()
+}
+
+// Redis forgets everything, once by FLUSHALL and once by dying: holders go on, others still wait.
+func TestRedis_restartAndFlushAreSurvived(t *testing.T) {
+	s := redistest.Start(t)
+	id := uuid.New()
+	a := locker(t, s, lock.RedisConfig{Lease: time.Second})
+	e := must(t, a, id)
+	c := s.Client()
+	defer func() { _ = c.Close() }()
+	back := func() {
+		t.Helper()
+		for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+			if v, _ := c.Get(t.Context(), key(id)).Result(); v != "" {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatal("the holder did not take its lock again")
+			}
+		}
+	}
+	if err := c.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	back()
+	s.Kill()
+	s.Start()
+	back()
+	if e.Err() != nil {
+		t.Fatal(e.Err())
+	}
+	// A waiter whose wake-up connection broke in between is served all the same.
+	b := locker(t, s, lock.RedisConfig{Fallback: 50 * time.Millisecond})
+	res := make(chan error)
+	go func() {
+		e, err := b.Lock(t.Context(), id)
+		if err == nil {
+			e.Unlock()
+		}
+		res <- err
+	}()
+	inLine(t, s, id, 1)
+	e.Unlock()
+	if err := <-res; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A long line learns within the bound of one call that Redis is away, and is served when it is back.
+func TestRedis_downIsToldToAllWithinBound(t *testing.T) {
+	for _, how := range []string{"killed", "stalled"} {
+		t.Run(how, func(t *testing.T) {
+			s := redistest.Start(t)
+			id := uuid.New()
+			l := locker(t, s, lock.RedisConfig{Call: 300 * time.Millisecond})
+			must(t, l, id).Unlock()
+			if how == "killed" {
+				s.Kill()
+			} else {
+				s.Stall()
+			}
+			began := time.Now()
+			var wg sync.WaitGroup
+			for range 50 {
+				wg.Go(func() {
+					if _, err := l.Lock(t.Context(), id); !errors.Is(err, lock.ErrUnavailable) {
+						t.Errorf("got %v", err)
+					}
+				})
+			}
+			wg.Wait()
+			if took := time.Since(began); took > 4*time.Second {
+				t.Errorf("told after %v", took)
+			}
+			if how == "killed" {
+				s.Start()
+			} else {
+				s.Resume()
+			}
+			for deadline := time.Now().Add(15 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+				if e, err := l.Lock(t.Context(), id); err == nil {
+					e.Unlock()
+					break
+				} else if time.Now().After(deadline) {
+					t.Fatalf("not served again: %v", err)
+				}
+			}
+		})
+	}
+}
+
+func TestRedis_fullMemory(t *testing.T) {
+	s := redistest.Start(t)
+	id, other := uuid.New(), uuid.New()
+	l := locker(t, s, lock.RedisConfig{})
+	held := must(t, l, id)
+	c := s.Client()
+	defer func() { _ = c.Close() }()
+	memory := func(v string) {
+		t.Helper()
+		if err := c.ConfigSet(t.Context(), "maxmemory", v).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	memory("1")
+	if _, err := l.Lock(t.Context(), other); !errors.Is(err, lock.ErrUnavailable) || !strings.Contains(err.Error(), "OOM") {
+		t.Fatalf("got %v", err)
+	}
+	held.Unlock() // what is there can be given back
+	for deadline := time.Now().Add(5 * time.Second); c.Exists(t.Context(), key(id)).Val() != 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("not given back")
+		}
+	}
+	memory("0")
+	time.Sleep(300 * time.Millisecond) // the breather after a failure
+	must(t, l, other).Unlock()
+}
+
+// Values under our keys that we never write must not lock a sandbox for ever.
+func TestRedis_foreignValuesUnderOurKeys(t *testing.T) {
+	s := redistest.Start(t)
+	l := locker(t, s, lock.RedisConfig{Config: lock.Config{Wait: 5 * time.Second}})
+	c := s.Client()
+	defer func() { _ = c.Close() }()
+	for name, put := range map[string]func(id uuid.UUID) error{
+		"no expiry":         func(id uuid.UUID) error { return c.Set(t.Context(), key(id), "x", 0).Err() },
+		"expiry in a year":  func(id uuid.UUID) error { return c.Set(t.Context(), key(id), "x", 8760*time.Hour).Err() },
+		"list for the lock": func(id uuid.UUID) error { return c.LPush(t.Context(), key(id), "x").Err() },
+		"text for the line": func(id uuid.UUID) error { return c.Set(t.Context(), lineKey(id), "x", 0).Err() },
+		"noise in the line": func(id uuid.UUID) error { return c.RPush(t.Context(), lineKey(id), "", "/", "x", "\x00\xff").Err() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			id := uuid.New()
+			if err := put(id); err != nil {
+				t.Fatal(err)
+			}
+			e := must(t, l, id)
+			e.Unlock()
+			must(t, l, id).Unlock()
+		})
+	}
+}
+
+// A process that stood in the line and is gone is passed over at once.
+func TestRedis_deadProcessInTheLine(t *testing.T) {
+	s := redistest.Start(t)
+	id := uuid.New()
+	held := must(t, locker(t, s, lock.RedisConfig{}), id)
+	c := s.Client()
+	defer func() { _ = c.Close() }()
+	if err := c.RPush(t.Context(), lineKey(id), uuid.NewString()+"/1").Err(); err != nil {
+		t.Fatal(err)
+	}
+	b := locker(t, s, lock.RedisConfig{Fallback: never})
+	res := make(chan error)
+	go func() {
+		e, err := b.Lock(t.Context(), id)
+		if err == nil {
+			e.Unlock()
+		}
+		res <- err
+	}()
+	inLine(t, s, id, 2)
+	held.Unlock()
+	if err := <-res; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRedis_badURL(t *testing.T) {
+	if _, err := lock.NewRedis(lock.RedisConfig{URL: "redis://u:secret@h:port"}); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Fatalf("got %v", err)
+	}
+}

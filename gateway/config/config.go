@@ -38,6 +38,7 @@ type Config struct {
 	MaxExecs          int   // running at once in this process
 	MaxQueue          int   // waiting at once in this process
 	LockTimeout       time.Duration
+	LockLease         time.Duration
 	ShutdownTimeout   time.Duration
 	SandboxMaxBytes   int64 // default quota of a new sandbox; 0: none
 	SandboxMaxInodes  int64
@@ -165,6 +166,7 @@ var variables = []variable{
 	{"EXEC_CONCURRENCY", strconv.Itoa(16 * runtime.NumCPU()), "scripts running at once in this process", number(func(c *Config) *int { return &c.MaxExecs }, 1, 100_000)},
 	{"EXEC_QUEUE", "1024", "scripts waiting at once in this process", number(func(c *Config) *int { return &c.MaxQueue }, 0, 1_000_000)},
 	{"LOCK_TIMEOUT", "30s", "longest wait for another writer of the same sandbox", duration(func(c *Config) *time.Duration { return &c.LockTimeout })},
+	{"LOCK_LEASE", "10s", "how long the lock of a gateway lasts that Redis does not hear of any more", duration(func(c *Config) *time.Duration { return &c.LockLease })},
 	{"SHUTDOWN_TIMEOUT", "30s", "longest wait for running scripts when told to stop", duration(func(c *Config) *time.Duration { return &c.ShutdownTimeout })},
 	{"SANDBOX_MAX_BYTES", "10GiB", "quota of a new sandbox, bytes of its files; 0: none", size(func(c *Config) *int64 { return &c.SandboxMaxBytes })},
 	{"SANDBOX_MAX_INODES", "1000000", "quota of a new sandbox, files and directories; 0: none", number(func(c *Config) *int64 { return &c.SandboxMaxInodes }, 0, 1<<40)},

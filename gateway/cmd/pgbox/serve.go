@@ -69,8 +69,13 @@ func serve(ctx context.Context, cfg *config.Config, ready func(base string) erro
 	if err != nil {
 		return err
 	}
+	locks, pingLocks, closeLocks, err := locker(cfg)
+	if err != nil {
+		return err
+	}
+	defer closeLocks()
 	service := exec.New(exec.Config{
-		Store: st, Locker: lock.NewLocal(lock.Config{Wait: cfg.LockTimeout}), Commands: command.All(),
+		Store: st, Locker: locks, Commands: command.All(),
 		BlobCacheBytes: cfg.ContentCacheBytes, TreeCacheBytes: cfg.TreeCacheBytes, MaxLiveBytes: cfg.MemoryLimit,
 		OutputKeep: int(cfg.MaxOutput), MaxRuns: cfg.MaxExecs, MaxQueue: cfg.MaxQueue,
 	})
@@ -87,6 +92,9 @@ func serve(ctx context.Context, cfg *config.Config, ready func(base string) erro
 				down["postgres"] = "does not answer"
 			} else if err := checkSchema(ctx, cfg.DatabaseURL); err != nil {
 				down["schema"] = readiness(err)
+			}
+			if pingLocks(ctx) != nil {
+				down["redis"] = "does not answer: scripts that write are refused, read-only ones run"
 			}
 			return down
 		},
@@ -121,6 +129,23 @@ func serve(ctx context.Context, cfg *config.Config, ready func(base string) erro
 		err = errors.Join(err, e)
 	}
 	return err
+}
+
+// locker is the one of the configuration, with a probe of it and its end. Without Redis this process serves alone.
+func locker(cfg *config.Config) (l lock.Locker, ping func(context.Context) error, end func(), err error) {
+	bounds := lock.Config{Wait: cfg.LockTimeout}
+	if cfg.RedisURL == "" {
+		return lock.NewLocal(bounds), func(context.Context) error { return nil }, func() {}, nil
+	}
+	r, err := lock.NewRedis(lock.RedisConfig{URL: cfg.RedisURL, Lease: cfg.LockLease, Config: bounds})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return r, r.Ping, func() {
+		if err := r.Close(); err != nil {
+			slog.Warn("closing the connections to Redis", "op", "stop", "err", err)
+		}
+	}, nil
 }
 
 // checkSchema refuses a database whose schema is not this binary's.

@@ -4,11 +4,15 @@ import (
 	"context"
 	"encoding/base32"
 	"encoding/base64"
+	"errors"
 	"io"
 
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
+
+// errIncomplete is input that an encoding without padding cannot show.
+var errIncomplete = errors.New("incomplete group")
 
 var base64Spec = getopt.New("diw:", "decode=d ignore-garbage=i wrap:=w").
 	WithUsage("[OPTION]... [FILE]", "Encode or decode FILE, or standard input, to standard output.")
@@ -19,24 +23,30 @@ type radix struct {
 	encode  func(dst, src []byte)
 	decode  func(dst, src []byte) (int, error)
 	valid   func(c byte) bool
+	whole   bool // no padding: groups must be complete
 }
 
 func base64Main(_ context.Context, p *proc.Process) int {
-	return baseEncode(p, radix{
-		in: 3, out: 4, encode: base64.StdEncoding.Encode, decode: base64.StdEncoding.Decode,
-		valid: func(c byte) bool { return isAlpha(c) || isDigit(c) || c == '+' || c == '/' },
-	})
+	return baseEncode(p, base64Spec, base64Radix)
 }
 
 func base32Main(_ context.Context, p *proc.Process) int {
-	return baseEncode(p, radix{
-		in: 5, out: 8, encode: base32.StdEncoding.Encode, decode: base32.StdEncoding.Decode,
-		valid: func(c byte) bool { return c >= 'A' && c <= 'Z' || c >= '2' && c <= '7' },
-	})
+	return baseEncode(p, base64Spec, base32Radix)
 }
 
-func baseEncode(p *proc.Process, r radix) int {
-	opts, args := base64Spec.Parse(p)
+var (
+	base64Radix = radix{
+		in: 3, out: 4, encode: base64.StdEncoding.Encode, decode: base64.StdEncoding.Decode,
+		valid: func(c byte) bool { return isAlpha(c) || isDigit(c) || c == '+' || c == '/' },
+	}
+	base32Radix = radix{
+		in: 5, out: 8, encode: base32.StdEncoding.Encode, decode: base32.StdEncoding.Decode,
+		valid: func(c byte) bool { return c >= 'A' && c <= 'Z' || c >= '2' && c <= '7' },
+	}
+)
+
+func baseEncode(p *proc.Process, spec *getopt.Spec, r radix) int {
+	opts, args := spec.Parse(p)
 	decode, garbage, wrap := false, false, int64(76)
 	for _, o := range opts {
 		switch o.Key {
@@ -53,7 +63,7 @@ func baseEncode(p *proc.Process, r radix) int {
 		}
 	}
 	if len(args) > 1 {
-		base64Spec.Fail(p, "extra operand %s", quote(args[1]))
+		spec.Fail(p, "extra operand %s", quote(args[1]))
 	}
 	name := "-"
 	if len(args) == 1 {
@@ -73,6 +83,10 @@ func baseEncode(p *proc.Process, r radix) int {
 		}
 	} else {
 		err = r.encodeStream(p, in, wrap)
+		if errors.Is(err, errIncomplete) {
+			p.Errorf("invalid input (length must be multiple of 4 characters)")
+			return 1
+		}
 	}
 	if err != nil {
 		p.Errorf("read error: %s", proc.Strerror(err))
@@ -81,10 +95,13 @@ func baseEncode(p *proc.Process, r radix) int {
 	return 0
 }
 
+// z85Block is how much of the input is checked before any of it is written.
+const z85Block = 30 << 10
+
 func (r radix) encodeStream(p *proc.Process, in io.Reader, wrap int64) error {
 	var carry []byte
 	column := int64(0)
-	out := make([]byte, 0, 2*bufferSize)
+	out := make([]byte, 0, ((bufferSize+z85Block)/r.in+2)*r.out)
 	emit := func(b []byte) {
 		out = out[:(len(b)+r.in-1)/r.in*r.out]
 		r.encode(out, b)
@@ -104,12 +121,18 @@ func (r radix) encodeStream(p *proc.Process, in io.Reader, wrap int64) error {
 	}
 	err := readBlocks(p, in, func(b []byte) {
 		carry = append(carry, b...)
+		if r.whole && len(carry) < z85Block {
+			return
+		}
 		n := len(carry) / r.in * r.in
 		emit(carry[:n])
 		carry = append(carry[:0], carry[n:]...)
 	})
 	if err != nil {
 		return err
+	}
+	if r.whole && len(carry)%r.in > 0 {
+		return errIncomplete
 	}
 	emit(carry)
 	if wrap > 0 && column > 0 {
@@ -130,6 +153,9 @@ func (r radix) decodeStream(p *proc.Process, in io.Reader, garbage bool) (ok boo
 		}
 		complete := len(group) == r.out
 		n, err := r.decode(out, full)
+		if r.whole && !complete {
+			err = errIncomplete
+		}
 		if err != nil || !complete {
 			ok = false
 			if err != nil {
@@ -149,7 +175,7 @@ func (r radix) decodeStream(p *proc.Process, in io.Reader, garbage bool) (ok boo
 			}
 			switch {
 			case r.valid(c):
-			case c == '=' && len(group) > 0:
+			case c == '=' && len(group) > 0 && !r.whole && r.in > 1:
 			case garbage:
 				continue
 			default:
@@ -159,7 +185,7 @@ func (r radix) decodeStream(p *proc.Process, in io.Reader, garbage bool) (ok boo
 				ok = false
 				return
 			}
-			if c != '=' && len(group) > 0 && group[len(group)-1] == '=' {
+			if c != '=' && !r.whole && len(group) > 0 && group[len(group)-1] == '=' {
 				flush()
 				ok = false
 				return
@@ -177,6 +203,9 @@ func (r radix) decodeStream(p *proc.Process, in io.Reader, garbage bool) (ok boo
 
 // partial decodes the whole bytes of a group that is cut short.
 func (r radix) partial(out, group []byte) int {
+	if r.whole {
+		return 0
+	}
 	n := 0
 	for n < len(group) && group[n] != '=' {
 		n++

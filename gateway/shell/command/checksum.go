@@ -42,13 +42,22 @@ func checksum(d digest) proc.Func {
 }
 
 var (
-	md5sum    = checksum(digest{"MD5", 128, fixed(md5.New)})
-	sha1sum   = checksum(digest{"SHA1", 160, fixed(sha1.New)})
-	sha224sum = checksum(digest{"SHA224", 224, fixed(sha256.New224)})
-	sha256sum = checksum(digest{"SHA256", 256, fixed(sha256.New)})
-	sha384sum = checksum(digest{"SHA384", 384, fixed(sha512.New384)})
-	sha512sum = checksum(digest{"SHA512", 512, fixed(sha512.New)})
-	b2sum     = checksum(digest{"BLAKE2b", 512, newBlake2b})
+	md5Digest    = digest{"MD5", 128, fixed(md5.New)}
+	sha1Digest   = digest{"SHA1", 160, fixed(sha1.New)}
+	sha224Digest = digest{"SHA224", 224, fixed(sha256.New224)}
+	sha256Digest = digest{"SHA256", 256, fixed(sha256.New)}
+	sha384Digest = digest{"SHA384", 384, fixed(sha512.New384)}
+	sha512Digest = digest{"SHA512", 512, fixed(sha512.New)}
+	blakeDigest  = digest{"BLAKE2b", 512, newBlake2b}
+	sm3Digest    = digest{"SM3", 256, fixed(newSM3)}
+
+	md5sum    = checksum(md5Digest)
+	sha1sum   = checksum(sha1Digest)
+	sha224sum = checksum(sha224Digest)
+	sha256sum = checksum(sha256Digest)
+	sha384sum = checksum(sha384Digest)
+	sha512sum = checksum(sha512Digest)
+	b2sum     = checksum(blakeDigest)
 )
 
 type checksumRun struct {
@@ -56,6 +65,7 @@ type checksumRun struct {
 	p                                                *proc.Process
 	binary, tagged                                   bool
 	ignoreMissing, quiet, silent, strict, warn, zero bool
+	auto                                             bool // cksum -c: the tag of each line says which digest
 }
 
 func (d digest) run(p *proc.Process) int {
@@ -77,23 +87,8 @@ func (d digest) run(p *proc.Process) int {
 		case "c":
 			check = true
 		case "l":
-			n, problem := parseCount(o.Value, "")
-			if problem != numberOK {
-				p.Errorf("invalid length: %s", quote(o.Value))
-				return 1
-			}
-			if n > 512 {
-				p.Errorf("invalid length: %s", quote(o.Value))
-				p.Errorf("maximum digest length for %s is %d bits", quote("BLAKE2b"), 512)
-				return 1
-			}
-			if n%8 != 0 {
-				p.Errorf("invalid length: %s", quote(o.Value))
-				p.Errorf("length is not a multiple of 8")
-				return 1
-			}
-			if n > 0 {
-				c.bits = int(n)
+			if n := digestLength(p, o.Value); n > 0 {
+				c.bits = n
 			}
 		case "tag":
 			c.tagged = true
@@ -123,6 +118,11 @@ func (d digest) run(p *proc.Process) int {
 	case checkOnly != "" && !check:
 		spec.Fail(p, "the --%s option is meaningful only when verifying checksums", checkOnly)
 	}
+	return c.files(args, check)
+}
+
+func (c *checksumRun) files(args []string, check bool) int {
+	p := c.p
 	if len(args) == 0 {
 		args = []string{"-"}
 	}
@@ -143,6 +143,27 @@ func (d digest) run(p *proc.Process) int {
 		c.print(name, sum)
 	}
 	return status
+}
+
+// digestLength reads the argument of --length.
+func digestLength(p *proc.Process, s string) int {
+	n, problem := parseCount(s, "")
+	why := ""
+	switch {
+	case problem == numberInvalid:
+	case n > 512:
+		why = fmt.Sprintf("maximum digest length for %s is %d bits", quote("BLAKE2b"), 512)
+	case n%8 != 0:
+		why = "length is not a multiple of 8"
+	default:
+		return int(n)
+	}
+	p.Errorf("invalid length: %s", quote(s))
+	if why != "" {
+		p.Errorf("%s", why)
+	}
+	p.Exit(1)
+	return 0
 }
 
 func (c *checksumRun) sum(name string, bits int) (string, error) {
@@ -182,6 +203,17 @@ var taggedLine = regexp.MustCompile(`^(\\?)([A-Za-z0-9]+)(?:-(\d+))? ?\((.*)\) ?
 // parse reads a line of a checksum file.
 func (c *checksumRun) parse(line string) (name, sum string, bits int, ok bool) {
 	line = strings.TrimLeft(line, " \t")
+	if c.auto {
+		m := taggedLine.FindStringSubmatch(line)
+		if m == nil {
+			return "", "", 0, false
+		}
+		d, ok := digestByTag(m[2])
+		if !ok {
+			return "", "", 0, false
+		}
+		c.digest = d
+	}
 	bits = c.bits
 	if m := taggedLine.FindStringSubmatch(line); m != nil && m[2] == c.tag {
 		if m[3] != "" {
@@ -226,6 +258,7 @@ func (c *checksumRun) check(list string) bool {
 	if list == "-" {
 		shownList = "standard input"
 	}
+	tag := c.tag
 	var lineNo, good, bad, unread, mismatch, matched int
 	err := withInput(p, list, func(_ string, r io.Reader) error {
 		l := newLineReader(p, r, '\n')
@@ -240,7 +273,7 @@ func (c *checksumRun) check(list string) bool {
 			if !ok {
 				bad++
 				if c.warn {
-					p.Errorf("%s: %d: improperly formatted %s checksum line", quoteColon(shownList), lineNo, c.tag)
+					p.Errorf("%s: %d: improperly formatted %s checksum line", quoteColon(shownList), lineNo, tag)
 				}
 				continue
 			}

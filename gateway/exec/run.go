@@ -196,7 +196,7 @@ func (n *run) run(ctx context.Context, fs proc.FS, lease lock.Lease, stdin io.Re
 		return err
 	}
 	ctx, budget := proc.NewBudget(ctx, s.cfg.Limits)
-	defer budget.Kill(nil)
+	defer budget.Close()
 	s.dog.watch(budget)
 	defer s.dog.forget(budget)
 	defer time.AfterFunc(r.Timeout, func() { budget.Kill(errTimeout{r.Timeout}) }).Stop()

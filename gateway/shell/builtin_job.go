@@ -346,6 +346,7 @@ func (sh *Shell) waitNext(specs []string, pidVar string) int {
 				return j.status
 			}
 		}
+		sh.turn.Pause()
 		select {
 		case <-sh.proc.wake:
 			if m := sh.proc.pending.Load(); m != 0 {

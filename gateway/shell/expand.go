@@ -382,6 +382,7 @@ func (sh *Shell) cmdSubst(p *cmdPart) string {
 	select {
 	case <-c.closed:
 	default:
+		sh.turn.Pause()
 		select {
 		case <-c.closed:
 		case <-sh.ctx.Done():

@@ -235,6 +235,7 @@ type parseKey struct {
 
 // waitFor blocks until the job ends or a trapped signal arrives; interrupted is that signal.
 func (sh *Shell) waitFor(j *job) (interrupted int) {
+	sh.turn.Pause()
 	for {
 		select {
 		case <-j.done:

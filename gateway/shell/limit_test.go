@@ -40,7 +40,7 @@ func runLimited(t *testing.T, l proc.Limits, timeout time.Duration, script strin
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	ctx, budget := proc.NewBudget(ctx, l)
-	defer budget.Kill(nil)
+	defer budget.Close()
 	var out, errs bytes.Buffer
 	start := time.Now()
 	res, err := shell.Run(ctx, shell.Config{FS: base.Sandbox(ctx), Commands: command.All(), Budget: budget, Stdout: &capped{w: &out}, Stderr: &capped{w: &errs}}, script)

@@ -38,6 +38,7 @@ func (p *pipe) wait(ctx context.Context) {
 		p.cond.Broadcast()
 		p.mu.Unlock()
 	})
+	proc.TurnOf(ctx).Pause()
 	p.cond.Wait()
 	stop()
 }

@@ -195,7 +195,7 @@ func (x *exec) spawnProgram(ctx context.Context, p *proc.Process) int {
 		defer x.budget.Release(held)
 	}
 	if err == nil {
-		err = x.budget.Step(int64(len(p.Args)))
+		err = proc.TurnOf(ctx).Step(int64(len(p.Args)))
 	}
 	if err != nil {
 		panic(proc.Death{Status: 137, Killed: true, Cause: err})

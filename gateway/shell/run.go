@@ -624,6 +624,7 @@ func (sh *Shell) pipeline(c *pipeline) {
 	} else if in != nil {
 		in.release()
 	}
+	sh.turn.Pause()
 	for ; started > 0; started-- {
 		<-done
 	}
@@ -725,6 +726,7 @@ func (sh *Shell) background(st *stmt) {
 		sh.x.jobEnded()
 	})
 	// As after a fork, the child mostly comes first: short jobs print in the order they were started.
+	sh.turn.Pause()
 	t := time.NewTimer(headStart)
 	select {
 	case <-j.done:

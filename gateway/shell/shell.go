@@ -91,6 +91,7 @@ type (
 type Shell struct {
 	x    *exec
 	ctx  context.Context
+	turn *proc.Turn // of the goroutine
 	proc *process
 	sub  int // depth of subshells
 
@@ -195,7 +196,11 @@ func defaultEnv(u proc.User) [][2]string {
 func Run(ctx context.Context, cfg Config, script string) (Result, error) {
 	if cfg.Budget == nil {
 		ctx, cfg.Budget = proc.NewBudget(ctx, proc.Limits{})
-		defer cfg.Budget.Kill(nil)
+		defer cfg.Budget.Close()
+	} else if proc.TurnOf(ctx) == nil {
+		var turn *proc.Turn
+		ctx, turn = cfg.Budget.NewTurn(ctx)
+		defer turn.End()
 	}
 	if cfg.Name == "" {
 		cfg.Name = "bash"
@@ -279,6 +284,7 @@ const lingering = 2 * time.Second
 // linger waits for what the script left running, as whoever reads a shell's output through a pipe does, but not
 // for ever: what runs on then is killed, as at the end of a container's first process.
 func (x *exec) linger(ctx context.Context) {
+	proc.TurnOf(ctx).Pause()
 	done := make(chan struct{})
 	go func() {
 		x.wg.Wait()
@@ -316,7 +322,7 @@ func (x *exec) newShell(ctx context.Context, name string, args []string, pid int
 // adopt gives a shell environment its process.
 func (x *exec) adopt(ctx context.Context, sh *Shell, pid int) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	sh.ctx = ctx
+	sh.ctx, sh.turn = ctx, proc.TurnOf(ctx)
 	sh.proc = &process{pid: pid, cancel: cancel, wake: make(chan struct{}, 1), shell: sh}
 	x.mu.Lock()
 	x.procs[pid] = sh.proc
@@ -456,7 +462,7 @@ func (sh *Shell) tick() {
 	if sh.ticks++; sh.ticks >= 32 {
 		n := sh.ticks
 		sh.ticks = 0
-		if err := sh.x.budget.Step(n); err != nil {
+		if err := sh.turn.Step(n); err != nil {
 			panic(killPanic{err})
 		}
 		sh.checkAlive()
@@ -509,6 +515,9 @@ func (sh *Shell) leave() { sh.depth-- }
 func (sh *Shell) fork(ctx context.Context, pid int) *Shell {
 	sh.enter()
 	sh.leave()
+	if err := sh.turn.Step(int64(64 + len(sh.vars)/8)); err != nil {
+		panic(killPanic{err})
+	}
 	c := *sh
 	c.vars = make(map[string]*variable, len(sh.vars)+8)
 	for n, v := range sh.vars {
@@ -585,7 +594,14 @@ func (c *Shell) spawn(body func(), done func(status int)) {
 	go func() {
 		defer c.x.wg.Done()
 		defer c.x.budget.Exited()
-		status, _ := c.x.runMain(c, body)
+		c.ctx, c.turn = c.x.budget.NewTurn(c.ctx)
+		defer c.turn.End()
+		status, _ := c.x.runMain(c, func() {
+			if err := c.turn.Pass(); err != nil {
+				panic(killPanic{err})
+			}
+			body()
+		})
 		c.finish()
 		done(status)
 	}()

@@ -23,7 +23,7 @@ func run(tb testing.TB, limits proc.Limits, src, input string) (out string, stat
 		return "", 1, nil
 	}
 	ctx, b := proc.NewBudget(context.Background(), limits)
-	defer b.Kill(nil)
+	defer b.Close()
 	var sb strings.Builder
 	p := &proc.Process{
 		Args: []string{"awk"}, Env: noEnv{}, Dir: "/", Budget: b,

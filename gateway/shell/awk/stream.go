@@ -128,10 +128,12 @@ func (in *interp) start(cmd string, stdin io.Reader, stdout io.Writer, after fun
 	}
 	p := in.p.Shell(cmd, stdin, stdout)
 	c := &child{done: make(chan struct{})}
-	ctx, budget := in.p.Context(), in.p.Budget
+	budget := in.p.Budget
+	ctx, turn := budget.NewTurn(in.p.Context())
 	go func() {
 		defer close(c.done)
 		defer budget.Exited()
+		defer turn.End()
 		defer after()
 		defer func() {
 			// The end of the exec is noticed by the program itself at its next tick.
@@ -148,7 +150,8 @@ func (in *interp) start(cmd string, stdin io.Reader, stdout io.Writer, after fun
 	return c
 }
 
-func (c *child) wait() int {
+func (c *child) wait(p *proc.Process) int {
+	p.Pause()
 	<-c.done
 	return c.status
 }
@@ -192,7 +195,7 @@ func (s *sink) finish() int {
 		return s.in.p.Exec(s.in.p.Context(), s.in.p.Shell(s.cmd, bytes.NewReader(s.buf), nil))
 	}
 	_ = s.pipe.Close()
-	return s.child.wait()
+	return s.child.wait(s.in.p)
 }
 
 // open returns the stream of a redirection, which it opens when there is none.
@@ -244,13 +247,13 @@ func (in *interp) open(kind streamKind, name string, appending bool) (*stream, e
 	case inCmd:
 		p := newPipe(in.p.Context())
 		s.child = in.start(name, nil, p, func() { _ = p.Close() })
-		s.rd = &reader{src: p, close: func() int { p.closeRead(); return s.child.wait() }}
+		s.rd = &reader{src: p, close: func() int { p.closeRead(); return s.child.wait(in.p) }}
 	case coproc:
 		to, from := newPipe(in.p.Context()), newPipe(in.p.Context())
 		s.child = in.start(name, to, from, func() { to.closeRead(); _ = from.Close() })
 		s.to = to
 		s.w = proc.NewWriter(to, in.p)
-		s.rd = &reader{src: from, close: func() int { from.closeRead(); return s.child.wait() }}
+		s.rd = &reader{src: from, close: func() int { from.closeRead(); return s.child.wait(in.p) }}
 	}
 	in.streams[key] = s
 	in.order = append(in.order, s)
@@ -301,7 +304,7 @@ func (in *interp) abandon() {
 	for _, s := range in.order {
 		if s.sink != nil && s.sink.pipe != nil {
 			_ = s.sink.pipe.Close()
-			s.sink.child.wait()
+			s.sink.child.wait(in.p)
 		}
 		if s.to != nil {
 			_ = s.to.Close()

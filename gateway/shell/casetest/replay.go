@@ -120,7 +120,7 @@ func (s *syncBuffer) Write(p []byte) (int, error) {
 // Run runs one case in a fresh sandbox.
 func (b *Base) Run(ctx context.Context, c Case) Result {
 	ctx, budget := proc.NewBudget(ctx, proc.Limits{})
-	defer budget.Kill(nil)
+	defer budget.Close()
 	w := b.Sandbox(ctx)
 	for _, f := range c.Files {
 		p := path.Join(Home, f.Path)

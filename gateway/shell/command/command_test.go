@@ -27,7 +27,7 @@ func (f forever) Read(b []byte) (int, error) {
 // start runs a command on an empty filesystem and returns how it ended.
 func start(ctx context.Context, t *testing.T, limits proc.Limits, stdin io.Reader, stdout io.Writer, args ...string) (status int, killed error) {
 	ctx, budget := proc.NewBudget(ctx, limits)
-	defer budget.Kill(nil)
+	defer budget.Close()
 	base, err := casetest.NewBase(registry)
 	if err != nil {
 		t.Error(err)

@@ -94,7 +94,7 @@ func runIsolated() error {
 		_, _ = os.Open(marker + strconv.Itoa(i))
 		ctx, budget := proc.NewBudget(ctx, proc.Limits{Steps: 5_000_000})
 		_, _ = shell.Run(ctx, shell.Config{FS: fs, Commands: commands, Budget: budget, Stdin: strings.NewReader("y\n"), Stdout: io.Discard, Stderr: io.Discard}, script)
-		budget.Kill(nil)
+		budget.Close()
 		cancel()
 	}
 	_, err = os.Open(marker + "end")

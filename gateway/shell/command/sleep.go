@@ -41,6 +41,7 @@ func pause(ctx context.Context, p *proc.Process, d time.Duration) int {
 	if d <= 0 {
 		return 0
 	}
+	p.Pause()
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

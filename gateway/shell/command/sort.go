@@ -396,11 +396,16 @@ func (s *sorter) parallel(n, step int, f func(lo, hi int)) {
 	parts := make(chan int)
 	for range 2 {
 		wg.Go(func() {
+			_, turn := s.p.Budget.NewTurn(s.p.Context())
+			defer turn.End()
 			for lo := range parts {
-				f(lo, min(lo+step, n))
+				if turn.Pass() == nil {
+					f(lo, min(lo+step, n))
+				}
 			}
 		})
 	}
+	s.p.Pause()
 	for lo := 0; lo < n; lo += step {
 		if s.p.Budget.Err() != nil {
 			break

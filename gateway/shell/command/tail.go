@@ -123,6 +123,7 @@ func (t *tailRun) watch(ctx context.Context, files []*tailFile, titles bool, las
 	defer tick.Stop()
 	for {
 		t.p.Out.Flush()
+		t.p.Pause()
 		select {
 		case <-ctx.Done():
 			return

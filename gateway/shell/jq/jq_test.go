@@ -13,8 +13,8 @@ import (
 // run evaluates src on input under a budget and returns its results, one per line; a death is an error.
 func run(tb testing.TB, limits proc.Limits, src, input string) (out string, err error) {
 	tb.Helper()
-	_, b := proc.NewBudget(context.Background(), limits)
-	defer b.Kill(nil)
+	ctx, b := proc.NewBudget(context.Background(), limits)
+	defer b.Close()
 	defer func() {
 		if r := recover(); r != nil {
 			d, ok := r.(proc.Death)
@@ -25,7 +25,7 @@ func run(tb testing.TB, limits proc.Limits, src, input string) (out string, err 
 		}
 	}()
 	step := func(n int) {
-		if err := b.Step(int64(n)); err != nil {
+		if err := proc.TurnOf(ctx).Step(int64(n)); err != nil {
 			panic(proc.Death{Killed: true, Cause: err})
 		}
 	}

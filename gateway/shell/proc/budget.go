@@ -10,6 +10,7 @@ import (
 
 // Limits bounds one exec. Zero means the default of [DefaultLimits].
 type Limits struct {
+	CPU        time.Duration
 	Steps      int64 // statements, expansions, loop turns and command ticks
 	LiveBytes  int64 // bytes of variables, pipes and command buffers held at once
 	Words      int64 // words that one expansion may produce
@@ -22,6 +23,7 @@ type Limits struct {
 // DefaultLimits is what an exec gets unless configured otherwise.
 func DefaultLimits() Limits {
 	return Limits{
+		CPU:        2 * time.Minute,
 		Steps:      2_000_000_000,
 		LiveBytes:  512 << 20,
 		Words:      4_000_000,
@@ -34,6 +36,9 @@ func DefaultLimits() Limits {
 
 func (l Limits) withDefaults() Limits {
 	d := DefaultLimits()
+	if l.CPU == 0 {
+		l.CPU = d.CPU
+	}
 	for _, f := range []struct{ v, d *int64 }{
 		{&l.Steps, &d.Steps}, {&l.LiveBytes, &d.LiveBytes}, {&l.Words, &d.Words}, {&l.Depth, &d.Depth},
 		{&l.Goroutines, &d.Goroutines}, {&l.OpenFiles, &d.OpenFiles}, {&l.ScriptSize, &d.ScriptSize},
@@ -67,14 +72,30 @@ type Budget struct {
 	peak       atomic.Int64
 	goroutines atomic.Int64
 	files      atomic.Int64
+	cpu        atomic.Int64 // nanoseconds
+	first      *Turn
+
+	// Guarded by the governor's mutex.
+	virtual int64   // nanoseconds of places held, and what it is taken to have had when it came
+	line    []*Turn // goroutines that wait for a place
 }
 
 // NewBudget starts a budget. The returned context is done when the
 // budget is used up, [Budget.Kill] is called or the parent is done; its cause says why.
-// The caller calls Kill(nil) when the exec is over.
+// The caller calls Kill(nil) when the exec is over. The context carries the [Turn] of the exec's first goroutine.
 func NewBudget(ctx context.Context, l Limits) (context.Context, *Budget) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	return ctx, &Budget{Limits: l.withDefaults(), ctx: ctx, cancel: cancel}
+	b := &Budget{Limits: l.withDefaults(), ctx: ctx, cancel: cancel}
+	governor.execs.Add(1)
+	context.AfterFunc(ctx, func() { governor.execs.Add(-1) })
+	ctx, b.first = b.NewTurn(ctx)
+	return ctx, b
+}
+
+// Close ends the turn of the exec's first goroutine, which calls it when the exec is over.
+func (b *Budget) Close() {
+	b.cancel(nil)
+	b.first.End()
 }
 
 // Kill ends the exec with cause err (nil: context.Canceled).
@@ -93,46 +114,24 @@ func (b *Budget) exceed(name string, limit int64) error {
 	return b.Err()
 }
 
-// Step counts n units of work and reports why the exec must stop, if it must.
-func (b *Budget) Step(n int64) error {
+// count counts n units of work.
+func (b *Budget) count(n int64) error {
 	if b.steps.Add(n) > b.Limits.Steps {
 		return b.exceed("steps", b.Limits.Steps)
-	}
-	if b.goroutines.Load() > crowd {
-		if w := worked.Add(n); w/turn != (w-n)/turn {
-			b.rest()
-		}
 	}
 	return b.Err()
 }
 
-// Go's scheduler is fair to goroutines, not to execs: one with hundreds of busy ones would leave its neighbours, who have one
-// each, next to nothing. So the goroutines of such an exec take turns of about turn steps and rest in between, the longer the more of them
-// there are in all execs; those that rest stand in nobody's way.
-const (
-	crowd    = 4    // goroutines of an exec that never rest
-	turn     = 4096 // steps
-	runnable = 16   // goroutines that remain runnable
-	restUnit = 250 * time.Microsecond
-)
-
-var (
-	alive  atomic.Int64 // goroutines of all execs
-	worked atomic.Int64 // steps of all crowded execs
-)
-
-func (b *Budget) rest() {
-	n := alive.Load() - runnable
-	if n <= 0 {
-		return
+// used counts CPU time.
+func (b *Budget) used(d time.Duration) error {
+	if d > 0 && b.cpu.Add(int64(d)) > int64(b.Limits.CPU) {
+		return b.exceed("milliseconds of CPU time", b.Limits.CPU.Milliseconds())
 	}
-	t := time.NewTimer(min(time.Duration(n)*restUnit, time.Second))
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-b.ctx.Done():
-	}
+	return nil
 }
+
+// CPU is the CPU time used so far, as far as it was noticed.
+func (b *Budget) CPU() time.Duration { return time.Duration(b.cpu.Load()) }
 
 // Hold counts n more live bytes; the holder calls Release(n) when it lets go.
 func (b *Budget) Hold(n int64) error {
@@ -164,15 +163,11 @@ func (b *Budget) Spawn() error {
 		b.goroutines.Add(-1)
 		return b.exceed("processes", b.Limits.Goroutines)
 	}
-	alive.Add(1)
 	return nil
 }
 
 // Exited ends a Spawn that succeeded.
-func (b *Budget) Exited() {
-	b.goroutines.Add(-1)
-	alive.Add(-1)
-}
+func (b *Budget) Exited() { b.goroutines.Add(-1) }
 
 // OpenFile counts one more open file; it does not end the exec but fails like EMFILE.
 func (b *Budget) OpenFile() bool {

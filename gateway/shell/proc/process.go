@@ -57,6 +57,7 @@ type Process struct {
 	Hostname string
 
 	ctx   context.Context
+	turn  *Turn
 	ticks int64
 }
 
@@ -74,7 +75,12 @@ type User struct {
 // again, because it ends more than this command. Any other panic is a bug in the command: it
 // is logged with its stack, said on stderr, and answered with status 134.
 func Run(ctx context.Context, f Func, p *Process) (status int) {
-	p.ctx = ctx
+	p.ctx, p.turn = ctx, TurnOf(ctx)
+	if p.turn == nil || p.turn.b != p.Budget {
+		p.ctx, p.turn = p.Budget.NewTurn(ctx)
+		ctx = p.ctx
+		defer p.turn.End()
+	}
 	p.Out = NewWriter(p.Stdout, p)
 	p.Err = &Writer{w: p.Stderr, p: p, direct: true}
 	defer func() {
@@ -112,15 +118,18 @@ func (p *Process) Context() context.Context { return p.ctx }
 // at least once per millisecond of work. Only for the command's own goroutine.
 func (p *Process) Tick(n int) {
 	p.ticks += int64(n)
-	if p.ticks < 1024 {
+	if p.ticks < clockSteps {
 		return
 	}
 	t := p.ticks
 	p.ticks = 0
-	if err := p.Budget.Step(t); err != nil {
+	if err := p.turn.Step(t); err != nil {
 		panic(Death{Status: 137, Killed: true, Cause: err})
 	}
 }
+
+// Pause is for before the command waits for something other than its streams: meanwhile others run.
+func (p *Process) Pause() { p.turn.Pause() }
 
 // Hold counts n more bytes of memory against the exec and dies when that is too much.
 func (p *Process) Hold(n int) {

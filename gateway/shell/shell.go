@@ -478,6 +478,7 @@ func (sh *Shell) checkAlive() {
 		return
 	}
 	if err := sh.x.over(); err != nil {
+		sh.turn.Last()
 		panic(killPanic{err})
 	}
 	if sig := int(sh.proc.killed.Load()); sig != 0 {

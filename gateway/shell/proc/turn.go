@@ -58,6 +58,7 @@ func TurnOf(ctx context.Context) *Turn {
 // Step counts n units of work, waits for the goroutine's turn and reports why the exec must stop, if it must.
 func (t *Turn) Step(n int64) error {
 	if err := t.b.count(n); err != nil {
+		t.Last()
 		return err
 	}
 	if t.steps += n; t.steps < clockSteps {
@@ -71,6 +72,7 @@ func (t *Turn) Step(n int64) error {
 func (t *Turn) Pass() error {
 	now := clock()
 	if err := t.b.used(t.lap(now)); err != nil {
+		t.Last()
 		return err
 	}
 	switch {
@@ -88,6 +90,13 @@ func (t *Turn) Pass() error {
 		runtime.Gosched()
 	}
 	return t.b.Err()
+}
+
+// Last is for a goroutine whose exec is over: hundreds may be, at the same moment, and their ends take turns too.
+func (t *Turn) Last() {
+	if t != nil && !t.placed.Load() && t.b.goroutines.Load() > 0 {
+		_ = governor.enter(t)
+	}
 }
 
 // lap is the CPU time since the last one, as far as a clock on the wall can tell.
@@ -152,17 +161,13 @@ func (g *places) crowded() bool { return g.held.Load() > g.most() }
 func (g *places) enter(t *Turn) error {
 	b := t.b
 	g.mu.Lock()
-	if err := b.Err(); err != nil {
-		g.mu.Unlock()
-		return err
-	}
 	// Who has slept does not make up for it at the expense of the others.
 	b.virtual = max(b.virtual, g.floor-int64(quantum))
 	if int64(len(g.holders)) < g.most() && len(g.waiting) == 0 {
 		g.place(t)
 		g.mu.Unlock()
 		t.begin()
-		return nil
+		return b.Err()
 	}
 	if t.granted == nil {
 		t.granted = make(chan struct{}, 1)
@@ -177,23 +182,8 @@ func (g *places) enter(t *Turn) error {
 	}
 	g.mu.Unlock()
 
-	select {
-	case <-t.granted:
-		t.begin()
-		return b.Err()
-	case <-b.ctx.Done():
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if i := slices.Index(b.line, t); i >= 0 {
-		b.line = slices.Delete(b.line, i, i+1)
-		if len(b.line) == 0 {
-			g.waiting = slices.DeleteFunc(g.waiting, func(w *Budget) bool { return w == b })
-		}
-	} else {
-		<-t.granted // let in at the same moment
-		g.remove(t)
-	}
+	<-t.granted
+	t.begin()
 	return b.Err()
 }
 
@@ -214,7 +204,7 @@ func (g *places) next(t *Turn) bool {
 	now := clock()
 	t.b.virtual += int64(now - t.since)
 	t.since = now
-	if w := g.first(); int64(len(g.holders)) <= g.most() && (w == nil || t.b.virtual < w.virtual) {
+	if w := g.first(); int64(len(g.holders)) <= g.most() && (w == nil || t.b.virtual < w.virtual && w.ctx.Err() == nil) {
 		return true
 	}
 	g.remove(t)
@@ -239,13 +229,18 @@ func (g *places) place(t *Turn) {
 	g.floor = max(g.floor, t.b.virtual)
 }
 
-// remove takes a holder's place and gives free ones to who waits.
+// remove takes a holder's place.
 func (g *places) remove(t *Turn) {
 	t.placed.Store(false)
 	if i := slices.Index(g.holders, t); i >= 0 {
 		g.holders = slices.Delete(g.holders, i, i+1)
 	}
 	g.held.Store(int64(len(g.holders)))
+	g.fill()
+}
+
+// fill gives the free places to who waits.
+func (g *places) fill() {
 	for int64(len(g.holders)) < g.most() {
 		b := g.first()
 		if b == nil {
@@ -261,10 +256,13 @@ func (g *places) remove(t *Turn) {
 	}
 }
 
-// first is the exec in line that has had the least.
+// first is the exec in line that is over, or else the one that has had the least.
 func (g *places) first() *Budget {
 	var b *Budget
 	for _, w := range g.waiting {
+		if w.ctx.Err() != nil {
+			return w
+		}
 		if b == nil || w.virtual < b.virtual {
 			b = w
 		}
@@ -290,6 +288,7 @@ func (g *places) watch() {
 				g.remove(t)
 			}
 		}
+		g.fill()
 		g.mu.Unlock()
 	}
 }

@@ -8,9 +8,14 @@ import (
 	"fmt"
 	"io"
 
+	"encoding/binary"
+	"time"
+
+	bzip2enc "github.com/dsnet/compress/bzip2"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/ulikunitz/xz"
+	"github.com/ulikunitz/xz/lzma"
 )
 
 // Format is a compression.
@@ -23,13 +28,14 @@ const (
 	Bzip2
 	XZ
 	Zstd
+	LZMA
 )
 
 var magics = []struct {
 	format Format
 	magic  string
 }{
-	{Gzip, "\x1f\x8b"}, {Bzip2, "BZh"}, {XZ, "\xfd7zXZ\x00"}, {Zstd, "\x28\xb5\x2f\xfd"},
+	{Gzip, "\x1f\x8b"}, {Bzip2, "BZh"}, {XZ, "\xfd7zXZ\x00"}, {Zstd, "\x28\xb5\x2f\xfd"}, {LZMA, "\x5d\x00\x00"},
 }
 
 // Detect tells the format from the first bytes of a stream.
@@ -53,6 +59,8 @@ func (f Format) String() string {
 		return "xz"
 	case Zstd:
 		return "zstd"
+	case LZMA:
+		return "lzma"
 	}
 	return "none"
 }
@@ -60,8 +68,8 @@ func (f Format) String() string {
 // The memory a decoder may use for its window.
 const maxWindow = 64 << 20
 
-// ErrUnsupported says that a format can only be read.
-var ErrUnsupported = errors.New("compression is not supported")
+// ErrTrailing says that something that is not of the format follows the data, all of which was read.
+var ErrTrailing = errors.New("trailing garbage after the end of the data")
 
 // NewReader decompresses r. Close releases the decoder, not r.
 func NewReader(f Format, r io.Reader) (io.ReadCloser, error) {
@@ -69,7 +77,7 @@ func NewReader(f Format, r io.Reader) (io.ReadCloser, error) {
 	case Gzip:
 		return gzip.NewReader(bufio.NewReader(r))
 	case Bzip2:
-		return io.NopCloser(bzip2.NewReader(bufio.NewReader(r))), nil
+		return io.NopCloser(&bzip2Reader{r: bzip2.NewReader(bufio.NewReader(r))}), nil
 	case XZ:
 		br := bufio.NewReaderSize(r, 4096)
 		if err := checkXZ(br); err != nil {
@@ -83,6 +91,13 @@ func NewReader(f Format, r io.Reader) (io.ReadCloser, error) {
 			return nil, err
 		}
 		return d.IOReadCloser(), nil
+	case LZMA:
+		br := bufio.NewReaderSize(r, 4096)
+		if head, _ := br.Peek(5); len(head) == 5 && binary.LittleEndian.Uint32(head[1:]) > maxWindow {
+			return nil, fmt.Errorf("dictionary of %d bytes is too large", binary.LittleEndian.Uint32(head[1:]))
+		}
+		x, err := lzma.NewReader(br)
+		return io.NopCloser(x), err
 	}
 	return io.NopCloser(r), nil
 }
@@ -115,10 +130,11 @@ func NewWriter(f Format, w io.Writer, level int) (io.WriteCloser, error) {
 		z, err := gzip.NewWriterLevel(w, level)
 		if err == nil {
 			z.OS = 3
+			z.ModTime = time.Unix(0, 0)
 		}
 		return z, err
 	case XZ:
-		return xz.WriterConfig{DictCap: 1 << 20}.NewWriter(w)
+		return &xzWriter{w: w}, nil
 	case Zstd:
 		l := zstd.SpeedDefault
 		if level > 0 {
@@ -126,11 +142,78 @@ func NewWriter(f Format, w io.Writer, level int) (io.WriteCloser, error) {
 		}
 		return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(l), zstd.WithWindowSize(1<<20))
 	case Bzip2:
-		return nil, ErrUnsupported
+		if level == 0 {
+			level = 9
+		}
+		return bzip2enc.NewWriter(&blockSize{w: w, digit: '0' + byte(level)}, &bzip2enc.WriterConfig{Level: 1})
+	case LZMA:
+		return lzma.WriterConfig{DictCap: 1 << 20}.NewWriter(w)
 	}
 	return nopCloser{w}, nil
+}
+
+// blockSize puts the block size that was asked for into the header of a bzip2 stream. The blocks themselves are
+// never larger than 100k: sorting one cannot be interrupted, and has to be over in a few milliseconds.
+type blockSize struct {
+	w     io.Writer
+	n     int
+	digit byte
+}
+
+func (b *blockSize) Write(p []byte) (int, error) {
+	if at := 3 - b.n; at >= 0 && at < len(p) {
+		p = bytes.Clone(p)
+		p[at] = b.digit
+	}
+	n, err := b.w.Write(p)
+	b.n += n
+	return n, err
+}
+
+// bzip2Reader tells garbage after the last stream from damage within one.
+type bzip2Reader struct {
+	r io.Reader
+}
+
+func (b *bzip2Reader) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	if errors.Is(err, bzip2.StructuralError("bad magic value in continuation file")) {
+		err = ErrTrailing
+	}
+	return n, err
 }
 
 type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
+
+// xzWriter starts a stream with its first byte: nothing at all is a stream without blocks, which the library does not write.
+type xzWriter struct {
+	w io.Writer
+	z io.WriteCloser
+}
+
+// emptyXZ is a header, an index of no blocks and a footer.
+const emptyXZ = "\xfd7zXZ\x00\x00\x04\xe6\xd6\xb4F\x00\x00\x00\x00\x1c\xdfD!\x1f\xb6\xf3}\x01\x00\x00\x00\x00\x04YZ"
+
+func (x *xzWriter) Write(p []byte) (int, error) {
+	if x.z == nil && len(p) > 0 {
+		z, err := xz.WriterConfig{DictCap: 1 << 20}.NewWriter(x.w)
+		if err != nil {
+			return 0, err
+		}
+		x.z = z
+	}
+	if len(p) == 0 {
+		return 0, nil
+	}
+	return x.z.Write(p)
+}
+
+func (x *xzWriter) Close() error {
+	if x.z == nil {
+		_, err := io.WriteString(x.w, emptyXZ)
+		return err
+	}
+	return x.z.Close()
+}

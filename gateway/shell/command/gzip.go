@@ -21,6 +21,7 @@ import (
 
 var gzipSpec = getopt.New("acdfhklLnNqrS:tvV123456789",
 	"ascii=a stdout=c to-stdout=c decompress=d uncompress=d force=f keep=k list=l license=L no-name=n name=N quiet=q silent=q recursive=r suffix:=S synchronous test=t verbose=v fast=1 best=9 rsyncable").
+	WithHint("Try `%[1]s --help' for more information.").
 	WithUsage("[OPTION]... [FILE]...", "Compress or uncompress FILEs (by default, compress FILES in-place).")
 
 // gzipMemory is what a compressor holds.
@@ -192,6 +193,10 @@ func (g *gzipRun) file(name string) {
 		}
 		return
 	}
+	if l, err := p.Lstat(name); err == nil && l.Kind == proc.Symlink && !g.stdout && !g.force && !g.test && !g.list {
+		g.fail("%s: %s", name, proc.Strerror(fserr.ELOOP))
+		return
+	}
 	if st.Kind != proc.Regular && !g.stdout {
 		g.warn("%s is not a directory or a regular file - ignored", name)
 		return
@@ -229,7 +234,7 @@ func (g *gzipRun) file(name string) {
 	case g.stdout:
 		n, m := g.zip(in, p.Out, path.Base(name), st)
 		if g.verbose {
-			fmt.Fprintf(p.Err, "%s:\t%s\n", name, ratio(n-m, n))
+			fmt.Fprintf(p.Err, "%s:\t%s -- replaced with stdout\n", name, ratio(n-m, n))
 		}
 	default:
 		g.replace(name, target, in, st)
@@ -316,7 +321,7 @@ func (g *gzipRun) zip(in io.Reader, out io.Writer, name string, st proc.Stat) (n
 		g.fail("%v", err)
 		return 0, 0
 	}
-	z.OS = 3
+	z.OS, z.ModTime = 3, time.Unix(0, 0)
 	if !g.noName {
 		if latin(name) {
 			z.Name = name
@@ -378,12 +383,12 @@ func (g *gzipRun) unzip(name string, in io.Reader, out io.Writer) bool {
 	switch {
 	case len(head) == 0 && err != nil:
 		if name != "stdin" || !g.force {
-			g.fail("\ngzip: %s: unexpected end of file", name)
+			g.notice("%s: unexpected end of file", name)
 			return false
 		}
 		return true
 	case len(head) < 2 || head[0] != 0x1f || head[1] != 0x8b:
-		if g.force && g.stdout {
+		if g.force && (g.stdout || name == "stdin") {
 			_, err := g.copy(out, br)
 			return err == nil
 		}

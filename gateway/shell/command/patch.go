@@ -20,7 +20,7 @@ var patchSpec = getopt.New("bB:cd:D:eEfF:g:i:lnNo:p:r:RsStTuvV:x:Y:z:Z",
 		"normal=n forward=N output:=o strip:=p reject-file:=r reverse=R quiet=s silent=s batch=t set-time=T unified=u version=v "+
 		"version-control:=V debug:=x basename-prefix:=Y suffix:=z set-utc=Z dry-run verbose binary backup-if-mismatch "+
 		"no-backup-if-mismatch posix quoting-style: reject-format: read-only: merge:: follow-symlinks").
-	WithStatus(2).WithNamedHint().
+	WithStatus(2).WithHint(getopt.NamedHint).
 	WithUsage("[OPTION]... [ORIGFILE [PATCHFILE]]", "Apply a diff file to an original.").
 	WithVersion("(compatible with GNU patch) 2.7.6")
 

@@ -42,12 +42,12 @@ type Spec struct {
 	operands string
 	about    string
 	version  string
-	named    bool
+	hint     string
 }
 
 // New makes a Spec; see the package documentation for the notation.
 func New(short, longs string) *Spec {
-	s := &Spec{short: map[byte]Arity{}, status: 1, operands: "[OPTION]... [FILE]..."}
+	s := &Spec{short: map[byte]Arity{}, status: 1, hint: "Try '%[1]s --help' for more information.", operands: "[OPTION]... [FILE]..."}
 	if rest, ok := strings.CutPrefix(short, "+"); ok {
 		s.inOrder, short = true, rest
 	}
@@ -84,8 +84,11 @@ func New(short, longs string) *Spec {
 // WithStatus sets the exit status of a usage error (1 unless set).
 func (s *Spec) WithStatus(status int) *Spec { s.status = status; return s }
 
-// WithNamedHint puts the command's name before the hint, as diffutils and patch do: "cmp: Try 'cmp --help' …".
-func (s *Spec) WithNamedHint() *Spec { s.named = true; return s }
+// WithHint sets the line that follows a usage error; %[1]s is the command's name.
+func (s *Spec) WithHint(format string) *Spec { s.hint = format; return s }
+
+// NamedHint is the hint of diffutils and patch.
+const NamedHint = "%[1]s: Try '%[1]s --help' for more information."
 
 // WithUsage sets what --help shows after the name ("[OPTION]... [FILE]..." unless set) and
 // the sentences that follow.
@@ -222,10 +225,7 @@ func (s *Spec) Parse(p *proc.Process) (opts []Option, operands []string) {
 // of a usage error.
 func (s *Spec) Hint(p *proc.Process) {
 	p.Out.Flush()
-	if s.named {
-		fmt.Fprintf(p.Err, "%s: ", p.Name())
-	}
-	fmt.Fprintf(p.Err, "Try '%s --help' for more information.\n", p.Name())
+	fmt.Fprintf(p.Err, s.hint+"\n", p.Name())
 	p.Exit(s.status)
 }
 

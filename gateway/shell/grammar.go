@@ -11,7 +11,7 @@ type program struct {
 
 // parseAll reads a whole text. What comes before a syntax error can run.
 func parseAll(src string, lines int, o parseOptions) *program {
-	p := newParser(src, lines, o)
+	p := scriptParser(src, lines, o)
 	g := &program{}
 	for {
 		group, err := p.next()
@@ -36,18 +36,12 @@ func (p *parser) next() (group []*stmt, err *syntaxError) {
 			if !ok {
 				panic(r)
 			}
-			p.condFail = true
-			if e.quiet && len(group) > 0 {
-				p.failed = e
-				return
-			}
+			p.failed = true
 			group, err = nil, e
 		}
 	}()
-	if p.condFail {
-		e := p.failed
-		p.failed = nil
-		return nil, e
+	if p.failed {
+		return nil, nil
 	}
 	for p.peek(lexCommand).kind == tokNewline {
 		p.take()
@@ -57,7 +51,6 @@ func (p *parser) next() (group []*stmt, err *syntaxError) {
 		return nil, nil
 	}
 	for {
-		p.top = p.peek(lexCommand).start
 		st := p.andOr()
 		group = append(group, st)
 		t := p.peek(lexArg)
@@ -100,10 +93,6 @@ func (p *parser) unexpectedError(t *token) *syntaxError {
 	case tokEOF:
 		e.line, e.eof = p.lastLine(), true
 		switch {
-		case p.condFail:
-			e.line, e.eof = p.lineAt(p.pos), false
-			e.msg = "syntax error near `" + p.lastWord() + "'"
-			e.texts = []string{p.lineText(p.pos)}
 		case p.inSubst > 0:
 			e.msg = "unexpected EOF while looking for matching `)'"
 			e.status, e.fatal = 0, false
@@ -129,12 +118,6 @@ func (p *parser) lineText(at int) string {
 	from := strings.LastIndexByte(p.src[:at], '\n') + 1
 	line, _, _ := strings.Cut(p.src[from:], "\n")
 	return line
-}
-
-// lastWord is the word before the place the parser has reached.
-func (p *parser) lastWord() string {
-	s := strings.TrimRight(p.src[:min(p.pos, len(p.src))], " \t\n")
-	return strings.TrimLeft(s[strings.LastIndexAny(s, " \n\t;|&")+1:], " \t\n")
 }
 
 func (p *parser) newlines() {
@@ -422,6 +405,10 @@ func (p *parser) forClause() command {
 		}
 		text := p.src[from : inner-1]
 		cuts := splitFor(text)
+		if len(cuts) > 3 {
+			shown := "syntax error: `" + p.src[at:end] + "'"
+			panic(&syntaxError{line: line, msg: "syntax error: `;' unexpected\n" + shown})
+		}
 		if len(cuts) != 3 {
 			shown := "syntax error: `" + p.src[at:end] + "'"
 			panic(&syntaxError{line: line, msg: "syntax error: arithmetic expression required\n" + shown})
@@ -661,14 +648,12 @@ func (p *parser) arithAt() int {
 	if at+1 >= len(p.src) || p.src[at+1] != '(' {
 		return 0
 	}
-	end := p.remember(at, func(i int) int {
-		end := p.skipParen(i)
-		if p.src[end-2] == ')' && p.skipParen(i+1) == end-1 {
-			return end
+	return p.remember(at, func(i int) int {
+		if end := p.skipParen(i + 1); end < len(p.src) && p.src[end] == ')' {
+			return end + 1
 		}
 		return 0
 	}, 0)
-	return end
 }
 
 // arithClause is (( … )); nil when the parentheses are two subshells.
@@ -780,51 +765,26 @@ func (p *parser) assign(w *token, n int) *assign {
 
 // ---- [[ … ]] ----
 
-// condError says what is wrong in [[ ]] and makes the rest of the text invisible, as bash does.
-func (p *parser) condError(t *token, withToken, without string) {
-	text := t.text
-	if t.kind == tokNewline || t.kind == tokEOF {
-		text = "newline"
+// condError says what is wrong in [[ ]]. Bash then takes the rest of the text for read.
+func (p *parser) condError(t *token, named, plain string) {
+	e := &syntaxError{line: t.line, msg: plain, quiet: true}
+	switch {
+	case t.kind == tokEOF, t.kind == tokNewline:
+		e.msg = strings.ReplaceAll(named, "%s", "newline")
+		e.quiet = p.pos < len(p.src)
+	case t.kind == tokOp || t.text == "]]":
+		e.msg = strings.ReplaceAll(named, "%s", t.text)
 	}
-	msg := without
-	if text != "" {
-		msg = strings.ReplaceAll(withToken, "%s", text)
-	}
-	e := &condError{line: t.line, msg: msg}
 	panic(e)
 }
 
-type condError struct {
-	line int
-	msg  string
-}
-
-func (p *parser) testClause() (c command) {
+func (p *parser) testClause() command {
 	line := p.tok.line
-	top := p.tok.start == p.top
 	p.take()
-	defer func() {
-		if r := recover(); r != nil {
-			e, ok := r.(*condError)
-			if !ok {
-				panic(r)
-			}
-			p.condFail = true
-			s := &syntaxError{line: e.line, msg: e.msg}
-			if !top {
-				near := p.unexpectedError(&token{kind: tokEOF})
-				s.msg += "\n" + near.msg
-				s.texts = near.texts
-			} else {
-				s.quiet = p.pos < len(p.src)
-			}
-			panic(s)
-		}
-	}()
 	x := p.testOr()
 	if t := p.peek(lexArg); !t.word("]]") {
 		if t.kind == tokEOF {
-			p.condError(t, "unexpected EOF while looking for `]]'", "unexpected EOF while looking for `]]'")
+			p.condError(t, "unexpected EOF while looking for `]]'", "")
 		}
 		p.condError(t, "syntax error in conditional expression: unexpected token `%s'", "syntax error in conditional expression")
 	}
@@ -915,6 +875,9 @@ func (p *parser) testTerm() testExpr {
 		}
 		w := p.take()
 		return &testBinary{op: name, x: x, y: p.word(&w)}
+	}
+	if t.word("]]") {
+		panic(&syntaxError{line: t.line, quiet: true})
 	}
 	p.condError(t, "unexpected token `%s' in conditional command", "unexpected token in conditional command")
 	return nil

@@ -214,7 +214,7 @@ func (sh *Shell) runText(text string, lines int, where string) {
 	if prog := sh.parsed[key]; prog != nil && cached {
 		sh.runProgram(prog, where)
 	} else {
-		p := newParser(text, lines, o)
+		p := scriptParser(text, lines, o)
 		g, err := p.next()
 		if cached && g != nil && len(p.warnings) == 0 && p.atEnd() {
 			if sh.parsed == nil || len(sh.parsed) > 200 {

@@ -97,16 +97,22 @@ type parser struct {
 	aliased  bool // an alias has been expanded
 	depth    int
 	inSubst  int
-	top      int          // where the command of the current line begins that is being read
-	failed   *syntaxError // to be returned by next
-	condFail bool         // a [[ ]] was wrong: bash takes it for the end of the text
-	openDoc  bool         // a here-document was not closed
+	failed   bool // there was a syntax error: nothing more is read
+	openDoc  bool // a here-document was not closed
 	warnings []string
 	from     int // where the current group begins
 }
 
 func newParser(src string, lines int, o parseOptions) *parser {
 	return &parser{src: src, lines: lines, opts: o, lineNo: 1}
+}
+
+// scriptParser reads a text whose last line may lack its newline.
+func scriptParser(src string, lines int, o parseOptions) *parser {
+	if !strings.HasSuffix(src, "\n") {
+		src += "\n"
+	}
+	return newParser(src, lines, o)
 }
 
 // sub is a parser of a text inside the script.
@@ -302,9 +308,19 @@ loop:
 	for i < len(s) {
 		switch c := s[i]; c {
 		case '\\':
+			if i+1 < len(s) && s[i+1] == '\n' {
+				p.joinLines(i)
+				s = p.src
+				continue
+			}
 			i = min(i+2, len(s))
 			continue
 		case '\'', '"', '`', '$':
+			if c == '$' && strings.HasPrefix(s[i+1:], "\\\n") {
+				p.joinLines(i + 1)
+				s = p.src
+				continue
+			}
 			i = p.skipQuoted(i, false)
 			s = p.src
 			continue
@@ -358,6 +374,16 @@ loop:
 	t.text = p.src[t.start:i]
 	t.subs = p.subs
 	p.subs = outer
+}
+
+// joinLines removes the backslash and newline at i, so that a word is in one piece.
+func (p *parser) joinLines(i int) {
+	p.lineAt(i)
+	p.src = p.src[:i] + p.src[i+2:]
+	p.lines++
+	for k := range p.aliases {
+		p.aliases[k].end -= 2
+	}
 }
 
 // assignEnd is the length of "name=", "name+=" or "name[…]=" that s begins with, 0 when there is none.
@@ -761,6 +787,9 @@ func (p *parser) textParts(text string, line int, m partMode) (out []part) {
 			e, ok := r.(*syntaxError)
 			if !ok {
 				panic(r)
+			}
+			if k := strings.Index(text, "${"); k >= 0 && !strings.HasSuffix(e.msg, "`)'") {
+				e.msg = "bad substitution: no closing `}' in " + text[k:]
 			}
 			out = []part{&badPart{src: text, err: e}}
 		}

@@ -511,7 +511,7 @@ func (sh *Shell) stdinScript() {
 		if text.Len() > 0 {
 			src := text.String()
 			sh.checkSize(src)
-			p := newParser(src, first, sh.parseOptions())
+			p := scriptParser(src, first, sh.parseOptions())
 			g, perr := p.next()
 			sh.hold(-parsedSize(src))
 			if err == nil && (perr != nil && perr.eof || p.openDoc) {
@@ -521,7 +521,7 @@ func (sh *Shell) stdinScript() {
 			sh.runParser(p, g, perr, "")
 			text.Reset()
 			first = line
-			if sh.jumping() || perr != nil || p.failed != nil {
+			if sh.jumping() || perr != nil || p.failed {
 				return
 			}
 		}

@@ -46,7 +46,7 @@ func (sh *Shell) parseOptions() parseOptions {
 
 // runSource runs a text from its first line.
 func (sh *Shell) runSource(src, where string) {
-	p := newParser(src, 0, sh.parseOptions())
+	p := scriptParser(src, 0, sh.parseOptions())
 	g, err := p.next()
 	sh.runParser(p, g, err, where)
 }
@@ -61,9 +61,6 @@ func (sh *Shell) runParser(p *parser, g []*stmt, err *syntaxError, where string)
 		p.warnings = nil
 		if sh.opts.get('v') {
 			sh.eprint(p.src[min(shown, p.pos):min(p.pos, len(p.src))])
-			if p.pos == len(p.src) && !strings.HasSuffix(p.src, "\n") && p.pos > shown {
-				sh.eprint("\n")
-			}
 		}
 		shown = p.pos
 		if err != nil {
@@ -109,16 +106,24 @@ func (sh *Shell) syntaxError(e *syntaxError, where string) {
 	}
 	head := name + ": " + where + "line " + itoa(e.line) + ": "
 	for _, m := range strings.Split(e.msg, "\n") {
-		sh.eprint(head + m + "\n")
+		if m != "" {
+			sh.eprint(head + m + "\n")
+		}
 	}
 	for _, t := range e.texts {
 		sh.eprint(head + "`" + t + "'\n")
 	}
 	if e.quiet {
+		if where == "eval: " {
+			sh.status = 2
+		}
 		return
 	}
 	sh.status = cmp.Or(e.status, 2)
 	if e.fatal {
+		if where == "" {
+			sh.status = 2
+		}
 		panic(exitPanic{sh.status})
 	}
 }
@@ -510,7 +515,7 @@ func (sh *Shell) caseOf(c *caseCmd) {
 			if hit {
 				break
 			}
-			hit = sh.matchWord(p, s)
+			hit = sh.matchWord(p, s, false)
 		}
 		if !hit {
 			continue
@@ -534,6 +539,11 @@ func (sh *Shell) caseOf(c *caseCmd) {
 func (sh *Shell) define(c *funcDecl) {
 	if v := sh.readonlyFuncs; v[c.name] {
 		sh.errorf("%s: readonly function", c.name)
+		sh.status = 1
+		return
+	}
+	if strings.ContainsAny(c.name, "'\"\\$`") {
+		sh.errorf("`%s': not a valid identifier", c.name)
 		sh.status = 1
 		return
 	}

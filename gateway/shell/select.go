@@ -37,7 +37,8 @@ func (sh *Shell) selectLoop(c *forCmd) {
 		}
 		line, err := sh.readLine(d, '\n')
 		if err != nil && line == "" {
-			sh.eprint("\n")
+			sh.out("\n")
+			sh.flush("select")
 			sh.status = 1
 			break
 		}

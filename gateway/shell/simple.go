@@ -129,6 +129,9 @@ func arrSource(l *arrayLit) string {
 		s := ""
 		if e.sub != nil {
 			s = "[" + e.sub.text + "]="
+			if e.add {
+				s = "[" + e.sub.text + "]+="
+			}
 		}
 		if e.val != nil {
 			s += e.val.src
@@ -147,6 +150,7 @@ func (sh *Shell) assignArray(a *assign) {
 	type item struct {
 		sub  *subscript
 		vals []string
+		add  bool
 	}
 	items := make([]item, 0, len(a.arr.elems))
 	v := sh.vars[name]
@@ -154,18 +158,19 @@ func (sh *Shell) assignArray(a *assign) {
 	for _, e := range a.arr.elems {
 		switch {
 		case e.sub != nil:
-			items = append(items, item{e.sub, []string{sh.expandStr(e.val)}})
+			items = append(items, item{e.sub, []string{sh.expandStr(e.val)}, e.add})
 		case isAssoc:
-			items = append(items, item{nil, []string{sh.expandStr(e.val)}})
+			items = append(items, item{vals: []string{sh.expandStr(e.val)}})
 		default:
-			items = append(items, item{nil, sh.fields([]*word{e.val})})
+			items = append(items, item{vals: sh.fields([]*word{e.val})})
 		}
 		sh.tick()
 	}
 	v = sh.own(name)
 	v.dyn = nil
-	before := v.size()
+	size := v.size()
 	if isAssoc {
+		before := v.assoc // what [key]+= adds to
 		if !a.add || v.assoc == nil {
 			v.assoc = newAssoc()
 		}
@@ -181,7 +186,7 @@ func (sh *Shell) assignArray(a *assign) {
 				continue
 			}
 			v = sh.own(name)
-			v.assoc.set(key, sh.convert(v, it.vals[0]))
+			v.assoc.set(key, sh.appendedIf(it.add, v, before.value(key), it.vals[0]))
 		}
 		for i := 0; i < len(flat); i += 2 {
 			val := ""
@@ -191,7 +196,7 @@ func (sh *Shell) assignArray(a *assign) {
 			v.assoc.set(flat[i], sh.convert(v, val))
 		}
 		v.attrs |= aSet
-		sh.hold(v.size() - before)
+		sh.hold(v.size() - size)
 		return
 	}
 	arr := &indexed{}
@@ -203,7 +208,11 @@ func (sh *Shell) assignArray(a *assign) {
 	for _, it := range items {
 		if it.sub != nil {
 			next = sh.indexForWrite(name, &variable{attrs: aArray, arr: arr}, it.sub)
-			arr.set(next, sh.convert(v, it.vals[0]))
+			old := ""
+			if it.add {
+				old, _ = arr.get(next)
+			}
+			arr.set(next, sh.appendedIf(it.add, v, old, it.vals[0]))
 			next++
 			continue
 		}
@@ -219,7 +228,7 @@ func (sh *Shell) assignArray(a *assign) {
 	if sh.opts.get('a') {
 		v.attrs |= aExport
 	}
-	sh.hold(v.size() - before)
+	sh.hold(v.size() - size)
 }
 
 // invoke runs the command args name: a function, a builtin or a program.

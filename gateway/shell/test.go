@@ -52,7 +52,7 @@ func (sh *Shell) binaryTest(t *testBinary) bool {
 		if sh.opts.get('x') {
 			sh.trace("[[ " + traceQuote(x) + " " + t.op + " " + sh.tracePattern(t.y) + " ]]")
 		}
-		return sh.matchWord(t.y, x) == (t.op != "!=")
+		return sh.matchWord(t.y, x, true) == (t.op != "!=")
 	case "=~":
 		re := sh.expandRegex(t.y)
 		if sh.opts.get('x') {
@@ -82,8 +82,8 @@ func (sh *Shell) tracePattern(w *word) string {
 	return sh.expandPattern(w)
 }
 
-// matchWord matches s against a word as a pattern, as case and [[ == ]] do.
-func (sh *Shell) matchWord(w *word, s string) bool {
+// matchWord matches s against a word as a pattern, as case and [[ == ]] (cond) do.
+func (sh *Shell) matchWord(w *word, s string, cond bool) bool {
 	fold := sh.opts.shopt(nocasematch)
 	if w.isLit {
 		if fold {
@@ -95,9 +95,9 @@ func (sh *Shell) matchWord(w *word, s string) bool {
 	if pat == "*" {
 		return true
 	}
-	f := pattern.ExtGlob
-	if fold {
-		f |= pattern.FoldCase
+	f := sh.patternFlags(fold)
+	if cond {
+		f |= pattern.ExtGlob
 	}
 	return sh.compilePattern(pat, f).Match(s)
 }

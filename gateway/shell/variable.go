@@ -250,6 +250,13 @@ func (a *assocArray) clone() *assocArray {
 	return c
 }
 
+func (a *assocArray) value(k string) string {
+	if a == nil {
+		return ""
+	}
+	return a.m[k].val
+}
+
 func (a *assocArray) set(k, v string) {
 	old, ok := a.m[k]
 	if !ok {

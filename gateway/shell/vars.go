@@ -349,6 +349,13 @@ func (sh *Shell) appended(v *variable, old, val string) string {
 	return sh.convert(v, old+val)
 }
 
+func (sh *Shell) appendedIf(add bool, v *variable, old, val string) string {
+	if add {
+		return sh.appended(v, old, val)
+	}
+	return sh.convert(v, val)
+}
+
 // setArray replaces the whole array.
 func (sh *Shell) setArray(name string, vals []string) {
 	name, _ = sh.deref(name, nil)

@@ -1,63 +1,19 @@
 package shell
 
-import "github.com/pgbox/pgbox/gateway/shell/arith"
-
-// The tree of a script. Once made it is immutable, so that subshells share it.
-
-type redirOp uint8
-
-const (
-	rdrIn redirOp = iota
-	rdrOut
-	appOut
-	rdrInOut
-	dplIn
-	dplOut
-	rdrClob
-	hdoc
-	dashHdoc
-	wordHdoc
-	rdrAll
-	appAll
+import (
+	"github.com/pgbox/pgbox/gateway/shell/arith"
+	"mvdan.cc/sh/v3/syntax"
 )
 
-func (o redirOp) String() string {
-	return [...]string{"<", ">", ">>", "<>", "<&", ">&", ">|", "<<", "<<-", "<<<", "&>", "&>>"}[o]
+// program is a parsed script: lines of statements, and the syntax error that ends it, if any.
+// Like everything in this file it is immutable once made, so that subshells share it.
+type program struct {
+	groups   [][]*stmt // statements that are parsed before any of them runs (bash reads whole lines)
+	src      string    // for set -v
+	warnings []string  // said before anything runs
+	ends     []int     // last line of each group
+	err      *syntaxError
 }
-
-type caseOp uint8
-
-const (
-	caseBreak       caseOp = iota // ;;
-	caseFallthrough               // ;&
-	caseResume                    // ;;&
-)
-
-type paramOp uint8
-
-const (
-	alternateUnset paramOp = iota + 1
-	alternateUnsetOrNull
-	defaultUnset
-	defaultUnsetOrNull
-	errorUnset
-	errorUnsetOrNull
-	assignUnset
-	assignUnsetOrNull
-	remSmallPrefix
-	remLargePrefix
-	remSmallSuffix
-	remLargeSuffix
-	upperFirst
-	upperAll
-	lowerFirst
-	lowerAll
-	transformOp // ${x@Q} and the like
-)
-
-var paramOps = map[string]paramOp{"+": alternateUnset, ":+": alternateUnsetOrNull, "-": defaultUnset, ":-": defaultUnsetOrNull, "?": errorUnset,
-	":?": errorUnsetOrNull, "=": assignUnset, ":=": assignUnsetOrNull, "#": remSmallPrefix, "##": remLargePrefix, "%": remSmallSuffix,
-	"%%": remLargeSuffix, "^": upperFirst, "^^": upperAll, ",": lowerFirst, ",,": lowerAll}
 
 type stmt struct {
 	line       int
@@ -126,7 +82,7 @@ type caseCmd struct {
 type caseItem struct {
 	patterns []*word
 	stmts    []*stmt
-	op       caseOp
+	op       syntax.CaseOperator
 }
 
 type funcDecl struct {
@@ -180,11 +136,10 @@ type redirect struct {
 	fd      int    // -1: the operator's own
 	varName string // {name}>
 	varSub  string
-	op      redirOp
+	op      syntax.RedirOperator
 	word    *word
 	heredoc *word
 	quoted  bool // here-document without expansion
-	delim   string
 	strip   bool // <<-
 	line    int
 }
@@ -227,7 +182,6 @@ type arithText struct {
 
 type word struct {
 	src   string
-	subs  []span // substitutions in src
 	parts []part
 	lit   string
 	isLit bool // no expansion applies: the value is lit
@@ -252,7 +206,7 @@ type paramPart struct {
 	excl   bool
 	length bool
 	names  byte // ${!prefix*} or ${!prefix@}
-	op     paramOp
+	op     syntax.ParExpOperator
 	hasOp  bool
 	arg    *word
 	toggle int // 1 for ${x~}, 2 for ${x~~}
@@ -272,7 +226,6 @@ type cmdPart struct {
 	stmts  []*stmt
 	prog   *program // backquotes: parsed on their own
 	inFile *word    // $(<file)
-	src    string   // of backquotes
 	line   int
 }
 
@@ -284,10 +237,7 @@ type procPart struct {
 }
 
 // badPart is a ${…} that bash reports only when it is expanded.
-type badPart struct {
-	src string
-	err *syntaxError // what is unmatched in it
-}
+type badPart struct{ src string }
 
 // funcDef is a defined function.
 type funcDef struct {

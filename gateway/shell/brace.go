@@ -54,12 +54,13 @@ func (sh *Shell) braces(w *word) []*word {
 	lists := sh.braceList(toks, 0)
 	defer func() { sh.hold(held - sh.held) }()
 	out := make([]*word, 0, len(lists))
+	c := compiler{}
 	for _, l := range lists {
 		nw := &word{parts: fromToks(l)}
 		if len(nw.parts) == 0 {
 			continue // an empty alternative yields no word
 		}
-		nw = finish(nw, false)
+		nw = c.finish(nw, false)
 		nw.brace = false
 		if !nw.isLit && len(nw.parts) > 0 {
 			plain := true

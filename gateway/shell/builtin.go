@@ -146,7 +146,13 @@ func builtinEval(sh *Shell, args []string) int {
 		return 0
 	}
 	sh.status = 0
-	sh.runText(text, max(sh.line-1, 0), "eval: ")
+	line := sh.line
+	sh.enter()
+	sh.checkSize(text)
+	defer sh.hold(-parsedSize(text))
+	p := sh.cachedParse(text, max(line-1, 0))
+	sh.runProgram(p, "eval: ")
+	sh.leave()
 	return sh.status
 }
 
@@ -198,10 +204,11 @@ func builtinSource(sh *Shell, args []string) int {
 		sh.args = args[1:]
 	}
 	sh.checkSize(data)
+	p := parse(data, 0)
 	sh.status = 0
 	replaced := len(args) > 1
 	own := sh.args
-	sh.runSource(data, "")
+	sh.runProgram(p, "")
 	sh.returning = false
 	if t := sh.traps["RETURN"]; t != "" {
 		sh.runTrap("RETURN", t)
@@ -476,7 +483,8 @@ func (sh *Shell) unsetElement(name, text string) bool {
 	if v == nil {
 		return true
 	}
-	sub := sh.subscriptText(text)
+	c := compiler{}
+	sub := c.subscript(text)
 	if !v.isArray() {
 		if v.attrs&aSet != 0 && text == "0" {
 			sh.unsetVar(name)

@@ -187,7 +187,8 @@ opts:
 // setTarget assigns a name or an array element given as text.
 func (sh *Shell) setTarget(name, val string) {
 	if n, rest, ok := strings.Cut(name, "["); ok && strings.HasSuffix(rest, "]") {
-		sh.setElement(n, sh.subscriptText(rest[:len(rest)-1]), val, false)
+		c := compiler{}
+		sh.setElement(n, c.subscript(rest[:len(rest)-1]), val, false)
 		return
 	}
 	sh.setVar(name, val)

@@ -2,51 +2,451 @@ package shell
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/pgbox/pgbox/gateway/shell/arith"
+	"mvdan.cc/sh/v3/syntax"
 )
+
+// compiler turns the parser's tree into ours. Arithmetic and subscripts are taken from the source text, because bash expands
+// them first and parses the result.
+type compiler struct {
+	src   string
+	lines int          // added to line numbers
+	bad   map[uint]int // offsets where a bad substitution was masked → its length
+}
+
+func (c *compiler) text(from, to uint) string {
+	if int(from) > len(c.src) || int(to) > len(c.src) || from > to {
+		return ""
+	}
+	return c.src[from:to]
+}
+
+func (c *compiler) line(p syntax.Pos) int { return int(p.Line()) + c.lines }
+
+func (c *compiler) stmts(in []*syntax.Stmt) []*stmt {
+	out := make([]*stmt, 0, len(in))
+	for _, s := range in {
+		out = append(out, c.stmt(s))
+	}
+	return out
+}
+
+func (c *compiler) stmt(s *syntax.Stmt) *stmt {
+	st := &stmt{line: c.line(s.Pos()), negated: s.Negated, background: s.Background}
+	end := s.End().Offset()
+	if s.Semicolon.IsValid() {
+		end = s.Semicolon.Offset()
+	}
+	st.src = strings.TrimRight(c.text(s.Pos().Offset(), end), " \t\n;")
+	for _, r := range s.Redirs {
+		st.redirs = append(st.redirs, c.redirect(r))
+	}
+	if s.Cmd != nil {
+		st.cmd = c.command(s.Cmd)
+	}
+	return st
+}
+
+func (c *compiler) command(cmd syntax.Command) command {
+	switch x := cmd.(type) {
+	case *syntax.CallExpr:
+		s := &simpleCmd{line: c.line(x.Pos())}
+		for _, a := range x.Assigns {
+			s.assigns = append(s.assigns, c.assign(a))
+		}
+		for _, w := range x.Args {
+			s.args = append(s.args, c.word(w))
+		}
+		if len(x.Args) > 0 {
+			at := x.Args[0].Pos().Offset()
+			if n := c.bad[at]; n < 0 {
+				s.args[0] = litWord(c.text(at, at+uint(-n)))
+			}
+		}
+		return s
+	case *syntax.DeclClause:
+		s := &simpleCmd{line: c.line(x.Pos()), isDecl: true, args: []*word{litWord(x.Variant.Value)}}
+		for _, a := range x.Args {
+			s.decl = append(s.decl, c.assign(a))
+		}
+		return s
+	case *syntax.LetClause:
+		s := &simpleCmd{line: c.line(x.Pos()), args: []*word{litWord("let")}}
+		for _, e := range x.Exprs {
+			t := c.text(e.Pos().Offset(), e.End().Offset())
+			s.args = append(s.args, c.finish(&word{src: t, parts: c.loose(t)}, false))
+		}
+		return s
+	case *syntax.BinaryCmd:
+		return c.binary(x)
+	case *syntax.Block:
+		return &block{c.stmts(x.Stmts)}
+	case *syntax.Subshell:
+		return &subshell{c.stmts(x.Stmts)}
+	case *syntax.IfClause:
+		return c.ifClause(x)
+	case *syntax.WhileClause:
+		return &whileCmd{until: x.Until, cond: c.stmts(x.Cond), do: c.stmts(x.Do)}
+	case *syntax.ForClause:
+		switch l := x.Loop.(type) {
+		case *syntax.WordIter:
+			f := &forCmd{name: l.Name.Value, in: l.InPos.IsValid(), do: c.stmts(x.Do), selects: x.Select, line: c.line(x.Pos())}
+			for _, w := range l.Items {
+				f.words = append(f.words, c.word(w))
+			}
+			return f
+		case *syntax.CStyleLoop:
+			f := &forArith{do: c.stmts(x.Do), line: c.line(x.Pos())}
+			parts := splitFor(c.text(l.Lparen.Offset()+2, l.Rparen.Offset()))
+			for i, dst := range []**arithText{&f.init, &f.cond, &f.post} {
+				if i < len(parts) && strings.TrimSpace(parts[i]) != "" {
+					*dst = c.arith(strings.TrimLeft(parts[i], " \t\n"))
+				}
+			}
+			return f
+		}
+	case *syntax.CaseClause:
+		k := &caseCmd{word: c.word(x.Word), line: c.line(x.Pos())}
+		for _, it := range x.Items {
+			ci := caseItem{stmts: c.stmts(it.Stmts), op: it.Op}
+			for _, p := range it.Patterns {
+				ci.patterns = append(ci.patterns, c.word(p))
+			}
+			k.items = append(k.items, ci)
+		}
+		return k
+	case *syntax.FuncDecl:
+		return &funcDecl{name: x.Name.Value, body: c.stmt(x.Body), line: c.line(x.Pos()), src: c.text(x.Pos().Offset(), x.End().Offset())}
+	case *syntax.ArithmCmd:
+		return &arithCmd{x: c.arith(c.text(x.Left.Offset()+2, x.Right.Offset())), line: c.line(x.Pos())}
+	case *syntax.TestClause:
+		return &testCmd{x: c.test(x.X), line: c.line(x.Pos())}
+	case *syntax.TimeClause:
+		t := &timeCmd{posix: x.PosixFormat}
+		if x.Stmt != nil {
+			t.st = c.stmt(x.Stmt)
+		}
+		return t
+	case *syntax.CoprocClause:
+		p := &coprocCmd{st: c.stmt(x.Stmt), name: "COPROC", line: c.line(x.Pos())}
+		if x.Name != nil {
+			p.name = c.text(x.Name.Pos().Offset(), x.Name.End().Offset())
+		}
+		return p
+	}
+	return &simpleCmd{line: c.line(cmd.Pos())}
+}
 
 func litWord(s string) *word {
 	return &word{src: s, parts: []part{&litPart{s}}, lit: s, isLit: true}
 }
 
-// word compiles a word.
-func (p *parser) word(t *token) *word {
-	w := p.rawWord(t)
-	if t.arr != nil {
-		// Only declarations take arrays; to eval and alias it is text.
-		w.parts = append(w.parts, &quotedPart{p.src[t.arrAt:t.end]})
-	}
-	return finish(w, false)
-}
-
-// assignWord compiles the value of an assignment.
-func (p *parser) assignWord(t *token) *word { return finish(p.rawWord(t), true) }
-
-func (p *parser) rawWord(t *token) *word {
-	end := t.end
-	if t.arr != nil {
-		end = t.arrAt
-	}
-	w := &word{src: t.text}
-	for _, s := range t.subs {
-		if s.from >= t.start {
-			w.subs = append(w.subs, span{s.from - t.start, s.to - t.start, s.cmd, s.proc})
+// splitFor splits the head of for ((…)) at its semicolons.
+func splitFor(s string) []string {
+	var out []string
+	depth, start := 0, 0
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			depth--
+		case ';':
+			if depth <= 0 {
+				out = append(out, s[start:i])
+				start = i + 1
+			}
 		}
 	}
-	if !strings.ContainsAny(t.text, "\\'\"`$<>") {
-		if t.text != "" {
-			w.parts = []part{&litPart{p.src[t.start:end]}}
-		}
-		return w
-	}
-	w.parts = p.parts(t.start, end, modeWord)
-	return w
+	return append(out, s[start:])
 }
 
-// subscript compiles the text between the brackets of an array reference.
-func (p *parser) subscript(from, to int) *subscript {
-	text := p.src[from:to]
+// binary flattens a && b || c and a | b | c, which the parser nests to the left.
+func (c *compiler) binary(b *syntax.BinaryCmd) command {
+	pipe := b.Op == syntax.Pipe || b.Op == syntax.PipeAll
+	var ops []syntax.BinCmdOperator
+	var ys []*syntax.Stmt
+	var first *syntax.Stmt
+	for {
+		ops = append(ops, b.Op)
+		ys = append(ys, b.Y)
+		first = b.X
+		next, ok := b.X.Cmd.(*syntax.BinaryCmd)
+		if !ok || (next.Op == syntax.Pipe || next.Op == syntax.PipeAll) != pipe || b.X.Negated || b.X.Background || len(b.X.Redirs) > 0 {
+			break
+		}
+		b = next
+	}
+	n := len(ops)
+	if pipe {
+		p := &pipeline{stmts: []*stmt{c.stmt(first)}}
+		for i := n - 1; i >= 0; i-- {
+			p.all = append(p.all, ops[i] == syntax.PipeAll)
+			// a | (b | c) comes nested to the right.
+			y := c.stmt(ys[i])
+			if inner, ok := y.cmd.(*pipeline); ok && !y.negated && len(y.redirs) == 0 {
+				p.stmts = append(p.stmts, inner.stmts...)
+				p.all = append(p.all, inner.all...)
+				continue
+			}
+			p.stmts = append(p.stmts, y)
+		}
+		return p
+	}
+	a := &andOr{stmts: []*stmt{c.stmt(first)}}
+	for i := n - 1; i >= 0; i-- {
+		a.or = append(a.or, ops[i] == syntax.OrStmt)
+		a.stmts = append(a.stmts, c.stmt(ys[i]))
+	}
+	return a
+}
+
+func (c *compiler) ifClause(x *syntax.IfClause) *ifCmd {
+	head := &ifCmd{}
+	for cur := head; ; {
+		if x.ThenPos.IsValid() {
+			cur.cond = c.stmts(x.Cond)
+		}
+		cur.then = c.stmts(x.Then)
+		if x.Else == nil {
+			return head
+		}
+		x = x.Else
+		cur.other = &ifCmd{}
+		cur = cur.other
+	}
+}
+
+func (c *compiler) test(x syntax.TestExpr) testExpr {
+	switch t := x.(type) {
+	case *syntax.Word:
+		return &testUnary{op: "-n", x: c.word(t)}
+	case *syntax.ParenTest:
+		return &testParen{c.test(t.X)}
+	case *syntax.UnaryTest:
+		if t.Op == syntax.TsNot {
+			return &testLogic{op: "!", x: c.test(t.X)}
+		}
+		if w, ok := t.X.(*syntax.Word); ok {
+			op := t.Op.String()
+			if op == "-h" {
+				op = "-L"
+			}
+			return &testUnary{op: op, x: c.word(w)}
+		}
+	case *syntax.BinaryTest:
+		if t.Op == syntax.AndTest || t.Op == syntax.OrTest {
+			return &testLogic{op: t.Op.String(), x: c.test(t.X), y: c.test(t.Y)}
+		}
+		xw, ok1 := t.X.(*syntax.Word)
+		yw, ok2 := t.Y.(*syntax.Word)
+		if ok1 && ok2 {
+			return &testBinary{op: t.Op.String(), x: c.word(xw), y: c.word(yw)}
+		}
+	}
+	return &testUnary{op: "-n", x: litWord("")}
+}
+
+func (c *compiler) redirect(r *syntax.Redirect) *redirect {
+	out := &redirect{fd: -1, op: r.Op, line: c.line(r.Pos())}
+	if r.N != nil {
+		v := r.N.Value
+		if strings.HasPrefix(v, "{") {
+			out.varName = strings.Trim(v, "{}")
+			if n, sub, ok := strings.Cut(out.varName, "["); ok {
+				out.varName, out.varSub = n, strings.TrimSuffix(sub, "]")
+			}
+		} else {
+			n := 0
+			for i := 0; i < len(v) && n < 1<<20; i++ {
+				n = n*10 + int(v[i]-'0')
+			}
+			out.fd = n
+		}
+	}
+	out.word = c.word(r.Word)
+	if r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc {
+		out.strip = r.Op == syntax.DashHdoc
+		for _, p := range r.Word.Parts {
+			l, ok := p.(*syntax.Lit)
+			if !ok || strings.Contains(l.Value, `\`) {
+				out.quoted = true
+			}
+		}
+		out.heredoc = &word{}
+		if r.Hdoc != nil {
+			out.heredoc.parts = c.heredoc(r.Hdoc.Parts, out.quoted, out.strip)
+		}
+	}
+	return out
+}
+
+func (c *compiler) heredoc(parts []syntax.WordPart, quoted, strip bool) []part {
+	var out []part
+	bol := true
+	for _, p := range parts {
+		l, ok := p.(*syntax.Lit)
+		if !ok {
+			out = append(out, c.part(p, true)...)
+			bol = false
+			continue
+		}
+		v := l.Value
+		if strip {
+			v = stripTabs(v, bol)
+		}
+		if !quoted {
+			v = unescape(v, "$`\\")
+		}
+		out = append(out, &quotedPart{v})
+		bol = strings.HasSuffix(l.Value, "\n")
+	}
+	return out
+}
+
+func stripTabs(s string, bol bool) string {
+	if !strings.Contains(s, "\t") {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if bol && s[i] == '\t' {
+			continue
+		}
+		bol = s[i] == '\n'
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// unescape removes backslashes before the given characters.
+func unescape(s, chars string) string {
+	if strings.IndexByte(s, '\\') < 0 {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) {
+			if strings.IndexByte(chars, s[i+1]) >= 0 {
+				i++
+			} else if s[i+1] == '\n' {
+				i++
+				continue
+			} else if s[i+1] == '\\' {
+				b.WriteByte('\\')
+				i++
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+func (c *compiler) assign(a *syntax.Assign) *assign {
+	out := &assign{add: a.Append, naked: a.Naked, line: c.line(a.Pos())}
+	if a.Name == nil {
+		out.val = c.word(a.Value)
+		return out
+	}
+	out.name = a.Name.Value
+	if a.Index != nil {
+		out.sub = c.subscriptAt(a.Name.End().Offset())
+	}
+	if a.Value != nil {
+		out.val = c.assignWord(a.Value)
+	}
+	if a.Array != nil {
+		out.arr = &arrayLit{}
+		for _, e := range a.Array.Elems {
+			var el arrayElem
+			if e.Index != nil {
+				start := e.Index.Pos().Offset()
+				for start > 0 && c.src[start-1] != '[' {
+					start--
+				}
+				el.sub = c.subscriptAt(start - 1)
+			}
+			if e.Value != nil {
+				if el.sub != nil {
+					el.val = c.assignWord(e.Value)
+				} else {
+					el.val = c.word(e.Value)
+				}
+			}
+			out.arr.elems = append(out.arr.elems, el)
+		}
+	}
+	return out
+}
+
+// subscriptAt reads the subscript whose '[' is at offset at of the source.
+func (c *compiler) subscriptAt(at uint) *subscript {
+	if int(at) >= len(c.src) || c.src[at] != '[' {
+		return &subscript{lit: "0", text: "0"}
+	}
+	return c.subscript(c.src[at+1 : closing(c.src, int(at))])
+}
+
+// closing returns the offset of the bracket that closes the '[' at i, honouring quotes and nesting.
+func closing(s string, i int) int {
+	depth := 0
+	for ; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '\'':
+			for i++; i < len(s) && s[i] != '\''; i++ {
+			}
+		case '"':
+			for i++; i < len(s) && s[i] != '"'; i++ {
+				if s[i] == '\\' {
+					i++
+				}
+			}
+		case '$':
+			if i+1 < len(s) && (s[i+1] == '{' || s[i+1] == '(') {
+				i = skipNest(s, i+1)
+			}
+		case '[':
+			depth++
+		case ']':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return len(s)
+}
+
+// skipNest returns the offset of the bracket that closes the one at i.
+func skipNest(s string, i int) int {
+	open := s[i]
+	closer := byte('}')
+	if open == '(' {
+		closer = ')'
+	}
+	depth := 0
+	for ; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '\'':
+			for i++; i < len(s) && s[i] != '\''; i++ {
+			}
+		case open:
+			depth++
+		case closer:
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return len(s)
+}
+
+func (c *compiler) subscript(text string) *subscript {
 	s := &subscript{text: text}
 	switch text {
 	case "@", "*":
@@ -55,7 +455,7 @@ func (p *parser) subscript(from, to int) *subscript {
 		return s
 	}
 	if strings.ContainsAny(text, "$`\"'\\~") {
-		s.parts = p.parts(from, to, modeLoose)
+		s.parts = c.loose(text)
 		lit, ok := literal(s.parts)
 		if !ok {
 			return s
@@ -68,26 +468,12 @@ func (p *parser) subscript(from, to int) *subscript {
 	return s
 }
 
-// subscriptText compiles a subscript that comes from a value.
-func (sh *Shell) subscriptText(text string) (s *subscript) {
-	defer func() {
-		if r := recover(); r != nil {
-			if _, ok := r.(*syntaxError); !ok {
-				panic(r)
-			}
-			s = &subscript{text: text, lit: text}
-			s.expr, s.err = arith.Parse(text)
-		}
-	}()
-	return newParser(text, sh.line, sh.parseOptions()).subscript(0, len(text))
-}
-
-// arith compiles an arithmetic expression.
-func (p *parser) arith(from, to int) *arithText {
-	t := p.src[from:to]
-	a := &arithText{text: t}
-	if strings.ContainsAny(t, "$`\"'\\") {
-		a.parts = p.parts(from, to, modeLoose)
+func (c *compiler) arith(text string) *arithText {
+	a := &arithText{text: text}
+	t := text
+	if strings.ContainsAny(text, "$`\"'\\") {
+		t = strings.ReplaceAll(t, "\\\n", "")
+		a.parts = c.loose(t)
 		lit, ok := literal(a.parts)
 		if !ok {
 			return a
@@ -129,8 +515,128 @@ func literal(parts []part) (string, bool) {
 	return b.String(), true
 }
 
+// loose parses text as the parts of one word in which only quotes and expansions are special.
+func (c *compiler) loose(text string) []part {
+	var out []part
+	lit := func(s string) {
+		if s != "" {
+			out = append(out, &litPart{s})
+		}
+	}
+	start := 0
+	for i := 0; i < len(text); {
+		ch := text[i]
+		if ch == '\\' {
+			lit(text[start:i])
+			if i+1 < len(text) {
+				_, w := utf8.DecodeRuneInString(text[i+1:])
+				if text[i+1] != '\n' {
+					out = append(out, &quotedPart{text[i+1 : i+1+w]})
+				}
+				i += w
+			}
+			i++
+			start = i
+			continue
+		}
+		if ch != '$' && ch != '`' && ch != '"' && ch != '\'' {
+			i++
+			continue
+		}
+		part, n := c.first(text[i:])
+		if n == 0 {
+			i++
+			continue
+		}
+		lit(text[start:i])
+		out = append(out, part...)
+		i += n
+		start = i
+	}
+	lit(text[start:])
+	return out
+}
+
+// first parses the quoted string or expansion that text begins with and returns its length, 0 if there is none.
+func (c *compiler) first(text string) (parts []part, n int) {
+	// Give the parser only the construct itself: what follows may not be a word.
+	var end int
+	switch {
+	case text[0] == '\'':
+		k := strings.IndexByte(text[1:], '\'')
+		if k < 0 {
+			return nil, 0
+		}
+		return []part{&quotedPart{text[1 : 1+k]}}, k + 2
+	case text[0] == '"':
+		end = quoteEnd(text, 0) + 1
+	case text[0] == '`':
+		for end = 1; end < len(text) && text[end] != '`'; end++ {
+			if text[end] == '\\' {
+				end++
+			}
+		}
+		end++
+	case strings.HasPrefix(text, "$(") || strings.HasPrefix(text, "${"):
+		end = skipNest(text, 1) + 1
+	case strings.HasPrefix(text, "$'"), strings.HasPrefix(text, "$\""):
+		end = quoteEnd(text, 1) + 1
+	default:
+		end = 1
+		for end < len(text) && (text[end] == '_' || 'a' <= text[end]|0x20 && text[end]|0x20 <= 'z' || '0' <= text[end] && text[end] <= '9') {
+			end++
+		}
+		if end == 1 {
+			if end < len(text) && strings.IndexByte("@*#?$!-", text[end]) >= 0 {
+				end++
+			} else {
+				return nil, 0
+			}
+		} else if '0' <= text[1] && text[1] <= '9' {
+			end = 2
+		}
+	}
+	end = min(end, len(text))
+	src := text[:end]
+	f, bad, err := parseFile(src)
+	if err != nil || len(f.Stmts) != 1 {
+		return nil, 0
+	}
+	call, ok := f.Stmts[0].Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) != 1 {
+		return nil, 0
+	}
+	sub := compiler{src: src, lines: c.lines, bad: bad}
+	return sub.parts(call.Args[0].Parts, false), end
+}
+
+func quoteEnd(s string, i int) int {
+	q := s[i]
+	for i++; i < len(s) && s[i] != q; i++ {
+		if s[i] == '\\' {
+			i++
+		} else if q == '"' && s[i] == '$' && i+1 < len(s) && (s[i+1] == '(' || s[i+1] == '{') {
+			i = skipNest(s, i+1)
+		}
+	}
+	return min(i, len(s)-1)
+}
+
+func (c *compiler) word(w *syntax.Word) *word {
+	if w == nil {
+		return &word{isLit: true}
+	}
+	out := &word{src: c.text(w.Pos().Offset(), w.End().Offset()), parts: c.parts(w.Parts, false)}
+	return c.finish(out, false)
+}
+
+func (c *compiler) assignWord(w *syntax.Word) *word {
+	out := &word{src: c.text(w.Pos().Offset(), w.End().Offset()), parts: c.parts(w.Parts, false)}
+	return c.finish(out, true)
+}
+
 // finish finds tildes and braces, and precomputes words that need no expansion.
-func finish(w *word, assignment bool) *word {
+func (c *compiler) finish(w *word, assignment bool) *word {
 	w.parts = tildes(w.parts, assignment)
 	if !assignment {
 		w.brace = hasBrace(w.parts)
@@ -138,11 +644,6 @@ func finish(w *word, assignment bool) *word {
 	if w.brace {
 		return w
 	}
-	return finishArg(w)
-}
-
-// finishArg precomputes a word that needs no expansion.
-func finishArg(w *word) *word {
 	for _, p := range w.parts {
 		if l, ok := p.(*litPart); ok && hasGlobChar(l.s) {
 			return w
@@ -222,235 +723,236 @@ func tildeRun(s string, more, start, colons bool) []part {
 	return out
 }
 
-// closing returns the offset of the bracket that closes the '[' at i, honouring quotes and nesting.
-func closing(s string, i int) int {
-	depth := 0
-	for ; i < len(s); i++ {
-		switch s[i] {
-		case '\\':
-			i++
-		case '\'':
-			for i++; i < len(s) && s[i] != '\''; i++ {
-			}
-		case '"':
-			for i++; i < len(s) && s[i] != '"'; i++ {
-				if s[i] == '\\' {
-					i++
-				}
-			}
-		case '$':
-			if i+1 < len(s) && (s[i+1] == '{' || s[i+1] == '(') {
-				i = skipNest(s, i+1)
-			}
-		case '[':
-			depth++
-		case ']':
-			if depth--; depth == 0 {
-				return i
-			}
-		}
+func (c *compiler) parts(in []syntax.WordPart, dq bool) []part {
+	out := make([]part, 0, len(in))
+	for _, p := range in {
+		out = append(out, c.part(p, dq)...)
 	}
-	return len(s)
+	return out
 }
 
-// skipNest returns the offset of the bracket that closes the one at i.
-func skipNest(s string, i int) int {
-	open := s[i]
-	closer := byte('}')
-	if open == '(' {
-		closer = ')'
+func (c *compiler) part(p syntax.WordPart, dq bool) []part {
+	if n := c.bad[p.Pos().Offset()]; n > 0 {
+		at := p.Pos().Offset()
+		src := c.text(at, at+uint(n))
+		if t := c.toggle(src); t != nil {
+			return []part{t}
+		}
+		return []part{&badPart{src}}
 	}
-	depth := 0
-	for ; i < len(s); i++ {
-		switch s[i] {
-		case '\\':
-			i++
-		case '\'':
-			for i++; i < len(s) && s[i] != '\''; i++ {
+	switch x := p.(type) {
+	case *syntax.Lit:
+		if dq {
+			if x.Value == "" {
+				return nil
 			}
-		case open:
-			depth++
-		case closer:
-			if depth--; depth == 0 {
-				return i
+			return []part{&quotedPart{unescape(x.Value, "$`\"\\")}}
+		}
+		return litParts(x.Value)
+	case *syntax.SglQuoted:
+		v := x.Value
+		if x.Dollar {
+			v = ansiC(v)
+		}
+		return []part{&quotedPart{v}}
+	case *syntax.DblQuoted:
+		parts := c.parts(x.Parts, true)
+		if dq { // "${x:-"a"}": already inside quotes
+			return parts
+		}
+		if len(parts) == 0 {
+			return []part{&quotedPart{""}}
+		}
+		if len(parts) == 1 {
+			if q, ok := parts[0].(*quotedPart); ok {
+				return []part{q}
 			}
 		}
+		return []part{&dqPart{parts}}
+	case *syntax.ParamExp:
+		return []part{c.param(x, dq)}
+	case *syntax.CmdSubst:
+		return []part{c.cmdSubst(x, dq)}
+	case *syntax.ArithmExp:
+		from := x.Left.Offset() + 3
+		if x.Bracket {
+			from--
+		}
+		return []part{&arithPart{c.arith(c.text(from, x.Right.Offset()))}}
+	case *syntax.ProcSubst:
+		return []part{&procPart{in: x.Op == syntax.CmdIn, stmts: c.stmts(x.Stmts)}}
+	case *syntax.ExtGlob:
+		out := []part{&litPart{x.Op.String()}}
+		out = append(out, c.loose(x.Pattern.Value)...)
+		return append(out, &litPart{")"})
 	}
-	return len(s)
+	return nil
 }
 
-// param compiles the ${…} between two offsets.
-func (p *parser) param(start, end int, m partMode) part {
-	src := p.src[start:end]
-	bad := &badPart{src: src}
-	s := p.src
-	i, to := start+2, end-1 // the text between the braces
-	e := &paramPart{src: src, line: p.lineAt(start)}
-	if i >= to {
-		return bad
-	}
-	switch {
-	case s[i] == '#' && i+1 < to && p.isLength(i+1, to):
-		e.length = true
-		i++
-	case s[i] == '!' && i+1 < to && (isNameByte(s[i+1]) || s[i+1] == '@' || s[i+1] == '*' || strings.IndexByte("#?-$!", s[i+1]) >= 0 && (i+2 >= to || s[i+1] != '-' && s[i+1] != '?' && s[i+1] != '#')):
-		e.excl = true
+// toggle compiles ${x~} and ${x~~}, which the parser does not know.
+func (c *compiler) toggle(src string) part {
+	body := strings.TrimSuffix(strings.TrimPrefix(src, "${"), "}")
+	i := 0
+	for i < len(body) && (isNameByte(body[i]) || body[i] == '@' || body[i] == '*') {
 		i++
 	}
-	from := i
-	switch c := s[i]; {
-	case '0' <= c && c <= '9':
-		for i < to && '0' <= s[i] && s[i] <= '9' {
+	p := &paramPart{name: body[:i], src: src, toggle: 1}
+	if i < len(body) && body[i] == '[' {
+		end := closing(body, i)
+		if end >= len(body) {
+			return nil
+		}
+		p.sub = c.subscript(body[i+1 : end])
+		i = end + 1
+	}
+	if p.name == "" || i >= len(body) || body[i] != '~' {
+		return nil
+	}
+	if i++; i < len(body) && body[i] == '~' {
+		p.toggle = 2
+		i++
+	}
+	p.arg = c.finishArg(&word{src: body[i:], parts: c.loose(body[i:])})
+	return p
+}
+
+// litParts splits unquoted text at its backslashes.
+func litParts(v string) []part {
+	if strings.IndexByte(v, '\\') < 0 {
+		return []part{&litPart{v}}
+	}
+	var out []part
+	start := 0
+	for i := 0; i < len(v); i++ {
+		if v[i] != '\\' {
+			continue
+		}
+		if i > start {
+			out = append(out, &litPart{v[start:i]})
+		}
+		if i+1 >= len(v) {
+			out = append(out, &quotedPart{"\\"})
+			return out
+		}
+		_, w := utf8.DecodeRuneInString(v[i+1:])
+		if v[i+1] != '\n' {
+			out = append(out, &quotedPart{v[i+1 : i+1+w]})
+		}
+		i += w
+		start = i + 1
+	}
+	if start < len(v) {
+		out = append(out, &litPart{v[start:]})
+	}
+	return out
+}
+
+func (c *compiler) cmdSubst(x *syntax.CmdSubst, dq bool) *cmdPart {
+	p := &cmdPart{line: c.line(x.Pos())}
+	if x.Backquotes {
+		esc := "$`\\"
+		if dq {
+			esc += "\""
+		}
+		p.prog = parse(unescape2(c.text(x.Left.Offset()+1, x.Right.Offset()), esc), c.line(x.Pos())-1)
+		return p
+	}
+	if len(x.Stmts) == 1 {
+		s := x.Stmts[0]
+		if s.Cmd == nil && len(s.Redirs) == 1 && s.Redirs[0].Op == syntax.RdrIn && s.Redirs[0].N == nil && !s.Negated && !s.Background {
+			p.inFile = c.word(s.Redirs[0].Word)
+		}
+	}
+	p.stmts = c.stmts(x.Stmts)
+	return p
+}
+
+// unescape2 removes backslashes before the given characters only, keeping all others (also before newlines).
+func unescape2(s, chars string) string {
+	if strings.IndexByte(s, '\\') < 0 {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) && strings.IndexByte(chars, s[i+1]) >= 0 {
+			i++
+		} else if s[i] == '\\' && i+1 < len(s) {
+			b.WriteByte('\\')
 			i++
 		}
-	case isNameByte(c):
-		for i < to && isNameByte(s[i]) {
-			i++
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+func (c *compiler) param(x *syntax.ParamExp, dq bool) part {
+	p := &paramPart{excl: x.Excl, length: x.Length, line: c.line(x.Pos())}
+	p.src = c.text(x.Pos().Offset(), x.End().Offset())
+	if x.Param != nil {
+		p.name = x.Param.Value
+	}
+	if x.Index != nil && x.Param != nil {
+		p.sub = c.subscriptAt(x.Param.End().Offset())
+	}
+	if x.Names != 0 {
+		p.names = '*'
+		if x.Names == syntax.NamesPrefixWords {
+			p.names = '@'
 		}
-	case strings.IndexByte("@*#?$!-", c) >= 0:
-		i++
-	default:
-		return bad
 	}
-	e.name = s[from:i]
-	if i < to && s[i] == '[' && isName(e.name) {
-		close := p.skipBracket(i)
-		if close > to || close == i+2 {
-			return bad
-		}
-		e.sub = p.subscript(i+1, close-1)
-		i = close
-	}
-	if e.length {
-		if i < to {
-			return bad
-		}
-		return e
-	}
-	if i >= to {
-		return e
-	}
-	op, rest := s[i], i+1
-	twice := rest < to && s[rest] == op
-	arg := func(at int, quoting bool) *word {
-		w := &word{src: s[at:to]}
-		if quoting && m.quoting() {
-			w.parts = p.parts(at, to, modeDoubleArg)
+	if x.Slice != nil {
+		p.slice = true
+		body := strings.TrimSuffix(p.src, "}")
+		at := 0
+		if x.Index != nil {
+			at = closing(c.src, int(x.Param.End().Offset())) + 1 - int(x.Pos().Offset())
 		} else {
-			w.parts = tildes(p.parts(at, to, modeWord), false)
+			at = int(x.Param.End().Offset() - x.Pos().Offset())
 		}
-		return finishArg(w)
-	}
-	e.hasOp = true
-	switch op {
-	case ':':
-		if rest < to && strings.IndexByte("-=?+", s[rest]) >= 0 {
-			e.op = paramOps[":"+s[rest:rest+1]]
-			e.arg = arg(rest+1, true)
-			return e
-		}
-		e.hasOp, e.slice = false, true
-		p.slice(e, rest, to)
-		return e
-	case '-', '=', '?', '+':
-		e.op = paramOps[s[i:rest]]
-		e.arg = arg(rest, true)
-		return e
-	case '#', '%', '^', ',':
-		if twice {
-			rest++
-		}
-		e.op = paramOps[s[i:rest]]
-		e.arg = arg(rest, false)
-		return e
-	case '~':
-		e.hasOp, e.toggle = false, 1
-		if twice {
-			rest++
-			e.toggle = 2
-		}
-		e.arg = arg(rest, false)
-		return e
-	case '/':
-		e.hasOp, e.repl = false, true
-		p.replacement(e, rest, to)
-		return e
-	case '@':
-		if rest+1 == to && strings.IndexByte("QEPAKakuUL", s[rest]) >= 0 {
-			e.op = transformOp
-			e.arg = litWord(s[rest:to])
-			return e
-		}
-		if rest == to && e.excl && e.sub == nil && isName(e.name) {
-			e.hasOp, e.excl, e.names = false, false, '@'
-			return e
-		}
-	case '*':
-		if rest == to && e.excl && e.sub == nil && isName(e.name) {
-			e.hasOp, e.excl, e.names = false, false, '*'
-			return e
+		if at < len(body) && body[at] == ':' {
+			off, length, has := cutSlice(body[at+1:])
+			if strings.TrimSpace(off) != "" {
+				p.off = c.arith(off)
+			}
+			if has {
+				p.len = c.arith(length)
+			}
 		}
 	}
-	return bad
-}
-
-// isLength reports whether what follows ${# is what it measures.
-func (p *parser) isLength(i, to int) bool {
-	c := p.src[i]
-	switch {
-	case isNameByte(c):
-		return true
-	case c == '@' || c == '*':
-		return true
-	}
-	return i+1 == to && strings.IndexByte("#?$!-", c) >= 0
-}
-
-// slice compiles offset[:length].
-func (p *parser) slice(e *paramPart, from, to int) {
-	off, length, has := cutSlice(p.src[from:to])
-	if strings.TrimSpace(off) != "" {
-		e.off = p.arith(from, from+len(off))
-	}
-	if has {
-		e.len = p.arith(to-len(length), to)
-	}
-}
-
-// replacement compiles the pattern/string of ${x/pattern/string}.
-func (p *parser) replacement(e *paramPart, i, to int) {
-	s := p.src
-	if i < to {
-		switch s[i] {
-		case '/':
-			e.all = true
-			i++
-		case '#', '%':
-			e.anchor = s[i]
-			i++
+	if x.Repl != nil {
+		p.repl = true
+		p.all = x.Repl.All
+		p.orig = c.argWord(x.Repl.Orig, false)
+		p.with = c.argWord(x.Repl.With, false)
+		if k := strings.Index(p.src, "///"); len(p.orig.parts) == 0 && k > 0 {
+			// ${x////y}: the pattern is a slash.
+			pat, with, _ := strings.Cut(strings.TrimSuffix(p.src[k+3:], "}"), "/")
+			p.orig = c.finishArg(&word{src: "/" + pat, parts: c.loose("/" + pat)})
+			p.with = c.finishArg(&word{src: with, parts: c.loose(with)})
+		}
+		if len(p.orig.parts) > 0 && !p.all {
+			if l, ok := p.orig.parts[0].(*litPart); ok && (l.s[0] == '#' || l.s[0] == '%') {
+				p.anchor = l.s[0]
+				rest := append([]part{&litPart{l.s[1:]}}, p.orig.parts[1:]...)
+				if len(l.s) == 1 {
+					rest = rest[1:]
+				}
+				p.orig = c.finishArg(&word{src: p.orig.src, parts: rest})
+			}
 		}
 	}
-	from := i
-	// A slash that begins the pattern belongs to it.
-	if i < to && s[i] == '/' && e.anchor == 0 {
-		i++
-	}
-	for i < to && s[i] != '/' {
-		switch s[i] {
-		case '\\':
-			i += 2
-		case '\'', '"', '`', '$':
-			i = p.skipQuoted(i, false)
+	if x.Exp != nil {
+		p.hasOp = true
+		p.op = x.Exp.Op
+		switch p.op {
+		case syntax.RemSmallPrefix, syntax.RemLargePrefix, syntax.RemSmallSuffix, syntax.RemLargeSuffix,
+			syntax.UpperFirst, syntax.UpperAll, syntax.LowerFirst, syntax.LowerAll:
+			p.arg = c.argWord(x.Exp.Word, false)
 		default:
-			i++
+			p.arg = c.argWord(x.Exp.Word, dq)
 		}
 	}
-	i = min(i, to)
-	e.orig = finishArg(&word{src: s[from:i], parts: tildes(p.parts(from, i, modeWord), false)})
-	e.with = &word{isLit: true}
-	if i < to {
-		e.with = finishArg(&word{src: s[i+1 : to], parts: tildes(p.parts(i+1, to, modeWord), false)})
-	}
+	return p
 }
 
 // cutSlice splits offset:length at the first ':' that belongs to neither a ?: nor brackets.
@@ -476,6 +978,36 @@ func cutSlice(s string) (off, length string, has bool) {
 	return s, "", false
 }
 
-func isNameByte(c byte) bool {
-	return c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9'
+// argWord compiles the word of an operator. Inside double quotes its text is quoted and single quotes are ordinary.
+func (c *compiler) argWord(w *syntax.Word, dq bool) *word {
+	if w == nil {
+		return &word{isLit: true}
+	}
+	out := &word{src: c.text(w.Pos().Offset(), w.End().Offset())}
+	if !dq {
+		out.parts = tildes(c.parts(w.Parts, false), false)
+		return c.finishArg(out)
+	}
+	for _, p := range w.Parts {
+		if s, ok := p.(*syntax.SglQuoted); ok && !s.Dollar {
+			out.parts = append(out.parts, &quotedPart{"'" + s.Value + "'"})
+			continue
+		}
+		if l, ok := p.(*syntax.Lit); ok {
+			out.parts = append(out.parts, &quotedPart{unescape(l.Value, "$`\"\\}")})
+			continue
+		}
+		out.parts = append(out.parts, c.part(p, true)...)
+	}
+	return c.finishArg(out)
+}
+
+func (c *compiler) finishArg(w *word) *word {
+	for _, p := range w.parts {
+		if l, ok := p.(*litPart); ok && hasGlobChar(l.s) {
+			return w
+		}
+	}
+	w.lit, w.isLit = literal(w.parts)
+	return w
 }

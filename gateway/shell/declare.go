@@ -337,7 +337,8 @@ func (sh *Shell) declareOne(cmd string, o operand, on, off attr, global, inherit
 		name = lhs
 		if n, rest, ok := strings.Cut(lhs, "["); ok && strings.HasSuffix(rest, "]") {
 			name = n
-			sub = sh.subscriptText(rest[:len(rest)-1])
+			c := compiler{}
+			sub = c.subscript(rest[:len(rest)-1])
 		}
 		if hasVal && len(val) > 1 && val[0] == '(' && val[len(val)-1] == ')' {
 			isArr := on&(aArray|aAssoc) != 0
@@ -345,7 +346,7 @@ func (sh *Shell) declareOne(cmd string, o operand, on, off attr, global, inherit
 				isArr = true
 			}
 			if isArr && isName(name) {
-				if a := sh.parseArrayText(name, val); a != nil {
+				if a := parseArrayText(name, val); a != nil {
 					arr = a
 				}
 			}
@@ -514,8 +515,8 @@ func (sh *Shell) applyDecl(cmd, name string, sub *subscript, val string, arr *ar
 }
 
 // parseArrayText parses "(…)" given as a value, as declare does with arrays.
-func (sh *Shell) parseArrayText(name, val string) *arrayLit {
-	p := parseAll(name+"="+val, 0, sh.parseOptions())
+func parseArrayText(name, val string) *arrayLit {
+	p := parse(name+"="+val, 0)
 	if p.err != nil || len(p.groups) != 1 || len(p.groups[0]) != 1 {
 		return nil
 	}

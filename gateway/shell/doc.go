@@ -6,12 +6,10 @@
 //
 // # How it is built
 //
-// lex.go and grammar.go read a script command by command, so that what a line sets (aliases, extglob) holds for the
-// next; compile.go cuts words into the parts of ast.go. Arithmetic and subscripts are texts that are expanded and then
-// parsed, as bash does.
-//
-// One [Shell] is one shell environment (a "process"): the main script, a ( ) or pipeline stage, a command substitution,
-// a background job. Environments share variables copy-on-write. Stages of a pipeline and background jobs are goroutines; pipes, here-documents and
+// The parser is mvdan.cc/sh/v3/syntax; compile.go turns its tree into the immutable one of ast.go, in which arithmetic
+// and subscripts are texts that are expanded and then parsed, as bash does. One [Shell] is one shell environment
+// (a "process"): the main script, a ( ) or pipeline stage, a command substitution, a background job. Environments share
+// variables copy-on-write. Stages of a pipeline and background jobs are goroutines; pipes, here-documents and
 // process substitutions live in memory.
 //
 // # Ending

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/pattern"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // ifsTable says how $IFS splits: 1 for white space, 2 for other separators.
@@ -203,9 +204,6 @@ func (e *expander) parts(ps []part, quoted bool) {
 		case *procPart:
 			e.quoted(e.sh.procSubst(x))
 		case *badPart:
-			if x.err != nil {
-				e.sh.fatal("%s", x.err.msg)
-			}
 			e.sh.fatal("%s: bad substitution", x.src)
 		}
 	}
@@ -471,3 +469,5 @@ func (sh *Shell) procSubst(p *procPart) string {
 	})
 	return "/dev/fd/" + itoa(n)
 }
+
+var _ = syntax.RemLargePrefix

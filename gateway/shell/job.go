@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // job is a background job of one shell environment.
@@ -200,37 +203,38 @@ func (sh *Shell) exitTrap() {
 }
 
 // evalString runs text as eval does.
-func (sh *Shell) evalString(text string, lines int) { sh.runText(text, lines, "") }
-
-// runText parses and runs text, command by command.
-func (sh *Shell) runText(text string, lines int, where string) {
+func (sh *Shell) evalString(text string, lines int) {
 	sh.enter()
 	sh.checkSize(text)
 	defer sh.hold(-parsedSize(text))
-	o := sh.parseOptions()
-	key := parseKey{text, lines, o.extglob}
-	// What traps and eval run again and again is parsed once, unless an alias may change it.
-	cached := len(text) <= 512 && o.aliases == nil
-	if prog := sh.parsed[key]; prog != nil && cached {
-		sh.runProgram(prog, where)
-	} else {
-		p := scriptParser(text, lines, o)
-		g, err := p.next()
-		if cached && g != nil && len(p.warnings) == 0 && p.atEnd() {
-			if sh.parsed == nil || len(sh.parsed) > 200 {
-				sh.parsed = map[parseKey]*program{}
-			}
-			sh.parsed[key] = &program{groups: [][]*stmt{g}}
-		}
-		sh.runParser(p, g, err, where)
-	}
+	p := sh.cachedParse(text, max(lines, 0))
+	sh.runProgram(p, "")
 	sh.leave()
 }
 
+// cachedParse keeps the programs of short texts that traps and eval run again and again.
+func (sh *Shell) cachedParse(text string, lines int) *program {
+	if len(text) > 512 {
+		return parse(text, lines)
+	}
+	key := parseKey{text, lines}
+	if p := sh.parsed[key]; p != nil {
+		return p
+	}
+	p := parse(text, lines)
+	if len(sh.parsed) > 200 {
+		sh.parsed = nil
+	}
+	if sh.parsed == nil {
+		sh.parsed = map[parseKey]*program{}
+	}
+	sh.parsed[key] = p
+	return p
+}
+
 type parseKey struct {
-	text    string
-	lines   int
-	extglob bool
+	text  string
+	lines int
 }
 
 // waitFor blocks until the job ends or a trapped signal arrives; interrupted is that signal.
@@ -347,3 +351,31 @@ func (sh *Shell) coproc(c *coprocCmd) {
 	})
 	sh.status = 0
 }
+
+// heredocOpen reports whether a here-document of f lacks its closing line.
+func heredocOpen(f *syntax.File, src string) bool {
+	open := false
+	syntax.Walk(f, func(n syntax.Node) bool {
+		r, ok := n.(*syntax.Redirect)
+		if !ok || r.Op != syntax.Hdoc && r.Op != syntax.DashHdoc {
+			return true
+		}
+		c := compiler{src: src}
+		delim, _ := literal(c.parts(r.Word.Parts, false))
+		closed := false
+		rest := src[min(int(r.Word.End().Offset()), len(src)):]
+		for _, l := range strings.Split(rest, "\n")[1:] {
+			if r.Op == syntax.DashHdoc {
+				l = strings.TrimLeft(l, "\t")
+			}
+			if l == delim {
+				closed = true
+			}
+		}
+		open = open || !closed
+		return true
+	})
+	return open
+}
+
+var _ = proc.FIFO

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pgbox/pgbox/gateway/shell/pattern"
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // special gives the value of $? $# $$ $! $- $0 and the positional parameters.
@@ -155,22 +156,22 @@ func (e *expander) param(p *paramPart, quoted bool) {
 	v := sh.paramValue(name, sub)
 	if p.hasOp {
 		switch p.op {
-		case alternateUnset, alternateUnsetOrNull:
-			if v.set && (p.op == alternateUnset || !v.null()) || v.isList && v.set && len(v.list) > 1 {
+		case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
+			if v.set && (p.op == syntax.AlternateUnset || !v.null()) || v.isList && v.set && len(v.list) > 1 {
 				e.arg(p.arg, quoted)
 			} else if v.isList && quoted && len(v.list) == 0 {
 				e.emptyList = true
 			}
 			return
-		case defaultUnset, defaultUnsetOrNull:
-			if !v.set || p.op == defaultUnsetOrNull && v.null() {
+		case syntax.DefaultUnset, syntax.DefaultUnsetOrNull:
+			if !v.set || p.op == syntax.DefaultUnsetOrNull && v.null() {
 				e.arg(p.arg, quoted)
 				return
 			}
 			e.emit(v, quoted)
 			return
-		case assignUnset, assignUnsetOrNull:
-			if !v.set || p.op == assignUnsetOrNull && v.null() {
+		case syntax.AssignUnset, syntax.AssignUnsetOrNull:
+			if !v.set || p.op == syntax.AssignUnsetOrNull && v.null() {
 				if !isName(name) || sub != nil && sub.all != 0 {
 					sh.fatal("%s: cannot assign in this way", "$"+name)
 				}
@@ -184,12 +185,12 @@ func (e *expander) param(p *paramPart, quoted bool) {
 			}
 			e.emit(v, quoted)
 			return
-		case errorUnset, errorUnsetOrNull:
-			if !v.set || p.op == errorUnsetOrNull && v.null() {
+		case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
+			if !v.set || p.op == syntax.ErrorUnsetOrNull && v.null() {
 				msg := sh.argStr(p.arg, quoted)
 				if msg == "" {
 					msg = "parameter null or not set"
-					if p.op == errorUnset {
+					if p.op == syntax.ErrorUnset {
 						msg = "parameter not set"
 					}
 				}
@@ -237,7 +238,8 @@ func (e *expander) param(p *paramPart, quoted bool) {
 // indirect reads the name that ${!x} refers to.
 func (sh *Shell) indirect(t string) (string, *subscript) {
 	if n, rest, ok := strings.Cut(t, "["); ok && strings.HasSuffix(rest, "]") && isName(n) {
-		return n, sh.subscriptText(rest[:len(rest)-1])
+		c := compiler{}
+		return n, c.subscript(rest[:len(rest)-1])
 	}
 	if isName(t) || len(t) == 1 && strings.IndexByte("@*#?-$!", t[0]) >= 0 {
 		return t, nil
@@ -619,23 +621,23 @@ func (sh *Shell) replacement(w *word) (string, []bool) {
 
 // operate applies # ## % %% ^ ^^ , ,, and @.
 func (sh *Shell) operate(p *paramPart, name string, sub *subscript, v value) value {
-	if p.op == transformOp {
+	if p.op == syntax.OtherParamOps {
 		return sh.transform(p, name, sub, v)
 	}
 	fold := sh.patternFlags(sh.opts.shopt(nocasematch))
 	switch p.op {
-	case remSmallPrefix, remLargePrefix:
+	case syntax.RemSmallPrefix, syntax.RemLargePrefix:
 		cp := pattern.Compile(sh.expandPattern(p.arg), fold)
 		return v.each(func(s string) string {
-			if n := cp.Prefix(s, p.op == remLargePrefix); n >= 0 {
+			if n := cp.Prefix(s, p.op == syntax.RemLargePrefix); n >= 0 {
 				return s[n:]
 			}
 			return s
 		})
-	case remSmallSuffix, remLargeSuffix:
+	case syntax.RemSmallSuffix, syntax.RemLargeSuffix:
 		cp := pattern.Compile(sh.expandPattern(p.arg), fold)
 		return v.each(func(s string) string {
-			if n := cp.Suffix(s, p.op == remLargeSuffix); n >= 0 {
+			if n := cp.Suffix(s, p.op == syntax.RemLargeSuffix); n >= 0 {
 				return s[:n]
 			}
 			return s
@@ -646,8 +648,8 @@ func (sh *Shell) operate(p *paramPart, name string, sub *subscript, v value) val
 	if pat != "" {
 		cp = pattern.Compile(pat, fold)
 	}
-	upper := p.op == upperFirst || p.op == upperAll
-	all := p.op == upperAll || p.op == lowerAll
+	upper := p.op == syntax.UpperFirst || p.op == syntax.UpperAll
+	all := p.op == syntax.UpperAll || p.op == syntax.LowerAll
 	return v.each(func(s string) string { return changeCase(s, upper, all, cp) })
 }
 

@@ -2,6 +2,8 @@ package shell
 
 import (
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // funcText prints a function as declare -f does.
@@ -86,11 +88,15 @@ func (p *treePrinter) flush() bool {
 		for _, x := range r.heredoc.parts {
 			p.w(partSource(x))
 		}
-		p.w(r.delim)
+		p.w(unquoteDelim(r.word.src))
 	}
 	p.b.WriteByte('\n')
 	p.pending = nil
 	return true
+}
+
+func unquoteDelim(s string) string {
+	return strings.NewReplacer("'", "", `"`, "", `\`, "").Replace(s)
 }
 
 func partSource(x part) string {
@@ -118,18 +124,18 @@ func (p *treePrinter) redirs(rs []*redirect) {
 		p.w(" ")
 		if r.varName != "" {
 			p.w("{" + r.varName + "}")
-		} else if r.fd >= 0 && !(r.fd == 0 && isInput(r.op)) && !(r.fd == 1 && !isInput(r.op)) || r.fd >= 0 && (r.op == dplIn || r.op == dplOut) {
+		} else if r.fd >= 0 && !(r.fd == 0 && isInput(r.op)) && !(r.fd == 1 && !isInput(r.op)) || r.fd >= 0 && (r.op == syntax.DplIn || r.op == syntax.DplOut) {
 			p.w(itoa(r.fd))
-		} else if r.op == dplOut {
+		} else if r.op == syntax.DplOut {
 			p.w("1")
-		} else if r.op == dplIn {
+		} else if r.op == syntax.DplIn {
 			p.w("0")
 		}
 		switch r.op {
-		case hdoc, dashHdoc:
+		case syntax.Hdoc, syntax.DashHdoc:
 			p.w(r.op.String() + r.word.src)
 			p.pending = append(p.pending, r)
-		case dplIn, dplOut:
+		case syntax.DplIn, syntax.DplOut:
 			p.w(r.op.String() + r.word.src)
 		default:
 			p.w(r.op.String() + " " + r.word.src)
@@ -137,9 +143,9 @@ func (p *treePrinter) redirs(rs []*redirect) {
 	}
 }
 
-func isInput(o redirOp) bool {
+func isInput(o syntax.RedirOperator) bool {
 	switch o {
-	case rdrIn, rdrInOut, dplIn, hdoc, dashHdoc, wordHdoc:
+	case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn, syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
 		return true
 	}
 	return false
@@ -288,9 +294,9 @@ func (p *treePrinter) command(s *stmt) {
 			p.indent--
 			p.nl()
 			switch it.op {
-			case caseFallthrough:
+			case syntax.Fallthrough:
 				p.w(";&")
-			case caseResume:
+			case syntax.Resume:
 				p.w(";;&")
 			default:
 				p.w(";;")

@@ -350,7 +350,7 @@ func (x *exec) runShell(ctx context.Context, p *proc.Process, name string, args 
 func (sh *Shell) importVar(k, v string) {
 	if name, ok := strings.CutPrefix(k, "BASH_FUNC_"); ok && strings.HasSuffix(name, "%%") && strings.HasPrefix(v, "() ") {
 		name = strings.TrimSuffix(name, "%%")
-		prog := parseAll(name+" "+v, 0, parseOptions{})
+		prog := parse(name+" "+v, 0)
 		if prog.err == nil && len(prog.groups) == 1 {
 			if d, ok := prog.groups[0][0].cmd.(*funcDecl); ok {
 				sh.ownFuncs()[name] = &funcDef{name: name, body: d.body, source: "environment", src: d.src, exported: true}
@@ -511,17 +511,19 @@ func (sh *Shell) stdinScript() {
 		if text.Len() > 0 {
 			src := text.String()
 			sh.checkSize(src)
-			p := scriptParser(src, first, sh.parseOptions())
-			g, perr := p.next()
+			prog := parse(src, first)
 			sh.hold(-parsedSize(src))
-			if err == nil && (perr != nil && perr.eof || p.openDoc) {
+			if err == nil && prog.err != nil && incomplete(prog.err) {
 				sh.tick()
 				continue
 			}
-			sh.runParser(p, g, perr, "")
+			if err == nil && openHeredoc(src) {
+				continue
+			}
+			sh.runProgram(prog, "")
 			text.Reset()
 			first = line
-			if sh.jumping() || perr != nil || p.failed {
+			if sh.jumping() || prog.err != nil {
 				return
 			}
 		}
@@ -530,4 +532,20 @@ func (sh *Shell) stdinScript() {
 		}
 		sh.tick()
 	}
+}
+
+func incomplete(e *syntaxError) bool {
+	return strings.Contains(e.msg, "unexpected end of file") || strings.Contains(e.msg, "unexpected EOF")
+}
+
+// openHeredoc reports whether src ends inside a here-document, which the parser takes as complete.
+func openHeredoc(src string) bool {
+	if !strings.Contains(src, "<<") {
+		return false
+	}
+	f, _, err := parseFile(src)
+	if err != nil {
+		return true
+	}
+	return heredocOpen(f, src)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // savedFD is a descriptor as it was before a redirection.
@@ -67,7 +68,7 @@ func (sh *Shell) redirectOne(r *redirect, undo []savedFD) ([]savedFD, bool) {
 	fd := r.fd
 	def := 1
 	switch r.op {
-	case rdrIn, rdrInOut, dplIn, hdoc, dashHdoc, wordHdoc:
+	case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn, syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
 		def = 0
 	}
 	if fd < 0 {
@@ -78,7 +79,8 @@ func (sh *Shell) redirectOne(r *redirect, undo []savedFD) ([]savedFD, bool) {
 			n = sh.fds.free(10)
 			sh.fds.put(n, d)
 			if r.varSub != "" {
-				sh.setElement(r.varName, sh.subscriptText(r.varSub), itoa(n), false)
+				c := compiler{}
+				sh.setElement(r.varName, c.subscript(r.varSub), itoa(n), false)
 			} else {
 				sh.setVar(r.varName, itoa(n))
 			}
@@ -94,10 +96,10 @@ func (sh *Shell) redirectOne(r *redirect, undo []savedFD) ([]savedFD, bool) {
 		return true
 	}
 	switch r.op {
-	case hdoc, dashHdoc, wordHdoc:
+	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
 		var text string
 		switch {
-		case r.op == wordHdoc:
+		case r.op == syntax.WordHdoc:
 			text = sh.expandStr(r.word) + "\n"
 		default:
 			text = sh.heredocText(r.heredoc.parts)
@@ -123,8 +125,8 @@ func (sh *Shell) redirectOne(r *redirect, undo []savedFD) ([]savedFD, bool) {
 		}
 		name = f[0]
 	}
-	both := r.op == rdrAll || r.op == appAll
-	if r.op == dplIn || r.op == dplOut {
+	both := r.op == syntax.RdrAll || r.op == syntax.AppAll
+	if r.op == syntax.DplIn || r.op == syntax.DplOut {
 		if name == "-" {
 			if r.varName != "" {
 				n, err := strconv.Atoi(sh.str(r.varName))
@@ -157,7 +159,7 @@ func (sh *Shell) redirectOne(r *redirect, undo []savedFD) ([]savedFD, bool) {
 				sh.fds.put(n, nil)
 			}
 			return undo, true
-		case r.op == dplOut && r.fd < 0 && r.varName == "":
+		case r.op == syntax.DplOut && r.fd < 0 && r.varName == "":
 			both = true // >&word
 		default:
 			sh.errorf("%s: ambiguous redirect", r.word.src)
@@ -166,13 +168,13 @@ func (sh *Shell) redirectOne(r *redirect, undo []savedFD) ([]savedFD, bool) {
 	}
 	flag := proc.WriteOnly | proc.Create | proc.Trunc
 	switch r.op {
-	case rdrIn:
+	case syntax.RdrIn:
 		flag = proc.ReadOnly
-	case rdrInOut:
+	case syntax.RdrInOut:
 		flag = proc.ReadWrite | proc.Create
-	case appOut, appAll:
+	case syntax.AppOut, syntax.AppAll:
 		flag = proc.WriteOnly | proc.Create | proc.Append
-	case rdrOut, rdrAll:
+	case syntax.RdrOut, syntax.RdrAll:
 		if sh.opts.get('C') {
 			if st, err := sh.x.fs.Stat(sh.abs(name)); err == nil && st.Kind == proc.Regular {
 				sh.errorf("%s: cannot overwrite existing file", name)

@@ -2,10 +2,12 @@ package shell
 
 import (
 	"cmp"
+	"context"
 	"strings"
 	"time"
 
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // runScript parses and runs a whole script; where names it in syntax errors ("-c", a file's name or "").
@@ -17,7 +19,8 @@ func (sh *Shell) runScript(src, where string) {
 		where += ": "
 	}
 	sh.checkSize(src)
-	sh.runSource(src, where)
+	prog := parse(src, 0)
+	sh.runProgram(prog, where)
 }
 
 func (sh *Shell) checkSize(src string) {
@@ -35,56 +38,15 @@ func (sh *Shell) checkSize(src string) {
 // parsedSize is what the syntax tree of a text may take.
 func parsedSize(src string) int64 { return 32 * int64(len(src)) }
 
-// parseOptions are the options of the shell that change how it reads.
-func (sh *Shell) parseOptions() parseOptions {
-	o := parseOptions{extglob: sh.opts.shopt(extglob)}
-	if len(sh.aliases) > 0 && sh.opts.shopt(expandAliases) {
-		o.aliases = sh.aliases
-	}
-	return o
-}
-
-// runSource runs a text from its first line.
-func (sh *Shell) runSource(src, where string) {
-	p := scriptParser(src, 0, sh.parseOptions())
-	g, err := p.next()
-	sh.runParser(p, g, err, where)
-}
-
-// runParser runs what p reads, command by command, beginning with g. An abandoned line goes on with the next.
-func (sh *Shell) runParser(p *parser, g []*stmt, err *syntaxError, where string) {
-	shown := 0
-	for {
-		for _, w := range p.warnings {
-			sh.eprint(sh.name + ": " + w)
-		}
-		p.warnings = nil
-		if sh.opts.get('v') {
-			sh.eprint(p.src[min(shown, p.pos):min(p.pos, len(p.src))])
-		}
-		shown = p.pos
-		if err != nil {
-			sh.syntaxError(err, where)
-			return
-		}
-		if g == nil {
-			return
-		}
-		sh.group(g)
-		if sh.jumping() {
-			return
-		}
-		p.opts = sh.parseOptions()
-		g, err = p.next()
-	}
-}
-
-// runProgram runs a text that has been parsed.
+// runProgram runs the lines of a program; an abandoned line goes on with the next.
 func (sh *Shell) runProgram(p *program, where string) {
 	for _, w := range p.warnings {
 		sh.eprint(sh.name + ": " + w)
 	}
-	for _, g := range p.groups {
+	for i, g := range p.groups {
+		if sh.opts.get('v') && i < len(p.ends) {
+			sh.verbose(p, i)
+		}
 		sh.group(g)
 		if sh.jumping() {
 			return
@@ -92,6 +54,18 @@ func (sh *Shell) runProgram(p *program, where string) {
 	}
 	if p.err != nil {
 		sh.syntaxError(p.err, where)
+	}
+}
+
+// verbose prints the lines of a group before it runs, as set -v does.
+func (sh *Shell) verbose(p *program, i int) {
+	from := 0
+	if i > 0 {
+		from = p.ends[i-1]
+	}
+	lines := strings.Split(p.src, "\n")
+	for _, l := range lines[min(from, len(lines)):min(p.ends[i], len(lines))] {
+		sh.eprint(l + "\n")
 	}
 }
 
@@ -105,27 +79,11 @@ func (sh *Shell) syntaxError(e *syntaxError, where string) {
 		}
 	}
 	head := name + ": " + where + "line " + itoa(e.line) + ": "
-	for _, m := range strings.Split(e.msg, "\n") {
-		if m != "" {
-			sh.eprint(head + m + "\n")
-		}
-	}
-	for _, t := range e.texts {
-		sh.eprint(head + "`" + t + "'\n")
-	}
-	if e.quiet {
-		if where == "eval: " {
-			sh.status = 2
-		}
-		return
+	sh.eprint(head + e.msg + "\n")
+	if e.text != "" {
+		sh.eprint(head + "`" + e.text + "'\n")
 	}
 	sh.status = cmp.Or(e.status, 2)
-	if e.fatal {
-		if where == "" {
-			sh.status = 2
-		}
-		panic(exitPanic{sh.status})
-	}
 }
 
 // group runs the statements of one line and takes what abandons it.
@@ -525,9 +483,9 @@ func (sh *Shell) caseOf(c *caseCmd) {
 			return
 		}
 		switch it.op {
-		case caseFallthrough:
+		case syntax.Fallthrough:
 			through = true
-		case caseResume:
+		case syntax.Resume, syntax.ResumeKorn:
 			through = false
 		default:
 			return
@@ -751,3 +709,5 @@ const headStart = 500 * time.Microsecond
 
 // stdinOpen reports whether jobs get an empty standard input, as they do without job control.
 func (sh *Shell) stdinOpen() bool { return !sh.opts.get('m') }
+
+var _ = context.Background

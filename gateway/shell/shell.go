@@ -160,6 +160,7 @@ type Shell struct {
 	parsed        map[parseKey]*program
 	patterns      map[patternKey]*pattern.Pattern
 	regexes       map[regexKey]*regex.Regexp
+	aliasing      map[string]bool
 	readonlyFuncs map[string]bool
 }
 
@@ -542,7 +543,7 @@ func (sh *Shell) fork(ctx context.Context, pid int) *Shell {
 	c.pipeStatus = slices.Clone(sh.pipeStatus)
 	c.dirStack = slices.Clip(sh.dirStack)
 	c.obuf, c.scratch, c.procSubs, c.arithMemo = nil, nil, nil, nil
-	c.parsed, c.patterns, c.regexes, c.finished = nil, nil, nil, nil
+	c.parsed, c.patterns, c.regexes, c.aliasing, c.finished = nil, nil, nil, nil, nil
 	c.jobs = nil
 	c.hashed = maps.Clone(sh.hashed)
 	c.aliases = maps.Clone(sh.aliases)

@@ -18,6 +18,9 @@ func (sh *Shell) simple(c *simpleCmd, st *stmt) {
 		sh.assignments(c, st)
 		return
 	}
+	if sh.opts.shopt(expandAliases) && len(sh.aliases) > 0 && sh.expandAlias(c, st) {
+		return
+	}
 	subs := len(sh.procSubs)
 	var args []string
 	if c.isDecl {
@@ -524,4 +527,37 @@ func (sh *Shell) process(args []string, env proc.Environ) *proc.Process {
 	p.Stdout, _ = out.(writer)
 	p.Stderr, _ = errs.(writer)
 	return p
+}
+
+// expandAlias runs the command with its alias replaced; it reports whether there was one.
+func (sh *Shell) expandAlias(c *simpleCmd, st *stmt) bool {
+	w := c.args[0]
+	if len(w.parts) != 1 {
+		return false
+	}
+	l, ok := w.parts[0].(*litPart)
+	if !ok || sh.aliasing[l.s] {
+		return false
+	}
+	text, ok := sh.aliases[l.s]
+	if !ok {
+		return false
+	}
+	i := strings.Index(st.src, l.s)
+	if i < 0 {
+		return false
+	}
+	src := st.src[:i] + text + st.src[i+len(l.s):]
+	if sh.aliasing == nil {
+		sh.aliasing = map[string]bool{}
+	}
+	sh.aliasing[l.s] = true
+	defer delete(sh.aliasing, l.s)
+	sh.enter()
+	defer sh.leave()
+	sh.checkSize(src)
+	defer sh.hold(-parsedSize(src))
+	prog := parse(src, sh.line-1)
+	sh.runProgram(prog, "")
+	return true
 }

@@ -173,7 +173,8 @@ func (sh *Shell) trace(s string) {
 	x := sh.opts.get('x')
 	sh.opts.set('x', false)
 	if strings.ContainsAny(ps4, "$`\\") {
-		ps4 = sh.promptString(sh.heredocText(newParser("", sh.line, sh.parseOptions()).textParts(ps4, sh.line, modePrompt)))
+		c := compiler{}
+		ps4 = sh.promptString(sh.heredocText(c.loosePrompt(ps4)))
 	}
 	sh.opts.set('x', x)
 	if ps4 != "" && sh.xtrace > 0 {
@@ -181,6 +182,27 @@ func (sh *Shell) trace(s string) {
 		ps4 = strings.Repeat(string(r[0]), sh.xtrace) + ps4
 	}
 	sh.eprint(ps4 + s + "\n")
+}
+
+func (c *compiler) loosePrompt(s string) []part {
+	var out []part
+	start := 0
+	for i := 0; i < len(s); {
+		if s[i] != '$' && s[i] != '`' {
+			i++
+			continue
+		}
+		p, n := c.first(s[i:])
+		if n == 0 {
+			i++
+			continue
+		}
+		out = append(out, &quotedPart{s[start:i]})
+		out = append(out, p...)
+		i += n
+		start = i
+	}
+	return append(out, &quotedPart{s[start:]})
 }
 
 func (sh *Shell) traceCommand(c *simpleCmd, args []string) {

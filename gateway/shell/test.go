@@ -259,7 +259,8 @@ func (sh *Shell) unaryTest(op, s string) bool {
 // isSet is test -v.
 func (sh *Shell) isSet(s string) bool {
 	if n, rest, ok := strings.Cut(s, "["); ok && strings.HasSuffix(rest, "]") && isName(n) {
-		sub := sh.subscriptText(rest[:len(rest)-1])
+		c := compiler{}
+		sub := c.subscript(rest[:len(rest)-1])
 		if sub.all != 0 {
 			v := sh.lookup(n)
 			if v != nil && v.attrs&aAssoc != 0 {

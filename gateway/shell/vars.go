@@ -54,7 +54,8 @@ func (sh *Shell) deref(name string, sub *subscript) (string, *subscript) {
 		}
 		if n, rest, ok := strings.Cut(v.str, "["); ok && strings.HasSuffix(rest, "]") {
 			if sub == nil {
-				sub = sh.subscriptText(rest[:len(rest)-1])
+				c := compiler{}
+				sub = c.subscript(rest[:len(rest)-1])
 			}
 			name = n
 			continue

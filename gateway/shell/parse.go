@@ -1,0 +1,444 @@
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// maxNesting bounds how deep a script may nest brackets and keywords: the parser is recursive and a Go stack
+// overflow cannot be recovered.
+const maxNesting = 10_000
+
+// syntaxError is a script that does not parse, in bash's words.
+type syntaxError struct {
+	line   int
+	msg    string
+	text   string // the line shown after the message, "" for none
+	status int    // 0 is 2
+}
+
+// parse reads a script. It always returns a program: what comes before a syntax error can run.
+func parse(src string, lines int) *program {
+	p := &program{}
+	if line := tooDeep(src); line > 0 {
+		p.err = &syntaxError{line: line + lines, msg: "syntax error: nesting too deep"}
+		return p
+	}
+	f, bad, err := parseFile(src)
+	var warnings []string
+	for range 20 {
+		delim, line := unclosed(err)
+		if delim == "" {
+			break
+		}
+		// bash ends the here-document at the end of the text, with a warning.
+		if !strings.HasSuffix(src, "\n") {
+			src += "\n"
+		}
+		warnings = append(warnings, fmt.Sprintf("line %d: warning: here-document at line %d delimited by end-of-file (wanted `%s')\n",
+			strings.Count(src, "\n")+lines, line+lines, delim))
+		src += delim + "\n"
+		f, bad, err = parseFile(src)
+	}
+	p.warnings = warnings
+	c := compiler{src: src, lines: lines, bad: bad}
+	lastLine := -1
+	var lastEnd uint
+	for _, s := range f.Stmts {
+		st := c.stmt(s)
+		if len(p.groups) > 0 && !strings.Contains(c.text(lastEnd, s.Pos().Offset()), "\n") && int(s.Pos().Line()) == lastLine {
+			n := len(p.groups) - 1
+			p.groups[n] = append(p.groups[n], st)
+		} else {
+			p.groups = append(p.groups, []*stmt{st})
+		}
+		lastEnd = s.End().Offset()
+		lastLine = int(s.End().Line())
+		p.ends = append(p.ends[:len(p.groups)-1], lastLine)
+	}
+	p.src = src
+	if err != nil {
+		p.err = c.explain(err)
+		// Statements on the line of the faulty one do not run either.
+		if n := len(p.groups); n > 0 {
+			rest := c.src[min(int(lastEnd), len(c.src)):]
+			if i := strings.IndexByte(rest, '\n'); i >= 0 {
+				rest = rest[:i]
+			}
+			rest = strings.Trim(rest, " \t;&")
+			if rest != "" && !strings.HasPrefix(rest, "#") {
+				p.groups = p.groups[:n-1]
+			}
+		}
+	}
+	return p
+}
+
+// unclosed returns the delimiter and the line of a here-document that err says is not closed.
+func unclosed(err error) (delim string, line int) {
+	var pe syntax.ParseError
+	if !errors.As(err, &pe) {
+		return "", 0
+	}
+	rest, ok := strings.CutPrefix(pe.Text, "unclosed here-document `")
+	if !ok {
+		return "", 0
+	}
+	return strings.TrimSuffix(rest, "`"), int(pe.Pos.Line())
+}
+
+// parseFile parses src. Where the parser is stricter than bash (text in arithmetic and subscripts that only makes sense
+// after expansion, and bad substitutions, which bash reports when they are expanded) the text is masked by a placeholder
+// of the same length and parsed again; the compiler reads those texts from src itself.
+func parseFile(src string) (*syntax.File, map[uint]int, error) {
+	masked := src
+	var bad map[uint]int
+	for try := 0; ; try++ {
+		f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(masked), "")
+		// Each try reads the whole text again.
+		if err == nil || try >= 200 || try >= 8 && try*len(src) > 16<<20 {
+			return f, bad, err
+		}
+		at, ok := errorOffset(err)
+		if !ok {
+			return f, bad, err
+		}
+		next, from, length := mask(masked, int(at))
+		if n := doubleNot(masked, int(at)); n > 0 {
+			next, from, length = masked[:at]+strings.Repeat(" ", n)+masked[int(at)+n:], 0, 0
+		}
+		if next == "" || next == masked {
+			if next, from, length = maskKeyword(masked, int(at)); next == "" {
+				return f, bad, err
+			}
+		}
+		if length != 0 {
+			if bad == nil {
+				bad = map[uint]int{}
+			}
+			bad[uint(from)] = length
+		}
+		masked = next
+	}
+}
+
+func errorOffset(err error) (uint, bool) {
+	var pe syntax.ParseError
+	if errors.As(err, &pe) {
+		return pe.Pos.Offset(), true
+	}
+	var le syntax.LangError
+	if errors.As(err, &le) {
+		return le.Pos.Offset(), true
+	}
+	return 0, false
+}
+
+// mask blanks the innermost arithmetic or subscript around offset at, or turns the ${…} around it
+// into a plain parameter (bad substitution: from and length tell where). It returns "" when there is none.
+func mask(s string, at int) (out string, from, length int) {
+	if at > len(s) {
+		return "", 0, 0
+	}
+	depth := 0
+	for i := min(at, len(s)-1); i >= 0; i-- {
+		switch s[i] {
+		case ')', ']', '}':
+			if i < at {
+				depth++
+			}
+		case '\n':
+			if i < at-2000 {
+				return "", 0, 0
+			}
+		case '(', '[', '{':
+			if depth > 0 {
+				depth--
+				continue
+			}
+			switch {
+			case s[i] == '[' && i > 0 && (isNameByte(s[i-1]) || s[i-1] == '$' || s[i-1] == '(' || s[i-1] == ' ' || s[i-1] == '\n'):
+				end := closing(s, i)
+				if end >= len(s) || end == i+1 {
+					return "", 0, 0
+				}
+				return s[:i+1] + blank(s[i+1:end]) + s[end:], 0, 0
+			case s[i] == '(' && i > 0 && s[i-1] == '(':
+				end := skipNest(s, i)
+				if end+1 >= len(s) || end == i+1 || s[end+1] != ')' {
+					return "", 0, 0
+				}
+				body := s[i+1 : end]
+				if strings.Count(body, ";") == 2 && strings.HasSuffix(strings.TrimRight(s[:i-1], " "), "for") {
+					parts := strings.Split(body, ";")
+					for k := range parts {
+						parts[k] = blank(parts[k])
+					}
+					return s[:i+1] + strings.Join(parts, ";") + s[end:], 0, 0
+				}
+				return s[:i+1] + blank(body) + s[end:], 0, 0
+			case s[i] == '{' && i > 0 && s[i-1] == '$':
+				end := skipNest(s, i)
+				if end >= len(s) {
+					return "", 0, 0
+				}
+				if k := sliceAt(s[i+1 : end]); k >= 0 && i+1+k < at {
+					// Offset and length are arithmetic.
+					body := s[i+2+k : end]
+					return s[:i+2+k] + blank(body) + s[end:], 0, 0
+				}
+				n := end + 1 - (i - 1)
+				if n < 4 {
+					return s[:i-1] + "$" + strings.Repeat("_", n-1) + s[end+1:], i - 1, n
+				}
+				return s[:i+1] + strings.Repeat("_", n-3) + s[end:], i - 1, n
+			}
+			return "", 0, 0
+		}
+	}
+	return "", 0, 0
+}
+
+// doubleNot is the length of "! !" at offset at, which the parser refuses and which means nothing.
+func doubleNot(s string, at int) int {
+	if at >= len(s) || s[at] != '!' {
+		return 0
+	}
+	i := at + 1
+	for i < len(s) && (s[i] == ' ' || s[i] == '\t') {
+		i++
+	}
+	if i == at+1 || i+1 >= len(s) || s[i] != '!' || s[i+1] != ' ' && s[i+1] != '\t' {
+		return 0
+	}
+	return i + 1 - at
+}
+
+// maskKeyword turns the declaration command or let around offset at into a plain command: the parser refuses operands
+// that bash only complains about when it runs. The negative length says that the word at from is the command's name.
+func maskKeyword(s string, at int) (out string, from, length int) {
+	start := max(strings.LastIndexAny(s[:min(at, len(s))], "\n;&|(")+1, 0)
+	if at < len(s) && start > at {
+		return "", 0, 0
+	}
+	for start < len(s) && (s[start] == ' ' || s[start] == '\t') {
+		start++
+	}
+	for _, k := range []string{"export", "declare", "local", "readonly", "typeset", "let"} {
+		if rest, ok := strings.CutPrefix(s[start:], k); ok && (rest == "" || !isNameByte(rest[0])) {
+			return s[:start] + strings.Repeat("_", len(k)) + rest, start, -len(k)
+		}
+	}
+	return "", 0, 0
+}
+
+// sliceAt finds the ':' of ${name:offset} when s, the text between the braces, is one.
+func sliceAt(s string) int {
+	i := 0
+	for i < len(s) && (isNameByte(s[i]) || s[i] == '@' || s[i] == '*') {
+		i++
+	}
+	if i < len(s) && s[i] == '[' {
+		i = closing(s, i) + 1
+	}
+	if i > 0 && i+1 < len(s) && s[i] == ':' && strings.IndexByte("-=?+", s[i+1]) < 0 {
+		return i
+	}
+	return -1
+}
+
+func isNameByte(c byte) bool {
+	return c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9'
+}
+
+func blank(s string) string {
+	b := []byte(s)
+	for i := range b {
+		if b[i] != '\n' {
+			b[i] = ' '
+		}
+	}
+	for i := range b {
+		if b[i] == ' ' {
+			b[i] = '0'
+			break
+		}
+	}
+	return string(b)
+}
+
+// tooDeep returns the line where the text nests deeper than maxNesting, or 0. It ignores quoting, so it may only overestimate.
+func tooDeep(s string) int {
+	if len(s) < maxNesting {
+		return 0
+	}
+	depth, words, run, calls, arith, line := 0, 0, 0, 0, 0, 1
+	for i := 0; i < len(s); i++ {
+		switch ch := s[i]; ch {
+		case '\n':
+			line++
+			arith = 0
+		case '(', '{', '[':
+			if ch == '(' && i+1 < len(s) && s[i+1] == ')' {
+				calls++
+			}
+			depth++
+		case ')', '}', ']':
+			depth = max(depth-1, 0)
+		case '`':
+			calls++
+		case '!', '-', '~', '+', ' ', '\t':
+			if run++; run > maxNesting && strings.Trim(s[i-maxNesting:i], " \t") != "" {
+				return line
+			}
+			continue
+		case '=', '?', '&', '|', '*', ',':
+			if arith++; arith > 10*maxNesting {
+				return line
+			}
+		case ';':
+			calls = 0
+		case 'i', 'w', 'u', 'c', 't', 'f', 'd', 'e', 's':
+			if i > 0 && isNameByte(s[i-1]) {
+				break
+			}
+			j := i
+			for j < len(s) && isNameByte(s[j]) {
+				j++
+			}
+			switch s[i:j] {
+			case "if", "while", "until", "case", "time", "function", "for", "coproc", "select", "elif", "else":
+				words++
+			case "fi", "done", "esac":
+				words = max(words-1, 0)
+			}
+			i = j - 1
+		}
+		run = 0
+		if depth > maxNesting || words > 5*maxNesting || calls > 5*maxNesting {
+			return line
+		}
+	}
+	return 0
+}
+
+// explain says a parser's error in bash's words.
+func (c *compiler) explain(err error) *syntaxError {
+	var pe syntax.ParseError
+	if !errors.As(err, &pe) {
+		var le syntax.LangError
+		if errors.As(err, &le) {
+			pe = syntax.ParseError{Pos: le.Pos, Text: le.Feature}
+		}
+	}
+	total := strings.Count(c.src, "\n") + 1
+	if strings.HasSuffix(c.src, "\n") {
+		total--
+	}
+	eof := func() *syntaxError {
+		return &syntaxError{line: total + 1 + c.lines, msg: "syntax error: unexpected end of file"}
+	}
+	text := pe.Text
+	switch {
+	case strings.Contains(text, "without closing quote") || strings.Contains(text, "reached EOF without closing quote"):
+		q := "`"
+		for _, k := range []string{"\"", "'", "`"} {
+			if strings.Contains(text, "`"+k+"`") || strings.HasSuffix(text, " "+k) || strings.Contains(text, "$"+k+"`") {
+				q = k
+				break
+			}
+		}
+		return &syntaxError{line: c.line(pe.Pos), msg: "unexpected EOF while looking for matching `" + q + "'"}
+	case strings.Contains(text, "reached EOF without matching") || strings.Contains(text, "without matching"):
+		want := ")"
+		if at := int(pe.Pos.Offset()); at > 0 && at < len(c.src) && c.src[at] == '(' && c.src[at-1] == '=' {
+			return &syntaxError{line: c.line(pe.Pos), msg: "unexpected EOF while looking for matching `)'", status: 1}
+		}
+		if strings.Contains(text, "`${`") {
+			want = "}"
+			return &syntaxError{line: c.line(pe.Pos), msg: "unexpected EOF while looking for matching `" + want + "'"}
+		}
+		if strings.Contains(text, "`$(`") || strings.Contains(text, "`$((`") || strings.Contains(text, "`((`") {
+			return &syntaxError{line: c.line(pe.Pos), msg: "unexpected EOF while looking for matching `" + want + "'"}
+		}
+		if rest := strings.TrimSpace(c.src[min(int(pe.Pos.Offset()), len(c.src)):]); rest == "" || pe.Incomplete {
+			return eof()
+		}
+	}
+	if strings.Contains(text, "parameter expansion") && strings.TrimSpace(c.src[min(int(pe.Pos.Offset()), len(c.src)):]) == "" {
+		return &syntaxError{line: c.line(pe.Pos), msg: "unexpected EOF while looking for matching `}'"}
+	}
+	if pe.Incomplete {
+		return eof()
+	}
+	tok, line := c.tokenAt(pe)
+	if tok == "" {
+		return eof()
+	}
+	shown := ""
+	if ls := strings.Split(c.src, "\n"); line-1 < len(ls) && line > 0 {
+		shown = ls[line-1]
+	}
+	if tok == "\n" {
+		tok = "newline"
+	}
+	return &syntaxError{line: line + c.lines, msg: "syntax error near unexpected token `" + tok + "'", text: shown}
+}
+
+// tokenAt finds the token bash stumbles over. The parser often reports where the construct began, so the token
+// named in its message, if any, is looked for from there.
+func (c *compiler) tokenAt(pe syntax.ParseError) (tok string, line int) {
+	at := min(int(pe.Pos.Offset()), len(c.src))
+	text := pe.Text
+	find := func(k string) bool {
+		i := strings.Index(c.src[at:], k)
+		if i < 0 {
+			return false
+		}
+		at += i
+		return true
+	}
+	switch {
+	case strings.Contains(text, "encountered `"):
+		_, k, _ := strings.Cut(text, "encountered `")
+		k = strings.TrimSuffix(k, "`")
+		find(k)
+	case strings.Contains(text, "must be followed by"):
+		_, k, _ := strings.Cut(text, "`")
+		k, _, _ = strings.Cut(k, "`")
+		if strings.HasPrefix(c.src[at:], k) {
+			at += len(k)
+		}
+	}
+	for at < len(c.src) && (c.src[at] == ' ' || c.src[at] == '\t') {
+		at++
+	}
+	// After these a newline is no error; the next token is.
+	if at < len(c.src) && c.src[at] == '\n' && strings.Contains(text, "statement list") {
+		for at < len(c.src) && strings.IndexByte(" \t\n", c.src[at]) >= 0 {
+			at++
+		}
+	}
+	if at >= len(c.src) {
+		return "", 0
+	}
+	line = strings.Count(c.src[:at], "\n") + 1
+	rest := c.src[at:]
+	for _, op := range []string{";;&", "<<<", "&>>", "&&", "||", ";;", ";&", "|&", "<<", ">>", "<&", ">&", "<>", ">|", "&>"} {
+		if strings.HasPrefix(rest, op) {
+			return op, line
+		}
+	}
+	if strings.IndexByte("();&|<>\n", rest[0]) >= 0 {
+		return rest[:1], line
+	}
+	if k := strings.IndexAny(rest, " \t\n;&|()<>"); k > 0 {
+		return rest[:k], line
+	}
+	return rest, line
+}
+
+func (e *syntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.msg) }

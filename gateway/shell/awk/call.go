@@ -50,7 +50,7 @@ func (c *compiler) numBuiltin(e *builtinCall) numFn {
 	case fCos:
 		return c.math1(args, math.Cos)
 	case fExp:
-		return c.math1(args, math.Exp)
+		return c.exp(args)
 	case fLog:
 		return c.domain(args, "log", math.Log)
 	case fSqrt:
@@ -165,6 +165,18 @@ func (c *compiler) math1(args []expr, f func(float64) float64) numFn {
 }
 
 // domain is math1 for functions that do not take negative numbers.
+func (c *compiler) exp(args []expr) numFn {
+	x := c.num(args[0])
+	return func(in *interp) float64 {
+		v := x(in)
+		r := math.Exp(v)
+		if (r == 0 || math.IsInf(r, 0)) && !math.IsInf(v, 0) {
+			in.p.Errorf("%swarning: exp: argument %s is out of range", in.where(), in.numStr(v, "%.6g"))
+		}
+		return r
+	}
+}
+
 func (c *compiler) domain(args []expr, name string, f func(float64) float64) numFn {
 	x := c.num(args[0])
 	return func(in *interp) float64 {
@@ -709,13 +721,16 @@ func (c *compiler) gensub(args []expr) valFn {
 		pieces := replacement(repl(in), true)
 		h := how(in)
 		which := 1
-		if s := in.str(h); s != "" && (s[0] == 'g' || s[0] == 'G') {
+		s := in.str(h)
+		if s != "" && (s[0] == 'g' || s[0] == 'G') {
 			which = 0
-		} else if n := clampInt(h.num()); n > 1 {
+		} else if n := clampInt(h.num()); n >= 1 {
 			which = n
+		} else {
+			in.p.Errorf("%swarning: gensub: third argument `%s' treated as 1", in.where(), s)
 		}
-		s, n := in.replace(r, pieces, target(in), which)
-		return value{s: s, k: kStr, view: n == 0}
+		out, n := in.replace(r, pieces, target(in), which)
+		return value{s: out, k: kStr, view: n == 0}
 	}
 }
 
@@ -744,6 +759,9 @@ func (c *compiler) typeof(e expr) valFn {
 			k := cell(in)
 			if k.sub != nil {
 				return str("array")
+			}
+			if k.v.k == kUninit {
+				return str("untyped")
 			}
 			return str(typeName(&k.v))
 		}
@@ -804,12 +822,15 @@ func (c *compiler) strftime(args []expr) valFn {
 		}
 		loc := in.location()
 		if utc(in) {
-			loc = time.UTC
+			loc = gmt
 		}
 		in.checkSize(len(f) * 4)
 		return str(datetime.Format(f, t.In(loc)))
 	}
 }
+
+// gmt is the time zone of strftime's third argument, by the name that gmtime(3) gives it.
+var gmt = time.FixedZone("GMT", 0)
 
 func (in *interp) mktime(spec string, utc bool) float64 {
 	fields := strings.Fields(spec)

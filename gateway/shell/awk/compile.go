@@ -100,7 +100,14 @@ func (p *parser) compile() *Program {
 				}
 			}
 			if r.pattern != nil {
-				cr.pattern = c.cond(r.pattern)
+				cond, at := c.cond(r.pattern), c.places[r.pattern]
+				cr.pattern = cond
+				if len(c.places) > 0 {
+					cr.pattern = func(in *interp) bool {
+						in.at = at
+						return cond(in)
+					}
+				}
 			}
 			if r.to != nil {
 				cr.to = c.cond(r.to)
@@ -203,7 +210,23 @@ func (c *compiler) stmts(list []stmt) block {
 	}
 }
 
+// stmt compiles a statement. In a program of more than one line, what runs says where it is.
 func (c *compiler) stmt(s stmt) block {
+	code := c.statement(s)
+	if len(c.places) == 0 {
+		return code
+	}
+	if _, ok := s.(*blockStmt); ok {
+		return code
+	}
+	at := c.places[s]
+	return func(in *interp) ctl {
+		in.at = at
+		return code(in)
+	}
+}
+
+func (c *compiler) statement(s stmt) block {
 	switch s := s.(type) {
 	case *exprStmt:
 		return c.effect(s.x)

@@ -20,6 +20,7 @@ type spec struct {
 	starP       bool
 	argN        int    // %N$…: 1-based, 0 none
 	src         string // the conversion as written
+	end         int    // where it ends in the format
 }
 
 const maxFormats = 200
@@ -37,7 +38,8 @@ func (in *interp) formatOf(f string) []spec {
 	return s
 }
 
-func parseFormat(f string) []spec {
+func parseFormat(format string) []spec {
+	f := format
 	var out []spec
 	lit := func(s string) {
 		if s == "" {
@@ -116,7 +118,7 @@ func parseFormat(f string) []spec {
 		case '%':
 			lit("%")
 		case 'd', 'i', 'o', 'u', 'x', 'X', 'c', 's', 'e', 'E', 'f', 'F', 'g', 'G', 'a', 'A':
-			sp.verb, sp.src = c, f[:j+1]
+			sp.verb, sp.src, sp.end = c, f[:j+1], len(format)-len(f)+j+1
 			out = append(out, sp)
 		default:
 			lit(f[:j+1])
@@ -129,12 +131,13 @@ func parseFormat(f string) []spec {
 // sprintf appends the formatted args to b.
 func (in *interp) sprintf(b []byte, format string, args []value) []byte {
 	next := 0
+	at := 0 // the end of the conversion
 	arg := func(n int) *value {
 		if n > 0 {
 			next = n - 1
 		}
 		if next >= len(args) {
-			in.fatal("not enough arguments to satisfy format string\n\t`%s'", format)
+			in.fatal("not enough arguments to satisfy format string\n\t`%s'\n\t%*s^ ran out for this one", format, at-1, "")
 		}
 		next++
 		return &args[next-1]
@@ -144,6 +147,7 @@ func (in *interp) sprintf(b []byte, format string, args []value) []byte {
 			b = append(b, sp.lit...)
 			continue
 		}
+		at = sp.end
 		if sp.starW {
 			w := clampInt(arg(0).num())
 			if w < 0 {
@@ -191,6 +195,8 @@ func (in *interp) convert(b []byte, sp spec, v *value) []byte {
 		} else if s = in.str(*v); s != "" {
 			_, n := utf8.DecodeRuneInString(s)
 			s = s[:n]
+		} else {
+			s = "\x00"
 		}
 		return pad(b, s, sp, false)
 	case 's':

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,9 +28,11 @@ type frame struct {
 
 // interp is one run of a program.
 type interp struct {
-	p    *proc.Process
-	prog *Program
-	out  *proc.Writer
+	p      *proc.Process
+	at     position // of the statement that runs
+	warned []string // escape sequences of the command line that were warned of
+	prog   *Program
+	out    *proc.Writer
 
 	globals      []value
 	arrays       []*array
@@ -114,9 +117,17 @@ func (in *interp) where() string {
 		if name == "" {
 			name = "-"
 		}
-		return fmt.Sprintf("cmd. line:1: (FILENAME=%s FNR=%.0f) ", name, in.fnr)
+		return fmt.Sprintf("%v: (FILENAME=%s FNR=%.0f) ", in.at, name, in.fnr)
 	}
-	return "cmd. line:1: "
+	return in.at.String() + ": "
+}
+
+// warnEscape prints a warning about an escape sequence of the command line, once.
+func (in *interp) warnEscape(w string) {
+	if !slices.Contains(in.warned, w) {
+		in.warned = append(in.warned, w)
+		in.p.Errorf("%s", w)
+	}
 }
 
 func (in *interp) warn(format string, args ...any) {
@@ -243,11 +254,15 @@ func (in *interp) run(cfg Config) {
 	*in.global("ARGC") = num(float64(len(cfg.Args)))
 	in.procinfo()
 	if cfg.FS != nil {
-		in.setSpecial(vFS, str(unescape(*cfg.FS, nil)))
+		in.setSpecial(vFS, str(unescape(*cfg.FS, in.warnEscape)))
 	}
 	for _, a := range cfg.Assigns {
 		if !in.assignOperand(a) {
-			in.p.Errorf("fatal: `%s' argument to `-v' not in `var=value' form", a)
+			if name, _, ok := strings.Cut(a, "="); ok {
+				in.p.Errorf("fatal: `%s' is not a legal variable name", name)
+			} else {
+				in.p.Errorf("`%s' argument to `-v' not in `var=value' form", a)
+			}
 			panic(fatality{})
 		}
 	}
@@ -506,7 +521,7 @@ func (in *interp) assignOperand(a string) bool {
 			return false
 		}
 	}
-	val := input(unescape(v, nil))
+	val := input(unescape(v, in.warnEscape))
 	if slot, ok := specials[name]; ok {
 		in.setSpecial(slot, val)
 		return true

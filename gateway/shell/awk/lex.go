@@ -427,7 +427,8 @@ func bracketEnd(s string) int {
 	return 0
 }
 
-// unescape replaces the escapes of a string literal, an assignment operand or an -F value.
+// unescape replaces the escapes of a string literal, an assignment operand or an -F value. What warn is told
+// begins with "warning: ".
 func unescape(s string, warn func(string)) string {
 	i := strings.IndexByte(s, '\\')
 	if i < 0 {
@@ -447,7 +448,7 @@ func unescape(s string, warn func(string)) string {
 			break
 		}
 		switch c = s[i]; c {
-		case '"', '\\', '/':
+		case '"', '\\':
 			b = append(b, c)
 		case 'n':
 			b = append(b, '\n')

@@ -3,6 +3,7 @@ package awk
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -56,13 +57,44 @@ type parser struct {
 	inSwtch  int
 	ruleKind ruleKind // of the rule being parsed
 	noGt     bool     // inside print's unparenthesised list: > redirects
+	places   map[any]position
+	load     func(name string) (Source, error)
+	included []string
+}
+
+// position is where a statement or a pattern stands; the zero position is the first line of the command line's program.
+type position struct {
+	name string
+	line int // counted from 0
+}
+
+func (p position) String() string {
+	if p.name == "" {
+		p.name = "cmd. line"
+	}
+	return fmt.Sprintf("%s:%d", p.name, p.line+1)
+}
+
+func (p *parser) here() position { return position{p.name, p.line - 1} }
+
+// placed remembers where a statement or a pattern begins, if that is not the zero position.
+func (p *parser) placed(node any, at position) {
+	if at != (position{}) {
+		p.places[node] = at
+	}
 }
 
 // Parse reads and compiles a program; the sources are joined as if they were one file each ending in a newline.
-// The error is a *SyntaxError; warn is told of harmless mistakes.
-func Parse(sources []Source, warn func(string)) (prog *Program, err error) {
-	p := &parser{globals: map[string]*symbol{}, funcs: map[string]*function{}}
-	p.warn = warn
+// The error is a *SyntaxError; warn is told of harmless mistakes, load reads what @include asks for.
+func Parse(sources []Source, warn func(string), load func(name string) (Source, error)) (prog *Program, err error) {
+	p := &parser{globals: map[string]*symbol{}, funcs: map[string]*function{}, places: map[any]position{}, load: load}
+	warned := map[string]bool{}
+	p.warn = func(s string) {
+		if !warned[s] {
+			warned[s] = true
+			warn(p.here().String() + ": " + s)
+		}
+	}
 	defer func() {
 		if r := recover(); r != nil {
 			var se *SyntaxError
@@ -151,10 +183,11 @@ func (p *parser) item() {
 		p.ruleKind = kind
 		p.rules = append(p.rules, rule{kind: kind, body: p.block()})
 	case tAt:
-		p.fail("@include and @load are not supported")
+		p.include()
 	default:
 		p.ruleKind = ruleMain
 		r := rule{}
+		at := p.here()
 		if p.tok != tLbrace {
 			r.pattern = p.expr()
 			if p.tok == tComma {
@@ -162,6 +195,7 @@ func (p *parser) item() {
 				p.skipNewlines()
 				r.to = p.expr()
 			}
+			p.placed(r.pattern, at)
 		}
 		if p.tok == tLbrace {
 			r.body = p.block()
@@ -173,6 +207,38 @@ func (p *parser) item() {
 			p.syntaxError()
 		}
 	}
+}
+
+// include parses the file that @include names in its place.
+func (p *parser) include() {
+	p.next()
+	if p.tok != tName || p.text != "include" {
+		p.fail("only @include is supported")
+	}
+	p.next()
+	if p.tok != tString {
+		p.syntaxError()
+	}
+	name := p.text
+	at := p.start
+	p.next()
+	if p.tok != tNewline && p.tok != tSemi && p.tok != tEOF {
+		p.syntaxError()
+	}
+	if slices.Contains(p.included, name) {
+		return
+	}
+	p.included = append(p.included, name)
+	src, err := p.load(name)
+	if err != nil {
+		panic(p.errorAt(at, "fatal: cannot open source file `%s' for reading: %v", name, err))
+	}
+	p.enter()
+	outer := p.lexer
+	p.src, p.name, p.pos, p.line = src.Text, src.Name, 0, 1
+	p.program()
+	p.lexer = outer
+	p.level--
 }
 
 func (p *parser) function() {
@@ -281,6 +347,17 @@ func (p *parser) endSimple() {
 }
 
 func (p *parser) stmt() stmt {
+	at := p.here()
+	s := p.statement()
+	switch s.(type) {
+	case *blockStmt:
+	default:
+		p.placed(s, at)
+	}
+	return s
+}
+
+func (p *parser) statement() stmt {
 	p.enter()
 	defer func() { p.level-- }()
 	switch p.tok {

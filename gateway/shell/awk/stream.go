@@ -432,10 +432,6 @@ func (c *compiler) getline(e *getline) numFn {
 			return 0
 		}
 		in.specials[vRT] = value{s: term, k: kStr, view: true}
-		if kind == inCmd {
-			in.nr++
-			in.fnr++
-		}
 		if set != nil {
 			set(in, value{s: rec, k: kInput, view: true})
 		} else {

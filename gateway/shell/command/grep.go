@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -50,6 +51,7 @@ type grepRun struct {
 	nulName    bool
 	tab        bool
 	color      bool
+	colors     grepColors
 	flush      bool
 	max        int // -1: no limit
 	before     int // -1: not asked for
@@ -62,8 +64,7 @@ type grepRun struct {
 	skipDirs   bool
 	devices    bool // skip devices
 	label      string
-	include    []string
-	exclude    []string
+	filters    []nameFilter // --include and --exclude, in their order
 	excludeDir []string
 	outIno     uint64 // of a regular file on standard output, 0 when there is none
 
@@ -79,9 +80,10 @@ type grepRun struct {
 	printed   int   // position in buf after the last line printed, -1 before any
 	pending   int   // lines of trailing context still to print
 	selected  int
-	suppress  bool // a binary file: print no lines
-	encErr    bool // a line was left out because it is not text
-	anyOutput bool // something of any file was printed: separators are due
+	lastEnd   int64 // offset of the end of the last selected line
+	suppress  bool  // a binary file: print no lines
+	encErr    bool  // a line was left out because it is not text
+	anyOutput bool  // something of any file was printed: separators are due
 	done      bool
 }
 
@@ -96,6 +98,7 @@ func grepMain(_ context.Context, p *proc.Process, kind byte) int {
 		return grepUsage(p)
 	}
 	opts, args := grepSpec.Parse(p)
+	p.Out.ErrorStatus = 2
 	g := &grepRun{p: p, delim: '\n', max: -1, before: -1, after: -1, sep: []byte("--"), label: "(standard input)"}
 	g.opt = regex.Options{Dialect: regex.Grep, Bytes: byteLocale(p)}
 	var patterns []string
@@ -204,17 +207,17 @@ func grepMain(_ context.Context, p *proc.Process, kind byte) int {
 			g.recurse, g.deref = true, false
 		case "R":
 			g.recurse, g.deref = true, true
-		case "include":
-			g.include = append(g.include, o.Value)
-		case "exclude":
-			g.exclude = append(g.exclude, o.Value)
+		case "include", "exclude":
+			g.filters = append(g.filters, nameFilter{glob: o.Value, include: o.Key == "include"})
 		case "exclude-from":
 			more, err := g.patternFile(o.Value)
 			if err != nil {
 				p.Errorf("%s: %s", o.Value, proc.Strerror(err))
 				return 2
 			}
-			g.exclude = append(g.exclude, more...)
+			for _, glob := range more {
+				g.filters = append(g.filters, nameFilter{glob: glob})
+			}
 		case "exclude-dir":
 			g.excludeDir = append(g.excludeDir, strings.TrimRight(o.Value, "/"))
 		case "L", "l":
@@ -262,6 +265,9 @@ func grepMain(_ context.Context, p *proc.Process, kind byte) int {
 			p.Out.WriteString("grep (GNU grep) 3.8\n")
 			return 0
 		}
+	}
+	if g.color {
+		g.colors = newGrepColors(p)
 	}
 	if digits != "" {
 		n, err := strconv.Atoi(digits)
@@ -395,31 +401,44 @@ func (g *grepRun) complain(name string, err error) {
 	}
 }
 
-// globMatches reports whether a name matches a glob as GNU's exclude matching does: any trailing
-// part of it that begins after a slash.
-func globMatches(globs []string, name string) bool {
-	for _, glob := range globs {
-		for rest := name; ; {
-			if fnmatch(glob, rest, false) {
-				return true
-			}
-			_, after, ok := strings.Cut(rest, "/")
-			if !ok {
-				break
-			}
-			rest = after
-		}
-	}
-	return false
+// nameFilter is an --include or --exclude option.
+type nameFilter struct {
+	glob    string
+	include bool
 }
 
+// globMatches reports whether a name matches a glob as GNU's exclude matching does: any trailing
+// part of it that begins after a slash.
+func globMatches(glob, name string) bool {
+	for rest := name; ; {
+		if fnmatch(glob, rest, false) {
+			return true
+		}
+		_, after, ok := strings.Cut(rest, "/")
+		if !ok {
+			return false
+		}
+		rest = after
+	}
+}
+
+// skipFile asks the filters about a name: the last one that matches decides, and where none does, the first option's opposite holds.
 func (g *grepRun) skipFile(name string) bool {
-	return globMatches(g.exclude, name) || len(g.include) > 0 && !globMatches(g.include, name)
+	for _, f := range slices.Backward(g.filters) {
+		if globMatches(f.glob, name) {
+			return !f.include
+		}
+	}
+	return len(g.filters) > 0 && g.filters[0].include
+}
+
+func (g *grepRun) skipDirectory(name string) bool {
+	return slices.ContainsFunc(g.excludeDir, func(glob string) bool { return globMatches(glob, name) })
 }
 
 func (g *grepRun) operand(name string) {
 	if name == "-" {
-		g.stream(g.label, g.p.Stdin)
+		g.stdin()
 		return
 	}
 	st, err := g.p.Stat(name)
@@ -430,7 +449,7 @@ func (g *grepRun) operand(name string) {
 	if st.IsDir() {
 		switch {
 		case g.recurse:
-			if trimmed := strings.TrimRight(name, "/"); trimmed != "" && globMatches(g.excludeDir, trimmed) {
+			if trimmed := strings.TrimRight(name, "/"); trimmed != "" && g.skipDirectory(trimmed) {
 				return
 			}
 			g.directory(name, strings.TrimRight(name, "/")+"/", nil)
@@ -493,7 +512,7 @@ func (g *grepRun) directory(dir, prefix string, parents []uint64) {
 		}
 		switch kind {
 		case proc.Dir:
-			if globMatches(g.excludeDir, e.Name) {
+			if g.skipDirectory(e.Name) {
 				continue
 			}
 			g.directory(name, name+"/", parents)
@@ -506,12 +525,39 @@ func (g *grepRun) directory(dir, prefix string, parents []uint64) {
 	}
 }
 
-func (g *grepRun) file(name string, st proc.Stat) {
-	if g.outIno != 0 && st.Ino == g.outIno && !g.quiet && g.list == 0 && g.max != 1 {
-		g.failed = true
-		if !g.silent {
-			g.p.Errorf("%s: input file is also the output", name)
+// stdin searches standard input. What follows the last line that -m asks for is left to whoever reads it next.
+func (g *grepRun) stdin() {
+	in := g.p.Stdin
+	if f, ok := in.(interface{ Stat() (proc.Stat, error) }); ok {
+		if st, err := f.Stat(); err == nil && g.isOutput(g.label, st) {
+			return
 		}
+	}
+	s, seekable := in.(io.Seeker)
+	start := int64(0)
+	if seekable {
+		start, _ = s.Seek(0, io.SeekCurrent)
+	}
+	g.stream(g.label, in)
+	if seekable && g.max >= 0 && g.selected >= g.max {
+		_, _ = s.Seek(start+g.lastEnd, io.SeekStart)
+	}
+}
+
+// isOutput refuses a file that is also standard output.
+func (g *grepRun) isOutput(name string, st proc.Stat) bool {
+	if g.outIno == 0 || st.Ino != g.outIno || st.Kind != proc.Regular || g.quiet || g.list != 0 || g.max == 1 {
+		return false
+	}
+	g.failed = true
+	if !g.silent {
+		g.p.Errorf("%s: input file is also the output", name)
+	}
+	return true
+}
+
+func (g *grepRun) file(name string, st proc.Stat) {
+	if g.isOutput(name, st) {
 		return
 	}
 	if st.Kind != proc.Regular {
@@ -619,7 +665,7 @@ func (g *grepRun) endFile() {
 		g.p.Out.WriteByte('\n')
 	}
 	if g.list == 'l' && g.selected > 0 || g.list == 'L' && g.selected == 0 {
-		g.paint("35", g.name)
+		g.paint(g.colors.file, g.name)
 		if g.nulName {
 			g.p.Out.WriteByte(0)
 		} else {
@@ -732,6 +778,7 @@ func (g *grepRun) trailing(limit int) {
 // selectLine handles the selected line g.buf[s:e] (with its delimiter, if it has one).
 func (g *grepRun) selectLine(s, e int) {
 	g.selected++
+	g.lastEnd = g.base + int64(e)
 	if g.max >= 0 && g.selected >= g.max {
 		g.done = true
 	}
@@ -757,7 +804,7 @@ func (g *grepRun) selectLine(s, e int) {
 			start = bytes.LastIndexByte(g.buf[:start-1], g.delim) + 1
 		}
 		if g.anyOutput && start != g.printed && !g.noSep {
-			g.paint("36", string(g.sep))
+			g.paint(g.colors.separator, string(g.sep))
 			g.p.Out.WriteByte('\n')
 		}
 		for start < s {
@@ -794,8 +841,8 @@ func (g *grepRun) printLine(s, e int, mark byte) {
 		return
 	}
 	g.head(s, mark)
-	if g.color && matching {
-		g.colored(line)
+	if g.color {
+		g.colored(line, mark, matching)
 	} else {
 		g.p.Out.Write(line)
 	}
@@ -818,16 +865,24 @@ func (g *grepRun) parts(s int, line []byte, mark byte) {
 			continue
 		}
 		g.head(s+a, mark)
-		g.paint("01;31", string(line[a:z]))
+		g.paint(g.colors.selected, string(line[a:z]))
 		g.p.Out.WriteByte(g.delim)
 		pos = z
 	}
 }
 
-// colored prints a line with its matches highlighted.
-func (g *grepRun) colored(line []byte) {
+// colored prints a line in its colour, with its matches highlighted.
+func (g *grepRun) colored(line []byte, mark byte, matching bool) {
+	c := &g.colors
+	match, whole := c.selected, c.context
+	if mark != ':' {
+		match = c.inContext
+	}
+	if (mark == ':') != (g.invert && c.reverse) {
+		whole = c.selectedLine
+	}
 	pos := 0
-	for at := 0; at <= len(line); {
+	for at := 0; matching && match != "" && at <= len(line); {
 		g.p.Tick(1)
 		a, z, ok := g.re.FindIndex(line, at)
 		if !ok {
@@ -837,28 +892,98 @@ func (g *grepRun) colored(line []byte) {
 			at = z + 1
 			continue
 		}
+		if whole != "" {
+			g.p.Out.WriteString(c.begin(whole))
+		}
 		g.p.Out.Write(line[pos:a])
-		g.paint("01;31", string(line[a:z]))
+		g.paint(match, string(line[a:z]))
 		pos, at = z, z
 	}
-	g.p.Out.Write(line[pos:])
+	if pos < len(line) {
+		g.paint(whole, string(line[pos:]))
+	}
+}
+
+// grepColors are the styles of GREP_COLORS, as the parameters of the SGR sequence.
+type grepColors struct {
+	selected, inContext   string // ms, mc: matching text in selected and in context lines
+	selectedLine, context string // sl, cx: the lines
+	file, line, offset    string // fn, ln, bn
+	separator             string // se
+	reverse               bool   // rv: sl and cx change places with -v
+	noErase               bool   // ne
+}
+
+func newGrepColors(p *proc.Process) grepColors {
+	c := grepColors{selected: "01;31", inContext: "01;31", file: "35", line: "32", offset: "32", separator: "36"}
+	if old := p.Getenv("GREP_COLOR"); old != "" && old != "mt=01;31" {
+		p.Errorf("warning: GREP_COLOR='%s' is deprecated; use GREP_COLORS='mt=%s'", old, old)
+		c.selected, c.inContext = old, old
+	}
+	for _, item := range strings.Split(p.Getenv("GREP_COLORS"), ":") {
+		name, value, has := strings.Cut(item, "=")
+		if strings.Trim(value, "0123456789;") != "" {
+			break
+		}
+		switch name {
+		case "ne":
+			c.noErase = true
+			continue
+		case "rv":
+			c.reverse = true
+			continue
+		}
+		if !has {
+			break
+		}
+		switch name {
+		case "mt":
+			c.selected, c.inContext = value, value
+		case "ms":
+			c.selected = value
+		case "mc":
+			c.inContext = value
+		case "sl":
+			c.selectedLine = value
+		case "cx":
+			c.context = value
+		case "fn":
+			c.file = value
+		case "ln":
+			c.line = value
+		case "bn":
+			c.offset = value
+		case "se":
+			c.separator = value
+		}
+	}
+	return c
+}
+
+func (c *grepColors) begin(style string) string {
+	if c.noErase {
+		return "\x1b[" + style + "m"
+	}
+	return "\x1b[" + style + "m\x1b[K"
 }
 
 func (g *grepRun) paint(style, s string) {
-	if !g.color {
+	if !g.color || style == "" {
 		g.p.Out.WriteString(s)
 		return
 	}
-	g.p.Out.WriteString("\x1b[" + style + "m\x1b[K" + s + "\x1b[m\x1b[K")
+	g.p.Out.WriteString(g.colors.begin(style))
+	g.p.Out.WriteString(s)
+	g.p.Out.WriteString(g.colors.begin(""))
 }
 
 func (g *grepRun) fileName(mark byte) {
-	g.paint("35", g.name)
+	g.paint(g.colors.file, g.name)
 	if g.nulName {
 		g.p.Out.WriteByte(0)
 		return
 	}
-	g.paint("36", string(mark))
+	g.paint(g.colors.separator, string(mark))
 }
 
 // countLines brings the line count up to position pos of the buffer.
@@ -875,23 +1000,23 @@ func (g *grepRun) head(pos int, mark byte) {
 	if g.tab {
 		width = 2
 	}
-	number := func(n int64) {
+	number := func(style string, n int64) {
 		s := strconv.FormatInt(n, 10)
 		for range width - len(s) {
 			g.p.Out.WriteByte(' ')
 		}
-		g.paint("32", s)
-		g.paint("36", string(mark))
+		g.paint(style, s)
+		g.paint(g.colors.separator, string(mark))
 	}
 	if g.names {
 		g.fileName(mark)
 	}
 	if g.number {
 		g.countLines(pos)
-		number(g.lines + 1)
+		number(g.colors.line, g.lines+1)
 	}
 	if g.offset {
-		number(g.base + int64(pos))
+		number(g.colors.offset, g.base+int64(pos))
 	}
 	if g.tab && (g.names || g.number || g.offset) {
 		g.p.Out.WriteByte('\t')

@@ -10,8 +10,10 @@ import (
 
 // Writer is a command's output. Writes never return an error to the command: a
 // broken pipe ends it with SIGPIPE's status 141, any other failure with GNU's
-// "write error" message and status 1.
+// "write error" message and ErrorStatus.
 type Writer struct {
+	ErrorStatus int // 1 unless set
+
 	w      io.Writer
 	p      *Process
 	buf    []byte
@@ -21,7 +23,7 @@ type Writer struct {
 const writerSize = 32 << 10
 
 // NewWriter returns a buffered Writer of process p over w.
-func NewWriter(w io.Writer, p *Process) *Writer { return &Writer{w: w, p: p} }
+func NewWriter(w io.Writer, p *Process) *Writer { return &Writer{w: w, p: p, ErrorStatus: 1} }
 
 // Write buffers b. The error is always nil.
 func (w *Writer) Write(b []byte) (int, error) {
@@ -89,5 +91,5 @@ func (w *Writer) send(b []byte) {
 		panic(Death{Status: 141})
 	}
 	_, _ = io.WriteString(w.p.Stderr, w.p.Name()+": write error: "+Strerror(err)+"\n")
-	panic(Death{Status: 1})
+	panic(Death{Status: w.ErrorStatus})
 }

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -88,6 +89,8 @@ func perlMessage(err error) string {
 		{"unexpected )", "unmatched closing parenthesis"},
 		{"unterminated [] set", "missing terminating ] for character class"},
 		{"missing closing ]", "missing terminating ] for character class"},
+		{"missing argument to repetition", "quantifier does not follow a repeatable item"},
+		{"invalid nested repetition", "quantifier does not follow a repeatable item"},
 		{"following nothing", "quantifier does not follow a repeatable item"},
 		{"illegal \\ at end", `\ at end of pattern`},
 		{"range in reverse", "range out of order in character class"},
@@ -106,7 +109,9 @@ func rewritePerl(src string) (out string, keep bool) {
 	var b strings.Builder
 	inClass := false
 	itemStart := -1 // in b: where the last item begins
+	quantified := 0 // in b: the end of the last quantifier
 	var open []int
+	var groups []int // where the capturing groups begin
 	for i := 0; i < len(src); i++ {
 		c := src[i]
 		if c == '\\' && i+1 < len(src) {
@@ -146,25 +151,20 @@ func rewritePerl(src string) (out string, keep bool) {
 				continue
 			case n == 'G':
 				b.WriteString(`\G`)
-			case n == 'g' && i+1 < len(src):
-				ref := strings.TrimLeft(src[i+1:], "{")
-				d := 0
-				for d < len(ref) && ref[d] >= '0' && ref[d] <= '9' {
-					d++
+			case (n == 'g' || n == 'k') && !inClass && i+1 < len(src):
+				ref, skip := groupReference(src[i+1:], len(groups))
+				if ref == "" {
+					b.WriteString(`\` + string(n))
+					break
 				}
-				if d > 0 {
-					b.WriteString(`\` + ref[:d])
-					skip := d
-					if src[i+1] == '{' {
-						skip += 2
-					}
-					i += skip
-				} else {
-					b.WriteString(`\g`)
-				}
+				b.WriteString(ref)
+				i += skip
 			default:
 				b.WriteByte('\\')
 				_, w := utf8.DecodeRuneInString(src[i:])
+				if strings.IndexByte("pPxo", n) >= 0 && strings.HasPrefix(src[i+1:], "{") {
+					w += 1 + strings.IndexByte(src[i+1:], '}')
+				}
 				b.WriteString(src[i : i+w])
 				i += w - 1
 			}
@@ -206,6 +206,9 @@ func rewritePerl(src string) (out string, keep bool) {
 			}
 		case '(':
 			open = append(open, b.Len())
+			if rest := src[i+1:]; !strings.HasPrefix(rest, "?") || strings.HasPrefix(rest, "?P<") || strings.HasPrefix(rest, "?<") && !strings.HasPrefix(rest, "?<=") && !strings.HasPrefix(rest, "?<!") {
+				groups = append(groups, i)
+			}
 			b.WriteByte(c)
 			if strings.HasPrefix(src[i:], "(?P=") {
 				if j := strings.IndexByte(src[i:], ')'); j > 0 {
@@ -225,12 +228,13 @@ func rewritePerl(src string) (out string, keep bool) {
 		case '+':
 			// x++, x*+, x?+, x{n}+ are atomic.
 			s := b.String()
-			if itemStart >= 0 && len(s) > itemStart+1 && strings.IndexByte("*+?}", s[len(s)-1]) >= 0 && (s[len(s)-2] != '\\') {
+			if itemStart >= 0 && quantified == len(s) {
 				b.Reset()
 				b.WriteString(s[:itemStart] + "(?>" + s[itemStart:] + ")")
 				continue
 			}
 			b.WriteByte(c)
+			quantified = b.Len()
 		case '*', '?', '{', '}', ',', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
 			if c >= '0' && c <= '9' || c == ',' {
 				s := b.String()
@@ -239,12 +243,45 @@ func rewritePerl(src string) (out string, keep bool) {
 				}
 			}
 			b.WriteByte(c)
+			if c == '*' || c == '?' || c == '}' {
+				quantified = b.Len()
+			}
 		default:
 			itemStart = b.Len()
 			b.WriteByte(c)
 		}
 	}
 	return b.String(), keep
+}
+
+// groupReference translates what follows \g or \k: a number, a negative number, or a name, in braces, quotes or angle brackets. groups
+// is how many groups have begun.
+func groupReference(s string, groups int) (out string, width int) {
+	name := s
+	switch end := map[byte]byte{'{': '}', '<': '>', '\'': '\''}[s[0]]; {
+	case end != 0:
+		j := strings.IndexByte(s[1:], end)
+		if j < 0 {
+			return "", 0
+		}
+		name, width = s[1:1+j], j+2
+	default:
+		for width < len(s) && (s[width] >= '0' && s[width] <= '9' || width == 0 && s[0] == '-') {
+			width++
+		}
+		name = s[:width]
+	}
+	if name == "" {
+		return "", 0
+	}
+	n, err := strconv.Atoi(name)
+	if err != nil {
+		return `\k<` + name + `>`, width
+	}
+	if n < 0 {
+		n += groups + 1
+	}
+	return `(?:\` + strconv.Itoa(n) + `)`, width
 }
 
 // find returns the match and its groups. The time limit of a backtracking match counts as no match.

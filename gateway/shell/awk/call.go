@@ -35,7 +35,7 @@ func (c *compiler) numBuiltin(e *builtinCall) numFn {
 			if i < 0 {
 				return 0
 			}
-			return float64(utf8.RuneCountInString(x[:i]) + 1)
+			return float64(in.count(x[:i]) + 1)
 		}
 	case fSplit:
 		return c.split(args)
@@ -191,7 +191,7 @@ func (c *compiler) domain(args []expr, name string, f func(float64) float64) num
 
 func (c *compiler) length(args []expr) numFn {
 	if len(args) == 0 {
-		return func(in *interp) float64 { return float64(utf8.RuneCountInString(in.record())) }
+		return func(in *interp) float64 { return float64(in.count(in.record())) }
 	}
 	if c.isArrayArg(args[0]) {
 		arr := c.arr(unparen(args[0]))
@@ -204,11 +204,11 @@ func (c *compiler) length(args []expr) numFn {
 			if k.sub != nil {
 				return float64(k.sub.size())
 			}
-			return float64(utf8.RuneCountInString(in.str(k.v)))
+			return float64(in.count(in.str(k.v)))
 		}
 	}
 	s := c.str(args[0])
-	return func(in *interp) float64 { return float64(utf8.RuneCountInString(s(in))) }
+	return func(in *interp) float64 { return float64(in.count(s(in))) }
 }
 
 // splitterArg compiles the separator argument of split.
@@ -383,7 +383,7 @@ func (in *interp) replace(re *regex, pieces []piece, text string, which int) (st
 			break
 		}
 		if a == b && a == last { // no empty match right behind a match
-			pos = a + charLen(text, a)
+			pos = a + in.charLen(text, a)
 			continue
 		}
 		seen++
@@ -414,7 +414,7 @@ func (in *interp) replace(re *regex, pieces []piece, text string, which int) (st
 		}
 		last, pos = b, b
 		if a == b {
-			pos = a + charLen(text, a)
+			pos = a + in.charLen(text, a)
 		}
 		in.p.Tick(1)
 	}
@@ -425,12 +425,20 @@ func (in *interp) replace(re *regex, pieces []piece, text string, which int) (st
 	return view(out), n
 }
 
-func charLen(s string, i int) int {
-	if i >= len(s) {
+func (in *interp) charLen(s string, i int) int {
+	if i >= len(s) || in.bytes {
 		return 1
 	}
 	_, n := utf8.DecodeRuneInString(s[i:])
 	return n
+}
+
+// count is the number of characters of s.
+func (in *interp) count(s string) int {
+	if in.bytes {
+		return len(s)
+	}
+	return utf8.RuneCountInString(s)
 }
 
 func (c *compiler) substitute(e *builtinCall) numFn {
@@ -495,9 +503,9 @@ func (c *compiler) matchCall(args []expr) numFn {
 			in.specials[vRSTART], in.specials[vRLENGTH] = num(0), num(-1)
 			return 0
 		}
-		start := float64(utf8.RuneCountInString(text[:loc[0]]) + 1)
+		start := float64(in.count(text[:loc[0]]) + 1)
 		in.specials[vRSTART] = num(start)
-		in.specials[vRLENGTH] = num(float64(utf8.RuneCountInString(text[loc[0]:loc[1]])))
+		in.specials[vRLENGTH] = num(float64(in.count(text[loc[0]:loc[1]])))
 		if arr != nil {
 			a := arr(in)
 			for i := 0; i+1 < len(loc); i += 2 {
@@ -506,9 +514,9 @@ func (c *compiler) matchCall(args []expr) numFn {
 				}
 				n := strconv.Itoa(i / 2)
 				in.store(&in.get(a, n, false).v, value{s: text[loc[i]:loc[i+1]], k: kInput, view: true})
-				at := float64(utf8.RuneCountInString(text[:loc[i]]) + 1)
+				at := float64(in.count(text[:loc[i]]) + 1)
 				in.get(a, n+in.subsep+"start", false).v = num(at)
-				in.get(a, n+in.subsep+"length", false).v = num(float64(utf8.RuneCountInString(text[loc[i]:loc[i+1]])))
+				in.get(a, n+in.subsep+"length", false).v = num(float64(in.count(text[loc[i]:loc[i+1]])))
 			}
 		}
 		return start
@@ -622,7 +630,12 @@ func (c *compiler) strBuiltin(e *builtinCall) valFn {
 		if e.fn == fToupper {
 			ascii, wide = upperByte, unicode.ToUpper
 		}
-		return func(in *interp) value { return str(mapCase(s(in), ascii, wide)) }
+		return func(in *interp) value {
+			if in.bytes {
+				return str(mapCase(s(in), ascii, nil))
+			}
+			return str(mapCase(s(in), ascii, wide))
+		}
 	case fGensub:
 		return c.gensub(args)
 	case fStrftime:
@@ -647,11 +660,11 @@ func upperByte(c byte) byte {
 	return c
 }
 
-// mapCase maps the letters of s and leaves bytes that are no characters alone.
+// mapCase maps the letters of s and leaves bytes that are no characters alone; with no wide, those of ASCII only.
 func mapCase(s string, ascii func(byte) byte, wide func(rune) rune) string {
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); {
-		if s[i] < utf8.RuneSelf {
+		if s[i] < utf8.RuneSelf || wide == nil {
 			b = append(b, ascii(s[i]))
 			i++
 			continue
@@ -687,17 +700,20 @@ func (c *compiler) substr(args []expr) valFn {
 			return str("")
 		}
 		// Mostly ASCII: cut by bytes when the part before and in the cut is.
-		i := skipChars(text, int(f)-1)
+		i := in.skipChars(text, int(f)-1)
 		text = text[i:]
 		if n < float64(len(text)) {
-			text = text[:skipChars(text, int(n))]
+			text = text[:in.skipChars(text, int(n))]
 		}
 		return value{s: text, k: kStr, view: true}
 	}
 }
 
 // skipChars is the offset of the n-th character of s, len(s) when there are fewer.
-func skipChars(s string, n int) int {
+func (in *interp) skipChars(s string, n int) int {
+	if in.bytes {
+		return min(n, len(s))
+	}
 	i := 0
 	for ; n > 0 && i < len(s); n-- {
 		if s[i] < utf8.RuneSelf {

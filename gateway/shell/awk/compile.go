@@ -314,14 +314,14 @@ func (c *compiler) statement(s stmt) block {
 	case *nextStmt:
 		return func(in *interp) ctl {
 			if !in.inMain {
-				in.fatal("`next' cannot be called from a BEGIN or END rule")
+				in.fatal("`next' cannot be called from a `%s' rule", in.rule)
 			}
 			return ctlNext
 		}
 	case *nextFileStmt:
 		return func(in *interp) ctl {
 			if !in.inMain && !in.inBeginFile {
-				in.fatal("`nextfile' cannot be called from a BEGIN or END rule")
+				in.fatal("`nextfile' cannot be called from a `%s' rule", in.rule)
 			}
 			return ctlNextFile
 		}
@@ -827,6 +827,13 @@ func (c *compiler) arith(e *binary) numFn {
 
 // binop is the function of an arithmetic operator or its assignment.
 func binop(op token) func(in *interp, a, b float64) float64 {
+	divAssign, mod := "", "%"
+	switch op {
+	case tDivAssign:
+		divAssign = " in `/='"
+	case tModAssign:
+		mod = "%="
+	}
 	switch op {
 	case tPlus, tAddAssign:
 		return func(_ *interp, a, b float64) float64 { return a + b }
@@ -837,14 +844,14 @@ func binop(op token) func(in *interp, a, b float64) float64 {
 	case tSlash, tDivAssign:
 		return func(in *interp, a, b float64) float64 {
 			if b == 0 {
-				in.fatal("division by zero attempted")
+				in.fatal("division by zero attempted%s", divAssign)
 			}
 			return a / b
 		}
 	case tPercent, tModAssign:
 		return func(in *interp, a, b float64) float64 {
 			if b == 0 {
-				in.fatal("division by zero attempted in `%%'")
+				in.fatal("division by zero attempted in `%s'", mod)
 			}
 			return modulo(a, b)
 		}

@@ -24,6 +24,7 @@ type splitter struct {
 	sep    byte
 	nl     bool // paragraph mode: a newline separates too
 	re     *regex
+	bytes  bool  // characters are bytes
 	widths []int // pairs: skip, width; width -1 is the rest
 }
 
@@ -33,8 +34,8 @@ func (in *interp) separator(fs string, nl bool) *splitter {
 	case fs == " ":
 		return &splitter{kind: splitSpace}
 	case fs == "":
-		return &splitter{kind: splitChars}
-	case len(fs) == 1 && (fs[0] != '\\' || true) && (!in.ignoreCase || !isNameStart(fs[0])):
+		return &splitter{kind: splitChars, bytes: in.bytes}
+	case len(fs) == 1:
 		return &splitter{kind: splitByte, sep: fs[0], nl: nl}
 	}
 	return &splitter{kind: splitRegex, re: in.regexOf(fs), nl: nl}
@@ -103,7 +104,10 @@ func (sp *splitter) next(s string, pos int) (start, end, next int) {
 		if pos == len(s) {
 			return -1, 0, -1
 		}
-		_, n := utf8.DecodeRuneInString(s[pos:])
+		n := 1
+		if !sp.bytes {
+			_, n = utf8.DecodeRuneInString(s[pos:])
+		}
 		if pos+n == len(s) {
 			return pos, pos + n, -1
 		}
@@ -161,7 +165,7 @@ func (in *interp) field(n int) *value {
 	}
 	if n > in.nsplit {
 		if in.splitDone || !in.splitTo(n) {
-			in.none = value{}
+			in.none = value{k: kMissing}
 			return &in.none
 		}
 	}
@@ -253,13 +257,13 @@ func (in *interp) growFields(n int) {
 func (in *interp) splitByWidths(s string, widths []int) {
 	in.splitDone = true
 	for i := 0; i+1 < len(widths); i += 2 {
-		s = s[len(prefixChars(s, widths[i])):]
+		s = s[len(in.prefixChars(s, widths[i])):]
 		if s == "" {
 			return
 		}
 		f := s
 		if widths[i+1] >= 0 {
-			f = prefixChars(s, widths[i+1])
+			f = in.prefixChars(s, widths[i+1])
 		}
 		in.addField(f)
 		s = s[len(f):]

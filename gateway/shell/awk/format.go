@@ -20,6 +20,7 @@ type spec struct {
 	starP       bool
 	argN        int    // %N$…: 1-based, 0 none
 	src         string // the conversion as written
+	bytes       bool   // characters are bytes
 	end         int    // where it ends in the format
 }
 
@@ -147,7 +148,7 @@ func (in *interp) sprintf(b []byte, format string, args []value) []byte {
 			b = append(b, sp.lit...)
 			continue
 		}
-		at = sp.end
+		at, sp.bytes = sp.end, in.bytes
 		if sp.starW {
 			w := clampInt(arg(0).num())
 			if w < 0 {
@@ -192,9 +193,11 @@ func (in *interp) convert(b []byte, sp spec, v *value) []byte {
 		var s string
 		if v.k == kNum || v.k == kStrnum {
 			s = charOf(v.n)
+			if in.bytes {
+				s = string([]byte{byte(int64(v.n))})
+			}
 		} else if s = in.str(*v); s != "" {
-			_, n := utf8.DecodeRuneInString(s)
-			s = s[:n]
+			s = s[:in.charLen(s, 0)]
 		} else {
 			s = "\x00"
 		}
@@ -202,7 +205,7 @@ func (in *interp) convert(b []byte, sp spec, v *value) []byte {
 	case 's':
 		s := in.str(*v)
 		if sp.prec >= 0 {
-			s = prefixChars(s, sp.prec)
+			s = in.prefixChars(s, sp.prec)
 		}
 		if sp.width <= 0 {
 			return append(b, s...)
@@ -232,9 +235,12 @@ func charOf(f float64) string {
 }
 
 // prefixChars is the first n characters of s.
-func prefixChars(s string, n int) string {
+func (in *interp) prefixChars(s string, n int) string {
 	if n >= len(s) {
 		return s
+	}
+	if in.bytes {
+		return s[:n]
 	}
 	i := 0
 	for ; n > 0 && i < len(s); n-- {
@@ -248,7 +254,11 @@ func prefixChars(s string, n int) string {
 func pad(b []byte, s string, sp spec, zero bool) []byte {
 	n := sp.width
 	if n > 0 {
-		n -= utf8.RuneCountInString(s)
+		if sp.bytes {
+			n -= len(s)
+		} else {
+			n -= utf8.RuneCountInString(s)
+		}
 	}
 	if n <= 0 {
 		return append(b, s...)

@@ -1,6 +1,7 @@
 package awk
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -29,7 +30,9 @@ type frame struct {
 // interp is one run of a program.
 type interp struct {
 	p      *proc.Process
+	bytes  bool     // Config.Bytes
 	at     position // of the statement that runs
+	rule   string   // BEGIN, END and so on, "" while the main rules run
 	warned []string // escape sequences of the command line that were warned of
 	prog   *Program
 	out    *proc.Writer
@@ -80,6 +83,7 @@ type interp struct {
 	stdin       *reader
 	inPlace     bool
 	edited      *edit
+	suffix      string // of the copies that inplace keeps
 	streams     map[streamKey]*stream
 	order       []*stream
 
@@ -100,6 +104,7 @@ type Config struct {
 	Args    []string // ARGV
 	Assigns []string // -v name=value, in order
 	FS      *string  // -F
+	Bytes   bool     // the C locale: every byte is a character
 	InPlace bool     // -i inplace: what is printed while a file is read replaces it
 }
 
@@ -204,6 +209,7 @@ func (prog *Program) Run(p *proc.Process, cfg Config) int {
 		streams:      map[streamKey]*stream{},
 		argIndex:     1,
 		inPlace:      cfg.InPlace,
+		seed:         1,
 		rng:          1,
 	}
 	for i := range in.arrays {
@@ -230,13 +236,14 @@ func (in *interp) guard(f func()) (status int) {
 }
 
 func (in *interp) run(cfg Config) {
+	in.bytes = cfg.Bytes
 	for slot, s := range map[int]string{
 		vFS: " ", vOFS: " ", vRS: "\n", vORS: "\n", vSUBSEP: "\x1c", vCONVFMT: "%.6g", vOFMT: "%.6g",
 		vFPAT: "[^[:space:]]+",
 	} {
 		in.specials[slot] = str(s)
 	}
-	in.specials[vRSTART], in.specials[vRLENGTH] = num(0), num(-1)
+	in.specials[vRSTART], in.specials[vRLENGTH] = num(0), num(0)
 	in.specials[vIGNORECASE] = num(0)
 	for _, slot := range []int{vOFS, vRS, vORS, vSUBSEP, vCONVFMT, vOFMT, vFS} {
 		in.specialChanged(slot)
@@ -266,6 +273,7 @@ func (in *interp) run(cfg Config) {
 			panic(fatality{})
 		}
 	}
+	in.rule = "BEGIN"
 	r := in.each(in.prog.begin)
 	if r != ctlExit && in.prog.readsMain {
 		in.mainLoop()
@@ -275,6 +283,7 @@ func (in *interp) run(cfg Config) {
 		in.hold(-len(e.buf))
 	}
 	in.inMain = false
+	in.rule = "END"
 	in.each(in.prog.end) // after an exit elsewhere too
 	in.out.Flush()
 	in.closeAll()
@@ -513,6 +522,10 @@ func (in *interp) renewRS() {
 // assignOperand carries out "name=value"; false when a is not of that form.
 func (in *interp) assignOperand(a string) bool {
 	name, v, ok := strings.Cut(a, "=")
+	if name == "inplace::suffix" || name == "INPLACE_SUFFIX" {
+		in.suffix = v
+		return true
+	}
 	if !ok || name == "" || !isNameStart(name[0]) {
 		return false
 	}
@@ -689,7 +702,12 @@ func (in *interp) openFile(name string) (ok bool, r ctl) {
 			return false, ctlNone
 		}
 		in.out.Flush()
-		in.fatal("cannot open file `%s' for reading: %s", name, proc.Strerror(err))
+		where := ""
+		if in.nr > 0 || len(in.prog.begin) > 0 {
+			where = in.at.String() + ": "
+		}
+		in.p.Errorf("%sfatal: cannot open file `%s' for reading: %s", where, name, proc.Strerror(err))
+		panic(fatality{})
 	}
 	in.main = rd
 	if in.inPlace && rd != in.stdin {
@@ -718,7 +736,11 @@ func (e *edit) finish() {
 	in.out.Flush()
 	in.out, in.edited = in.p.Out, nil
 	in.hold(-len(e.buf))
-	f, err := in.p.Open(e.name, proc.WriteOnly|proc.Trunc, 0)
+	err := e.backup()
+	var f proc.File
+	if err == nil {
+		f, err = in.p.Open(e.name, proc.WriteOnly|proc.Trunc, 0)
+	}
 	if err == nil {
 		_, err = f.Write(e.buf)
 		_ = f.Close()
@@ -726,6 +748,28 @@ func (e *edit) finish() {
 	if err != nil {
 		in.fatal("inplace: cannot write `%s': %s", e.name, proc.Strerror(err))
 	}
+}
+
+// backup keeps the old content under the name with the suffix that the program asks for.
+func (e *edit) backup() error {
+	in := e.in
+	suffix := in.suffix
+	if s := in.prog.globals["INPLACE_SUFFIX"]; s != nil && !s.array && in.globals[s.slot].k != kUninit {
+		suffix = in.str(in.globals[s.slot])
+	}
+	if suffix == "" {
+		return nil
+	}
+	old, err := in.p.ReadFile(e.name)
+	if err != nil {
+		return err
+	}
+	f, err := in.p.Open(e.name+suffix, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(old)
+	return errors.Join(err, f.Close())
 }
 
 func (in *interp) stdinReader() *reader {
@@ -746,6 +790,7 @@ func (in *interp) random() float64 {
 }
 
 func (in *interp) srand(seed float64) {
+	seed = math.Trunc(seed)
 	in.seed = seed
 	in.rng = math.Float64bits(seed)*0x9E3779B97F4A7C15 + 0x632BE59BD9B4E019
 	if in.rng == 0 {

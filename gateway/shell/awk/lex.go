@@ -136,12 +136,13 @@ type lexer struct {
 	line int
 
 	// The current token.
-	tok   token
-	start int     // its offset
-	text  string  // name, string value or regex source
-	num   float64 // of tNumber
-	bi    builtin // of tBuiltin
-	space bool    // white space came before it
+	tok      token
+	start    int     // its offset
+	previous int     // that of the token before it
+	text     string  // name, string value or regex source
+	num      float64 // of tNumber
+	bi       builtin // of tBuiltin
+	space    bool    // white space came before it
 
 	warn func(string)
 }
@@ -167,6 +168,7 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 // regex where a regular expression may begin.
 func (l *lexer) next() {
 	l.space = false
+	l.previous = l.start
 	for l.pos < len(l.src) {
 		switch c := l.src[l.pos]; {
 		case c == ' ' || c == '\t' || c == '\r':
@@ -369,7 +371,7 @@ func (l *lexer) regex() {
 		c := l.src[l.pos]
 		switch {
 		case c == '\n':
-			panic(l.errorAt(l.start, "unterminated regexp"))
+			panic(l.errorAt(l.start+1, "unterminated regexp"))
 		case c == '\\' && l.pos+1 < len(l.src):
 			l.pos++
 			switch l.src[l.pos] {
@@ -398,7 +400,7 @@ func (l *lexer) regex() {
 		b.WriteByte(c)
 		l.pos++
 	}
-	panic(l.errorAt(l.start, "unterminated regexp"))
+	panic(l.errorAt(l.start+1, "unterminated regexp"))
 }
 
 // bracketEnd returns the length of the bracket expression s begins with, 0

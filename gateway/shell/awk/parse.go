@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	re "github.com/pgbox/pgbox/gateway/shell/regex"
 )
 
 const (
@@ -231,7 +233,7 @@ func (p *parser) include() {
 	p.included = append(p.included, name)
 	src, err := p.load(name)
 	if err != nil {
-		panic(p.errorAt(at, "fatal: cannot open source file `%s' for reading: %v", name, err))
+		panic(p.errorAt(at, "error: cannot open source file `%s' for reading: %v", name, err))
 	}
 	p.enter()
 	outer := p.lexer
@@ -248,7 +250,7 @@ func (p *parser) function() {
 	}
 	f := p.funcNamed(p.text)
 	if f.defined {
-		p.fail("function name `%s' previously defined", p.text)
+		p.fail("error: function name `%s' previously defined", p.text)
 	}
 	f.defined, f.pos = true, p.start
 	p.next()
@@ -258,13 +260,11 @@ func (p *parser) function() {
 		if p.tok != tName {
 			p.syntaxError()
 		}
-		for _, have := range f.params {
-			if have == p.text {
-				p.fail("function `%s': parameter `%s' duplicates another parameter", f.name, p.text)
-			}
+		if i := slices.Index(f.params, p.text); i >= 0 {
+			p.fail("error: function `%s': parameter #%d, `%s', duplicates parameter #%d", f.name, len(f.params)+1, p.text, i+1)
 		}
 		if p.text == f.name {
-			p.fail("function `%s': cannot use function name as parameter name", f.name)
+			p.fail("error: function `%s': cannot use function name as parameter name", f.name)
 		}
 		f.params = append(f.params, p.text)
 		p.next()
@@ -295,6 +295,14 @@ func (p *parser) funcNamed(name string) *function {
 		p.fnOrder = append(p.fnOrder, f)
 	}
 	return f
+}
+
+// regexLit checks the regular expression that is the current token.
+func (p *parser) regexLit() *regexLit {
+	if _, err := re.Compile(p.text, re.Options{Dialect: re.Awk}); err != nil {
+		p.fail("error: %v: /%s/", err, p.text)
+	}
+	return &regexLit{node{1}, p.text}
 }
 
 // block parses { statements }.
@@ -486,7 +494,7 @@ func (p *parser) switchStmt() stmt {
 			switch p.tok {
 			case tSlash, tDivAssign:
 				p.regex()
-				c.x = &regexLit{node{1}, p.text}
+				c.x = p.regexLit()
 				p.next()
 			case tString:
 				c.x = &strLit{node{1}, p.text}
@@ -637,7 +645,7 @@ func (p *parser) printStmt() stmt {
 		p.noGroup(a)
 	}
 	if s.printf && len(s.args) == 0 {
-		p.fail("syntax error")
+		p.fail("fatal: printf: no arguments")
 	}
 	return s
 }
@@ -880,9 +888,7 @@ func (p *parser) multiplicative() expr {
 		p.next()
 		r := p.unary()
 		if k, ok := r.(*numLit); ok && k.v == 0 && op != tStar {
-			if _, ok := e.(*numLit); ok {
-				p.fail("error: division by zero attempted%s", map[token]string{tPercent: " in `%'"}[op])
-			}
+			p.fail("error: division by zero attempted%s", map[token]string{tPercent: " in `%'"}[op])
 		}
 		e = p.check(&binary{over(e, r), op, e, r})
 	}
@@ -1018,7 +1024,7 @@ func (p *parser) primary() expr {
 		return e
 	case tSlash, tDivAssign:
 		p.regex()
-		e := &regexLit{node{1}, p.text}
+		e := p.regexLit()
 		p.next()
 		return e
 	case tDollar:
@@ -1268,13 +1274,15 @@ func (p *parser) builtin() expr {
 	c := &builtinCall{fn: p.bi, pos: p.start}
 	info := builtinTable[c.fn]
 	p.next()
+	end := c.pos
 	if p.tok == tLparen {
 		c.args = p.args()
+		end = p.previous
 	} else if c.fn != fLength {
 		p.syntaxError()
 	}
 	if n := len(c.args); n < info.min || n > info.max {
-		panic(p.errorAt(c.pos, "%d is invalid as number of arguments for %s", n, info.name))
+		panic(p.errorAt(end, "%d is invalid as number of arguments for %s", n, info.name))
 	}
 	for i, a := range c.args {
 		if strings.IndexByte(info.arrays, byte('0'+i)) < 0 {

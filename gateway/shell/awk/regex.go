@@ -21,7 +21,7 @@ func (in *interp) regexOf(src string) *regex {
 	if r, ok := cache[src]; ok {
 		return r
 	}
-	x, err := re.Compile(src, re.Options{Dialect: re.Awk, IgnoreCase: in.ignoreCase})
+	x, err := re.Compile(src, re.Options{Dialect: re.Awk, IgnoreCase: in.ignoreCase, Bytes: in.bytes})
 	if err != nil {
 		in.fatal("invalid regexp: %v: /%s/", err, src)
 	}

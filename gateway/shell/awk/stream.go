@@ -451,7 +451,7 @@ func (c *compiler) print(s *printStmt) block {
 		to = func(in *interp) *proc.Writer {
 			name := dest(in)
 			if name == "" {
-				in.fatal("expression for redirection has null string value")
+				in.fatal("expression for `%s' redirection has null string value", map[token]string{tGt: ">", tAppend: ">>", tPipe: "|", tPipeAmp: "|&"}[s.redir])
 			}
 			st, err := in.open(kind, name, appending)
 			if err != nil {

@@ -10,11 +10,12 @@ import (
 type kind uint8
 
 const (
-	kUninit kind = iota
-	kNum         // n
-	kStr         // s
-	kInput       // s from outside: a number if it looks like one, not examined yet
-	kStrnum      // s and n
+	kUninit  kind = iota
+	kNum          // n
+	kStr          // s
+	kInput        // s from outside: a number if it looks like one, not examined yet
+	kStrnum       // s and n
+	kMissing      // a field beyond the last: uninitialised, but compared as a string
 )
 
 // value is an awk value. The zero value is the uninitialised one.
@@ -271,7 +272,7 @@ func (in *interp) compare(a, b *value) int {
 	if b.k == kInput {
 		b.settle()
 	}
-	if a.k != kStr && b.k != kStr {
+	if a.k != kStr && b.k != kStr && a.k != kMissing && b.k != kMissing {
 		switch {
 		case a.n < b.n:
 			return -1

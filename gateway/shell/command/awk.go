@@ -14,7 +14,7 @@ const awkUsage = `Usage: %[1]s [POSIX or GNU style options] -f progfile [--] fil
 Usage: %[1]s [POSIX or GNU style options] [--] 'program' file ...
 `
 
-const awkVersion = "GNU Awk 5.2.1, API 3.2\n"
+const awkVersion = "GNU Awk 5.2.1, API 3.2, PMA Avon 8-g1, (GNU MPFR 4.2.0, GNU MP 6.2.1)\nThis is pgbox's own implementation, compatible with that version.\n"
 
 // awkLong maps the long options to their short forms; a colon says it takes an argument.
 var awkLong = map[string]string{
@@ -28,13 +28,14 @@ var awkLong = map[string]string{
 // awkRun is an awk command line.
 type awkRun struct {
 	sources []awk.Source
+	given   bool // -f, -e or -E gave a program
 	cfg     awk.Config
 }
 
 // awkMain is awk, gawk and mawk: the same program, called by any of its names. It reads its own
 // options: getopt's table cannot say that the program text ends them.
 func awkMain(_ context.Context, p *proc.Process) int {
-	var r awkRun
+	r := awkRun{cfg: awk.Config{Bytes: byteLocale(p)}}
 	args := p.Args[1:]
 	usage := func(format string, a ...any) int {
 		p.Errorf(format, a...)
@@ -94,12 +95,12 @@ func awkMain(_ context.Context, p *proc.Process) int {
 			}
 		}
 	}
-	if len(r.sources) == 0 {
+	if !r.given {
 		if len(args) == 0 {
 			fmt.Fprintf(p.Err, awkUsage, p.Name())
 			return 1
 		}
-		r.sources = []awk.Source{{Text: args[0]}}
+		r.sources = append(r.sources, awk.Source{Text: args[0]})
 		args = args[1:]
 	}
 	return r.run(p, args)
@@ -111,8 +112,18 @@ func (r *awkRun) option(p *proc.Process, c byte, val string) (done bool, status 
 	case 'F':
 		r.cfg.FS = &val
 	case 'v':
+		if !strings.Contains(val, "=") {
+			p.Errorf("`%s' argument to `-v' not in `var=value' form\n", val)
+			fmt.Fprintf(p.Err, awkUsage, p.Name())
+			return true, 1
+		}
 		r.cfg.Assigns = append(r.cfg.Assigns, val)
+	case 'b':
+		r.cfg.Bytes = true
+	case 'W':
+		return r.long(p, val)
 	case 'e':
+		r.given = true
 		r.sources = append(r.sources, awk.Source{Text: val})
 	case 'f', 'E', 'i':
 		if c == 'i' && val == "inplace" {
@@ -127,6 +138,7 @@ func (r *awkRun) option(p *proc.Process, c byte, val string) (done bool, status 
 			p.Errorf("fatal: cannot open source file `%s' for reading: %s", val, proc.Strerror(err))
 			return true, 2
 		}
+		r.given = r.given || c != 'i'
 		r.sources = append(r.sources, awk.Source{Name: val, Text: text})
 	case 'l':
 		p.Errorf("fatal: cannot open shared library `%s' for reading: No such file or directory", val)
@@ -139,6 +151,17 @@ func (r *awkRun) option(p *proc.Process, c byte, val string) (done bool, status 
 		return true, 0
 	}
 	return false, 0
+}
+
+// long carries out the option that -W spells in long form.
+func (r *awkRun) long(p *proc.Process, opt string) (done bool, status int) {
+	name, val, _ := strings.Cut(opt, "=")
+	if short, ok := awkLong[name]; ok {
+		return r.option(p, short[0], val)
+	}
+	p.Errorf("unrecognized option '--%s'", name)
+	fmt.Fprintf(p.Err, awkUsage, p.Name())
+	return true, 1
 }
 
 func (r *awkRun) load(p *proc.Process, name string) (string, error) {

@@ -226,6 +226,7 @@ func (p *parser) branch(depth int) *node {
 		switch {
 		case !start:
 			n = p.repeats(n)
+		case p.opt.Dialect == Awk: // an operator after an anchor is a character
 		case p.opt.Extended && !p.opt.Dialect.strict() && p.more() && strings.IndexByte("*+?", p.src[p.pos]) >= 0:
 			if n.assert == bol {
 				p.warning(p.src[p.pos : p.pos+1])
@@ -266,7 +267,7 @@ func (p *parser) atom(depth int, start, first bool) *node {
 		}
 	case ext && c == '(':
 		return p.group(depth)
-	case ext && start && (c == '*' || c == '+' || c == '?'):
+	case ext && start && (c == '*' || c == '+' || c == '?') && p.opt.Dialect != Awk:
 		if p.opt.Dialect.strict() {
 			p.fail(errRepeat)
 		}

@@ -110,7 +110,7 @@ func (sh *Shell) assign(a *assign, trace bool) {
 			if v.attrs&aInteger != 0 {
 				val = sh.appended(v, old, val)
 			} else {
-				val = old + val
+				val = sh.own(name).extend(old, val)
 			}
 		}
 		sh.setVar(name, val)

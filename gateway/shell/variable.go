@@ -5,6 +5,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"unsafe"
 )
 
 type attr uint16
@@ -30,6 +31,7 @@ type variable struct {
 	attrs  attr
 	shared bool
 	str    string
+	room   []byte // what str is the whole of, with room for more, when it has been appended to
 	arr    *indexed
 	assoc  *assocArray
 	owner  *Shell // whose budget counts it
@@ -38,11 +40,33 @@ type variable struct {
 	assign func(*Shell, string)   // is told of assignments to them
 }
 
+// extend returns old with val after it. When old is the value, val goes into the room behind it, so that a loop that appends copies
+// each byte a few times and not once a turn. Who else has old sees nothing of that.
+func (v *variable) extend(old, val string) string {
+	n := len(old) + len(val)
+	if n < 256 {
+		return old + val
+	}
+	if len(v.room) != len(old) || unsafe.SliceData(v.room) != unsafe.StringData(old) {
+		v.room = append(make([]byte, 0, n+n/4), old...)
+	}
+	v.room = append(v.room, val...)
+	return unsafe.String(unsafe.SliceData(v.room), n)
+}
+
+// setStr replaces the scalar value.
+func (v *variable) setStr(s string) {
+	v.str = s
+	if v.room != nil && unsafe.SliceData(v.room) != unsafe.StringData(s) {
+		v.room = nil
+	}
+}
+
 func (v *variable) isArray() bool { return v.attrs&(aArray|aAssoc) != 0 }
 
 func (v *variable) clone() *variable {
 	c := *v
-	c.shared = false
+	c.shared, c.room = false, nil
 	if v.arr != nil {
 		c.arr = v.arr.clone()
 	}

@@ -213,7 +213,7 @@ func (sh *Shell) store(name, val string) {
 		sh.hold(v.arr.bytes - old)
 	default:
 		sh.hold(int64(len(val) - len(v.str)))
-		v.str = val
+		v.setStr(val)
 	}
 	v.attrs |= aSet
 	if name == "IFS" {
@@ -338,7 +338,7 @@ func (sh *Shell) makeArray(v *variable) {
 	v.arr = &indexed{}
 	if v.attrs&aSet != 0 {
 		v.arr.set(0, v.str)
-		v.str = ""
+		v.setStr("")
 		sh.hold(elemOverhead)
 	}
 }
@@ -367,7 +367,8 @@ func (sh *Shell) setArray(name string, vals []string) {
 	v.dyn = nil
 	old := v.size()
 	v.attrs = v.attrs&^aAssoc | aArray | aSet
-	v.str, v.assoc = "", nil
+	v.setStr("")
+	v.assoc = nil
 	v.arr = &indexed{dense: vals}
 	for _, s := range vals {
 		v.arr.bytes += int64(len(s)) + elemOverhead

@@ -560,7 +560,14 @@ func (g *grepRun) file(name string, st proc.Stat) {
 	if g.isOutput(name, st) {
 		return
 	}
-	if st.Kind != proc.Regular {
+	if st.Kind == proc.Regular && st.Size == 0 { // the size is not known yet
+		var err error
+		if st, err = g.p.Stat(name); err != nil {
+			g.complain(name, err)
+			return
+		}
+	}
+	if st.Kind != proc.Regular || st.Size > grepWhole {
 		f, err := g.p.OpenInput(name)
 		if err != nil {
 			g.complain(name, err)
@@ -580,6 +587,9 @@ func (g *grepRun) file(name string, st proc.Stat) {
 	g.search(b, true)
 	g.endFile()
 }
+
+// grepWhole is the size of a file up to which it is searched in one piece, without a copy when it is a single chunk.
+const grepWhole = 64 << 10
 
 // grepChunk is what is looked at together for NUL bytes, and read of a stream at a time.
 const grepChunk = 96 << 10
@@ -616,7 +626,7 @@ func (g *grepRun) stream(name string, r io.Reader) {
 		if err != nil {
 			break
 		}
-		if g.flush || g.matched {
+		if g.flush {
 			g.p.Out.Flush()
 		}
 		// Keep the lines that may become leading context.

@@ -34,14 +34,15 @@ type inst struct {
 
 // prog is a byte-level automaton.
 type prog struct {
-	insts    []inst
-	start    int32
-	groups   int
-	asserts  bool // some assertion looks at the neighbours
-	words    bool // some assertion looks at words
-	backrefs bool
-	bytes    bool // every byte is a character
-	loops    int  // slots that guard loops against turning without progress
+	insts      []inst
+	start      int32
+	groups     int
+	asserts    bool // some assertion looks at the neighbours
+	words      bool // some assertion looks at words
+	backrefs   bool
+	bytes      bool // every byte is a character
+	asciiWords bool // words are of ASCII characters
+	loops      int  // slots that guard loops against turning without progress
 }
 
 // maxInsts bounds a program; the largest patterns people write need a few thousand.

@@ -245,7 +245,7 @@ func (d *dfa) step(at uint32, c int) uint32 {
 	isEOT := b == classEOT || d.mode == lines && b == '\n'
 	nl := b == '\n'
 	word := b < 0x80 && wordByte[b]
-	if d.p.words && !d.p.bytes && b >= 0x80 && b < 0x100 {
+	if d.p.words && !d.p.bytes && !d.p.asciiWords && b >= 0x80 && b < 0x100 {
 		return transQuit
 	}
 	d.list.clear()

@@ -16,12 +16,14 @@ import (
 // perlRegexp is a Perl-syntax pattern: Go's linear-time matcher where it
 // understands the pattern, else a backtracking one with a time limit.
 type perlRegexp struct {
-	std    *regexp.Regexp
-	net    *regexp2.Regexp
-	groups int
-	keep   int     // the group that marks \K, 0 when there is none
-	all    [][]int // what is left of the matches in allOf
-	allOf  []byte
+	std     *regexp.Regexp
+	net     *regexp2.Regexp
+	filter  *Regexp // of lines
+	exactly bool    // filter matches no line that has no match
+	groups  int
+	keep    int     // the group that marks \K, 0 when there is none
+	all     [][]int // what is left of the matches in allOf
+	allOf   []byte
 }
 
 // perlTimeout ends one hopeless match of a backtracking pattern.
@@ -56,6 +58,7 @@ func compilePerl(src string, opt Options) (*perlRegexp, error) {
 			if keep {
 				p.keep = p.std.SubexpIndex(keepName)
 			}
+			p.filter, p.exactly = newPerlFilter(rewritten, opt, true)
 			return p, nil
 		}
 	}
@@ -67,6 +70,7 @@ func compilePerl(src string, opt Options) (*perlRegexp, error) {
 	if err != nil {
 		return nil, &Error{Msg: perlMessage(err)}
 	}
+	p.filter, _ = newPerlFilter(rewritten, opt, false)
 	re.MatchTimeout = perlTimeout
 	p.net = re
 	nums := re.GetGroupNumbers()

@@ -39,23 +39,27 @@ type Options struct {
 
 // Regexp is a compiled pattern. It is not safe for concurrent use.
 type Regexp struct {
-	opt      Options
-	groups   int
-	warnings []string
-	prog     *prog
-	filter   *prog // a superset without back-references, when prog has some
-	exact    []byte
-	isExact  bool   // the pattern is just this string
-	lit      []byte // every match contains this
-	first    [256]bool
-	nonempty bool // first is known
-	oneByte  int  // the only byte a match begins with, -1 when there are more
-	pinned   bool // matches begin at 0 only
-	vm       *machine
-	dfas     [3]*dfa
-	tick     func(int)
-	perl     *perlRegexp
-	loc      []int
+	opt        Options
+	groups     int
+	warnings   []string
+	prog       *prog
+	filter     *prog // a superset without back-references, when prog has some
+	exact      []byte
+	isExact    bool   // the pattern is just this string
+	lit        []byte // every match contains this
+	finder     *finder
+	first      [256]bool
+	nonempty   bool // first is known
+	oneByte    int  // the only byte a match begins with, -1 when there are more
+	pinned     bool // matches begin at 0 only
+	vm         *machine
+	dfas       [3]*dfa
+	tick       func(int)
+	perl       *perlRegexp
+	lines      *Regexp // matches at least the lines that perl does; nil when there is none
+	exactly    bool    // lines matches no others
+	asciiWords bool    // only ASCII characters are of words
+	loc        []int
 }
 
 // Compile compiles one pattern.
@@ -77,6 +81,7 @@ func CompileAll(patterns []string, opt Options) (*Regexp, error) {
 			return nil, err
 		}
 		re.groups = re.perl.groups
+		re.lines, re.exactly = re.perl.filter, re.perl.exactly
 		return re, nil
 	}
 	alt := &node{op: opAlt}
@@ -110,23 +115,34 @@ func CompileAll(patterns []string, opt Options) (*Regexp, error) {
 	if opt.NoAnchors {
 		unanchor(root)
 	}
+	if err := re.build(root); err != nil {
+		return nil, err
+	}
+	return re, nil
+}
+
+// build makes what matches root.
+func (re *Regexp) build(root *node) (err error) {
+	opt := re.opt
 	limit := rune(maxRune)
 	if opt.Bytes {
 		limit = maxByte
 	}
-	var err error
 	if re.prog, err = compile(root, re.groups, opt, false); err != nil {
-		return nil, err
+		return err
 	}
+	re.prog.asciiWords = re.asciiWords
 	if s, ok := exactString(root, limit); ok {
 		re.exact, re.isExact = []byte(s), true
 	}
 	if lits := analyse(root, limit).best(); len(lits) == 1 && len(lits[0]) >= 2 {
 		re.lit = []byte(lits[0])
+	} else if !re.isExact {
+		re.finder = newFinder(root, limit)
 	}
 	if re.prog.backrefs {
 		if re.filter, err = compile(root, re.groups, opt, true); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	re.first, re.nonempty = firstBytes(re.prog)
@@ -142,7 +158,7 @@ func CompileAll(patterns []string, opt Options) (*Regexp, error) {
 	}
 	re.pinned = pinned(root, opt.Multiline)
 	re.vm = newMachine(re.prog, opt.Multiline)
-	return re, nil
+	return nil
 }
 
 // unanchor makes ^ and $ match nowhere.
@@ -181,6 +197,9 @@ func (re *Regexp) SetTick(tick func(int)) {
 	re.tick = tick
 	if re.vm != nil {
 		re.vm.tick = tick
+	}
+	if re.lines != nil {
+		re.lines.SetTick(tick)
 	}
 }
 
@@ -369,10 +388,23 @@ func (re *Regexp) MatchLine(b []byte, pos int) (start, end int, ok bool) {
 		return 0, 0, false
 	}
 	switch {
+	case re.lines != nil:
+		for {
+			s, e, ok := re.lines.MatchLine(b, pos)
+			if !ok || re.exactly || re.Match(b[s:e]) {
+				return s, e, ok
+			}
+			if e == len(b) {
+				return 0, 0, false
+			}
+			pos = e + 1
+		}
 	case re.perl != nil:
 		return re.eachLine(b, pos)
 	case re.lit != nil || re.isExact && len(re.exact) > 0:
 		return re.literalLine(b, pos)
+	case re.finder != nil:
+		return re.finderLine(b, pos)
 	}
 	end, ok, quit := re.dfa(lines).earliest(b, pos, ctxText, re.tick)
 	if quit {

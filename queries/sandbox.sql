@@ -35,3 +35,6 @@ SELECT * FROM fs.fork(
 -- name: Diff :many
 SELECT path::text AS path, status::text AS status, kind::smallint AS kind, ino::bigint AS ino, path_from::text AS path_from
 FROM fs.diff(@sandbox::uuid, sqlc.narg('from')::uuid);
+
+-- name: ChangesSince :many
+SELECT * FROM fs.changes_since(@sandbox::uuid, @version::bigint, @seq::integer, @max_rows::integer);

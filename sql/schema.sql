@@ -190,6 +190,56 @@ ALTER FUNCTION fs.base_layer() OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION fs.base_layer() IS 'The sealed layer that new sandboxes stand on.';
 
+CREATE TABLE pgbox.change (
+    sandbox_id uuid NOT NULL,
+    version bigint NOT NULL,
+    seq integer NOT NULL,
+    exec_id uuid,
+    op text NOT NULL,
+    path text NOT NULL COLLATE pg_catalog."C",
+    path_to text COLLATE pg_catalog."C",
+    ino bigint NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ONLY pgbox.change FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE pgbox.change OWNER TO pgbox_owner;
+
+CREATE VIEW fs.change WITH (security_invoker='true') AS
+ SELECT c.sandbox_id,
+    c.version,
+    c.seq,
+    c.exec_id,
+    c.op,
+    c.path,
+    c.path_to,
+    c.ino,
+    c.at
+   FROM pgbox.change c;
+
+ALTER TABLE fs.change OWNER TO pgbox_owner;
+
+COMMENT ON VIEW fs.change IS 'The journal of file operations as fs.changes_since() returns it; fs.changes adds whose sandbox it is.';
+
+CREATE FUNCTION fs.changes_since(p_sandbox uuid, p_version bigint, p_seq integer, p_limit integer) RETURNS SETOF fs.change
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM pgbox.enter_sandbox_read(p_sandbox);
+    RETURN QUERY
+        SELECT v.* FROM fs.change v
+         WHERE v.sandbox_id = p_sandbox AND (v.version, v.seq) > (p_version, p_seq)
+         ORDER BY v.version, v.seq
+         LIMIT p_limit;
+END
+$$;
+
+ALTER FUNCTION fs.changes_since(p_sandbox uuid, p_version bigint, p_seq integer, p_limit integer) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.changes_since(p_sandbox uuid, p_version bigint, p_seq integer, p_limit integer) IS 'The journal of a sandbox after the operation p_seq of version p_version, oldest first, at most p_limit rows; exec_id is NULL for what was done in SQL.';
+
 CREATE FUNCTION fs.chmod(p_path text, p_mode integer) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3811,22 +3861,6 @@ ALTER FUNCTION pgbox.zeros(p_length integer) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.zeros(p_length integer) IS 'A string of p_length NUL bytes: what a hole reads as.';
 
-CREATE TABLE pgbox.change (
-    sandbox_id uuid NOT NULL,
-    version bigint NOT NULL,
-    seq integer NOT NULL,
-    exec_id uuid,
-    op text NOT NULL,
-    path text NOT NULL COLLATE pg_catalog."C",
-    path_to text COLLATE pg_catalog."C",
-    ino bigint NOT NULL,
-    at timestamp with time zone DEFAULT now() NOT NULL
-);
-
-ALTER TABLE ONLY pgbox.change FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE pgbox.change OWNER TO pgbox_owner;
-
 CREATE VIEW fs.changes WITH (security_invoker='true') AS
  SELECT c.sandbox_id,
     s.tenant,
@@ -4402,6 +4436,17 @@ REVOKE ALL ON FUNCTION fs.base_layer() FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.base_layer() TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.base_layer() TO pgbox_gateway;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.change TO pgbox_maintainer;
+GRANT SELECT ON TABLE pgbox.change TO pgbox_auditor;
+GRANT SELECT ON TABLE pgbox.change TO pgbox_dump;
+
+GRANT SELECT ON TABLE fs.change TO pgbox_maintainer;
+GRANT SELECT ON TABLE fs.change TO pgbox_auditor;
+
+REVOKE ALL ON FUNCTION fs.changes_since(p_sandbox uuid, p_version bigint, p_seq integer, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.changes_since(p_sandbox uuid, p_version bigint, p_seq integer, p_limit integer) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.changes_since(p_sandbox uuid, p_version bigint, p_seq integer, p_limit integer) TO pgbox_gateway;
+
 REVOKE ALL ON FUNCTION fs.chmod(p_path text, p_mode integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.chmod(p_path text, p_mode integer) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.chmod(p_path text, p_mode integer) TO pgbox_gateway;
@@ -4817,10 +4862,6 @@ GRANT ALL ON FUNCTION pgbox.write_chunks(p_layers uuid[], p_ino bigint, p_size b
 
 REVOKE ALL ON FUNCTION pgbox.zeros(p_length integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.zeros(p_length integer) TO pgbox_maintainer;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.change TO pgbox_maintainer;
-GRANT SELECT ON TABLE pgbox.change TO pgbox_auditor;
-GRANT SELECT ON TABLE pgbox.change TO pgbox_dump;
 
 GRANT SELECT ON TABLE fs.changes TO pgbox_maintainer;
 GRANT SELECT ON TABLE fs.changes TO pgbox_auditor;

@@ -11,6 +11,19 @@ import (
 	"github.com/google/uuid"
 )
 
+// The journal of file operations as fs.changes_since() returns it; fs.changes adds whose sandbox it is.
+type FsChange struct {
+	SandboxID uuid.UUID
+	Version   int64
+	Seq       int32
+	ExecID    *uuid.UUID
+	Op        string
+	Path      string
+	PathTo    *string
+	Ino       int64
+	At        time.Time
+}
+
 // Every living sandbox, with what an exec has to know before it runs.
 type FsFence struct {
 	ID         uuid.UUID

@@ -13,6 +13,52 @@ import (
 	"github.com/google/uuid"
 )
 
+const changesSince = `-- name: ChangesSince :many
+SELECT sandbox_id, version, seq, exec_id, op, path, path_to, ino, at FROM fs.changes_since($1::uuid, $2::bigint, $3::integer, $4::integer)
+`
+
+type ChangesSinceParams struct {
+	Sandbox uuid.UUID
+	Version int64
+	Seq     int32
+	MaxRows int32
+}
+
+func (q *Queries) ChangesSince(ctx context.Context, arg ChangesSinceParams) ([]FsChange, error) {
+	rows, err := q.db.Query(ctx, changesSince,
+		arg.Sandbox,
+		arg.Version,
+		arg.Seq,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []FsChange
+	for rows.Next() {
+		var i FsChange
+		if err := rows.Scan(
+			&i.SandboxID,
+			&i.Version,
+			&i.Seq,
+			&i.ExecID,
+			&i.Op,
+			&i.Path,
+			&i.PathTo,
+			&i.Ino,
+			&i.At,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const createSandbox = `-- name: CreateSandbox :one
 SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at FROM fs.create_sandbox(
     $1::uuid, $2::text, $3::text, $4::text,

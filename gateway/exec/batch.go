@@ -74,7 +74,7 @@ func (r *BatchResult) set(res *Result, err error) {
 }
 
 func (s *Service) readBatch(ctx context.Context, b *BatchRequest) ([]BatchResult, error) {
-	pin, err := s.pin(ctx, b.Caller, b.Sandbox)
+	pin, err := s.pinRead(ctx, b.Caller, b.Sandbox)
 	if err != nil {
 		return nil, err
 	}

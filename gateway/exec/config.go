@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/pgbox/pgbox/gateway/cache"
 	"github.com/pgbox/pgbox/gateway/lock"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
@@ -15,6 +17,7 @@ import (
 type Config struct {
 	Store    *store.Store
 	Locker   lock.Locker // default: in process
+	Feed     Feed        // what keeps the cached trees current besides the fence; default: nothing
 	Commands map[string]proc.Func
 
 	BlobCacheBytes int64 // default 256 MiB
@@ -43,6 +46,23 @@ type Config struct {
 	StaleRetries int // how often work is done again because somebody else committed first; default 4
 
 	Now func() time.Time // default time.Now
+}
+
+// Feed knows how current the cached trees are, and when something is new.
+type Feed interface {
+	// Fresh reports whether the cached trees have everything that was committed until max ago.
+	Fresh(max time.Duration) bool
+	// Subscribe returns a channel that holds a token when there may be something new in a sandbox, and how long to wait for it at most before looking
+	// without one. cancel must be called.
+	Subscribe(sandbox uuid.UUID) (ch <-chan struct{}, look func() time.Duration, cancel func())
+}
+
+// noFeed is the Feed of a process that has none: followers look every second.
+type noFeed struct{}
+
+func (noFeed) Fresh(time.Duration) bool { return false }
+func (noFeed) Subscribe(uuid.UUID) (<-chan struct{}, func() time.Duration, func()) {
+	return nil, func() time.Duration { return time.Second }, func() {}
 }
 
 func def[T comparable](v *T, d T) {
@@ -76,6 +96,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Feed == nil {
+		c.Feed = noFeed{}
 	}
 	if c.Locker == nil {
 		c.Locker = lock.NewLocal(lock.Config{})

@@ -18,12 +18,13 @@ type calls struct {
 	mu       sync.Mutex
 	n        int
 	draining bool
+	stop     chan struct{} // closed when draining: for calls without an end of their own
 	idle     chan struct{} // closed when draining and n is 0
 }
 
 func newCalls(max int) *calls {
 	life, kill := context.WithCancelCause(context.Background())
-	return &calls{max: max, life: life, kill: kill, idle: make(chan struct{})}
+	return &calls{max: max, life: life, kill: kill, stop: make(chan struct{}), idle: make(chan struct{})}
 }
 
 // begin counts a call. The returned context is also done when a shutdown runs out of patience; end must be called.
@@ -55,6 +56,7 @@ func (c *calls) drain(ctx context.Context) error {
 	c.mu.Lock()
 	if !c.draining {
 		c.draining = true
+		close(c.stop)
 		if c.n == 0 {
 			close(c.idle)
 		}

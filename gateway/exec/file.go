@@ -146,7 +146,7 @@ func (s *Service) OpenFile(ctx context.Context, c Caller, id uuid.UUID, path str
 	if err != nil {
 		return nil, toError(err)
 	}
-	pin, err := s.pin(ctx, c, id)
+	pin, err := s.pinRead(ctx, c, id)
 	if err != nil {
 		end()
 		return nil, toError(err)

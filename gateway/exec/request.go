@@ -12,6 +12,9 @@ type Caller struct {
 	Tenant  string // a sandbox of another tenant does not exist for the caller
 	Subject string // compared with the sandbox's owner
 	Route   string // for the audit log: "exec-sync", "mcp", …
+	// MaxStaleness lets a read see the sandbox as it was up to that long ago, which spares it the question to the database when the cache is
+	// known to be current enough; 0: as last committed. Writes always see what was last committed.
+	MaxStaleness time.Duration
 }
 
 // Request is one bash run.

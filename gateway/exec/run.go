@@ -46,7 +46,7 @@ func (s *Service) exec(ctx context.Context, r *Request) (*Result, error) {
 		return nil, err
 	}
 	if r.ReadOnly {
-		pin, err := s.pin(ctx, r.Caller, r.Sandbox)
+		pin, err := s.pinRead(ctx, r.Caller, r.Sandbox)
 		if err != nil {
 			return nil, err
 		}

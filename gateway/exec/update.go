@@ -90,12 +90,30 @@ func (s *Service) View(ctx context.Context, c Caller, id uuid.UUID, fn func(t *t
 		return toError(err)
 	}
 	defer end()
-	pin, err := s.pin(ctx, c, id)
+	pin, err := s.pinRead(ctx, c, id)
 	if err != nil {
 		return toError(err)
 	}
 	defer pin.Release()
 	return toError(fn(pin.Tree, pin.Tree.Begin(ctx, s.options(pin.Fence, true))))
+}
+
+// pinRead returns the tree for a read: the latest, or one as old as the caller allows.
+func (s *Service) pinRead(ctx context.Context, c Caller, id uuid.UUID) (cache.Pin, error) {
+	// First how current the cache is, then the tree: the other way round it could be older than that.
+	if c.MaxStaleness > 0 && s.cfg.Feed.Fresh(c.MaxStaleness) {
+		if pin, ok := s.trees.Cached(id); ok {
+			err := authorize(c, pin.Fence)
+			if err == nil && (pin.Fence.ExpiresAt == nil || pin.Fence.ExpiresAt.After(s.cfg.Now())) {
+				return pin, nil
+			}
+			pin.Release()
+			if err != nil {
+				return cache.Pin{}, err
+			}
+		}
+	}
+	return s.pin(ctx, c, id)
 }
 
 // pin returns the latest tree of a sandbox that the caller may use.

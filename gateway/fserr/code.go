@@ -51,6 +51,7 @@ const (
 	CodeShuttingDown         Code = "ESHUTTINGDOWN"
 	CodeRuntimeBusy          Code = "ERUNTIME_BUSY"
 	CodeUnavailable          Code = "EUNAVAILABLE"
+	CodeSlow                 Code = "ESLOW" // of a stream only
 	CodeOutcomeUnknown       Code = "EOUTCOMEUNKNOWN"
 	CodeInternal             Code = "INTERNAL_ERROR"
 )
@@ -105,6 +106,7 @@ var codes = map[Code]wire{
 	CodeShuttingDown:         {http.StatusServiceUnavailable, true},
 	CodeRuntimeBusy:          {http.StatusServiceUnavailable, true},
 	CodeUnavailable:          {http.StatusServiceUnavailable, true},
+	CodeSlow:                 {http.StatusServiceUnavailable, true},
 	CodeOutcomeUnknown:       {http.StatusServiceUnavailable, false},
 	CodeInternal:             {http.StatusInternalServerError, false},
 }

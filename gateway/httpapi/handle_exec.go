@@ -31,6 +31,7 @@ type execBody struct {
 	ReadOnly  bool              `json:"readOnly,omitempty" doc:"run on a snapshot without a lock; any change fails with EREADONLY_VIOLATION"`
 	Atomic    bool              `json:"atomic,omitempty" doc:"a non-zero exit status applies nothing"`
 	Stdin     string            `json:"stdin,omitempty"`
+	Stale     int64             `json:"maxStalenessMs,omitempty" minimum:"0" maximum:"60000" doc:"with readOnly: the sandbox may be shown as it was up to that many milliseconds ago, which spares a question to the database"`
 }
 
 type execInput struct {
@@ -116,6 +117,7 @@ func (s *server) request(ctx context.Context, in *execInput, route string) (exec
 		Sandbox: id, Caller: caller(ctx, route), Script: b.Script, Cwd: b.Cwd, Env: b.Env, Debug: b.Debug, ReadOnly: b.ReadOnly, Atomic: b.Atomic,
 		Timeout: time.Duration(max(b.TimeoutMs, in.TimeoutMs)) * time.Millisecond,
 	}
+	r.Caller.MaxStaleness = time.Duration(b.Stale) * time.Millisecond
 	if b.Stdin != "" {
 		r.Stdin = strings.NewReader(b.Stdin)
 	}
@@ -157,6 +159,7 @@ type batchInput struct {
 		TimeoutMs          int64 `json:"timeoutMs,omitempty" minimum:"1" maximum:"300000" doc:"for all of them together; 30000 by default"`
 		PerScriptTimeoutMs int64 `json:"perScriptTimeoutMs,omitempty" minimum:"1" maximum:"300000"`
 		ReadOnly           bool  `json:"readOnly,omitempty" doc:"in parallel on one snapshot"`
+		Stale              int64 `json:"maxStalenessMs,omitempty" minimum:"0" maximum:"60000" doc:"with readOnly: the sandbox may be shown as it was up to that many milliseconds ago, which spares a question to the database"`
 	}
 }
 
@@ -199,6 +202,7 @@ func (s *server) execBatch(ctx context.Context, in *batchInput) (*batchOutput, e
 		Timeout:       time.Duration(in.Body.TimeoutMs) * time.Millisecond,
 		ScriptTimeout: time.Duration(in.Body.PerScriptTimeoutMs) * time.Millisecond,
 	}
+	req.Caller.MaxStaleness = time.Duration(in.Body.Stale) * time.Millisecond
 	for _, sc := range in.Body.Scripts {
 		if len(sc.Script) > maxScript {
 			return nil, newErrorBody(ctx, fserr.CodePayloadTooLarge, fmt.Sprintf("a script has at most %d bytes", maxScript))

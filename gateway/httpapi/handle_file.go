@@ -43,6 +43,7 @@ func (s *server) fileRoutes() {
 		"X-FS-Stat": {Description: "kind, mode, size and mtime as JSON", Schema: &huma.Schema{Type: huma.TypeString}},
 		"ETag":      {Description: "changes exactly when the content does", Schema: &huma.Schema{Type: huma.TypeString}},
 	}}, "206": {Description: "A range of the bytes", Content: content}, "304": {Description: "Not modified"}}
+	get.Parameters = []*huma.Param{stale}
 	s.raw(get, s.readFile)
 
 	put := operation(http.MethodPut, base+"/files/{path...}", "writeFile", "Write a file; parents are made, an existing file keeps its mode", "files", false)
@@ -71,6 +72,7 @@ func (s *server) fileRoutes() {
 	tree.Parameters = []*huma.Param{
 		{Name: "prefix", In: "query", Schema: &huma.Schema{Type: huma.TypeString, Default: "/"}},
 		{Name: "depth", In: "query", Description: "levels to descend; all by default", Schema: &huma.Schema{Type: huma.TypeInteger}},
+		stale,
 	}
 	tree.Responses = map[string]*huma.Response{"200": {Description: "Entries, parents first", Content: map[string]*huma.MediaType{
 		"application/json": {Schema: entries}, "application/x-ndjson": {Schema: entries.Items},
@@ -137,7 +139,11 @@ func (s *server) readFile(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return newErrorBody(r.Context(), fserr.CodeSandboxNotFound, "no such sandbox")
 	}
-	f, err := s.Service.OpenFile(r.Context(), caller(r.Context(), "files"), id, filePath(r.PathValue("path")))
+	c, err := reader(r, "files")
+	if err != nil {
+		return err
+	}
+	f, err := s.Service.OpenFile(r.Context(), c, id, filePath(r.PathValue("path")))
 	if err != nil {
 		if errors.Is(err, fserr.EISDIR) {
 			return newErrorBody(r.Context(), fserr.CodeEISDIR, "is_directory")
@@ -334,6 +340,10 @@ func (s *server) tree(w http.ResponseWriter, r *http.Request) error {
 			return invalidInput(ctx, "depth: want a whole number of at least 1")
 		}
 	}
+	c, err := reader(r, "tree")
+	if err != nil {
+		return err
+	}
 	entry := func(i exec.Info) treeEntry {
 		return treeEntry{i.Path, kindName(i.Kind), i.Size, timestamp(time.Unix(0, i.Mtime))}
 	}
@@ -342,7 +352,7 @@ func (s *server) tree(w http.ResponseWriter, r *http.Request) error {
 		buf := bufio.NewWriterSize(w, 64<<10)
 		enc := json.NewEncoder(buf)
 		started := false
-		err := s.Service.Walk(ctx, caller(ctx, "tree"), id, prefix, depth, func(i exec.Info) error {
+		err := s.Service.Walk(ctx, c, id, prefix, depth, func(i exec.Info) error {
 			started = true
 			return enc.Encode(entry(i))
 		})
@@ -355,7 +365,7 @@ func (s *server) tree(w http.ResponseWriter, r *http.Request) error {
 		return buf.Flush()
 	}
 	out := []treeEntry{}
-	err = s.Service.Walk(ctx, caller(ctx, "tree"), id, prefix, depth, func(i exec.Info) error {
+	err = s.Service.Walk(ctx, c, id, prefix, depth, func(i exec.Info) error {
 		if len(out) == maxTreeEntries {
 			return errTooMany
 		}

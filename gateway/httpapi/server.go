@@ -23,6 +23,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/auth"
 	"github.com/pgbox/pgbox/gateway/exec"
+	"github.com/pgbox/pgbox/gateway/feed"
 	"github.com/pgbox/pgbox/gateway/fserr"
 )
 
@@ -37,6 +38,8 @@ type Config struct {
 	Metrics     *prometheus.Registry
 	// Ready names what is down, with a short reason each; an empty map is ready.
 	Ready func(ctx context.Context) map[string]string
+	// Feed describes what keeps cached trees current; may be nil.
+	Feed func() feed.Status
 	// Quota of new sandboxes whose creator names none; 0: no limit.
 	MaxBytes, MaxInodes int64
 }
@@ -80,6 +83,7 @@ func New(cfg Config) http.Handler {
 	s.fileRoutes()
 	s.execRoutes()
 	s.snapshotRoutes()
+	s.eventRoutes()
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, newErrorBody(r.Context(), fserr.CodeNotFound, "no such route"))
 	})
@@ -224,6 +228,28 @@ func caller(ctx context.Context, route string) exec.Caller {
 	return exec.Caller{Tenant: id.Tenant, Subject: id.Subject, Route: route}
 }
 
+// maxStaleness is the largest age a read may ask for, in milliseconds.
+const maxStaleness = 60_000
+
+// stale is the parameter of a route that reads.
+var stale = &huma.Param{
+	Name: "maxStalenessMs", In: "query", Description: "the sandbox may be shown as it was up to that many milliseconds ago, which spares a question to the database; 0: as last committed",
+	Schema: &huma.Schema{Type: huma.TypeInteger, Minimum: new(0.0), Maximum: new(float64(maxStaleness))},
+}
+
+// reader is the caller of a plain route that reads.
+func reader(r *http.Request, route string) (exec.Caller, error) {
+	c := caller(r.Context(), route)
+	if v := r.URL.Query().Get(stale.Name); v != "" {
+		n, err := strconv.ParseUint(v, 10, 31)
+		if err != nil || n > maxStaleness {
+			return c, invalidInput(r.Context(), fmt.Sprintf("%s: want a whole number from 0 to %d", stale.Name, maxStaleness))
+		}
+		c.MaxStaleness = time.Duration(n) * time.Millisecond
+	}
+	return c, nil
+}
+
 // clientAddress is what rate limits go by.
 func (s *server) clientAddress(r *http.Request) string {
 	if s.TrustProxy {
@@ -265,6 +291,7 @@ func (s *server) serviceRoutes() {
 	type state struct {
 		Status string            `json:"status" enum:"ok,degraded"`
 		Down   map[string]string `json:"down,omitempty" doc:"what is down, with the reason"`
+		Cache  *feed.Status      `json:"cacheInvalidation,omitempty" doc:"readyz: how cached trees are kept current"`
 	}
 	type health struct{ Body state }
 	handle(s, operation(http.MethodGet, "/healthz", "health", "The process answers", "service", true), func(context.Context, *struct{}) (*health, error) {
@@ -279,6 +306,10 @@ func (s *server) serviceRoutes() {
 	handle(s, operation(http.MethodGet, "/readyz", "ready", "The process can serve", "service", true), func(ctx context.Context, _ *struct{}) (*readiness, error) {
 		h := &readiness{Status: http.StatusOK}
 		h.Body.Status = "ok"
+		if s.Feed != nil {
+			st := s.Feed()
+			h.Body.Cache = &st
+		}
 		if s.Ready != nil {
 			if down := s.Ready(ctx); len(down) > 0 {
 				h.Status, h.Body.Status, h.Body.Down = http.StatusServiceUnavailable, "degraded", down

@@ -114,3 +114,15 @@ type Applied struct {
 	UsedBytes  int64
 	UsedInodes int64
 }
+
+// Change is one operation of the journal; Exec is nil for what was done in SQL.
+type Change struct {
+	Version int64
+	Seq     int32 // within the version, from 0
+	Exec    *uuid.UUID
+	Op      string
+	Path    string
+	PathTo  string // of a rename, link or symlink; "" otherwise
+	Ino     int64
+	At      time.Time
+}

@@ -303,3 +303,23 @@ func (s *Store) Restore(ctx context.Context, sandbox, snapshot uuid.UUID) (*Sand
 	}
 	return sandboxOf(&r), nil
 }
+
+// ChangesSince returns up to limit operations of the journal after operation seq of a version, oldest first.
+func (s *Store) ChangesSince(ctx context.Context, sandbox uuid.UUID, version int64, seq int32, limit int) ([]Change, error) {
+	var rows []sqlcgen.FsChange
+	err := s.read(ctx, "changes_since", func(ctx context.Context, c *pgxpool.Conn) (err error) {
+		rows, err = sqlcgen.New(c).ChangesSince(ctx, sqlcgen.ChangesSinceParams{Sandbox: sandbox, Version: version, Seq: seq, MaxRows: int32(limit)})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Change, len(rows))
+	for i, r := range rows {
+		out[i] = Change{Version: r.Version, Seq: r.Seq, Exec: r.ExecID, Op: r.Op, Path: r.Path, Ino: r.Ino, At: r.At}
+		if r.PathTo != nil {
+			out[i].PathTo = *r.PathTo
+		}
+	}
+	return out, nil
+}

@@ -56,6 +56,7 @@ var calls = map[string]string{
 	"append_file":    "SELECT fs.append_file('/mine', 'x')",
 	"apply":          "", // through the generated query, below
 	"base_layer":     "SELECT fs.base_layer()",
+	"changes_since":  "SELECT fs.changes_since($1, 0, 0, 10)",
 	"chmod":          "SELECT fs.chmod('/mine', 448)",
 	"chown":          "SELECT fs.chown('/mine', 1, 1)",
 	"cp":             "SELECT fs.cp('/dir-alpha', '/copy', true)",

@@ -19,6 +19,7 @@ import (
 	"github.com/pgbox/pgbox/gateway/auth"
 	"github.com/pgbox/pgbox/gateway/config"
 	"github.com/pgbox/pgbox/gateway/exec"
+	"github.com/pgbox/pgbox/gateway/feed"
 	"github.com/pgbox/pgbox/gateway/httpapi"
 	"github.com/pgbox/pgbox/gateway/lock"
 	"github.com/pgbox/pgbox/gateway/shell/command"
@@ -74,16 +75,25 @@ func serve(ctx context.Context, cfg *config.Config, ready func(base string) erro
 		return err
 	}
 	defer closeLocks()
+	follow := feed.New(feed.Config{Mode: feed.Mode(cfg.CacheInvalidation), URL: cfg.DatabaseDirectURL})
 	service := exec.New(exec.Config{
-		Store: st, Locker: locks, Commands: command.All(),
+		Store: st, Feed: follow, Locker: locks, Commands: command.All(),
 		BlobCacheBytes: cfg.ContentCacheBytes, TreeCacheBytes: cfg.TreeCacheBytes, MaxLiveBytes: cfg.MemoryLimit,
 		OutputKeep: int(cfg.MaxOutput), MaxRuns: cfg.MaxExecs, MaxQueue: cfg.MaxQueue,
 	})
+	started, cancelStart := context.WithTimeout(ctx, 10*time.Second)
+	err = follow.Start(started, service.Trees())
+	cancelStart()
+	if err != nil {
+		return err
+	}
+	defer follow.Stop()
 	metrics := prometheus.NewRegistry()
+	follow.Register(metrics)
 	metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	handler := httpapi.New(httpapi.Config{
 		Version: version, Service: service, Verifier: verifier, AuthSecret: cfg.AuthSecret, AdminSecret: cfg.AdminSecret,
-		TrustProxy: cfg.TrustProxy, Metrics: metrics, MaxBytes: cfg.SandboxMaxBytes, MaxInodes: cfg.SandboxMaxInodes,
+		TrustProxy: cfg.TrustProxy, Metrics: metrics, Feed: func() feed.Status { s, _ := follow.Status(); return s }, MaxBytes: cfg.SandboxMaxBytes, MaxInodes: cfg.SandboxMaxInodes,
 		Ready: func(ctx context.Context) map[string]string {
 			ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 			defer cancel()
@@ -95,6 +105,9 @@ func serve(ctx context.Context, cfg *config.Config, ready func(base string) erro
 			}
 			if pingLocks(ctx) != nil {
 				down["redis"] = "does not answer: scripts that write are refused, read-only ones run"
+			}
+			if _, why := follow.Status(); why != "" {
+				down["listener"] = why
 			}
 			return down
 		},

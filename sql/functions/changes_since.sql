@@ -1,0 +1,16 @@
+CREATE FUNCTION fs.changes_since(p_sandbox uuid, p_version bigint, p_seq integer, p_limit integer) RETURNS SETOF fs.change
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    PERFORM pgbox.enter_sandbox_read(p_sandbox);
+    RETURN QUERY
+        SELECT v.* FROM fs.change v
+         WHERE v.sandbox_id = p_sandbox AND (v.version, v.seq) > (p_version, p_seq)
+         ORDER BY v.version, v.seq
+         LIMIT p_limit;
+END
+$$;
+
+COMMENT ON FUNCTION fs.changes_since(uuid, bigint, integer, integer) IS
+    'The journal of a sandbox after the operation p_seq of version p_version, oldest first, at most p_limit rows; exec_id is NULL for what was done in SQL.';

@@ -52,6 +52,8 @@ type Process struct {
 	Now func() time.Time
 	// PID is the process number the sandbox shows.
 	PID int
+	// Nice is the niceness that nice(1) shows; nothing is scheduled by it.
+	Nice int
 	// User and Hostname are the sandbox's own values.
 	User     User
 	Hostname string

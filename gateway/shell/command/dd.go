@@ -1,0 +1,601 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/shell/getopt"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+)
+
+var ddSpec = getopt.New("", "").WithUsage("[OPERAND]...\n  or:  dd OPTION", "Copy a file, converting and formatting according to the operands.")
+
+// ddMaxBlock bounds the two buffers.
+const ddMaxBlock = 256 << 20
+
+var (
+	ddConversions = []string{"block", "unblock", "lcase", "ucase", "sparse", "swab", "noerror", "nocreat", "excl", "notrunc", "sync", "fdatasync", "fsync"}
+	ddFlags       = []string{"append", "binary", "cio", "direct", "directory", "dsync", "noatime", "nocache", "noctty", "nofollow", "nolinks", "nonblock", "sync", "text", "fullblock", "count_bytes", "skip_bytes", "seek_bytes"}
+)
+
+type ddRun struct {
+	p                     *proc.Process
+	inName, outName       string
+	ibs, obs, cbs         int64
+	count, skip, seek     int64
+	countBytes, skipBytes bool
+	seekBytes             bool
+	conv, iflag, oflag    []string
+	status                string
+	in                    io.Reader
+	out                   io.Writer
+	fullIn, partIn        int64
+	fullOut, partOut      int64
+	truncated, written    int64
+	buf                   []byte // output not yet a full block
+	column                int64  // of conv=block and unblock
+	spaces                int64
+	odd                   []byte // the byte that conv=swab holds back
+	direct                bool   // blocks go out as they come in
+	failed                bool
+}
+
+// ddNumber reads a number with units, and products of them with x. inBytes: it ends in B.
+func ddNumber(s string) (n int64, inBytes, ok bool) {
+	total := big.NewInt(1)
+	for part := range strings.SplitSeq(s, "x") {
+		k := 0
+		for k < len(part) && isDigit(part[k]) {
+			k++
+		}
+		if k == 0 || k > 40 {
+			return 0, false, false
+		}
+		v, _ := new(big.Int).SetString(part[:k], 10)
+		if unit := part[k:]; unit == "B" {
+			inBytes = true
+		} else if unit != "" {
+			m, rest, good := multiplier(unit, "bcwkKMGTPEZY")
+			if rest == "B" {
+				inBytes, rest = true, ""
+			}
+			if !good || rest != "" {
+				return 0, false, false
+			}
+			v.Mul(v, m)
+		}
+		total.Mul(total, v)
+	}
+	if !total.IsInt64() {
+		return math.MaxInt64, inBytes, true
+	}
+	return total.Int64(), inBytes, true
+}
+
+func dd(_ context.Context, p *proc.Process) int {
+	_, args := ddSpec.Parse(p)
+	d := &ddRun{p: p, ibs: 512, obs: 512, count: -1}
+	if !d.operands(args) {
+		return 1
+	}
+	start := p.Now()
+	if !d.open() {
+		return 1
+	}
+	d.position()
+	err := d.copy()
+	if err == nil {
+		err = d.finish()
+	}
+	if c, ok := d.out.(io.Closer); ok && d.outName != "" {
+		if cerr := c.Close(); err == nil && cerr != nil {
+			err = &writeError{cerr}
+		}
+	}
+	var w *writeError
+	switch {
+	case errors.As(err, &w):
+		if errors.Is(w.err, fserr.EPIPE) {
+			panic(proc.Death{Status: 141})
+		}
+		p.Errorf("error writing %s: %s", quoteName(nameOrStream(d.outName, "standard output")), proc.Strerror(w.err))
+		d.failed = true
+	case err != nil:
+		p.Errorf("error reading %s: %s", quoteName(nameOrStream(d.inName, "standard input")), proc.Strerror(err))
+		d.failed = true
+	}
+	d.report(p.Now().Sub(start).Seconds())
+	if d.failed {
+		return 1
+	}
+	return 0
+}
+
+func nameOrStream(name, stream string) string {
+	if name == "" {
+		return stream
+	}
+	return name
+}
+
+func (d *ddRun) operands(args []string) bool {
+	p := d.p
+	bs := int64(0)
+	words := func(list *[]string, value, what string, known []string) {
+		for w := range strings.SplitSeq(value, ",") {
+			if !slices.Contains(known, w) {
+				ddSpec.Fail(p, "invalid %s: %s", what, quote(w))
+			}
+			*list = append(*list, w)
+		}
+	}
+	for _, a := range args {
+		name, value, ok := strings.Cut(a, "=")
+		if !ok {
+			ddSpec.Fail(p, "unrecognized operand %s", quote(a))
+		}
+		switch name {
+		case "if":
+			d.inName = value
+			if value == "" {
+				p.Errorf("failed to open %s: %s", quoteName(value), fserr.ENOENT)
+				return false
+			}
+			continue
+		case "of":
+			d.outName = value
+			if value == "" {
+				p.Errorf("failed to open %s: %s", quoteName(value), fserr.ENOENT)
+				return false
+			}
+			continue
+		case "conv":
+			words(&d.conv, value, "conversion", ddConversions)
+			continue
+		case "iflag":
+			words(&d.iflag, value, "input flag", ddFlags)
+			continue
+		case "oflag":
+			words(&d.oflag, value, "output flag", ddFlags)
+			continue
+		case "status":
+			if !slices.Contains([]string{"none", "noxfer", "progress"}, value) {
+				ddSpec.Fail(p, "invalid status level: %s", quote(value))
+			}
+			d.status = value
+			continue
+		}
+		n, inBytes, good := ddNumber(value)
+		low, high := int64(0), int64(math.MaxInt64)
+		switch name {
+		case "bs", "ibs", "obs", "cbs":
+			low, high = 1, ddMaxBlock
+		case "count", "skip", "iseek", "seek", "oseek":
+		default:
+			ddSpec.Fail(p, "unrecognized operand %s", quote(a))
+		}
+		switch {
+		case !good || n < low:
+			p.Errorf("invalid number: %s", quote(value))
+			return false
+		case n == math.MaxInt64 || n > high:
+			p.Errorf("invalid number: %s: Value too large for defined data type", quote(value))
+			return false
+		}
+		switch name {
+		case "bs":
+			bs = n
+		case "ibs":
+			d.ibs = n
+		case "obs":
+			d.obs = n
+		case "cbs":
+			d.cbs = n
+		case "count":
+			d.count, d.countBytes = n, inBytes
+		case "skip", "iseek":
+			d.skip, d.skipBytes = n, inBytes
+		case "seek", "oseek":
+			d.seek, d.seekBytes = n, inBytes
+		}
+	}
+	if bs > 0 {
+		d.ibs, d.obs = bs, bs
+	}
+	d.countBytes = d.countBytes || slices.Contains(d.iflag, "count_bytes")
+	d.skipBytes = d.skipBytes || slices.Contains(d.iflag, "skip_bytes")
+	d.seekBytes = d.seekBytes || slices.Contains(d.oflag, "seek_bytes")
+	both := func(a, b string) bool {
+		if d.has(a) && d.has(b) {
+			p.Errorf("cannot combine %s and %s", a, b)
+			return true
+		}
+		return false
+	}
+	if both("block", "unblock") || both("lcase", "ucase") || both("excl", "nocreat") {
+		return false
+	}
+	if d.cbs == 0 {
+		d.conv = slices.DeleteFunc(d.conv, func(c string) bool { return c == "block" || c == "unblock" })
+	}
+	d.direct = bs > 0 && !d.has("block") && !d.has("unblock") && !d.has("sync") && !d.has("swab") && !d.has("lcase") && !d.has("ucase")
+	return true
+}
+
+func (d *ddRun) has(conv string) bool { return slices.Contains(d.conv, conv) }
+
+func (d *ddRun) open() bool {
+	p := d.p
+	d.in, d.out = p.Stdin, p.Stdout
+	if d.inName != "" {
+		f, err := p.Open(d.inName, proc.ReadOnly, 0)
+		if err != nil {
+			p.Errorf("failed to open %s: %s", quoteName(d.inName), proc.Strerror(err))
+			return false
+		}
+		d.in = f
+	}
+	if d.outName == "" {
+		return true
+	}
+	flag := proc.WriteOnly
+	if !d.has("nocreat") {
+		flag |= proc.Create
+	}
+	if d.has("excl") {
+		flag |= proc.Excl
+	}
+	if slices.Contains(d.oflag, "append") {
+		flag |= proc.Append
+	}
+	if d.seek == 0 && !d.has("notrunc") {
+		flag |= proc.Trunc
+	}
+	f, err := p.Open(d.outName, flag, 0o666)
+	if err != nil {
+		p.Errorf("failed to open %s: %s", quoteName(d.outName), proc.Strerror(err))
+		return false
+	}
+	d.out = f
+	return true
+}
+
+// position skips in the input and seeks in the output.
+func (d *ddRun) position() {
+	p := d.p
+	if n := d.skip; n > 0 {
+		if !d.skipBytes {
+			n = times(n, d.ibs)
+		}
+		done := false
+		if f, ok := d.in.(proc.File); ok && isRegular(f) {
+			if at, err := f.Seek(0, io.SeekCurrent); err == nil {
+				st, _ := f.Stat() // isRegular has just got it
+				if n > st.Size-at {
+					p.Errorf("%s: cannot skip to specified offset", quoteColon(nameOrStream(d.inName, "standard input")))
+					n = max(st.Size-at, 0)
+				}
+				_, err = f.Seek(at+n, io.SeekStart)
+				done = err == nil
+			}
+		}
+		if !done {
+			left := n
+			buf := make([]byte, min(d.ibs, bufferSize))
+			for left > 0 {
+				k, err := d.in.Read(buf[:min(left, int64(len(buf)))])
+				p.Tick(1 + k>>10)
+				left -= int64(k)
+				if err != nil {
+					break
+				}
+			}
+			if left > 0 {
+				p.Errorf("%s: cannot skip to specified offset", quoteColon(nameOrStream(d.inName, "standard input")))
+			}
+		}
+	}
+	n := d.seek
+	if n == 0 {
+		return
+	}
+	if !d.seekBytes {
+		n = times(n, d.obs)
+	}
+	f, ok := d.out.(proc.File)
+	var err error = fserr.ESPIPE
+	if ok {
+		if d.outName != "" && !d.has("notrunc") && isRegular(f) {
+			if err = f.Truncate(n); err != nil {
+				p.Errorf("failed to truncate to %d bytes in output file %s: %s", n, quoteName(d.outName), proc.Strerror(err))
+				p.Exit(1)
+			}
+		}
+		_, err = f.Seek(n, io.SeekCurrent)
+	}
+	if err != nil {
+		p.Errorf("%s: cannot seek: %s", quoteName(nameOrStream(d.outName, "standard output")), proc.Strerror(err))
+		p.Exit(1)
+	}
+}
+
+func times(a, b int64) int64 {
+	if a > math.MaxInt64/b {
+		return math.MaxInt64
+	}
+	return a * b
+}
+
+func (d *ddRun) copy() error {
+	p := d.p
+	p.Hold(int(d.ibs + d.obs))
+	defer p.Release(int(d.ibs + d.obs))
+	block := make([]byte, d.ibs)
+	full := slices.Contains(d.iflag, "fullblock")
+	var upper, lower [256]byte
+	for i := range 256 {
+		c := byte(i)
+		upper[i], lower[i] = c, c
+		if c >= 'a' && c <= 'z' {
+			upper[i] = c - 32
+		}
+		if c >= 'A' && c <= 'Z' {
+			lower[i] = c + 32
+		}
+	}
+	taken := int64(0)
+	for {
+		b := block
+		switch {
+		case d.count < 0:
+		case d.countBytes:
+			b = b[:min(int64(len(b)), d.count-taken)]
+		case d.fullIn+d.partIn >= d.count:
+			b = nil
+		}
+		if len(b) == 0 {
+			return nil
+		}
+		n, err := d.in.Read(b)
+		for full && n < len(b) && err == nil {
+			var k int
+			k, err = d.in.Read(b[n:])
+			n += k
+		}
+		p.Tick(1 + n>>10)
+		taken += int64(n)
+		if n > 0 {
+			if n == len(block) {
+				d.fullIn++
+			} else {
+				d.partIn++
+			}
+			b = b[:n]
+			if d.has("sync") && n < len(block) {
+				fill := byte(0)
+				if d.has("block") || d.has("unblock") {
+					fill = ' '
+				}
+				b = block
+				for i := n; i < len(b); i++ {
+					b[i] = fill
+				}
+			}
+			for i := range b {
+				if d.has("ucase") {
+					b[i] = upper[b[i]]
+				} else if d.has("lcase") {
+					b[i] = lower[b[i]]
+				} else {
+					break
+				}
+			}
+			if werr := d.put(b); werr != nil {
+				return &writeError{werr}
+			}
+		}
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+// put takes a converted block to the output.
+func (d *ddRun) put(b []byte) error {
+	if d.has("swab") {
+		b = append(d.odd, b...)
+		n := len(b) &^ 1
+		for i := 0; i < n; i += 2 {
+			b[i], b[i+1] = b[i+1], b[i]
+		}
+		d.odd = bytes.Clone(b[n:])
+		b = b[:n]
+	}
+	switch {
+	case d.direct:
+		return d.write(b)
+	case d.has("block"):
+		for _, c := range b {
+			if c == '\n' {
+				if err := d.fill(); err != nil {
+					return err
+				}
+				d.column = 0
+				continue
+			}
+			if d.column == d.cbs {
+				d.truncated++
+			} else if d.column < d.cbs {
+				if err := d.add([]byte{c}); err != nil {
+					return err
+				}
+			}
+			d.column++
+		}
+		return nil
+	case d.has("unblock"):
+		for _, c := range b {
+			if d.column == d.cbs {
+				d.column, d.spaces = 0, 0
+				if err := d.add([]byte{'\n'}); err != nil {
+					return err
+				}
+			}
+			d.column++
+			if c == ' ' {
+				d.spaces++
+				continue
+			}
+			if err := d.pad(d.spaces); err != nil {
+				return err
+			}
+			d.spaces = 0
+			if err := d.add([]byte{c}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return d.add(b)
+}
+
+// fill ends a record of conv=block.
+func (d *ddRun) fill() error { return d.pad(d.cbs - d.column) }
+
+func (d *ddRun) pad(n int64) error {
+	for n > 0 {
+		k := min(n, int64(len(blanks)))
+		if err := d.add([]byte(blanks[:k])); err != nil {
+			return err
+		}
+		d.p.Tick(1)
+		n -= k
+	}
+	return nil
+}
+
+// add collects output into blocks.
+func (d *ddRun) add(b []byte) error {
+	for len(b) > 0 {
+		if len(d.buf) == 0 && int64(len(b)) >= d.obs {
+			if err := d.write(b[:d.obs]); err != nil {
+				return err
+			}
+			b = b[d.obs:]
+			continue
+		}
+		k := min(int64(len(b)), d.obs-int64(len(d.buf)))
+		d.buf = append(d.buf, b[:k]...)
+		b = b[k:]
+		if int64(len(d.buf)) == d.obs {
+			if err := d.write(d.buf); err != nil {
+				return err
+			}
+			d.buf = d.buf[:0]
+		}
+	}
+	return nil
+}
+
+func (d *ddRun) write(b []byte) error {
+	n, err := d.out.Write(b)
+	d.written += int64(max(n, 0))
+	if err != nil {
+		return err
+	}
+	if int64(len(b)) == d.obs {
+		d.fullOut++
+	} else {
+		d.partOut++
+	}
+	return nil
+}
+
+func (d *ddRun) finish() error {
+	if len(d.odd) > 0 {
+		if err := d.add(d.odd); err != nil {
+			return &writeError{err}
+		}
+	}
+	if d.has("block") && d.column > 0 {
+		if err := d.fill(); err != nil {
+			return &writeError{err}
+		}
+	}
+	if d.has("unblock") && d.column > 0 {
+		if err := d.add([]byte{'\n'}); err != nil {
+			return &writeError{err}
+		}
+	}
+	if len(d.buf) > 0 {
+		if err := d.write(d.buf); err != nil {
+			return &writeError{err}
+		}
+	}
+	return nil
+}
+
+// report is the statistics on stderr.
+func (d *ddRun) report(seconds float64) {
+	if d.status == "none" {
+		return
+	}
+	d.p.Out.Flush()
+	w := d.p.Err
+	fmt.Fprintf(w, "%d+%d records in\n%d+%d records out\n", d.fullIn, d.partIn, d.fullOut, d.partOut)
+	if d.truncated > 0 {
+		fmt.Fprintf(w, "%d truncated record%s\n", d.truncated, map[bool]string{true: "", false: "s"}[d.truncated == 1])
+	}
+	if d.status == "noxfer" {
+		return
+	}
+	size := fmt.Sprintf("%d bytes", d.written)
+	if d.written == 1 {
+		size = "1 byte"
+	}
+	switch {
+	case d.written >= 1024:
+		size += " (" + ddSize(float64(d.written), 1000) + ", " + ddSize(float64(d.written), 1024) + ")"
+	case d.written >= 1000:
+		size += " (" + ddSize(float64(d.written), 1000) + ")"
+	}
+	rate := "Infinity B"
+	if seconds > 0 {
+		rate = ddSize(float64(d.written)/seconds, 1000)
+		if d.written == 0 {
+			rate = "0.0 kB"
+		}
+	}
+	fmt.Fprintf(w, "%s copied, %s s, %s/s\n", size, cFloat('g', seconds, 6, false), rate)
+}
+
+// ddSize is a number of bytes to the nearest, with one decimal below ten.
+func ddSize(v, base float64) string {
+	units, tail := "kMGTPE", "B"
+	if base == 1024 {
+		units, tail = "KMGTPE", "iB"
+	}
+	if v < base {
+		return fmt.Sprintf("%.0f B", v)
+	}
+	k := -1
+	for v >= base && k < len(units)-1 {
+		v /= base
+		k++
+	}
+	if v < 9.95 {
+		return fmt.Sprintf("%.1f %c%s", v, units[k], tail)
+	}
+	return fmt.Sprintf("%.0f %c%s", v, units[k], tail)
+}

@@ -88,6 +88,9 @@ type findRun struct {
 	depth     int // nesting of the expression
 }
 
+// findDebug are the words of -D; none has an effect.
+var findDebug = []string{"exec", "opt", "rates", "search", "stat", "time", "tree", "all", "help"}
+
 func findCommand(ctx context.Context, p *proc.Process) int {
 	p.Args[0] = "find"
 	f := &findRun{ctx: ctx, p: p, follow: 'P', maxDepth: math.MaxInt, regexType: "findutils-default", now: localNow(p), files: map[string]proc.File{}}
@@ -108,6 +111,11 @@ leading:
 				p.Errorf("Missing argument after the -D option.")
 				return 1
 			}
+			for _, flag := range strings.Split(args[1], ",") {
+				if !slices.Contains(findDebug, flag) {
+					p.Errorf("Ignoring unrecognised debug flag %s", quote(flag))
+				}
+			}
 			args = args[1:]
 		case strings.HasPrefix(a, "-O") && len(a) > 2:
 		case a == "--":
@@ -123,7 +131,21 @@ leading:
 		starts = append(starts, args[0])
 		args = args[1:]
 	}
-	if len(starts) == 0 {
+	if i := slices.Index(args, "-files0-from"); i >= 0 {
+		if i+1 == len(args) {
+			f.fatal("missing argument to `-files0-from'")
+		}
+		if len(starts) > 0 {
+			p.Errorf("extra operand %s", quoteName(starts[0]))
+			p.Err.WriteString("file operands cannot be combined with -files0-from\n")
+			return 1
+		}
+		list, ok := filesFrom(p, args[i+1], quote, "cannot open %s for reading: %s")
+		if !ok {
+			return 1
+		}
+		starts, args = list, slices.Concat(args[:i], args[i+2:])
+	} else if len(starts) == 0 {
 		starts = []string{"."}
 	}
 	f.args = args
@@ -497,6 +519,7 @@ func (f *findRun) predicate() findTest {
 		f.prunes = true
 		return func(*findEntry) bool { f.prune = true; return true }
 	case "-quit":
+		f.action = true
 		return func(*findEntry) bool { f.quit = true; return true }
 	case "-print":
 		f.action = true
@@ -1061,7 +1084,7 @@ func (f *findRun) formatter(format string, w io.Writer) findTest {
 }
 
 func (f *findRun) directive(pc *findPiece, e *findEntry) string {
-	str := func(s string) string { return fmt.Sprintf("%"+pc.flags+"s", s) }
+	str := func(s string) string { return fmt.Sprintf("%"+strings.TrimLeft(pc.flags, "0")+"s", s) }
 	num := func(n int64) string {
 		if pc.flags == "" {
 			return strconv.FormatInt(n, 10)
@@ -1074,6 +1097,9 @@ func (f *findRun) directive(pc *findPiece, e *findEntry) string {
 	case 'p':
 		return str(e.path)
 	case 'f':
+		if strings.Trim(e.path, "/") == "" {
+			return str("")
+		}
 		return str(e.base())
 	case 'h':
 		i := strings.LastIndexByte(strings.TrimRight(e.path, "/"), '/')

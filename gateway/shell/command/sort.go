@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"hash/maphash"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,7 +84,52 @@ func (s *sorter) fail(format string, args ...any) {
 	s.p.Exit(2)
 }
 
+// A word that an option does not know ends sort with status 1, unlike other mistakes.
+var sortWords = func() *getopt.Spec {
+	s := *sortSpec
+	return s.WithStatus(1)
+}()
+
+// obsoleteKey matches the parts of "+1.2n -3": a key whose fields and characters are counted from 0.
+var obsoleteKey = regexp.MustCompile(`^[-+]([0-9]+)(?:\.([0-9]+))?([bdfghiMnRrV]*)$`)
+
+// modernKeys rewrites +POS and -POS as -k.
+func modernKeys(args []string) []string {
+	out := make([]string, 0, len(args))
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		if a == "--" {
+			return append(out, args[i:]...)
+		}
+		m := obsoleteKey.FindStringSubmatch(a)
+		if m == nil || a[0] != '+' || i > 0 && slices.Contains([]string{"-k", "-o", "-t", "-S", "-T"}, args[i-1]) {
+			out = append(out, a)
+			continue
+		}
+		field, _ := strconv.Atoi(m[1])
+		char, _ := strconv.Atoi(m[2])
+		key := fmt.Sprintf("-k%d.%d%s", field+1, char+1, m[3])
+		if i+1 < len(args) {
+			if e := obsoleteKey.FindStringSubmatch(args[i+1]); e != nil && args[i+1][0] == '-' {
+				i++
+				field, _ = strconv.Atoi(e[1])
+				char, _ = strconv.Atoi(e[2])
+				if char > 0 {
+					field++
+				}
+				key += fmt.Sprintf(",%d.%d%s", field, char, e[3])
+			}
+		}
+		out = append(out, key)
+	}
+	return out
+}
+
 func sortMain(_ context.Context, p *proc.Process) int {
+	p.Out.ErrorStatus = 2
+	if slices.ContainsFunc(p.Args[1:], func(a string) bool { return a != "" && a[0] == '+' }) {
+		p.Args = append([]string{p.Args[0]}, modernKeys(p.Args[1:])...)
+	}
 	opts, args := sortSpec.Parse(p)
 	s := &sorter{p: p, tab: -1, delim: '\n', seed: maphash.MakeSeed()}
 	global := sortKey{endField: -1, whole: true}
@@ -100,13 +147,13 @@ func sortMain(_ context.Context, p *proc.Process) int {
 		case "c", "C":
 			setCheck(o.Key[0])
 		case "check":
-			if o.Has && choose(p, sortSpec, "check", o.Value, "quiet silent", "diagnose-first") == "quiet" {
+			if o.Has && choose(p, sortWords, "check", o.Value, "quiet silent", "diagnose-first") == "quiet" {
 				setCheck('C')
 			} else {
 				setCheck('c')
 			}
 		case "sort":
-			word := choose(p, sortSpec, "sort", o.Value, "general-numeric", "human-numeric", "month", "numeric", "random", "version")
+			word := choose(p, sortWords, "sort", o.Value, "general-numeric", "human-numeric", "month", "numeric", "random", "version")
 			global.set(map[string]byte{"general-numeric": 'g', "human-numeric": 'h', "month": 'M', "numeric": 'n', "random": 'R', "version": 'V'}[word], true, true)
 		case "k":
 			s.keys = append(s.keys, s.parseKey(o.Value))
@@ -121,6 +168,9 @@ func sortMain(_ context.Context, p *proc.Process) int {
 			s.stable = true
 		case "S":
 			if _, problem := parseCount(strings.TrimSuffix(o.Value, "%"), "bkKmMGTPEZY"); problem == numberInvalid {
+				if o.Value != "" && isDigit(o.Value[0]) {
+					s.fail("invalid suffix in -S argument '%s'", o.Value)
+				}
 				s.fail("invalid -S argument '%s'", o.Value)
 			}
 		case "t":
@@ -139,7 +189,15 @@ func sortMain(_ context.Context, p *proc.Process) int {
 			if n == 0 {
 				s.fail("number in parallel must be nonzero")
 			}
-		case "T", "y", "debug", "compress-program", "random-source", "batch-size":
+		case "batch-size":
+			if n, problem := parseCount(o.Value, ""); problem == numberInvalid || n < 2 {
+				p.Errorf("invalid --batch-size argument %s", quote(o.Value))
+				if problem != numberInvalid {
+					p.Errorf("minimum --batch-size argument is ‘2’")
+				}
+				return 2
+			}
+		case "T", "y", "debug", "compress-program", "random-source":
 		default:
 			global.set(o.Key[0], true, true)
 		}
@@ -802,7 +860,11 @@ func general(b []byte) (f float64, ok bool) {
 	if n == 0 {
 		return 0, false
 	}
-	f, err := strconv.ParseFloat(string(b[:n]), 64)
+	text := string(b[:n])
+	if n > 2 && text[n-1] != '.' && strings.ContainsAny(text, "xX") {
+		text += "p0" // ParseFloat wants an exponent after hexadecimal digits
+	}
+	f, err := strconv.ParseFloat(text, 64)
 	return f, err == nil || math.IsInf(f, 0)
 }
 
@@ -818,6 +880,11 @@ func floatLength(b []byte) int {
 		return i + 8
 	case bytes.HasPrefix(low, []byte("inf")), bytes.HasPrefix(low, []byte("nan")):
 		return i + 3
+	}
+	if len(low) > 2 && low[0] == '0' && low[1] == 'x' && isHex(low[2]) {
+		for i += 2; i < len(b) && isHex(b[i]); i++ {
+		}
+		return i
 	}
 	digits := 0
 	for i < len(b) && isDigit(b[i]) {

@@ -404,7 +404,10 @@ func (x *xargsRun) spawn(argv []string) {
 	switch status := x.p.Exec(x.ctx, child); status {
 	case 0:
 	case 255:
-		x.fatal(124, "%s: exited with status 255; aborting", argv[0])
+		if x.status == 0 {
+			x.status = 124
+		}
+		x.fatal(x.status, "%s: exited with status 255; aborting", argv[0])
 	default:
 		x.status = 123
 	}

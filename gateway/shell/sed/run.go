@@ -130,7 +130,7 @@ func (r *runner) read(join bool) bool {
 
 func (r *runner) emit(f *outFile, text []byte, nl bool) {
 	if f == &r.out {
-		f.w = r.in.Output()
+		r.output()
 	}
 	if f.missing {
 		_, _ = f.w.Write([]byte{r.delim})
@@ -144,9 +144,16 @@ func (r *runner) emit(f *outFile, text []byte, nl bool) {
 	}
 }
 
+// output makes sure that lines go where the current file's do; a file edited in place begins anew.
+func (r *runner) output() {
+	if w := r.in.Output(); w != r.out.w {
+		r.out.w, r.out.missing = w, false
+	}
+}
+
 // raw writes text that carries its own newline.
 func (r *runner) raw(text []byte) {
-	r.out.w = r.in.Output()
+	r.output()
 	if r.out.missing {
 		_, _ = r.out.w.Write([]byte{r.delim})
 		r.out.missing = false
@@ -322,7 +329,6 @@ func (r *runner) cycle() {
 				r.ps, r.nl = r.evaluate(r.ps), true
 				break
 			}
-			r.out.w = r.in.Output()
 			r.raw(r.command(c.label))
 		case 'F':
 			r.raw(append([]byte(r.in.Name()), r.delim))

@@ -31,8 +31,8 @@ func init() {
 		"fg": builtinFg, "bg": builtinFg, "disown": builtinDisown, "type": builtinType, "command": builtinCommand, "builtin": builtinBuiltin,
 		"hash": builtinHash, "alias": builtinAlias, "unalias": builtinUnalias, "umask": builtinUmask, "ulimit": builtinUlimit,
 		"times": builtinTimes, "help": builtinHelp, "history": builtinHistory, "fc": builtinHistory, "enable": builtinEnable,
-		"caller": builtinCaller, "complete": builtinNothing, "compgen": builtinCompgen, "compopt": builtinNothing, "bind": builtinNothing,
-		"suspend": builtinNothing, "logout": builtinLogout,
+		"caller": builtinCaller, "complete": builtinNothing, "compgen": builtinCompgen, "compopt": builtinCompopt, "bind": builtinBind,
+		"suspend": builtinSuspend, "logout": builtinLogout,
 	}
 }
 
@@ -69,6 +69,21 @@ func (sh *Shell) usage(name, opt, text string) int {
 }
 
 func builtinNothing(*Shell, []string) int { return 0 }
+
+func builtinBind(sh *Shell, _ []string) int {
+	sh.errorf("bind: warning: line editing not enabled")
+	return 0
+}
+
+func builtinCompopt(sh *Shell, _ []string) int {
+	sh.errorf("compopt: not currently executing completion function")
+	return 1
+}
+
+func builtinSuspend(sh *Shell, _ []string) int {
+	sh.errorf("suspend: cannot suspend: no job control")
+	return 1
+}
 
 func builtinEcho(sh *Shell, args []string) int {
 	args = args[1:]
@@ -112,6 +127,9 @@ func builtinEcho(sh *Shell, args []string) int {
 
 func builtinShift(sh *Shell, args []string) int {
 	n := 1
+	if len(args) > 2 {
+		sh.fatal("shift: too many arguments")
+	}
 	if len(args) > 1 {
 		v, err := strconv.Atoi(args[1])
 		if err != nil {
@@ -172,10 +190,11 @@ func builtinSource(sh *Shell, args []string) int {
 	if !strings.Contains(file, "/") && sh.opts.shopt(sourcepath) {
 		for _, d := range strings.Split(sh.str("PATH"), ":") {
 			if d == "" {
-				d = sh.dir
+				d = "."
 			}
-			if st, err := sh.x.fs.Stat(strings.TrimSuffix(d, "/") + "/" + file); err == nil && st.Kind == proc.Regular {
-				path = strings.TrimSuffix(d, "/") + "/" + file
+			full := strings.TrimSuffix(d, "/") + "/" + file
+			if st, err := sh.x.fs.Stat(sh.abs(full)); err == nil && st.Kind == proc.Regular {
+				path, file = sh.abs(full), full
 				break
 			}
 		}
@@ -260,6 +279,7 @@ func builtinExec(sh *Shell, args []string) int {
 		case "-a":
 			if len(args) == 0 {
 				sh.errorf("exec: -a: option requires an argument")
+				sh.eprint("exec: usage: exec [-cl] [-a name] [command [argument ...]] [redirection ...]\n")
 				return 2
 			}
 			as, args = args[0], args[1:]
@@ -273,8 +293,11 @@ func builtinExec(sh *Shell, args []string) int {
 	}
 	var path string
 	if strings.Contains(args[0], "/") {
-		p, status := sh.findProgram(args[0], nil)
+		p, status := sh.findProgram(args, nil)
 		if status != 0 {
+			if st, err := sh.x.fs.Stat(sh.abs(args[0])); err == nil && st.IsDir() {
+				sh.errorf("exec: %s: cannot execute: Is a directory", args[0])
+			}
 			if sh.opts.shopt(execfail) {
 				return status
 			}
@@ -422,6 +445,10 @@ func builtinUnset(sh *Shell, args []string) int {
 		for _, c := range []byte(a[1:]) {
 			if strings.IndexByte("fvn", c) < 0 {
 				return sh.usage("unset", "-"+string(c), "unset [-f] [-v] [-n] [name ...]")
+			}
+			if mode == 'f' && c == 'v' || mode == 'v' && c == 'f' {
+				sh.errorf("unset: cannot simultaneously unset a function and a variable")
+				return 1
 			}
 			mode = c
 		}
@@ -873,7 +900,11 @@ type optState struct{ pos int }
 
 func builtinAlias(sh *Shell, args []string) int {
 	args = args[1:]
-	if len(args) > 0 && args[0] == "-p" {
+	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
+		a := args[0]
+		if a != "-p" && a != "--" {
+			return sh.usage("alias", a[:2], "alias [-p] [name[=value] ... ]")
+		}
 		args = args[1:]
 	}
 	if len(args) == 0 {
@@ -885,6 +916,11 @@ func builtinAlias(sh *Shell, args []string) int {
 	status := 0
 	for _, a := range args {
 		n, v, ok := strings.Cut(a, "=")
+		if ok && strings.ContainsAny(n, " \t\n|&;()<>/$`\"'\\") {
+			sh.errorf("alias: `%s': invalid alias name", n)
+			status = 1
+			continue
+		}
 		if ok && n != "" {
 			if sh.aliases == nil {
 				sh.aliases = map[string]string{}
@@ -935,7 +971,7 @@ func builtinCaller(sh *Shell, args []string) int {
 		n = v
 	}
 	names, sources, lines := sh.callStack()
-	if len(names) == 0 || n+1 >= len(names)+1 || n >= len(lines) {
+	if len(names) == 0 || len(args) > 1 && n+1 >= len(names) {
 		return 1
 	}
 	src := "NULL"

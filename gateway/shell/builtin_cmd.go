@@ -35,6 +35,7 @@ func (sh *Shell) programPaths(name string, all bool) []string {
 }
 
 func builtinType(sh *Shell, args []string) int {
+	cmd := args[0]
 	args = args[1:]
 	var all, kind, path, force, noFunc bool
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
@@ -80,7 +81,7 @@ func builtinType(sh *Shell, args []string) int {
 		}
 		done := func() bool { return found && !all }
 		if !force {
-			if v, ok := sh.aliases[name]; ok && (sh.opts.shopt(expandAliases) || all || true) {
+			if v, ok := sh.aliases[name]; ok && sh.opts.shopt(expandAliases) {
 				put("alias", name+" is aliased to `"+v+"'", false)
 			}
 			if !done() && slices.Contains(keywords, name) {
@@ -110,7 +111,7 @@ func builtinType(sh *Shell, args []string) int {
 		if !found {
 			status = 1
 			if !kind && !path && !force {
-				sh.errorf("type: %s: not found", name)
+				sh.errorf("%s: %s: not found", cmd, name)
 			}
 		}
 	}
@@ -143,14 +144,14 @@ func builtinCommand(sh *Shell, args []string) int {
 		return 0
 	}
 	if verbose {
-		st := builtinType(sh, append([]string{"type", "--"}, args...))
+		st := builtinType(sh, append([]string{"command", "--"}, args...))
 		return st
 	}
 	if brief {
 		status := 1
 		for _, name := range args {
 			switch {
-			case sh.aliases[name] != "":
+			case sh.aliases[name] != "" && sh.opts.shopt(expandAliases):
 				sh.out("alias " + name + "=" + singleQuote(sh.aliases[name]) + "\n")
 			case slices.Contains(keywords, name), sh.funcs[name] != nil, sh.builtin(name) != nil:
 				sh.out(name + "\n")
@@ -308,10 +309,22 @@ func builtinHash(sh *Shell, args []string) int {
 func builtinUmask(sh *Shell, args []string) int {
 	args = args[1:]
 	var symbolic, print bool
-	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && (args[0] == "-S" || args[0] == "-p" || args[0] == "--") {
-		symbolic = symbolic || args[0] == "-S"
-		print = print || args[0] == "-p"
+	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
+		a := args[0]
 		args = args[1:]
+		if a == "--" {
+			break
+		}
+		for _, c := range a[1:] {
+			switch c {
+			case 'S':
+				symbolic = true
+			case 'p':
+				print = true
+			default:
+				return sh.usage("umask", "-"+string(c), "umask [-p] [-S] [mode]")
+			}
+		}
 	}
 	if len(args) == 0 {
 		s := "0" + octal(sh.umask, 3)
@@ -338,9 +351,9 @@ func builtinUmask(sh *Shell, args []string) int {
 		sh.umask = uint32(n)
 		return 0
 	}
-	mask, bad := parseMask(a, sh.umask)
+	mask, bad, what := parseMask(a, sh.umask)
 	if bad != 0 {
-		sh.errorf("umask: `%c': invalid symbolic mode character", bad)
+		sh.errorf("umask: `%c': invalid symbolic mode %s", bad, what)
 		return 1
 	}
 	sh.umask = mask
@@ -370,7 +383,7 @@ func symbolicMask(m uint32) string {
 }
 
 // parseMask applies a symbolic mode to what a mask allows; bad is the character it stumbled over.
-func parseMask(s string, mask uint32) (out uint32, bad byte) {
+func parseMask(s string, mask uint32) (out uint32, bad byte, what string) {
 	allow := ^mask & 0o777
 	for _, clause := range strings.Split(s, ",") {
 		i, who := 0, uint32(0)
@@ -382,11 +395,11 @@ func parseMask(s string, mask uint32) (out uint32, bad byte) {
 			who = 0o777
 		}
 		if i >= len(clause) {
-			return mask, ' '
+			return mask, ' ', "operator"
 		}
 		op := clause[i]
 		if strings.IndexByte("+-=", op) < 0 {
-			return mask, op
+			return mask, op, "operator"
 		}
 		i++
 		perm := uint32(0)
@@ -399,7 +412,7 @@ func parseMask(s string, mask uint32) (out uint32, bad byte) {
 			case 'x', 'X':
 				perm |= 0o111
 			default:
-				return mask, clause[i]
+				return mask, clause[i], "character"
 			}
 		}
 		switch op {
@@ -411,7 +424,7 @@ func parseMask(s string, mask uint32) (out uint32, bad byte) {
 			allow = allow&^who | perm&who
 		}
 	}
-	return ^allow & 0o777, 0
+	return ^allow & 0o777, 0, ""
 }
 
 // ulimits are the answers of ulimit: what limits an exec is its budget, so most are unlimited.

@@ -218,6 +218,11 @@ func builtinPushd(sh *Shell, args []string) int {
 		k, ok := stackIndex(args[0], len(st))
 		if !ok {
 			sh.errorf("pushd: %s: invalid number", args[0])
+			sh.eprint("pushd: usage: pushd [-n] [+N | -N | dir]\n")
+			return 2
+		}
+		if len(st) == 1 {
+			sh.errorf("pushd: directory stack empty")
 			return 1
 		}
 		if k < 0 || k >= len(st) {
@@ -256,10 +261,6 @@ func builtinPopd(sh *Shell, args []string) int {
 		args = args[1:]
 	}
 	st := sh.stack()
-	if len(st) < 2 {
-		sh.errorf("popd: directory stack empty")
-		return 1
-	}
 	k := 0
 	if len(args) > 0 {
 		n, ok := 0, false
@@ -268,13 +269,22 @@ func builtinPopd(sh *Shell, args []string) int {
 		}
 		if !ok {
 			sh.errorf("popd: %s: invalid argument", args[0])
+			sh.eprint("popd: usage: popd [-n] [+N | -N]\n")
 			return 2
+		}
+		if len(st) < 2 {
+			sh.errorf("popd: directory stack empty")
+			return 1
 		}
 		if n < 0 || n >= len(st) {
 			sh.errorf("popd: %s: directory stack index out of range", args[0])
 			return 1
 		}
 		k = n
+	}
+	if len(st) < 2 {
+		sh.errorf("popd: directory stack empty")
+		return 1
 	}
 	if k == 0 && !noCD {
 		if !sh.chdir("popd", st[1], st[1], false) {
@@ -302,6 +312,10 @@ func builtinDirs(sh *Shell, args []string) int {
 			return 0
 		case len(a) > 1 && (a[0] == '+' || a[0] == '-' && a[1] >= '0' && a[1] <= '9'):
 			k, ok := stackIndex(a, len(st))
+			if len(st) == 1 && k != 0 {
+				sh.errorf("dirs: directory stack empty")
+				return 1
+			}
 			if !ok || k < 0 || k >= len(st) {
 				sh.errorf("dirs: %s: directory stack index out of range", a)
 				return 1
@@ -312,7 +326,9 @@ func builtinDirs(sh *Shell, args []string) int {
 			lines = lines || strings.ContainsAny(a, "pv")
 			numbered = numbered || strings.Contains(a, "v")
 		default:
-			return sh.usage("dirs", a, "dirs [-clpv] [+N] [-N]")
+			sh.errorf("dirs: %s: invalid number", a)
+			sh.eprint("dirs: usage: dirs [-clpv] [+N] [-N]\n")
+			return 2
 		}
 	}
 	name := func(s string) string {

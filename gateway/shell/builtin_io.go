@@ -107,6 +107,10 @@ opts:
 			continue opts
 		}
 	}
+	if isArray && !isName(arrayName) {
+		sh.errorf("read: `%s': not a valid identifier", arrayName)
+		return 1
+	}
 	for _, a := range args {
 		n, _, _ := strings.Cut(a, "[")
 		if !isName(n) {
@@ -391,6 +395,10 @@ func builtinMapfile(sh *Shell, args []string) int {
 			case 'n':
 				count = num
 			case 'O':
+				if num < 0 {
+					sh.errorf("%s: %s: invalid array origin", name, val)
+					return 1
+				}
 				origin = num
 			case 's':
 				skip = num

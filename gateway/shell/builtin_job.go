@@ -384,8 +384,12 @@ func builtinJobs(sh *Shell, args []string) int {
 		}
 		args = args[1:]
 	}
+	jobs := sh.jobs
+	if len(jobs) == 0 {
+		jobs = sh.shownJobs
+	}
 	var list []*job
-	for _, j := range sh.jobs {
+	for _, j := range jobs {
 		if !j.hidden && !j.disowned {
 			list = append(list, j)
 		}
@@ -404,7 +408,7 @@ func builtinJobs(sh *Shell, args []string) int {
 	if stopped {
 		return 0
 	}
-	all := slices.DeleteFunc(slices.Clone(sh.jobs), func(j *job) bool { return j.hidden })
+	all := slices.DeleteFunc(slices.Clone(jobs), func(j *job) bool { return j.hidden })
 	for _, j := range list {
 		run := j.running()
 		if running && !run {

@@ -65,6 +65,7 @@ func (c *compiler) command(cmd syntax.Command) command {
 				s.args[0] = litWord(c.text(at, at+uint(-n)))
 			}
 		}
+		s.line = c.simpleLine(x)
 		return s
 	case *syntax.DeclClause:
 		s := &simpleCmd{line: c.line(x.Pos()), isDecl: true, args: []*word{litWord(x.Variant.Value)}}
@@ -137,6 +138,28 @@ func (c *compiler) command(cmd syntax.Command) command {
 		return p
 	}
 	return &simpleCmd{line: c.line(cmd.Pos())}
+}
+
+// simpleLine is the line bash counts a simple command at: it has then read the second word.
+func (c *compiler) simpleLine(x *syntax.CallExpr) int {
+	var ends [2]syntax.Pos
+	n := 0
+	for _, a := range x.Assigns {
+		if n < 2 {
+			ends[n] = a.End()
+			n++
+		}
+	}
+	for _, w := range x.Args {
+		if n < 2 {
+			ends[n] = w.End()
+			n++
+		}
+	}
+	if n == 0 {
+		return c.line(x.Pos())
+	}
+	return c.line(ends[n-1])
 }
 
 func litWord(s string) *word {
@@ -704,7 +727,7 @@ func tildeRun(s string, more, start, colons bool) []part {
 			continue
 		}
 		j := i + 1
-		for j < len(s) && s[j] != '/' && (!colons || s[j] != ':') {
+		for j < len(s) && s[j] != '/' && s[j] != ':' {
 			j++
 		}
 		if j == len(s) && more {

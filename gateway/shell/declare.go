@@ -57,6 +57,10 @@ func (sh *Shell) declare(name string, ops []operand) int {
 	case "readonly":
 		valid = "aAfp"
 	}
+	if name == "local" && sh.topFunc() == nil {
+		sh.errorf("local: can only be used in a function")
+		return 1
+	}
 	k := 0
 	for ; k < len(ops); k++ {
 		w := ops[k].word
@@ -126,11 +130,9 @@ func (sh *Shell) declare(name string, ops []operand) int {
 		}
 	case "readonly":
 		on |= aReadonly
-	case "local":
-		if sh.topFunc() == nil {
-			sh.errorf("local: can only be used in a function")
-			return 1
-		}
+	}
+	if on&(aLower|aUpper) == aLower|aUpper {
+		on &^= aLower | aUpper
 	}
 	if funcs {
 		return sh.declareFuncs(name, ops, funcNames, print, on, off)
@@ -303,7 +305,7 @@ func (sh *Shell) printVars(name string, ops []operand, on attr, print, global bo
 				continue
 			}
 		}
-		if v.attrs&(aSet|aExport|aReadonly|aInteger|aArray|aAssoc|aNameref) == 0 {
+		if v.attrs&(aSet|aExport|aReadonly|aInteger|aArray|aAssoc|aNameref) == 0 && !local[n] {
 			continue
 		}
 		sh.out(sh.declText(n, v) + "\n")
@@ -340,16 +342,15 @@ func (sh *Shell) declareOne(cmd string, o operand, on, off attr, global, inherit
 			c := compiler{}
 			sub = c.subscript(rest[:len(rest)-1])
 		}
-		if hasVal && len(val) > 1 && val[0] == '(' && val[len(val)-1] == ')' {
-			isArr := on&(aArray|aAssoc) != 0
-			if v := sh.vars[name]; v != nil && v.isArray() {
-				isArr = true
-			}
-			if isArr && isName(name) {
-				if a := parseArrayText(name, val); a != nil {
-					arr = a
-				}
-			}
+	}
+	if hasVal && arr == nil && sub == nil && len(val) > 1 && val[0] == '(' && val[len(val)-1] == ')' {
+		// A value in parentheses is an array when the variable is one.
+		isArr := on&(aArray|aAssoc) != 0
+		if v := sh.vars[name]; v != nil && v.isArray() {
+			isArr = true
+		}
+		if isArr && isName(name) {
+			arr = parseArrayText(name, val)
 		}
 	}
 	if name == "-" && cmd == "local" && !hasVal {
@@ -439,7 +440,11 @@ func (sh *Shell) declareGlobal(cmd, name string, sub *subscript, val string, arr
 func (sh *Shell) applyDecl(cmd, name string, sub *subscript, val string, arr *arrayLit, add, hasVal bool, on, off attr) int {
 	v := sh.vars[name]
 	if v != nil && v.attrs&aReadonly != 0 && (hasVal || off&aReadonly != 0 || on&^(aReadonly|aExport) != 0) {
-		sh.errorf("%s: %s: readonly variable", cmd, name)
+		if cmd == "export" || cmd == "readonly" {
+			sh.errorf("%s: readonly variable", name)
+		} else {
+			sh.errorf("%s: %s: readonly variable", cmd, name)
+		}
 		return 1
 	}
 	if v != nil && on&aAssoc != 0 && v.attrs&aArray != 0 {

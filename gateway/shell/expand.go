@@ -346,6 +346,17 @@ func (sh *Shell) tilde(user string) string {
 	case "root":
 		return "/root"
 	}
+	// ~N, ~+N and ~-N are entries of the directory stack.
+	n := strings.TrimPrefix(user, "+")
+	if n != "" && strings.Trim(n[1:], "0123456789") == "" && (n[0] == '-' && len(n) > 1 || '0' <= n[0] && n[0] <= '9') {
+		if n[0] != '-' {
+			n = "+" + n
+		}
+		st := sh.stack()
+		if k, ok := stackIndex(n, len(st)); ok && k >= 0 && k < len(st) {
+			return st[k]
+		}
+	}
 	return "~" + user
 }
 
@@ -363,6 +374,7 @@ func (sh *Shell) cmdSubst(p *cmdPart) string {
 	}
 	child := sh.fork(sh.ctx, sh.x.newPID())
 	child.isCmdSub = true
+	child.shownJobs = sh.jobs
 	child.fds.set(1, d)
 	if !sh.opts.shopt(inheritErrexit) && !sh.posix {
 		child.opts.set('e', false)
@@ -375,7 +387,7 @@ func (sh *Shell) cmdSubst(p *cmdPart) string {
 		}
 		child.stmts(stmts)
 	})
-	sh.substSt = status
+	sh.substSt, sh.status = status, status
 	// A background job may still hold the pipe open.
 	select {
 	case <-c.closed:

@@ -177,6 +177,14 @@ func (sh *Shell) runTrap(_, text string) {
 	sh.line, sh.pipeStatus, sh.piped, sh.pipeOne = line, pipe, piped, one
 }
 
+// debugTrapAt is debugTrap before a compound command, of which BASH_COMMAND shows the head.
+func (sh *Shell) debugTrapAt(st *stmt) {
+	if len(sh.traps) > 0 && sh.inTrap == 0 {
+		sh.command = st
+		sh.debugTrap()
+	}
+}
+
 func (sh *Shell) debugTrap() {
 	if len(sh.traps) == 0 || sh.inTrap > 0 {
 		return

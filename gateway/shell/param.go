@@ -380,6 +380,9 @@ func (sh *Shell) paramLength(p *paramPart, name string, sub *subscript) int {
 	}
 	v := sh.paramValue(name, sub)
 	if v.isList {
+		if !v.set && sh.opts.get('u') && sh.lookup(name) == nil {
+			sh.fatal("%s: unbound variable", name)
+		}
 		return len(v.list)
 	}
 	if !v.set && sh.opts.get('u') {
@@ -624,7 +627,7 @@ func (sh *Shell) operate(p *paramPart, name string, sub *subscript, v value) val
 	if p.op == syntax.OtherParamOps {
 		return sh.transform(p, name, sub, v)
 	}
-	fold := sh.patternFlags(sh.opts.shopt(nocasematch))
+	fold := sh.patternFlags(false)
 	switch p.op {
 	case syntax.RemSmallPrefix, syntax.RemLargePrefix:
 		cp := pattern.Compile(sh.expandPattern(p.arg), fold)

@@ -13,6 +13,20 @@ func (sh *Shell) funcText(f *funcDef) string {
 	return p.b.String()
 }
 
+// commandText is BASH_COMMAND: of a loop or case, its head.
+func commandText(st *stmt) string {
+	switch c := st.cmd.(type) {
+	case *forCmd:
+		if c.in {
+			return "for " + c.name + " in " + words(c.words)
+		}
+		return "for " + c.name + " in \"$@\""
+	case *caseCmd:
+		return "case " + c.word.src + " in "
+	}
+	return stmtText(st)
+}
+
 // stmtText prints one command on a line, as BASH_COMMAND and jobs show it.
 func stmtText(st *stmt) string {
 	p := treePrinter{}

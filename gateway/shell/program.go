@@ -75,7 +75,8 @@ func (e *environ) List() []string {
 }
 
 // findProgram finds a command's file; when it cannot be run it says so and returns the status.
-func (sh *Shell) findProgram(name string, temps [][2]string) (string, int) {
+func (sh *Shell) findProgram(args []string, temps [][2]string) (string, int) {
+	name := args[0]
 	if strings.Contains(name, "/") {
 		path := sh.abs(name)
 		st, err := sh.x.fs.Stat(path)
@@ -100,7 +101,7 @@ func (sh *Shell) findProgram(name string, temps [][2]string) (string, int) {
 		if t[0] == "PATH" {
 			path, denied := sh.x.search(name, t[1], sh.dir)
 			if path == "" {
-				return "", sh.notFound(name, denied)
+				return "", sh.notFound(args, denied)
 			}
 			return path, 0
 		}
@@ -117,7 +118,7 @@ func (sh *Shell) findProgram(name string, temps [][2]string) (string, int) {
 	}
 	path, denied := sh.x.search(name, pathVar, sh.dir)
 	if path == "" {
-		return "", sh.notFound(name, denied)
+		return "", sh.notFound(args, denied)
 	}
 	if sh.opts.get('h') && path[0] == '/' {
 		if sh.hashed == nil {
@@ -128,7 +129,8 @@ func (sh *Shell) findProgram(name string, temps [][2]string) (string, int) {
 	return path, 0
 }
 
-func (sh *Shell) notFound(name, denied string) int {
+func (sh *Shell) notFound(args []string, denied string) int {
+	name := args[0]
 	if denied != "" {
 		sh.errorf("%s: Permission denied", denied)
 		return 126
@@ -136,7 +138,7 @@ func (sh *Shell) notFound(name, denied string) int {
 	if fn := sh.funcs["command_not_found_handle"]; fn != nil && !sh.inHandle {
 		child := sh.fork(sh.ctx, sh.x.newPID())
 		child.inHandle = true
-		return child.child(func() { child.call(fn, []string{fn.name, name}, nil) })
+		return child.child(func() { child.call(fn, append([]string{fn.name}, args...), nil) })
 	}
 	sh.errorf("%s: command not found", name)
 	return 127
@@ -162,7 +164,7 @@ func (x *exec) search(name, pathVar, dir string) (path, denied string) {
 	for _, d := range strings.Split(pathVar, ":") {
 		switch {
 		case d == "":
-			d = dir
+			d = dir + "/."
 		case d[0] != '/':
 			d = dir + "/" + d
 		}
@@ -255,10 +257,7 @@ func (x *exec) runFile(ctx context.Context, p *proc.Process, path string, depth 
 		if arg != "" {
 			args = append(args, arg)
 		}
-		name := path
-		if strings.Contains(p.Args[0], "/") {
-			name = p.Args[0]
-		}
+		name := shownPath(p, path)
 		p.Args = append(append(args, name), p.Args[1:]...)
 		return x.runFile(ctx, p, interp, depth+1)
 	}
@@ -266,12 +265,20 @@ func (x *exec) runFile(ctx context.Context, p *proc.Process, path string, depth 
 		_, _ = io.WriteString(p.Stderr, "bash: line 1: "+p.Args[0]+": cannot execute binary file: Exec format error\n")
 		return 126
 	}
-	name := path
-	if strings.Contains(p.Args[0], "/") {
-		name = p.Args[0]
-	}
+	name := shownPath(p, path)
 	p.Args = append([]string{"bash", name}, p.Args[1:]...)
 	return proc.Run(ctx, x.bashMain, p)
+}
+
+// shownPath is what a script is told it is called: the path as typed, or as PATH gives it.
+func shownPath(p *proc.Process, path string) string {
+	if strings.Contains(p.Args[0], "/") {
+		return p.Args[0]
+	}
+	if rest, ok := strings.CutPrefix(path, p.Dir+"/"); ok && rest[0] == '.' {
+		return rest
+	}
+	return path
 }
 
 // isBinary is bash's check: a NUL in the first line.
@@ -361,6 +368,11 @@ func (sh *Shell) importVar(k, v string) {
 	sh.export(k, v)
 }
 
+const bashUsage = "Usage:\tbash [GNU long option] [option] ...\n\tbash [GNU long option] [option] script-file ...\nGNU long options:\n" +
+	"\t--debug\n\t--debugger\n\t--dump-po-strings\n\t--dump-strings\n\t--help\n\t--init-file\n\t--login\n\t--noediting\n\t--noprofile\n" +
+	"\t--norc\n\t--posix\n\t--pretty-print\n\t--rcfile\n\t--restricted\n\t--verbose\n\t--version\nShell options:\n" +
+	"\t-ilrsD or -c command or -O shopt_option\t\t(invocation only)\n\t-abefhkmnptuvxBCEHPT or -o option"
+
 // bashMain is the program bash (and sh).
 func (x *exec) bashMain(ctx context.Context, p *proc.Process) int {
 	args := p.Args[1:]
@@ -395,7 +407,7 @@ loop:
 			switch a {
 			case "--norc", "--noprofile", "--login", "--noediting", "--verbose", "--restricted", "--debugger":
 			default:
-				return fail(a+": invalid option", 2)
+				return fail(a+": invalid option\n"+bashUsage, 2)
 			}
 		case len(a) > 1 && (a[0] == '-' || a[0] == '+'):
 			on := a[0] == '-'
@@ -422,7 +434,7 @@ loop:
 					}
 				default:
 					if strings.IndexByte(setLetters, c) < 0 {
-						return fail("-"+string(c)+": invalid option", 2)
+						return fail("-"+string(c)+": invalid option\n"+bashUsage, 2)
 					}
 					opts.set(c, on)
 				}

@@ -55,10 +55,7 @@ func backslashes(s string, mode escapeMode) (out string, stop bool) {
 		case '\\':
 			b = append(b, '\\')
 		case '\'', '"', '?':
-			if mode == escEcho || mode == escB && c == '?' {
-				b = append(b, '\\')
-			}
-			if mode == escB && c == '\'' {
+			if mode == escEcho || mode == escB {
 				b = append(b, '\\')
 			}
 			b = append(b, c)

@@ -3,6 +3,7 @@ package shell
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -228,21 +229,21 @@ func (sh *Shell) compound(st *stmt) (counts bool) {
 		if c.selects {
 			sh.selectLoop(c)
 		} else {
-			sh.forLoop(c)
+			sh.forLoop(c, st)
 		}
 	case *forArith:
 		sh.forArith(c)
 	case *caseCmd:
-		sh.caseOf(c)
+		sh.caseOf(c, st)
 	case *arithCmd:
 		sh.line = c.line
-		sh.debugTrap()
+		sh.debugTrapAt(st)
 		sh.status = sh.arithStatus(c)
 		sh.single()
 		return true
 	case *testCmd:
 		sh.line = c.line
-		sh.debugTrap()
+		sh.debugTrapAt(st)
 		sh.status = sh.testStatus(c)
 		sh.single()
 		return true
@@ -371,7 +372,7 @@ func (sh *Shell) while(c *whileCmd) {
 	}
 }
 
-func (sh *Shell) forLoop(c *forCmd) {
+func (sh *Shell) forLoop(c *forCmd, st *stmt) {
 	words := sh.args
 	if c.in {
 		words = sh.fields(c.words)
@@ -387,7 +388,7 @@ func (sh *Shell) forLoop(c *forCmd) {
 	for _, w := range words {
 		sh.tick()
 		sh.line = c.line
-		sh.debugTrap()
+		sh.debugTrapAt(st)
 		if sh.opts.get('x') {
 			src := []string{}
 			for _, x := range c.words {
@@ -397,6 +398,11 @@ func (sh *Shell) forLoop(c *forCmd) {
 				src = []string{`"$@"`}
 			}
 			sh.trace("for " + c.name + " in " + strings.Join(src, " "))
+		}
+		if v := sh.vars[c.name]; v != nil && v.attrs&aReadonly != 0 {
+			sh.errorf("%s: readonly variable", c.name)
+			status = 1
+			break
 		}
 		if v := sh.vars[c.name]; v != nil && v.attrs&aNameref != 0 {
 			sh.own(c.name).str = w
@@ -456,9 +462,9 @@ func (sh *Shell) forArith(c *forArith) {
 	}
 }
 
-func (sh *Shell) caseOf(c *caseCmd) {
+func (sh *Shell) caseOf(c *caseCmd, st *stmt) {
 	sh.line = c.line
-	sh.debugTrap()
+	sh.debugTrapAt(st)
 	sh.enter()
 	defer sh.leave()
 	s := sh.expandStr(c.word)
@@ -557,6 +563,9 @@ func (sh *Shell) pipeline(c *pipeline) {
 			break
 		}
 		child := sh.fork(sh.ctx, sh.x.newPID())
+		if _, ok := c.stmts[i].cmd.(*simpleCmd); ok {
+			child.shownJobs = slices.Clip(sh.jobs)
+		}
 		if in != nil {
 			child.fds.set(0, in)
 		}

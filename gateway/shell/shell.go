@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"maps"
-	"math/rand/v2"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -134,11 +133,12 @@ type Shell struct {
 	trapsOwn      bool
 	inherited     map[string]string // traps of the parent, shown by trap -p in a subshell until one is set
 	jobs          []*job
+	shownJobs     []*job // of the parent, for jobs in a substitution or pipeline
 	nextJob       int
 	dirStack      []string
 	hashed        map[string]*hashEntry
 	optind        optState
-	random        *rand.Rand
+	random        random
 	seconds       time.Time
 	secOffset     int64
 	obuf          []byte
@@ -313,7 +313,7 @@ func cmpOr(vals ...string) string {
 }
 
 func (x *exec) newShell(ctx context.Context, name string, args []string, pid int) *Shell {
-	sh := &Shell{x: x, name: name, args: args, vars: map[string]*variable{}, funcs: map[string]*funcDef{}, funcsOwn: true,
+	sh := &Shell{x: x, name: name, lastArg: name, args: args, vars: map[string]*variable{}, funcs: map[string]*funcDef{}, funcsOwn: true,
 		traps: map[string]string{}, trapsOwn: true, substSt: -1, seconds: x.now(), mainShell: true, umask: 0o022}
 	sh.opts = defaultOptions()
 	x.adopt(ctx, sh, pid)
@@ -544,11 +544,11 @@ func (sh *Shell) fork(ctx context.Context, pid int) *Shell {
 	c.dirStack = slices.Clip(sh.dirStack)
 	c.obuf, c.scratch, c.procSubs, c.arithMemo = nil, nil, nil, nil
 	c.parsed, c.patterns, c.regexes, c.aliasing, c.finished = nil, nil, nil, nil, nil
-	c.jobs = nil
+	c.jobs, c.shownJobs = nil, nil
 	c.hashed = maps.Clone(sh.hashed)
 	c.aliases = maps.Clone(sh.aliases)
 	c.disabled = maps.Clone(sh.disabled)
-	c.random = nil
+	c.random = random{}
 	c.mainShell = false
 	c.loops, c.breaks, c.continues, c.returning = 0, 0, 0, false
 	// Traps are reset in a subshell, except for ignored signals.

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/pgbox/pgbox/gateway/shell/proc"
@@ -57,6 +58,7 @@ func (sh *Shell) assignments(c *simpleCmd, st *stmt) {
 	for _, a := range c.assigns {
 		sh.assign(a, true)
 	}
+	sh.lastArg = ""
 	if sh.substSt >= 0 {
 		sh.status = sh.substSt
 	} else {
@@ -406,6 +408,9 @@ func (sh *Shell) popFrame() {
 
 // call runs a function.
 func (sh *Shell) call(fn *funcDef, args []string, temps [][2]string) {
+	if n, err := strconv.Atoi(sh.str("FUNCNEST")); err == nil && n > 0 && sh.funcDepth >= n {
+		sh.fatal("%s: maximum function nesting level exceeded (%d)", fn.name, n)
+	}
 	sh.enter()
 	f := &frame{fn: fn, name: fn.name, source: fn.source, callLine: sh.line, isFunc: true, args: sh.args}
 	sh.frames = append(sh.frames, f)
@@ -464,12 +469,18 @@ func (sh *Shell) unhide(hidden map[string]string) {
 	}
 }
 
+// assigning are the builtins that a readonly variable makes fail; elsewhere it abandons the line.
+var assigning = map[string]bool{"read": true, "mapfile": true, "readarray": true, "getopts": true, "printf": true}
+
 // runBuiltin runs a builtin and prints what it put into obuf.
 func (sh *Shell) runBuiltin(b builtin, c *simpleCmd, args []string) {
 	status := 0
-	if c != nil && c.isDecl {
+	switch {
+	case c != nil && c.isDecl:
 		status = sh.declare(args[0], sh.declOperands(c.decl))
-	} else {
+	case assigning[args[0]]:
+		status = sh.softly(func() int { return b(sh, args) })
+	default:
 		status = b(sh, args)
 	}
 	sh.status = status
@@ -498,7 +509,7 @@ func (sh *Shell) flush(name string) {
 }
 
 func (sh *Shell) external(args []string, temps [][2]string) {
-	path, status := sh.findProgram(args[0], temps)
+	path, status := sh.findProgram(args, temps)
 	if status != 0 {
 		sh.status = status
 		return

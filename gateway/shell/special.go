@@ -73,7 +73,7 @@ func (sh *Shell) initVars() {
 		sh.own("OLDPWD").attrs |= aExport
 	}
 	if _, ok := sh.get("PATH"); !ok {
-		set("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 0)
+		set("PATH", "/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin:.", 0) // what Debian's bash is built with
 	}
 	if _, ok := sh.get("SHELL"); !ok {
 		set("SHELL", "/bin/bash", 0)
@@ -96,9 +96,9 @@ func init() {
 	dynamics = map[string]*variable{
 		"LINENO":  {dyn: dynString(func(sh *Shell) string { return itoa(sh.line) }), assign: ignore},
 		"BASHPID": {dyn: dynString(func(sh *Shell) string { return itoa(sh.proc.pid) }), assign: ignore},
-		"RANDOM": {dyn: dynString(func(sh *Shell) string { return itoa(sh.rand().IntN(32768)) }), assign: func(sh *Shell, s string) {
-			n, _ := strconv.ParseUint(s, 10, 64)
-			sh.random = rand.New(rand.NewPCG(n, 0))
+		"RANDOM": {dyn: dynString(func(sh *Shell) string { return itoa(sh.rand()) }), assign: func(sh *Shell, s string) {
+			n, _ := strconv.ParseInt(s, 10, 64)
+			sh.random = random{seed: uint32(n), seeded: true}
 		}},
 		"SRANDOM":      {dyn: dynString(func(*Shell) string { return strconv.FormatUint(uint64(rand.Uint32()), 10) }), assign: ignore},
 		"EPOCHSECONDS": {dyn: dynString(func(sh *Shell) string { return strconv.FormatInt(sh.x.now().Unix(), 10) }), assign: ignore},
@@ -117,7 +117,7 @@ func init() {
 		"BASH_SUBSHELL": {dyn: dynString(func(sh *Shell) string { return itoa(sh.sub) }), assign: ignore},
 		"BASH_COMMAND": {dyn: dynString(func(sh *Shell) string {
 			if sh.command != nil {
-				return stmtText(sh.command)
+				return commandText(sh.command)
 			}
 			return ""
 		}), assign: ignore},

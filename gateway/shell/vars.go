@@ -172,7 +172,9 @@ func (sh *Shell) setVar(name, val string) {
 		n, sub := sh.deref(name, nil)
 		if n == name && sub == nil {
 			// An empty nameref is told what to refer to.
-			sh.own(name).str = val
+			v := sh.own(name)
+			v.str = val
+			v.attrs |= aSet
 			return
 		}
 		if sub != nil {
@@ -592,9 +594,36 @@ func (sh *Shell) exitExpansion() {
 	panic(exitPanic{127})
 }
 
-func (sh *Shell) rand() *rand.Rand {
-	if sh.random == nil {
-		sh.random = rand.New(rand.NewPCG(rand.Uint64(), uint64(sh.proc.pid)))
+// random is the generator of $RANDOM: the minimal standard one, of which bash 5.2 folds the halves together.
+type random struct {
+	seed   uint32
+	last   uint32
+	seeded bool
+}
+
+func (r *random) next() uint32 {
+	seed := r.seed
+	if seed == 0 {
+		seed = 123459876
 	}
-	return sh.random
+	h := int32(seed / 127773)
+	t := 16807*(int32(seed)-127773*h) - 2836*h
+	if t < 0 {
+		t += 0x7fffffff
+	}
+	r.seed = uint32(t)
+	return (r.seed>>16 ^ r.seed&0xffff) & 0x7fff
+}
+
+func (sh *Shell) rand() int {
+	r := &sh.random
+	if !r.seeded {
+		*r = random{seed: rand.Uint32(), seeded: true}
+	}
+	n := r.next()
+	for n == r.last {
+		n = r.next()
+	}
+	r.last = n
+	return int(n)
 }

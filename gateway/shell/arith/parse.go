@@ -306,11 +306,9 @@ func (p *parser) unary() node {
 		if op == "--" {
 			by = -1
 		}
-		at := p.at
 		p.next()
 		if p.tok != "a" { // ++5 is + +5
-			_ = at
-			return &unary{op: '+', x: &unary{op: op[0], x: p.unary()}}
+			return &unary{op: op[0], x: &unary{op: op[0], x: p.unary()}}
 		}
 		r := p.ref
 		p.next()

@@ -360,7 +360,7 @@ func (re *Regexp) finderLine(b []byte, pos int) (start, end int, ok bool) {
 			}
 			s := bytes.LastIndexByte(part[pos:i], '\n') + 1 + pos
 			e := lineEnd(part, i)
-			if sure || re.matchText(part[s:e]) {
+			if sure || re.confirm(part[s:e]) {
 				return s, e, true
 			}
 			pos = e + 1

@@ -13,9 +13,10 @@ import (
 	"github.com/dlclark/regexp2"
 )
 
-// perlRegexp is a Perl-syntax pattern: Go's linear-time matcher where it
-// understands the pattern, else a backtracking one with a time limit.
+// perlRegexp is a Perl-syntax pattern. What the own matcher does not know, or gives up, is left to Go's linear-time matcher where that
+// understands the pattern, else to a slower backtracking one with a time limit.
 type perlRegexp struct {
+	own     *perlMatcher
 	std     *regexp.Regexp
 	net     *regexp2.Regexp
 	filter  *Regexp // of lines
@@ -35,6 +36,10 @@ const keepName = "pgboxkeep"
 var ErrBacktrack = errors.New("exceeded PCRE's backtracking limit")
 
 func compilePerl(src string, opt Options) (*perlRegexp, error) {
+	root, m, err := newPerlMatcher(src, opt)
+	if err != nil {
+		return nil, err
+	}
 	rewritten, keep := rewritePerl(src)
 	switch {
 	case opt.WholeLine:
@@ -42,25 +47,19 @@ func compilePerl(src string, opt Options) (*perlRegexp, error) {
 	case opt.WholeWord:
 		rewritten = `(?<!\w)(?:` + rewritten + `)(?!\w)`
 	}
-	flags := syntax.Perl | syntax.UnicodeGroups
-	if opt.IgnoreCase {
-		flags |= syntax.FoldCase
+	p := &perlRegexp{own: m}
+	if m != nil {
+		p.groups = m.groups
+		p.filter, p.exactly = newPerlFilter(root, opt)
 	}
-	p := &perlRegexp{}
-	if _, err := syntax.Parse(rewritten, flags); err == nil && !strings.Contains(rewritten, `\Z`) {
-		goSrc := strings.ReplaceAll(rewritten, "(?<"+keepName+">", "(?P<"+keepName+">")
-		prefix := ""
-		if opt.IgnoreCase {
-			prefix = "(?i)"
+	if p.std = compileStd(rewritten, opt); p.std != nil {
+		p.groups = p.std.NumSubexp()
+		if keep {
+			p.keep = p.std.SubexpIndex(keepName)
 		}
-		if p.std, err = regexp.Compile(prefix + goSrc); err == nil {
-			p.groups = p.std.NumSubexp()
-			if keep {
-				p.keep = p.std.SubexpIndex(keepName)
-			}
-			p.filter, p.exactly = newPerlFilter(rewritten, opt, true)
-			return p, nil
-		}
+	}
+	if p.own != nil || p.std != nil {
+		return p, nil
 	}
 	var o regexp2.RegexOptions
 	if opt.IgnoreCase {
@@ -70,7 +69,6 @@ func compilePerl(src string, opt Options) (*perlRegexp, error) {
 	if err != nil {
 		return nil, &Error{Msg: perlMessage(err)}
 	}
-	p.filter, _ = newPerlFilter(rewritten, opt, false)
 	re.MatchTimeout = perlTimeout
 	p.net = re
 	nums := re.GetGroupNumbers()
@@ -79,6 +77,22 @@ func compilePerl(src string, opt Options) (*perlRegexp, error) {
 		p.keep = re.GroupNumberFromName(keepName)
 	}
 	return p, nil
+}
+
+// compileStd returns Go's matcher, nil when it does not understand src.
+func compileStd(src string, opt Options) *regexp.Regexp {
+	if strings.Contains(src, `\Z`) {
+		return nil
+	}
+	src = strings.ReplaceAll(src, "(?<"+keepName+">", "(?P<"+keepName+">")
+	if opt.IgnoreCase {
+		src = "(?i)" + src
+	}
+	re, err := regexp.Compile(src)
+	if err != nil {
+		return nil
+	}
+	return re
 }
 
 // perlMessage gives PCRE's words for the common mistakes.
@@ -292,6 +306,12 @@ func groupReference(s string, groups int) (out string, width int) {
 func (p *perlRegexp) find(b []byte, start int, tick func(int)) []int {
 	if tick != nil {
 		tick(1 + len(b)>>10)
+	}
+	if p.own != nil {
+		p.own.tick = tick
+		if loc, ok := p.own.find(b, start); ok || p.std == nil {
+			return loc
+		}
 	}
 	if p.std != nil {
 		return p.findStd(b, start)

@@ -1,176 +1,69 @@
 package regex
 
-import (
-	"regexp/syntax"
-	"strings"
-	"unicode"
-)
-
-// newPerlFilter returns a matcher for lines of the Perl pattern src, nil when there is none. exact says that a line that the filter
-// matches is one that the pattern matches; otherwise it may not be.
-func newPerlFilter(src string, opt Options, std bool) (f *Regexp, exact bool) {
-	if !std {
-		src = loosen(src)
+// newPerlFilter returns a matcher for lines of the Perl pattern root, nil when there is none. exact says that a line the filter matches
+// is one that the pattern matches; otherwise it may not be.
+func newPerlFilter(root *perlNode, opt Options) (f *Regexp, exact bool) {
+	l := &perlLoosener{exact: true, limit: maxRune}
+	if opt.Bytes {
+		l.limit = maxByte
 	}
-	flags := syntax.Perl | syntax.UnicodeGroups
-	if opt.IgnoreCase {
-		flags |= syntax.FoldCase
-	}
-	re, err := syntax.Parse(src, flags)
-	if err != nil {
+	f = &Regexp{opt: Options{Dialect: Grep, Bytes: opt.Bytes}, oneByte: -1, asciiWords: true}
+	if err := f.build(l.node(root, true, true)); err != nil {
 		return nil, false
 	}
-	root, ok := fromSyntax(re)
-	if !ok {
-		return nil, false
-	}
-	f = &Regexp{opt: Options{Dialect: Grep, Multiline: opt.Multiline}, oneByte: -1, asciiWords: true}
-	if err := f.build(root); err != nil {
-		return nil, false
-	}
-	return f, std
+	f.coarse = !l.exact
+	return f, l.exact
 }
 
-// fromSyntax translates a tree of package regexp/syntax. Greed is lost: it does not change which lines match.
-func fromSyntax(re *syntax.Regexp) (*node, bool) {
-	n := &node{}
-	for _, s := range re.Sub {
-		sub, ok := fromSyntax(s)
-		if !ok {
-			return nil, false
-		}
-		n.sub = append(n.sub, sub)
-	}
-	switch re.Op {
-	case syntax.OpNoMatch:
-		n.op = opSet
-	case syntax.OpEmptyMatch:
-		n.op = opEmpty
-	case syntax.OpLiteral:
-		n.op = opCat
-		for _, r := range re.Rune {
-			set := runeSet{{r, r}}
-			if re.Flags&syntax.FoldCase != 0 {
-				set = set.fold(false)
-			}
-			n.sub = append(n.sub, &node{op: opSet, set: set})
-		}
-	case syntax.OpCharClass:
-		n.op = opSet
-		for i := 0; i < len(re.Rune); i += 2 {
-			n.set = append(n.set, runeRange{re.Rune[i], re.Rune[i+1]})
-		}
-	case syntax.OpAnyCharNotNL:
-		n.op, n.set = opSet, runeSet{{0, '\n' - 1}, {'\n' + 1, unicode.MaxRune}}
-	case syntax.OpAnyChar:
-		n.op, n.set = opSet, runeSet{{0, unicode.MaxRune}}
-	case syntax.OpBeginLine, syntax.OpBeginText: // the same in a line
-		n.op, n.assert = opAssert, bot
-	case syntax.OpEndLine, syntax.OpEndText:
-		n.op, n.assert = opAssert, eot
-	case syntax.OpWordBoundary:
-		n.op, n.assert = opAssert, wordEdge
-	case syntax.OpNoWordBoundary:
-		n.op, n.assert = opAssert, notEdge
-	case syntax.OpCapture:
-		return n.sub[0], true
-	case syntax.OpStar:
-		n.op, n.max = opRepeat, -1
-	case syntax.OpPlus:
-		n.op, n.min, n.max = opRepeat, 1, -1
-	case syntax.OpQuest:
-		n.op, n.max = opRepeat, 1
-	case syntax.OpRepeat:
-		n.op, n.min, n.max = opRepeat, re.Min, re.Max
-	case syntax.OpConcat:
-		n.op = opCat
-	case syntax.OpAlternate:
-		n.op = opAlt
-	default:
-		return nil, false
-	}
-	return n, true
+// perlLoosener leaves out of a pattern what only narrows it: look-around, \K and the atomicity of groups. Back-references become
+// anything. Greed is lost, but does not change which lines match.
+type perlLoosener struct {
+	exact bool
+	limit rune
 }
 
-// loosen leaves out of a pattern what only narrows it: look-around and the atomicity of groups. Back-references become anything.
-// What it does not know it leaves, for the parser to refuse.
-func loosen(src string) string {
-	var b strings.Builder
-	skip := 0 // depth of parentheses within a look-around
-	class := false
-	put := func(s string) {
-		if skip == 0 {
-			b.WriteString(s)
+// node translates n; first and last say that nothing of the pattern is before or after it.
+func (l *perlLoosener) node(n *perlNode, first, last bool) *node {
+	out := &node{}
+	switch n.op {
+	case perlSet:
+		out.op, out.set = opSet, n.set
+	case perlCat:
+		out.op = opCat
+		for i, s := range n.sub {
+			out.sub = append(out.sub, l.node(s, first && i == 0, last && i == len(n.sub)-1))
+		}
+	case perlAlt:
+		out.op = opAlt
+		for _, s := range n.sub {
+			out.sub = append(out.sub, l.node(s, false, false))
+		}
+	case perlRepeat:
+		l.exact = l.exact && n.mode != possessive
+		out.op, out.min, out.max = opRepeat, n.min, n.max
+		out.sub = []*node{l.node(n.sub[0], false, false)}
+	case perlGroup:
+		return l.node(n.sub[0], first, last)
+	case perlAtomic:
+		l.exact = false
+		return l.node(n.sub[0], false, false)
+	case perlLook:
+		if !n.negative && (n.behind && first || !n.behind && last) {
+			return l.node(n.sub[0], false, false) // it is just the text before, or after, the match
+		}
+		l.exact = false
+	case perlRef:
+		l.exact = false
+		out.op, out.max = opRepeat, -1
+		out.sub = []*node{{op: opSet, set: runeSet{{0, l.limit}}}}
+	case perlAssert:
+		out.op, out.assert = opAssert, n.assert
+		switch n.assert { // the same in a line
+		case bol:
+			out.assert = bot
+		case eol:
+			out.assert = eot
 		}
 	}
-	for i := 0; i < len(src); i++ {
-		c := src[i]
-		switch {
-		case c == '\\' && i+1 < len(src):
-			i++
-			switch d := src[i]; {
-			case class:
-				put(src[i-1 : i+1])
-			case d >= '1' && d <= '9':
-				for i+1 < len(src) && src[i+1] >= '0' && src[i+1] <= '9' {
-					i++
-				}
-				put(`(?s:.*)`)
-			case d == 'k' && i+1 < len(src):
-				end := strings.IndexAny(src[i+2:], ">}'")
-				if end < 0 {
-					return src
-				}
-				i += 2 + end
-				put(`(?s:.*)`)
-			case d == 'Z':
-				put(`\z`)
-			default:
-				put(src[i-1 : i+1])
-			}
-		case class:
-			if c == '[' && strings.HasPrefix(src[i:], "[:") {
-				if end := strings.Index(src[i:], ":]"); end > 0 {
-					put(src[i : i+end+2])
-					i += end + 1
-					continue
-				}
-			}
-			class = c != ']'
-			put(src[i : i+1])
-		case c == '[':
-			class = true
-			put("[")
-			// A bracket right after the opening is a member.
-			if strings.HasPrefix(src[i+1:], "^") {
-				i++
-				put("^")
-			}
-			if strings.HasPrefix(src[i+1:], "]") {
-				i++
-				put(`\]`)
-			}
-		case c == '(':
-			rest := src[i+1:]
-			switch {
-			case skip > 0:
-				skip++
-			case strings.HasPrefix(rest, "?=") || strings.HasPrefix(rest, "?!") || strings.HasPrefix(rest, "?<=") || strings.HasPrefix(rest, "?<!"):
-				put("(?:")
-				skip = 1
-			case strings.HasPrefix(rest, "?>"):
-				put("(?:")
-				i += 2
-			default:
-				put("(")
-			}
-		case c == ')' && skip > 0:
-			if skip--; skip == 0 {
-				put(")")
-			}
-		default:
-			put(src[i : i+1])
-		}
-	}
-	return b.String()
+	return out
 }

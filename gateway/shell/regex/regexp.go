@@ -48,6 +48,9 @@ type Regexp struct {
 	isExact    bool   // the pattern is just this string
 	lit        []byte // every match contains this
 	finder     *finder
+	coarse     bool // MatchLine may return lines that only seem to have a match
+	hits       int  // lines with lit, or what finder looks for, that have a match
+	misses     int  // those that have none
 	first      [256]bool
 	nonempty   bool // first is known
 	oneByte    int  // the only byte a match begins with, -1 when there are more
@@ -137,7 +140,8 @@ func (re *Regexp) build(root *node) (err error) {
 	}
 	if lits := analyse(root, limit).best(); len(lits) == 1 && len(lits[0]) >= 2 {
 		re.lit = []byte(lits[0])
-	} else if !re.isExact {
+	}
+	if !re.isExact {
 		re.finder = newFinder(root, limit)
 	}
 	if re.prog.backrefs {
@@ -379,6 +383,15 @@ func (re *Regexp) findBackref(b []byte, start int, any bool, loc []int) (s, e in
 // MatchLine returns the bounds, without the newline, of the first line at or after pos that
 // contains a match. pos must be the start of a line. A newline at the end of b ends the last line.
 func (re *Regexp) MatchLine(b []byte, pos int) (start, end int, ok bool) {
+	if re.lines != nil {
+		for {
+			s, e, ok := re.lines.MatchLine(b, pos)
+			if !ok || re.exactly || re.Match(b[s:e]) {
+				return s, e, ok
+			}
+			pos = min(e+1, len(b))
+		}
+	}
 	if n := len(b); n > 0 && b[n-1] == '\n' {
 		b = b[:n-1]
 		if pos == n {
@@ -388,23 +401,12 @@ func (re *Regexp) MatchLine(b []byte, pos int) (start, end int, ok bool) {
 		return 0, 0, false
 	}
 	switch {
-	case re.lines != nil:
-		for {
-			s, e, ok := re.lines.MatchLine(b, pos)
-			if !ok || re.exactly || re.Match(b[s:e]) {
-				return s, e, ok
-			}
-			if e == len(b) {
-				return 0, 0, false
-			}
-			pos = e + 1
-		}
 	case re.perl != nil:
 		return re.eachLine(b, pos)
+	case re.finder != nil && (re.lit == nil || re.misses > 64 && re.misses > 2*re.hits):
+		return re.finderLine(b, pos)
 	case re.lit != nil || re.isExact && len(re.exact) > 0:
 		return re.literalLine(b, pos)
-	case re.finder != nil:
-		return re.finderLine(b, pos)
 	}
 	end, ok, quit := re.dfa(lines).earliest(b, pos, ctxText, re.tick)
 	if quit {
@@ -437,6 +439,16 @@ func (re *Regexp) MatchLine(b []byte, pos int) (start, end int, ok bool) {
 		return re.MatchLine(b, e+1)
 	}
 	return 0, 0, false
+}
+
+// confirm decides whether a line with a literal of the pattern is a match.
+func (re *Regexp) confirm(line []byte) bool {
+	if re.coarse || re.matchText(line) {
+		re.hits++
+		return true
+	}
+	re.misses++
+	return false
 }
 
 func lineEnd(b []byte, pos int) int {
@@ -487,7 +499,7 @@ func (re *Regexp) literalLine(b []byte, pos int) (start, end int, ok bool) {
 			i += pos
 			s := bytes.LastIndexByte(part[pos:i], '\n') + 1 + pos
 			e := lineEnd(part, i)
-			if re.isExact || re.matchText(part[s:e]) {
+			if re.isExact || re.confirm(part[s:e]) {
 				return s, e, true
 			}
 			if e == len(part) {

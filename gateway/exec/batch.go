@@ -61,7 +61,7 @@ func (b *BatchRequest) request(sc BatchScript, left time.Duration) Request {
 	if b.ScriptTimeout > 0 {
 		timeout = min(left, b.ScriptTimeout)
 	}
-	return Request{Sandbox: b.Sandbox, Caller: b.Caller, Script: sc.Script, Timeout: timeout, ReadOnly: b.ReadOnly}
+	return Request{Sandbox: b.Sandbox, Caller: b.Caller, Script: sc.Script, Timeout: timeout, ReadOnly: b.ReadOnly, Session: b.Session}
 }
 
 func (r *BatchResult) set(res *Result, err error) {

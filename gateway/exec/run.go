@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"reflect"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -231,7 +232,7 @@ func (n *run) run(ctx context.Context, fs proc.FS, lease lock.Lease, stdin io.Re
 	state.Dir = n.dir // the one before may be gone
 	res, err := shell.Run(ctx, shell.Config{
 		FS: fs, Commands: s.cfg.Commands, State: state, Env: n.env(), Dir: r.Cwd, Stdin: stdin,
-		Stdout: n.stdout, Stderr: n.stderr, Debug: r.Debug, Now: s.cfg.Now, Budget: budget, User: user, Hostname: hostname(n.fence),
+		Stdout: n.stdout, Stderr: n.stderr, Debug: r.Debug, Session: r.Session, Now: s.cfg.Now, Budget: budget, User: user, Hostname: hostname(n.fence),
 	}, r.Script)
 	n.exit, n.after = res.ExitCode, res.State
 	if err != nil {
@@ -336,7 +337,7 @@ func (n *run) newState() (json.RawMessage, error) {
 	if after.Dir == "" {
 		after.Dir = user.Home
 	}
-	if before.Dir == after.Dir && maps.Equal(before.Env, after.Env) {
+	if before.Dir == after.Dir && maps.Equal(before.Env, after.Env) && reflect.DeepEqual(before.Session, after.Session) {
 		return nil, nil
 	}
 	return json.Marshal(after)

@@ -28,6 +28,7 @@ type execBody struct {
 	Env       map[string]string `json:"env,omitempty" doc:"for this run only"`
 	TimeoutMs int64             `json:"timeoutMs,omitempty" minimum:"1" maximum:"300000" doc:"wall clock; 30000 by default"`
 	Debug     bool              `json:"debug,omitempty" doc:"set -x"`
+	Session   bool              `json:"session,omitempty" doc:"shell options, functions and aliases of earlier runs with session, too, are taken up and kept, as the working directory and exported variables always are; at most 256 KiB"`
 	ReadOnly  bool              `json:"readOnly,omitempty" doc:"run on a snapshot without a lock; any change fails with EREADONLY_VIOLATION"`
 	Atomic    bool              `json:"atomic,omitempty" doc:"a non-zero exit status applies nothing"`
 	Stdin     string            `json:"stdin,omitempty"`
@@ -114,7 +115,7 @@ func (s *server) request(ctx context.Context, in *execInput, route string) (exec
 		return exec.Request{}, newErrorBody(ctx, fserr.CodePayloadTooLarge, fmt.Sprintf("a script has at most %d bytes", maxScript))
 	}
 	r := exec.Request{
-		Sandbox: id, Caller: caller(ctx, route), Script: b.Script, Cwd: b.Cwd, Env: b.Env, Debug: b.Debug, ReadOnly: b.ReadOnly, Atomic: b.Atomic,
+		Sandbox: id, Caller: caller(ctx, route), Script: b.Script, Cwd: b.Cwd, Env: b.Env, Debug: b.Debug, ReadOnly: b.ReadOnly, Atomic: b.Atomic, Session: b.Session,
 		Timeout: time.Duration(max(b.TimeoutMs, in.TimeoutMs)) * time.Millisecond,
 	}
 	r.Caller.MaxStaleness = time.Duration(b.Stale) * time.Millisecond
@@ -158,6 +159,7 @@ type batchInput struct {
 		} `json:"scripts" required:"true" minItems:"1" maxItems:"50"`
 		TimeoutMs          int64 `json:"timeoutMs,omitempty" minimum:"1" maximum:"300000" doc:"for all of them together; 30000 by default"`
 		PerScriptTimeoutMs int64 `json:"perScriptTimeoutMs,omitempty" minimum:"1" maximum:"300000"`
+		Session            bool  `json:"session,omitempty" doc:"as in exec-sync"`
 		ReadOnly           bool  `json:"readOnly,omitempty" doc:"in parallel on one snapshot"`
 		Stale              int64 `json:"maxStalenessMs,omitempty" minimum:"0" maximum:"60000" doc:"with readOnly: the sandbox may be shown as it was up to that many milliseconds ago, which spares a question to the database"`
 	}
@@ -198,7 +200,7 @@ func (s *server) execBatch(ctx context.Context, in *batchInput) (*batchOutput, e
 		return nil, err
 	}
 	req := exec.BatchRequest{
-		Sandbox: id, Caller: caller(ctx, "exec-sync-batch"), ReadOnly: in.Body.ReadOnly,
+		Sandbox: id, Caller: caller(ctx, "exec-sync-batch"), ReadOnly: in.Body.ReadOnly, Session: in.Body.Session,
 		Timeout:       time.Duration(in.Body.TimeoutMs) * time.Millisecond,
 		ScriptTimeout: time.Duration(in.Body.PerScriptTimeoutMs) * time.Millisecond,
 	}

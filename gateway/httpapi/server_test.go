@@ -469,6 +469,47 @@ func TestExecSync(t *testing.T) {
 	a.want(a.do(http.MethodGet, base+"/files/home/user/at", nil), 404, "ENOENT")
 }
 
+// Options, functions and aliases live on between the runs of a session, and nowhere else.
+func TestSession(t *testing.T) {
+	a := newAPI(t)
+	id := a.sandbox(object{})
+	base := "/v1/sandboxes/" + id
+	run := func(session bool, script string) execResult {
+		t.Helper()
+		return into[execResult](t, a.do(http.MethodPost, base+"/exec-sync", object{"script": script, "session": session}))
+	}
+	first := run(true, "set -o pipefail; shopt -s extglob expand_aliases; alias hi='echo hello'\nf() { echo \"f $1\"; }; export -f f")
+	if first.ExitCode != 0 || !first.Committed {
+		t.Fatalf("%+v", first)
+	}
+	const probe = "shopt -q extglob && echo ext; set -o | grep pipefail | tr -d ' \\t'; f x 2>&1 | tail -1; type -t hi"
+	const kept = "ext\npipefailon\nf x\nalias\n"
+	if r := run(true, probe); r.Stdout != kept {
+		t.Errorf("in the session: %q %q", r.Stdout, r.Stderr)
+	}
+	if r := run(false, "cd /tmp; "+probe); r.Stdout != "pipefailoff\nbash: line 1: f: command not found\n" {
+		t.Errorf("outside of the session: %q", r.Stdout)
+	}
+	if r := run(true, "hi you; bash -c 'f sub'; "+probe); r.Stdout != "hello you\nf sub\n"+kept {
+		t.Errorf("after another run: %q %q", r.Stdout, r.Stderr)
+	}
+	if r := run(true, "unset -f f; unalias hi; shopt -u extglob; set +o pipefail"); r.ExitCode != 0 {
+		t.Errorf("%+v", r)
+	}
+	if r := run(true, probe); r.Stdout != "pipefailoff\nbash: line 1: f: command not found\n" {
+		t.Errorf("after it was taken back: %q", r.Stdout)
+	}
+	if r := run(true, "g() { :; }; eval \"f() { echo $(printf '%300000s' | tr ' ' x); }\""); r.ExitCode != 0 || !strings.Contains(r.Stderr, "session: ") {
+		t.Errorf("too much to keep: exit %d, %q", r.ExitCode, r.Stderr)
+	}
+	if r := run(true, "type -t g f; set -n"); r.Stdout != "" {
+		t.Errorf("kept more than the limit: %q", r.Stdout)
+	}
+	if r := run(true, "echo still"); r.Stdout != "still\n" {
+		t.Errorf("set -n outlived its run: %q", r.Stdout)
+	}
+}
+
 func TestExecValidation(t *testing.T) {
 	a := newAPI(t)
 	id := a.sandbox(object{})

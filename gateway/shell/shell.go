@@ -33,6 +33,7 @@ type Config struct {
 	Stdout   io.Writer            // gets output as the script prints; must not block for ever
 	Stderr   io.Writer
 	Debug    bool             // set -x
+	Session  bool             // options, functions and aliases come from the state and go into it
 	Now      func() time.Time // nil is time.Now
 	Budget   *proc.Budget     // from proc.NewBudget; nil makes one with the default limits
 	User     proc.User        // zero is user 1000 with home /home/user
@@ -44,6 +45,8 @@ type Config struct {
 type State struct {
 	Dir string            `json:"cwd,omitempty"`
 	Env map[string]string `json:"env,omitempty"` // exported variables; nil is a fresh login environment
+	// Session is taken up and replaced by execs with Config.Session only; the others hand it on.
+	Session *Session `json:"session,omitempty"`
 }
 
 // Result is how a script ended.
@@ -262,6 +265,15 @@ func Run(ctx context.Context, cfg Config, script string) (Result, error) {
 		sh.opts.set('x', true)
 	}
 	sh.openStd(cfg)
+	if cfg.Session {
+		sh.opts.set('x', false)
+		if err := sh.protect(func() { sh.resume(cfg.State.Session) }); err != nil {
+			return Result{ExitCode: 137, State: cfg.State}, err
+		}
+		if cfg.Debug {
+			sh.opts.set('x', true)
+		}
+	}
 	status, err := x.runMain(sh, func() { sh.runScript(script, "-c") })
 
 	state := cfg.State
@@ -382,7 +394,10 @@ func (l *lazyStdin) readUntil(ctx context.Context, delim byte, limit int) ([]byt
 
 // state collects what the next exec starts with.
 func (sh *Shell) state(cfg Config) State {
-	st := State{Dir: sh.dir, Env: map[string]string{}}
+	st := State{Dir: sh.dir, Env: map[string]string{}, Session: cfg.State.Session}
+	if cfg.Session {
+		st.Session = sh.session(st.Session, cfg.Debug)
+	}
 	if cfg.Dir != "" { // a directory given for one exec leaves the state alone
 		st.Dir = cfg.State.Dir
 	}

@@ -600,13 +600,19 @@ BEGIN
         PERFORM pgbox.drop_locked(v_sandbox);
         v_count := v_count + 1;
     END LOOP;
+    DELETE FROM pgbox.idempotency i
+     WHERE (i.tenant, i.owner, i.key) IN (
+        SELECT o.tenant, o.owner, o.key FROM pgbox.idempotency o
+         WHERE o.created_at < clock_timestamp() - interval '1 day'
+         ORDER BY o.created_at
+         LIMIT p_limit);
     RETURN v_count;
 END
 $$;
 
 ALTER FUNCTION fs.expire(p_limit integer) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.expire(p_limit integer) IS 'Drops up to p_limit sandboxes whose time has come and returns how many. They are out of reach from the moment they expire; this frees their space.';
+COMMENT ON FUNCTION fs.expire(p_limit integer) IS 'Drops up to p_limit sandboxes whose time has come and returns how many. They are out of reach from the moment they expire; this frees their space. Answers kept under idempotency keys go after a day.';
 
 CREATE VIEW fs.fence WITH (security_invoker='true') AS
  SELECT s.id,
@@ -1597,6 +1603,52 @@ $$;
 ALTER FUNCTION fs.realpath(p_path text) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION fs.realpath(p_path text) IS 'Returns the canonical path of an existing file: absolute, without symlinks, "." and "..".';
+
+CREATE TABLE pgbox.idempotency (
+    tenant text NOT NULL,
+    owner text NOT NULL,
+    key text NOT NULL,
+    digest bytea NOT NULL,
+    result bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT idempotency_digest_check CHECK ((octet_length(digest) = 32)),
+    CONSTRAINT idempotency_key_check CHECK (((length(key) >= 1) AND (length(key) <= 300)))
+);
+
+ALTER TABLE ONLY pgbox.idempotency FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE pgbox.idempotency OWNER TO pgbox_owner;
+
+COMMENT ON TABLE pgbox.idempotency IS 'Answers by idempotency key, for a day. A row is written in the transaction of the change it tells of.';
+
+COMMENT ON COLUMN pgbox.idempotency.digest IS 'sha256 of the request: the same key with another request is refused.';
+
+CREATE FUNCTION fs.recall(p_tenant text, p_owner text, p_keys text[]) RETURNS TABLE(key text, digest bytea, result bytea)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT i.key,
+     i.digest,
+     i.result
+    FROM pgbox.idempotency i
+   WHERE ((i.tenant = recall.p_tenant) AND (i.owner = recall.p_owner) AND (i.key = ANY (recall.p_keys)));
+END;
+
+ALTER FUNCTION fs.recall(p_tenant text, p_owner text, p_keys text[]) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION fs.recall(p_tenant text, p_owner text, p_keys text[]) IS 'The answers that are kept under idempotency keys of an owner, with the digest of the request each belongs to.';
+
+CREATE FUNCTION fs.remember(p_tenant text, p_owner text, p_key text, p_digest bytea, p_result bytea) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ INSERT INTO pgbox.idempotency (tenant, owner, key, digest, result)
+   VALUES (remember.p_tenant, remember.p_owner, remember.p_key, remember.p_digest, remember.p_result);
+END;
+
+ALTER FUNCTION fs.remember(p_tenant text, p_owner text, p_key text, p_digest bytea, p_result bytea) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION fs.remember(p_tenant text, p_owner text, p_key text, p_digest bytea, p_result bytea) IS 'Keeps the answer to a request under its idempotency key, in the transaction of what the request changed. It violates idempotency_pkey when the key has been used: then nothing of the transaction is applied.';
 
 CREATE FUNCTION fs.resolve(p_path text, p_follow boolean DEFAULT true) RETURNS bigint
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -4237,6 +4289,9 @@ ALTER TABLE ONLY pgbox.dirent
 ALTER TABLE ONLY pgbox.exec
     ADD CONSTRAINT exec_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY pgbox.idempotency
+    ADD CONSTRAINT idempotency_pkey PRIMARY KEY (tenant, owner, key);
+
 ALTER TABLE ONLY pgbox.inode
     ADD CONSTRAINT inode_pkey PRIMARY KEY (layer_id, ino);
 
@@ -4266,6 +4321,8 @@ CREATE INDEX blob_idle_since_idx ON pgbox.blob USING btree (idle_since) WHERE (i
 CREATE INDEX chunk_sha256_idx ON pgbox.chunk USING hash (sha256) WHERE (sha256 IS NOT NULL);
 
 CREATE INDEX exec_sandbox_idx ON pgbox.exec USING btree (sandbox_id, started_at);
+
+CREATE INDEX idempotency_created_at_idx ON pgbox.idempotency USING btree (created_at);
 
 CREATE INDEX sandbox_expires_at_idx ON pgbox.sandbox USING btree (expires_at) WHERE ((deleted_at IS NULL) AND (expires_at IS NOT NULL));
 
@@ -4346,6 +4403,12 @@ CREATE POLICY exec_insert ON pgbox.exec FOR INSERT TO pgbox_owner WITH CHECK ((s
 CREATE POLICY exec_maintainer ON pgbox.exec TO pgbox_maintainer USING (true) WITH CHECK (true);
 
 CREATE POLICY exec_select ON pgbox.exec FOR SELECT TO pgbox_owner USING ((sandbox_id = ( SELECT pgbox.scope_sandbox() AS scope_sandbox)));
+
+ALTER TABLE pgbox.idempotency ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY idempotency_auditor ON pgbox.idempotency FOR SELECT TO pgbox_auditor USING (true);
+
+CREATE POLICY idempotency_maintainer ON pgbox.idempotency TO pgbox_maintainer USING (true) WITH CHECK (true);
 
 ALTER TABLE pgbox.inode ENABLE ROW LEVEL SECURITY;
 
@@ -4631,6 +4694,17 @@ GRANT ALL ON FUNCTION fs.readlink(p_path text) TO pgbox_gateway;
 REVOKE ALL ON FUNCTION fs.realpath(p_path text) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.realpath(p_path text) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.realpath(p_path text) TO pgbox_gateway;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.idempotency TO pgbox_maintainer;
+GRANT SELECT ON TABLE pgbox.idempotency TO pgbox_auditor;
+
+REVOKE ALL ON FUNCTION fs.recall(p_tenant text, p_owner text, p_keys text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.recall(p_tenant text, p_owner text, p_keys text[]) TO pgbox_owner;
+GRANT ALL ON FUNCTION fs.recall(p_tenant text, p_owner text, p_keys text[]) TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.remember(p_tenant text, p_owner text, p_key text, p_digest bytea, p_result bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.remember(p_tenant text, p_owner text, p_key text, p_digest bytea, p_result bytea) TO pgbox_owner;
+GRANT ALL ON FUNCTION fs.remember(p_tenant text, p_owner text, p_key text, p_digest bytea, p_result bytea) TO pgbox_gateway;
 
 REVOKE ALL ON FUNCTION fs.resolve(p_path text, p_follow boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.resolve(p_path text, p_follow boolean) TO pgbox_maintainer;

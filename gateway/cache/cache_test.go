@@ -134,7 +134,7 @@ func TestForkLoadsOnlyItsTopLayer(t *testing.T) {
 	commit(t, s, id, files(2000))
 	var forks []uuid.UUID
 	for range 10 {
-		b, err := s.Fork(t.Context(), id, uuid.New(), "fork", "owner")
+		b, err := s.Fork(t.Context(), id, uuid.New(), "fork", "owner", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -358,7 +358,7 @@ func TestForkIsFollowed(t *testing.T) {
 	c.Following(true)
 	p := get(t, c, f0)
 	p.Release()
-	fork, err := s.Fork(t.Context(), id, uuid.New(), "fork", "owner")
+	fork, err := s.Fork(t.Context(), id, uuid.New(), "fork", "owner", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

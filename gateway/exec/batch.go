@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/lock"
+	"github.com/pgbox/pgbox/gateway/store"
 )
 
 // ExecBatch runs scripts in sequence, one commit each, the working directory carried from one to the next;
@@ -23,12 +25,24 @@ func (s *Service) ExecBatch(ctx context.Context, b BatchRequest) ([]BatchResult,
 	}
 	b.Timeout = min(b.Timeout, s.cfg.MaxTimeout)
 	if b.ReadOnly {
+		b.Caller.Key = nil // nothing to be done twice
 		out, err := s.readBatch(ctx, &b)
 		return out, toError(err)
 	}
+	out, err := s.writeBatch(ctx, &b)
+	return out, toError(err)
+}
+
+func (s *Service) writeBatch(ctx context.Context, b *BatchRequest) ([]BatchResult, error) {
+	// Each script keeps its own answer, because each is a commit of its own: a repeat runs only those that were not.
+	kept, unlock, err := s.keptParts(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	lease, err := s.acquire(ctx, b.Caller, b.Sandbox)
 	if err != nil {
-		return nil, toError(err)
+		return nil, err
 	}
 	defer lease.Unlock()
 	deadline := time.Now().Add(b.Timeout)
@@ -43,16 +57,69 @@ func (s *Service) ExecBatch(ctx context.Context, b BatchRequest) ([]BatchResult,
 		r := b.request(sc, left)
 		var res *Result
 		err := s.normalize(&r)
-		if err == nil {
+		if k := b.Caller.Key; k != nil && err == nil {
+			r.Caller.Key = k.part(i)
+			res, err = s.part(ctx, lease, &r, kept)
+		} else if err == nil {
 			res, err = s.write(ctx, lease, &r)
 		}
 		out[i].set(res, err)
 		// What concerns the sandbox and not the script ends the batch; what was committed so far is in the results before.
 		if err != nil && i == 0 && res == nil {
-			return nil, toError(err)
+			return nil, err
 		}
 	}
 	return out, nil
+}
+
+// keptParts waits for an earlier request with the batch's key and returns what it kept, by key, and what to call when the batch is over.
+func (s *Service) keptParts(ctx context.Context, b *BatchRequest) (map[string]store.Answer, func(), error) {
+	k := b.Caller.Key
+	if k == nil {
+		return nil, func() {}, nil
+	}
+	lease, err := s.lock.Lock(ctx, k.lock(b.Caller))
+	if err != nil {
+		return nil, nil, err
+	}
+	parts := make([]*Key, len(b.Scripts))
+	for i := range parts {
+		parts[i] = k.part(i)
+	}
+	kept, err := s.recall(ctx, b.Caller, parts...)
+	for _, a := range kept {
+		err = errors.Join(err, k.kept(a, new(Result)))
+	}
+	if err != nil {
+		lease.Unlock()
+		return nil, nil, err
+	}
+	return kept, lease.Unlock, nil
+}
+
+// part runs one script of a batch, unless its result was kept.
+func (s *Service) part(ctx context.Context, lease lock.Lease, r *Request, kept map[string]store.Answer) (*Result, error) {
+	k := r.Caller.Key
+	if a, ok := kept[k.Name]; ok {
+		res := new(Result)
+		return res, k.kept(a, res)
+	}
+	res, err := s.write(ctx, lease, r)
+	if err == nil && !res.Committed {
+		var a *store.Answer
+		if a, err = k.answer(r.Caller, res); err == nil {
+			err = s.store.Remember(ctx, a)
+		}
+	}
+	if !errors.Is(err, store.ErrRepeated) {
+		return res, err
+	}
+	kept, err = s.recall(ctx, r.Caller, k)
+	if a, ok := kept[k.Name]; ok {
+		res = new(Result)
+		err = k.kept(a, res)
+	}
+	return res, err
 }
 
 // request is one script as a request of its own.

@@ -100,7 +100,9 @@ func asError(err error) *Error {
 		return newError(fserr.CodeRuntimeBusy, err, "the server is busy")
 	case errors.Is(err, errDraining):
 		return newError(fserr.CodeShuttingDown, err, "the server is shutting down; nothing was applied")
-	case errors.Is(err, store.ErrUnavailable), errors.Is(err, lock.ErrUnavailable):
+	case errors.Is(err, lock.ErrUnavailable):
+		return newError(fserr.CodeUnavailable, err, "the locks are not available; read-only scripts run")
+	case errors.Is(err, store.ErrUnavailable):
 		return newError(fserr.CodeUnavailable, err, "the database is not available")
 	case errors.As(err, &gone), errors.Is(err, context.Canceled):
 		e := newError(fserr.CodeSessionClosing, err, "the client went away; nothing was applied")

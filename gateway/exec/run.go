@@ -38,8 +38,29 @@ func (s *Service) Exec(ctx context.Context, r Request) (*Result, error) {
 		return nil, toError(err)
 	}
 	defer end()
-	res, err := s.exec(ctx, &r)
+	res, repeat, err := once(ctx, s, r.Caller, func() (*Result, bool, error) {
+		res, err := s.exec(ctx, &r)
+		return res, res != nil && res.Committed, err
+	})
+	if repeat && err == nil {
+		err = res.print(&r)
+	}
 	return res, toError(err)
+}
+
+// print gives output that was kept to those who would have got it as it came.
+func (res *Result) print(r *Request) error {
+	if r.Stdout != nil && len(res.Stdout) > 0 {
+		if _, err := r.Stdout.Write(res.Stdout); err != nil {
+			return errClientGone{err}
+		}
+	}
+	if r.Stderr != nil && len(res.Stderr) > 0 {
+		if _, err := r.Stderr.Write(res.Stderr); err != nil {
+			return errClientGone{err}
+		}
+	}
+	return nil
 }
 
 func (s *Service) exec(ctx context.Context, r *Request) (*Result, error) {
@@ -158,12 +179,20 @@ func (s *Service) tryWrite(ctx context.Context, lease lock.Lease, r *Request, in
 	if err := stillOurs(ctx, lease); err != nil {
 		return n, err
 	}
+	var answer *store.Answer
+	if k := r.Caller.Key; k != nil {
+		res := n.result()
+		res.Version, res.Committed = pin.Fence.Version+1, true
+		if answer, err = k.answer(r.Caller, res); err != nil {
+			return n, err
+		}
+	}
 	exit := n.exit
 	next, err := s.commit(ctx, pin.Fence, w, d, state, store.Exec{
 		Route: r.Caller.Route, Caller: r.Caller.Subject, Script: r.Script, Cwd: n.dir, ExitCode: &exit,
 		StartedAt: n.began, Duration: n.took, StdoutBytes: n.stdout.size(), StderrBytes: n.stderr.size(),
 		StdoutHead: n.stdout.first(headBytes), StderrHead: n.stderr.first(headBytes),
-	})
+	}, answer)
 	if err != nil {
 		return n, err
 	}

@@ -129,8 +129,19 @@ func (s *Service) CreateSandbox(ctx context.Context, c Caller, n NewSandbox) (*S
 		return nil, toError(err)
 	}
 	defer end()
-	b, err := s.create(ctx, c, n)
+	b, _, err := once(ctx, s, c, func() (*Sandbox, bool, error) {
+		b, err := s.create(ctx, c, n)
+		return b, true, err
+	})
 	return b, toError(err)
+}
+
+// answerOf keeps the sandbox that a caller's request makes under its key, nil when there is none.
+func answerOf(c Caller) store.AnswerFunc {
+	if c.Key == nil {
+		return nil
+	}
+	return func(b *store.Sandbox) (*store.Answer, error) { return c.Key.answer(c, sandboxOf(b)) }
 }
 
 func (s *Service) create(ctx context.Context, c Caller, n NewSandbox) (*Sandbox, error) {
@@ -152,14 +163,14 @@ func (s *Service) create(ctx context.Context, c Caller, n NewSandbox) (*Sandbox,
 		MaxBytes: n.MaxBytes, MaxInodes: n.MaxInodes, ExpiresAt: n.ExpiresAt,
 	}
 	if len(n.Files) == 0 {
-		b, err := s.store.Create(ctx, row)
+		b, err := s.store.Create(ctx, row, answerOf(c))
 		if err != nil {
 			return nil, err
 		}
 		return sandboxOf(b), nil
 	}
 	began := s.cfg.Now()
-	b, err := s.store.CreateWith(ctx, row, func(ctx context.Context, f *store.Fence, load store.LoadFunc) (*store.Commit, error) {
+	b, err := s.store.CreateWith(ctx, row, answerOf(c), func(ctx context.Context, f *store.Fence, load store.LoadFunc) (*store.Commit, error) {
 		t, ok := s.trees.Chain(f.Layers[1:])
 		if !ok {
 			var err error
@@ -304,14 +315,18 @@ func (s *Service) DropSandbox(ctx context.Context, c Caller, id uuid.UUID) error
 
 // Fork makes a new sandbox of the caller's that starts as a copy of id.
 func (s *Service) Fork(ctx context.Context, c Caller, id uuid.UUID, name string) (*Sandbox, error) {
-	return s.verb(ctx, c, id, func(ctx context.Context, f *store.Fence) (*Sandbox, error) {
-		b, err := s.store.Fork(ctx, id, uuid.New(), name, c.Subject)
-		if err != nil {
-			return nil, err
-		}
-		s.sealed(ctx, f)
-		return sandboxOf(b), nil
+	b, _, err := once(ctx, s, c, func() (*Sandbox, bool, error) {
+		b, err := s.verb(ctx, c, id, func(ctx context.Context, f *store.Fence) (*Sandbox, error) {
+			b, err := s.store.Fork(ctx, id, uuid.New(), name, c.Subject, answerOf(c))
+			if err != nil {
+				return nil, err
+			}
+			s.sealed(ctx, f)
+			return sandboxOf(b), nil
+		})
+		return b, true, err
 	})
+	return b, toError(err)
 }
 
 // sealed tells the cache that the sandbox of f stands on a new top layer. That it may fail harms nothing: the tree is loaded again.

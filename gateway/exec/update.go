@@ -133,41 +133,56 @@ func (s *Service) Update(ctx context.Context, c Caller, id uuid.UUID, op, path s
 		return toError(err)
 	}
 	defer end()
+	_, _, err = once(ctx, s, c, func() (struct{}, bool, error) {
+		kept, err := s.updateLocked(ctx, c, id, op, path, fn)
+		return struct{}{}, kept, err
+	})
+	return toError(err)
+}
+
+// updateLocked reports whether there was something to commit.
+func (s *Service) updateLocked(ctx context.Context, c Caller, id uuid.UUID, op, path string, fn func(t *tree.Tree, w *tree.Work) error) (bool, error) {
 	lease, err := s.acquire(ctx, c, id)
 	if err != nil {
-		return toError(err)
+		return false, err
 	}
 	defer lease.Unlock()
 	for attempt := 0; ; attempt++ {
-		err := s.update(ctx, lease, c, id, op, path, fn)
+		committed, err := s.update(ctx, lease, c, id, op, path, fn)
 		if !errors.Is(err, fserr.ESTALE) || attempt >= s.cfg.StaleRetries {
-			return toError(err)
+			return committed, err
 		}
 	}
 }
 
-func (s *Service) update(ctx context.Context, lease lock.Lease, c Caller, id uuid.UUID, op, path string, fn func(t *tree.Tree, w *tree.Work) error) error {
+func (s *Service) update(ctx context.Context, lease lock.Lease, c Caller, id uuid.UUID, op, path string, fn func(t *tree.Tree, w *tree.Work) error) (committed bool, err error) {
 	pin, err := s.pin(ctx, c, id)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer pin.Release()
 	began := s.cfg.Now()
 	w := pin.Tree.Begin(ctx, s.options(pin.Fence, false))
 	if err := fn(pin.Tree, w); err != nil {
-		return err
+		return false, err
 	}
 	d := w.Delta()
 	if d.Empty() {
-		return nil
+		return false, nil
 	}
 	if err := stillOurs(ctx, lease); err != nil {
-		return err
+		return false, err
+	}
+	var answer *store.Answer
+	if c.Key != nil {
+		if answer, err = c.Key.answer(c, struct{}{}); err != nil {
+			return false, err
+		}
 	}
 	_, err = s.commit(ctx, pin.Fence, w, d, nil, store.Exec{
 		Route: c.Route, Caller: c.Subject, Script: op + " " + path, Cwd: "/", StartedAt: began, Duration: s.cfg.Now().Sub(began),
-	})
-	return err
+	}, answer)
+	return err == nil, err
 }
 
 // stillOurs is the last look before a commit.
@@ -186,11 +201,11 @@ const cachedBlobBytes = 32 << 20
 
 // commit applies a delta made on the version of f and makes the working tree the cached one. Once begun it does
 // not depend on the caller's patience any more.
-func (s *Service) commit(ctx context.Context, f *store.Fence, w *tree.Work, d *tree.Delta, state json.RawMessage, audit store.Exec) (*store.Fence, error) {
+func (s *Service) commit(ctx context.Context, f *store.Fence, w *tree.Work, d *tree.Delta, state json.RawMessage, audit store.Exec, answer *store.Answer) (*store.Fence, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.CommitTimeout)
 	defer cancel()
 	audit.ID = uuid.New()
-	a, err := s.store.Apply(ctx, store.Commit{Sandbox: f.ID, Version: f.Version, Delta: d, ShellState: state, Exec: audit})
+	a, err := s.store.Apply(ctx, store.Commit{Sandbox: f.ID, Version: f.Version, Delta: d, ShellState: state, Exec: audit, Answer: answer})
 	if err != nil {
 		// The next fence shows a stale tree anyway; after a lost connection not even the version is worth a belief.
 		s.trees.Drop(f.ID)

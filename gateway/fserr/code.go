@@ -30,6 +30,7 @@ const (
 	CodeEditBinary           Code = "EDIT_BINARY"
 	CodeEditLoneSurrogate    Code = "EDIT_LONE_SURROGATE"
 	CodeESTALE               Code = "ESTALE"
+	CodeIdempotencyKeyReused Code = "IDEMPOTENCY_KEY_REUSED"
 	CodePreconditionFailed   Code = "PRECONDITION_FAILED"
 	CodeInvalidInput         Code = "INVALID_INPUT"
 	CodeEISDIR               Code = "EISDIR"
@@ -83,6 +84,7 @@ var codes = map[Code]wire{
 	CodeEditNoMatch:          {http.StatusConflict, false},
 	CodeEditNotUnique:        {http.StatusConflict, false},
 	CodeESTALE:               {http.StatusConflict, true},
+	CodeIdempotencyKeyReused: {http.StatusConflict, false},
 	CodePreconditionFailed:   {http.StatusPreconditionFailed, false},
 	CodeInvalidInput:         {http.StatusBadRequest, false},
 	CodeEISDIR:               {http.StatusBadRequest, false},

@@ -37,6 +37,7 @@ type execBody struct {
 
 type execInput struct {
 	SandboxID
+	Keyed
 	TimeoutMs int64 `query:"timeoutMs" minimum:"1" maximum:"300000" doc:"for bodies that are the bare script"`
 	Body      execBody
 }
@@ -114,8 +115,12 @@ func (s *server) request(ctx context.Context, in *execInput, route string) (exec
 	if len(b.Script) > maxScript {
 		return exec.Request{}, newErrorBody(ctx, fserr.CodePayloadTooLarge, fmt.Sprintf("a script has at most %d bytes", maxScript))
 	}
+	c, err := keyed(ctx, caller(ctx, route), in.IdempotencyKey, in)
+	if err != nil {
+		return exec.Request{}, err
+	}
 	r := exec.Request{
-		Sandbox: id, Caller: caller(ctx, route), Script: b.Script, Cwd: b.Cwd, Env: b.Env, Debug: b.Debug, ReadOnly: b.ReadOnly, Atomic: b.Atomic, Session: b.Session,
+		Sandbox: id, Caller: c, Script: b.Script, Cwd: b.Cwd, Env: b.Env, Debug: b.Debug, ReadOnly: b.ReadOnly, Atomic: b.Atomic, Session: b.Session,
 		Timeout: time.Duration(max(b.TimeoutMs, in.TimeoutMs)) * time.Millisecond,
 	}
 	r.Caller.MaxStaleness = time.Duration(b.Stale) * time.Millisecond
@@ -152,6 +157,7 @@ func (s *server) execSync(ctx context.Context, in *execInput) (*execOutput, erro
 
 type batchInput struct {
 	SandboxID
+	Keyed
 	Body struct {
 		Scripts []struct {
 			ID     string `json:"id" required:"true" maxLength:"256"`
@@ -199,8 +205,12 @@ func (s *server) execBatch(ctx context.Context, in *batchInput) (*batchOutput, e
 	if err != nil {
 		return nil, err
 	}
+	c, err := keyed(ctx, caller(ctx, "exec-sync-batch"), in.IdempotencyKey, in)
+	if err != nil {
+		return nil, err
+	}
 	req := exec.BatchRequest{
-		Sandbox: id, Caller: caller(ctx, "exec-sync-batch"), ReadOnly: in.Body.ReadOnly, Session: in.Body.Session,
+		Sandbox: id, Caller: c, ReadOnly: in.Body.ReadOnly, Session: in.Body.Session,
 		Timeout:       time.Duration(in.Body.TimeoutMs) * time.Millisecond,
 		ScriptTimeout: time.Duration(in.Body.PerScriptTimeoutMs) * time.Millisecond,
 	}

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -80,6 +81,7 @@ func (s *server) fileRoutes() {
 	s.raw(tree, s.tree)
 
 	ingest := operation(http.MethodPost, base+"/ingest-files", "ingestFiles", "Write many binary files below a directory, all or none", "files", false)
+	ingest.Parameters = []*huma.Param{{Name: idempotencyHeader, In: "header", Schema: &huma.Schema{Type: huma.TypeString}}}
 	ingest.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {
 		Schema: huma.SchemaFromType(s.api.OpenAPI().Components.Schemas, typeOfIngest),
 	}}}
@@ -415,11 +417,27 @@ func (s *server) ingest(w http.ResponseWriter, r *http.Request) error {
 	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); r.Header.Get("Content-Type") != "" && (err != nil || t != "application/json") {
 		return newErrorBody(ctx, fserr.CodeUnsupportedMediaType, "send application/json")
 	}
-	in, err := decodeIngest(ctx, json.NewDecoder(http.MaxBytesReader(w, r.Body, maxIngestBody)))
+	body := io.Reader(http.MaxBytesReader(w, r.Body, maxIngestBody))
+	key, digest := r.Header.Get(idempotencyHeader), sha256.New()
+	if key != "" {
+		digest.Write([]byte("ingest-files " + id.String() + " "))
+		body = io.TeeReader(body, digest)
+	}
+	in, err := decodeIngest(ctx, json.NewDecoder(body))
 	if err != nil {
 		return err
 	}
-	n, err := s.Service.Ingest(ctx, caller(ctx, "ingest-files"), id, in.base, in.files)
+	c := caller(ctx, "ingest-files")
+	if key != "" {
+		// What follows the object, which the decoder may have read or not.
+		if _, err := io.Copy(io.Discard, body); err != nil {
+			return invalidInput(ctx, "Invalid JSON body")
+		}
+		if c, err = withKey(ctx, c, key, [sha256.Size]byte(digest.Sum(nil))); err != nil {
+			return err
+		}
+	}
+	n, err := s.Service.Ingest(ctx, c, id, in.base, in.files)
 	if err != nil {
 		return err
 	}

@@ -33,6 +33,7 @@ type limits struct {
 }
 
 type createInput struct {
+	Keyed
 	Body struct {
 		Name          string            `json:"name,omitempty" maxLength:"255"`
 		Env           map[string]string `json:"env,omitempty" doc:"default environment of every script"`
@@ -216,7 +217,11 @@ func (s *server) createSandbox(ctx context.Context, in *createInput) (*summaryOu
 		at := time.Now().Add(time.Duration(min(b.ExpiresIn, 1<<32)) * time.Second)
 		n.ExpiresAt = &at
 	}
-	made, err := s.Service.CreateSandbox(ctx, caller(ctx, "sandbox"), n)
+	by, err := keyed(ctx, caller(ctx, "sandbox"), in.IdempotencyKey, in)
+	if err != nil {
+		return nil, err
+	}
+	made, err := s.Service.CreateSandbox(ctx, by, n)
 	if err != nil {
 		return nil, err
 	}

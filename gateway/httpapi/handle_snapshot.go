@@ -11,6 +11,7 @@ import (
 
 type forkInput struct {
 	SandboxID
+	Keyed
 	Body struct {
 		Name string `json:"name,omitempty" maxLength:"255" doc:"by default the name of the original"`
 	}
@@ -62,7 +63,10 @@ func (s *server) fork(ctx context.Context, in *forkInput) (*summaryOutput, error
 	if err != nil {
 		return nil, err
 	}
-	c := caller(ctx, "fork")
+	c, err := keyed(ctx, caller(ctx, "fork"), in.IdempotencyKey, in)
+	if err != nil {
+		return nil, err
+	}
 	name := in.Body.Name
 	if name == "" {
 		b, err := s.Service.GetSandbox(ctx, c, id)

@@ -780,3 +780,43 @@ func TestReadiness(t *testing.T) {
 		t.Errorf("healthy all the same: %d %s", got.status, got.body)
 	}
 }
+
+// A repeated request with an idempotency key is answered and not done again, on every route that takes one.
+func TestIdempotencyKey(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	id := a.sandbox(object{})
+	send := func(path, body, key string) answer { return a.do(http.MethodPost, path, body, "Idempotency-Key", key) }
+	routes := map[string]struct{ path, body, other string }{
+		"create": {"/v1/sandboxes", `{"name":"n"}`, `{"name":"m"}`},
+		"fork":   {"/v1/sandboxes/" + id + "/fork", `{"name":"n"}`, `{"name":"m"}`},
+		"sync":   {"/v1/sandboxes/" + id + "/exec-sync", `{"script":"echo sync >> log; echo $RANDOM"}`, `{"script":"echo other >> log"}`},
+		"stream": {"/v1/sandboxes/" + id + "/exec", `{"script":"echo stream >> log; echo $RANDOM"}`, `{"script":"echo other >> log"}`},
+		"batch":  {"/v1/sandboxes/" + id + "/exec-sync-batch", `{"scripts":[{"id":"1","script":"echo batch >> log; echo $RANDOM"}]}`, `{"scripts":[{"id":"1","script":"echo other >> log"}]}`},
+		"ingest": {"/v1/sandboxes/" + id + "/ingest-files", `{"files":{"in":"aW4K"}}`, `{"files":{"in":"b3RoZXI="}}`},
+	}
+	for name, r := range routes {
+		k := name + " " + uuid.NewString()
+		first := send(r.path, r.body, k)
+		again := send(r.path, r.body, k)
+		if first.status >= 300 || again.status != first.status || string(again.body) != string(first.body) {
+			t.Errorf("%s: %d %s, the repeat %d %s", name, first.status, first.body, again.status, again.body)
+		}
+		other := send(r.path, r.other, k)
+		if name == "stream" {
+			if !strings.Contains(string(other.body), "IDEMPOTENCY_KEY_REUSED") {
+				t.Errorf("%s with another body: %d %s", name, other.status, other.body)
+			}
+		} else if other.status != http.StatusConflict || !strings.Contains(string(other.body), `"code":"IDEMPOTENCY_KEY_REUSED"`) {
+			t.Errorf("%s with another body: %d %s", name, other.status, other.body)
+		}
+		for _, bad := range []string{strings.Repeat("x", 256), "caf\u00e9"} {
+			if got := send(r.path, r.body, bad); got.status != http.StatusBadRequest {
+				t.Errorf("%s with key %q: %d %s", name, bad, got.status, got.body)
+			}
+		}
+	}
+	if got := a.exec(id, "sort log; cat in"); got.Stdout != "batch\nstream\nsync\nin\n" {
+		t.Errorf("afterwards: %+v", got)
+	}
+}

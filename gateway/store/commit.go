@@ -34,7 +34,7 @@ func (s *Store) Apply(ctx context.Context, c Commit) (Applied, error) {
 		return Applied{}, err
 	}
 	for attempt := 1; ; attempt++ {
-		a, sent, err := s.apply(ctx, p)
+		a, sent, err := s.apply(ctx, p, c.Answer)
 		switch {
 		case err == nil:
 			return a, nil
@@ -54,7 +54,7 @@ func (s *Store) Apply(ctx context.Context, c Commit) (Applied, error) {
 }
 
 // apply sends the commit once. sent reports that its outcome is open.
-func (s *Store) apply(ctx context.Context, p *sqlcgen.ApplyParams) (a Applied, sent bool, err error) {
+func (s *Store) apply(ctx context.Context, p *sqlcgen.ApplyParams, answer *Answer) (a Applied, sent bool, err error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -62,7 +62,11 @@ func (s *Store) apply(ctx context.Context, p *sqlcgen.ApplyParams) (a Applied, s
 		}
 		return a, false, wrap("apply", err)
 	}
-	row, err := sqlcgen.New(conn).Apply(ctx, *p)
+	var row sqlcgen.ApplyRow
+	err = keeping(ctx, conn, answer != nil, func(q *sqlcgen.Queries) (_ *Answer, err error) {
+		row, err = q.Apply(ctx, *p)
+		return answer, err
+	})
 	dead := conn.Conn().IsClosed()
 	conn.Release()
 	if dead {

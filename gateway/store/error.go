@@ -28,6 +28,9 @@ func wrap(op string, err error) error {
 		if e, ok := fserr.FromSQLState(pg.Code); ok {
 			return fmt.Errorf("%s: %w", op, e)
 		}
+		if repeated(pg) {
+			return fmt.Errorf("%s: %w", op, ErrRepeated)
+		}
 		// character_not_in_repertoire, untranslatable_character: a NUL in a text or in JSON.
 		if pg.Code == "22021" || pg.Code == "22P05" {
 			return fmt.Errorf("%s: %w: %w", op, fserr.EINVAL, err)

@@ -106,6 +106,7 @@ type Commit struct {
 	Delta      *tree.Delta
 	ShellState json.RawMessage // nil: unchanged
 	Exec       Exec            // ID is needed: it settles an unknown outcome
+	Answer     *Answer         // kept in the same transaction; may be nil
 }
 
 // Applied is what a commit led to.

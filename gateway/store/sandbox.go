@@ -35,10 +35,15 @@ func (n *NewSandbox) params() sqlcgen.CreateSandboxParams {
 // write runs one statement that changes something, at most once: only what was certainly not sent is sent again. An outcome that is
 // open is ErrUnknown.
 func (s *Store) write(ctx context.Context, op string, fn func(ctx context.Context, q *sqlcgen.Queries) error) error {
+	return s.writeKeeping(ctx, op, false, func(ctx context.Context, q *sqlcgen.Queries) (*Answer, error) { return nil, fn(ctx, q) })
+}
+
+// writeKeeping is write for a statement whose answer is kept with it.
+func (s *Store) writeKeeping(ctx context.Context, op string, keep bool, fn func(ctx context.Context, q *sqlcgen.Queries) (*Answer, error)) error {
 	for attempt := 1; ; attempt++ {
 		var cause error
 		dead, err := s.once(ctx, op, func(ctx context.Context, c *pgxpool.Conn) error {
-			cause = fn(ctx, sqlcgen.New(c))
+			cause = keeping(ctx, c, keep, func(q *sqlcgen.Queries) (*Answer, error) { return fn(ctx, q) })
 			return cause
 		})
 		switch {
@@ -52,12 +57,17 @@ func (s *Store) write(ctx context.Context, op string, fn func(ctx context.Contex
 	}
 }
 
-// Create makes an empty sandbox in one round trip.
-func (s *Store) Create(ctx context.Context, n NewSandbox) (*Sandbox, error) {
+// AnswerFunc makes the answer that is kept of a sandbox that was made. A nil function keeps none.
+type AnswerFunc func(*Sandbox) (*Answer, error)
+
+// Create makes an empty sandbox, in one round trip unless an answer is kept.
+func (s *Store) Create(ctx context.Context, n NewSandbox, answer AnswerFunc) (*Sandbox, error) {
 	var r sqlcgen.FsSandbox
-	err := s.write(ctx, "create_sandbox", func(ctx context.Context, q *sqlcgen.Queries) (err error) {
-		r, err = q.CreateSandbox(ctx, n.params())
-		return err
+	err := s.writeKeeping(ctx, "create_sandbox", answer != nil, func(ctx context.Context, q *sqlcgen.Queries) (_ *Answer, err error) {
+		if r, err = q.CreateSandbox(ctx, n.params()); err != nil || answer == nil {
+			return nil, err
+		}
+		return answer(sandboxOf(&r))
 	})
 	if err != nil {
 		return s.created(ctx, n.ID, err)
@@ -81,7 +91,7 @@ type LoadFunc func(ctx context.Context, layers []uuid.UUID) ([]*tree.Patch, erro
 
 // CreateWith makes a sandbox and applies its first change in one transaction. build gets the fence of the new sandbox and
 // returns the change; nobody else knows of the sandbox, so nobody waits for it.
-func (s *Store) CreateWith(ctx context.Context, n NewSandbox, build func(ctx context.Context, f *Fence, load LoadFunc) (*Commit, error)) (*Sandbox, error) {
+func (s *Store) CreateWith(ctx context.Context, n NewSandbox, answer AnswerFunc, build func(ctx context.Context, f *Fence, load LoadFunc) (*Commit, error)) (*Sandbox, error) {
 	var b *Sandbox
 	var failed error // of build
 	committing := false
@@ -111,6 +121,15 @@ func (s *Store) CreateWith(ctx context.Context, n NewSandbox, build func(ctx con
 		}
 		if err := applyIn(ctx, q, commit, b); err != nil {
 			return err
+		}
+		if answer != nil {
+			a, err := answer(b)
+			if err == nil {
+				err = q.Remember(ctx, a.params())
+			}
+			if err != nil {
+				return err
+			}
 		}
 		committing = true
 		return tx.Commit(ctx)
@@ -245,15 +264,17 @@ func (s *Store) Drop(ctx context.Context, sandbox uuid.UUID) error {
 }
 
 // Fork makes a sandbox with the id, name and owner given that starts as a copy of another.
-func (s *Store) Fork(ctx context.Context, sandbox, id uuid.UUID, name, owner string) (*Sandbox, error) {
+func (s *Store) Fork(ctx context.Context, sandbox, id uuid.UUID, name, owner string, answer AnswerFunc) (*Sandbox, error) {
 	p := sqlcgen.ForkParams{Sandbox: sandbox, ID: &id, Owner: &owner}
 	if name != "" {
 		p.Name = &name
 	}
 	var r sqlcgen.FsSandbox
-	err := s.write(ctx, "fork", func(ctx context.Context, q *sqlcgen.Queries) (err error) {
-		r, err = q.Fork(ctx, p)
-		return err
+	err := s.writeKeeping(ctx, "fork", answer != nil, func(ctx context.Context, q *sqlcgen.Queries) (_ *Answer, err error) {
+		if r, err = q.Fork(ctx, p); err != nil || answer == nil {
+			return nil, err
+		}
+		return answer(sandboxOf(&r))
 	})
 	if err != nil {
 		return s.created(ctx, id, err)

@@ -391,7 +391,7 @@ func TestReadsSurviveDeadConnections(t *testing.T) {
 	t.Parallel()
 	url := sqltest.Database(t)
 	s := open(t, store.Config{URL: url, MinConns: 4})
-	b, err := s.Create(t.Context(), store.NewSandbox{ID: uuid.New(), Tenant: "t", Owner: "o", Name: "n"})
+	b, err := s.Create(t.Context(), store.NewSandbox{ID: uuid.New(), Tenant: "t", Owner: "o", Name: "n"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -434,13 +434,13 @@ func TestCreateWithFilesIsAllOrNothing(t *testing.T) {
 		}
 	}
 	n := store.NewSandbox{ID: uuid.New(), Tenant: "t", Owner: "o", Name: "n", Env: []byte(`{"A":"b"}`)}
-	b, err := s.CreateWith(t.Context(), n, build(nil))
+	b, err := s.CreateWith(t.Context(), n, nil, build(nil))
 	if err != nil || b.Version != 1 || b.UsedBytes != 300<<10 {
 		t.Fatalf("%+v, %v", b, err)
 	}
 	wantFile(t, s, n.ID, "/home/user/f", string(make([]byte, 300<<10)))
 	n.ID = uuid.New()
-	if _, err := s.CreateWith(t.Context(), n, build(fserr.ENOTDIR)); !errors.Is(err, fserr.ENOTDIR) {
+	if _, err := s.CreateWith(t.Context(), n, nil, build(fserr.ENOTDIR)); !errors.Is(err, fserr.ENOTDIR) {
 		t.Fatalf("got %v", err)
 	}
 	if _, err := s.Get(t.Context(), n.ID); !errors.Is(err, fserr.ESRCH) {
@@ -454,7 +454,7 @@ func TestList(t *testing.T) {
 	owner := uuid.NewString()
 	var ids []uuid.UUID
 	for i := range 5 {
-		b, err := s.Create(t.Context(), store.NewSandbox{ID: uuid.New(), Tenant: "t", Owner: owner, Name: fmt.Sprint("n", i%2), Labels: []byte(fmt.Sprintf(`{"i":"%d"}`, i))})
+		b, err := s.Create(t.Context(), store.NewSandbox{ID: uuid.New(), Tenant: "t", Owner: owner, Name: fmt.Sprint("n", i%2), Labels: []byte(fmt.Sprintf(`{"i":"%d"}`, i))}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

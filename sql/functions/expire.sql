@@ -16,6 +16,12 @@ BEGIN
         PERFORM pgbox.drop_locked(v_sandbox);
         v_count := v_count + 1;
     END LOOP;
+    DELETE FROM pgbox.idempotency i
+     WHERE (i.tenant, i.owner, i.key) IN (
+        SELECT o.tenant, o.owner, o.key FROM pgbox.idempotency o
+         WHERE o.created_at < clock_timestamp() - interval '1 day'
+         ORDER BY o.created_at
+         LIMIT p_limit);
     RETURN v_count;
 END
 $$;
@@ -23,4 +29,4 @@ $$;
 ALTER FUNCTION fs.expire(integer) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.expire(integer) IS
-    'Drops up to p_limit sandboxes whose time has come and returns how many. They are out of reach from the moment they expire; this frees their space.';
+    'Drops up to p_limit sandboxes whose time has come and returns how many. They are out of reach from the moment they expire; this frees their space. Answers kept under idempotency keys go after a day.';

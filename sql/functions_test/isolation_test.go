@@ -98,6 +98,8 @@ var calls = map[string]string{
 	"rmdir":          "SELECT fs.rmdir('/empty')",
 	"schema":         "SELECT fs.schema()",
 	"settle":         "SELECT count(*) FROM fs.settle($1, gen_random_uuid())",
+	"recall":         "SELECT * FROM fs.recall('tenant-alpha', 'owner-alpha', ARRAY['kept']) RIGHT JOIN (VALUES (1)) v ON true",
+	"remember":       "SELECT fs.remember('tenant-alpha', 'owner-alpha', $1::text, sha256('a'), 'alpha')",
 	"snapshot":       "SELECT fs.snapshot($1, 'another')",
 	"snapshots":      "SELECT fs.snapshots($1)",
 	"stat":           "SELECT fs.stat('/alpha')",
@@ -317,7 +319,7 @@ func TestIsolationNoScope(t *testing.T) {
 			continue
 		}
 		switch name {
-		case "base_layer", "create_sandbox", "expire", "gc", "list_sandboxes", "schema":
+		case "base_layer", "create_sandbox", "expire", "gc", "list_sandboxes", "recall", "remember", "schema":
 			continue // of no sandbox
 		}
 		for scope, want := range map[string]fserr.Errno{"": fserr.EINVAL, uuid.NewString(): fserr.ESRCH} {

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -24,8 +23,9 @@ type ErrorBody struct {
 	Applied   string   `json:"applied" enum:"no,yes,unknown" doc:"whether anything was changed"`
 	RequestID string   `json:"requestId,omitempty"`
 
-	// What a script that ran out of time had printed.
+	// What a script that was ended had printed.
 	TimedOut   bool    `json:"timedOut,omitempty"`
+	Truncated  bool    `json:"truncated,omitempty" doc:"the middle of stdout or stderr is missing"`
 	DurationMs *int64  `json:"durationMs,omitempty"`
 	Stdout     *string `json:"stdout,omitempty"`
 	Stderr     *string `json:"stderr,omitempty"`
@@ -88,7 +88,7 @@ func writeError(w http.ResponseWriter, r *http.Request, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(body.status)
-	_ = json.NewEncoder(w).Encode(body) // the client is gone when this fails
+	_ = encode(w, body) // the client is gone when this fails
 }
 
 // humaError is how huma's own findings (validation, media type, size) become an ErrorBody.

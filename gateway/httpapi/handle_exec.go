@@ -56,6 +56,9 @@ var scriptFormat = huma.Format{Unmarshal: func(data []byte, v any) error {
 	return json.Unmarshal(b, v)
 }}
 
+// jsonFormat writes long output in pieces.
+var jsonFormat = huma.Format{Marshal: encode, Unmarshal: huma.DefaultJSONFormat.Unmarshal}
+
 type execResult struct {
 	Stdout     string  `json:"stdout"`
 	Stderr     string  `json:"stderr"`
@@ -149,6 +152,7 @@ func (s *server) execSync(ctx context.Context, in *execInput) (*execOutput, erro
 			// What the script had printed when it was ended.
 			out, errOut, ms := string(res.Stdout), string(res.Stderr), res.Duration.Milliseconds()
 			body.Stdout, body.Stderr, body.DurationMs, body.TimedOut = &out, &errOut, &ms, body.Code == string(fserr.CodeExecTimeout)
+			body.Truncated = res.Truncated
 		}
 		return nil, body
 	}

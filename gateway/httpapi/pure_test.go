@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -373,6 +375,36 @@ func TestContentTypeGoesByExtension(t *testing.T) {
 	for name, want := range map[string]string{"a.html": "text/html; charset=utf-8", "A.PNG": "image/png", "Makefile": "application/octet-stream", "x.unknown": "application/octet-stream"} {
 		if got := contentType(name); got != want {
 			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// Long output is encoded in pieces, to the same text.
+func TestEncode(t *testing.T) {
+	for _, unit := range []string{"x", "é", "日本", "\x00", "\xff", "a\xe6\x97", "\U0001f600", "\"\\\n<>&\u2028", `"stdout":"","stderr":""`} {
+		for _, n := range []int{0, 1, longString / len(unit), longString/len(unit) + 1, 3*longString/len(unit) + 7} {
+			out, errs := strings.Repeat(unit, n), strings.Repeat(unit, n/3)
+			for _, v := range []any{execResult{Stdout: out, Stderr: errs, ExitCode: 3}, &execResult{Stdout: out, Stderr: errs}, &ErrorBody{Message: unit, Stdout: &out, Stderr: &errs}} {
+				var got, want bytes.Buffer
+				if err := encode(&got, v); err != nil {
+					t.Fatal(err)
+				}
+				enc := json.NewEncoder(&want)
+				enc.SetEscapeHTML(false)
+				if err := enc.Encode(v); err != nil {
+					t.Fatal(err)
+				}
+				var a, b any
+				if err := json.Unmarshal(got.Bytes(), &a); err != nil {
+					t.Fatalf("%q × %d: %v", unit, n, err)
+				}
+				if err := json.Unmarshal(want.Bytes(), &b); err != nil {
+					t.Fatal(err)
+				}
+				if !reflect.DeepEqual(a, b) {
+					t.Errorf("%q × %d: not what encoding/json writes", unit, n)
+				}
+			}
 		}
 	}
 }

@@ -71,7 +71,7 @@ func New(cfg Config) http.Handler {
 	hc.CreateHooks = nil // no $schema links in answers
 	hc.AllowAdditionalPropertiesByDefault, hc.FieldsOptionalByDefault = true, true
 	hc.Formats = map[string]huma.Format{
-		"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat,
+		"application/json": jsonFormat, "json": jsonFormat,
 		"text/plain": scriptFormat, "text/x-shellscript": scriptFormat,
 	}
 	hc.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"bearer": {Type: "http", Scheme: "bearer", BearerFormat: "JWT"}}

@@ -223,11 +223,10 @@ func builtinSource(sh *Shell, args []string) int {
 		sh.args = args[1:]
 	}
 	sh.checkSize(data)
-	p := parse(data, 0)
 	sh.status = 0
 	replaced := len(args) > 1
 	own := sh.args
-	sh.runProgram(p, "")
+	sh.runText(data, "")
 	sh.returning = false
 	if t := sh.traps["RETURN"]; t != "" {
 		sh.runTrap("RETURN", t)

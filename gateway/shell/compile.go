@@ -14,6 +14,7 @@ type compiler struct {
 	src   string
 	lines int          // added to line numbers
 	bad   map[uint]int // offsets where a bad substitution was masked → its length
+	step  func()       // for every statement and word
 }
 
 func (c *compiler) text(from, to uint) string {
@@ -34,6 +35,9 @@ func (c *compiler) stmts(in []*syntax.Stmt) []*stmt {
 }
 
 func (c *compiler) stmt(s *syntax.Stmt) *stmt {
+	if c.step != nil {
+		c.step()
+	}
 	st := &stmt{line: c.line(s.Pos()), negated: s.Negated, background: s.Background}
 	end := s.End().Offset()
 	if s.Semicolon.IsValid() {
@@ -621,7 +625,7 @@ func (c *compiler) first(text string) (parts []part, n int) {
 	}
 	end = min(end, len(text))
 	src := text[:end]
-	f, bad, err := parseFile(src)
+	f, bad, err := parseFile(src, c.step)
 	if err != nil || len(f.Stmts) != 1 {
 		return nil, 0
 	}
@@ -648,6 +652,9 @@ func quoteEnd(s string, i int) int {
 func (c *compiler) word(w *syntax.Word) *word {
 	if w == nil {
 		return &word{isLit: true}
+	}
+	if c.step != nil {
+		c.step()
 	}
 	out := &word{src: c.text(w.Pos().Offset(), w.End().Offset()), parts: c.parts(w.Parts, false)}
 	return c.finish(out, false)
@@ -877,7 +884,7 @@ func (c *compiler) cmdSubst(x *syntax.CmdSubst, dq bool) *cmdPart {
 		if dq {
 			esc += "\""
 		}
-		p.prog = parse(unescape2(c.text(x.Left.Offset()+1, x.Right.Offset()), esc), c.line(x.Pos())-1)
+		p.prog = parse(unescape2(c.text(x.Left.Offset()+1, x.Right.Offset()), esc), c.line(x.Pos())-1, c.step)
 		return p
 	}
 	if len(x.Stmts) == 1 {
@@ -1005,6 +1012,9 @@ func cutSlice(s string) (off, length string, has bool) {
 func (c *compiler) argWord(w *syntax.Word, dq bool) *word {
 	if w == nil {
 		return &word{isLit: true}
+	}
+	if c.step != nil {
+		c.step()
 	}
 	out := &word{src: c.text(w.Pos().Offset(), w.End().Offset())}
 	if !dq {

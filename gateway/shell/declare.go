@@ -350,7 +350,7 @@ func (sh *Shell) declareOne(cmd string, o operand, on, off attr, global, inherit
 			isArr = true
 		}
 		if isArr && isName(name) {
-			arr = parseArrayText(name, val)
+			arr = sh.parseArrayText(name, val)
 		}
 	}
 	if name == "-" && cmd == "local" && !hasVal {
@@ -520,8 +520,8 @@ func (sh *Shell) applyDecl(cmd, name string, sub *subscript, val string, arr *ar
 }
 
 // parseArrayText parses "(…)" given as a value, as declare does with arrays.
-func parseArrayText(name, val string) *arrayLit {
-	p := parse(name+"="+val, 0)
+func (sh *Shell) parseArrayText(name, val string) *arrayLit {
+	p := parse(name+"="+val, 0, sh.readStep)
 	if p.err != nil || len(p.groups) != 1 || len(p.groups[0]) != 1 {
 		return nil
 	}

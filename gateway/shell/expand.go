@@ -80,18 +80,34 @@ func (e *expander) quoted(s string) {
 			e.spans = append(e.spans, n, n+len(s))
 		}
 	}
-	e.buf = append(e.buf, s...)
-	e.grown(len(s))
+	e.add(s)
 }
 
-// grown watches values that grow without any other step.
-func (e *expander) grown(n int) {
-	if n > 4096 {
-		e.sh.ticks += int64(n >> 12)
-		if int64(len(e.buf)) > e.sh.x.budget.Limits.LiveBytes/4 {
-			e.sh.hold(int64(len(e.buf)))
-			e.sh.hold(-int64(len(e.buf)))
-		}
+// add appends to the current field. A long one is checked before it grows: nothing else may come between.
+func (e *expander) add(s string) {
+	if n := len(e.buf) + len(s); n > longText {
+		e.sh.longValue(n)
+		e.buf = proc.AppendString(e.buf, s)
+		return
+	}
+	e.buf = append(e.buf, s...)
+}
+
+// longText is the length from which texts are copied with care.
+const longText = 64 << 10
+
+// longValue checks that a text of n bytes may be made, which takes a moment.
+func (sh *Shell) longValue(n int) {
+	if limit := sh.x.budget.Limits.ValueBytes; int64(n) > limit {
+		err := error(&proc.LimitError{Name: "bytes of one value", Limit: limit})
+		sh.x.budget.Kill(err)
+		panic(killPanic{cmpErr(sh.x.over(), err)})
+	}
+	sh.hold(int64(n))
+	sh.hold(-int64(n))
+	sh.ticks += int64(n >> 12)
+	if sh.ticks > 32 {
+		sh.tick()
 	}
 }
 
@@ -100,8 +116,7 @@ func (e *expander) literal(s string) {
 	if e.split && !e.glob && hasGlobChar(s) {
 		e.glob = true
 	}
-	e.buf = append(e.buf, s...)
-	e.grown(len(s))
+	e.add(s)
 }
 
 // end completes the current field.
@@ -109,7 +124,7 @@ func (e *expander) end() {
 	if e.glob && !e.sh.opts.get('f') {
 		e.globField()
 	} else {
-		e.out = append(e.out, string(e.buf))
+		e.out = append(e.out, proc.String(e.buf))
 	}
 	e.buf, e.spans, e.active, e.glob = e.buf[:0], e.spans[:0], false, false
 	if len(e.out)&1023 == 0 {
@@ -121,9 +136,8 @@ func (e *expander) end() {
 // splitText adds the result of an unquoted expansion.
 func (e *expander) splitText(s string) {
 	if !e.split {
-		e.buf = append(e.buf, s...)
+		e.add(s)
 		e.active = e.active || s != ""
-		e.grown(len(s))
 		return
 	}
 	if e.sh.ifsChanged {
@@ -277,7 +291,7 @@ func (sh *Shell) joinParts(ps []part) string {
 	e := expander{sh: sh, buf: sh.scratch[:0]}
 	sh.scratch = nil
 	e.parts(ps, false)
-	s := string(e.buf)
+	s := proc.String(e.buf)
 	if cap(e.buf) < 4096 {
 		sh.scratch = e.buf[:0]
 	}
@@ -288,7 +302,7 @@ func (sh *Shell) joinParts(ps []part) string {
 func (sh *Shell) heredocText(ps []part) string {
 	e := expander{sh: sh, inDQ: true}
 	e.parts(ps, true)
-	return string(e.buf)
+	return proc.String(e.buf)
 }
 
 // expandPattern expands a word to a pattern: what was quoted matches itself.
@@ -400,7 +414,7 @@ func (sh *Shell) cmdSubst(p *cmdPart) string {
 	}
 	sh.checkAlive()
 	c.mu.Lock()
-	out := string(c.b)
+	out := proc.String(c.b)
 	c.mu.Unlock()
 	sh.x.budget.Release(c.held)
 	return sh.cleanSubst(out)

@@ -13,7 +13,7 @@ func (e *expander) globField() {
 	sh := e.sh
 	pat := string(e.pattern())
 	if !pattern.HasMeta(pat, sh.opts.shopt(extglob)) {
-		e.out = append(e.out, string(e.buf))
+		e.out = append(e.out, proc.String(e.buf))
 		return
 	}
 	found := sh.glob(pat)
@@ -22,10 +22,10 @@ func (e *expander) globField() {
 		e.out = append(e.out, found...)
 		sh.wordLimit(len(e.out))
 	case sh.opts.shopt(failglob):
-		sh.fatal("no match: %s", string(e.buf))
+		sh.fatal("no match: %s", proc.String(e.buf))
 	case sh.opts.shopt(nullglob):
 	default:
-		e.out = append(e.out, string(e.buf))
+		e.out = append(e.out, proc.String(e.buf))
 	}
 }
 

@@ -223,13 +223,13 @@ func (sh *Shell) evalString(text string, lines int) {
 // cachedParse keeps the programs of short texts that traps and eval run again and again.
 func (sh *Shell) cachedParse(text string, lines int) *program {
 	if len(text) > 512 {
-		return parse(text, lines)
+		return parse(text, lines, sh.readStep)
 	}
 	key := parseKey{text, lines}
 	if p := sh.parsed[key]; p != nil {
 		return p
 	}
-	p := parse(text, lines)
+	p := parse(text, lines, sh.readStep)
 	if len(sh.parsed) > 200 {
 		sh.parsed = nil
 	}

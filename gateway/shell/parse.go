@@ -3,6 +3,7 @@ package shell
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -21,13 +22,14 @@ type syntaxError struct {
 }
 
 // parse reads a script. It always returns a program: what comes before a syntax error can run.
-func parse(src string, lines int) *program {
+// step is called again and again and may end the exec with a panic; it may be nil.
+func parse(src string, lines int, step func()) *program {
 	p := &program{}
 	if line := tooDeep(src); line > 0 {
 		p.err = &syntaxError{line: line + lines, msg: "syntax error: nesting too deep"}
 		return p
 	}
-	f, bad, err := parseFile(src)
+	f, bad, err := parseFile(src, step)
 	var warnings []string
 	for range 20 {
 		delim, line := unclosed(err)
@@ -41,10 +43,10 @@ func parse(src string, lines int) *program {
 		warnings = append(warnings, fmt.Sprintf("line %d: warning: here-document at line %d delimited by end-of-file (wanted `%s')\n",
 			strings.Count(src, "\n")+lines, line+lines, delim))
 		src += delim + "\n"
-		f, bad, err = parseFile(src)
+		f, bad, err = parseFile(src, step)
 	}
 	p.warnings = warnings
-	c := compiler{src: src, lines: lines, bad: bad}
+	c := compiler{src: src, lines: lines, bad: bad, step: step}
 	lastLine := -1
 	var lastEnd uint
 	for _, s := range f.Stmts {
@@ -93,11 +95,11 @@ func unclosed(err error) (delim string, line int) {
 // parseFile parses src. Where the parser is stricter than bash (text in arithmetic and subscripts that only makes sense
 // after expansion, and bad substitutions, which bash reports when they are expanded) the text is masked by a placeholder
 // of the same length and parsed again; the compiler reads those texts from src itself.
-func parseFile(src string) (*syntax.File, map[uint]int, error) {
+func parseFile(src string, step func()) (*syntax.File, map[uint]int, error) {
 	masked := src
 	var bad map[uint]int
 	for try := 0; ; try++ {
-		f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(masked), "")
+		f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(&script{masked, step}, "")
 		// Each try reads the whole text again.
 		if err == nil || try >= 200 || try >= 8 && try*len(src) > 16<<20 {
 			return f, bad, err
@@ -123,6 +125,24 @@ func parseFile(src string) (*syntax.File, map[uint]int, error) {
 		}
 		masked = next
 	}
+}
+
+// script is a text as the parser reads it, kilobyte by kilobyte.
+type script struct {
+	rest string
+	step func()
+}
+
+func (s *script) Read(b []byte) (int, error) {
+	if s.step != nil {
+		s.step()
+	}
+	if s.rest == "" {
+		return 0, io.EOF
+	}
+	n := copy(b, s.rest)
+	s.rest = s.rest[n:]
+	return n, nil
 }
 
 func errorOffset(err error) (uint, bool) {

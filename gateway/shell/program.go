@@ -357,7 +357,7 @@ func (x *exec) runShell(ctx context.Context, p *proc.Process, name string, args 
 func (sh *Shell) importVar(k, v string) {
 	if name, ok := strings.CutPrefix(k, "BASH_FUNC_"); ok && strings.HasSuffix(name, "%%") && strings.HasPrefix(v, "() ") {
 		name = strings.TrimSuffix(name, "%%")
-		prog := parse(name+" "+v, 0)
+		prog := parse(name+" "+v, 0, sh.readStep)
 		if prog.err == nil && len(prog.groups) == 1 {
 			if d, ok := prog.groups[0][0].cmd.(*funcDecl); ok {
 				sh.ownFuncs()[name] = &funcDef{name: name, body: d.body, source: "environment", src: d.src, exported: true}
@@ -523,13 +523,13 @@ func (sh *Shell) stdinScript() {
 		if text.Len() > 0 {
 			src := text.String()
 			sh.checkSize(src)
-			prog := parse(src, first)
+			prog := parse(src, first, sh.readStep)
 			sh.hold(-parsedSize(src))
 			if err == nil && prog.err != nil && incomplete(prog.err) {
 				sh.tick()
 				continue
 			}
-			if err == nil && openHeredoc(src) {
+			if err == nil && openHeredoc(src, sh.readStep) {
 				continue
 			}
 			sh.runProgram(prog, "")
@@ -551,11 +551,11 @@ func incomplete(e *syntaxError) bool {
 }
 
 // openHeredoc reports whether src ends inside a here-document, which the parser takes as complete.
-func openHeredoc(src string) bool {
+func openHeredoc(src string, step func()) bool {
 	if !strings.Contains(src, "<<") {
 		return false
 	}
-	f, _, err := parseFile(src)
+	f, _, err := parseFile(src, step)
 	if err != nil {
 		return true
 	}

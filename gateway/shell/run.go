@@ -20,8 +20,35 @@ func (sh *Shell) runScript(src, where string) {
 		where += ": "
 	}
 	sh.checkSize(src)
-	prog := parse(src, 0)
-	sh.runProgram(prog, where)
+	sh.runText(src, where)
+}
+
+// longScript is the length from which a script is read and run in parts: its syntax tree may take a hundred times its length.
+const longScript = 64 << 10
+
+// runText parses and runs a text. What would be an error in a part of it may be right in a longer one.
+func (sh *Shell) runText(src, where string) {
+	lines := 0
+	for size := longScript; size < len(src); {
+		end := strings.LastIndexByte(src[:size], '\n') + 1
+		part := src[:end]
+		if end == 0 || strings.HasSuffix(part, "\\\n") || strings.Contains(part, "<<") {
+			size *= 4
+			continue
+		}
+		prog := parse(part, lines, sh.readStep)
+		if prog.err != nil {
+			size *= 4
+			continue
+		}
+		sh.runProgram(prog, where)
+		if sh.jumping() {
+			return
+		}
+		lines += strings.Count(part, "\n")
+		src, size = src[end:], longScript
+	}
+	sh.runProgram(parse(src, lines, sh.readStep), where)
 }
 
 func (sh *Shell) checkSize(src string) {
@@ -31,9 +58,20 @@ func (sh *Shell) checkSize(src string) {
 		panic(killPanic{cmpErr(sh.x.over(), err)})
 	}
 	sh.hold(parsedSize(src))
-	// The parser cannot be interrupted: look at the clock before every long text.
-	sh.ticks += int64(len(src) / 256)
 	sh.tick()
+}
+
+// readStep counts a kilobyte, statement or word of a script that is being read. Unlike tick it runs no traps: they come between commands.
+func (sh *Shell) readStep() {
+	if sh.ticks++; sh.ticks < 32 {
+		return
+	}
+	n := sh.ticks
+	sh.ticks = 0
+	if err := sh.turn.Step(n); err != nil {
+		panic(killPanic{err})
+	}
+	sh.checkAlive()
 }
 
 // parsedSize is what the syntax tree of a text may take.

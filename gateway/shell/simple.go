@@ -112,6 +112,9 @@ func (sh *Shell) assign(a *assign, trace bool) {
 			if v.attrs&aInteger != 0 {
 				val = sh.appended(v, old, val)
 			} else {
+				if n := len(old) + len(val); n > longText {
+					sh.longValue(n)
+				}
 				val = sh.own(name).extend(old, val)
 			}
 		}
@@ -568,7 +571,7 @@ func (sh *Shell) expandAlias(c *simpleCmd, st *stmt) bool {
 	defer sh.leave()
 	sh.checkSize(src)
 	defer sh.hold(-parsedSize(src))
-	prog := parse(src, sh.line-1)
+	prog := parse(src, sh.line-1, sh.readStep)
 	sh.runProgram(prog, "")
 	return true
 }

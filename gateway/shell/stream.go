@@ -214,7 +214,9 @@ func (c *capture) write(ctx context.Context, b []byte) (int, error) {
 			return 0, err
 		}
 		c.held = int64(size)
-		c.b = append(make([]byte, 0, size), c.b...)
+		bigger := make([]byte, len(c.b), size)
+		proc.Copy(bigger, c.b)
+		c.b = bigger
 	}
 	c.b = append(c.b, b...)
 	return len(b), nil

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unsafe"
+
+	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
 
 type attr uint16
@@ -48,9 +50,9 @@ func (v *variable) extend(old, val string) string {
 		return old + val
 	}
 	if len(v.room) != len(old) || unsafe.SliceData(v.room) != unsafe.StringData(old) {
-		v.room = append(make([]byte, 0, n+n/4), old...)
+		v.room = proc.AppendString(make([]byte, 0, n+n/4), old)
 	}
-	v.room = append(v.room, val...)
+	v.room = proc.AppendString(v.room, val)
 	return unsafe.String(unsafe.SliceData(v.room), n)
 }
 

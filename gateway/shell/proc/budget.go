@@ -13,6 +13,7 @@ type Limits struct {
 	CPU        time.Duration
 	Steps      int64 // statements, expansions, loop turns and command ticks
 	LiveBytes  int64 // bytes of variables, pipes and command buffers held at once
+	ValueBytes int64 // bytes of one variable, expansion or here-document
 	Words      int64 // words that one expansion may produce
 	Depth      int64 // nesting of functions, eval, source, subshells and substitutions
 	Goroutines int64 // subshells, pipeline stages and background jobs alive at once
@@ -26,6 +27,7 @@ func DefaultLimits() Limits {
 		CPU:        2 * time.Minute,
 		Steps:      2_000_000_000,
 		LiveBytes:  512 << 20,
+		ValueBytes: 128 << 20,
 		Words:      4_000_000,
 		Depth:      1000,
 		Goroutines: 512,
@@ -40,7 +42,7 @@ func (l Limits) withDefaults() Limits {
 		l.CPU = d.CPU
 	}
 	for _, f := range []struct{ v, d *int64 }{
-		{&l.Steps, &d.Steps}, {&l.LiveBytes, &d.LiveBytes}, {&l.Words, &d.Words}, {&l.Depth, &d.Depth},
+		{&l.Steps, &d.Steps}, {&l.LiveBytes, &d.LiveBytes}, {&l.ValueBytes, &d.ValueBytes}, {&l.Words, &d.Words}, {&l.Depth, &d.Depth},
 		{&l.Goroutines, &d.Goroutines}, {&l.OpenFiles, &d.OpenFiles}, {&l.ScriptSize, &d.ScriptSize},
 	} {
 		if *f.v == 0 {

@@ -254,7 +254,9 @@ func (p *Process) ReadAll(r io.Reader) ([]byte, error) {
 		if cap(buf)-len(buf) < 4096 {
 			n := max(cap(buf)*2, 16<<10)
 			p.Hold(n - cap(buf))
-			buf = append(make([]byte, 0, n), buf...)
+			bigger := make([]byte, len(buf), n)
+			Copy(bigger, buf)
+			buf = bigger
 		}
 		n, err := r.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]

@@ -1,0 +1,313 @@
+package command
+
+import (
+	stdtar "archive/tar"
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/shell/archive"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+)
+
+// compression settles how the archive is written.
+func (t *tarRun) compression() archive.Format {
+	if t.packed || !t.byName {
+		return t.format
+	}
+	switch {
+	case strings.HasSuffix(t.file, ".gz"), strings.HasSuffix(t.file, ".tgz"), strings.HasSuffix(t.file, ".taz"):
+		return archive.Gzip
+	case strings.HasSuffix(t.file, ".bz2"), strings.HasSuffix(t.file, ".tbz"), strings.HasSuffix(t.file, ".tbz2"):
+		return archive.Bzip2
+	case strings.HasSuffix(t.file, ".xz"), strings.HasSuffix(t.file, ".txz"), strings.HasSuffix(t.file, ".lzma"):
+		return archive.XZ
+	case strings.HasSuffix(t.file, ".zst"), strings.HasSuffix(t.file, ".tzst"):
+		return archive.Zstd
+	}
+	return archive.None
+}
+
+func (t *tarRun) create() {
+	if len(t.sources) == 0 {
+		t.status = t.usage("Cowardly refusing to create an empty archive")
+		panic(tarStop{})
+	}
+	var out io.Writer = t.p.Out
+	if t.file != "" && t.file != "-" {
+		f, err := t.p.Open(t.file, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+		if err != nil {
+			t.fatal("%s: Cannot open: %s", t.file, proc.Strerror(err))
+		}
+		defer f.Close()
+		if st, err := f.Stat(); err == nil && st.Kind == proc.Regular {
+			t.self = st.Ino
+		}
+		out = f
+	} else if t.index == nil {
+		t.listTo = t.p.Err
+	}
+	t.p.Hold(tarMemory)
+	defer t.p.Release(tarMemory)
+	file := &checkedWriter{w: out}
+	z, err := archive.NewWriter(t.compression(), file, 0)
+	if err != nil {
+		t.fatal("%s: %v", t.compression(), err)
+	}
+	t.writeAll(z, 0)
+	if err := z.Close(); err != nil && file.err == nil {
+		file.err = err
+	}
+	if file.err != nil {
+		t.fatal("%s: Cannot write: %s", t.file, proc.Strerror(file.err))
+	}
+}
+
+// writeAll writes the sources and the end of the archive, filled to a whole record; before is how long the archive was.
+func (t *tarRun) writeAll(out io.Writer, before int64) {
+	buf := bufio.NewWriterSize(out, 64<<10)
+	n := &checkedWriter{w: buf}
+	w := stdtar.NewWriter(n)
+	if t.label != "" {
+		if err := w.WriteHeader(&stdtar.Header{Typeflag: 'V', Name: t.label, ModTime: t.p.Now(), Format: stdtar.FormatGNU}); err != nil {
+			t.fail("%v", err)
+		}
+	}
+	for i, s := range t.sources {
+		t.current = i
+		if st, err := t.p.Stat(cmpOr(s.dir, ".")); s.dir != "" && (err != nil || !st.IsDir()) {
+			t.fatal("%s: Cannot open: %s", s.dir, proc.Strerror(cmpErr(err, fserr.ENOTDIR)))
+		}
+		t.add(w, s, s.name, true)
+	}
+	if err := w.Close(); err != nil {
+		return // the writer below remembers why
+	}
+	if rest := (before + n.n) % t.record; rest != 0 {
+		_, _ = n.Write(make([]byte, t.record-rest))
+	}
+	t.total("written", before+n.n)
+	_ = buf.Flush()
+}
+
+func cmpOr(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+func cmpErr(err, or error) error {
+	if err != nil {
+		return err
+	}
+	return or
+}
+
+// add writes one file, and what is below it.
+func (t *tarRun) add(w *stdtar.Writer, s tarSource, name string, given bool) {
+	p := t.p
+	p.Tick(1)
+	if t.excluded(name, t.current) {
+		return
+	}
+	full := s.at(name)
+	stat := p.Lstat
+	if t.follow {
+		stat = p.Stat
+	}
+	st, err := stat(full)
+	if err != nil {
+		if t.noFail {
+			t.say("%s: Warning: Cannot stat: %s", name, proc.Strerror(err))
+			return
+		}
+		t.fail("%s: Cannot stat: %s", name, proc.Strerror(err))
+		return
+	}
+	if t.newerThan != nil && !st.IsDir() && st.Mtime < t.newerThan.UnixNano() && !(t.changed && st.Ctime >= t.newerThan.UnixNano()) {
+		if given || t.verbose > 0 {
+			t.say("%s: file is unchanged; not dumped", name)
+		}
+		return
+	}
+	content, below := true, !s.flat
+	if st.IsDir() && below {
+		var whole bool
+		if whole, content, below = t.tagged(name, full); !whole {
+			return
+		}
+	}
+	if t.self != 0 && st.Ino == t.self && st.Kind == proc.Regular {
+		t.say("%s: file is the archive; not dumped", name)
+		return
+	}
+	member := strings.TrimRight(name, "/")
+	if member == "" {
+		member = "/"
+	}
+	if st.IsDir() && member != "/" {
+		member += "/"
+	}
+	original := t.safe(member, "member names")
+	member = t.rename(original, 'r')
+	if when, ok := t.archived[strings.TrimSuffix(member, "/")]; ok && !st.IsDir() && st.Mtime/1e9 <= when {
+		return
+	}
+	h := &stdtar.Header{
+		Name: member, Mode: int64(st.Mode), Uid: int(st.UID), Gid: int(st.GID), Format: t.hformat,
+		ModTime: time.Unix(st.Mtime/1e9, 0), Uname: t.user(st.UID), Gname: t.groupName(st.GID),
+	}
+	if t.owner != nil {
+		h.Uname = t.owner.name
+		if t.owner.id >= 0 {
+			h.Uid = t.owner.id
+		}
+	}
+	if t.group != nil {
+		h.Gname = t.group.name
+		if t.group.id >= 0 {
+			h.Gid = t.group.id
+		}
+	}
+	if t.mode != nil {
+		h.Mode = int64(t.mode.apply(st.Mode, st.IsDir(), 0))
+	}
+	var data io.ReadCloser
+	switch st.Kind {
+	case proc.Dir:
+		h.Typeflag = stdtar.TypeDir
+	case proc.Symlink:
+		h.Typeflag = stdtar.TypeSymlink
+		if h.Linkname, err = p.FS.Readlink(p.Abs(full)); err != nil {
+			t.fail("%s: Cannot readlink: %s", name, proc.Strerror(err))
+			return
+		}
+		h.Linkname = t.rename(h.Linkname, 's')
+	case proc.FIFO:
+		h.Typeflag = stdtar.TypeFifo
+	case proc.Char:
+		h.Typeflag = stdtar.TypeChar
+		h.Devmajor, h.Devminor = int64(st.Rdev>>8), int64(st.Rdev&0xff)
+	default:
+		h.Typeflag, h.Size = stdtar.TypeReg, st.Size
+		if first, ok := t.links[st.Ino]; ok && !t.hardDereference {
+			h.Typeflag, h.Size, h.Linkname = stdtar.TypeLink, 0, t.rename(t.safe(first, "hard link targets"), 'h')
+			break
+		}
+		if st.Nlink > 1 || t.follow {
+			t.links[st.Ino] = original
+		}
+		if data, err = p.Open(full, proc.ReadOnly, 0); err != nil {
+			if t.noFail {
+				t.say("%s: Warning: Cannot open: %s", name, proc.Strerror(err))
+				return
+			}
+			t.fail("%s: Cannot open: %s", name, proc.Strerror(err))
+			return
+		}
+		defer data.Close()
+	}
+	if given && h.Typeflag == stdtar.TypeReg && strings.HasPrefix(name, "/") {
+		t.safe(name, "hard link targets")
+	}
+	t.display(h, original, t.verbose)
+	if t.mtime != nil && !(t.clamp && h.ModTime.Before(*t.mtime)) {
+		h.ModTime = time.Unix(t.mtime.Unix(), 0)
+	}
+	if err := w.WriteHeader(h); err != nil {
+		if t.hformat == stdtar.FormatUSTAR {
+			t.fail("%s: file name is too long (max 255); not dumped", name)
+		} else {
+			t.fail("%s: %v", name, err)
+		}
+		return
+	}
+	if data != nil {
+		n, err := t.copy(w, io.LimitReader(data, h.Size))
+		if err != nil {
+			t.fail("%s: Read error at byte %d: %s", name, n, proc.Strerror(err))
+		}
+		if n < h.Size {
+			t.fail("%s: File shrank by %d bytes; padding with zeros", name, h.Size-n)
+			_, _ = t.copy(w, io.LimitReader(zeros{}, h.Size-n))
+		}
+	}
+	if st.IsDir() && below {
+		list, err := p.ReadDir(full)
+		if err != nil {
+			t.fail("%s: Cannot open: %s", name, proc.Strerror(err))
+			return
+		}
+		for _, d := range list {
+			if !content && !t.isTag(d.Name) {
+				continue
+			}
+			t.add(w, s, strings.TrimSuffix(name, "/")+"/"+d.Name, false)
+		}
+	}
+	if t.remove {
+		if st.IsDir() {
+			err = p.FS.Rmdir(p.Abs(full))
+		} else {
+			err = p.FS.Unlink(p.Abs(full))
+		}
+		if err != nil {
+			t.fail("%s: Cannot unlink: %s", name, proc.Strerror(err))
+		}
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) {
+	clear(b)
+	return len(b), nil
+}
+
+// isTag reports whether a name is that of an --exclude-tag.
+func (t *tarRun) isTag(name string) bool {
+	return slices.ContainsFunc(t.tags, func(g tarTag) bool { return g.name == name })
+}
+
+// cacheSignature begins the tag of a cache directory.
+const cacheSignature = "Signature: 8a477f597d28d172789f06886806bc55"
+
+// tagged looks for the tags in a directory: whether it goes into the archive at all, its content besides the tag, and anything below it.
+func (t *tarRun) tagged(name, full string) (whole, content, below bool) {
+	for _, g := range t.tags {
+		tag := joinPath(full, g.name)
+		if _, err := t.p.Lstat(tag); err != nil {
+			continue
+		}
+		if g.cache {
+			if b, err := t.p.ReadFile(tag); err != nil || !strings.HasPrefix(string(b), cacheSignature) {
+				continue
+			}
+		}
+		switch g.what {
+		case "all":
+			t.say("%s: contains a cache directory tag %s; directory not dumped", strings.TrimSuffix(name, "/")+"/", g.name)
+			return false, false, false
+		case "under":
+			t.say("%s: contains a cache directory tag %s; contents not dumped", strings.TrimSuffix(name, "/")+"/", g.name)
+			return true, true, false
+		default:
+			t.say("%s: contains a cache directory tag %s; contents not dumped", strings.TrimSuffix(name, "/")+"/", g.name)
+			return true, false, true
+		}
+	}
+	return true, true, true
+}
+
+// total is --totals.
+func (t *tarRun) total(what string, n int64) {
+	if t.totals {
+		t.p.Out.Flush()
+		fmt.Fprintf(t.p.Err, "Total bytes %s: %d (%siB, 0B/s)\n", what, n, humanSize(uint64(max(n, 0)), 1024))
+	}
+}

@@ -2284,6 +2284,7 @@ SELECT ARRAY[
     'realpath',
     'rename',
     'rev',
+    'rg',
     'rm',
     'rmdir',
     'sed',

@@ -105,6 +105,7 @@ SELECT ARRAY[
     'realpath',
     'rename',
     'rev',
+    'rg',
     'rm',
     'rmdir',
     'sed',

@@ -107,6 +107,7 @@ var registry = map[string]proc.Func{
 	"realpath":  realpath,
 	"rename":    rename,
 	"rev":       rev,
+	"rg":        rgMain,
 	"rm":        rm,
 	"rmdir":     rmdir,
 	"sed":       sedCommand,

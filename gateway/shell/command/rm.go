@@ -22,6 +22,9 @@ type rmRun struct {
 }
 
 func rm(_ context.Context, p *proc.Process) int {
+	if _, _, err := rmSpec.Scan(p.Args[1:]); err != nil {
+		hyphenHint(p, err)
+	}
 	opts, args := rmSpec.Parse(p)
 	r := &rmRun{p: p}
 	preserveRoot, once := true, false
@@ -107,6 +110,19 @@ func (r *rmRun) fail(name string, err error) bool {
 	return false
 }
 
+// hyphenHint is for a file whose name was taken for options.
+func hyphenHint(p *proc.Process, err error) {
+	for _, a := range p.Args[1:] {
+		if len(a) > 1 && a[0] == '-' {
+			if _, e := p.Lstat(a); e == nil {
+				p.Errorf("%v", err)
+				fmt.Fprintf(p.Err, "Try '%s ./%s' to remove the file %s.\n", p.Name(), a, quoteName(a))
+				rmSpec.Hint(p)
+			}
+		}
+	}
+}
+
 // remove reports whether name is gone.
 func (r *rmRun) remove(name string, depth int) bool {
 	r.p.Tick(1)
@@ -147,7 +163,7 @@ func (r *rmRun) remove(name string, depth int) bool {
 		for _, e := range entries {
 			all = r.remove(joinPath(name, e.Name), depth+1) && all
 		}
-		if !all {
+		if !all && !r.ask {
 			return false
 		}
 	}

@@ -36,9 +36,10 @@ func tac(_ context.Context, p *proc.Process) int {
 		return i, i + len(sep)
 	}
 	if isRegexp {
-		re, err := regexp.Compile(sep)
+		// Anchored, so that a place where it does not match costs little.
+		re, err := regexp.Compile(`\A(?:` + sep + `)`)
 		if err != nil {
-			p.Errorf("%v", err)
+			p.Errorf("Invalid regular expression")
 			return 1
 		}
 		find = func(b []byte) (int, int) {

@@ -125,7 +125,7 @@ func uniq(_ context.Context, p *proc.Process) int {
 		u.merge(l)
 	}
 	if l.err != nil {
-		p.Errorf("error reading %s: %s", quoteName(name), proc.Strerror(l.err))
+		p.Errorf("error reading %s", quoteName(name))
 		return 1
 	}
 	return 0

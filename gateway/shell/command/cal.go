@@ -89,7 +89,6 @@ func cal(_ context.Context, p *proc.Process) int {
 			if month = c.month(args[0]); month == 0 {
 				return 64
 			}
-			hasMonth = true
 		} else if !hasMonth {
 			wholeYear = true
 		}

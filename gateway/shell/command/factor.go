@@ -3,7 +3,6 @@ package command
 import (
 	"bytes"
 	"context"
-	"io"
 	"math/big"
 	"math/bits"
 	"slices"
@@ -35,7 +34,7 @@ func factor(_ context.Context, p *proc.Process) int {
 		}
 		p.Out.Flush()
 	}
-	if l.err != nil && l.err != io.EOF {
+	if l.err != nil {
 		p.Errorf("read error: %s", proc.Strerror(l.err))
 		return 1
 	}

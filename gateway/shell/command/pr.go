@@ -417,7 +417,7 @@ func (r *prRun) acrossPage(s *prSource) {
 			if !ok {
 				break
 			}
-			cells = append(cells, append([]byte(nil), line...))
+			cells = append(cells, append([]byte{}, line...))
 		}
 		if len(cells) == 0 {
 			return
@@ -435,7 +435,7 @@ func (r *prRun) downPage(s *prSource) {
 			break
 		}
 		r.p.Hold(len(line) + 24)
-		lines = append(lines, append([]byte(nil), line...))
+		lines = append(lines, append([]byte{}, line...))
 	}
 	for _, l := range lines {
 		defer r.p.Release(len(l) + 24)
@@ -539,7 +539,7 @@ func (r *prRun) endPage(feed bool) {
 	}
 }
 
-// row writes one line of a page. A nil cell has no line.
+// row writes one line of a page.
 func (r *prRun) row(cells [][]byte) {
 	at := make([]int, len(cells))
 	for i := range cells {
@@ -565,27 +565,20 @@ func (r *prRun) numberedRow(cells [][]byte, at []int) {
 	if r.number && r.merge {
 		start += r.numberTotal()
 	}
-	pending := 0
 	for i, cell := range cells {
 		if i > 0 {
-			pending++
 			start += r.column + utf8.RuneCountInString(r.sep)
-		}
-		if cell == nil {
-			continue
 		}
 		if i > 0 {
 			if r.aligned {
 				if want := start - utf8.RuneCountInString(r.sep); want > r.pos+r.spaces {
 					r.spaces = want - r.pos
 				}
-				pending = 1
 			}
-			for ; pending > 0; pending-- {
-				for _, c := range r.sep {
-					r.put(c)
-				}
+			for _, c := range r.sep {
+				r.put(c)
 			}
+			r.white() // not with the blanks that follow
 		}
 		if r.number && !r.merge {
 			r.lineNumber(at[i])

@@ -46,14 +46,16 @@ bench: build ## measure everything the README quotes; prints a table of ratios
 lint: ## golangci-lint with the dependency rules
 	$(GO) tool golangci-lint run $(PACKAGES)
 
-generate: ## schema.sql and sqlcgen from their sources
+generate: ## schema.sql, sqlcgen and COMMANDS.md from their sources
 	$(GO) run ./sql/migrate/dump -o sql/schema.sql
 	$(GO) tool sqlc generate
+	$(GO) run ./gateway/shell/command/page -o gateway/shell/COMMANDS.md
 
 verify: ## fail when generated code, schema or formatting has drifted
 	$(GO) run ./sql/migrate/dump -check sql/schema.sql
 	$(GO) tool sqlc diff
 	$(GO) tool sqlc vet
+	$(GO) run ./gateway/shell/command/page -check gateway/shell/COMMANDS.md
 	$(GO) tool golangci-lint fmt --diff $(PACKAGES)
 	$(GO) mod verify >/dev/null
 

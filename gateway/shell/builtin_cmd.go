@@ -494,34 +494,6 @@ func builtinTimes(sh *Shell, _ []string) int {
 	return 0
 }
 
-func builtinHelp(sh *Shell, args []string) int {
-	args = args[1:]
-	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
-		args = args[1:]
-	}
-	if len(args) == 0 {
-		sh.out("GNU bash, version " + bashVersion + " (x86_64-pc-linux-gnu)\nThese shell commands are defined internally.\n\n")
-		for _, n := range slices.Sorted(maps.Keys(builtins)) {
-			sh.out(" " + n + "\n")
-		}
-		return 0
-	}
-	status := 1
-	for _, a := range args {
-		if u, ok := declUsage[a]; ok {
-			sh.out(a + ": " + u + "\n")
-			status = 0
-		} else if builtins[a] != nil {
-			sh.out(a + ": " + a + " [args]\n")
-			status = 0
-		}
-	}
-	if status != 0 {
-		sh.errorf("help: no help topics match `%s'.  Try `help help' or `man -k %s' or `info %s'.", args[0], args[0], args[0])
-	}
-	return status
-}
-
 // builtinHistory is history and fc: a script keeps no history.
 func builtinHistory(*Shell, []string) int { return 0 }
 

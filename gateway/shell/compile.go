@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -303,7 +304,15 @@ func (c *compiler) redirect(r *syntax.Redirect) *redirect {
 			}
 		}
 		out.heredoc = &word{}
-		if r.Hdoc != nil {
+		if r.Hdoc != nil && out.quoted && slices.ContainsFunc(r.Hdoc.Parts, func(p syntax.WordPart) bool { _, lit := p.(*syntax.Lit); return !lit }) {
+			// A partly quoted delimiter is a quoted one, whatever the parser made of the body.
+			delim, _ := literal(c.parts(r.Word.Parts, false))
+			body := strings.TrimSuffix(c.text(r.Hdoc.Pos().Offset(), r.Hdoc.End().Offset()), delim)
+			if out.strip {
+				body = stripTabs(body, true)
+			}
+			out.heredoc.parts = []part{&quotedPart{body}}
+		} else if r.Hdoc != nil {
 			out.heredoc.parts = c.heredoc(r.Hdoc.Parts, out.quoted, out.strip)
 		}
 	}

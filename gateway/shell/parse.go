@@ -45,6 +45,15 @@ func parse(src string, lines int, step func()) *program {
 		src += delim + "\n"
 		f, bad, err = parseFile(src, step)
 	}
+	// "((" may also begin two subshells; the parser only tries arithmetic.
+	for range 100 {
+		at := subshells(src, err)
+		if at < 0 {
+			break
+		}
+		src = src[:at] + " " + src[at:]
+		f, bad, err = parseFile(src)
+	}
 	p.warnings = warnings
 	c := compiler{src: src, lines: lines, bad: bad, step: step}
 	lastLine := -1
@@ -77,6 +86,28 @@ func parse(src string, lines int, step func()) *program {
 		}
 	}
 	return p
+}
+
+// subshells finds the "((" before the place of err whose inner parenthesis closes without the outer: the offset of the
+// inner one, -1 when there is none.
+func subshells(src string, err error) int {
+	if err == nil {
+		return -1
+	}
+	at, ok := errorOffset(err)
+	if !ok {
+		return -1
+	}
+	for end := min(int(at)+2, len(src)); ; {
+		i := strings.LastIndex(src[:end], "((")
+		if i < 0 || i < int(at)-4096 {
+			return -1
+		}
+		if inner := skipNest(src, i+1); inner+1 < len(src) && src[inner+1] != ')' && skipNest(src, i) < len(src) {
+			return i + 1
+		}
+		end = i + 1
+	}
 }
 
 // unclosed returns the delimiter and the line of a here-document that err says is not closed.

@@ -561,7 +561,22 @@ func (sh *Shell) expandAlias(c *simpleCmd, st *stmt) bool {
 	if i < 0 {
 		return false
 	}
-	src := st.src[:i] + text + st.src[i+len(l.s):]
+	rest := st.src[i+len(l.s):]
+	for text != "" && (text[len(text)-1] == ' ' || text[len(text)-1] == '\t') {
+		// After a blank the next word is looked up, too.
+		next := strings.TrimLeft(rest, " \t")
+		n := strings.IndexAny(next, " \t\n;&|<>()'\"\\$`")
+		if n < 0 {
+			n = len(next)
+		}
+		more, ok := sh.aliases[next[:n]]
+		if n == 0 || !ok {
+			break
+		}
+		text += more
+		rest = next[n:]
+	}
+	src := st.src[:i] + text + rest
 	if sh.aliasing == nil {
 		sh.aliasing = map[string]bool{}
 	}

@@ -232,7 +232,9 @@ func (e *env) trips(ctx context.Context, f func(url string) error) (int64, error
 	if err != nil {
 		return 0, err
 	}
-	p, err := launch(e.serve(ctx, binary, url))
+	cmd := e.serve(ctx, binary, url)
+	cmd.Env = append(cmd.Env, "CACHE_INVALIDATION=version") // a listener has traffic of its own
+	p, err := launch(cmd)
 	if err != nil {
 		return 0, err
 	}

@@ -32,6 +32,10 @@ var benchmarks = []benchmark{
 	{"create", "round trips of create_sandbox / 1", 1, benchCreate},
 	{"grep-133", "grep -r over 133 files in a warm sandbox over HTTP / GNU grep -r on tmpfs as a process", 2, benchGrep133},
 	{"grep-1000", "grep -r over 1000 files in a warm sandbox over HTTP / GNU grep -r on tmpfs as a process", 2, benchGrep1000},
+	{"listener-20k", "reader's entry after another process wrote one file of 20 000 entries: patched by the listener / reloaded (version mode)", 0.1, benchListener(20_000)},
+	{"listener-100k", "the same in a tree of 100 000 entries", 0.02, benchListener(100_000)},
+	{"listener-flat", "reader's entry with the listener, 100 000 entries / 133 entries", 1.3, benchListenerFlat},
+	{"listener-applied", "commit of another process until the tree is patched / until a bare pglogrepl receiver has it", 2, benchApplied},
 	{"peak-grep", "largest resident size of the server during `grep` over 1 GiB / 1 GiB", 1, shellPeak("grep -c 'status=503' large")},
 	{"peak-sort", "largest resident size of the server during `sort` of 1 GiB / 1 GiB", 1, shellPeak("sort large | tail -n 1")},
 }

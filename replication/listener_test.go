@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/pgbox/pgbox/gateway/devdb"
 	"github.com/pgbox/pgbox/replication"
 	"github.com/pgbox/pgbox/sql/sqltest"
 )
@@ -410,6 +412,81 @@ func TestSilentServerIsGivenUp(t *testing.T) {
 	s.wait(t, "reset lost")
 	proxy.thaw()
 	s.wait(t, "reset lost", "reset connected")
+}
+
+// clusterDir is a folder that the unprivileged user of a server can reach.
+func clusterDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "pgbox-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// The server takes the slot of a listener that is too far behind, and goes on without it: so does the listener, with another.
+func TestSlotLostToMaxSlotWALKeepSizeIsReplaced(t *testing.T) {
+	cluster, err := devdb.Start(t.Context(), devdb.Config{Dir: clusterDir(t), BinDir: os.Getenv("PGBOX_TEST_POSTGRES_BIN"), Settings: map[string]string{"max_slot_wal_keep_size": "1MB", "wal_keep_size": "0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Stop)
+	u := cluster.URL("postgres")
+	conn := sqltest.Connect(t, u)
+	do(t, conn, "CREATE TABLE t (k int PRIMARY KEY, v text)", "CREATE PUBLICATION p FOR TABLE t")
+	h := &holder{scribe: newScribe(), hold: make(chan struct{})}
+	c := config(u, h.scribe)
+	c.Handler = h
+	l := replication.New(c)
+	run(t, l)
+	h.wait(t, "reset connected")
+	slot := l.State().Slot
+	do(t, conn, "INSERT INTO t VALUES (1, 'v')")
+	h.wait(t, "begin", "insert t (1, v)")
+	// Held up in that commit, the listener acknowledges nothing, while the log grows by whole segments.
+	for i := range 4 {
+		do(t, conn, fmt.Sprintf("INSERT INTO t VALUES (%d, 'v')", 10+i), "SELECT pg_switch_wal()", "CHECKPOINT")
+	}
+	for n := 1; n > 0; {
+		do(t, conn, "CHECKPOINT")
+		if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM pg_replication_slots WHERE slot_name = $1 AND active", slot).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(h.hold)
+	h.wait(t, "reset lost", "reset connected")
+	do(t, conn, "INSERT INTO t VALUES (2, 'v')")
+	h.wait(t, "begin", "insert t (2, v)", "commit")
+	if st := l.State(); st.Slot == slot || st.Streams != 2 {
+		t.Fatalf("%+v", st)
+	}
+}
+
+// A server that crashes and comes back.
+func TestServerRestart(t *testing.T) {
+	cfg := devdb.Config{Dir: clusterDir(t), BinDir: os.Getenv("PGBOX_TEST_POSTGRES_BIN")}
+	cluster, err := devdb.Start(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cluster.Stop() })
+	u := cluster.URL("postgres")
+	conn := sqltest.Connect(t, u)
+	do(t, conn, "CREATE TABLE t (k int PRIMARY KEY, v text)", "CREATE PUBLICATION p FOR TABLE t")
+	s := newScribe()
+	l := follow(t, u, s)
+	cluster.Stop()
+	s.wait(t, "reset lost")
+	if _, live := l.Applied(); live || l.State().Err == nil && l.State().Live {
+		t.Fatalf("%+v", l.State())
+	}
+	if cluster, err = devdb.Start(t.Context(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	s.wait(t, "reset lost", "reset connected")
+	do(t, sqltest.Connect(t, u), "INSERT INTO t VALUES (1, 'v')")
+	s.wait(t, "begin", "insert t (1, v)", "commit")
 }
 
 // proxy passes TCP on, until it is frozen.

@@ -57,8 +57,16 @@ func connect(ctx context.Context, url string, replicating bool) (*pgconn.PgConn,
 	if c.ConnectTimeout == 0 {
 		c.ConnectTimeout = 5 * time.Second
 	}
-	// The gateway's role may not replicate; the user behind it may.
-	delete(c.RuntimeParams, "role")
+	// The gateway's role may not replicate; the user behind it may. The others are meant for pgx and unknown to the server.
+	for k := range c.RuntimeParams {
+		switch k {
+		case "role", "default_query_exec_mode", "statement_cache_capacity", "description_cache_capacity":
+			delete(c.RuntimeParams, k)
+		}
+		if strings.HasPrefix(k, "pool_") {
+			delete(c.RuntimeParams, k)
+		}
+	}
 	c.RuntimeParams["application_name"] = "pgbox listener"
 	if replicating {
 		c.RuntimeParams["replication"] = "database"

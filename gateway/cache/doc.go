@@ -6,6 +6,7 @@
 // otherwise. Loading goes by layer: the trees of sealed layers never change and are
 // shared by all sandboxes that stand on them, so that a new sandbox or a fork loads only its own top layer.
 //
-// Whoever learns of changes by other means (a replication listener) hands them in with [Trees.Patch]; the fence then finds the
-// version it asks for already there.
+// Whoever learns of every commit by other means (a replication listener, see package feed) hands them in with [Trees.Follow]; the fence then finds the
+// version it asks for already there, or about to be, and [Trees.Get] waits for it for about as long as loading the tree again would take. Where a commit
+// does not follow on what is cached, the tree is dropped: correctness rests on the fence alone.
 package cache

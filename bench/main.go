@@ -35,7 +35,7 @@ var benchmarks = []benchmark{
 	{"listener-20k", "reader's entry after another process wrote one file of 20 000 entries: patched by the listener / reloaded (version mode)", 0.1, benchListener(20_000)},
 	{"listener-100k", "the same in a tree of 100 000 entries", 0.02, benchListener(100_000)},
 	{"listener-flat", "reader's entry with the listener, 100 000 entries / 133 entries", 1.3, benchListenerFlat},
-	{"listener-applied", "commit of another process until the tree is patched / until a bare pglogrepl receiver has it", 2, benchApplied},
+	{"listener-applied", "commit of another process until the tree is patched / until a bare pglogrepl receiver has it", 3, benchApplied},
 	{"peak-grep", "largest resident size of the server during `grep` over 1 GiB / 1 GiB", 1, shellPeak("grep -c 'status=503' large")},
 	{"peak-sort", "largest resident size of the server during `sort` of 1 GiB / 1 GiB", 1, shellPeak("sort large | tail -n 1")},
 }
@@ -52,6 +52,14 @@ func main() {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
+}
+
+// number prints a ratio to two digits at least.
+func number(r float64) string {
+	if r < 0.1 {
+		return fmt.Sprintf("%.2g", r)
+	}
+	return fmt.Sprintf("%.2f", r)
 }
 
 func run(ctx context.Context, quick bool, only, bare string) (err error) {
@@ -83,7 +91,7 @@ func run(ctx context.Context, quick bool, only, bare string) (err error) {
 		if r.median > b.bar {
 			verdict = "MISSED"
 		}
-		t.AppendRow(table.Row{b.name, fmt.Sprintf("%.2f", r.median), fmt.Sprintf("%.2f", r.lo), fmt.Sprintf("%.2f", r.hi), b.bar, verdict, r.detail, r.other, b.what})
+		t.AppendRow(table.Row{b.name, number(r.median), number(r.lo), number(r.hi), b.bar, verdict, r.detail, r.other, b.what})
 	}
 	fmt.Println(t.Render())
 	return nil

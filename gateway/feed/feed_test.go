@@ -57,7 +57,7 @@ func TestCutAndReconnectEmptyTheCacheAndShow(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(st.Close)
-	b, err := st.Create(t.Context(), store.NewSandbox{Name: "cut", Tenant: "t", Owner: "o"})
+	b, err := st.Create(t.Context(), store.NewSandbox{Name: "cut", Tenant: "t", Owner: "o"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 var cmpSpec = getopt.New("bci:ln:sv", "print-bytes=b print-chars=c ignore-initial:=i verbose=l bytes:=n quiet=s silent=s").
-	WithStatus(2).
+	WithStatus(2).WithHint(getopt.NamedHint).
 	WithUsage("[OPTION]... FILE1 [FILE2 [SKIP1 [SKIP2]]]", "Compare two files byte by byte.").
 	WithVersion("(GNU diffutils) 3.8")
 
@@ -24,10 +24,6 @@ func cmpCommand(_ context.Context, p *proc.Process) int {
 	hint := func() int {
 		p.Errorf("Try 'cmp --help' for more information.")
 		return 2
-	}
-	if _, _, err := cmpSpec.Scan(p.Args[1:]); err != nil {
-		p.Errorf("%v", err)
-		return hint()
 	}
 	opts, args := cmpSpec.Parse(p)
 	var show, list, silent bool

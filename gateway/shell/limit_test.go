@@ -58,7 +58,7 @@ func (c *capped) Write(b []byte) (int, error) {
 }
 
 func TestLimits(t *testing.T) {
-	small := proc.Limits{Steps: 10_000_000, LiveBytes: 16 << 20, Words: 500_000, Goroutines: 100}
+	small := proc.Limits{Steps: 10_000_000, LiveBytes: 24 << 20, Words: 500_000, Goroutines: 100}
 	for _, c := range []struct{ name, script, limit string }{
 		{"fork bomb", `f() { f | f & }; f; wait`, "processes"},
 		{"recursion", `f() { f; }; f`, "depth"},
@@ -220,4 +220,20 @@ func withSleep() map[string]proc.Func {
 		return 143
 	}
 	return m
+}
+
+// TestSortSpills: what does not fit into a batch is sorted in compressed runs, with the same result, and within the limit.
+func TestSortSpills(t *testing.T) {
+	t.Parallel()
+	const script = `awk 'BEGIN { srand(7); for (i = 0; i < 250000; i++) printf "%d %s line %d\n", rand() * 50000, substr("abcdefghij", 1 + i % 7, 3), i; printf "last" }' > f
+		sort f | md5sum; sort -n f | md5sum; sort -s -k2,2 f | md5sum; sort -u -k1,1n f | md5sum; sort -r f | tail -n 2; sort -u -k2,2 f
+		sort -n f > g; sort -n -r -o g g f; md5sum < g; sort -z f | md5sum; sort f f | uniq -d | wc -l`
+	wide := runLimited(t, proc.Limits{LiveBytes: 512 << 20}, time.Minute, script)
+	narrow := runLimited(t, proc.Limits{LiveBytes: 24 << 20}, time.Minute, script)
+	if wide.err != nil || narrow.err != nil || narrow.errs != "" {
+		t.Fatal(wide.err, narrow.err, narrow.errs)
+	}
+	if wide.out != narrow.out || len(wide.out) < 300 {
+		t.Errorf("with runs:\n%s\nwithout:\n%s", narrow.out, wide.out)
+	}
 }

@@ -2,8 +2,10 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"io"
@@ -14,6 +16,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/pgbox/pgbox/gateway/shell/archive"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
@@ -241,16 +244,22 @@ func sortMain(_ context.Context, p *proc.Process) int {
 			}
 		}
 	}
-	if merge && !slices.Contains(args, output) {
-		return s.output(output, hasOutput, func(w io.Writer) { s.merge(args, w) })
+	if merge {
+		in := s.sources(args, output, hasOutput)
+		return s.output(output, hasOutput, func(w io.Writer) { s.merge(in, w) })
 	}
-	lines := s.readAll(args, merge)
-	if !merge {
-		lines = s.sort(lines)
-	} else {
-		lines = s.mergeRuns(lines)
-	}
-	return s.output(output, hasOutput, func(w io.Writer) { s.write(lines, w) })
+	status := 0
+	s.sort(args, func(lines []sortLine, text []byte, runs []*sortSource) {
+		status = s.output(output, hasOutput, func(w io.Writer) {
+			if len(runs) == 0 {
+				s.write(lines, text, w)
+				return
+			}
+			rest := newLineReader(s.p, &sortedBatch{lines: lines, text: text, delim: s.delim}, s.delim)
+			s.merge(append(runs, &sortSource{lines: rest, name: "-", done: func() {}}), w)
+		})
+	})
+	return status
 }
 
 func (s *sorter) setTab(v string) {
@@ -367,84 +376,214 @@ func (s *sorter) finish(global sortKey) {
 	}
 }
 
-// sortLine is a line with the beginning of its first key in a form that compares as a number.
+// sortLine is a line of a batch, with the beginning of its first key in a form that compares as a number. Offsets grow in the order of the
+// input, so they decide between equal lines.
 type sortLine struct {
 	prefix     uint64
-	start, end uint32 // the first key within text
-	seq        int
-	text       []byte
+	next       uint64 // what follows prefix of a key that is text
+	off, size  uint32 // in the batch's text
+	start, end uint32 // the first key within the line
 }
 
-func (l *sortLine) key() []byte { return l.text[l.start:l.end] }
+// A line of a batch costs its text and two sortLines: merging needs a second slice.
+const sortLineCost = 2 * 32
 
-const sortLineSize = 48
+// sortBatch is what is sorted in memory at a time.
+type sortBatch struct {
+	text   []byte
+	parsed int // bytes of text that are in lines
+	lines  []sortLine
+	other  []sortLine
+	held   int
+}
 
-func (s *sorter) readAll(names []string, runs bool) []sortLine {
-	var lines []sortLine
-	for i, name := range names {
+// batchSize is how much memory a batch may take.
+func (s *sorter) batchSize() int {
+	return int(max(min(s.p.Budget.Limits.LiveBytes/5*2, 256<<20), 64<<10))
+}
+
+// sort sorts the lines of the inputs. What is more than a batch is sorted batch by batch into compressed runs in memory, which are
+// merged at the end.
+func (s *sorter) sort(names []string, write func(lines []sortLine, text []byte, runs []*sortSource)) {
+	b := &sortBatch{}
+	defer func() { s.p.Release(b.held) }()
+	var runs []*sortSource
+	full := s.batchSize()
+	piece := min(1<<20, max(full/32, 4<<10)) // read at a time
+	for _, name := range names {
 		r, err := s.p.OpenInput(name)
 		if err != nil {
 			s.fail("cannot read: %s: %s", quoteColon(name), proc.Strerror(err))
 		}
-		data, err := s.p.ReadAll(r)
-		_ = r.Close()
-		if err != nil {
-			s.fail("read failed: %s: %s", quoteColon(name), proc.Strerror(err))
+		if f, ok := r.(proc.File); ok && len(b.text) == 0 {
+			if st, err := f.Stat(); err == nil && st.Kind == proc.Regular {
+				s.reserve(b, int(min(st.Size+1, int64(full/2))))
+			}
 		}
-		n := bytes.Count(data, []byte{s.delim}) + 1
-		s.p.Hold(n * sortLineSize * 2)
-		lines = slices.Grow(lines, n)
-		for len(data) > 0 {
-			end := bytes.IndexByte(data, s.delim)
-			line := data
-			if end >= 0 {
-				line, data = data[:end:end], data[end+1:]
-			} else {
-				data = nil
+		for eof := false; !eof; {
+			if len(b.text) == cap(b.text) {
+				if len(b.lines) > 0 && len(b.text)+len(b.lines)*sortLineCost >= full {
+					runs = append(runs, s.spill(b))
+				} else {
+					s.reserve(b, max(2*cap(b.text), 64<<10))
+				}
 			}
-			seq := len(lines)
-			if runs {
-				seq = i // which file it came from
+			n, err := r.Read(b.text[len(b.text):min(cap(b.text), len(b.text)+piece)])
+			b.text = b.text[:len(b.text)+n]
+			s.p.Tick(1 + n>>10)
+			eof = errors.Is(err, io.EOF)
+			if err != nil && !eof {
+				s.fail("read failed: %s: %s", quoteColon(name), proc.Strerror(err))
 			}
-			if len(line) > math.MaxUint32 {
-				s.fail("read failed: %s: line too long", quoteColon(name))
+			if s.parse(b, eof); len(b.text)+len(b.lines)*sortLineCost >= full && len(b.lines) > 0 {
+				runs = append(runs, s.spill(b))
 			}
-			l := sortLine{seq: seq, text: line}
-			if s.plain {
-				l.prefix = bigEndian(line)
-				if s.reverse {
-					l.prefix = ^l.prefix
+		}
+		_ = r.Close()
+	}
+	s.order(b)
+	write(b.lines, b.text, runs)
+}
+
+// reserve makes room for n bytes of text.
+func (s *sorter) reserve(b *sortBatch, n int) {
+	if n > math.MaxUint32 {
+		s.fail("read failed: line too long")
+	}
+	s.p.Hold(n - cap(b.text))
+	b.held += n - cap(b.text)
+	b.text = append(make([]byte, 0, n), b.text...)
+}
+
+// parse makes lines of the text that is complete, or of all of it.
+func (s *sorter) parse(b *sortBatch, all bool) {
+	before := cap(b.lines)
+	for b.parsed < len(b.text) {
+		rest := b.text[b.parsed:]
+		n := bytes.IndexByte(rest, s.delim)
+		next := n + 1
+		if n < 0 {
+			if !all {
+				break
+			}
+			n, next = len(rest), len(rest)
+		}
+		line := rest[:n]
+		l := sortLine{off: uint32(b.parsed), size: uint32(n)}
+		if s.plain {
+			l.prefix, l.next = textPrefix(line)
+			if s.reverse {
+				l.prefix, l.next = ^l.prefix, ^l.next
+			}
+		} else {
+			start, end := s.span(&s.keys[0], line)
+			l.start, l.end = uint32(start), uint32(end)
+			k := &s.keys[0]
+			if k.text() {
+				if l.prefix, l.next = textPrefix(line[start:end]); k.reverse {
+					l.prefix, l.next = ^l.prefix, ^l.next
 				}
 			} else {
-				start, end := s.span(&s.keys[0], line)
-				l.start, l.end = uint32(start), uint32(end)
-				l.prefix = s.prefix(&s.keys[0], line[start:end])
+				l.prefix = s.prefix(k, line[start:end])
 			}
-			lines = append(lines, l)
-			s.p.Tick(1)
 		}
+		if len(b.lines) == cap(b.lines) {
+			more := max(len(b.lines), 16)
+			if len(b.lines) >= 1024 { // as many as the text has room for, if they go on as they began
+				more = max(min(cap(b.text)/(b.parsed/len(b.lines)+1), s.batchSize()/sortLineCost)-len(b.lines), more/8)
+			}
+			b.lines = slices.Grow(b.lines, more)
+		}
+		b.lines = append(b.lines, l)
+		b.parsed += next
+		s.p.Tick(1)
 	}
-	return lines
+	if grown := (cap(b.lines) - before) * sortLineCost; grown > 0 {
+		s.p.Hold(grown)
+		b.held += grown
+	}
+}
+
+// spill sorts the complete lines of a batch into a run and empties the batch.
+func (s *sorter) spill(b *sortBatch) *sortSource {
+	s.order(b)
+	run := &sortRun{p: s.p}
+	z, err := archive.NewWriter(archive.Zstd, run, 1)
+	if err == nil {
+		w := proc.NewWriter(z, s.p)
+		s.write(b.lines, b.text, w)
+		w.Flush()
+		err = z.Close()
+	}
+	if err != nil {
+		s.fail("write failed: %s", proc.Strerror(err))
+	}
+	n := copy(b.text, b.text[b.parsed:])
+	b.text, b.lines, b.parsed = b.text[:n], b.lines[:0], 0
+	r, err := archive.NewReader(archive.Zstd, run)
+	if err != nil {
+		s.fail("read failed: %s", proc.Strerror(err))
+	}
+	return &sortSource{lines: newLineReader(s.p, r, s.delim), name: "-", done: func() { _ = r.Close() }}
+}
+
+// sortRun is compressed text in memory; what has been read of it is let go.
+type sortRun struct {
+	p      *proc.Process
+	blocks [][]byte
+}
+
+func (r *sortRun) Write(d []byte) (int, error) {
+	for rest := d; len(rest) > 0; {
+		last := len(r.blocks) - 1
+		if last < 0 || len(r.blocks[last]) == cap(r.blocks[last]) {
+			r.p.Hold(bufferSize)
+			r.blocks = append(r.blocks, make([]byte, 0, bufferSize))
+			last++
+		}
+		b := r.blocks[last]
+		n := min(len(rest), cap(b)-len(b))
+		r.blocks[last] = append(b, rest[:n]...)
+		rest = rest[n:]
+	}
+	return len(d), nil
+}
+
+func (r *sortRun) Read(d []byte) (int, error) {
+	for len(r.blocks) > 0 && len(r.blocks[0]) == 0 {
+		r.p.Release(bufferSize)
+		r.blocks = r.blocks[1:]
+	}
+	if len(r.blocks) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(d, r.blocks[0])
+	r.blocks[0] = r.blocks[0][n:]
+	return n, nil
 }
 
 // sortChunk is how many lines are sorted at a time between looks at the budget.
 const sortChunk = 1 << 15
 
-// sort is a merge sort over chunks, on two processors.
-func (s *sorter) sort(lines []sortLine) []sortLine {
-	compare := s.compareFunc()
+// order is a merge sort over chunks, on two processors.
+func (s *sorter) order(b *sortBatch) {
+	lines := b.lines
+	compare := s.compareFunc(b.text)
 	s.parallel(len(lines), sortChunk, func(lo, hi int) { slices.SortFunc(lines[lo:hi], compare) })
 	if len(lines) <= sortChunk {
-		return lines
+		return
 	}
-	other := make([]sortLine, len(lines))
+	if cap(b.other) < len(lines) {
+		b.other = make([]sortLine, cap(lines))
+	}
+	other := b.other[:len(lines)]
 	for width := sortChunk; width < len(lines); width *= 2 {
 		s.parallel(len(lines), 2*width, func(lo, hi int) {
 			mergeLines(other[lo:hi], lines[lo:min(lo+width, hi)], lines[min(lo+width, hi):hi], compare)
 		})
 		lines, other = other, lines
 	}
-	return lines
+	b.lines, b.other = lines, other
 }
 
 // parallel runs f over parts of [0,n) in two goroutines, which look at the budget between parts only; the
@@ -454,16 +593,11 @@ func (s *sorter) parallel(n, step int, f func(lo, hi int)) {
 	parts := make(chan int)
 	for range 2 {
 		wg.Go(func() {
-			_, turn := s.p.Budget.NewTurn(s.p.Context())
-			defer turn.End()
 			for lo := range parts {
-				if turn.Pass() == nil {
-					f(lo, min(lo+step, n))
-				}
+				f(lo, min(lo+step, n))
 			}
 		})
 	}
-	s.p.Pause()
 	for lo := 0; lo < n; lo += step {
 		if s.p.Budget.Err() != nil {
 			break
@@ -476,6 +610,10 @@ func (s *sorter) parallel(n, step int, f func(lo, hi int)) {
 }
 
 func mergeLines(out, a, b []sortLine, compare func(x, y sortLine) int) {
+	if len(a) > 0 && len(b) > 0 && compare(a[len(a)-1], b[0]) <= 0 { // in order already
+		copy(out[copy(out, a):], b)
+		return
+	}
 	k := 0
 	for len(a) > 0 && len(b) > 0 {
 		if compare(b[0], a[0]) < 0 {
@@ -489,84 +627,62 @@ func mergeLines(out, a, b []sortLine, compare func(x, y sortLine) int) {
 	copy(out[k:], b)
 }
 
-// mergeRuns merges lines of several files (seq is the file) that are all in memory.
-func (s *sorter) mergeRuns(lines []sortLine) []sortLine {
-	compare := s.compareFunc()
-	var runs [][]sortLine
-	for len(lines) > 0 {
-		n := 1
-		for n < len(lines) && lines[n].seq == lines[0].seq {
-			n++
-		}
-		runs, lines = append(runs, lines[:n]), lines[n:]
-	}
-	for len(runs) > 1 {
-		var next [][]sortLine
-		for i := 0; i < len(runs); i += 2 {
-			if i+1 == len(runs) {
-				next = append(next, runs[i])
-				break
-			}
-			out := make([]sortLine, len(runs[i])+len(runs[i+1]))
-			mergeLines(out, runs[i], runs[i+1], compare)
-			s.p.Tick(len(out))
-			next = append(next, out)
-		}
-		runs = next
-	}
-	if len(runs) == 0 {
-		return nil
-	}
-	return runs[0]
-}
-
-// compareFunc orders lines; the sequence number makes it total.
-func (s *sorter) compareFunc() func(x, y sortLine) int {
+// compareFunc orders lines of text; their places in it make the order total.
+func (s *sorter) compareFunc(text []byte) func(x, y sortLine) int {
 	if s.plain {
 		reverse := s.reverse
 		return func(x, y sortLine) int {
-			r := 0
-			switch {
-			case x.prefix < y.prefix:
-				r = -1
-			case x.prefix > y.prefix:
-				r = 1
-			default:
-				r = bytes.Compare(x.text, y.text)
-				if reverse {
-					r = -r
+			if x.prefix != y.prefix {
+				if x.prefix < y.prefix {
+					return -1
 				}
+				return 1
+			}
+			if x.next != y.next {
+				return cmp.Compare(x.next, y.next)
+			}
+			r := bytes.Compare(text[x.off:x.off+x.size], text[y.off:y.off+y.size])
+			if reverse {
+				r = -r
 			}
 			if r == 0 {
-				return x.seq - y.seq
+				return cmp.Compare(x.off, y.off)
 			}
 			return r
 		}
 	}
 	first := &s.keys[0]
+	isText := first.text()
 	return func(x, y sortLine) int {
-		switch {
-		case x.prefix < y.prefix:
-			return -1
-		case x.prefix > y.prefix:
+		if x.prefix != y.prefix {
+			if x.prefix < y.prefix {
+				return -1
+			}
 			return 1
 		}
-		r := s.compareKey(first, x.key(), y.key())
-		if first.reverse {
-			r = -r
+		if x.next != y.next {
+			return cmp.Compare(x.next, y.next)
 		}
-		if r == 0 && len(s.keys) > 1 {
-			r = s.compareKeys(s.keys[1:], x.text, y.text)
-		}
-		if r == 0 && s.lastResort {
-			if r = bytes.Compare(x.text, y.text); s.reverse {
+		a, b := text[x.off:x.off+x.size], text[y.off:y.off+y.size]
+		r := 0
+		// Text as short as the prefix is compared already, but for its length: a NUL looks like no character.
+		if n := x.end - x.start; !isText || n > 16 || n != y.end-y.start {
+			if r = s.compareKey(first, a[x.start:x.end], b[y.start:y.end]); first.reverse {
 				r = -r
 			}
 		}
-		if r != 0 {
-			return r
+		if r == 0 && len(s.keys) > 1 {
+			r = s.compareKeys(s.keys[1:], a, b)
 		}
-		return x.seq - y.seq
+		if r == 0 && s.lastResort {
+			if r = bytes.Compare(a, b); s.reverse {
+				r = -r
+			}
+		}
+		if r == 0 {
+			return cmp.Compare(x.off, y.off)
+		}
+		return r
 	}
 }
 
@@ -603,7 +719,7 @@ func (s *sorter) compareKeys(keys []sortKey, x, y []byte) int {
 	return 0
 }
 
-func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' }
+func isBlank(c byte) bool { return c <= ' ' && (c == ' ' || c == '\t' || c == '\n') }
 
 // extract is the part of the line that key k compares.
 func (s *sorter) extract(k *sortKey, line []byte) []byte {
@@ -972,6 +1088,17 @@ func (s *sorter) prefix(k *sortKey, key []byte) uint64 {
 	return v
 }
 
+// text reports whether the key is compared byte by byte.
+func (k *sortKey) text() bool { return k.kind == 0 && !k.dict && !k.printing && !k.fold }
+
+// textPrefix is the first 16 bytes of a text in a form that compares as numbers.
+func textPrefix(b []byte) (first, next uint64) {
+	if len(b) <= 8 {
+		return bigEndian(b), 0
+	}
+	return bigEndian(b), bigEndian(b[8:])
+}
+
 func bigEndian(b []byte) uint64 {
 	if len(b) >= 8 {
 		return binary.BigEndian.Uint64(b)
@@ -1046,16 +1173,19 @@ func (s *sorter) output(name string, has bool, write func(io.Writer)) int {
 	return 0
 }
 
-func (s *sorter) write(lines []sortLine, w io.Writer) {
+func (s *sorter) write(lines []sortLine, text []byte, w io.Writer) {
 	end := []byte{s.delim}
+	var last sortLine
 	for i, l := range lines {
 		s.p.Tick(1)
-		if s.unique && i > 0 && l.prefix == lines[i-1].prefix && s.compareKeys(s.keys, lines[i-1].text, l.text) == 0 {
-			// The first of equal lines stays to compare with.
-			lines[i] = lines[i-1]
-			continue
+		line := text[l.off : l.off+l.size]
+		if s.unique {
+			if i > 0 && l.prefix == last.prefix && s.compareKeys(s.keys, text[last.off:last.off+last.size], line) == 0 {
+				continue // the first of equal lines stays to compare with
+			}
+			last = l
 		}
-		_, _ = w.Write(l.text)
+		_, _ = w.Write(line)
 		_, _ = w.Write(end)
 	}
 }
@@ -1092,44 +1222,99 @@ func (s *sorter) check(name string, silent bool) int {
 	return 0
 }
 
-// merge is -m: the inputs are sorted already and are only streamed.
-func (s *sorter) merge(names []string, w io.Writer) {
-	type source struct {
-		l    *lineReader
-		line []byte
-		name string
-	}
-	var in []*source
+// sortSource is a sorted input of a merge.
+type sortSource struct {
+	lines  *lineReader
+	name   string
+	done   func()
+	line   []byte
+	prefix uint64
+	index  int // of the source: the earlier of equal lines is from the earlier one
+}
+
+// sources opens the inputs of -m. Those that are the output too are read at once, before that is emptied.
+func (s *sorter) sources(names []string, output string, has bool) []*sortSource {
+	var in []*sortSource
 	for _, name := range names {
 		r, err := s.p.OpenInput(name)
 		if err != nil {
 			s.fail("cannot read: %s: %s", quoteColon(name), proc.Strerror(err))
 		}
-		defer r.Close()
-		l := newLineReader(s.p, r, s.delim)
-		defer l.close()
-		in = append(in, &source{l: l, name: name})
-	}
-	advance := func(src *source) bool {
-		raw, ok := src.l.next()
-		if src.l.err != nil {
-			s.fail("read failed: %s: %s", quoteColon(src.name), proc.Strerror(src.l.err))
+		done := func() { _ = r.Close() }
+		var from io.Reader = r
+		if has && name == output {
+			data, err := s.p.ReadAll(r)
+			if err != nil {
+				s.fail("read failed: %s: %s", quoteColon(name), proc.Strerror(err))
+			}
+			from = bytes.NewReader(data)
 		}
-		src.line = chomp(raw, s.delim)
-		return ok
+		in = append(in, &sortSource{lines: newLineReader(s.p, from, s.delim), name: name, done: done})
 	}
-	in = slices.DeleteFunc(in, func(src *source) bool { return !advance(src) })
+	return in
+}
+
+// advance reads the next line of a source.
+func (s *sorter) advance(src *sortSource) bool {
+	raw, ok := src.lines.next()
+	if src.lines.err != nil {
+		s.fail("read failed: %s: %s", quoteColon(src.name), proc.Strerror(src.lines.err))
+	}
+	src.line = chomp(raw, s.delim)
+	if s.plain {
+		if src.prefix = bigEndian(src.line); s.reverse {
+			src.prefix = ^src.prefix
+		}
+	} else {
+		src.prefix = s.prefix(&s.keys[0], s.extract(&s.keys[0], src.line))
+	}
+	return ok
+}
+
+// before reports whether the line of a goes before that of b.
+func (s *sorter) before(a, b *sortSource) bool {
+	if a.prefix != b.prefix {
+		return a.prefix < b.prefix
+	}
+	if r := s.compare(a.line, b.line); r != 0 {
+		return r < 0
+	}
+	return a.index < b.index
+}
+
+// merge writes the lines of sorted sources in order. They are in a heap.
+func (s *sorter) merge(in []*sortSource, w io.Writer) {
+	for _, src := range in {
+		defer src.done()
+		defer src.lines.close()
+	}
+	for i, src := range in {
+		src.index = i
+	}
+	in = slices.DeleteFunc(slices.Clone(in), func(src *sortSource) bool { return !s.advance(src) })
+	sift := func(i int) {
+		for {
+			least := i
+			for c := 2*i + 1; c <= 2*i+2 && c < len(in); c++ {
+				if s.before(in[c], in[least]) {
+					least = c
+				}
+			}
+			if least == i {
+				return
+			}
+			in[i], in[least] = in[least], in[i]
+			i = least
+		}
+	}
+	for i := len(in)/2 - 1; i >= 0; i-- {
+		sift(i)
+	}
 	var last []byte
 	first, end := true, []byte{s.delim}
 	for len(in) > 0 {
 		s.p.Tick(1)
-		best := 0
-		for i := 1; i < len(in); i++ {
-			if s.compare(in[i].line, in[best].line) < 0 {
-				best = i
-			}
-		}
-		line := in[best].line
+		line := in[0].line
 		if !s.unique || first || s.compareKeys(s.keys, last, line) != 0 {
 			_, _ = w.Write(line)
 			_, _ = w.Write(end)
@@ -1137,8 +1322,37 @@ func (s *sorter) merge(names []string, w io.Writer) {
 				last, first = append(last[:0], line...), false
 			}
 		}
-		if !advance(in[best]) {
-			in = slices.Delete(in, best, best+1)
+		if !s.advance(in[0]) {
+			in[0] = in[len(in)-1]
+			in = in[:len(in)-1]
 		}
+		sift(0)
 	}
+}
+
+// sortedBatch reads the lines of a sorted batch.
+type sortedBatch struct {
+	lines []sortLine
+	text  []byte
+	delim byte
+	at    int // in the first line
+}
+
+func (b *sortedBatch) Read(d []byte) (n int, err error) {
+	for n < len(d) && len(b.lines) > 0 {
+		l := b.lines[0]
+		if rest := b.text[int(l.off)+b.at : l.off+l.size]; len(rest) > 0 {
+			k := copy(d[n:], rest)
+			n += k
+			b.at += k
+			continue
+		}
+		d[n] = b.delim
+		n++
+		b.lines, b.at = b.lines[1:], 0
+	}
+	if n == 0 && len(b.lines) == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
 }

@@ -2300,6 +2300,7 @@ SELECT ARRAY[
     'sleep',
     'sort',
     'split',
+    'sqlite3',
     'stat',
     'stdbuf',
     'strings',

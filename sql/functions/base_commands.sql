@@ -121,6 +121,7 @@ SELECT ARRAY[
     'sleep',
     'sort',
     'split',
+    'sqlite3',
     'stat',
     'stdbuf',
     'strings',

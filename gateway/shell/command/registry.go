@@ -122,6 +122,7 @@ var registry = map[string]proc.Func{
 	"sleep":     sleep,
 	"sort":      sortMain,
 	"split":     split,
+	"sqlite3":   sqlite3Main,
 	"stat":      statMain,
 	"stdbuf":    stdbuf,
 	"strings":   stringsMain,

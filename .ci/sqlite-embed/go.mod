@@ -1,0 +1,3 @@
+module github.com/ncruces/go-sqlite3/embed
+
+go 1.25.0

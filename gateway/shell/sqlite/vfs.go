@@ -1,0 +1,310 @@
+package sqlite
+
+import (
+	"crypto/rand"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/ncruces/go-sqlite3"
+	"github.com/ncruces/go-sqlite3/vfs"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+)
+
+// tree is the VFS of one process: the sandbox's files as the process sees them.
+type tree struct {
+	p    *proc.Process
+	name string
+}
+
+// newTree registers a VFS. Its name cannot be guessed: no other connection can ask for it.
+func newTree(p *proc.Process) *tree {
+	t := &tree{p, "tree-" + rand.Text()}
+	vfs.Register(t.name, t)
+	return t
+}
+
+func (t *tree) close() { vfs.Unregister(t.name) }
+
+func (t *tree) FullPathname(name string) (string, error) { return t.p.Abs(name), nil }
+
+func (t *tree) Delete(name string, _ bool) error {
+	err := t.p.FS.Unlink(name)
+	if errors.Is(err, fserr.ENOENT) {
+		return sqlite3.IOERR_DELETE_NOENT
+	}
+	return err
+}
+
+func (t *tree) Access(name string, _ vfs.AccessFlag) (bool, error) {
+	_, err := t.p.FS.Stat(name)
+	return err == nil, nil
+}
+
+func (t *tree) Open(name string, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
+	if name == "" {
+		return &memory{p: t.p}, flags, nil
+	}
+	mode := proc.ReadOnly
+	if flags&vfs.OPEN_READWRITE != 0 {
+		mode = proc.ReadWrite
+	}
+	if flags&vfs.OPEN_CREATE != 0 {
+		mode |= proc.Create
+	}
+	if flags&vfs.OPEN_EXCLUSIVE != 0 {
+		mode |= proc.Excl
+	}
+	if st, err := t.p.FS.Stat(name); err == nil && st.Mode&0o222 == 0 && flags&vfs.OPEN_READWRITE != 0 {
+		flags = flags&^(vfs.OPEN_READWRITE|vfs.OPEN_CREATE) | vfs.OPEN_READONLY
+		mode = proc.ReadOnly
+	}
+	f, err := t.p.Open(name, mode, 0o644)
+	if err != nil && flags&vfs.OPEN_READWRITE != 0 && (errors.Is(err, fserr.EACCES) || errors.Is(err, fserr.EROFS)) {
+		flags = flags&^(vfs.OPEN_READWRITE|vfs.OPEN_CREATE) | vfs.OPEN_READONLY
+		f, err = t.p.Open(name, proc.ReadOnly, 0)
+	}
+	if err != nil {
+		return nil, 0, sqlite3.CANTOPEN
+	}
+	if st, err := f.Stat(); err != nil || st.Kind != proc.Regular {
+		f.Close()
+		return nil, 0, sqlite3.CANTOPEN
+	}
+	file := &file{f: f, t: t, name: name, temporary: flags&vfs.OPEN_DELETEONCLOSE != 0, lock: locks.of(t.p.Budget, name)}
+	return file, flags, nil
+}
+
+// file is an open file of the sandbox.
+type file struct {
+	f         proc.File
+	t         *tree
+	name      string
+	temporary bool
+	lock      *lock
+	level     vfs.LockLevel
+}
+
+func (f *file) Close() error {
+	err := f.Unlock(vfs.LOCK_NONE)
+	locks.drop(f.t.p.Budget, f.name)
+	f.f.Close()
+	if f.temporary {
+		err = errors.Join(err, f.t.p.FS.Unlink(f.name))
+	}
+	return err
+}
+
+// ReadAt reads until b is full or the file ends, as SQLite expects.
+func (f *file) ReadAt(b []byte, off int64) (int, error) {
+	n := 0
+	for n < len(b) {
+		k, err := f.f.ReadAt(b[n:], off+int64(n))
+		n += k
+		if errors.Is(err, io.EOF) || err == nil && k == 0 {
+			return n, io.EOF
+		}
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+func (f *file) WriteAt(b []byte, off int64) (int, error) {
+	n, err := f.f.WriteAt(b, off)
+	return n, full(err)
+}
+
+// full tells SQLite that there is no room, or no permission.
+func full(err error) error {
+	switch {
+	case errors.Is(err, fserr.ENOSPC) || errors.Is(err, fserr.EDQUOT) || errors.Is(err, fserr.EFBIG):
+		return sqlite3.FULL
+	case errors.Is(err, fserr.EROFS):
+		return sqlite3.READONLY
+	}
+	return err
+}
+
+func (f *file) Truncate(size int64) error { return full(f.f.Truncate(size)) }
+func (f *file) Sync(vfs.SyncFlag) error   { return nil }
+
+func (f *file) Size() (int64, error) {
+	st, err := f.f.Stat()
+	return st.Size, err
+}
+
+func (f *file) SectorSize() int { return 0 }
+
+func (f *file) DeviceCharacteristics() vfs.DeviceCharacteristic {
+	return vfs.IOCAP_ATOMIC | vfs.IOCAP_SEQUENTIAL | vfs.IOCAP_SAFE_APPEND | vfs.IOCAP_POWERSAFE_OVERWRITE
+}
+
+// lock is SQLite's five-level lock of one file, among the processes of one exec.
+type lock struct {
+	users                        int
+	shared                       int
+	reserved, pending, exclusive *file
+}
+
+// lockTable holds the locks of every exec, by what is common to its processes.
+type lockTable struct {
+	mu sync.Mutex
+	m  map[lockKey]*lock
+}
+
+type lockKey struct {
+	exec *proc.Budget
+	name string
+}
+
+var locks = &lockTable{m: map[lockKey]*lock{}}
+
+func (t *lockTable) of(exec *proc.Budget, name string) *lock {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l := t.m[lockKey{exec, name}]
+	if l == nil {
+		l = &lock{}
+		t.m[lockKey{exec, name}] = l
+	}
+	l.users++
+	return l
+}
+
+func (t *lockTable) drop(exec *proc.Budget, name string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l := t.m[lockKey{exec, name}]
+	if l.users--; l.users == 0 {
+		delete(t.m, lockKey{exec, name})
+	}
+}
+
+func (f *file) Lock(level vfs.LockLevel) error {
+	locks.mu.Lock()
+	defer locks.mu.Unlock()
+	l := f.lock
+	if level <= f.level {
+		return nil
+	}
+	switch level {
+	case vfs.LOCK_SHARED:
+		if l.pending != nil || l.exclusive != nil {
+			return sqlite3.BUSY
+		}
+		l.shared++
+	case vfs.LOCK_RESERVED:
+		if l.reserved != nil && l.reserved != f {
+			return sqlite3.BUSY
+		}
+		l.reserved = f
+	case vfs.LOCK_EXCLUSIVE:
+		if l.pending != nil && l.pending != f || l.reserved != nil && l.reserved != f {
+			return sqlite3.BUSY
+		}
+		l.pending = f
+		f.level = max(f.level, vfs.LOCK_PENDING)
+		if l.shared > 1 {
+			return sqlite3.BUSY
+		}
+		l.exclusive = f
+	}
+	f.level = level
+	return nil
+}
+
+func (f *file) Unlock(level vfs.LockLevel) error {
+	locks.mu.Lock()
+	defer locks.mu.Unlock()
+	l := f.lock
+	if level >= f.level {
+		return nil
+	}
+	for _, held := range []**file{&l.reserved, &l.pending, &l.exclusive} {
+		if *held == f {
+			*held = nil
+		}
+	}
+	if level == vfs.LOCK_NONE && f.level >= vfs.LOCK_SHARED {
+		l.shared--
+	}
+	f.level = level
+	return nil
+}
+
+func (f *file) CheckReservedLock() (bool, error) {
+	locks.mu.Lock()
+	defer locks.mu.Unlock()
+	return f.lock.reserved != nil || f.lock.pending != nil || f.lock.exclusive != nil, nil
+}
+
+// LockState tells SQLite which lock is held.
+func (f *file) LockState() vfs.LockLevel { return f.level }
+
+// memory is a temporary file, which only its connection sees.
+type memory struct {
+	p    *proc.Process
+	b    []byte
+	held int
+}
+
+func (m *memory) Close() error {
+	m.p.Release(m.held)
+	m.b, m.held = nil, 0
+	return nil
+}
+
+func (m *memory) ReadAt(b []byte, off int64) (int, error) {
+	if off >= int64(len(m.b)) {
+		return 0, io.EOF
+	}
+	n := copy(b, m.b[off:])
+	if n < len(b) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// grow makes room for n bytes. It must not panic here, below SQLite: the budget ends the process later.
+func (m *memory) grow(n int) error {
+	if n > cap(m.b) {
+		room := max(n, 2*cap(m.b), 64<<10)
+		if err := m.p.Budget.Hold(int64(room - m.held)); err != nil {
+			m.p.Release(room - m.held)
+			return sqlite3.FULL
+		}
+		m.held = room
+		m.b = append(make([]byte, 0, room), m.b...)
+	}
+	if n > len(m.b) {
+		m.b = m.b[:n]
+	}
+	return nil
+}
+
+func (m *memory) WriteAt(b []byte, off int64) (int, error) {
+	if err := m.grow(int(off) + len(b)); err != nil {
+		return 0, err
+	}
+	return copy(m.b[off:], b), nil
+}
+
+func (m *memory) Truncate(size int64) error {
+	if int(size) < len(m.b) {
+		clear(m.b[size:])
+		m.b = m.b[:size]
+	}
+	return nil
+}
+
+func (m *memory) Sync(vfs.SyncFlag) error                         { return nil }
+func (m *memory) Size() (int64, error)                            { return int64(len(m.b)), nil }
+func (m *memory) Lock(vfs.LockLevel) error                        { return nil }
+func (m *memory) Unlock(vfs.LockLevel) error                      { return nil }
+func (m *memory) CheckReservedLock() (bool, error)                { return false, nil }
+func (m *memory) SectorSize() int                                 { return 0 }
+func (m *memory) DeviceCharacteristics() vfs.DeviceCharacteristic { return vfs.IOCAP_SAFE_APPEND }

@@ -52,7 +52,7 @@ func parse(src string, lines int, step func()) *program {
 			break
 		}
 		src = src[:at] + " " + src[at:]
-		f, bad, err = parseFile(src)
+		f, bad, err = parseFile(src, step)
 	}
 	p.warnings = warnings
 	c := compiler{src: src, lines: lines, bad: bad, step: step}

@@ -19,6 +19,7 @@ type joinField struct{ file, field int }
 type joinLine struct {
 	text   []byte
 	fields [][]byte
+	kept   bool // in a group of lines with the same key
 }
 
 type joinRun struct {
@@ -40,6 +41,7 @@ type joinRun struct {
 	status       int
 	in           [2]*lineReader
 	prev         [2]*joinLine
+	free         []*joinLine
 	lineNo       [2]int
 	names        []string
 }
@@ -165,18 +167,29 @@ func (j *joinRun) addOutput(list string) {
 	}
 }
 
-func (j *joinRun) split(text []byte) [][]byte {
-	var f [][]byte
+// split fills in the fields of a line.
+func (j *joinRun) split(l *joinLine) {
+	text := l.text
+	f := l.fields[:0]
+	defer func() { l.fields = f }()
 	switch {
 	case j.tab == -2:
-		return [][]byte{text}
+		f = append(f, text)
+		return
 	case j.tab >= 0:
-		return bytes.Split(text, []byte{byte(j.tab)})
+		for {
+			i := bytes.IndexByte(text, byte(j.tab))
+			if i < 0 {
+				f = append(f, text)
+				return
+			}
+			f, text = append(f, text[:i]), text[i+1:]
+		}
 	}
 	for i := 0; ; {
 		i = skipBlanks(text, i)
 		if i >= len(text) {
-			return f
+			return
 		}
 		start := i
 		for i < len(text) && !isBlank(text[i]) {
@@ -184,7 +197,8 @@ func (j *joinRun) split(text []byte) [][]byte {
 		}
 		f = append(f, text[start:i])
 		if i < len(text) && skipBlanks(text, i) == len(text) {
-			return append(f, nil) // blanks at the end begin one more field
+			f = append(f, nil) // blanks at the end begin one more field
+			return
 		}
 	}
 }
@@ -209,15 +223,23 @@ func (j *joinRun) next(i int) *joinLine {
 		return nil
 	}
 	j.lineNo[i]++
-	text := bytes.Clone(chomp(raw, j.end))
-	l := &joinLine{text: text, fields: j.split(text)}
+	l := &joinLine{}
+	if n := len(j.free); n > 0 {
+		l, j.free = j.free[n-1], j.free[:n-1]
+	}
+	l.text = append(l.text[:0], chomp(raw, j.end)...)
+	j.split(l)
 	if prev := j.prev[i]; prev != nil && j.check >= 0 && (j.check > 0 || j.seenUnpaired) && !j.warned[i] && j.compareKeys(j.keyOf(prev, i), j.keyOf(l, i)) > 0 {
 		j.warned[i] = true
 		j.status = 1
-		j.p.Errorf("%s:%d: is not sorted: %s", j.names[i], j.lineNo[i], text)
+		j.p.Errorf("%s:%d: is not sorted: %s", j.names[i], j.lineNo[i], l.text)
 		if j.check > 0 {
 			j.p.Exit(1)
 		}
+	}
+	// Nobody looks at the line before any more, unless it is in a group.
+	if prev := j.prev[i]; prev != nil && !prev.kept {
+		j.free = append(j.free, prev)
 	}
 	j.prev[i] = l
 	return l
@@ -242,6 +264,7 @@ func (j *joinRun) run(header bool) {
 			b = j.next(1)
 		}
 	}
+	var groupA, groupB []*joinLine
 	for a != nil && b != nil {
 		j.p.Tick(1)
 		r := j.compareKeys(j.keyOf(a, 0), j.keyOf(b, 1))
@@ -260,7 +283,8 @@ func (j *joinRun) run(header bool) {
 			b = j.next(1)
 		default:
 			var nextA, nextB *joinLine
-			groupA, groupB := []*joinLine{a}, []*joinLine{b}
+			a.kept, b.kept = true, true
+			groupA, groupB = append(groupA[:0], a), append(groupB[:0], b)
 			held := 0
 			collect := func(i int, group []*joinLine, key []byte) ([]*joinLine, *joinLine) {
 				for {
@@ -270,6 +294,7 @@ func (j *joinRun) run(header bool) {
 					}
 					j.p.Hold(len(l.text) + 64)
 					held += len(l.text) + 64
+					l.kept = true
 					group = append(group, l)
 				}
 			}
@@ -284,6 +309,13 @@ func (j *joinRun) run(header bool) {
 				}
 			}
 			j.p.Release(held)
+			for i, group := range [][]*joinLine{groupA, groupB} {
+				for _, l := range group {
+					if l.kept = false; l != j.prev[i] {
+						j.free = append(j.free, l)
+					}
+				}
+			}
 			a, b = nextA, nextB
 		}
 	}

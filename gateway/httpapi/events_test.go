@@ -263,8 +263,10 @@ func TestSlowClientIsToldAndClosed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
-	fmt.Fprintf(conn, "GET /v1/sandboxes/%s/events?after=0 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", id, a.token)
+	defer func() { _ = conn.Close() }()
+	if _, err := fmt.Fprintf(conn, "GET /v1/sandboxes/%s/events?after=0 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", id, a.token); err != nil {
+		t.Fatal(err)
+	}
 	// More than the buffers of both sides hold.
 	a.exec(id, `d=$(printf 'd%.0s' {1..250}); p=$d/$d/$d/$d/$d/$d/$d/$d/$d/$d/$d/$d/$d/$d; mkdir -p $p; cd $p; for i in {1..3000}; do : > $i; done`)
 	time.Sleep(slowAfter + 2*time.Second)

@@ -2348,6 +2348,7 @@ SELECT ARRAY[
     'xzless',
     'xzmore',
     'yes',
+    'yq',
     'zcat',
     'zcmp',
     'zdiff',

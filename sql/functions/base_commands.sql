@@ -169,6 +169,7 @@ SELECT ARRAY[
     'xzless',
     'xzmore',
     'yes',
+    'yq',
     'zcat',
     'zcmp',
     'zdiff',

@@ -169,6 +169,7 @@ var registry = map[string]proc.Func{
 	"xzless":    less,
 	"xzmore":    more,
 	"yes":       yes,
+	"yq":        yq,
 	"zcat":      gzipMain,
 	"zcmp":      zdiff,
 	"zdiff":     zdiff,

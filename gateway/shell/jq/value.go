@@ -2,6 +2,7 @@ package jq
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -299,3 +300,20 @@ func clampInt(f float64) int {
 	}
 	return int(math.Floor(f))
 }
+
+// All gives the keys and values of o in their order.
+func (o *Object) All() iter.Seq2[string, any] {
+	return func(yield func(string, any) bool) {
+		for i, k := range o.keys {
+			if !yield(k, o.vals[i]) {
+				return
+			}
+		}
+	}
+}
+
+// Values are the elements of a. The caller must not change them.
+func (a *Array) Values() []any { return a.e }
+
+// Equal reports whether two values are the same to jq.
+func Equal(a, b any) bool { return compare(a, b) == 0 }

@@ -1,0 +1,202 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/pgbox/pgbox/gateway/shell/getopt"
+	"github.com/pgbox/pgbox/gateway/shell/jq"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/shell/yaml"
+)
+
+var yqSpec = getopt.New("CI:MNPceijno:p:ry", "colors=C indent:=I no-colors=M no-doc=N prettyPrint=P exit-status=e inplace=i tojson=j null-input=n "+
+	"output-format:=o input-format:=p unwrapScalar::=r raw-output=r compact-output=c yaml-output=y").
+	WithUsage("[eval] [OPTION]... EXPRESSION [FILE]...", "Process YAML and JSON with expressions of jq.").WithVersion("(with the options of mikefarah's yq) 4")
+
+// yqRun is a yq command line.
+type yqRun struct {
+	p                                       *proc.Process
+	expr                                    *jq.Program
+	json, raw, compact, noSep, null, pretty bool
+	indent                                  int
+	held                                    int
+	last                                    any
+}
+
+func (r *yqRun) hold(n int) {
+	r.held += n
+	r.p.Hold(n)
+}
+
+func yq(_ context.Context, p *proc.Process) int {
+	opts, args := yqSpec.Parse(p)
+	r := &yqRun{p: p, raw: true, indent: 2}
+	defer func() { p.Release(r.held) }()
+	inPlace, exitStatus := false, false
+	for _, o := range opts {
+		o.Value = strings.TrimPrefix(o.Value, "=") // -o=json is how it is written
+		switch o.Key {
+		case "i":
+			inPlace = true
+		case "o", "p":
+			switch o.Value {
+			case "json", "j":
+				r.json = r.json || o.Key == "o"
+			case "yaml", "y", "auto", "a":
+			default:
+				p.Errorf("format %s is not supported: yaml and json are", o.Value)
+				return 1
+			}
+		case "j":
+			r.json = true
+		case "r":
+			r.raw = o.Value != "false"
+		case "c":
+			r.compact = true
+		case "I":
+			n, problem := parseCount(o.Value, "")
+			if problem != numberOK || n > 16 {
+				p.Errorf("invalid indentation %s", quote(o.Value))
+				return 1
+			}
+			r.indent, r.compact = int(n), n == 0
+		case "P":
+			r.pretty = true
+		case "N":
+			r.noSep = true
+		case "n":
+			r.null = true
+		case "e":
+			exitStatus = true
+		}
+	}
+	if len(args) > 0 && (args[0] == "e" || args[0] == "eval") {
+		args = args[1:]
+	}
+	src := "."
+	if len(args) > 0 {
+		// A lone operand that is a file is read as it is.
+		if st, err := p.Stat(args[0]); len(args) > 1 || err != nil || st.IsDir() || r.null {
+			src, args = args[0], args[1:]
+		}
+	}
+	var err error
+	if r.expr, err = jq.Compile(src, nil, nil); err != nil {
+		p.Errorf("%v", err)
+		return 1
+	}
+	if len(args) == 0 || r.null {
+		args = []string{"-"}
+	}
+	for i, name := range args {
+		if err := r.file(name, inPlace, i > 0); err != nil {
+			p.Errorf("%s: %s", name, proc.Strerror(err))
+			return 1
+		}
+	}
+	if exitStatus && (r.last == nil || r.last == false) {
+		return 1
+	}
+	return 0
+}
+
+// file evaluates the expression on the documents of a file.
+func (r *yqRun) file(name string, inPlace, more bool) error {
+	docs := []yaml.Document{yaml.New(nil)}
+	if !r.null {
+		f, err := r.p.OpenInput(name)
+		if err != nil {
+			return err
+		}
+		text, err := r.p.ReadAll(f)
+		f.Close()
+		if err != nil {
+			return err
+		}
+		if docs, err = yaml.Parse(text); err != nil {
+			return err
+		}
+	}
+	var out []byte
+	for i, d := range docs {
+		first := true
+		v, err := d.Value(r.hold)
+		if err != nil {
+			return err
+		}
+		if err := r.eval(v, func(x any) error {
+			r.last = x
+			result, err := d.With(x, r.hold)
+			if err != nil {
+				return err
+			}
+			text, err := r.format(x, result)
+			if err != nil {
+				return err
+			}
+			r.hold(len(text))
+			if first && (i > 0 || more) && !r.json && !r.noSep {
+				out = append(out, "---\n"...)
+			}
+			first = false
+			out = append(out, text...)
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	if !inPlace || name == "-" {
+		_, _ = r.p.Out.Write(out)
+		return nil
+	}
+	f, err := r.p.Open(name, proc.WriteOnly|proc.Trunc, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(out)
+	return errors.Join(err, f.Close())
+}
+
+func isContainer(v any) bool {
+	switch v.(type) {
+	case *jq.Object, *jq.Array:
+		return true
+	}
+	return false
+}
+
+// format is a result as text.
+func (r *yqRun) format(v any, d yaml.Document) ([]byte, error) {
+	if s, ok := v.(string); ok && r.raw {
+		return append([]byte(s), '\n'), nil
+	}
+	if r.json || r.compact && isContainer(v) {
+		style := jq.Style{Indent: strings.Repeat(" ", r.indent)}
+		if r.compact {
+			style.Indent = ""
+		}
+		return append(style.Append(nil, v), '\n'), nil
+	}
+	if r.pretty || !isContainer(v) {
+		return yaml.Encode([]yaml.Document{yaml.New(v)}, max(r.indent, 2))
+	}
+	return yaml.Encode([]yaml.Document{d}, max(r.indent, 2))
+}
+
+func (r *yqRun) eval(v any, emit func(any) error) error {
+	env := jq.NewObject()
+	for _, kv := range r.p.Env.List() {
+		k, x, _ := strings.Cut(kv, "=")
+		env = env.Set(k, x)
+	}
+	m := &jq.Machine{
+		Tick: r.p.Tick, Hold: r.p.Hold, Release: r.p.Release, Env: env,
+		Input: func() (any, bool, error) { return nil, false, nil },
+		File:  func() any { return nil }, Line: func() float64 { return 0 },
+		Debug: func(any) {}, Warn: func(any) {},
+		Now: func() float64 { return float64(r.p.Now().UnixMicro()) / 1e6 },
+	}
+	return m.Eval(r.expr, v, emit)
+}

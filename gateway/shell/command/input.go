@@ -85,7 +85,14 @@ func (l *lineReader) close() {
 
 // readBlocks calls f with the content of r, block by block.
 func readBlocks(p *proc.Process, r io.Reader, f func(block []byte)) error {
-	buf := make([]byte, bufferSize)
+	size := bufferSize
+	if f, ok := r.(proc.File); ok {
+		// A small file needs no more than its size, and one byte to find its end.
+		if st, err := f.Stat(); err == nil && st.Kind == proc.Regular {
+			size = int(min(max(st.Size+1, 512), bufferSize))
+		}
+	}
+	buf := make([]byte, size)
 	for {
 		n, err := r.Read(buf)
 		p.Tick(1 + n>>10)

@@ -352,7 +352,7 @@ func rgMain(_ context.Context, p *proc.Process) int {
 			if problem == numberInvalid {
 				g.fail("error: Invalid value for '--max-filesize <NUM+SUFFIX?>': invalid digit found in string")
 			}
-			g.walk.maxSize = int64(n)
+			g.walk.maxSize = n
 		case "no-ignore":
 			g.walk.noIgnore, g.walk.noDot, g.walk.noVCS = true, true, true
 		case "no-ignore-dot":

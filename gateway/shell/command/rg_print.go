@@ -21,10 +21,10 @@ func (g *rgRun) separate(start int) {
 			g.json.begin()
 		case g.heading && g.paths:
 			if !first {
-				g.out.WriteByte('\n')
+				g.out.putByte('\n')
 			}
 			g.path(g.name)
-			g.out.WriteByte('\n')
+			g.out.putByte('\n')
 		case !first && (g.before > 0 || g.after > 0) && !g.passthru:
 			g.divide()
 		}
@@ -39,8 +39,8 @@ func (g *rgRun) divide() {
 	if g.noBetween {
 		return
 	}
-	g.out.Write(g.between)
-	g.out.WriteByte('\n')
+	g.out.put(g.between)
+	g.out.putByte('\n')
 }
 
 // context prints the lines after the last selected one, up to limit.
@@ -70,7 +70,7 @@ func (g *rgRun) printContext(b []byte, s, e int) {
 	}
 	g.prefix(b, s, -1, -1, g.contextSep)
 	g.body(g.bare(b, s, e), "context")
-	g.out.WriteByte(g.delim)
+	g.out.putByte(g.delim)
 }
 
 // lineAt is the number of the line that begins at pos.
@@ -91,7 +91,7 @@ func (g *rgRun) printMatch(b []byte, s, e int) {
 	if g.invert {
 		g.prefix(b, s, -1, -1, g.matchSep)
 		g.body(g.bare(b, s, e), "matching")
-		g.out.WriteByte(g.delim)
+		g.out.putByte(g.delim)
 		return
 	}
 	text := g.bare(b, s, e)
@@ -109,7 +109,7 @@ func (g *rgRun) printMatch(b []byte, s, e int) {
 				}
 				g.prefix(b, s+at, columnOf(text, loc[0]), s+at, g.matchSep)
 				g.paint(rgMatchColor, l)
-				g.out.WriteByte(g.delim)
+				g.out.putByte(g.delim)
 			}
 		})
 	case g.vimgrep:
@@ -118,13 +118,13 @@ func (g *rgRun) printMatch(b []byte, s, e int) {
 			end := lineEndAt(text, line, '\n')
 			g.prefix(b, s+line, columnOf(text, loc[0]), s+line, g.matchSep)
 			g.replaced(bytes.TrimSuffix(text[line:end], []byte("\n")))
-			g.out.WriteByte(g.delim)
+			g.out.putByte(g.delim)
 		})
 	case g.replace != nil && g.multiline:
 		out := g.replaceAll(text)
 		g.prefix(b, s, g.firstColumn(text), s, g.matchSep)
-		g.out.Write(out)
-		g.out.WriteByte(g.delim)
+		g.out.put(out)
+		g.out.putByte(g.delim)
 	case g.multiline && bytes.IndexByte(text, '\n') >= 0:
 		var spans [][2]int
 		g.eachMatch(text, func(loc []int) { spans = append(spans, [2]int{loc[0], loc[1]}) })
@@ -140,13 +140,13 @@ func (g *rgRun) printMatch(b []byte, s, e int) {
 			for _, m := range spans {
 				a, z := max(m[0]-pos, 0), min(m[1]-pos, len(line))
 				if a < z {
-					g.out.Write(line[at:a])
+					g.out.put(line[at:a])
 					g.paint(rgMatchColor, line[a:z])
 					at = z
 				}
 			}
-			g.out.Write(line[at:])
-			g.out.WriteByte('\n')
+			g.out.put(line[at:])
+			g.out.putByte('\n')
 			pos = end
 		}
 	default:
@@ -156,7 +156,7 @@ func (g *rgRun) printMatch(b []byte, s, e int) {
 		}
 		g.prefix(b, s, col, s, g.matchSep)
 		g.replaced(text)
-		g.out.WriteByte(g.delim)
+		g.out.putByte(g.delim)
 	}
 }
 
@@ -189,7 +189,7 @@ func (g *rgRun) replaced(line []byte) {
 	}
 	pos := 0
 	g.eachMatch(line, func(loc []int) {
-		g.out.Write(line[pos:loc[0]])
+		g.out.put(line[pos:loc[0]])
 		m := line[loc[0]:loc[1]]
 		if g.replace != nil {
 			m = g.expand(nil, line, loc)
@@ -197,7 +197,7 @@ func (g *rgRun) replaced(line []byte) {
 		g.paint(rgMatchColor, m)
 		pos = loc[1]
 	})
-	g.out.Write(line[pos:])
+	g.out.put(line[pos:])
 }
 
 func (g *rgRun) replaceAll(text []byte) []byte {
@@ -229,7 +229,7 @@ func (g *rgRun) expand(out, text []byte, loc []int) []byte {
 			out, r = append(out, '$'), r[1:]
 			continue
 		}
-		name, rest := "", r
+		var name, rest string
 		if strings.HasPrefix(r, "{") {
 			j := strings.IndexByte(r, '}')
 			if j < 0 {
@@ -267,7 +267,7 @@ func (g *rgRun) omit(line []byte, kind string) bool {
 		return false
 	}
 	if g.preview {
-		g.out.Write(line[:min(g.maxColumns, len(line))])
+		g.out.put(line[:min(g.maxColumns, len(line))])
 		g.out.WriteString(" [... omitted end of long line]")
 		return true
 	}
@@ -283,7 +283,7 @@ func (g *rgRun) body(line []byte, kind string) {
 	if g.trim {
 		line = bytes.TrimLeft(line, " \t")
 	}
-	g.out.Write(line)
+	g.out.put(line)
 }
 
 // The colours of rg, as the parameters of the SGR sequences.
@@ -296,14 +296,14 @@ var (
 
 func (g *rgRun) paint(style []string, s []byte) {
 	if !g.color {
-		g.out.Write(s)
+		g.out.put(s)
 		return
 	}
 	g.out.WriteString("\x1b[0m")
 	for _, c := range style {
 		g.out.WriteString("\x1b[" + c + "m")
 	}
-	g.out.Write(s)
+	g.out.put(s)
 	g.out.WriteString("\x1b[0m")
 }
 
@@ -314,7 +314,7 @@ func (g *rgRun) prefix(b []byte, pos, col, offset int, sep string) {
 	if g.paths && !g.heading {
 		g.path(g.name)
 		if g.nul {
-			g.out.WriteByte(0)
+			g.out.putByte(0)
 		} else {
 			g.out.WriteString(sep)
 		}
@@ -346,7 +346,7 @@ func (g *rgRun) finish() {
 		return
 	}
 	t, took := g.total, g.p.Now().Sub(g.began).Seconds()
-	fmt.Fprintf(g.out, "\n%d matches\n%d matched lines\n%d files contained matches\n%d files searched\n%d bytes printed\n%d bytes searched\n%f seconds spent searching\n%f seconds\n",
+	g.out.printf("\n%d matches\n%d matched lines\n%d files contained matches\n%d files searched\n%d bytes printed\n%d bytes searched\n%f seconds spent searching\n%f seconds\n",
 		t.matches, t.lines, t.matched, t.searched, g.printedBytes(), t.bytes, took, took)
 }
 
@@ -374,7 +374,14 @@ func (o *rgOutput) WriteString(s string) {
 	_, _ = o.w.WriteString(s)
 }
 
-func (o *rgOutput) WriteByte(c byte) error {
-	o.n++
-	return o.w.WriteByte(c)
+func (o *rgOutput) put(b []byte) {
+	o.n += int64(len(b))
+	_, _ = o.w.Write(b)
 }
+
+func (o *rgOutput) putByte(c byte) {
+	o.n++
+	_ = o.w.WriteByte(c)
+}
+
+func (o *rgOutput) printf(format string, args ...any) { _, _ = fmt.Fprintf(o, format, args...) }

@@ -2,7 +2,6 @@ package command
 
 import (
 	"bytes"
-	"fmt"
 	"strconv"
 	"unicode/utf8"
 )
@@ -82,13 +81,13 @@ func (g *rgRun) report(nul int, quit bool) {
 		if g.paths {
 			g.path(g.name)
 			if g.nul {
-				g.out.WriteByte(0)
+				g.out.putByte(0)
 			} else {
 				g.out.WriteString(":")
 			}
 		}
 		g.out.WriteString(strconv.Itoa(n))
-		g.out.WriteByte('\n')
+		g.out.putByte('\n')
 	case 'l', 'L':
 		if found {
 			g.path(g.name)
@@ -102,17 +101,17 @@ func (g *rgRun) report(nul int, quit bool) {
 				g.path(g.name)
 				g.out.WriteString(": ")
 			}
-			fmt.Fprintf(g.out, "WARNING: stopped searching binary file after match (found \"\\0\" byte around offset %d)\n", nul)
+			g.out.printf("WARNING: stopped searching binary file after match (found \"\\0\" byte around offset %d)\n", nul)
 		}
 	}
 }
 
 func (g *rgRun) endName() {
 	if g.nul {
-		g.out.WriteByte(0)
+		g.out.putByte(0)
 		return
 	}
-	g.out.WriteByte('\n')
+	g.out.putByte('\n')
 }
 
 // lines searches line by line.
@@ -303,7 +302,7 @@ func (g *rgRun) selectSpan(b []byte, s, e int, nul int, quit bool) bool {
 			g.path(g.name)
 			g.out.WriteString(": ")
 		}
-		fmt.Fprintf(g.out, "binary file matches (found \"\\0\" byte around offset %d)\n", nul)
+		g.out.printf("binary file matches (found \"\\0\" byte around offset %d)\n", nul)
 		return false
 	}
 	g.context(b, s)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/pgbox/pgbox/gateway/auth"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
 
 // Config is everything a gateway process can be told. Sizes are bytes.
@@ -36,8 +37,11 @@ type Config struct {
 	ContentCacheBytes int64
 	MemoryLimit       int64 // watchdog: ends the largest exec above this many live bytes
 	MaxOutput         int64 // bytes of stdout and of stderr kept by one exec
-	MaxExecs          int   // running at once in this process
-	MaxQueue          int   // waiting at once in this process
+	MaxPrinted        int64 // bytes of both that end an exec
+	MaxFileSize       int64
+	Limits            proc.Limits // of one exec
+	MaxExecs          int         // running at once in this process
+	MaxQueue          int         // waiting at once in this process
 	LockTimeout       time.Duration
 	LockLease         time.Duration
 	ShutdownTimeout   time.Duration
@@ -164,6 +168,16 @@ var variables = []variable{
 	{"TREE_CACHE_SIZE", "512MiB", "memory for cached trees", size(func(c *Config) *int64 { return &c.TreeCacheBytes })},
 	{"CONTENT_CACHE_SIZE", "256MiB", "memory for cached file content", size(func(c *Config) *int64 { return &c.ContentCacheBytes })},
 	{"EXEC_MEMORY", "2GiB", "live bytes of all running scripts; above it the largest is ended", size(func(c *Config) *int64 { return &c.MemoryLimit })},
+	{"EXEC_CPU", "2m", "CPU time of one exec", duration(func(c *Config) *time.Duration { return &c.Limits.CPU })},
+	{"EXEC_LIVE_BYTES", "512MiB", "variables, pipes and buffers of commands that one exec holds at once", size(func(c *Config) *int64 { return &c.Limits.LiveBytes })},
+	{"EXEC_VALUE", "128MiB", "one variable, expansion or here-document", size(func(c *Config) *int64 { return &c.Limits.ValueBytes })},
+	{"EXEC_WORDS", "4000000", "words that one expansion may make", number(func(c *Config) *int64 { return &c.Limits.Words }, 1, 1<<40)},
+	{"EXEC_DEPTH", "1000", "nesting of functions, eval, source, subshells and substitutions", number(func(c *Config) *int64 { return &c.Limits.Depth }, 1, 10_000)},
+	{"EXEC_PROCESSES", "512", "subshells, stages of pipelines and jobs of one exec at once", number(func(c *Config) *int64 { return &c.Limits.Goroutines }, 1, 1<<20)},
+	{"EXEC_OPEN_FILES", "1024", "files that one exec has open at once", number(func(c *Config) *int64 { return &c.Limits.OpenFiles }, 8, 1<<20)},
+	{"EXEC_STEPS", "2000000000", "statements, expansions and pieces of work of commands of one exec", number(func(c *Config) *int64 { return &c.Limits.Steps }, 1, 1<<50)},
+	{"EXEC_FILE_SIZE", "4GiB", "size of one file", size(func(c *Config) *int64 { return &c.MaxFileSize })},
+	{"EXEC_PRINTED", "256MiB", "bytes of stdout and stderr that end an exec", size(func(c *Config) *int64 { return &c.MaxPrinted })},
 	{"EXEC_OUTPUT", "10MiB", "bytes of stdout, and of stderr, that one exec keeps", size(func(c *Config) *int64 { return &c.MaxOutput })},
 	{"EXEC_CONCURRENCY", strconv.Itoa(16 * runtime.NumCPU()), "scripts running at once in this process", number(func(c *Config) *int { return &c.MaxExecs }, 1, 100_000)},
 	{"EXEC_QUEUE", "1024", "scripts waiting at once in this process", number(func(c *Config) *int { return &c.MaxQueue }, 0, 1_000_000)},

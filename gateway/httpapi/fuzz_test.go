@@ -58,7 +58,8 @@ func (g *target) send(t *testing.T, method, path, body, authorization string) *h
 	req := httptest.NewRequest(method, "/", strings.NewReader(body))
 	u, err := url.Parse("http://example.com" + path)
 	if err != nil {
-		t.Skipf("%q cannot be sent", path) // no client could
+		// No client can send it: what is fuzzed is the path, percent-encoded.
+		u = &url.URL{Scheme: "http", Host: "example.com", Path: "/" + strings.TrimPrefix(path, "/")}
 	}
 	req.URL, req.RequestURI = u, u.RequestURI()
 	req.Header.Set("Content-Type", "application/json")

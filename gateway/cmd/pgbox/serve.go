@@ -79,7 +79,7 @@ func serve(ctx context.Context, cfg *config.Config, ready func(base string) erro
 	service := exec.New(exec.Config{
 		Store: st, Feed: follow, Locker: locks, Commands: command.All(),
 		BlobCacheBytes: cfg.ContentCacheBytes, TreeCacheBytes: cfg.TreeCacheBytes, MaxLiveBytes: cfg.MemoryLimit,
-		OutputKeep: int(cfg.MaxOutput), MaxRuns: cfg.MaxExecs, MaxQueue: cfg.MaxQueue,
+		Limits: cfg.Limits, MaxFileSize: cfg.MaxFileSize, OutputKeep: int(cfg.MaxOutput), OutputMax: cfg.MaxPrinted, MaxRuns: cfg.MaxExecs, MaxQueue: cfg.MaxQueue,
 	})
 	started, cancelStart := context.WithTimeout(ctx, 10*time.Second)
 	err = follow.Start(started, service.Trees())

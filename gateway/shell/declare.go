@@ -10,6 +10,7 @@ import (
 type operand struct {
 	word string
 	a    *assign
+	val  string // of a, when it is no array: all operands are expanded before the first is assigned
 }
 
 // declOperands expands the operands of a declaration command.
@@ -23,8 +24,10 @@ func (sh *Shell) declOperands(as []*assign) []operand {
 			}
 		case a.naked && a.sub == nil:
 			out = append(out, operand{word: a.name})
-		default:
+		case a.naked || a.arr != nil:
 			out = append(out, operand{a: a})
+		default:
+			out = append(out, operand{a: a, val: sh.expandStr(a.val)})
 		}
 	}
 	return out
@@ -328,7 +331,7 @@ func (sh *Shell) declareOne(cmd string, o operand, on, off attr, global, inherit
 		name, sub, add, arr = o.a.name, o.a.sub, o.a.add, o.a.arr
 		hasVal = !o.a.naked
 		if hasVal && arr == nil {
-			val = sh.expandStr(o.a.val)
+			val = o.val
 		}
 	} else {
 		var lhs string
@@ -359,6 +362,10 @@ func (sh *Shell) declareOne(cmd string, o operand, on, off attr, global, inherit
 			f.opts = &o
 		}
 		return 0
+	}
+	if sub != nil && (cmd == "export" || cmd == "readonly") {
+		sh.errorf("%s: `%s[%s]': not a valid identifier", cmd, name, sub.text)
+		return 1
 	}
 	if !isName(name) {
 		sh.errorf("%s: `%s': not a valid identifier", cmd, cmpOr(o.word, name))

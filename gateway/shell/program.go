@@ -486,6 +486,7 @@ loop:
 		sh.setup(opts, posix)
 		if cmd != nil {
 			sh.opts.set('c', true)
+			sh.setExecutionString(*cmd)
 			sh.runScript(*cmd, "-c")
 			return
 		}

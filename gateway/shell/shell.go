@@ -261,6 +261,7 @@ func Run(ctx context.Context, cfg Config, script string) (Result, error) {
 	}
 	sh.initVars()
 	sh.opts.set('c', true)
+	sh.setExecutionString(script)
 	if cfg.Debug {
 		sh.opts.set('x', true)
 	}
@@ -323,6 +324,9 @@ func cmpOr(vals ...string) string {
 	}
 	return ""
 }
+
+// setExecutionString sets the variable that holds what bash -c was given.
+func (sh *Shell) setExecutionString(script string) { sh.store("BASH_EXECUTION_STRING", script) }
 
 func (x *exec) newShell(ctx context.Context, name string, args []string, pid int) *Shell {
 	sh := &Shell{x: x, name: name, lastArg: name, args: args, vars: map[string]*variable{}, funcs: map[string]*funcDef{}, funcsOwn: true,

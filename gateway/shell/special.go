@@ -35,13 +35,13 @@ func (sh *Shell) initVars() {
 	set("IFS", " \t\n", 0)
 	sh.ifsChanged = true
 	set("PS4", "+ ", 0)
-	set("OPTIND", "1", 0)
+	set("OPTIND", "1", aInteger)
 	set("OPTERR", "1", 0)
 	set("HOSTNAME", x.cfg.Hostname, 0)
 	set("HOSTTYPE", "x86_64", 0)
 	set("OSTYPE", "linux-gnu", 0)
 	set("MACHTYPE", "x86_64-pc-linux-gnu", 0)
-	set("BASH", "/bin/bash", 0)
+	set("BASH", "/usr/bin/bash", 0)
 	set("BASH_VERSION", bashVersion, 0)
 	set("UID", strconv.Itoa(int(x.cfg.User.UID)), aReadonly|aInteger)
 	set("EUID", strconv.Itoa(int(x.cfg.User.UID)), aReadonly|aInteger)
@@ -99,7 +99,7 @@ func init() {
 		"RANDOM": {dyn: dynString(func(sh *Shell) string { return itoa(sh.rand()) }), assign: func(sh *Shell, s string) {
 			n, _ := strconv.ParseInt(s, 10, 64)
 			sh.random = random{seed: uint32(n), seeded: true}
-		}},
+		}, attrs: aInteger},
 		"SRANDOM":      {dyn: dynString(func(*Shell) string { return strconv.FormatUint(uint64(rand.Uint32()), 10) }), assign: ignore},
 		"EPOCHSECONDS": {dyn: dynString(func(sh *Shell) string { return strconv.FormatInt(sh.x.now().Unix(), 10) }), assign: ignore},
 		"EPOCHREALTIME": {dyn: dynString(func(sh *Shell) string {
@@ -111,7 +111,7 @@ func init() {
 		}), assign: func(sh *Shell, s string) {
 			n, _ := strconv.ParseInt(s, 10, 64)
 			sh.seconds, sh.secOffset = sh.x.now(), n
-		}},
+		}, attrs: aInteger},
 		"SHELLOPTS":     {dyn: dynString(func(sh *Shell) string { return sh.opts.shellOpts() }), assign: ignore, attrs: aReadonly},
 		"BASHOPTS":      {dyn: dynString(func(sh *Shell) string { return sh.opts.bashOpts() }), assign: ignore, attrs: aReadonly},
 		"BASH_SUBSHELL": {dyn: dynString(func(sh *Shell) string { return itoa(sh.sub) }), assign: ignore},

@@ -425,7 +425,12 @@ func (s *sorter) sort(names []string, write func(lines []sortLine, text []byte, 
 				if len(b.lines) > 0 && len(b.text)+len(b.lines)*sortLineCost >= full {
 					runs = append(runs, s.spill(b))
 				} else {
-					s.reserve(b, max(2*cap(b.text), 64<<10))
+					// Not more than the batch will hold if its lines go on as they began.
+					n := max(2*cap(b.text), 64<<10)
+					if cost := len(b.text) + len(b.lines)*sortLineCost; n > full/4 && len(b.lines) > 0 {
+						n = max(min(n, int(float64(full)*float64(len(b.text))/float64(cost))), len(b.text)+piece)
+					}
+					s.reserve(b, n)
 				}
 			}
 			n, err := r.Read(b.text[len(b.text):min(cap(b.text), len(b.text)+piece)])

@@ -834,7 +834,7 @@ func (j *patchJob) write() error {
 		j.prune(j.outName)
 		return nil
 	}
-	mode := uint32(0o666 &^ p.Umask)
+	mode := 0o666 &^ p.Umask
 	if j.exists {
 		mode = j.st.Mode
 	}

@@ -205,7 +205,7 @@ func (t *tarRun) extract(r io.Reader, h *stdtar.Header, s tarSource) {
 			if to, err := t.backup.move(p, full); err != nil {
 				t.fail("%s: Cannot rename to %s: %s", name, to, proc.Strerror(err))
 			} else if t.verbose > 0 && to != "" {
-				fmt.Fprintf(t.listTo, "Renaming %s to %s\n", quote(name), quote(to))
+				_, _ = fmt.Fprintf(t.listTo, "Renaming %s to %s\n", quote(name), quote(to))
 			}
 		}
 		switch {

@@ -275,7 +275,7 @@ func rewritePerl(src string) (out string, keep bool) {
 // groupReference translates what follows \g or \k: a number, a negative number, or a name, in braces, quotes or angle brackets. groups
 // is how many groups have begun.
 func groupReference(s string, groups int) (out string, width int) {
-	name := s
+	var name string
 	switch end := map[byte]byte{'{': '}', '<': '>', '\'': '\''}[s[0]]; {
 	case end != 0:
 		j := strings.IndexByte(s[1:], end)

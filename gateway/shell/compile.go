@@ -16,6 +16,8 @@ type compiler struct {
 	lines int          // added to line numbers
 	bad   map[uint]int // offsets where a bad substitution was masked → its length
 	step  func()       // for every statement and word
+
+	nameless error // of the first function without a name
 }
 
 func (c *compiler) text(from, to uint) string {
@@ -124,6 +126,13 @@ func (c *compiler) command(cmd syntax.Command) command {
 		}
 		return k
 	case *syntax.FuncDecl:
+		if x.Name == nil {
+			// "()0": the parser lets it pass for a nameless function of zsh.
+			if c.nameless == nil {
+				c.nameless = syntax.LangError{Pos: x.Pos(), Feature: "anonymous functions"}
+			}
+			return &simpleCmd{line: c.line(x.Pos())}
+		}
 		return &funcDecl{name: x.Name.Value, body: c.stmt(x.Body), line: c.line(x.Pos()), src: c.text(x.Pos().Offset(), x.End().Offset())}
 	case *syntax.ArithmCmd:
 		return &arithCmd{x: c.arith(c.text(x.Left.Offset()+2, x.Right.Offset())), line: c.line(x.Pos())}

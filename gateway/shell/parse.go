@@ -60,6 +60,10 @@ func parse(src string, lines int, step func()) *program {
 	var lastEnd uint
 	for _, s := range f.Stmts {
 		st := c.stmt(s)
+		if c.nameless != nil {
+			err = c.nameless
+			break
+		}
 		if len(p.groups) > 0 && !strings.Contains(c.text(lastEnd, s.Pos().Offset()), "\n") && int(s.Pos().Line()) == lastLine {
 			n := len(p.groups) - 1
 			p.groups[n] = append(p.groups[n], st)
@@ -453,6 +457,8 @@ func (c *compiler) tokenAt(pe syntax.ParseError) (tok string, line int) {
 		return true
 	}
 	switch {
+	case strings.HasPrefix(text, "anonymous functions"):
+		find(")")
 	case strings.Contains(text, "encountered `"):
 		_, k, _ := strings.Cut(text, "encountered `")
 		k = strings.TrimSuffix(k, "`")

@@ -350,12 +350,6 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// version is what a sandbox was last committed as.
-func (a *api) version(id string) float64 {
-	a.t.Helper()
-	return into[object](a.t, a.do(http.MethodGet, "/v1/sandboxes/"+id, nil))["version"].(float64)
-}
-
 // attack runs one hostile script and checks every promise.
 func (a *api) attack(h hostile) {
 	t := a.t

@@ -154,6 +154,12 @@ func (a *api) exec(id, script string) execResult {
 	return into[execResult](a.t, a.do(http.MethodPost, "/v1/sandboxes/"+id+"/exec-sync", object{"script": script}))
 }
 
+// version is what a sandbox was last committed as.
+func (a *api) version(id string) float64 {
+	a.t.Helper()
+	return into[object](a.t, a.do(http.MethodGet, "/v1/sandboxes/"+id, nil))["version"].(float64)
+}
+
 func (a *api) want(got answer, status int, code string) ErrorBody {
 	a.t.Helper()
 	e := got.error(a.t)

@@ -28,6 +28,7 @@ install: ## install the tools the tests need, where missing (root: with apt)
 
 unit: build
 	PGBOX_BINARY=$(CURDIR)/$(BIN) $(GO) test -race -timeout 20m $(PACKAGES)
+	$(GO) test -count=1 -timeout 15m ./gateway/shell # what the race detector leaves out: limits, cancelling, the real tools
 	$(MAKE) --no-print-directory hostile
 
 # Without the race detector, which makes the programs under test ten times slower, and after everything else: these tests measure times.

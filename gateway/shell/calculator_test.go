@@ -1,3 +1,7 @@
+// The bounds of these tests are wall-clock times, and the race detector makes everything ten times slower: they run without it.
+
+//go:build !race
+
 package shell_test
 
 import (

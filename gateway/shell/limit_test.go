@@ -1,3 +1,7 @@
+// The bounds of these tests are wall-clock times, and the race detector makes everything ten times slower: they run without it.
+
+//go:build !race
+
 package shell_test
 
 import (
@@ -14,48 +18,7 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/casetest"
 	"github.com/pgbox/pgbox/gateway/shell/command"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
-	"go.uber.org/goleak"
 )
-
-// The clock of regexp2 stops by itself, a little later.
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/dlclark/regexp2.runClock"))
-}
-
-// outcome is how one limited exec ended.
-type outcome struct {
-	res  shell.Result
-	err  error
-	out  string
-	errs string
-	took time.Duration
-}
-
-func runLimited(t *testing.T, l proc.Limits, timeout time.Duration, script string) outcome {
-	t.Helper()
-	base, err := casetest.NewBase(command.All())
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), timeout)
-	defer cancel()
-	ctx, budget := proc.NewBudget(ctx, l)
-	defer budget.Close()
-	var out, errs bytes.Buffer
-	start := time.Now()
-	res, err := shell.Run(ctx, shell.Config{FS: base.Sandbox(ctx), Commands: command.All(), Budget: budget, Stdout: &capped{w: &out}, Stderr: &capped{w: &errs}}, script)
-	return outcome{res, err, out.String(), errs.String(), time.Since(start)}
-}
-
-// capped keeps the first megabyte.
-type capped struct{ w *bytes.Buffer }
-
-func (c *capped) Write(b []byte) (int, error) {
-	if c.w.Len() < 1<<20 {
-		return c.w.Write(b)
-	}
-	return len(b), nil
-}
 
 func TestLimits(t *testing.T) {
 	small := proc.Limits{Steps: 10_000_000, LiveBytes: 24 << 20, Words: 500_000, Goroutines: 100}

@@ -10,8 +10,3 @@ import (
 func TestCases(t *testing.T) {
 	casetest.Replay(t, command.All(), "testdata/cases/*.cases")
 }
-
-// The same cases under the real bash and tools.
-func TestCasesOnTheRealTools(t *testing.T) {
-	casetest.ReplayOracle(t, "testdata/cases/*.cases")
-}

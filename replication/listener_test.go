@@ -139,7 +139,18 @@ func follow(t *testing.T, u string, s *scribe) *replication.Listener {
 	l := replication.New(config(u, s))
 	run(t, l)
 	s.wait(t, "reset connected")
+	awaitLive(t, l)
 	return l
+}
+
+// awaitLive returns when the listener's stream is live, which it is just after the handler was reset.
+func awaitLive(t *testing.T, l *replication.Listener) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !l.State().Live; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%+v", l.State())
+		}
+	}
 }
 
 func config(u string, s *scribe) replication.Config {
@@ -336,7 +347,8 @@ func TestMissingPreconditionIsFoundAndFollowingBeginsOnceItIsThere(t *testing.T)
 	}
 	do(t, conn, strings.ReplaceAll(st.Findings[0].Advice, "public.t", "t"))
 	s.wait(t, "reset connected")
-	if st := l.State(); !st.Live || st.Err != nil || st.Findings != nil {
+	awaitLive(t, l)
+	if st := l.State(); st.Err != nil || st.Findings != nil {
 		t.Fatalf("%+v", st)
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -46,6 +45,10 @@ type Config struct {
 	BinDir string
 	// Settings are more server settings, for example {"max_connections": "50"}.
 	Settings map[string]string
+	// Primary is the URL of another server's superuser. The cluster is then made as a copy of that one and follows it as a
+	// streaming standby until it is promoted. Its superuser's password is the one in this URL. The settings that a standby must
+	// have as large as its primary (max_connections and the like) are the caller's to repeat.
+	Primary string
 	// Log receives what the server prints; nil discards it.
 	Log io.Writer
 }
@@ -61,10 +64,7 @@ type Cluster struct {
 	tempDir   string // of the socket, when Dir is too long a path for one
 	password  string
 	lock      *os.File
-	cmd       *exec.Cmd
-	exited    chan struct{}
-	exitErr   error
-	output    *tail
+	server    *process // nil until it runs
 	stop      sync.Once
 }
 
@@ -90,7 +90,7 @@ func Start(ctx context.Context, cfg Config) (_ *Cluster, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	c := &Cluster{Binaries: bin, socketDir: dir, exited: make(chan struct{}), output: &tail{next: cfg.Log}}
+	c := &Cluster{Binaries: bin, socketDir: dir}
 	if c.lock, err = lockDir(dir); err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func Start(ctx context.Context, cfg Config) (_ *Cluster, err error) {
 	if err := endLeftover(ctx, data); err != nil {
 		return nil, err
 	}
-	if c.password, err = c.initialize(ctx, dir, data, cred, cfg.Fsync); err != nil {
+	if c.password, err = c.initialize(ctx, dir, data, cred, cfg); err != nil {
 		return nil, err
 	}
 	if cfg.Listen {
@@ -125,7 +125,7 @@ func Start(ctx context.Context, cfg Config) (_ *Cluster, err error) {
 			return nil, err
 		}
 	}
-	if err := c.run(data, cred, cfg); err != nil {
+	if c.server, err = startProcess(c.command(data, cred, cfg), cfg.Log); err != nil {
 		return nil, err
 	}
 	if err := c.ready(ctx); err != nil {
@@ -155,25 +155,35 @@ func (c *Cluster) TCPURL(database string) string {
 }
 
 // Exited is closed when the server has ended, on its own or by Stop.
-func (c *Cluster) Exited() <-chan struct{} { return c.exited }
+func (c *Cluster) Exited() <-chan struct{} { return c.server.exited }
 
 // Stop shuts the server down, waits until it is gone and gives the directory
 // free. It may be called more than once.
 func (c *Cluster) Stop() {
 	c.stop.Do(func() {
-		if c.cmd != nil {
-			for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGKILL} {
-				_ = c.cmd.Process.Signal(s)
-				select {
-				case <-c.exited:
-				case <-time.After(stopTimeout):
-					continue
-				}
-				break
-			}
+		if c.server != nil {
+			c.server.end(syscall.SIGINT, syscall.SIGQUIT, syscall.SIGKILL)
 		}
 		c.release()
 	})
+}
+
+// Kill ends the server at once, like a loss of power, and gives the directory free.
+func (c *Cluster) Kill() {
+	c.stop.Do(func() {
+		c.server.endGroup()
+		c.release()
+	})
+}
+
+// Promote makes a standby a primary, and returns when it takes writes.
+func (c *Cluster) Promote(ctx context.Context) error {
+	conn, err := pgconn.Connect(ctx, c.URL("postgres"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	return conn.Exec(ctx, "SELECT pg_promote(true, 60)").Close()
 }
 
 func (c *Cluster) release() {
@@ -193,9 +203,8 @@ func (c *Cluster) socketPort() int {
 	return 5432
 }
 
-// run starts the server. The goroutine that starts it keeps its thread until
-// the server is gone, because the parent-death signal is bound to the thread.
-func (c *Cluster) run(data string, cred *syscall.Credential, cfg Config) error {
+// command is the server with its settings.
+func (c *Cluster) command(data string, cred *syscall.Credential, cfg Config) *exec.Cmd {
 	settings := map[string]string{
 		"listen_addresses":        "",
 		"port":                    strconv.Itoa(c.socketPort()),
@@ -227,26 +236,8 @@ func (c *Cluster) run(data string, cred *syscall.Credential, cfg Config) error {
 	cmd := exec.CommandContext(context.Background(), c.Binaries.path("postgres"), args...)
 	cmd.Dir = data
 	cmd.Env = serverEnv()
-	cmd.Stdout, cmd.Stderr = c.output, c.output
-	// Its own process group: a ^C on the terminal is for the parent, which then stops the server in order.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: cred}
-	dieWithParent(cmd.SysProcAttr)
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		if err == nil {
-			c.cmd = cmd
-		}
-		started <- err
-		if err != nil {
-			return
-		}
-		c.exitErr = cmd.Wait()
-		close(c.exited)
-	}()
-	return <-started
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: cred}
+	return cmd
 }
 
 // ready waits until the server accepts connections.
@@ -259,19 +250,19 @@ func (c *Cluster) ready(ctx context.Context) error {
 			return conn.Close(ctx)
 		}
 		select {
-		case <-c.exited:
-			return fmt.Errorf("postgres ended while starting: %w\n%s", c.exitErr, c.output.String())
+		case <-c.server.exited:
+			return fmt.Errorf("postgres ended while starting: %w\n%s", c.server.err, c.server.output.String())
 		case <-ctx.Done():
-			return fmt.Errorf("postgres did not become ready: %w\n%s", ctx.Err(), c.output.String())
+			return fmt.Errorf("postgres did not become ready: %w\n%s", ctx.Err(), c.server.output.String())
 		case <-tick.C:
 		}
 	}
 }
 
-// initialize runs initdb unless that was done before, and returns the
+// initialize runs initdb, or pg_basebackup for a standby, unless that was done before, and returns the
 // superuser's password. A run that was cut short is begun anew: PG_VERSION may
 // be there, but the password file is written last.
-func (c *Cluster) initialize(ctx context.Context, dir, data string, cred *syscall.Credential, fsync bool) (string, error) {
+func (c *Cluster) initialize(ctx context.Context, dir, data string, cred *syscall.Credential, cfg Config) (string, error) {
 	file := filepath.Join(dir, "password")
 	if have, err := os.ReadFile(file); err == nil {
 		version, err := os.ReadFile(filepath.Join(data, "PG_VERSION"))
@@ -288,9 +279,14 @@ func (c *Cluster) initialize(ctx context.Context, dir, data string, cred *syscal
 	if err := os.RemoveAll(data); err != nil {
 		return "", err
 	}
-	raw := make([]byte, 16)
-	_, _ = rand.Read(raw) // never fails
-	password := hex.EncodeToString(raw)
+	password := newPassword()
+	if cfg.Primary != "" {
+		u, err := url.Parse(cfg.Primary)
+		if err != nil {
+			return "", errors.New("the primary's URL cannot be parsed") // the error's own text may hold the password
+		}
+		password, _ = u.User.Password()
+	}
 	temp := file + ".new"
 	if err := os.WriteFile(temp, []byte(password), 0o600); err != nil {
 		return "", err
@@ -301,19 +297,28 @@ func (c *Cluster) initialize(ctx context.Context, dir, data string, cred *syscal
 		}
 	}
 	// Who reaches the socket owns the directory around it; the port asks for the password.
-	args := []string{"-D", data, "-U", superuser, "--pwfile", temp, "-E", "UTF8", "--no-locale",
+	program, args := "initdb", []string{"-D", data, "-U", superuser, "--pwfile", temp, "-E", "UTF8", "--no-locale",
 		"--auth-local", "trust", "--auth-host", "scram-sha-256"}
-	if !fsync {
+	if cfg.Primary != "" {
+		program, args = "pg_basebackup", []string{"-D", data, "-d", cfg.Primary, "-R", "-X", "stream", "-c", "fast"}
+	}
+	if !cfg.Fsync {
 		args = append(args, "--no-sync")
 	}
-	cmd := exec.CommandContext(ctx, c.Binaries.path("initdb"), args...)
+	cmd := exec.CommandContext(ctx, c.Binaries.path(program), args...)
 	cmd.Dir = dir
 	cmd.Env = serverEnv()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: cred}
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("initdb: %w\n%s", err, bytes.TrimSpace(out))
+		return "", fmt.Errorf("%s: %w\n%s", program, err, bytes.TrimSpace(out))
 	}
 	return password, os.Rename(temp, file)
+}
+
+func newPassword() string {
+	raw := make([]byte, 16)
+	_, _ = rand.Read(raw) // never fails
+	return hex.EncodeToString(raw)
 }
 
 // serverEnv is the environment of the server: none of the PG* variables that
@@ -418,31 +423,4 @@ func freePort(ctx context.Context) (int, error) {
 	}
 	defer func() { _ = l.Close() }()
 	return l.Addr().(*net.TCPAddr).Port, nil
-}
-
-// tail keeps the end of what the server printed, for error messages, and passes
-// everything on.
-type tail struct {
-	next io.Writer
-	mu   sync.Mutex
-	buf  []byte
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.buf = append(t.buf, p...)
-	if len(t.buf) > 8192 {
-		t.buf = append([]byte(nil), t.buf[len(t.buf)-4096:]...)
-	}
-	if t.next != nil {
-		return t.next.Write(p)
-	}
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(t.buf)
 }

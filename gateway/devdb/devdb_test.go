@@ -184,3 +184,58 @@ func TestDeadServerIsReported(t *testing.T) {
 		t.Fatal("nobody noticed")
 	}
 }
+
+func TestStandbyFollowsAndIsPromoted(t *testing.T) {
+	primary := start(t, dir(t))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	d := dir(t)
+	standby, err := devdb.Start(ctx, devdb.Config{Dir: d, BinDir: primary.Binaries.Dir, Listen: true, Primary: primary.TCPURL("postgres")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { standby.Stop() })
+	query(t, primary.URL("postgres"), "SELECT lo_create(4712)::text")
+	there := func(c *devdb.Cluster) bool {
+		return query(t, c.TCPURL("postgres"), "SELECT count(*)::text FROM pg_largeobject_metadata WHERE oid = 4712") == "1"
+	}
+	for !there(standby) {
+		if ctx.Err() != nil {
+			t.Fatal("the standby does not follow")
+		}
+	}
+	// It is what it is after a crash too.
+	standby.Kill()
+	if standby, err = devdb.Start(ctx, devdb.Config{Dir: d, BinDir: primary.Binaries.Dir, Listen: true, Primary: primary.TCPURL("postgres")}); err != nil {
+		t.Fatal(err)
+	}
+	if query(t, standby.URL("postgres"), "SELECT pg_is_in_recovery()::text") != "true" || !there(standby) {
+		t.Fatal("no standby any more")
+	}
+	primary.Stop()
+	if err := standby.Promote(ctx); err != nil {
+		t.Fatal(err)
+	}
+	query(t, standby.TCPURL("postgres"), "SELECT lo_create(4713)::text")
+}
+
+func TestPoolerPoolsTransactions(t *testing.T) {
+	c := start(t, dir(t))
+	for _, target := range []string{c.URL("postgres"), c.TCPURL("postgres")} {
+		p, err := devdb.StartPooler(t.Context(), devdb.PoolerConfig{Dir: dir(t), Target: target, Role: "pg_monitor", PoolSize: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Stop()
+		u := p.URL("postgres") + "?default_query_exec_mode=exec"
+		a, b := query(t, u, "SELECT pg_backend_pid()::text"), query(t, u, "SELECT pg_backend_pid()::text")
+		if a != b {
+			t.Errorf("two connections came from a pool of one: %s and %s", a, b)
+		}
+		if role := query(t, u, "SELECT current_user::text"); role != "pg_monitor" {
+			t.Errorf("pooled connections run as %s", role)
+		}
+		p.Stop()
+		<-p.Exited()
+	}
+}

@@ -7,4 +7,6 @@
 // directory, and on a loopback port when asked. The server is told to shut down when its parent
 // dies, so that even a killed parent leaves nothing running. PostgreSQL refuses to run as root: when
 // this process is root, the server runs as an unprivileged user.
+//
+// With [Config.Primary] a cluster is a streaming standby of another. [StartPooler] puts a PgBouncer in front of one.
 package devdb

@@ -1,0 +1,86 @@
+package devdb
+
+import (
+	"io"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// process is a server that runs until it is ended, at the latest with this process.
+type process struct {
+	cmd    *exec.Cmd
+	exited chan struct{}
+	err    error // of its end, once exited is closed
+	output *tail
+}
+
+// startProcess starts cmd; what it prints goes to log, if there is one. The goroutine that starts it keeps its thread until
+// the server is gone, because the parent-death signal is bound to the thread.
+func startProcess(cmd *exec.Cmd, log io.Writer) (*process, error) {
+	p := &process{cmd: cmd, exited: make(chan struct{}), output: &tail{next: log}}
+	cmd.Stdout, cmd.Stderr = p.output, p.output
+	// Its own process group: a ^C on the terminal is for the parent, which then stops the server in order.
+	cmd.SysProcAttr.Setpgid = true
+	dieWithParent(cmd.SysProcAttr)
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
+		p.err = cmd.Wait()
+		close(p.exited)
+	}()
+	return p, <-started
+}
+
+// end sends the signals, one after the other, until the process is gone.
+func (p *process) end(signals ...syscall.Signal) {
+	for _, s := range signals {
+		_ = p.cmd.Process.Signal(s)
+		select {
+		case <-p.exited:
+			return
+		case <-time.After(stopTimeout):
+		}
+	}
+}
+
+// endGroup kills the process and its children.
+func (p *process) endGroup() {
+	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+	<-p.exited
+}
+
+// tail keeps the end of what a server printed, for error messages, and passes
+// everything on.
+type tail struct {
+	next io.Writer
+	mu   sync.Mutex
+	buf  []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf = append(t.buf, p...)
+	if len(t.buf) > 8192 {
+		t.buf = append([]byte(nil), t.buf[len(t.buf)-4096:]...)
+	}
+	if t.next != nil {
+		return t.next.Write(p)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.buf)
+}

@@ -119,8 +119,11 @@ func (g target) Apply(op model.Op) (res model.Result, e fserr.Errno) {
 	return res, 0
 }
 
-func (g target) Dump() []model.Entry {
-	rows, e := g.entries("SELECT * FROM fs.stat('/') UNION ALL SELECT * FROM fs.tree('/')")
+func (g target) Dump() []model.Entry { return g.dump("/") }
+
+// dump lists a directory and all that is below it, with the hashes of what the files contain.
+func (g target) dump(dir string) []model.Entry {
+	rows, e := g.entries("SELECT * FROM fs.stat($1) UNION ALL SELECT * FROM fs.tree($1)", dir)
 	if e != 0 {
 		g.Fatalf("tree: %v", e)
 	}

@@ -30,6 +30,15 @@ func newScope(t testing.TB) *scope {
 	return enter(t, sqltest.Sandbox(t, sqltest.Pool(t)))
 }
 
+// newScopeIn creates a sandbox in a database of the test's own, and enters it.
+func newScopeIn(t testing.TB, url string) *scope {
+	t.Helper()
+	s := &scope{TB: t, conn: sqltest.Connect(t, sqltest.GatewayURL(url)), admin: sqltest.Connect(t, url)}
+	s.id = get[uuid.UUID](s, "SELECT id FROM fs.create_sandbox(NULL, 'test', 'owner', $1, NULL, NULL, NULL, NULL, NULL, NULL)", t.Name())
+	s.must("SELECT fs.use($1)", s.id)
+	return s
+}
+
 // enter opens a session in the scope of a sandbox.
 func enter(t testing.TB, id uuid.UUID) *scope {
 	t.Helper()

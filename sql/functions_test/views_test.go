@@ -9,7 +9,9 @@ import (
 
 // The auditor reads the views of all sandboxes, and can do nothing else.
 func TestViews(t *testing.T) {
-	a, b := newScope(t), newScope(t)
+	// A view looks at every sandbox there is, so this test has a database.
+	url := sqltest.Database(t)
+	a, b := newScopeIn(t, url), newScopeIn(t, url)
 	for _, s := range []*scope{a, b} {
 		s.must("SELECT fs.write_file('/f', convert_to('same content of ' || $1, 'UTF8'), 384)", t.Name())
 		s.must("SELECT fs.link('/f', '/hard')")
@@ -24,7 +26,7 @@ func TestViews(t *testing.T) {
 			"duration_us": 5, "stdout_bytes": 1, "stderr_bytes": 2, "stdout_head": "o", "stderr_head": "ee", "version": s.version(),
 		})
 	}
-	auditor := &scope{TB: t, conn: sqltest.Connect(t, sqltest.RoleURL(sqltest.URL(t), "pgbox_auditor")), admin: a.admin}
+	auditor := &scope{TB: t, conn: sqltest.Connect(t, sqltest.RoleURL(url, "pgbox_auditor")), admin: a.admin}
 
 	content := "same content of " + t.Name()
 	lists(auditor, []string{

@@ -9,13 +9,16 @@ CACHE   := .cache
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 PACKAGES := ./...
 
-.PHONY: help run test build generate verify lint bench clean install unit hostile postgres18 bench-once
+.PHONY: help run cluster test build generate verify lint bench clean install unit hostile postgres18 bench-once
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | while IFS=$$'\t' read -r t d; do printf '  %-11s %s\n' "$$t" "$$d"; done
 
 run: build ## build and start everything; prints a URL, a token and curl lines (needs nothing; DATABASE_URL is used if set)
 	@exec $(BIN) dev
+
+cluster: ## three gateways on a replicated Postgres, PgBouncer and Redis, on loopback; prints URLs and a token
+	@$(GO) run ./bench/cluster
 
 build: ## bin/pgbox, one static binary
 	@mkdir -p bin

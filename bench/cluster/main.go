@@ -59,16 +59,18 @@ func build(ctx context.Context, dir, tags string) (string, error) {
 	return bin, cmd.Run()
 }
 
-// withBed runs fn over a test bed of a binary built with tags.
+// withBed runs fn over a test bed of a binary built with tags; without tags $PGBOX_BINARY may name it.
 func withBed(ctx context.Context, o *options, tags string, fn func(b *testbed.Bed) error) error {
-	dir, err := os.MkdirTemp("", "pgbox-cluster-bin-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	bin, err := build(ctx, dir, tags)
-	if err != nil {
-		return fmt.Errorf("go build: %w", err)
+	bin := os.Getenv("PGBOX_BINARY")
+	if bin == "" || tags != "" {
+		dir, err := os.MkdirTemp("", "pgbox-cluster-bin-")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = os.RemoveAll(dir) }()
+		if bin, err = build(ctx, dir, tags); err != nil {
+			return fmt.Errorf("go build: %w", err)
+		}
 	}
 	began := time.Now()
 	b, err := testbed.Start(ctx, testbed.Config{Binary: bin, Gateways: o.gateways, Keep: o.keep})

@@ -129,3 +129,107 @@ func FuzzDiff(f *testing.F) {
 diff -u a b > d; diff3 a b a > /dev/null; cp a c; patch -s c d && { cmp -s c b || echo internal error >&2; }; cmp a b; comm a b > /dev/null`)
 	})
 }
+
+// text is s as it fits into an environment variable.
+func text(s string) string { return strings.ReplaceAll(s, "\x00", "") }
+
+func FuzzRegexp(f *testing.F) {
+	base := newBase(f)
+	for _, p := range []string{`^(a|b)*c{2,3}[^[:alpha:]-]`, `\(x\)\1*\?\+`, `(?<n>a+?)\k<n>(?=b)(?<!c)\Q.\E`, `\bfoo\b|\w+\W*\s\S\d`, `(?i)[[.a.][=b=]\]]`, `a{,5}{2}(){0}`, `(?>a*)b|(?|(x)|(y))\g{-1}(?R)?\p{L}`, `[z-a]`, `\`, `*a|+`, `\x{1F600}é$^`} {
+		f.Add(p, "abcc foo\nxx x\n\xff é😀\n")
+	}
+	f.Fuzz(func(t *testing.T, pattern, in string) {
+		fuzzScript(t, base, map[string]string{"p": text(pattern), "t": text(in)}, in, `cat > f; for o in -P -E -G -F -oE -oP -wiE -xvcG -onb; do grep $o -e "$p" f; done; rg -e "$p" f
+[[ $t =~ $p ]]; expr "$t" : "$p"; awk -v p="$p" '{ print match($0, p), gensub(p, "<\\0>", "g"), split($0, a, p) }' f; sed -E "s`+"\x01$p\x01<&>\x01"+`g" f
+jq -R --arg p "$p" '[match($p; "g")], sub($p; "x")' f; find . -regex "$p"; nl -b "p$p" f; csplit -s f "/$p/"; tac -r -s "$p" f`)
+	})
+}
+
+func FuzzPattern(f *testing.F) {
+	base := newBase(f)
+	for _, p := range []string{`*a?[!b-d]`, `@(a|+(b)|!(c))*`, `[[:alpha:]]*([^]-a])`, `**/x`, `\*[\]]`, `?(a|)(`, `{a,b{1..3},$'\x01'}`, `[a-`} {
+		f.Add(p, "abc/def")
+	}
+	f.Fuzz(func(t *testing.T, pattern, in string) {
+		fuzzScript(t, base, map[string]string{"p": text(pattern), "t": text(in)}, in, `shopt -s extglob globstar; mkdir -p a/b; > a/x; [[ $t == $p ]]; case $t in $p) echo yes;; esac
+echo "${t#$p}" "${t##$p}" "${t%$p}" "${t%%$p}" "${t/$p/x}" "${t//$p/<&>}" "${t/#$p}" "${t/%$p}" "${t^^$p}" "${t,$p}" $p; compgen -G "$p"; find . -name "$p" -path "$p"; rg --files -g "$p"; tar cf - --exclude="$p" . | tar t --wildcards "$p"; ls -I "$p"; eval "echo $p" 2>&1`)
+	})
+}
+
+func FuzzBc(f *testing.F) {
+	base := newBase(f)
+	for _, s := range []string{"scale=20; 1/3; 2^100; sqrt(2)", "define f(x) { auto y; if (x <= 1) return (1); return (x*f(x-1)) }\nf(10)", "ibase=16; obase=2; FF; .A", "for (i=0; i<3; ++i) { a[i]=i; if (i==1) continue; print a[i], \"x\\n\" }",
+		"e(1); l(2); s(1); c(1); a(1); j(0,1)", "x = -5 % 3; x ^= 2; x--; last; length(1.50); scale(1.50)", "define void g(*a[]) { a[0]=1 }\ng(b[])", "/* c */ \"s\" # t\nread()", "while(1){break}; quit", "1 &&!0 || 2 >= 3"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, src string) {
+		fuzzScript(t, base, map[string]string{"src": text(src)}, src, `bc; bc -l <<< "$src"; bc -sw <(printf %s "$src") < /dev/null; printf %s "$src" > f; bc -q f < f`)
+	})
+}
+
+func FuzzDc(f *testing.F) {
+	base := newBase(f)
+	for _, s := range []string{"20k 1 3/p 2 100^p 2v f", "[la1+dsa10>x]sx 0sa lxx laf", "16i 2o FF p .A p", "[a]P 65P 97an", "1 2 3 r R z Z X d ~ | c", "5 0:a 0;a p Sx Lx ?", "_5.5 3 % p K I O", "[q]x 3Q ! ls", "#c\n1[2]3 p G N ( { }", "7 2 | 10 ^"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, src string) {
+		fuzzScript(t, base, map[string]string{"src": text(src)}, src, `dc; dc -e "$src" -f <(printf %s "$src") < /dev/null; printf %s "$src" > f; dc f < f`)
+	})
+}
+
+func FuzzYq(f *testing.F) {
+	base := newBase(f)
+	for _, s := range []struct{ src, in string }{
+		{`.a.b[0]`, "a: &x\n  b: [1, 2.5, ~, 'q']\nc: *x\n<<: *x\n"}, {`.a |= .+1 | del(.b)`, "a: 1 # one\nb: |\n  text\n  more\n---\na: 2\n"}, {`.. | select(tag == "!!str")`, "? {a: b}\n: !!int \"3\"\n"},
+		{`to_entries`, "<a b=\"c\">t<d/><!-- x --><d>2</d></a>"}, {`.x.y`, "[x]\ny = 2024-01-01T00:00:00Z\nz = [[1], {a = 'b'}]\n"}, {`.[0]`, "a,b\n1,\"x\"\"y\"\n"}, {`select(di == 0) | keys`, "{\"a\": [1e3, \"\\u00e9\"]}"}, {`.a style="double"`, "a: !!binary aGk=\n%YAML 1.2\n"},
+	} {
+		f.Add(s.src, s.in)
+	}
+	f.Fuzz(func(t *testing.T, src, in string) {
+		fuzzScript(t, base, map[string]string{"src": text(src)}, in, `cat > f; for i in yaml json xml toml csv props; do for o in yaml json xml toml csv props; do yq -p $i -o $o . f; done; done; yq "$src" f; yq -i "$src" f; yq ea -n "$src"`)
+	})
+}
+
+func FuzzFind(f *testing.F) {
+	base := newBase(f)
+	for _, s := range []string{"-name *.c -o ( -type f ! -size +10k ) -print", "-mtime -1 -newermt yesterday -perm -u=w,/g+x -printf %p\\t%TY-%m\\n", "-exec echo {} + -ok rm {} ;", "-maxdepth 1 -mindepth 1 -prune -o -print0", "-regextype posix-extended -iregex .*(a|b) -quit",
+		"-L . -samefile a -inum 3 -links +1 -empty -delete", "-fprintf f %s%k%b%5.3d%% -ls", "-user root -nogroup -uid -5 -used 2 , -true -not -false", "-files0-from f -execdir cat {} ;", "-path ./a* -xtype l -lname x -readable -fstype tmpfs"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, expression string) {
+		fuzzScript(t, base, map[string]string{"e": text(expression)}, "a\n", `mkdir -p a/b; echo x > a/c.c; ln -s c.c a/l; set -f; find . $e; find $e; find a -name x -o $e -printf "$e"; cat f; xargs $e < /dev/null; ls -d $e`)
+	})
+}
+
+func FuzzFormat(f *testing.F) {
+	base := newBase(f)
+	for _, s := range []string{"%5.2f|%-*s|%c\\n", "%q %b %(%F %T)T %n", "%'d %#x %+.3e %08.3g %a", "\\x41\\u00e9\\U0001F600\\0101\\c", "%Y-%m-%d %-H:%_M:%^a %10N %::z %s %%", "next friday 3 weeks ago 12:30 pm +0200", "2024-02-30T25:61:61.5Z", "@1.5e3", "TZ=\"Europe/Rome\" last day", "%010.3f", "%1$s %2$d %*3$d", "%d %s"} {
+		f.Add(s, "12")
+	}
+	f.Fuzz(func(t *testing.T, format, arg string) {
+		fuzzScript(t, base, map[string]string{"f": text(format), "a": text(arg)}, arg, `printf "$f" "$a" 7 é; printf -v x "$f" "$a" && echo "${#x}"; env printf "$f" "$a"; env printf "$f"; date -d "$f"; date -u -d @0 "+$f"; date -d "$a" "+$f"; TZ=$f date; printf "%($f)T" 86400; seq -f "$f" 3; numfmt --format="$f" -- "$a"; numfmt --from=auto --to=iec "$f"
+stat -c "$f" .; stat --printf="$f" -f .; awk -v f="$f" -v a="$a" 'BEGIN { printf f, a, 7; print strftime(f, 0), mktime(a) }'; time -f "$f" true; echo -e "$f"; echo "${f@P}" "${f@E}" "${f@Q}" "${a@A}"; touch -d "$f" t; touch -t "$a" t; od -t "$f" t; hexdump -e "$f" /etc/hostname; xxd -r <<< "$f"; tr "$f" "$a" <<< "$f$a"; jq -n --arg f "$f" --arg a "$a" '$a|strptime($f), (0|strftime($f))'`)
+	})
+}
+
+func FuzzSqlite(f *testing.F) {
+	base := newBase(f)
+	for _, s := range []string{"create table t(a integer primary key, b text unique); insert into t values(1,'x'),(2,null); select * from t where b like 'x%' order by a desc;", ".mode csv\n.headers on\nselect 1 a, 'b,\"c' b;", ".schema\n.tables\n.dump\n.indexes t", ".import --csv f t\n.read f\n.output o\n.once p\nselect 1;\n.save d.db\n.open d.db",
+		"with recursive c(x) as (select 1 union all select x+1 from c limit 10) select sum(x), group_concat(x) from c;", ".param set :x 'y'\nselect :x;\n.width 5 -5\n.nullvalue N\n.separator | ;\n.mode box\nselect null, 2;", "attach ':memory:' as m; pragma table_info(t); select json_extract('{\"a\":1}','$.a'), printf('%d',1), hex(randomblob(2));",
+		".shell id\n.system id\n.load x\n.excel\n.log f\n.backup g\n.restore g\n.clone h", "select readfile('f'), writefile('g','x'), edit('a'), load_extension('x');", ".mode insert t\nselect 1;\n.mode json\nselect 1;\n.mode html\n.mode quote\n.mode tcl\n.mode markdown\n.mode line\nselect 'x';", "create virtual table v using fts5(a); begin; savepoint s; rollback to s; vacuum into 'x'; explain query plan select 1;"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, src string) {
+		fuzzScript(t, base, map[string]string{"src": text(src)}, src, `printf %s "$src" > f; sqlite3; sqlite3 a.db < f; sqlite3 a.db "$src"; sqlite3 -json -cmd "$src" a.db .dump; sqlite3 f .schema; ls > /dev/null`)
+	})
+}
+
+func FuzzArithmetic(f *testing.F) {
+	base := newBase(f)
+	for _, s := range []string{"1+2*(3-4)**2%5", "x=y++,--z,x<<=3", "a[b[1]]+=c?d:e", "16#ff+2#101+0x1F+017+64#@_", "!~-+1&&2||3^4|5&6", "9223372036854775807+1", "-9223372036854775808/-1", "1/0", "x==y!=z<=w>=v", "${#x}+$x+$((1))", "'a'", "1?2?3:4:5"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, expression string) {
+		fuzzScript(t, base, map[string]string{"e": text(expression)}, expression, `x=3 y=x z=5 a=(1 2 3); echo $((e)); echo $(($e)); (($e)); let "$e"; [[ $e -eq 1 ]]; test "$e" -gt 2; declare -i n="$e"; echo "${a[$e]}" "${a[@]:$e}" "${x:$e:$e}"; for (($e; e<3; e++)); do break; done; a[$e]=1; unset "a[$e]"; printf %d "$e"; set -f; expr $e; [ $e ]; eval "echo \$(($e))"; awk "BEGIN { print $e }"; jq -n "$e"; factor $e; seq $e; numfmt -- $e`)
+	})
+}

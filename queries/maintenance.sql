@@ -4,6 +4,10 @@ SELECT layers::bigint AS layers, blobs::bigint AS blobs, bytes::bigint AS bytes 
 -- name: Expire :one
 SELECT fs.expire(@max_rows::integer)::bigint AS dropped;
 
+-- name: Housekeep :one
+SELECT due::boolean AS due, more::boolean AS more, sandboxes::bigint AS sandboxes, layers::bigint AS layers, blobs::bigint AS blobs, bytes::bigint AS bytes
+  FROM fs.housekeep(@every::interval, @grace::interval, @max_rows::integer);
+
 -- name: Flatten :one
 SELECT fs.flatten(@sandbox::uuid)::integer AS layers;
 

@@ -1101,6 +1101,35 @@ ALTER FUNCTION fs.grep(p_pattern text, p_path text, p_name text, p_ignore_case b
 
 COMMENT ON FUNCTION fs.grep(p_pattern text, p_path text, p_name text, p_ignore_case boolean) IS 'Finds the lines that match a regular expression (PostgreSQL chapter 9.7.3) in the files at and below a path, optionally only in files whose name matches a shell pattern. Files with NUL bytes are skipped, symlinks below the path are not followed.';
 
+CREATE FUNCTION fs.housekeep(p_every interval DEFAULT '00:00:00'::interval, p_grace interval DEFAULT '01:00:00'::interval, p_limit integer DEFAULT 1000) RETURNS TABLE(due boolean, more boolean, sandboxes bigint, layers bigint, blobs bigint, bytes bigint)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    -- The row's lock is the leader's: it ends with the transaction, behind a pooler too.
+    PERFORM FROM pgbox.housekeeping h WHERE h.done_at <= clock_timestamp() - p_every FOR UPDATE SKIP LOCKED;
+    due := FOUND;
+    more := false;
+    sandboxes := 0;
+    layers := 0;
+    blobs := 0;
+    bytes := 0;
+    IF due THEN
+        sandboxes := fs.expire(p_limit);
+        SELECT g.layers, g.blobs, g.bytes INTO layers, blobs, bytes FROM fs.gc(p_grace, p_limit) g;
+        more := sandboxes >= p_limit OR layers >= p_limit OR blobs >= p_limit;
+        IF NOT more THEN
+            UPDATE pgbox.housekeeping h SET done_at = clock_timestamp();
+        END IF;
+    END IF;
+    RETURN NEXT;
+END
+$$;
+
+ALTER FUNCTION fs.housekeep(p_every interval, p_grace interval, p_limit integer) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION fs.housekeep(p_every interval, p_grace interval, p_limit integer) IS 'Runs fs.expire() and fs.gc() once, unless somebody else is at it or it was done to the end within p_every: due is false then. more: at most p_limit of a kind went, so call again.';
+
 CREATE FUNCTION fs.link(p_from text, p_to text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4224,6 +4253,18 @@ COMMENT ON TABLE pgbox.blob IS 'Content-addressed bytes, one row for equal conte
 
 COMMENT ON COLUMN pgbox.blob.idle_since IS 'When fs.gc first found no chunk referring to this blob; it goes after a grace period, because readers of an older version may still want it.';
 
+CREATE TABLE pgbox.housekeeping (
+    singleton boolean DEFAULT true NOT NULL,
+    done_at timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    CONSTRAINT housekeeping_singleton_check CHECK (singleton)
+);
+
+ALTER TABLE ONLY pgbox.housekeeping FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE pgbox.housekeeping OWNER TO pgbox_owner;
+
+COMMENT ON TABLE pgbox.housekeeping IS 'One row. Whoever has it locked is the one that tidies up; done_at is when that was last done to the end.';
+
 CREATE TABLE pgbox.kv (
     layer_id uuid NOT NULL,
     key text NOT NULL COLLATE pg_catalog."C",
@@ -4294,6 +4335,9 @@ ALTER TABLE ONLY pgbox.dirent
 
 ALTER TABLE ONLY pgbox.exec
     ADD CONSTRAINT exec_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY pgbox.housekeeping
+    ADD CONSTRAINT housekeeping_pkey PRIMARY KEY (singleton);
 
 ALTER TABLE ONLY pgbox.idempotency
     ADD CONSTRAINT idempotency_pkey PRIMARY KEY (tenant, owner, key);
@@ -4409,6 +4453,12 @@ CREATE POLICY exec_insert ON pgbox.exec FOR INSERT TO pgbox_owner WITH CHECK ((s
 CREATE POLICY exec_maintainer ON pgbox.exec TO pgbox_maintainer USING (true) WITH CHECK (true);
 
 CREATE POLICY exec_select ON pgbox.exec FOR SELECT TO pgbox_owner USING ((sandbox_id = ( SELECT pgbox.scope_sandbox() AS scope_sandbox)));
+
+ALTER TABLE pgbox.housekeeping ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY housekeeping_auditor ON pgbox.housekeeping FOR SELECT TO pgbox_auditor USING (true);
+
+CREATE POLICY housekeeping_maintainer ON pgbox.housekeeping TO pgbox_maintainer USING (true) WITH CHECK (true);
 
 ALTER TABLE pgbox.idempotency ENABLE ROW LEVEL SECURITY;
 
@@ -4632,6 +4682,10 @@ GRANT SELECT ON TABLE fs.grep_match TO pgbox_auditor;
 REVOKE ALL ON FUNCTION fs.grep(p_pattern text, p_path text, p_name text, p_ignore_case boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.grep(p_pattern text, p_path text, p_name text, p_ignore_case boolean) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.grep(p_pattern text, p_path text, p_name text, p_ignore_case boolean) TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.housekeep(p_every interval, p_grace interval, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.housekeep(p_every interval, p_grace interval, p_limit integer) TO pgbox_owner;
+GRANT ALL ON FUNCTION fs.housekeep(p_every interval, p_grace interval, p_limit integer) TO pgbox_gateway;
 
 REVOKE ALL ON FUNCTION fs.link(p_from text, p_to text) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.link(p_from text, p_to text) TO pgbox_maintainer;
@@ -4992,6 +5046,9 @@ GRANT SELECT ON TABLE fs.usage TO pgbox_auditor;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.blob TO pgbox_maintainer;
 GRANT SELECT ON TABLE pgbox.blob TO pgbox_auditor;
 GRANT SELECT ON TABLE pgbox.blob TO pgbox_dump;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.housekeeping TO pgbox_maintainer;
+GRANT SELECT ON TABLE pgbox.housekeeping TO pgbox_auditor;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.kv TO pgbox_maintainer;
 GRANT SELECT ON TABLE pgbox.kv TO pgbox_auditor;

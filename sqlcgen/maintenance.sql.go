@@ -56,6 +56,40 @@ func (q *Queries) GC(ctx context.Context, arg GCParams) (GCRow, error) {
 	return i, err
 }
 
+const housekeep = `-- name: Housekeep :one
+SELECT due::boolean AS due, more::boolean AS more, sandboxes::bigint AS sandboxes, layers::bigint AS layers, blobs::bigint AS blobs, bytes::bigint AS bytes
+  FROM fs.housekeep($1::interval, $2::interval, $3::integer)
+`
+
+type HousekeepParams struct {
+	Every   time.Duration
+	Grace   time.Duration
+	MaxRows int32
+}
+
+type HousekeepRow struct {
+	Due       bool
+	More      bool
+	Sandboxes int64
+	Layers    int64
+	Blobs     int64
+	Bytes     int64
+}
+
+func (q *Queries) Housekeep(ctx context.Context, arg HousekeepParams) (HousekeepRow, error) {
+	row := q.db.QueryRow(ctx, housekeep, arg.Every, arg.Grace, arg.MaxRows)
+	var i HousekeepRow
+	err := row.Scan(
+		&i.Due,
+		&i.More,
+		&i.Sandboxes,
+		&i.Layers,
+		&i.Blobs,
+		&i.Bytes,
+	)
+	return i, err
+}
+
 const schema = `-- name: Schema :one
 SELECT version::bigint AS version, digest::text AS digest, fingerprint::text AS fingerprint, base_layer::uuid AS base_layer FROM fs.schema()
 `

@@ -73,6 +73,7 @@ var calls = map[string]string{
 	"fsck":           "SELECT fs.fsck()",
 	"gc":             "SELECT fs.gc()",
 	"get_sandbox":    "SELECT fs.get_sandbox($1)",
+	"housekeep":      "SELECT fs.housekeep()",
 	"glob":           "SELECT fs.glob('/**')",
 	"grep":           "SELECT fs.grep('.*', '/')",
 	"link":           "SELECT fs.link('/mine', '/hard')",
@@ -319,7 +320,7 @@ func TestIsolationNoScope(t *testing.T) {
 			continue
 		}
 		switch name {
-		case "base_layer", "create_sandbox", "expire", "gc", "list_sandboxes", "recall", "remember", "schema":
+		case "base_layer", "create_sandbox", "expire", "gc", "housekeep", "list_sandboxes", "recall", "remember", "schema":
 			continue // of no sandbox
 		}
 		for scope, want := range map[string]fserr.Errno{"": fserr.EINVAL, uuid.NewString(): fserr.ESRCH} {

@@ -88,6 +88,7 @@ func serve(ctx context.Context, cfg *config.Config, ready func(base string) erro
 		return err
 	}
 	defer follow.Stop()
+	defer keepHouse(ctx, st, cfg.Housekeeping, cfg.HousekeepingGrace)()
 	metrics := prometheus.NewRegistry()
 	follow.Register(metrics)
 	metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

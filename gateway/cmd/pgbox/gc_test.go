@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// A server removes what an expired sandbox leaves behind by itself; `pgbox gc` does it at once.
+func TestHousekeeping(t *testing.T) {
+	r := startDev(t, dataDir(t), "HOUSEKEEPING_INTERVAL=100ms", "HOUSEKEEPING_GRACE=1ms")
+	conn, err := pgx.Connect(t.Context(), r.psql)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.Background()) }()
+	count := func(sql string, args ...any) (n int) {
+		t.Helper()
+		if err := conn.QueryRow(t.Context(), sql, args...).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	const blobs = "SELECT count(*) FROM pgbox.blob WHERE data LIKE 'to be swept%'"
+	id := strings.TrimSpace(r.must(t, "sandbox", "create"))
+	r.must(t, "exec", id, "--", "echo to be swept > f")
+	if n := count(blobs); n != 1 {
+		t.Fatalf("%d contents", n)
+	}
+	if _, err := conn.Exec(t.Context(), "UPDATE pgbox.sandbox SET expires_at = now() WHERE id = $1", id); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		left := fmt.Sprint(count(blobs), count("SELECT count(*) FROM pgbox.sandbox WHERE id = $1 AND deleted_at IS NULL", id))
+		if left == "0 0" {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("contents and sandboxes left: %s\n%s", left, r.stderr)
+		}
+	}
+	r.stop(t)
+}
+
+func TestGCCommand(t *testing.T) {
+	r := startDev(t, dataDir(t), "HOUSEKEEPING_INTERVAL=off")
+	id := strings.TrimSpace(r.must(t, "sandbox", "create"))
+	r.must(t, "exec", id, "--", "echo one > f; echo two > g")
+	r.must(t, "exec", id, "--", "rm f")
+	t.Setenv("DATABASE_URL", r.psql)
+	const nothing = "0 sandboxes dropped; 0 layers and 0 blobs of 0 bytes deleted\n"
+	if out := r.must(t, "gc"); out != nothing {
+		t.Errorf("within the grace period: %q", out)
+	}
+	if out := r.must(t, "gc", "--grace", "0s"); out != "0 sandboxes dropped; 0 layers and 1 blobs of 4 bytes deleted\n" {
+		t.Errorf("after it: %q", out)
+	}
+	if out := r.must(t, "exec", id, "--", "cat g"); out != "two\n" {
+		t.Errorf("what is left: %q", out)
+	}
+	r.stop(t)
+}

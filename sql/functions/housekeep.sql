@@ -1,0 +1,30 @@
+CREATE FUNCTION fs.housekeep(p_every interval DEFAULT '0', p_grace interval DEFAULT '1 hour', p_limit integer DEFAULT 1000)
+    RETURNS TABLE (due boolean, more boolean, sandboxes bigint, layers bigint, blobs bigint, bytes bigint)
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    -- The row's lock is the leader's: it ends with the transaction, behind a pooler too.
+    PERFORM FROM pgbox.housekeeping h WHERE h.done_at <= clock_timestamp() - p_every FOR UPDATE SKIP LOCKED;
+    due := FOUND;
+    more := false;
+    sandboxes := 0;
+    layers := 0;
+    blobs := 0;
+    bytes := 0;
+    IF due THEN
+        sandboxes := fs.expire(p_limit);
+        SELECT g.layers, g.blobs, g.bytes INTO layers, blobs, bytes FROM fs.gc(p_grace, p_limit) g;
+        more := sandboxes >= p_limit OR layers >= p_limit OR blobs >= p_limit;
+        IF NOT more THEN
+            UPDATE pgbox.housekeeping h SET done_at = clock_timestamp();
+        END IF;
+    END IF;
+    RETURN NEXT;
+END
+$$;
+
+ALTER FUNCTION fs.housekeep(interval, interval, integer) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION fs.housekeep(interval, interval, integer) IS
+    'Runs fs.expire() and fs.gc() once, unless somebody else is at it or it was done to the end within p_every: due is false then. more: at most p_limit of a kind went, so call again.';

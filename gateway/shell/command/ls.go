@@ -458,10 +458,7 @@ func (l *lister) needsStat() bool {
 
 // colorTerm reports whether a terminal is one of those GNU's table of colours is made for.
 func colorTerm(term string) bool {
-	for _, t := range []string{
-		"ansi", "*color*", "con[0-9]*x[0-9]*", "cons25", "console", "cygwin", "*direct*", "dtterm", "gnome", "hurd", "jfbterm", "konsole",
-		"kterm", "linux", "linux-c", "mlterm", "putty", "rxvt*", "screen*", "st", "terminator", "tmux*", "vt100", "xterm*",
-	} {
+	for _, t := range colorTerms {
 		if fnmatch(t, term, false) {
 			return true
 		}

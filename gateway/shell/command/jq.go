@@ -50,7 +50,7 @@ type jqRun struct {
 }
 
 func jqMain(_ context.Context, p *proc.Process) int {
-	r := &jqRun{p: p, named: jq.NewObject(), lastNull: 4}
+	r := &jqRun{p: p, named: jq.NewObject()}
 	r.style.Indent = "  "
 	defer func() { p.Release(r.held) }()
 	if done, status := r.options(p.Args[1:]); done {
@@ -67,7 +67,7 @@ func (r *jqRun) fail(format string, args ...any) (bool, int) {
 
 // isJqOption tells options from filters like -1 or -.a.
 func isJqOption(a string) bool {
-	return len(a) > 1 && a[0] == '-' && (a[1] == '-' || a[1] == '0' || a[1]|0x20 >= 'a' && a[1]|0x20 <= 'z')
+	return len(a) > 1 && a[0] == '-' && (a[1] == '-' || a[1]|0x20 >= 'a' && a[1]|0x20 <= 'z')
 }
 
 var jqLetters = map[byte]string{
@@ -328,10 +328,13 @@ func (r *jqRun) run() int {
 			return r.file
 		},
 		Line: func() float64 {
-			if r.dec == nil {
-				return 0
+			switch {
+			case r.dec != nil:
+				return float64(r.dec.Lines())
+			case r.lines != nil:
+				return float64(r.lines.n)
 			}
-			return float64(r.dec.Lines())
+			return 0
 		},
 		Debug: func(v any) {
 			p.Out.Flush()
@@ -393,7 +396,7 @@ func (r *jqRun) end() int {
 // eval runs the program on one input and prints its results.
 func (r *jqRun) eval(m *jq.Machine, prog *jq.Program, v any) (halted bool, status int) {
 	p := r.p
-	r.status = 0 // the last input decides
+	r.status, r.lastNull = 0, 4 // the last input decides
 	var buf []byte
 	err := m.Eval(prog, v, func(x any) error {
 		r.lastNull = 0
@@ -583,6 +586,7 @@ func (r *jqRun) input() (any, bool, error) {
 		r.slurped = true
 		if r.rawInput {
 			b, err := r.p.ReadAll(&allSources{r: r})
+			r.lines = &jqLines{n: bytes.Count(b, []byte{'\n'})}
 			return strings.ToValidUTF8(string(b), "\uFFFD"), err == nil, err
 		}
 		var list []any

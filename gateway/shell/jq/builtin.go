@@ -133,8 +133,8 @@ func init() {
 				}
 				var x any
 				var xp *path
-				count := 0.0
-				if err := limit(m, e, args[1], v, p, math.Floor(f)+1, func(y any, yp *path) error { x, xp = y, yp; count++; return nil }); err != nil || count <= f {
+				some := false
+				if err := limit(m, e, args[1], v, p, math.Floor(f)+1, func(y any, yp *path) error { x, xp, some = y, yp, true; return nil }); err != nil || !some {
 					return err
 				}
 				return emit(x, xp)
@@ -174,13 +174,17 @@ func init() {
 			}
 			return emit(none, p.lost())
 		},
-		{"sort_by", 1}:   by(func(es []element) any { return values(es) }, "sorted"),
-		{"group_by", 1}:  by(grouped, "grouped"),
-		{"unique_by", 1}: by(uniqued, "grouped"),
+		{"sort_by", 1}:   by(func(es []element) any { return values(es) }),
+		{"group_by", 1}:  by(grouped),
+		{"unique_by", 1}: by(uniqued),
 		{"min_by", 1}:    extreme(func(c int) bool { return c < 0 }),
 		{"max_by", 1}:    extreme(func(c int) bool { return c >= 0 }),
 		{"input", 0}: func(m *Machine, _ *env, _ []*gojq.Query, _ any, p *path, emit out) error {
 			x, ok, err := m.Input()
+			var pe *ParseError
+			if errors.As(err, &pe) {
+				return errorf("%s", pe.Error())
+			}
 			if err != nil {
 				return err
 			}
@@ -375,28 +379,43 @@ func uniqued(es []element) any {
 }
 
 // keyed evaluates f for every element of v.
-func keyed(m *Machine, e *env, f *gojq.Query, v any, done string) ([]element, error) {
-	a, ok := v.(*Array)
-	if !ok {
-		return nil, errorf("%s cannot be %s, as it is not an array", describe(v), done)
+func keyed(m *Machine, e *env, f *gojq.Query, v any, problem func(v any, keys []any) error) ([]element, error) {
+	vs, err := elements(v)
+	if err != nil {
+		return nil, err
 	}
-	es := make([]element, len(a.e))
+	es := make([]element, len(vs))
 	held := 32 * len(es)
 	m.Hold(held)
 	defer m.Release(held)
-	for i, x := range a.e {
+	for i, x := range vs {
 		k, err := m.collect(e, f, x)
 		if err != nil {
 			return nil, err
 		}
 		es[i] = element{k, x}
 	}
+	if _, ok := v.(*Array); !ok {
+		keys := make([]any, len(es))
+		for i, e := range es {
+			keys[i] = e.by
+		}
+		return nil, problem(v, keys)
+	}
 	return es, nil
 }
 
-func by(result func([]element) any, done string) native {
+func notSorted(v any, keys []any) error {
+	return errorf("%s and %s cannot be sorted, as they are not both arrays", describe(v), describe(NewArray(keys)))
+}
+
+func notIterated(v any, keys []any) error {
+	return errorf("%s and %s cannot be iterated over", describe(v), describe(NewArray(keys)))
+}
+
+func by(result func([]element) any) native {
 	return func(m *Machine, e *env, args []*gojq.Query, v any, p *path, emit out) error {
-		es, err := keyed(m, e, args[0], v, done)
+		es, err := keyed(m, e, args[0], v, notSorted)
 		if err != nil {
 			return err
 		}
@@ -411,7 +430,7 @@ func sortElements(m *Machine, es []element) {
 
 func extreme(better func(c int) bool) native {
 	return func(m *Machine, e *env, args []*gojq.Query, v any, p *path, emit out) error {
-		es, err := keyed(m, e, args[0], v, "iterated over")
+		es, err := keyed(m, e, args[0], v, notIterated)
 		if err != nil {
 			return err
 		}
@@ -432,10 +451,10 @@ func pickOne(es []element, better func(c int) bool) any {
 	return best.v
 }
 
-func elementsOf(v any, done string) ([]element, error) {
+func elementsOf(v any) ([]element, error) {
 	a, ok := v.(*Array)
 	if !ok {
-		return nil, errorf("%s cannot be %s, as it is not an array", describe(v), done)
+		return nil, errorf("%s and %s cannot be iterated over", describe(v), describe(v))
 	}
 	es := make([]element, len(a.e))
 	for i, x := range a.e {
@@ -458,6 +477,13 @@ func onNumber(f func(x float64) any) strictFn {
 	}
 }
 
+func whether(f func(x float64) bool) strictFn {
+	return func(_ *Machine, v any, _ []any) (any, error) {
+		x, ok := v.(float64)
+		return ok && f(x), nil
+	}
+}
+
 func onString(msg string, f func(s string) (any, error)) strictFn {
 	return func(m *Machine, v any, _ []any) (any, error) {
 		s, ok := v.(string)
@@ -475,11 +501,9 @@ func onString(msg string, f func(s string) (any, error)) strictFn {
 var stricts = map[key]strictFn{
 	{"null", 0}: constant(nil), {"true", 0}: constant(true), {"false", 0}: constant(false),
 	{"infinite", 0}: constant(math.Inf(1)), {"nan", 0}: constant(math.NaN()),
-	{"isinfinite", 0}: onNumber(func(x float64) any { return math.IsInf(x, 0) }),
-	{"isnan", 0}:      onNumber(func(x float64) any { return x != x }),
-	{"isnormal", 0}: onNumber(func(x float64) any {
-		return x != 0 && x == x && !math.IsInf(x, 0) && math.Abs(x) >= 0x1p-1022
-	}),
+	{"isinfinite", 0}: whether(func(x float64) bool { return math.IsInf(x, 0) }),
+	{"isnan", 0}:      whether(func(x float64) bool { return x != x }),
+	{"isnormal", 0}:   whether(func(x float64) bool { return !math.IsInf(x, 0) && math.Abs(x) >= 0x1p-1022 }),
 	{"frexp", 0}: onNumber(func(x float64) any { f, n := math.Frexp(x); return NewArray([]any{f, float64(n)}) }),
 	{"modf", 0}: onNumber(func(x float64) any {
 		if math.IsInf(x, 0) {
@@ -515,27 +539,35 @@ var stricts = map[key]strictFn{
 		return m.flatten(v, n)
 	},
 	{"sort", 0}: func(m *Machine, v any, _ []any) (any, error) {
-		es, err := elementsOf(v, "sorted")
+		es, err := elementsOf(v)
 		if err != nil {
-			return nil, err
+			return nil, errorf("%s cannot be sorted, as it is not an array", describe(v))
 		}
 		sortElements(m, es)
 		return values(es), nil
 	},
 	{"unique", 0}: func(m *Machine, v any, _ []any) (any, error) {
-		es, err := elementsOf(v, "sorted")
+		es, err := elementsOf(v)
 		if err != nil {
-			return nil, err
+			vs, err := elements(v)
+			if err != nil {
+				return nil, err
+			}
+			keys := make([]any, len(vs))
+			for i, x := range vs {
+				keys[i] = NewArray([]any{x})
+			}
+			return nil, notSorted(v, keys)
 		}
 		sortElements(m, es)
 		return uniqued(es), nil
 	},
 	{"min", 0}: func(_ *Machine, v any, _ []any) (any, error) {
-		es, err := elementsOf(v, "iterated over")
+		es, err := elementsOf(v)
 		return pickOne(es, func(c int) bool { return c < 0 }), err
 	},
 	{"max", 0}: func(_ *Machine, v any, _ []any) (any, error) {
-		es, err := elementsOf(v, "iterated over")
+		es, err := elementsOf(v)
 		return pickOne(es, func(c int) bool { return c >= 0 }), err
 	},
 	{"reverse", 0}: reverse,
@@ -544,11 +576,14 @@ var stricts = map[key]strictFn{
 		if err != nil {
 			return nil, err
 		}
+		if _, ok := v.(*Array); !ok {
+			return nil, errorf("Cannot index %s with number", kindOf(v))
+		}
 		var out []any
 		for i, r := range rows {
 			a, ok := r.(*Array)
 			if !ok {
-				return nil, errorf("%s cannot be transposed", describe(r))
+				return nil, errorf("Cannot index %s with number", kindOf(r))
 			}
 			for j, x := range a.e {
 				if j == len(out) {
@@ -703,17 +738,16 @@ var stricts = map[key]strictFn{
 		}
 		return b.String(), nil
 	},
-	{"indices", 1}:  func(_ *Machine, v any, a []any) (any, error) { return indicesOf(v, a[0]) },
-	{"_indices", 1}: func(_ *Machine, v any, a []any) (any, error) { return indicesOf(v, a[0]) },
-	{"index", 1}: func(_ *Machine, v any, a []any) (any, error) {
-		x, err := indicesOf(v, a[0])
+	{"indices", 1}: func(m *Machine, v any, a []any) (any, error) { return m.indicesOf(v, a[0]) },
+	{"index", 1}: func(m *Machine, v any, a []any) (any, error) {
+		x, err := m.indicesOf(v, a[0])
 		if l, ok := x.(*Array); ok && len(l.e) > 0 {
 			return l.e[0], err
 		}
 		return nil, err
 	},
-	{"rindex", 1}: func(_ *Machine, v any, a []any) (any, error) {
-		x, err := indicesOf(v, a[0])
+	{"rindex", 1}: func(m *Machine, v any, a []any) (any, error) {
+		x, err := m.indicesOf(v, a[0])
 		if l, ok := x.(*Array); ok && len(l.e) > 0 {
 			return l.e[len(l.e)-1], err
 		}
@@ -762,7 +796,7 @@ var stricts = map[key]strictFn{
 		if err != nil {
 			return nil, errorf("date \"%s\" does not match format \"%s\"", s, f)
 		}
-		return brokenUp(t, 0), nil
+		return withoutDay(t, f), nil
 	},
 	{"split", 2}: func(m *Machine, v any, a []any) (any, error) {
 		s, ok := v.(string)
@@ -920,12 +954,12 @@ func keysOf(sorted bool) strictFn {
 func has(_ *Machine, v any, a []any) (any, error) {
 	switch k := a[0].(type) {
 	case string:
-		if o, ok := v.(*Object); ok {
-			return o.find(k) >= 0, nil
+		if o, ok := v.(*Object); ok || v == nil {
+			return ok && o.find(k) >= 0, nil
 		}
 	case float64:
-		if l, ok := v.(*Array); ok {
-			return k >= 0 && k < float64(len(l.e)), nil
+		if l, ok := v.(*Array); ok || v == nil {
+			return ok && k >= 0 && k < float64(len(l.e)), nil
 		}
 	}
 	return nil, errorf("Cannot check whether %s has a %s key", kindOf(v), kindOf(a[0]))
@@ -1043,13 +1077,14 @@ func reverse(_ *Machine, v any, _ []any) (any, error) {
 		slices.Reverse(e)
 		return NewArray(e), nil
 	}
-	return nil, errorf("Cannot reverse %s", describe(v))
+	if n, err := length(nil, v, nil); err != nil || n == 0.0 {
+		return NewArray(nil), err
+	}
+	return nil, errorf("Cannot index %s with number", kindOf(v))
 }
 
-func indicesOf(v, x any) (any, error) {
+func (m *Machine) indicesOf(v, x any) (any, error) {
 	switch s := v.(type) {
-	case nil:
-		return nil, nil
 	case string:
 		t, ok := x.(string)
 		if !ok {
@@ -1071,7 +1106,7 @@ func indicesOf(v, x any) (any, error) {
 		}
 		return indices(s, NewArray([]any{x})), nil
 	}
-	return nil, errorf("Cannot determine indices of %s in %s", describe(x), describe(v))
+	return m.at(v, x)
 }
 
 // pattern is a compiled regular expression, which may have to find empty matches.
@@ -1382,6 +1417,33 @@ func brokenUp(t time.Time, frac float64) *Array {
 		float64(t.Second()) + frac, float64(t.Weekday()), float64(t.YearDay() - 1)})
 }
 
+// withoutDay replaces the fields that a time parsed by format has only by default: a day of the month that was not given is 0, and
+// without any part of a date there is no telling the weekday and the day of the year.
+func withoutDay(t time.Time, format string) *Array {
+	a := brokenUp(t, 0)
+	given := func(letters string) bool {
+		for i := 0; i+1 < len(format); i++ {
+			if format[i] != '%' {
+				continue
+			}
+			for i++; i+1 < len(format) && strings.IndexByte("EO-_0^#", format[i]) >= 0; i++ {
+			}
+			if strings.IndexByte(letters, format[i]) >= 0 {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case given("cdDeFjsxGv"):
+	case given("YyCmbBh"):
+		a.e[2], a.e[6], a.e[7] = 0.0, float64((t.Weekday()+6)%7), float64(t.YearDay()-2)
+	default:
+		a.e[2], a.e[6], a.e[7] = 0.0, 8.0, 367.0
+	}
+	return a
+}
+
 func gmtime(v any, name string) (any, error) {
 	f, ok := v.(float64)
 	if !ok {
@@ -1462,8 +1524,6 @@ var formats = map[string]func(v any) (string, error){
 		return strings.ToValidUTF8(string(b), "\uFFFD"), nil
 	},
 }
-
-func knownFormat(name string) bool { _, ok := formats[name]; return ok }
 
 func format(name string, v any) (string, error) {
 	if name == "" {

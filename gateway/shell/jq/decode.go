@@ -163,8 +163,17 @@ func (d *Decoder) peek() (byte, bool) {
 	}
 }
 
-// Next returns the next value (an event, with Stream), io.EOF after the last.
+// Next returns the next value (an event, with Stream), io.EOF after the last. After a [ParseError] it goes on with what follows.
 func (d *Decoder) Next() (any, error) {
+	v, err := d.value()
+	var pe *ParseError
+	if errors.As(err, &pe) {
+		d.stack, d.events, d.has = nil, nil, false
+	}
+	return v, err
+}
+
+func (d *Decoder) value() (any, error) {
 	if d.lines == 0 && d.col == 0 && d.pos == 0 {
 		for len(d.buf) < 3 && d.fill() {
 		}

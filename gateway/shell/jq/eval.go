@@ -269,8 +269,8 @@ func (m *Machine) update(e *env, q *gojq.Query, v any, f func(old any) (any, boo
 	return v, nil
 }
 
-// modify is |=: the first result of f, or the deletion of the path, at once, when there is none: later
-// paths may then mean something else, as in jq 1.6.
+// modify is |=: the first result of f, or the deletion of the path, at once, when there is none or when f catches
+// that no more are wanted: later paths may then mean something else, as in jq 1.6.
 func (m *Machine) modify(e *env, q *gojq.Query, v any, f func(old any, emit out) error) (any, error) {
 	paths, err := m.paths(e, q, v)
 	if err != nil {
@@ -292,7 +292,7 @@ func (m *Machine) modify(e *env, q *gojq.Query, v any, f func(old any, emit out)
 		if err != nil && !(errors.As(err, &b) && b.label == lab) {
 			return nil, err
 		}
-		if !some {
+		if !some || err == nil {
 			if v, err = m.deletePath(v, p.e); err != nil {
 				return nil, err
 			}
@@ -348,18 +348,21 @@ func (m *Machine) suffix(e *env, t *gojq.Term, n int, v any, p *path, emit out) 
 						return m.each(x, xp, emit)
 					}
 					return m.index(e, last.Index, v, x, xp, emit)
-				}, nil, emit)
+				}, emit)
 			})
 		}
-		return m.attempt(func(emit out) error { return m.suffix(e, t, n-1, v, p, emit) }, nil, emit)
+		if n == 1 && t.Type == gojq.TermTypeIndex {
+			return m.attempt(func(emit out) error { return m.index(e, t.Index, v, v, p, emit) }, emit)
+		}
+		return m.try(func(emit out) error { return m.suffix(e, t, n-1, v, p, emit) }, nil, emit)
 	case s.Iter:
 		return m.suffix(e, t, n-1, v, p, func(x any, xp *path) error { return m.each(x, xp, emit) })
 	}
 	return m.suffix(e, t, n-1, v, p, func(x any, xp *path) error { return m.index(e, s.Index, v, x, xp, emit) })
 }
 
-// attempt runs f and swallows the error it raises, or gives it to handle; an error of emit passes.
-func (m *Machine) attempt(f func(emit out) error, handle func(v any) error, emit out) error {
+// attempt runs an access and swallows the error it raises; an error of emit passes.
+func (m *Machine) attempt(f func(emit out) error, emit out) error {
 	var passed error
 	err := f(func(v any, p *path) error {
 		passed = emit(v, p)
@@ -369,15 +372,34 @@ func (m *Machine) attempt(f func(emit out) error, handle func(v any) error, emit
 	if err == nil || errors.Is(err, passed) || !errors.As(err, &e) {
 		return err
 	}
-	if o, ok := e.Value.(*Object); ok {
-		if _, is := o.Get("__jq"); is {
-			return err
+	return nil
+}
+
+// try runs f and swallows the error it raises, or gives it to handle. As in jq 1.6 that includes errors of what follows, for as long
+// as f could have more results, and leaving a label.
+func (m *Machine) try(f func(emit out) error, handle func(v any) error, emit out) error {
+	err := f(emit)
+	var raised *Error
+	var left *brk
+	switch {
+	case errors.As(err, &raised):
+		if handle == nil {
+			return nil
 		}
+		return handle(raised.Value)
+	case errors.As(err, &left):
+		if handle == nil {
+			return nil
+		}
+		o := NewObject()
+		o.put("__jq", 0.0)
+		err := handle(o)
+		if errors.As(err, &raised) && raised.Value == any(o) {
+			return left
+		}
+		return err
 	}
-	if handle == nil {
-		return nil
-	}
-	return handle(e.Value)
+	return err
 }
 
 // index evaluates .name, ."str", .[q] and slices of x; v is the input of the whole term.
@@ -517,12 +539,11 @@ func (m *Machine) bare(e *env, t *gojq.Term, v any, p *path, emit out) error {
 	case gojq.TermTypeIf:
 		return m.cond(e, t.If.Cond, t.If.Then, t.If.Elif, t.If.Else, v, p, emit)
 	case gojq.TermTypeTry:
-		return m.attempt(func(emit out) error { return m.query(e, t.Try.Body, v, p, emit) }, func(x any) error {
-			if t.Try.Catch == nil {
-				return nil
-			}
-			return m.query(e, t.Try.Catch, x, lost, emit)
-		}, emit)
+		var handle func(x any) error
+		if t.Try.Catch != nil {
+			handle = func(x any) error { return m.query(e, t.Try.Catch, x, lost, emit) }
+		}
+		return m.try(func(emit out) error { return m.query(e, t.Try.Body, v, p, emit) }, handle, emit)
 	case gojq.TermTypeReduce:
 		return m.reduce(e, t.Reduce, v, p, emit)
 	case gojq.TermTypeForeach:

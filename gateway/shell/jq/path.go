@@ -16,30 +16,28 @@ func brief(v any, n int) string {
 	if len(s) < n {
 		return s
 	}
-	n -= 4
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "..."
+	return strings.ToValidUTF8(s[:n-4], "\uFFFD") + "..."
 }
 
 // describe is how error messages show a value: its kind and the beginning of its text.
 func describe(v any) string { return kindOf(v) + " (" + brief(v, 15) + ")" }
 
 // bounds are the limits of a slice of n elements.
-func bounds(key *Object, n int) (from, to int, err error) {
+func bounds(key *Object, n int, kind string) (from, to int, err error) {
 	get := func(name string, def float64) (float64, error) {
-		v, _ := key.Get(name)
+		v, ok := key.Get(name)
 		switch v := v.(type) {
 		case nil:
-			return def, nil
+			if ok {
+				return def, nil
+			}
 		case float64:
 			if v < 0 {
 				v += float64(n)
 			}
 			return v, nil
 		}
-		return 0, errorf("Start and end indices of an array slice must be numbers")
+		return 0, errorf("Start and end indices of an %s slice must be numbers", kind)
 	}
 	a, err := get("start", 0)
 	if err != nil {
@@ -94,13 +92,13 @@ func (m *Machine) at(x, key any) (any, error) {
 		case nil:
 			return nil, nil
 		case *Array:
-			from, to, err := bounds(k, len(x.e))
+			from, to, err := bounds(k, len(x.e), "array")
 			if err != nil {
 				return nil, err
 			}
 			return NewArray(slices.Clip(x.e[from:to])), nil
 		case string:
-			from, to, err := bounds(k, utf8.RuneCountInString(x))
+			from, to, err := bounds(k, utf8.RuneCountInString(x), "string")
 			if err != nil {
 				return nil, err
 			}
@@ -227,15 +225,15 @@ func (m *Machine) set(v, key, x any) (any, error) {
 			a, ok = NewArray(nil), true
 		}
 		if !ok {
-			break
+			return nil, errorf("Cannot update field at object index of %s", kindOf(v))
+		}
+		from, to, err := bounds(k, len(a.e), "array")
+		if err != nil {
+			return nil, err
 		}
 		xs, isArr := x.(*Array)
 		if !isArr {
 			return nil, errorf("A slice of an array can only be assigned another array")
-		}
-		from, to, err := bounds(k, len(a.e))
-		if err != nil {
-			return nil, err
 		}
 		return NewArray(slices.Concat(a.e[:from], xs.e, a.e[to:])), nil
 	case *Array:
@@ -281,37 +279,37 @@ func (m *Machine) deletePath(v any, p []any) (any, error) {
 		}
 		return m.set(v, p[0], n)
 	}
-	switch k := p[0].(type) {
-	case string:
-		if o, ok := v.(*Object); ok {
-			if o.find(k) < 0 {
-				return o, nil
-			}
-			return o.without(map[string]bool{k: true}), nil
+	switch x := v.(type) {
+	case *Object:
+		k, ok := p[0].(string)
+		if !ok {
+			return nil, errorf("Cannot delete %s field of object", kindOf(p[0]))
 		}
-		return nil, errorf("Cannot delete field at object index of %s", kindOf(v))
-	case float64:
-		if a, ok := v.(*Array); ok {
+		if x.find(k) < 0 {
+			return x, nil
+		}
+		return x.without(map[string]bool{k: true}), nil
+	case *Array:
+		switch k := p[0].(type) {
+		case float64:
 			i := clampInt(k)
 			if i < 0 {
-				i += len(a.e)
+				i += len(x.e)
 			}
-			if i < 0 || i >= len(a.e) {
-				return a, nil
+			if i < 0 || i >= len(x.e) {
+				return x, nil
 			}
-			return NewArray(slices.Concat(a.e[:i], a.e[i+1:])), nil
-		}
-		return nil, errorf("Cannot delete field at array index of %s", kindOf(v))
-	case *Object:
-		if a, ok := v.(*Array); ok {
-			from, to, err := bounds(k, len(a.e))
+			return NewArray(slices.Concat(x.e[:i], x.e[i+1:])), nil
+		case *Object:
+			from, to, err := bounds(k, len(x.e), "array")
 			if err != nil {
 				return nil, err
 			}
-			return NewArray(slices.Concat(a.e[:from], a.e[to:])), nil
+			return NewArray(slices.Concat(x.e[:from], x.e[to:])), nil
 		}
+		return nil, errorf("Cannot delete %s element of array", kindOf(p[0]))
 	}
-	return nil, errorf("Cannot delete field at %s index of %s", kindOf(p[0]), kindOf(v))
+	return nil, errorf("Cannot delete fields from %s", kindOf(v))
 }
 
 // binary is an arithmetic or comparing operator.
@@ -396,34 +394,23 @@ func (m *Machine) binary(op gojq.Operator, l, r any) (any, error) {
 		return splitString(s, t), nil
 	case gojq.OpMod:
 		if !aok || !bok {
-			return fail("divided")
-		}
-		if a != a || b != b {
-			return nan, nil
+			return fail("divided (remainder)")
 		}
 		x, y := toInt64(a), toInt64(b)
 		if y == 0 {
 			return fail("divided (remainder) because the divisor is zero")
-		}
-		if y < 0 {
-			y = -y
-		}
-		if x < 0 {
-			return float64(-(-x % y)), nil
 		}
 		return float64(x % y), nil
 	}
 	return nil, errors.New("unknown operator")
 }
 
+// toInt64 truncates as the processor does: what does not fit, and what is not a number, is the smallest integer.
 func toInt64(f float64) int64 {
-	switch {
-	case f >= math.MaxInt64:
-		return math.MaxInt64
-	case f <= -math.MaxInt64:
-		return -math.MaxInt64
+	if f >= math.MinInt64 && f < math.MaxInt64 {
+		return int64(f)
 	}
-	return int64(f)
+	return math.MinInt64
 }
 
 func (m *Machine) merge(x, y *Object) *Object {

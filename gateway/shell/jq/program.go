@@ -367,11 +367,6 @@ func (c *checker) term(e *env, t *gojq.Term) {
 		c.term(e, t.Unary.Term)
 	}
 	c.str(e, t.Str)
-	if t.Format != "" {
-		if _, err := format(t.Format, ""); err != nil && !knownFormat(t.Format) {
-			c.problems = append(c.problems, located(strings.TrimPrefix(t.Format, "@")+" is not a valid format", c.src, 0))
-		}
-	}
 	if t.If != nil {
 		c.query(e, t.If.Cond)
 		c.query(e, t.If.Then)
@@ -497,7 +492,7 @@ def pow10: exp10;
 def ascii: [.] | implode;
 def inputs: def r: (try input catch (if . == "break" then {__none: true} else error end)) | if type == "object" and has("__none") then empty else (., r) end; r;
 def tostream: path(def r: (.[]?|r), .; r) as $p | getpath($p) | reduce path(.[]?) as $q ([$p, .]; [$p + $q]);
-def fromstream(f): {x: null, e: false} as $init | foreach f as $i ($init; if .e then $init else . end | if $i | length == 2 then setpath(["e"]; $i[0] | length == 0) | setpath(["x"] + $i[0]; $i[1]) else setpath(["e"]; $i[0] | length == 1) end; if .e then .x else empty end);
+def fromstream(f): {x: null, e: false, s: false} as $init | foreach f as $i ($init; if .e then $init else . end | if $i | length == 2 then .s = true | .e = ($i[0] | length == 0) | setpath(["x"] + $i[0]; $i[1]) else .e = (.s and ($i[0] | length == 1)) end; if .e then .x else empty end);
 def truncate_stream(stream): . as $n | null | stream | . as $input | if (.[0] | length) > $n then setpath([0]; .[0][$n:]) else empty end;
 def match(re): match(re; null);
 def test(re): test(re; null);

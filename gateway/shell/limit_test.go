@@ -52,7 +52,7 @@ func TestLimits(t *testing.T) {
 		{"process substitutions", `f() { cat <(f); }; f`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := runLimited(t, small, 30*time.Second, c.script)
+			o := runLimited(t, small, 2*time.Minute, c.script)
 			if c.limit == "none" {
 				if o.err != nil || o.out != "1\n" {
 					t.Fatalf("err %v, out %q", o.err, o.out)

@@ -230,7 +230,7 @@ func (e *expander) param(p *paramPart, quoted bool) {
 		if pat := sh.expandPattern(p.arg); pat != "" {
 			cp = pattern.Compile(pat, sh.patternFlags(false))
 		}
-		v = v.each(func(s string) string { return mapCase(s, p.toggle == 2, cp, swapCase) })
+		v = v.each(func(s string) string { return sh.mapCase(s, p.toggle == 2, cp, swapCase) })
 	}
 	e.emit(v, quoted)
 }
@@ -515,7 +515,7 @@ func (sh *Shell) replace(p *paramPart, v value) value {
 	if pat == "" && p.anchor == 0 {
 		return v
 	}
-	cp := pattern.Compile(pat, sh.patternFlags(sh.opts.shopt(nocasematch)))
+	cp := pattern.Compile(pat, sh.patternFlags(sh.opts.shopt(nocasematch))).Counting(sh.readStep)
 	return v.each(func(s string) string {
 		sh.ticks += int64(len(s) >> 6)
 		sh.tick()
@@ -630,7 +630,7 @@ func (sh *Shell) operate(p *paramPart, name string, sub *subscript, v value) val
 	fold := sh.patternFlags(false)
 	switch p.op {
 	case syntax.RemSmallPrefix, syntax.RemLargePrefix:
-		cp := pattern.Compile(sh.expandPattern(p.arg), fold)
+		cp := pattern.Compile(sh.expandPattern(p.arg), fold).Counting(sh.readStep)
 		return v.each(func(s string) string {
 			if n := cp.Prefix(s, p.op == syntax.RemLargePrefix); n >= 0 {
 				return s[n:]
@@ -638,7 +638,7 @@ func (sh *Shell) operate(p *paramPart, name string, sub *subscript, v value) val
 			return s
 		})
 	case syntax.RemSmallSuffix, syntax.RemLargeSuffix:
-		cp := pattern.Compile(sh.expandPattern(p.arg), fold)
+		cp := pattern.Compile(sh.expandPattern(p.arg), fold).Counting(sh.readStep)
 		return v.each(func(s string) string {
 			if n := cp.Suffix(s, p.op == syntax.RemLargeSuffix); n >= 0 {
 				return s[:n]
@@ -653,14 +653,14 @@ func (sh *Shell) operate(p *paramPart, name string, sub *subscript, v value) val
 	}
 	upper := p.op == syntax.UpperFirst || p.op == syntax.UpperAll
 	all := p.op == syntax.UpperAll || p.op == syntax.LowerAll
-	return v.each(func(s string) string { return changeCase(s, upper, all, cp) })
+	return v.each(func(s string) string { return sh.changeCase(s, upper, all, cp) })
 }
 
-func changeCase(s string, upper, all bool, cp *pattern.Pattern) string {
+func (sh *Shell) changeCase(s string, upper, all bool, cp *pattern.Pattern) string {
 	if upper {
-		return mapCase(s, all, cp, unicode.ToUpper)
+		return sh.mapCase(s, all, cp, unicode.ToUpper)
 	}
-	return mapCase(s, all, cp, unicode.ToLower)
+	return sh.mapCase(s, all, cp, unicode.ToLower)
 }
 
 func swapCase(r rune) rune {
@@ -670,9 +670,14 @@ func swapCase(r rune) rune {
 	return unicode.ToUpper(r)
 }
 
-func mapCase(s string, all bool, cp *pattern.Pattern, f func(rune) rune) string {
+func (sh *Shell) mapCase(s string, all bool, cp *pattern.Pattern, f func(rune) rune) string {
 	b := make([]byte, 0, len(s))
+	next := 0
 	for i := 0; i < len(s); {
+		if i >= next {
+			sh.readStep()
+			next = i + 64
+		}
 		r, w := utf8.DecodeRuneInString(s[i:])
 		ch := s[i : i+w]
 		if (r != utf8.RuneError || w > 1) && (cp == nil || cp.Match(ch)) {
@@ -711,11 +716,11 @@ func (sh *Shell) transform(p *paramPart, name string, sub *subscript, v value) v
 	case "P":
 		return v.each(sh.promptString)
 	case "U":
-		return v.each(strings.ToUpper)
+		return v.each(func(s string) string { return sh.changeCase(s, true, true, nil) })
 	case "L":
-		return v.each(strings.ToLower)
+		return v.each(func(s string) string { return sh.changeCase(s, false, true, nil) })
 	case "u":
-		return v.each(func(s string) string { return changeCase(s, true, false, nil) })
+		return v.each(func(s string) string { return sh.changeCase(s, true, false, nil) })
 	case "a":
 		va := sh.lookup(name)
 		if va == nil {

@@ -34,8 +34,12 @@ func (sh *Shell) matchRegex(re, s string) bool {
 	k := regexKey{re, sh.opts.shopt(nocasematch)}
 	m := sh.regexes[k]
 	if m == nil {
+		tick := func(n int) {
+			sh.ticks += int64(n)
+			sh.tick()
+		}
 		var err error
-		if m, err = regex.Compile(re, regex.Options{Extended: true, IgnoreCase: k.fold}); err != nil {
+		if m, err = regex.Compile(re, regex.Options{Extended: true, IgnoreCase: k.fold, Tick: tick}); err != nil {
 			sh.setRematch(nil)
 			panic(abortPanic{2})
 		}
@@ -43,10 +47,7 @@ func (sh *Shell) matchRegex(re, s string) bool {
 			sh.regexes = map[regexKey]*regex.Regexp{}
 		}
 		sh.regexes[k] = m
-		m.SetTick(func(n int) {
-			sh.ticks += int64(n)
-			sh.tick()
-		})
+		m.SetTick(tick)
 	}
 	loc := m.FindSubmatchIndex([]byte(s), 0)
 	if loc == nil {

@@ -99,7 +99,12 @@ func (sh *Shell) matchWord(w *word, s string, cond bool) bool {
 	if cond {
 		f |= pattern.ExtGlob
 	}
-	return sh.compilePattern(pat, f).Match(s)
+	p := sh.compilePattern(pat, f)
+	if len(s) > 256 || p.Backtracks() {
+		// The pattern may be shared with subshells, what counts its steps is this one's.
+		p = p.Counting(sh.readStep)
+	}
+	return p.Match(s)
 }
 
 type patternKey struct {

@@ -47,6 +47,7 @@ type parser struct {
 	loops    int
 	depth    int
 	inFunc   bool
+	tick     func(int)
 	def      func(*function) // what a definition is told to
 	isVoid   func(name string) bool
 	warranty func()
@@ -57,6 +58,7 @@ type parser struct {
 const maxNesting = 2000
 
 func (p *parser) advance() {
+	p.tick(1)
 	if len(p.peeked) > 0 {
 		p.tok, p.peeked = p.peeked[0], p.peeked[1:]
 	} else {

@@ -82,7 +82,7 @@ type failure struct{}
 
 // Run executes a program text; name is what messages call it. ok is false when the program has ended bc.
 func (m *Machine) Run(src, name string) (ok bool) {
-	p := &parser{lex: &lexer{src: src, line: 1}}
+	p := &parser{lex: &lexer{src: src, line: 1}, tick: m.p.Tick}
 	p.lex.illegal = func(line int, c string) { m.complain(name, line, "illegal character: "+c) }
 	p.def = func(f *function) { m.funcs[f.name] = f }
 	p.isVoid = func(name string) bool { f, ok := m.funcs[name]; return ok && f.void }
@@ -106,6 +106,7 @@ func (m *Machine) Run(src, name string) (ok bool) {
 }
 
 func (m *Machine) complain(name string, line int, msg string) {
+	m.p.Tick(4)
 	m.p.Out.Flush()
 	fmt.Fprintf(m.p.Err, "%s %d: %s\n", name, line, msg)
 }

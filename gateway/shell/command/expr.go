@@ -222,14 +222,14 @@ func (e *expression) match(eval bool) string {
 }
 
 func (e *expression) regexMatch(text, pattern string) string {
-	re, err := regex.Compile(pattern, regex.Options{})
+	re, err := regex.Compile(pattern, regex.Options{Tick: e.p.Tick})
 	if err != nil {
 		e.fail("%v", err)
 	}
 	re.SetTick(e.p.Tick)
 	// The pattern is anchored at the beginning of the text.
 	loc := []int(nil)
-	if anchored, aerr := regex.Compile(`^\(`+pattern+`\)`, regex.Options{}); aerr == nil && !strings.Contains(pattern, `\1`) && !strings.HasPrefix(pattern, "*") && !strings.HasPrefix(pattern, "^") {
+	if anchored, aerr := regex.Compile(`^\(`+pattern+`\)`, regex.Options{Tick: e.p.Tick}); aerr == nil && !strings.Contains(pattern, `\1`) && !strings.HasPrefix(pattern, "*") && !strings.HasPrefix(pattern, "^") {
 		anchored.SetTick(e.p.Tick)
 		if loc = anchored.FindSubmatchIndex([]byte(text), 0); loc != nil {
 			loc = append([]int{loc[0], loc[1]}, loc[4:]...)

@@ -100,7 +100,7 @@ func grepMain(_ context.Context, p *proc.Process, kind byte) int {
 	opts, args := grepSpec.Parse(p)
 	p.Out.ErrorStatus = 2
 	g := &grepRun{p: p, delim: '\n', max: -1, before: -1, after: -1, sep: []byte("--"), label: "(standard input)"}
-	g.opt = regex.Options{Dialect: regex.Grep, Bytes: byteLocale(p)}
+	g.opt = regex.Options{Dialect: regex.Grep, Bytes: byteLocale(p), Tick: p.Tick}
 	var patterns []string
 	havePatterns := false
 	chosen := byte(0)

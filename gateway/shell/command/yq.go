@@ -115,7 +115,7 @@ func (r *yqRun) file(name string, inPlace, more bool) error {
 		if err != nil {
 			return err
 		}
-		if docs, err = yaml.Parse(text); err != nil {
+		if docs, err = yaml.Parse(text, r.p.Tick); err != nil {
 			return err
 		}
 	}
@@ -180,9 +180,9 @@ func (r *yqRun) format(v any, d yaml.Document) ([]byte, error) {
 		return append(style.Append(nil, v), '\n'), nil
 	}
 	if r.pretty || !isContainer(v) {
-		return yaml.Encode([]yaml.Document{yaml.New(v)}, max(r.indent, 2))
+		return yaml.Encode([]yaml.Document{yaml.New(v)}, max(r.indent, 2), r.p.Tick)
 	}
-	return yaml.Encode([]yaml.Document{d}, max(r.indent, 2))
+	return yaml.Encode([]yaml.Document{d}, max(r.indent, 2), r.p.Tick)
 }
 
 func (r *yqRun) eval(v any, emit func(any) error) error {

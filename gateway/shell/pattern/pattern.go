@@ -48,6 +48,27 @@ type Pattern struct {
 	chars []int    // characters each segment matches
 	fold  bool
 	ext   bool
+	step  func() // nil, or called for every stepChars characters looked at
+}
+
+// stepChars is how many characters take about as long as a step of a script.
+const stepChars = 64
+
+// Counting returns the pattern with a function that its matches call all the time that they take, about every microsecond. The function may panic to end one.
+func (p *Pattern) Counting(step func()) *Pattern {
+	c := *p
+	c.step = step
+	return &c
+}
+
+// Backtracks reports whether even a short text may take long.
+func (p *Pattern) Backtracks() bool { return p.ext }
+
+// look counts one character that was looked at, of n so far.
+func (p *Pattern) look(n *int) {
+	if *n++; *n%stepChars == 0 && p.step != nil {
+		p.step()
+	}
 }
 
 // HasMeta reports whether s holds an unquoted pattern character.
@@ -314,19 +335,19 @@ func seg(es []elem, s string, i int, fold bool) int {
 }
 
 // find returns the earliest place at or after i where the segment matches.
-func find(es []elem, s string, i int, fold bool) (start, end int) {
+func (p *Pattern) find(es []elem, s string, i int) (start, end int) {
 	if len(es) == 0 {
 		return i, i
 	}
-	for {
-		if es[0].kind == kLit && !fold {
+	for n := 0; ; p.look(&n) {
+		if es[0].kind == kLit && !p.fold {
 			k := strings.Index(s[i:], es[0].lit)
 			if k < 0 {
 				return -1, -1
 			}
 			i += k
 		}
-		if e := seg(es, s, i, fold); e >= 0 {
+		if e := seg(es, s, i, p.fold); e >= 0 {
 			return i, e
 		}
 		if i >= len(s) {
@@ -338,10 +359,10 @@ func find(es []elem, s string, i int, fold bool) (start, end int) {
 }
 
 // rfind returns the latest place from which the segment matches and ends at or before limit, not before low.
-func rfind(es []elem, chars int, s string, low, limit int, fold bool) int {
+func (p *Pattern) rfind(es []elem, chars int, s string, low, limit int) int {
 	i := back(s, limit, chars)
-	for i >= low && i >= 0 {
-		if e := seg(es, s, i, fold); e >= 0 && e <= limit {
+	for n := 0; i >= low && i >= 0; p.look(&n) {
+		if e := seg(es, s, i, p.fold); e >= 0 && e <= limit {
 			return i
 		}
 		if i == 0 {
@@ -367,7 +388,7 @@ func back(s string, i, n int) int {
 // Match reports whether the pattern matches all of s.
 func (p *Pattern) Match(s string) bool {
 	if p.ext {
-		return p.extended(&work{fold: p.fold}, s)
+		return p.extended(&work{p: p}, s)
 	}
 	n := len(p.segs)
 	i := seg(p.segs[0], s, 0, p.fold)
@@ -382,7 +403,7 @@ func (p *Pattern) Match(s string) bool {
 		return false
 	}
 	for _, g := range p.segs[1 : n-1] {
-		if _, i = find(g, s, i, p.fold); i < 0 || i > last {
+		if _, i = p.find(g, s, i); i < 0 || i > last {
 			return false
 		}
 	}
@@ -412,19 +433,19 @@ func (p *Pattern) at(w *work, s string, i int, longest bool) (end int, never boo
 		return j, false
 	}
 	for _, g := range p.segs[1 : n-1] {
-		if _, j = find(g, s, j, p.fold); j < 0 {
+		if _, j = p.find(g, s, j); j < 0 {
 			return -1, true
 		}
 	}
 	g := p.segs[n-1]
 	if !longest {
-		_, j = find(g, s, j, p.fold)
+		_, j = p.find(g, s, j)
 		return j, j < 0
 	}
 	if len(g) == 0 {
 		return len(s), false
 	}
-	k := rfind(g, p.chars[n-1], s, j, len(s), p.fold)
+	k := p.rfind(g, p.chars[n-1], s, j, len(s))
 	if k < 0 {
 		return -1, true
 	}
@@ -433,14 +454,14 @@ func (p *Pattern) at(w *work, s string, i int, longest bool) (end int, never boo
 
 // Prefix returns the length of the shortest or longest prefix of s that matches, or -1.
 func (p *Pattern) Prefix(s string, longest bool) int {
-	e, _ := p.at(&work{fold: p.fold}, s, 0, longest)
+	e, _ := p.at(&work{p: p}, s, 0, longest)
 	return e
 }
 
 // Suffix returns where the shortest or longest suffix of s that matches begins, or -1.
 func (p *Pattern) Suffix(s string, longest bool) int {
 	if p.ext {
-		w := &work{fold: p.fold}
+		w := &work{p: p}
 		if longest {
 			for i := 0; ; {
 				if p.extended(w, s[i:]) {
@@ -469,12 +490,12 @@ func (p *Pattern) Suffix(s string, longest bool) int {
 		return last
 	}
 	if longest {
-		start, i := find(p.segs[0], s, 0, p.fold)
+		start, i := p.find(p.segs[0], s, 0)
 		for _, g := range p.segs[1 : n-1] {
 			if i < 0 {
 				return -1
 			}
-			_, i = find(g, s, i, p.fold)
+			_, i = p.find(g, s, i)
 		}
 		if i < 0 || i > last {
 			return -1
@@ -482,7 +503,7 @@ func (p *Pattern) Suffix(s string, longest bool) int {
 		return start
 	}
 	for k := n - 2; k >= 0; k-- {
-		if last = rfind(p.segs[k], p.chars[k], s, 0, last, p.fold); last < 0 {
+		if last = p.rfind(p.segs[k], p.chars[k], s, 0, last); last < 0 {
 			return -1
 		}
 	}
@@ -491,8 +512,8 @@ func (p *Pattern) Suffix(s string, longest bool) int {
 
 // Find returns the leftmost, then longest, match at or after from; start is -1 when there is none.
 func (p *Pattern) Find(s string, from int) (start, end int) {
-	w := &work{fold: p.fold}
-	for i := from; ; {
+	w, looked := &work{p: p}, 0
+	for i := from; ; p.look(&looked) {
 		if !p.ext && !p.fold && len(p.segs[0]) > 0 && p.segs[0][0].kind == kLit {
 			k := strings.Index(s[i:], p.segs[0][0].lit)
 			if k < 0 {
@@ -513,14 +534,14 @@ func (p *Pattern) Find(s string, from int) (start, end int) {
 }
 
 type work struct {
-	fold bool
-	n    int
+	p *Pattern
+	n int
 }
 
 // match is the backtracking matcher of extended patterns: it calls k with every end the elements can reach
 // until k accepts one.
 func (w *work) match(es []elem, s string, i int, k func(int) bool) bool {
-	if w.n++; w.n > maxWork {
+	if w.p.look(&w.n); w.n > maxWork {
 		return false
 	}
 	for len(es) > 0 {
@@ -540,7 +561,7 @@ func (w *work) match(es []elem, s string, i int, k func(int) bool) bool {
 		case kExt:
 			return w.ext(e, es[1:], s, i, k)
 		default:
-			if i = e.one(s, i, w.fold); i < 0 {
+			if i = e.one(s, i, w.p.fold); i < 0 {
 				return false
 			}
 			es = es[1:]
@@ -561,7 +582,7 @@ func (w *work) ext(e *elem, rest []elem, s string, i int, k func(int) bool) bool
 	}
 	var many func(i int) bool
 	many = func(i int) bool {
-		if w.n++; w.n > maxWork {
+		if w.p.look(&w.n); w.n > maxWork {
 			return false
 		}
 		return alts(i, func(j int) bool { return j > i && many(j) }) || next(i)

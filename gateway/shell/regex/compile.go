@@ -1,6 +1,8 @@
 package regex
 
 import (
+	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -53,12 +55,13 @@ type compiler struct {
 	limit  rune
 	suffix map[string]int32 // shared tails of UTF-8 sequences
 	loops  int
+	opt    *Options
 	loose  bool // replace back-references by "anything": a superset to filter with
 }
 
 // compile builds the program of n.
 func compile(n *node, groups int, opt Options, loose bool) (p *prog, err error) {
-	c := &compiler{limit: maxRune, suffix: map[string]int32{}, loose: loose}
+	c := &compiler{limit: maxRune, suffix: map[string]int32{}, opt: &opt, loose: loose}
 	if opt.Bytes {
 		c.limit = maxByte
 	}
@@ -91,6 +94,9 @@ func compile(n *node, groups int, opt Options, loose bool) (p *prog, err error) 
 func (c *compiler) add(i inst) int32 {
 	if len(c.insts) >= maxInsts {
 		panic(parseError{errTooBig})
+	}
+	if len(c.insts)&7 == 7 {
+		c.opt.tick(1)
 	}
 	c.insts = append(c.insts, i)
 	return int32(len(c.insts) - 1)
@@ -146,6 +152,7 @@ func (c *compiler) literals(n *node, next int32) (int32, bool) {
 	}
 	words := make([]string, len(n.sub))
 	for i, s := range n.sub {
+		c.opt.tick(1)
 		w, ok := exactString(s, c.limit)
 		if !ok {
 			return 0, false
@@ -154,6 +161,7 @@ func (c *compiler) literals(n *node, next int32) (int32, bool) {
 	}
 	t := &trie{}
 	for _, w := range words {
+		c.opt.tick(1)
 		t.add(w)
 	}
 	return c.trie(t, next), true
@@ -167,7 +175,7 @@ type trie struct {
 
 func (t *trie) add(w string) {
 	for i := range len(w) {
-		k := strings.IndexByte(string(t.keys), w[i])
+		k := bytes.IndexByte(t.keys, w[i])
 		if k < 0 {
 			k = len(t.keys)
 			t.keys = append(t.keys, w[i])
@@ -184,10 +192,9 @@ func (c *compiler) trie(t *trie, next int32) int32 {
 	}
 	var in inst
 	in.op = iBytes
-	for b := range 256 {
-		if k := strings.IndexByte(string(t.keys), byte(b)); k >= 0 {
-			in.ranges = append(in.ranges, byteRange{byte(b), byte(b), c.trie(t.kids[k], next)})
-		}
+	in.ranges = make([]byteRange, 0, len(t.keys))
+	for _, b := range slices.Sorted(slices.Values(t.keys)) {
+		in.ranges = append(in.ranges, byteRange{b, b, c.trie(t.kids[bytes.IndexByte(t.keys, b)], next)})
 	}
 	pc := c.add(in)
 	if t.end {

@@ -110,6 +110,7 @@ const (
 
 type outliner struct {
 	limit rune
+	opt   *Options
 	odd   bool // longS or kelvin was left out
 }
 
@@ -190,16 +191,20 @@ func (l *outliner) node(n *node) outline {
 		var exact, must []sequence
 		whole, known := true, true
 		for _, s := range n.sub {
+			l.opt.tick(1)
 			o := l.node(s)
-			whole = whole && o.exact != nil
 			b := o.best()
-			known = known && rarity(b) > 0
 			exact, must = append(exact, o.exact...), append(must, b...)
+			whole = whole && o.exact != nil && len(exact) <= maxSequences
+			known = known && rarity(b) > 0 && len(must) <= maxSequences
+			if !whole && !known {
+				return unknown
+			}
 		}
-		if whole && len(exact) > 0 && len(exact) <= maxSequences {
+		if whole && len(exact) > 0 {
 			return outline{exact: exact}
 		}
-		if known && len(must) > 0 && len(must) <= maxSequences {
+		if known && len(must) > 0 {
 			unknown.must = must
 		}
 		return unknown
@@ -254,8 +259,8 @@ type finder struct {
 func block(a, b byte) uint { return (uint(a)<<5 ^ uint(b)) & (1<<13 - 1) }
 
 // newFinder returns a finder of what every match of n contains, nil when that is too little.
-func newFinder(n *node, limit rune) *finder {
-	l := &outliner{limit: limit}
+func newFinder(n *node, limit rune, opt *Options) *finder {
+	l := &outliner{limit: limit, opt: opt}
 	o := l.node(n)
 	seqs := o.best()
 	if len(seqs) == 0 || rarity(seqs) < minBits {

@@ -71,14 +71,14 @@ func (r required) best() []string {
 	return r.must
 }
 
-func analyse(n *node, limit rune) required {
+func analyse(n *node, limit rune, opt *Options) required {
 	switch n.op {
 	case opEmpty, opAssert:
 		return required{exact: []string{""}}
 	case opByte:
 		return required{exact: []string{string([]byte{n.b})}}
 	case opGroup:
-		return analyse(n.sub[0], limit)
+		return analyse(n.sub[0], limit, opt)
 	case opSet:
 		var out []string
 		for _, r := range n.set {
@@ -91,7 +91,7 @@ func analyse(n *node, limit rune) required {
 		}
 		return required{exact: out}
 	case opRepeat:
-		r := analyse(n.sub[0], limit)
+		r := analyse(n.sub[0], limit, opt)
 		switch {
 		case n.min == 0:
 			return required{}
@@ -103,21 +103,20 @@ func analyse(n *node, limit rune) required {
 		var out required
 		exact, must := true, true
 		for _, s := range n.sub {
-			r := analyse(s, limit)
-			if r.exact == nil {
-				exact = false
-			}
+			opt.tick(1)
+			r := analyse(s, limit, opt)
 			b := r.best()
-			if b == nil {
-				must = false
+			out.exact, out.must = append(out.exact, r.exact...), append(out.must, b...)
+			exact = exact && r.exact != nil && len(out.exact) <= maxLiterals
+			must = must && b != nil && len(out.must) <= maxLiterals
+			if !exact && !must {
+				return required{}
 			}
-			out.exact = append(out.exact, r.exact...)
-			out.must = append(out.must, b...)
 		}
-		if !exact || len(out.exact) > maxLiterals {
+		if !exact {
 			out.exact = nil
 		}
-		if !must || len(out.must) > maxLiterals {
+		if !must {
 			out.must = nil
 		}
 		return out
@@ -132,7 +131,7 @@ func analyse(n *node, limit rune) required {
 			run = []string{""}
 		}
 		for _, s := range n.sub {
-			r := analyse(s, limit)
+			r := analyse(s, limit, opt)
 			if r.exact == nil || len(r.exact)*len(run) > maxLiterals {
 				flush()
 				whole = false

@@ -112,7 +112,11 @@ func parse(src string, opt Options, base int) (n *node, groups int, warn []strin
 
 func (p *parser) literal() *node {
 	cat := &node{op: opCat}
+	p.opt.tick(1)
 	for p.pos < len(p.src) {
+		if len(cat.sub)&63 == 63 {
+			p.opt.tick(4)
+		}
 		cat.sub = append(cat.sub, p.char())
 	}
 	return cat
@@ -246,6 +250,9 @@ func (p *parser) warning(what string) {
 }
 
 func (p *parser) atom(depth int, start, first bool) *node {
+	if p.pos&15 == 0 {
+		p.opt.tick(1)
+	}
 	c := p.src[p.pos]
 	ext := p.opt.Extended
 	switch {

@@ -35,6 +35,15 @@ type Options struct {
 	WholeLine  bool // matches must be the whole text (grep -x)
 	WholeWord  bool // matches must not touch word characters (grep -w)
 	NoAnchors  bool // ^ and $ never match (grep -z)
+
+	// Tick is nil, or called while a long pattern is compiled; see [Regexp.SetTick].
+	Tick func(int)
+}
+
+func (o *Options) tick(n int) {
+	if o.Tick != nil {
+		o.Tick(n)
+	}
 }
 
 // Regexp is a compiled pattern. It is not safe for concurrent use.
@@ -138,11 +147,11 @@ func (re *Regexp) build(root *node) (err error) {
 	if s, ok := exactString(root, limit); ok {
 		re.exact, re.isExact = []byte(s), true
 	}
-	if lits := analyse(root, limit).best(); len(lits) == 1 && len(lits[0]) >= 2 {
+	if lits := analyse(root, limit, &opt).best(); len(lits) == 1 && len(lits[0]) >= 2 {
 		re.lit = []byte(lits[0])
 	}
 	if !re.isExact {
-		re.finder = newFinder(root, limit)
+		re.finder = newFinder(root, limit, &opt)
 	}
 	if re.prog.backrefs {
 		if re.filter, err = compile(root, re.groups, opt, true); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/jq"
 )
 
-// MaxSize bounds the text of a document: the parser cannot be interrupted.
+// MaxSize bounds the text of a document, whose nodes take many times its length.
 const MaxSize = 8 << 20
 
 const maxDepth = 1000
@@ -26,13 +26,31 @@ var (
 // Document is a parsed document.
 type Document struct{ node *yaml.Node }
 
-// Parse reads all documents of a text.
-func Parse(text []byte) ([]Document, error) {
+// counted calls tick for what is read from it and written to it, a step for every eight bytes: that is how a parser or a printer is ended
+// in its midst, when tick panics.
+type counted struct {
+	bytes.Buffer
+	tick func(int)
+}
+
+func (c *counted) Read(b []byte) (int, error) {
+	n, err := c.Buffer.Read(b)
+	c.tick(1 + n>>3)
+	return n, err
+}
+
+func (c *counted) Write(b []byte) (int, error) {
+	c.tick(1 + len(b)>>3)
+	return c.Buffer.Write(b)
+}
+
+// Parse reads all documents of a text; tick counts steps.
+func Parse(text []byte, tick func(int)) ([]Document, error) {
 	if len(text) > MaxSize {
 		return nil, ErrTooLarge
 	}
 	var docs []Document
-	d := yaml.NewDecoder(bytes.NewReader(text))
+	d := yaml.NewDecoder(&counted{*bytes.NewBuffer(text), tick})
 	for {
 		var n yaml.Node
 		err := d.Decode(&n)
@@ -129,9 +147,9 @@ func scalar(n *yaml.Node) any {
 	return n.Value
 }
 
-// Encode writes documents with the given indentation; two or more are separated by ---.
-func Encode(docs []Document, indent int) ([]byte, error) {
-	var b bytes.Buffer
+// Encode writes documents with the given indentation; two or more are separated by ---. tick counts steps.
+func Encode(docs []Document, indent int, tick func(int)) ([]byte, error) {
+	b := counted{tick: tick}
 	e := yaml.NewEncoder(&b)
 	e.SetIndent(indent)
 	for _, d := range docs {

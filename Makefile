@@ -9,7 +9,7 @@ CACHE   := .cache
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 PACKAGES := ./...
 
-.PHONY: help run cluster test build generate verify lint bench clean install unit hostile postgres18 bench-once
+.PHONY: help run cluster test-cluster test build generate verify lint bench clean install unit hostile postgres18 bench-once
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | while IFS=$$'\t' read -r t d; do printf '  %-11s %s\n' "$$t" "$$d"; done
@@ -19,6 +19,10 @@ run: build ## build and start everything; prints a URL, a token and curl lines (
 
 cluster: ## three gateways on a replicated Postgres, PgBouncer and Redis, on loopback; prints URLs and a token
 	@$(GO) run ./bench/cluster
+
+# The short form; `go run ./bench/cluster check -duration 30m` is the long one.
+test-cluster: build ## kill, freeze, cut and fail over that installation under load and check what clients saw; broken builds must be found
+	PGBOX_BINARY=$(CURDIR)/$(BIN) $(GO) run ./bench/cluster check -duration 45s
 
 build: ## bin/pgbox, one static binary
 	@mkdir -p bin

@@ -26,10 +26,18 @@ func main() {
 	}
 }
 
+// lease is that of the locks. It is short, so that gateways can be frozen past it.
+const lease = 2 * time.Second
+
 // options are the flags of all commands.
 type options struct {
 	gateways int
 	keep     bool
+	duration time.Duration
+	seed     uint64
+	clients  int
+	calm     bool
+	broken   bool
 }
 
 func run(ctx context.Context, args []string) error {
@@ -41,12 +49,19 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("cluster", flag.ContinueOnError)
 	flags.IntVar(&o.gateways, "gateways", 3, "how many")
 	flags.BoolVar(&o.keep, "keep", false, "leave the folder with logs and data behind")
+	flags.DurationVar(&o.duration, "duration", time.Minute, "of the faults")
+	flags.Uint64Var(&o.seed, "seed", 0, "of what is done and broken; 0 chooses one")
+	flags.IntVar(&o.clients, "clients", 16, "at work at once")
+	flags.BoolVar(&o.calm, "calm", false, "check without faults")
+	flags.BoolVar(&o.broken, "broken", true, "check first that builds that are broken on purpose are found")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	switch command {
 	case "up":
 		return up(ctx, &o)
+	case "check":
+		return check(ctx, &o)
 	}
 	return fmt.Errorf("unknown command %q", command)
 }
@@ -59,21 +74,21 @@ func build(ctx context.Context, dir, tags string) (string, error) {
 	return bin, cmd.Run()
 }
 
-// withBed runs fn over a test bed of a binary built with tags; without tags $PGBOX_BINARY may name it.
-func withBed(ctx context.Context, o *options, tags string, fn func(b *testbed.Bed) error) error {
+// withBed runs fn over a test bed of the binary that $PGBOX_BINARY names, or of one that is built.
+func withBed(ctx context.Context, o *options, fn func(b *testbed.Bed) error) error {
 	bin := os.Getenv("PGBOX_BINARY")
-	if bin == "" || tags != "" {
+	if bin == "" {
 		dir, err := os.MkdirTemp("", "pgbox-cluster-bin-")
 		if err != nil {
 			return err
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
-		if bin, err = build(ctx, dir, tags); err != nil {
+		if bin, err = build(ctx, dir, ""); err != nil {
 			return fmt.Errorf("go build: %w", err)
 		}
 	}
 	began := time.Now()
-	b, err := testbed.Start(ctx, testbed.Config{Binary: bin, Gateways: o.gateways, Keep: o.keep})
+	b, err := testbed.Start(ctx, testbed.Config{Binary: bin, Gateways: o.gateways, Lease: lease, Keep: o.keep})
 	if err != nil {
 		return err
 	}
@@ -93,7 +108,7 @@ func token(subject string) (string, error) {
 }
 
 func up(ctx context.Context, o *options) error {
-	err := withBed(ctx, o, "", func(b *testbed.Bed) error {
+	err := withBed(ctx, o, func(b *testbed.Bed) error {
 		t, err := token("alice")
 		if err != nil {
 			return err

@@ -349,6 +349,41 @@ func TestFollowPatchesOrDrops(t *testing.T) {
 	}
 }
 
+// A commit is heard before it can be seen, and may never be: nobody gets its tree until the fence has its version.
+func TestACommitHeardEarlyIsNotShown(t *testing.T) {
+	t.Parallel()
+	s := newSource(t)
+	id := sqltest.Sandbox(t, sqltest.Pool(t))
+	c := cache.NewTrees(s, 1<<30)
+	c.Following(true)
+	f0 := fence(t, s, id)
+	p := get(t, c, f0)
+	p.Release()
+	f1, d := commit(t, s, id, files(1))
+	loads := s.loads.Load()
+	if out := c.Follow(heard(f1, d)); out != cache.Patched {
+		t.Fatalf("%v", out)
+	}
+	p = get(t, c, f0)
+	if _, err := p.Tree.Lookup("/tmp/file0", true); p.Fence.Version != f0.Version || err == nil {
+		t.Errorf("the tree of version %d, with the file: %v", p.Fence.Version, err)
+	}
+	p.Release()
+	if _, ok := c.Cached(id); ok {
+		t.Error("given out unseen")
+	}
+	p = get(t, c, f1)
+	p.Release()
+	p, ok := c.Cached(id)
+	if !ok || p.Fence.Version != f1.Version {
+		t.Error("not given out although it was seen")
+	}
+	p.Release()
+	if n := s.loads.Load() - loads; n != 0 {
+		t.Errorf("%d loads", n)
+	}
+}
+
 func TestForkIsFollowed(t *testing.T) {
 	t.Parallel()
 	s := newSource(t)

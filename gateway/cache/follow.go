@@ -183,7 +183,7 @@ func (s *step) make(old *entry) bool {
 		}
 	}
 	s.chain = base
-	s.tree, err = base.Patch(s.rows)
+	s.tree, err = base.Patch(s.patch())
 	return err == nil
 }
 
@@ -199,7 +199,7 @@ func (c *Trees) finish(old *entry, s *step, ok bool) Outcome {
 			c.put(&entry{tree: s.chain, base: old.base, chain: key})
 		}
 	}
-	c.replace(s.fence, s.tree)
+	c.replace(s.fence, s.tree, true)
 	c.shrink()
 	return Patched
 }
@@ -234,12 +234,13 @@ func (c *Trees) Wants(layer uuid.UUID) bool {
 	return ok || len(c.loads) > 0
 }
 
-// Cached pins the tree of a sandbox as the cache has it, without asking the database.
+// Cached pins the tree of a sandbox as the cache has it, without asking the database. A tree that Postgres has not been seen to show is not
+// given out: a Get has to ask for it first.
 func (c *Trees) Cached(sandbox uuid.UUID) (Pin, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.sandboxes[sandbox]
-	if e == nil || !c.following {
+	if e == nil || e.heard || !c.following {
 		return Pin{}, false
 	}
 	return c.pin(e), true

@@ -66,7 +66,15 @@ type entry struct {
 	pins   int // users, and entries built on this one
 	at     *list.Element
 	gone   bool          // dropped while it was in use
+	before *version      // what it followed on, as far as it may still be the latest that Postgres shows; nil: nothing
+	heard  bool          // made of what a listener heard, and Postgres has not been seen to show it
 	next   chan struct{} // closed when the entry is replaced or dropped; nil when nobody waits for that
+}
+
+// version is a tree with its fence.
+type version struct {
+	tree  *tree.Tree
+	fence *store.Fence
 }
 
 // flight is a load under way.
@@ -104,6 +112,9 @@ func NewTrees(src LayerReader, max int64) *Trees {
 
 // Get returns the tree of a sandbox at the version of its fence or a later one; Pin.Fence belongs to it.
 //
+// The listener may be ahead of what Postgres shows: a commit is sent when it is written, and shown when the standbys have it. Until then it may
+// still come to nothing, and its contents cannot be read. So the tree before it is kept, for those whose fence is that of before.
+//
 // A tree that lacks the version, while a listener is at work, is about to be patched: Get waits for that, but not for much longer than
 // loading the tree again would take.
 func (c *Trees) Get(ctx context.Context, f *store.Fence) (Pin, error) {
@@ -112,14 +123,18 @@ func (c *Trees) Get(ctx context.Context, f *store.Fence) (Pin, error) {
 	for {
 		c.mu.Lock()
 		if e := c.sandboxes[f.ID]; e != nil {
-			if e.fence.Version == f.Version && slices.Equal(e.fence.Layers, f.Layers) {
+			if e.is(f) {
 				// Columns that do not count as a version (name, environment, limits) are the fence's.
-				e.fence = f
+				e.fence, e.heard, e.before = f, false, nil
 				p := c.pin(e)
 				c.mu.Unlock()
 				return p, nil
 			}
-			if c.following && e.fence.Version > f.Version {
+			if b := e.before; b != nil && b.fence.Version == f.Version && slices.Equal(b.fence.Layers, f.Layers) {
+				c.mu.Unlock()
+				return Pin{Tree: b.tree, Fence: f}, nil
+			}
+			if c.following && e.fence.Version > f.Version && !e.heard {
 				// Committed since the fence was read.
 				p := c.pin(e)
 				c.mu.Unlock()
@@ -317,12 +332,15 @@ func (c *Trees) loadSealed(ctx context.Context, sandbox uuid.UUID, layers []uuid
 func (c *Trees) Put(f *store.Fence, t *tree.Tree) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.replace(f, t)
+	c.replace(f, t, false)
 }
 
-// replace is Put with c.mu held.
-func (c *Trees) replace(f *store.Fence, t *tree.Tree) {
-	e := &entry{tree: t, fence: f}
+// replace is Put with c.mu held. heard says that Postgres may not show it yet.
+func (c *Trees) replace(f *store.Fence, t *tree.Tree, heard bool) {
+	e := &entry{tree: t, fence: f, heard: heard}
+	if old := c.sandboxes[f.ID]; old != nil && heard {
+		e.before = &version{old.tree, old.fence}
+	}
 	if old := c.sandboxes[f.ID]; old != nil {
 		if old.fence.Version > f.Version {
 			return

@@ -85,24 +85,19 @@ func (f *follower) warm(id uuid.UUID) {
 func (f *follower) check(id uuid.UUID) (patched bool) {
 	f.t.Helper()
 	want := f.fence(id)
-	var pin cache.Pin
 	gone := false
 	eventually(f.t, "the version", func() bool {
-		p, ok := f.trees.Cached(id)
-		switch {
-		case !ok:
-			gone = true
-			return true
-		case p.Fence.Version < want.Version || p.Fence.Version == want.Version && settings(p.Fence) != settings(want):
-			p.Release()
-			return false
-		}
-		pin = p
-		return true
+		have, ok := f.trees.Known(id)
+		gone = !ok
+		return gone || have.Version > want.Version || have.Version == want.Version && settings(have) == settings(want)
 	})
 	if gone {
 		f.warm(id)
 		return false
+	}
+	pin, err := f.trees.Get(context.Background(), want)
+	if err != nil {
+		f.t.Fatal(err)
 	}
 	defer pin.Release()
 	fresh, err := cache.NewTrees(f.st, 1<<30).Get(context.Background(), want)

@@ -34,6 +34,9 @@ func (s *Store) Apply(ctx context.Context, c Commit) (Applied, error) {
 		return Applied{}, err
 	}
 	for attempt := 1; ; attempt++ {
+		if p.Version, err = s.expected(ctx, &c); err != nil {
+			return Applied{}, err
+		}
 		a, sent, err := s.apply(ctx, p, c.Answer)
 		switch {
 		case err == nil:
@@ -157,7 +160,7 @@ func params(c *Commit) (*sqlcgen.ApplyParams, error) {
 		return nil, err
 	}
 	p := &sqlcgen.ApplyParams{
-		Sandbox: c.Sandbox, Version: c.Version, NextIno: int64(d.NextIno), UsedBytes: d.UsedBytes, UsedInodes: d.UsedInodes,
+		Sandbox: c.Sandbox, NextIno: int64(d.NextIno), UsedBytes: d.UsedBytes, UsedInodes: d.UsedInodes,
 		ShellState: c.ShellState, Exec: audit,
 	}
 	if n := len(d.Inodes); n > 0 {

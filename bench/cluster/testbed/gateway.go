@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -72,7 +73,7 @@ func (b *Bed) newGateway(i int) (*Gateway, error) {
 	env := append(os.Environ(), "HOST=127.0.0.1", "PORT=0", "AUTH_SECRET="+Secret, "DATABASE_URL="+serverURL(links[1], "gateway"), "DATABASE_DIRECT_URL="+serverURL(links[2], "gateway"),
 		"DATABASE_EXEC_MODE="+mode, "DATABASE_POOL_SIZE=8", "REDIS_URL=redis://"+links[3].Addr(), "LOCK_LEASE="+b.cfg.Lease.String(), "LOCK_TIMEOUT=10s", "SHUTDOWN_TIMEOUT=5s")
 	g.process = process{name: g.Name, make: func() *exec.Cmd {
-		cmd := exec.CommandContext(context.Background(), b.cfg.Binary, "serve")
+		cmd := exec.CommandContext(context.Background(), b.Binary(), "serve")
 		cmd.Env = append(env, b.cfg.Env...)
 		cmd.Stderr = log
 		return cmd
@@ -137,6 +138,30 @@ func (g *Gateway) try() (base string, err error) {
 		return "", fmt.Errorf("%s ended at once; its log says why", g.Name)
 	}
 	return base, nil
+}
+
+// Use has the gateways run another binary, from now on.
+func (b *Bed) Use(ctx context.Context, binary string) error {
+	b.mu.Lock()
+	b.cfg.Binary = binary
+	b.mu.Unlock()
+	errs := make([]error, len(b.Gateways))
+	var wg sync.WaitGroup
+	for i, g := range b.Gateways {
+		wg.Go(func() { errs[i] = g.Restart(ctx) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return b.Ready(ctx, time.Minute)
+}
+
+// Binary is what the gateways run.
+func (b *Bed) Binary() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.cfg.Binary
 }
 
 // Ready waits until every gateway says that it has all it needs.

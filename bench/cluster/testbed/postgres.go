@@ -123,12 +123,15 @@ func (b *Bed) inStep(ctx context.Context, within time.Duration) error {
 	})
 }
 
+// ErrNotInStep: the standby does not stream.
+var ErrNotInStep = errors.New("the standby is not in step")
+
 // Failover crashes the primary and makes the standby the primary: the links to Postgres lead there, and a new standby is made. The old
-// primary never comes back. With silent its clients are not told: for them it just does not answer any more. It fails, and changes nothing,
+// primary never comes back. With silent its clients are not told: for them it just does not answer any more. It fails with ErrNotInStep, and changes nothing,
 // when the standby does not stream: an operator would lose commits.
 func (b *Bed) Failover(ctx context.Context, silent bool) error {
 	if err := b.inStep(ctx, 3*time.Second); err != nil {
-		return err
+		return errors.Join(ErrNotInStep, err)
 	}
 	for _, l := range b.toServer {
 		if silent && l != b.stream {

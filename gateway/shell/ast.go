@@ -9,9 +9,12 @@ import (
 // Like everything in this file it is immutable once made, so that subshells share it.
 type program struct {
 	groups   [][]*stmt // statements that are parsed before any of them runs (bash reads whole lines)
-	src      string    // for set -v
+	src      string    // as it came
 	warnings []string  // said before anything runs
+	starts   []int     // first line of each group
 	ends     []int     // last line of each group
+	lines    int       // before the text
+	gen      int       // of what decides how texts are read
 	err      *syntaxError
 }
 

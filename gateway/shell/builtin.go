@@ -765,6 +765,9 @@ func builtinShopt(sh *Shell, args []string) int {
 				sh.setOption(l, set)
 			} else {
 				i, _ := shoptByName(a)
+				if sh.opts.shopt(i) != set && (i == extglob || i == expandAliases && len(sh.aliases) > 0) {
+					sh.readGen++
+				}
 				sh.opts.setShopt(i, set)
 			}
 			continue
@@ -926,6 +929,7 @@ func builtinAlias(sh *Shell, args []string) int {
 			}
 			sh.hold(int64(len(a)))
 			sh.aliases[n] = v
+			sh.rereadAliases()
 			continue
 		}
 		if v, ok := sh.aliases[a]; ok {
@@ -938,12 +942,20 @@ func builtinAlias(sh *Shell, args []string) int {
 	return status
 }
 
+// rereadAliases is told of a change of the aliases: what follows is read anew.
+func (sh *Shell) rereadAliases() {
+	if sh.opts.shopt(expandAliases) {
+		sh.readGen++
+	}
+}
+
 func builtinUnalias(sh *Shell, args []string) int {
 	args = args[1:]
 	if len(args) == 0 {
 		sh.eprint("unalias: usage: unalias [-a] name [name ...]\n")
 		return 2
 	}
+	sh.rereadAliases()
 	if args[0] == "-a" {
 		sh.aliases = nil
 		return 0

@@ -17,7 +17,10 @@ type compiler struct {
 	bad   map[uint]int // offsets where a bad substitution was masked → its length
 	step  func()       // for every statement and word
 
-	nameless error // of the first function without a name
+	stray   encoding // what stands for the bytes that are no UTF-8
+	extglob bool     // extended patterns are understood everywhere
+	cond    bool     // inside [[ ]], where they always are
+	refused error    // the first construct that the parser takes and bash does not
 }
 
 func (c *compiler) text(from, to uint) string {
@@ -25,6 +28,15 @@ func (c *compiler) text(from, to uint) string {
 		return ""
 	}
 	return c.src[from:to]
+}
+
+// raw is a piece of the text as it came.
+func (c *compiler) raw(from, to uint) string { return c.stray.decode(c.text(from, to)) }
+
+func (c *compiler) refuse(err error) {
+	if c.refused == nil {
+		c.refused = err
+	}
 }
 
 func (c *compiler) line(p syntax.Pos) int { return int(p.Line()) + c.lines }
@@ -46,7 +58,7 @@ func (c *compiler) stmt(s *syntax.Stmt) *stmt {
 	if s.Semicolon.IsValid() {
 		end = s.Semicolon.Offset()
 	}
-	st.src = strings.TrimRight(c.text(s.Pos().Offset(), end), " \t\n;")
+	st.src = strings.TrimRight(c.raw(s.Pos().Offset(), end), " \t\n;")
 	for _, r := range s.Redirs {
 		st.redirs = append(st.redirs, c.redirect(r))
 	}
@@ -62,6 +74,11 @@ func (c *compiler) command(cmd syntax.Command) command {
 		s := &simpleCmd{line: c.line(x.Pos())}
 		for _, a := range x.Assigns {
 			s.assigns = append(s.assigns, c.assign(a))
+		}
+		if n := len(x.Args); n > 1 && declUsage[x.Args[0].Lit()] != "" && slices.ContainsFunc(x.Args[1:], c.maskedArray) {
+			s.isDecl, s.args = true, []*word{litWord(x.Args[0].Lit())}
+			s.decl = c.assignments(c.text(x.Args[1].Pos().Offset(), x.Args[n-1].End().Offset()), true)
+			return s
 		}
 		for _, w := range x.Args {
 			s.args = append(s.args, c.word(w))
@@ -84,7 +101,7 @@ func (c *compiler) command(cmd syntax.Command) command {
 		s := &simpleCmd{line: c.line(x.Pos()), args: []*word{litWord("let")}}
 		for _, e := range x.Exprs {
 			t := c.text(e.Pos().Offset(), e.End().Offset())
-			s.args = append(s.args, c.finish(&word{src: t, parts: c.loose(t)}, false))
+			s.args = append(s.args, c.finish(&word{src: c.stray.decode(t), parts: c.loose(t)}, false))
 		}
 		return s
 	case *syntax.BinaryCmd:
@@ -128,16 +145,18 @@ func (c *compiler) command(cmd syntax.Command) command {
 	case *syntax.FuncDecl:
 		if x.Name == nil {
 			// "()0": the parser lets it pass for a nameless function of zsh.
-			if c.nameless == nil {
-				c.nameless = syntax.LangError{Pos: x.Pos(), Feature: "anonymous functions"}
-			}
+			c.refuse(syntax.LangError{Pos: x.Pos(), Feature: "anonymous functions"})
 			return &simpleCmd{line: c.line(x.Pos())}
 		}
-		return &funcDecl{name: x.Name.Value, body: c.stmt(x.Body), line: c.line(x.Pos()), src: c.text(x.Pos().Offset(), x.End().Offset())}
+		return &funcDecl{name: c.stray.decode(x.Name.Value), body: c.stmt(x.Body), line: c.line(x.Pos()), src: c.raw(x.Pos().Offset(), x.End().Offset())}
 	case *syntax.ArithmCmd:
 		return &arithCmd{x: c.arith(c.text(x.Left.Offset()+2, x.Right.Offset())), line: c.line(x.Pos())}
 	case *syntax.TestClause:
-		return &testCmd{x: c.test(x.X), line: c.line(x.Pos())}
+		was := c.cond
+		c.cond = true
+		t := &testCmd{x: c.test(x.X), line: c.line(x.Pos())}
+		c.cond = was
+		return t
 	case *syntax.TimeClause:
 		t := &timeCmd{posix: x.PosixFormat}
 		if x.Stmt != nil {
@@ -179,6 +198,10 @@ func (c *compiler) simpleLine(x *syntax.CallExpr) int {
 func litWord(s string) *word {
 	return &word{src: s, parts: []part{&litPart{s}}, lit: s, isLit: true}
 }
+
+func (c *compiler) lit(s string) *litPart { return &litPart{c.stray.decode(s)} }
+
+func (c *compiler) quoted(s string) *quotedPart { return &quotedPart{c.stray.decode(s)} }
 
 // splitFor splits the head of for ((…)) at its semicolons.
 func splitFor(s string) []string {
@@ -320,7 +343,7 @@ func (c *compiler) redirect(r *syntax.Redirect) *redirect {
 			if out.strip {
 				body = stripTabs(body, true)
 			}
-			out.heredoc.parts = []part{&quotedPart{body}}
+			out.heredoc.parts = []part{c.quoted(body)}
 		} else if r.Hdoc != nil {
 			out.heredoc.parts = c.heredoc(r.Hdoc.Parts, out.quoted, out.strip)
 		}
@@ -345,7 +368,7 @@ func (c *compiler) heredoc(parts []syntax.WordPart, quoted, strip bool) []part {
 		if !quoted {
 			v = unescape(v, "$`\\")
 		}
-		out = append(out, &quotedPart{v})
+		out = append(out, c.quoted(v))
 		bol = strings.HasSuffix(l.Value, "\n")
 	}
 	return out
@@ -389,6 +412,42 @@ func unescape(s, chars string) string {
 	return b.String()
 }
 
+// maskedArray reports whether w is the array that maskArray hid from the parser.
+func (c *compiler) maskedArray(w *syntax.Word) bool {
+	for _, p := range w.Parts {
+		if _, ok := p.(*syntax.DblQuoted); ok && c.text(p.Pos().Offset(), p.Pos().Offset()+1) == "(" {
+			return true
+		}
+	}
+	return false
+}
+
+// assignments compiles a text of assignments, or the operands of a declaration command, that stands on its own.
+func (c *compiler) assignments(text string, decl bool) []*assign {
+	if decl {
+		text = "declare " + text
+	}
+	f, bad, err := parseFile(text, c.step)
+	if err != nil || len(f.Stmts) != 1 {
+		return nil
+	}
+	sub := c.over(text, bad)
+	s, ok := sub.command(f.Stmts[0].Cmd).(*simpleCmd)
+	c.refuse(sub.refused)
+	switch {
+	case !ok:
+		return nil
+	case decl:
+		return s.decl
+	}
+	return s.assigns
+}
+
+// over is a compiler for a part of the text.
+func (c *compiler) over(src string, bad map[uint]int) compiler {
+	return compiler{src: src, lines: c.lines, bad: bad, step: c.step, stray: c.stray, extglob: c.extglob, cond: c.cond}
+}
+
 func (c *compiler) assign(a *syntax.Assign) *assign {
 	out := &assign{add: a.Append, naked: a.Naked, line: c.line(a.Pos())}
 	if a.Name == nil {
@@ -396,8 +455,19 @@ func (c *compiler) assign(a *syntax.Assign) *assign {
 		return out
 	}
 	out.name = a.Name.Value
+	if end := a.Name.End().Offset(); end > 2 && c.text(end-2, end) == "[]" {
+		out.name = out.name[:len(out.name)-2]
+		out.sub = c.subscript("")
+	}
 	if a.Index != nil {
 		out.sub = c.subscriptAt(a.Name.End().Offset())
+	}
+	if a.Value != nil && c.maskedArray(a.Value) {
+		from := a.Pos().Offset()
+		if arr := c.assignments(c.text(from, a.Value.End().Offset()), false); len(arr) == 1 {
+			out.arr = arr[0].arr
+			return out
+		}
 	}
 	if a.Value != nil {
 		out.val = c.assignWord(a.Value)
@@ -412,10 +482,19 @@ func (c *compiler) assign(a *syntax.Assign) *assign {
 					start--
 				}
 				el.sub = c.subscriptAt(start - 1)
+				if end := closing(c.src, int(start)-1); strings.HasPrefix(c.src[min(end+1, len(c.src)):], "+=") {
+					el.add = true
+					if l, ok := e.Value.Parts[0].(*syntax.Lit); ok {
+						l.Value = strings.TrimPrefix(l.Value, "+") // see maskArray
+					}
+				}
 			}
 			if e.Value != nil {
 				if el.sub != nil {
 					el.val = c.assignWord(e.Value)
+					if el.add {
+						el.val.src = strings.TrimPrefix(el.val.src, "=")
+					}
 				} else {
 					el.val = c.word(e.Value)
 				}
@@ -492,7 +571,7 @@ func skipNest(s string, i int) int {
 }
 
 func (c *compiler) subscript(text string) *subscript {
-	s := &subscript{text: text}
+	s := &subscript{text: c.stray.decode(text)}
 	switch text {
 	case "@", "*":
 		s.all = text[0]
@@ -507,7 +586,7 @@ func (c *compiler) subscript(text string) *subscript {
 		}
 		s.parts, s.lit = nil, lit
 	} else {
-		s.lit = text
+		s.lit = s.text
 	}
 	s.expr, s.err = arith.Parse(s.lit)
 	return s
@@ -525,8 +604,8 @@ func (c *compiler) arith(text string) *arithText {
 		}
 		a.parts, t = nil, lit
 	}
-	a.text = t
-	a.expr, a.err = arith.Parse(t)
+	a.text = c.stray.decode(t)
+	a.expr, a.err = arith.Parse(a.text)
 	return a
 }
 
@@ -565,7 +644,7 @@ func (c *compiler) loose(text string) []part {
 	var out []part
 	lit := func(s string) {
 		if s != "" {
-			out = append(out, &litPart{s})
+			out = append(out, c.lit(s))
 		}
 	}
 	start := 0
@@ -576,7 +655,7 @@ func (c *compiler) loose(text string) []part {
 			if i+1 < len(text) {
 				_, w := utf8.DecodeRuneInString(text[i+1:])
 				if text[i+1] != '\n' {
-					out = append(out, &quotedPart{text[i+1 : i+1+w]})
+					out = append(out, c.quoted(text[i+1:i+1+w]))
 				}
 				i += w
 			}
@@ -612,7 +691,7 @@ func (c *compiler) first(text string) (parts []part, n int) {
 		if k < 0 {
 			return nil, 0
 		}
-		return []part{&quotedPart{text[1 : 1+k]}}, k + 2
+		return []part{c.quoted(text[1 : 1+k])}, k + 2
 	case text[0] == '"':
 		end = quoteEnd(text, 0) + 1
 	case text[0] == '`':
@@ -651,8 +730,10 @@ func (c *compiler) first(text string) (parts []part, n int) {
 	if !ok || len(call.Args) != 1 {
 		return nil, 0
 	}
-	sub := compiler{src: src, lines: c.lines, bad: bad}
-	return sub.parts(call.Args[0].Parts, false), end
+	sub := c.over(src, bad)
+	parts = sub.parts(call.Args[0].Parts, false)
+	c.refuse(sub.refused)
+	return parts, end
 }
 
 func quoteEnd(s string, i int) int {
@@ -674,12 +755,12 @@ func (c *compiler) word(w *syntax.Word) *word {
 	if c.step != nil {
 		c.step()
 	}
-	out := &word{src: c.text(w.Pos().Offset(), w.End().Offset()), parts: c.parts(w.Parts, false)}
+	out := &word{src: c.raw(w.Pos().Offset(), w.End().Offset()), parts: c.parts(w.Parts, false)}
 	return c.finish(out, false)
 }
 
 func (c *compiler) assignWord(w *syntax.Word) *word {
-	out := &word{src: c.text(w.Pos().Offset(), w.End().Offset()), parts: c.parts(w.Parts, false)}
+	out := &word{src: c.raw(w.Pos().Offset(), w.End().Offset()), parts: c.parts(w.Parts, false)}
 	return c.finish(out, true)
 }
 
@@ -786,7 +867,7 @@ func (c *compiler) part(p syntax.WordPart, dq bool) []part {
 		if t := c.toggle(src); t != nil {
 			return []part{t}
 		}
-		return []part{&badPart{src}}
+		return []part{&badPart{c.stray.decode(src)}}
 	}
 	switch x := p.(type) {
 	case *syntax.Lit:
@@ -794,15 +875,15 @@ func (c *compiler) part(p syntax.WordPart, dq bool) []part {
 			if x.Value == "" {
 				return nil
 			}
-			return []part{&quotedPart{unescape(x.Value, "$`\"\\")}}
+			return []part{c.quoted(unescape(x.Value, "$`\"\\"))}
 		}
-		return litParts(x.Value)
+		return c.litParts(x.Value)
 	case *syntax.SglQuoted:
 		v := x.Value
 		if x.Dollar {
-			v = ansiC(v)
+			return []part{&quotedPart{ansiC(c.stray.decode(v))}}
 		}
-		return []part{&quotedPart{v}}
+		return []part{c.quoted(v)}
 	case *syntax.DblQuoted:
 		parts := c.parts(x.Parts, true)
 		if dq { // "${x:-"a"}": already inside quotes
@@ -830,6 +911,10 @@ func (c *compiler) part(p syntax.WordPart, dq bool) []part {
 	case *syntax.ProcSubst:
 		return []part{&procPart{in: x.Op == syntax.CmdIn, stmts: c.stmts(x.Stmts)}}
 	case *syntax.ExtGlob:
+		if !c.extglob && !c.cond {
+			at := x.Pos()
+			c.refuse(syntax.LangError{Pos: syntax.NewPos(at.Offset()+1, at.Line(), at.Col()+1), Feature: "extended patterns"})
+		}
 		out := []part{&litPart{x.Op.String()}}
 		out = append(out, c.loose(x.Pattern.Value)...)
 		return append(out, &litPart{")"})
@@ -844,7 +929,7 @@ func (c *compiler) toggle(src string) part {
 	for i < len(body) && (isNameByte(body[i]) || body[i] == '@' || body[i] == '*') {
 		i++
 	}
-	p := &paramPart{name: body[:i], src: src, toggle: 1}
+	p := &paramPart{name: body[:i], src: c.stray.decode(src), toggle: 1}
 	if i < len(body) && body[i] == '[' {
 		end := closing(body, i)
 		if end >= len(body) {
@@ -865,9 +950,9 @@ func (c *compiler) toggle(src string) part {
 }
 
 // litParts splits unquoted text at its backslashes.
-func litParts(v string) []part {
+func (c *compiler) litParts(v string) []part {
 	if strings.IndexByte(v, '\\') < 0 {
-		return []part{&litPart{v}}
+		return []part{c.lit(v)}
 	}
 	var out []part
 	start := 0
@@ -876,7 +961,7 @@ func litParts(v string) []part {
 			continue
 		}
 		if i > start {
-			out = append(out, &litPart{v[start:i]})
+			out = append(out, c.lit(v[start:i]))
 		}
 		if i+1 >= len(v) {
 			out = append(out, &quotedPart{"\\"})
@@ -884,13 +969,13 @@ func litParts(v string) []part {
 		}
 		_, w := utf8.DecodeRuneInString(v[i+1:])
 		if v[i+1] != '\n' {
-			out = append(out, &quotedPart{v[i+1 : i+1+w]})
+			out = append(out, c.quoted(v[i+1:i+1+w]))
 		}
 		i += w
 		start = i + 1
 	}
 	if start < len(v) {
-		out = append(out, &litPart{v[start:]})
+		out = append(out, c.lit(v[start:]))
 	}
 	return out
 }
@@ -902,7 +987,7 @@ func (c *compiler) cmdSubst(x *syntax.CmdSubst, dq bool) *cmdPart {
 		if dq {
 			esc += "\""
 		}
-		p.prog = parse(unescape2(c.text(x.Left.Offset()+1, x.Right.Offset()), esc), c.line(x.Pos())-1, c.step)
+		p.prog = parse(unescape2(c.raw(x.Left.Offset()+1, x.Right.Offset()), esc), reading{lines: c.line(x.Pos()) - 1, step: c.step, extglob: c.extglob})
 		return p
 	}
 	if len(x.Stmts) == 1 {
@@ -935,7 +1020,7 @@ func unescape2(s, chars string) string {
 
 func (c *compiler) param(x *syntax.ParamExp, dq bool) part {
 	p := &paramPart{excl: x.Excl, length: x.Length, line: c.line(x.Pos())}
-	p.src = c.text(x.Pos().Offset(), x.End().Offset())
+	p.src = c.raw(x.Pos().Offset(), x.End().Offset())
 	if x.Param != nil {
 		p.name = x.Param.Value
 	}
@@ -1034,7 +1119,7 @@ func (c *compiler) argWord(w *syntax.Word, dq bool) *word {
 	if c.step != nil {
 		c.step()
 	}
-	out := &word{src: c.text(w.Pos().Offset(), w.End().Offset())}
+	out := &word{src: c.raw(w.Pos().Offset(), w.End().Offset())}
 	if !dq {
 		out.parts = tildes(c.parts(w.Parts, false), false)
 		return c.finishArg(out)

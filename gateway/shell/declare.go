@@ -528,7 +528,7 @@ func (sh *Shell) applyDecl(cmd, name string, sub *subscript, val string, arr *ar
 
 // parseArrayText parses "(…)" given as a value, as declare does with arrays.
 func (sh *Shell) parseArrayText(name, val string) *arrayLit {
-	p := parse(name+"="+val, 0, sh.readStep)
+	p := sh.parse(name+"="+val, 0)
 	if p.err != nil || len(p.groups) != 1 || len(p.groups[0]) != 1 {
 		return nil
 	}

@@ -223,13 +223,13 @@ func (sh *Shell) evalString(text string, lines int) {
 // cachedParse keeps the programs of short texts that traps and eval run again and again.
 func (sh *Shell) cachedParse(text string, lines int) *program {
 	if len(text) > 512 {
-		return parse(text, lines, sh.readStep)
+		return sh.parse(text, lines)
 	}
-	key := parseKey{text, lines}
+	key := parseKey{text, lines, sh.readGen}
 	if p := sh.parsed[key]; p != nil {
 		return p
 	}
-	p := parse(text, lines, sh.readStep)
+	p := sh.parse(text, lines)
 	if len(sh.parsed) > 200 {
 		sh.parsed = nil
 	}
@@ -243,6 +243,7 @@ func (sh *Shell) cachedParse(text string, lines int) *program {
 type parseKey struct {
 	text  string
 	lines int
+	gen   int
 }
 
 // waitFor blocks until the job ends or a trapped signal arrives; interrupted is that signal.

@@ -19,15 +19,41 @@ type syntaxError struct {
 	msg    string
 	text   string // the line shown after the message, "" for none
 	status int    // 0 is 2
+	silent bool   // bash says nothing
+	keep   bool   // at the top the status stays what it was: bash does not count a wrong [[ ]]
+	subst  bool   // in a command substitution: it ends the shell
+}
+
+// reading is what decides how a text is read.
+type reading struct {
+	lines   int               // added to line numbers
+	step    func()            // called again and again; it may end the exec with a panic; nil for none
+	aliases map[string]string // that are expanded
+	extglob bool              // extended patterns are understood
+}
+
+// parse reads a text as the shell's options and aliases say.
+func (sh *Shell) parse(src string, lines int) *program {
+	r := reading{lines: lines, step: sh.readStep, extglob: sh.opts.shopt(extglob)}
+	if sh.opts.shopt(expandAliases) && len(sh.aliases) > 0 {
+		r.aliases = sh.aliases
+	}
+	p := parse(src, r)
+	p.gen = sh.readGen
+	return p
 }
 
 // parse reads a script. It always returns a program: what comes before a syntax error can run.
-// step is called again and again and may end the exec with a panic; it may be nil.
-func parse(src string, lines int, step func()) *program {
-	p := &program{}
+func parse(src string, r reading) *program {
+	lines, step := r.lines, r.step
+	p := &program{src: src, lines: lines}
 	if line := tooDeep(src); line > 0 {
 		p.err = &syntaxError{line: line + lines, msg: "syntax error: nesting too deep"}
 		return p
+	}
+	src, stray := encode(src)
+	if len(r.aliases) > 0 {
+		src = withAliases(src, r.aliases, step)
 	}
 	f, bad, err := parseFile(src, step)
 	var warnings []string
@@ -41,7 +67,7 @@ func parse(src string, lines int, step func()) *program {
 			src += "\n"
 		}
 		warnings = append(warnings, fmt.Sprintf("line %d: warning: here-document at line %d delimited by end-of-file (wanted `%s')\n",
-			strings.Count(src, "\n")+lines, line+lines, delim))
+			strings.Count(src, "\n")+lines, line+lines, stray.decode(delim)))
 		src += delim + "\n"
 		f, bad, err = parseFile(src, step)
 	}
@@ -55,13 +81,13 @@ func parse(src string, lines int, step func()) *program {
 		f, bad, err = parseFile(src, step)
 	}
 	p.warnings = warnings
-	c := compiler{src: src, lines: lines, bad: bad, step: step}
+	c := compiler{src: src, lines: lines, bad: bad, step: step, stray: stray, extglob: r.extglob}
 	lastLine := -1
 	var lastEnd uint
 	for _, s := range f.Stmts {
 		st := c.stmt(s)
-		if c.nameless != nil {
-			err = c.nameless
+		if c.refused != nil {
+			err = c.refused
 			break
 		}
 		if len(p.groups) > 0 && !strings.Contains(c.text(lastEnd, s.Pos().Offset()), "\n") && int(s.Pos().Line()) == lastLine {
@@ -69,14 +95,15 @@ func parse(src string, lines int, step func()) *program {
 			p.groups[n] = append(p.groups[n], st)
 		} else {
 			p.groups = append(p.groups, []*stmt{st})
+			p.starts = append(p.starts, int(s.Pos().Line()))
 		}
 		lastEnd = s.End().Offset()
 		lastLine = int(s.End().Line())
 		p.ends = append(p.ends[:len(p.groups)-1], lastLine)
 	}
-	p.src = src
 	if err != nil {
 		p.err = c.explain(err)
+		p.err.msg, p.err.text = stray.decode(p.err.msg), stray.decode(p.err.text)
 		// Statements on the line of the faulty one do not run either.
 		if n := len(p.groups); n > 0 {
 			rest := c.src[min(int(lastEnd), len(c.src)):]
@@ -90,6 +117,37 @@ func parse(src string, lines int, step func()) *program {
 		}
 	}
 	return p
+}
+
+// rest is what follows group i, and how many lines come before it.
+func (p *program) rest(i int) (string, int) {
+	line := p.ends[i]
+	if i+1 < len(p.groups) {
+		line = p.starts[i+1] - 1
+	} else {
+		for _, st := range p.groups[i] {
+			line += st.docLines()
+		}
+	}
+	at := 0
+	for range line {
+		k := strings.IndexByte(p.src[at:], '\n')
+		if k < 0 {
+			return "", line
+		}
+		at += k + 1
+	}
+	return p.src[at:], line
+}
+
+// docLines is how many lines of here-documents end after the statement's own end: those with their delimiters.
+func (st *stmt) docLines() int {
+	for _, r := range st.redirs {
+		if r.heredoc != nil {
+			return 1
+		}
+	}
+	return 0
 }
 
 // subshells finds the "((" before the place of err whose inner parenthesis closes without the outer: the offset of the
@@ -143,7 +201,13 @@ func parseFile(src string, step func()) (*syntax.File, map[uint]int, error) {
 		if !ok {
 			return f, bad, err
 		}
-		next, from, length := mask(masked, int(at))
+		next, from, length := maskArray(masked, int(at)), 0, 0
+		if next == "" {
+			next = maskBackquotes(masked, int(at))
+		}
+		if next == "" {
+			next, from, length = mask(masked, int(at))
+		}
 		if n := doubleNot(masked, int(at)); n > 0 {
 			next, from, length = masked[:at]+strings.Repeat(" ", n)+masked[int(at)+n:], 0, 0
 		}
@@ -255,6 +319,104 @@ func mask(s string, at int) (out string, from, length int) {
 		}
 	}
 	return "", 0, 0
+}
+
+// maskArray makes the parser take what it refuses of arrays at offset at: a[]=x, ([x]+=y), x=(…) before a command and declare x=(…)
+// after other assignments. The compiler sees the difference in the source.
+func maskArray(s string, at int) string {
+	if at >= len(s) {
+		return ""
+	}
+	switch {
+	case strings.HasPrefix(s[at:], "[]") && at > 0 && isNameByte(s[at-1]):
+		return s[:at] + "__" + s[at+2:]
+	case s[at] == '[':
+		if end := closing(s, at); strings.HasPrefix(s[min(end+1, len(s)):], "+=") {
+			return s[:end+1] + "=+" + s[end+3:]
+		}
+		return ""
+	case s[at] == '(' && at > 0 && s[at-1] == '=':
+		for start := max(strings.LastIndexAny(s[:at], "\n;&|")+1, 0); start < at; {
+			w := strings.TrimLeft(s[start:at], " \t")
+			start = at - len(w)
+			end := strings.IndexAny(w, " \t")
+			if end < 0 {
+				return ""
+			}
+			name, _, isAssign := strings.Cut(w[:end], "=")
+			if !isAssign || !isName(strings.TrimSuffix(name, "+")) {
+				if declUsage[w[:end]] == "" {
+					return ""
+				}
+				break
+			}
+			start += end
+		}
+	default:
+		n := at
+		for n < len(s) && isNameByte(s[n]) {
+			n++
+		}
+		rest := strings.TrimPrefix(s[n:], "+")
+		if n == at || !strings.HasPrefix(rest, "=(") {
+			return ""
+		}
+		at = len(s) - len(rest) + 1
+	}
+	end := skipNest(s, at)
+	if end >= len(s) {
+		return ""
+	}
+	b := []byte(s[at : end+1])
+	for i := range b {
+		if b[i] != '\n' {
+			b[i] = '_'
+		}
+	}
+	b[0], b[len(b)-1] = '"', '"'
+	return s[:at] + string(b) + s[end+1:]
+}
+
+// maskBackquotes blanks the text between the backquotes around offset at: it is read when the substitution runs.
+func maskBackquotes(s string, at int) string {
+	if strings.IndexByte(s, '`') < 0 {
+		return ""
+	}
+	open := -1
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '\'':
+			if open < 0 {
+				if k := strings.IndexByte(s[i+1:], '\''); k >= 0 && i+1+k < at {
+					i += k + 1
+				}
+			}
+		case '`':
+			switch {
+			case open < 0 && i > at:
+				return ""
+			case open < 0:
+				open = i
+			case at <= i:
+				body := s[open+1 : i]
+				if strings.TrimLeft(body, "_\n") == "" {
+					return ""
+				}
+				b := []byte(body)
+				for k := range b {
+					if b[k] != '\n' {
+						b[k] = '_'
+					}
+				}
+				return s[:open+1] + string(b) + s[i:]
+			default:
+				open = -1
+			}
+		}
+	}
+	return ""
 }
 
 // doubleNot is the length of "! !" at offset at, which the parser refuses and which means nothing.
@@ -397,6 +559,10 @@ func (c *compiler) explain(err error) *syntaxError {
 		return &syntaxError{line: total + 1 + c.lines, msg: "syntax error: unexpected end of file"}
 	}
 	text := pe.Text
+	if msg, line, eof, ok := condError(c.src, int(pe.Pos.Offset())); ok {
+		e := &syntaxError{line: line + c.lines, msg: msg, silent: msg == "", keep: !eof}
+		return e
+	}
 	switch {
 	case strings.Contains(text, "without closing quote") || strings.Contains(text, "reached EOF without closing quote"):
 		q := "`"
@@ -440,7 +606,18 @@ func (c *compiler) explain(err error) *syntaxError {
 	if tok == "\n" {
 		tok = "newline"
 	}
-	return &syntaxError{line: line + c.lines, msg: "syntax error near unexpected token `" + tok + "'", text: shown}
+	return &syntaxError{line: line + c.lines, msg: "syntax error near unexpected token `" + tok + "'", text: shown, subst: inSubst(c.src, int(pe.Pos.Offset()))}
+}
+
+// inSubst reports whether offset at is inside $( ) or a process substitution.
+func inSubst(s string, at int) bool {
+	at = min(at, len(s))
+	for i := max(at-4096, 0); i+1 < at; i++ {
+		if strings.IndexByte("$<>", s[i]) >= 0 && s[i+1] == '(' && skipNest(s, i+1) >= at && !strings.HasPrefix(s[i:], "$((") {
+			return true
+		}
+	}
+	return false
 }
 
 // tokenAt finds the token bash stumbles over. The parser often reports where the construct began, so the token

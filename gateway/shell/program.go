@@ -357,7 +357,7 @@ func (x *exec) runShell(ctx context.Context, p *proc.Process, name string, args 
 func (sh *Shell) importVar(k, v string) {
 	if name, ok := strings.CutPrefix(k, "BASH_FUNC_"); ok && strings.HasSuffix(name, "%%") && strings.HasPrefix(v, "() ") {
 		name = strings.TrimSuffix(name, "%%")
-		prog := parse(name+" "+v, 0, sh.readStep)
+		prog := parse(name+" "+v, reading{step: sh.readStep, extglob: true})
 		if prog.err == nil && len(prog.groups) == 1 {
 			if d, ok := prog.groups[0][0].cmd.(*funcDecl); ok {
 				sh.ownFuncs()[name] = &funcDef{name: name, body: d.body, source: "environment", src: d.src, exported: true}
@@ -524,7 +524,7 @@ func (sh *Shell) stdinScript() {
 		if text.Len() > 0 {
 			src := text.String()
 			sh.checkSize(src)
-			prog := parse(src, first, sh.readStep)
+			prog := sh.parse(src, first)
 			sh.hold(-parsedSize(src))
 			if err == nil && prog.err != nil && incomplete(prog.err) {
 				sh.tick()

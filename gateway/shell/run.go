@@ -36,7 +36,7 @@ func (sh *Shell) runText(src, where string) {
 			size *= 4
 			continue
 		}
-		prog := parse(part, lines, sh.readStep)
+		prog := sh.parse(part, lines)
 		if prog.err != nil {
 			size *= 4
 			continue
@@ -48,7 +48,7 @@ func (sh *Shell) runText(src, where string) {
 		lines += strings.Count(part, "\n")
 		src, size = src[end:], longScript
 	}
-	sh.runProgram(parse(src, lines, sh.readStep), where)
+	sh.runProgram(sh.parse(src, lines), where)
 }
 
 func (sh *Shell) checkSize(src string) {
@@ -90,6 +90,13 @@ func (sh *Shell) runProgram(p *program, where string) {
 		if sh.jumping() {
 			return
 		}
+		if sh.readGen != p.gen && (i+1 < len(p.groups) || p.err != nil) {
+			// An alias or option changed how what follows is read.
+			if src, lines := p.rest(i); src != "" {
+				sh.runProgram(sh.parse(src, lines+p.lines), where)
+			}
+			return
+		}
 	}
 	if p.err != nil {
 		sh.syntaxError(p.err, where)
@@ -117,12 +124,23 @@ func (sh *Shell) syntaxError(e *syntaxError, where string) {
 			break
 		}
 	}
-	head := name + ": " + where + "line " + itoa(e.line) + ": "
-	sh.eprint(head + e.msg + "\n")
-	if e.text != "" {
-		sh.eprint(head + "`" + e.text + "'\n")
+	if !e.silent {
+		head := name + ": " + where + "line " + itoa(e.line) + ": "
+		sh.eprint(head + e.msg + "\n")
+		if e.text != "" {
+			sh.eprint(head + "`" + e.text + "'\n")
+		}
+	}
+	if e.keep && where != "eval: " && len(sh.frames) == 0 {
+		return
 	}
 	sh.status = cmp.Or(e.status, 2)
+	if e.subst {
+		if sh.opts.get('c') {
+			sh.status = 127
+		}
+		panic(exitPanic{sh.status})
+	}
 }
 
 // group runs the statements of one line and takes what abandons it.

@@ -59,7 +59,7 @@ func (sh *Shell) resume(s *Session) {
 	for _, name := range slices.Sorted(maps.Keys(s.Functions)) {
 		f := s.Functions[name]
 		sh.checkSize(f.Source)
-		prog := parse(f.Source, 0, sh.readStep)
+		prog := parse(f.Source, reading{step: sh.readStep, extglob: true})
 		if prog.err != nil || len(prog.groups) != 1 || len(prog.groups[0]) != 1 {
 			continue
 		}

@@ -163,7 +163,7 @@ type Shell struct {
 	parsed        map[parseKey]*program
 	patterns      map[patternKey]*pattern.Pattern
 	regexes       map[regexKey]*regex.Regexp
-	aliasing      map[string]bool
+	readGen       int // counts the changes of aliases and options that decide how texts are read
 	readonlyFuncs map[string]bool
 }
 
@@ -562,7 +562,7 @@ func (sh *Shell) fork(ctx context.Context, pid int) *Shell {
 	c.pipeStatus = slices.Clone(sh.pipeStatus)
 	c.dirStack = slices.Clip(sh.dirStack)
 	c.obuf, c.scratch, c.procSubs, c.arithMemo = nil, nil, nil, nil
-	c.parsed, c.patterns, c.regexes, c.aliasing, c.finished = nil, nil, nil, nil, nil
+	c.parsed, c.patterns, c.regexes, c.finished = nil, nil, nil, nil
 	c.jobs, c.shownJobs = nil, nil
 	c.hashed = maps.Clone(sh.hashed)
 	c.aliases = maps.Clone(sh.aliases)

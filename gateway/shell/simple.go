@@ -19,9 +19,6 @@ func (sh *Shell) simple(c *simpleCmd, st *stmt) {
 		sh.assignments(c, st)
 		return
 	}
-	if sh.opts.shopt(expandAliases) && len(sh.aliases) > 0 && sh.expandAlias(c, st) {
-		return
-	}
 	subs := len(sh.procSubs)
 	var args []string
 	if c.isDecl {
@@ -541,52 +538,4 @@ func (sh *Shell) process(args []string, env proc.Environ) *proc.Process {
 	p.Stdout, _ = out.(writer)
 	p.Stderr, _ = errs.(writer)
 	return p
-}
-
-// expandAlias runs the command with its alias replaced; it reports whether there was one.
-func (sh *Shell) expandAlias(c *simpleCmd, st *stmt) bool {
-	w := c.args[0]
-	if len(w.parts) != 1 {
-		return false
-	}
-	l, ok := w.parts[0].(*litPart)
-	if !ok || sh.aliasing[l.s] {
-		return false
-	}
-	text, ok := sh.aliases[l.s]
-	if !ok {
-		return false
-	}
-	i := strings.Index(st.src, l.s)
-	if i < 0 {
-		return false
-	}
-	rest := st.src[i+len(l.s):]
-	for text != "" && (text[len(text)-1] == ' ' || text[len(text)-1] == '\t') {
-		// After a blank the next word is looked up, too.
-		next := strings.TrimLeft(rest, " \t")
-		n := strings.IndexAny(next, " \t\n;&|<>()'\"\\$`")
-		if n < 0 {
-			n = len(next)
-		}
-		more, ok := sh.aliases[next[:n]]
-		if n == 0 || !ok {
-			break
-		}
-		text += more
-		rest = next[n:]
-	}
-	src := st.src[:i] + text + rest
-	if sh.aliasing == nil {
-		sh.aliasing = map[string]bool{}
-	}
-	sh.aliasing[l.s] = true
-	defer delete(sh.aliasing, l.s)
-	sh.enter()
-	defer sh.leave()
-	sh.checkSize(src)
-	defer sh.hold(-parsedSize(src))
-	prog := parse(src, sh.line-1, sh.readStep)
-	sh.runProgram(prog, "")
-	return true
 }

@@ -142,10 +142,9 @@ func builtinHelp(sh *Shell, args []string) int {
 func Differences() []string { return differences }
 
 var differences = []string{
-	"Aliases are expanded when a command runs, by its first word only: one whose text ends in a blank does not expand the next word, and one that holds half a compound command is a syntax error.",
-	"A text is parsed as a whole, so lines before a syntax error run, but extended patterns are understood whether extglob is on or not.",
-	"Some syntax errors are worded differently or name another token, inside `[[ ]]` above all; the status is the same.",
-	"Scripts must be UTF-8.",
+	"A text is parsed as a whole, so lines before a syntax error run. What follows a line that changes an alias or extglob is read anew.",
+	"Some syntax errors are worded differently or name another token; the status is the same.",
+	"Names of files must be UTF-8.",
 	"`time` and `times` show elapsed time as user time.",
 	"There are no terminals, no job control and no history.",
 }

@@ -30,8 +30,8 @@ func init() {
 		"let": builtinLet, "getopts": builtinGetopts, "trap": builtinTrap, "kill": builtinKill, "wait": builtinWait, "jobs": builtinJobs,
 		"fg": builtinFg, "bg": builtinFg, "disown": builtinDisown, "type": builtinType, "command": builtinCommand, "builtin": builtinBuiltin,
 		"hash": builtinHash, "alias": builtinAlias, "unalias": builtinUnalias, "umask": builtinUmask, "ulimit": builtinUlimit,
-		"times": builtinTimes, "help": builtinHelp, "history": builtinHistory, "fc": builtinHistory, "enable": builtinEnable,
-		"caller": builtinCaller, "complete": builtinNothing, "compgen": builtinCompgen, "compopt": builtinCompopt, "bind": builtinBind,
+		"times": builtinTimes, "help": builtinHelp, "history": builtinHistory, "fc": builtinFc, "enable": builtinEnable,
+		"caller": builtinCaller, "complete": builtinComplete, "compgen": builtinCompgen, "compopt": builtinCompopt, "bind": builtinBind,
 		"suspend": builtinSuspend, "logout": builtinLogout,
 	}
 }
@@ -63,21 +63,15 @@ func (sh *Shell) writeFailed(name string, err error) {
 
 // usage prints the usage of a builtin after an invalid option.
 func (sh *Shell) usage(name, opt, text string) int {
+	sh.misused = true
 	sh.errorf("%s: %s: invalid option", name, opt)
 	sh.eprint(name + ": usage: " + text + "\n")
 	return 2
 }
 
-func builtinNothing(*Shell, []string) int { return 0 }
-
 func builtinBind(sh *Shell, _ []string) int {
 	sh.errorf("bind: warning: line editing not enabled")
 	return 0
-}
-
-func builtinCompopt(sh *Shell, _ []string) int {
-	sh.errorf("compopt: not currently executing completion function")
-	return 1
 }
 
 func builtinSuspend(sh *Shell, _ []string) int {
@@ -143,7 +137,7 @@ func builtinShift(sh *Shell, args []string) int {
 		return 1
 	}
 	if n > len(sh.args) {
-		if sh.opts.shopt(shiftVerbose) {
+		if sh.opts.shopt(shiftVerbose) || sh.posix {
 			sh.errorf("shift: %d: shift count out of range", n)
 		}
 		return 1
@@ -201,11 +195,14 @@ func builtinSource(sh *Shell, args []string) int {
 	}
 	d, err := sh.openFile(path, proc.ReadOnly)
 	if err != nil {
-		if sh.posix {
+		if sh.posix && !strings.Contains(file, "/") {
 			sh.errorf("%s: %s: file not found", name, file)
 			panic(exitPanic{1})
 		}
 		sh.errorf("%s: %s", file, proc.Strerror(err))
+		if sh.posix {
+			panic(exitPanic{1})
+		}
 		return 1
 	}
 	if _, ok := d.stream.(*dirStream); ok {
@@ -379,6 +376,7 @@ func builtinReturn(sh *Shell, args []string) int {
 		}
 	}
 	if !ok {
+		sh.misused = true
 		sh.errorf("return: can only `return' from a function or sourced script")
 		return 2
 	}
@@ -403,6 +401,9 @@ func builtinBreak(sh *Shell, args []string) int {
 		n = v
 	}
 	if sh.loops == 0 {
+		if sh.posix {
+			return 0
+		}
 		sh.errorf("%s: only meaningful in a `for', `while', or `until' loop", args[0])
 		return 0
 	}
@@ -455,7 +456,9 @@ func builtinUnset(sh *Shell, args []string) int {
 	status := 0
 	for _, a := range args {
 		if mode == 'f' {
-			delete(sh.ownFuncs(), a)
+			if !sh.unsetFunc(a) {
+				status = 1
+			}
 			continue
 		}
 		name, rest, isSub := strings.Cut(a, "[")
@@ -463,8 +466,8 @@ func builtinUnset(sh *Shell, args []string) int {
 			if mode == 'v' || isSub {
 				sh.errorf("unset: `%s': not a valid identifier", a)
 				status = 1
-			} else {
-				delete(sh.ownFuncs(), a)
+			} else if !sh.unsetFunc(a) {
+				status = 1
 			}
 			continue
 		}
@@ -494,14 +497,23 @@ func builtinUnset(sh *Shell, args []string) int {
 			continue
 		}
 		if v == nil {
-			if mode == 0 && sh.funcs[name] != nil {
-				delete(sh.ownFuncs(), name)
+			if mode == 0 && !sh.unsetFunc(name) {
+				status = 1
 			}
 			continue
 		}
 		sh.unsetVar(name)
 	}
 	return status
+}
+
+func (sh *Shell) unsetFunc(name string) bool {
+	if sh.readonlyFuncs[name] {
+		sh.errorf("unset: %s: cannot unset: readonly function", name)
+		return false
+	}
+	delete(sh.ownFuncs(), name)
+	return true
 }
 
 func (sh *Shell) unsetElement(name, text string) bool {
@@ -583,6 +595,7 @@ func builtinSet(sh *Shell, args []string) int {
 				}
 				l, ok := setLetter(args[0])
 				if !ok {
+					sh.misused = true
 					sh.errorf("set: %s: invalid option name", args[0])
 					return 2
 				}
@@ -607,6 +620,9 @@ func (sh *Shell) setOption(c byte, on bool) {
 	switch c {
 	case 'W':
 		sh.posix = on
+		if on {
+			sh.store("POSIXLY_CORRECT", "y")
+		}
 	case 'P':
 		sh.physic = on
 	}
@@ -902,16 +918,22 @@ type optState struct{ pos int }
 
 func builtinAlias(sh *Shell, args []string) int {
 	args = args[1:]
+	head := "alias "
+	if sh.posix {
+		head = ""
+	}
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
 		a := args[0]
-		if a != "-p" && a != "--" {
+		if a == "-p" {
+			head = "alias "
+		} else if a != "--" {
 			return sh.usage("alias", a[:2], "alias [-p] [name[=value] ... ]")
 		}
 		args = args[1:]
 	}
 	if len(args) == 0 {
 		for _, n := range slices.Sorted(maps.Keys(sh.aliases)) {
-			sh.out("alias " + n + "=" + singleQuote(sh.aliases[n]) + "\n")
+			sh.out(head + n + "=" + singleQuote(sh.aliases[n]) + "\n")
 		}
 		return 0
 	}
@@ -933,7 +955,7 @@ func builtinAlias(sh *Shell, args []string) int {
 			continue
 		}
 		if v, ok := sh.aliases[a]; ok {
-			sh.out("alias " + a + "=" + singleQuote(v) + "\n")
+			sh.out(head + a + "=" + singleQuote(v) + "\n")
 			continue
 		}
 		sh.errorf("alias: %s: not found", a)
@@ -973,6 +995,9 @@ func builtinUnalias(sh *Shell, args []string) int {
 
 func builtinCaller(sh *Shell, args []string) int {
 	n := 0
+	if names, _, _ := sh.callStack(); len(names) == 0 {
+		return 1
+	}
 	if len(args) > 1 {
 		v, err := strconv.Atoi(args[1])
 		if err != nil {

@@ -198,6 +198,9 @@ func builtinBuiltin(sh *Shell, args []string) int {
 	if len(args) > 0 && args[0] == "--" {
 		args = args[1:]
 	}
+	if len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
+		return sh.usage("builtin", args[0][:2], "builtin [shell-builtin [arg ...]]")
+	}
 	if len(args) == 0 {
 		return 0
 	}
@@ -427,75 +430,11 @@ func parseMask(s string, mask uint32) (out uint32, bad byte, what string) {
 	return ^allow & 0o777, 0, ""
 }
 
-// ulimits are the answers of ulimit: what limits an exec is its budget, so most are unlimited.
-var ulimits = []struct {
-	letter      byte
-	name, units string
-	value       string
-}{
-	{'R', "real-time non-blocking time", "(microseconds, -R)", "unlimited"}, {'c', "core file size", "(blocks, -c)", "0"}, {'d', "data seg size", "(kbytes, -d)", "unlimited"},
-	{'e', "scheduling priority", "(-e)", "0"}, {'f', "file size", "(blocks, -f)", "unlimited"}, {'i', "pending signals", "(-i)", "unlimited"},
-	{'l', "max locked memory", "(kbytes, -l)", "unlimited"}, {'m', "max memory size", "(kbytes, -m)", "unlimited"}, {'n', "open files", "(-n)", "1024"},
-	{'p', "pipe size", "(512 bytes, -p)", "8"}, {'q', "POSIX message queues", "(bytes, -q)", "819200"}, {'r', "real-time priority", "(-r)", "0"},
-	{'s', "stack size", "(kbytes, -s)", "8192"}, {'t', "cpu time", "(seconds, -t)", "unlimited"}, {'u', "max user processes", "(-u)", "512"},
-	{'v', "virtual memory", "(kbytes, -v)", "unlimited"}, {'x', "file locks", "(-x)", "unlimited"},
-}
-
-func builtinUlimit(sh *Shell, args []string) int {
-	which := byte('f')
-	all := false
-	var operand string
-	for _, a := range args[1:] {
-		if len(a) > 1 && a[0] == '-' {
-			for _, c := range []byte(a[1:]) {
-				switch {
-				case c == 'a':
-					all = true
-				case c == 'S' || c == 'H':
-				case slices.ContainsFunc(ulimits, func(u struct {
-					letter      byte
-					name, units string
-					value       string
-				}) bool {
-					return u.letter == c
-				}):
-					which = c
-				default:
-					return sh.usage("ulimit", "-"+string(c), "ulimit [-SHabcdefiklmnpqrstuvxPRT] [limit]")
-				}
-			}
-			continue
-		}
-		operand = a
-	}
-	for _, u := range ulimits {
-		switch {
-		case all:
-			sh.out(u.name + strings.Repeat(" ", max(41-len(u.name)-len(u.units), 1)) + u.units + " " + u.value + "\n")
-		case u.letter == which:
-			if operand != "" {
-				if operand != "unlimited" && operand != "hard" && operand != "soft" {
-					if _, err := strconv.ParseUint(operand, 10, 63); err != nil {
-						sh.errorf("ulimit: %s: invalid number", operand)
-						return 1
-					}
-				}
-				return 0 // limits are the exec's; lowering them further is accepted without effect
-			}
-			sh.out(u.value + "\n")
-		}
-	}
-	return 0
-}
-
 func builtinTimes(sh *Shell, _ []string) int {
 	t := timeFormat("%3lR", sh.x.now().Sub(sh.x.start))
 	sh.out(t + " 0m0.000s\n0m0.000s 0m0.000s\n")
 	return 0
 }
-
-// builtinHistory is history and fc: a script keeps no history.
-func builtinHistory(*Shell, []string) int { return 0 }
 
 func builtinEnable(sh *Shell, args []string) int {
 	args = args[1:]
@@ -542,60 +481,6 @@ func builtinEnable(sh *Shell, args []string) int {
 			sh.disabled = map[string]bool{}
 		}
 		sh.disabled[a] = off
-	}
-	return status
-}
-
-func builtinCompgen(sh *Shell, args []string) int {
-	var names []string
-	var prefix string
-	args = args[1:]
-	for i := 0; i < len(args); i++ {
-		switch a := args[i]; a {
-		case "-A", "-W", "-G", "-P", "-S", "-X", "-F", "-C":
-			if i++; i >= len(args) {
-				sh.errorf("compgen: %s: option requires an argument", a)
-				return 2
-			}
-			switch {
-			case a == "-W":
-				e := expander{sh: sh, split: true}
-				e.splitText(args[i])
-				if e.active {
-					e.end()
-				}
-				names = append(names, e.out...)
-			case a == "-A" && args[i] == "function":
-				names = append(names, slices.Sorted(maps.Keys(sh.funcs))...)
-			case a == "-A" && args[i] == "variable":
-				names = append(names, sh.varNames("")...)
-			case a == "-A" && args[i] == "builtin":
-				names = append(names, slices.Sorted(maps.Keys(builtins))...)
-			}
-		case "-b":
-			names = append(names, slices.Sorted(maps.Keys(builtins))...)
-		case "-v":
-			names = append(names, sh.varNames("")...)
-		case "-k":
-			names = append(names, keywords...)
-		case "-a":
-			names = append(names, slices.Sorted(maps.Keys(sh.aliases))...)
-		case "-c":
-			names = append(names, slices.Sorted(maps.Keys(builtins))...)
-			names = append(names, slices.Sorted(maps.Keys(sh.funcs))...)
-		case "-f", "-d":
-			names = append(names, sh.glob("*")...)
-		case "--":
-		default:
-			prefix = a
-		}
-	}
-	status := 1
-	for _, n := range names {
-		if strings.HasPrefix(n, prefix) {
-			sh.out(n + "\n")
-			status = 0
-		}
 	}
 	return status
 }

@@ -40,7 +40,7 @@ func builtinTrap(sh *Shell, args []string) int {
 	args = args[1:]
 	show := func(k, v string) {
 		n := k
-		if signalNumber(k) > 0 {
+		if signalNumber(k) > 0 && !sh.posix {
 			n = "SIG" + k
 		}
 		sh.out("trap -- " + singleQuote(v) + " " + n + "\n")
@@ -112,6 +112,16 @@ func builtinTrap(sh *Shell, args []string) int {
 }
 
 func listSignals(sh *Shell) int {
+	if sh.posix {
+		var names []string
+		for n := 1; n <= 64; n++ {
+			if name := signalName(n); name != "" {
+				names = append(names, name)
+			}
+		}
+		sh.out(strings.Join(names, " ") + "\n")
+		return 0
+	}
 	col := 0
 	for n := 1; n <= 64; n++ {
 		name := signalName(n)
@@ -277,6 +287,7 @@ func builtinWait(sh *Shell, args []string) int {
 				sh.runPending()
 				return 128 + sig
 			}
+			sh.reportJob(j)
 			sh.dropJob(j)
 		}
 		return 0
@@ -308,6 +319,7 @@ func builtinWait(sh *Shell, args []string) int {
 			sh.runPending()
 			return 128 + sig
 		}
+		sh.reportJob(j)
 		sh.dropJob(j)
 		status = j.status
 		if pidVar != "" {
@@ -431,7 +443,7 @@ func builtinJobs(sh *Shell, args []string) int {
 			case j.status == 0:
 				state = "Done"
 			case j.proc != nil && j.proc.killed.Load() != 0:
-				state = "Terminated"
+				state = signalTexts[int(j.proc.killed.Load())]
 			default:
 				state = "Exit " + itoa(j.status)
 			}

@@ -148,7 +148,7 @@ func (c *compiler) command(cmd syntax.Command) command {
 			c.refuse(syntax.LangError{Pos: x.Pos(), Feature: "anonymous functions"})
 			return &simpleCmd{line: c.line(x.Pos())}
 		}
-		return &funcDecl{name: c.stray.decode(x.Name.Value), body: c.stmt(x.Body), line: c.line(x.Pos()), src: c.raw(x.Pos().Offset(), x.End().Offset())}
+		return &funcDecl{name: c.raw(x.Name.Pos().Offset(), x.Name.End().Offset()), body: c.stmt(x.Body), line: c.line(x.Pos()), src: c.raw(x.Pos().Offset(), x.End().Offset())}
 	case *syntax.ArithmCmd:
 		return &arithCmd{x: c.arith(c.text(x.Left.Offset()+2, x.Right.Offset())), line: c.line(x.Pos())}
 	case *syntax.TestClause:
@@ -161,6 +161,9 @@ func (c *compiler) command(cmd syntax.Command) command {
 		t := &timeCmd{posix: x.PosixFormat}
 		if x.Stmt != nil {
 			t.st = c.stmt(x.Stmt)
+			if strings.Contains(c.text(x.Pos().Offset(), x.Stmt.Pos().Offset()), "!") { // see parseFile
+				t.st.negated = !t.st.negated
+			}
 		}
 		return t
 	case *syntax.CoprocClause:
@@ -899,6 +902,9 @@ func (c *compiler) part(p syntax.WordPart, dq bool) []part {
 		}
 		return []part{&dqPart{parts}}
 	case *syntax.ParamExp:
+		if at := x.Pos().Offset(); c.text(at, at+3) == "$((" {
+			return []part{&arithPart{c.arith("")}} // see maskArray
+		}
 		return []part{c.param(x, dq)}
 	case *syntax.CmdSubst:
 		return []part{c.cmdSubst(x, dq)}

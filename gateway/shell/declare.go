@@ -286,14 +286,6 @@ func (sh *Shell) printVars(name string, ops []operand, on attr, print, global bo
 			if !local[n] {
 				continue
 			}
-			if !print {
-				if v.isArray() {
-					sh.out(n + "=" + v.arrayText() + "\n")
-				} else if v.attrs&aSet != 0 {
-					sh.out(n + "=" + setQuote(v.str) + "\n")
-				}
-				continue
-			}
 		}
 		if on != 0 && v.attrs&on == 0 {
 			continue
@@ -311,7 +303,15 @@ func (sh *Shell) printVars(name string, ops []operand, on attr, print, global bo
 		if v.attrs&(aSet|aExport|aReadonly|aInteger|aArray|aAssoc|aNameref) == 0 && !local[n] {
 			continue
 		}
-		sh.out(sh.declText(n, v) + "\n")
+		text := sh.declText(n, v)
+		if sh.posix && (name == "export" || name == "readonly") {
+			_, rest, _ := strings.Cut(strings.TrimPrefix(text, "declare "), " ")
+			if v.isArray() {
+				rest = "-" + v.letters()[:1] + " " + rest
+			}
+			text = name + " " + rest
+		}
+		sh.out(text + "\n")
 	}
 	if (name == "declare" || name == "typeset") && on == 0 && !print {
 		for _, n := range slices.Sorted(maps.Keys(sh.funcs)) {

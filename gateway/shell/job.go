@@ -19,6 +19,8 @@ type job struct {
 	proc     *process
 	hidden   bool // a process substitution
 	disowned bool
+	coproc   string // the name of a coprocess
+	fds      [2]int // its descriptors in the shell
 }
 
 func (j *job) running() bool {
@@ -317,6 +319,13 @@ func (sh *Shell) findJob(spec string) *job {
 
 func (sh *Shell) dropJob(j *job) {
 	sh.jobs = slices.DeleteFunc(sh.jobs, func(k *job) bool { return k == j })
+	if j.coproc != "" {
+		for _, n := range j.fds {
+			sh.fds.set(n, nil)
+		}
+		sh.unsetVar(j.coproc)
+		sh.unsetVar(j.coproc + "_PID")
+	}
 	if sh.finished == nil {
 		sh.finished = map[int]int{}
 	}
@@ -324,6 +333,48 @@ func (sh *Shell) dropJob(j *job) {
 		clear(sh.finished)
 	}
 	sh.finished[j.pid] = j.status
+}
+
+// forgetEnded drops the jobs that ended while a command ran in the foreground. bash -c does so without a word;
+// wait still knows their status.
+func (sh *Shell) forgetEnded() {
+	if len(sh.jobs) == 0 || !sh.opts.get('c') {
+		return
+	}
+	for _, j := range slices.Clone(sh.jobs) {
+		if !j.hidden && j.coproc == "" && !j.running() {
+			sh.dropJob(j)
+		}
+	}
+}
+
+// signalTexts describe signals as bash does when one ended a command.
+var signalTexts = map[int]string{1: "Hangup", 2: "Interrupt", 3: "Quit", 4: "Illegal instruction", 5: "Trace/breakpoint trap", 6: "Aborted",
+	7: "Bus error", 8: "Floating point exception", 9: "Killed", 10: "User defined signal 1", 11: "Segmentation fault", 12: "User defined signal 2",
+	13: "Broken pipe", 14: "Alarm clock", 15: "Terminated", 16: "Stack fault", 24: "CPU time limit exceeded", 25: "File size limit exceeded",
+	26: "Virtual timer expired", 27: "Profiling timer expired", 29: "I/O possible", 30: "Power failure", 31: "Bad system call"}
+
+// reportKilled says that a subshell in the foreground was ended by a signal.
+func (sh *Shell) reportKilled(p *process, st *stmt) {
+	switch sig := int(p.killed.Load()); sig {
+	case 0, 2, 13:
+	case 15:
+		sh.eprint("Terminated\n")
+	default:
+		sh.eprint(sh.prefix() + itoa(p.pid) + " " + padRight(signalTexts[sig], 23) + " " + stmtText(st) + "\n")
+	}
+}
+
+// reportJob says that a signal ended a job that was waited for.
+func (sh *Shell) reportJob(j *job) {
+	if j.proc == nil || j.hidden {
+		return
+	}
+	switch sig := int(j.proc.killed.Load()); sig {
+	case 0, 2, 13, 15:
+	default:
+		sh.eprint(sh.prefix() + itoa(j.pid) + " " + padRight(signalTexts[sig], 23) + " " + j.src + "\n")
+	}
 }
 
 // coproc starts a coprocess: a job with pipes to its input and output.
@@ -335,6 +386,12 @@ func (sh *Shell) coproc(c *coprocCmd) {
 			sh.errorf("cannot make pipe for coprocess: Too many open files")
 			sh.status = 1
 			return
+		}
+	}
+	for _, j := range sh.jobs {
+		if j.coproc != "" && j.running() {
+			sh.errorf("warning: execute_coproc: coproc [%d:%s] still exists", j.pid, j.coproc)
+			break
 		}
 	}
 	pid := sh.x.newPID()
@@ -349,7 +406,7 @@ func (sh *Shell) coproc(c *coprocCmd) {
 	sh.setArray(name, []string{itoa(r), itoa(w)})
 	sh.setVar(name+"_PID", itoa(pid))
 	sh.nextJob++
-	j := &job{id: sh.nextJob, pid: pid, src: c.st.src, done: make(chan struct{}), proc: child.proc}
+	j := &job{id: sh.nextJob, pid: pid, src: c.st.src, done: make(chan struct{}), proc: child.proc, coproc: name, fds: [2]int{r, w}}
 	sh.jobs = append(sh.jobs, j)
 	sh.lastBG = pid
 	st := c.st

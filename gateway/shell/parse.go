@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -185,6 +186,9 @@ func unclosed(err error) (delim string, line int) {
 	return strings.TrimSuffix(rest, "`"), int(pe.Pos.Line())
 }
 
+// parsers are used again: eval in a loop makes many small texts.
+var parsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }}
+
 // parseFile parses src. Where the parser is stricter than bash (text in arithmetic and subscripts that only makes sense
 // after expansion, and bad substitutions, which bash reports when they are expanded) the text is masked by a placeholder
 // of the same length and parsed again; the compiler reads those texts from src itself.
@@ -192,7 +196,9 @@ func parseFile(src string, step func()) (*syntax.File, map[uint]int, error) {
 	masked := src
 	var bad map[uint]int
 	for try := 0; ; try++ {
-		f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(&script{masked, step}, "")
+		parser := parsers.Get().(*syntax.Parser)
+		f, err := parser.Parse(&script{masked, step}, "")
+		parsers.Put(parser)
 		// Each try reads the whole text again.
 		if err == nil || try >= 200 || try >= 8 && try*len(src) > 16<<20 {
 			return f, bad, err
@@ -208,7 +214,9 @@ func parseFile(src string, step func()) (*syntax.File, map[uint]int, error) {
 		if next == "" {
 			next, from, length = mask(masked, int(at))
 		}
-		if n := doubleNot(masked, int(at)); n > 0 {
+		if s := masked[:min(int(at), len(masked))]; int(at) < len(masked) && masked[at] == '!' && (strings.HasSuffix(s, "time ") || strings.HasSuffix(s, "time -p ")) {
+			next, from, length = s+" "+masked[at+1:], 0, 0
+		} else if n := doubleNot(masked, int(at)); n > 0 {
 			next, from, length = masked[:at]+strings.Repeat(" ", n)+masked[int(at)+n:], 0, 0
 		}
 		if next == "" || next == masked {
@@ -328,6 +336,12 @@ func maskArray(s string, at int) string {
 		return ""
 	}
 	switch {
+	case strings.HasPrefix(s[at:], "$(("): // of nothing
+		end := skipNest(s, at+1)
+		if end >= len(s) || strings.Trim(s[at+1:end], "() \t") != "" {
+			return ""
+		}
+		return s[:at] + "${" + strings.Repeat("_", end-at-2) + "}" + s[end+1:]
 	case strings.HasPrefix(s[at:], "[]") && at > 0 && isNameByte(s[at-1]):
 		return s[:at] + "__" + s[at+2:]
 	case s[at] == '[':

@@ -302,10 +302,10 @@ func traceQuote(s string) string {
 	switch {
 	case s == "":
 		return "''"
-	case needsANSI(s):
-		return ansiQuote(s)
 	case hasShellMeta(s):
 		return singleQuote(s)
+	case needsANSI(s):
+		return ansiQuote(s)
 	}
 	return s
 }

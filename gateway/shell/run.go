@@ -86,6 +86,9 @@ func (sh *Shell) runProgram(p *program, where string) {
 		if sh.opts.get('v') && i < len(p.ends) {
 			sh.verbose(p, i)
 		}
+		if sh.opts.get('Y') && where != "eval: " && sh.inTrap == 0 && len(sh.frames) == 0 {
+			sh.recordLine(p, i)
+		}
 		sh.group(g)
 		if sh.jumping() {
 			return
@@ -124,6 +127,7 @@ func (sh *Shell) syntaxError(e *syntaxError, where string) {
 			break
 		}
 	}
+	sh.misused = true
 	if !e.silent {
 		head := name + ": " + where + "line " + itoa(e.line) + ": "
 		sh.eprint(head + e.msg + "\n")
@@ -272,8 +276,13 @@ func (sh *Shell) compound(st *stmt) (counts bool) {
 		sh.enter()
 		sh.leave()
 		child := sh.fork(sh.ctx, sh.x.newPID())
+		if len(sh.traps) > 0 {
+			sh.command = st
+		}
 		sh.status = child.child(func() { child.stmts(c.stmts) })
 		sh.checkAlive()
+		sh.reportKilled(child.proc, st)
+		sh.forgetEnded()
 		sh.single()
 		return true
 	case *ifCmd:
@@ -436,6 +445,9 @@ func (sh *Shell) forLoop(c *forCmd, st *stmt) {
 	if !isName(c.name) {
 		sh.errorf("`%s': not a valid identifier", c.name)
 		sh.status = 1
+		if sh.posix {
+			panic(exitPanic{2})
+		}
 		return
 	}
 	sh.enter()
@@ -562,10 +574,17 @@ func (sh *Shell) define(c *funcDecl) {
 		sh.status = 1
 		return
 	}
-	if strings.ContainsAny(c.name, "'\"\\$`") {
+	if strings.ContainsAny(c.name, "'\"\\$`") || sh.posix && !isName(c.name) {
 		sh.errorf("`%s': not a valid identifier", c.name)
 		sh.status = 1
+		if sh.posix {
+			panic(exitPanic{2})
+		}
 		return
+	}
+	if sh.posix && specialBuiltins[c.name] {
+		sh.errorf("`%s': is a special builtin", c.name)
+		panic(exitPanic{2})
 	}
 	source := "environment"
 	if f := sh.sourceFrame(); f != "" {
@@ -662,6 +681,7 @@ func (sh *Shell) pipeline(c *pipeline) {
 		<-done
 	}
 	sh.checkAlive()
+	sh.forgetEnded()
 	sh.pipeStatus = statuses
 	sh.piped = true
 	sh.status = statuses[n-1]

@@ -154,12 +154,16 @@ type Shell struct {
 	mainShell     bool // a program of its own, not a subshell
 	stdinName     string
 	posix         bool
+	misused       bool // the running builtin was called wrongly
 	scratch       []byte
 	isCmdSub      bool
 	rootPID       int
 	program       bool // a builtin run as a program
 	inHandle      bool // inside command_not_found_handle
 	finished      map[int]int
+	completions   map[string]*completion
+	history       history
+	ulimits       map[byte]limitPair
 	parsed        map[parseKey]*program
 	patterns      map[patternKey]*pattern.Pattern
 	regexes       map[regexKey]*regex.Regexp

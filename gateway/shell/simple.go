@@ -182,6 +182,10 @@ func (sh *Shell) assignArray(a *assign) {
 		var flat []string
 		for _, it := range items {
 			if it.sub == nil {
+				if items[0].sub != nil {
+					sh.errorf("%s: '%s': must use subscript when assigning associative array", name, it.vals[0])
+					continue
+				}
 				flat = append(flat, it.vals...)
 				continue
 			}
@@ -241,6 +245,9 @@ func (sh *Shell) invoke(c *simpleCmd, st *stmt, args []string) {
 	name := args[0]
 	fn := sh.funcs[name]
 	var b builtin
+	if sh.posix && specialBuiltins[name] {
+		fn = nil
+	}
 	if fn == nil {
 		b = sh.builtin(name)
 	}
@@ -277,7 +284,12 @@ func (sh *Shell) invoke(c *simpleCmd, st *stmt, args []string) {
 		case fn != nil:
 			sh.call(fn, args, temps)
 		case b != nil:
-			if len(temps) > 0 {
+			if len(temps) > 0 && sh.posix && specialBuiltins[name] {
+				// Before a special builtin they are assignments like any other.
+				for _, t := range temps {
+					sh.setVar(t[0], t[1])
+				}
+			} else if len(temps) > 0 {
 				f := sh.pushTemp(temps)
 				defer sh.popTo(f)
 			}
@@ -285,6 +297,7 @@ func (sh *Shell) invoke(c *simpleCmd, st *stmt, args []string) {
 			keep = name == "exec" && sh.status == 0 && len(args) == 1
 		default:
 			sh.external(args, temps)
+			sh.forgetEnded()
 		}
 	}()
 	if keep {
@@ -320,6 +333,9 @@ func (sh *Shell) tempEnv(as []*assign) [][2]string {
 		}
 		if v := sh.vars[a.name]; v != nil && v.attrs&aReadonly != 0 {
 			sh.errorf("%s: readonly variable", a.name)
+			if sh.posix {
+				panic(exitPanic{1})
+			}
 			continue
 		}
 		if a.sub != nil {
@@ -475,6 +491,7 @@ var assigning = map[string]bool{"read": true, "mapfile": true, "readarray": true
 // runBuiltin runs a builtin and prints what it put into obuf.
 func (sh *Shell) runBuiltin(b builtin, c *simpleCmd, args []string) {
 	status := 0
+	sh.misused = false
 	switch {
 	case c != nil && c.isDecl:
 		status = sh.declare(args[0], sh.declOperands(c.decl))
@@ -485,6 +502,9 @@ func (sh *Shell) runBuiltin(b builtin, c *simpleCmd, args []string) {
 	}
 	sh.status = status
 	sh.flush(args[0])
+	if sh.posix && sh.misused && specialBuiltins[args[0]] {
+		panic(exitPanic{2})
+	}
 }
 
 // flush prints the output of the running builtin.

@@ -311,13 +311,18 @@ func (a *assocArray) keys() []string {
 	for len(a.m) > int(buckets)*2 {
 		buckets *= 4
 	}
+	return hashOrder(a.m, buckets)
+}
+
+// hashOrder lists keys as a hash table of bash with that many buckets does.
+func hashOrder(m map[string]assocValue, buckets uint32) []string {
 	type entry struct {
 		key string
 		b   uint32
 		seq uint64
 	}
-	es := make([]entry, 0, len(a.m))
-	for k, v := range a.m {
+	es := make([]entry, 0, len(m))
+	for k, v := range m {
 		h := uint32(2166136261)
 		for i := 0; i < len(k); i++ {
 			h *= 16777619

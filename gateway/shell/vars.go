@@ -162,6 +162,10 @@ func (sh *Shell) index(name string, v *variable, sub *subscript) int64 {
 
 // readonlyErr reports an assignment to a readonly variable and abandons the line.
 func (sh *Shell) readonlyErr(name string) {
+	if sh.posix {
+		sh.errorf("%s: readonly variable", name)
+		sh.exitExpansion()
+	}
 	sh.fatal("%s: readonly variable", name)
 }
 
@@ -404,7 +408,7 @@ func (sh *Shell) unsetVar(name string) {
 			if f.locals[k].name != name {
 				continue
 			}
-			if i == len(sh.frames)-1 && f.isFunc {
+			if i == len(sh.frames)-1 && f.isFunc || sh.opts.shopt(localvarUnset) && f.isFunc {
 				sh.vars[name] = &variable{owner: sh, local: true}
 				return
 			}
@@ -550,16 +554,25 @@ func (sh *Shell) evalExpr(x *arith.Expr, who string) int64 {
 	v, err := x.Eval(arithEnv{sh})
 	sh.leave()
 	if err != nil {
-		sh.fatal("%s%s", who, asArithError(err))
+		sh.arithFailed(who, err)
 	}
 	return v
+}
+
+// arithFailed reports an expression that has no value. In POSIX mode one in an expansion ends the shell.
+func (sh *Shell) arithFailed(who string, err error) {
+	if sh.posix && who == "" {
+		sh.errorf("%s", asArithError(err))
+		sh.exitExpansion()
+	}
+	sh.fatal("%s%s", who, asArithError(err))
 }
 
 // evalText parses and evaluates an expression that has been expanded.
 func (sh *Shell) evalText(text, who string) int64 {
 	x, err := sh.parseArith(text)
 	if err != nil {
-		sh.fatal("%s%s", who, asArithError(err))
+		sh.arithFailed(who, err)
 	}
 	return sh.evalExpr(x, who)
 }
@@ -571,7 +584,7 @@ func (sh *Shell) evalArith(a *arithText, who string) int64 {
 	}
 	if a.parts == nil {
 		if a.err != nil {
-			sh.fatal("%s%s", who, asArithError(a.err))
+			sh.arithFailed(who, a.err)
 		}
 		return sh.evalExpr(a.expr, who)
 	}

@@ -19,6 +19,7 @@ type aliasReader struct {
 	active []activeAlias
 	also   int // the word that begins at or after this offset is looked up too, -1 for none
 	docs   []aliasDoc
+	timed  bool // the word before was time
 }
 
 // aliasContext is what the reader knows about where it is: the text, a ( ), backquotes or double quotes.
@@ -347,6 +348,11 @@ func (r *aliasReader) word() bool {
 		}
 		return false
 	}
+	if w == "-p" && r.timed {
+		r.timed = false
+		return false
+	}
+	r.timed = w == "time" && plain
 	if eq := strings.IndexByte(w, '='); eq > 0 {
 		name, _, _ := strings.Cut(strings.TrimSuffix(w[:eq], "+"), "[")
 		if isName(name) {

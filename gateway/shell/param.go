@@ -397,6 +397,9 @@ func (sh *Shell) paramLength(p *paramPart, name string, sub *subscript) int {
 // slice is ${x:offset:length}.
 func (sh *Shell) slice(p *paramPart, name string, sub *subscript, v value) value {
 	off := sh.evalArith(p.off, "")
+	if n, s := sh.deref(name, nil); s == nil {
+		name = n
+	}
 	length, hasLen := int64(0), p.len != nil
 	if hasLen {
 		length = sh.evalArith(p.len, "")
@@ -695,6 +698,9 @@ func (sh *Shell) mapCase(s string, all bool, cp *pattern.Pattern, f func(rune) r
 
 // transform is ${x@Q} and the like.
 func (sh *Shell) transform(p *paramPart, name string, sub *subscript, v value) value {
+	if n, s := sh.deref(name, nil); s == nil {
+		name = n
+	}
 	if !v.set && !v.isList {
 		op := p.arg.src
 		if va := sh.vars[name]; (op == "a" || op == "A") && va != nil && isName(name) {

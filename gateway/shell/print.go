@@ -99,8 +99,12 @@ func (p *treePrinter) flush() bool {
 	}
 	for _, r := range p.pending {
 		p.b.WriteByte('\n')
-		for _, x := range r.heredoc.parts {
-			p.w(partSource(x))
+		if r.heredoc.src != "" {
+			p.w(r.heredoc.src)
+		} else {
+			for _, x := range r.heredoc.parts {
+				p.w(partSource(x))
+			}
 		}
 		p.w(unquoteDelim(r.word.src))
 	}

@@ -129,7 +129,12 @@ func (sh *Shell) redirectOne(r *redirect, undo []savedFD) ([]savedFD, bool) {
 	if r.op == syntax.DplIn || r.op == syntax.DplOut {
 		if name == "-" {
 			if r.varName != "" {
-				n, err := strconv.Atoi(sh.str(r.varName))
+				val := sh.str(r.varName)
+				if r.varSub != "" {
+					c := compiler{}
+					val, _ = sh.element(r.varName, c.subscript(r.varSub))
+				}
+				n, err := strconv.Atoi(val)
 				if err != nil || sh.fds.get(n) == nil {
 					sh.errorf("%s: Bad file descriptor", r.varName)
 					return undo, false

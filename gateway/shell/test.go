@@ -270,7 +270,7 @@ func (sh *Shell) isSet(s string) bool {
 			v := sh.lookup(n)
 			if v != nil && v.attrs&aAssoc != 0 {
 				_, ok := v.assoc.m[sub.text]
-				return ok || len(v.assoc.m) > 0
+				return ok
 			}
 			return v != nil && len(v.elements()) > 0
 		}

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -443,5 +442,3 @@ func heredocOpen(f *syntax.File, src string) bool {
 	})
 	return open
 }
-
-var _ = proc.FIFO

@@ -34,7 +34,9 @@ func (sh *Shell) initVars() {
 	}
 	set("IFS", " \t\n", 0)
 	sh.ifsChanged = true
-	set("PS4", "+ ", 0)
+	if _, ok := sh.get("PS4"); !ok {
+		set("PS4", "+ ", 0)
+	}
 	set("OPTIND", "1", aInteger)
 	set("OPTERR", "1", 0)
 	set("HOSTNAME", x.cfg.Hostname, 0)

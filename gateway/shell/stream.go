@@ -74,6 +74,9 @@ type memory struct {
 	held   int64
 }
 
+// isPipe reports whether bash would have put the text into a pipe, which can neither seek nor tell its size, and not into a temporary file.
+func (m *memory) isPipe() bool { return len(m.b) <= 65536 }
+
 func (m *memory) read(_ context.Context, b []byte) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -260,7 +263,7 @@ func (h *fileHandle) Truncate(n int64) error {
 	return h.s.f.Truncate(n)
 }
 
-// memHandle is a handle of a here-document, which is an unnamed temporary file: it can seek.
+// memHandle is a handle of a long here-document, which is an unnamed temporary file: it can seek.
 type memHandle struct {
 	handle
 	m *memory
@@ -319,7 +322,9 @@ func bind(ctx context.Context, d *desc) any {
 	case *fileStream:
 		return &fileHandle{h, s}
 	case *memory:
-		return &memHandle{h, s}
+		if !s.isPipe() {
+			return &memHandle{h, s}
+		}
 	}
 	return &h
 }

@@ -158,8 +158,10 @@ func (sh *Shell) statFile(name string, follow bool) (proc.Stat, bool) {
 		case *fileStream:
 			st, err := s.f.Stat()
 			return st, err == nil
-		case *sink:
-			return proc.Stat{Kind: proc.FIFO, Mode: 0o600}, true
+		case *memory:
+			if !s.isPipe() {
+				return proc.Stat{Kind: proc.Regular, Mode: 0o600, Size: int64(len(s.b))}, true
+			}
 		}
 		return proc.Stat{Kind: proc.FIFO, Mode: 0o600}, true
 	}

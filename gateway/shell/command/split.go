@@ -147,7 +147,7 @@ func split(_ context.Context, p *proc.Process) int {
 	case 'C':
 		err = s.lineBytes(r, size)
 	case 'n':
-		err = s.chunks(r, chunk)
+		err = s.chunks(r, name, chunk)
 	default:
 		err = s.lines(r, size)
 	}
@@ -274,7 +274,7 @@ func (s *splitter) lineBytes(r io.Reader, size int64) error {
 }
 
 // chunks is -n: N, K/N, l/N, l/K/N, r/N and r/K/N.
-func (s *splitter) chunks(r io.Reader, spec string) error {
+func (s *splitter) chunks(r io.Reader, name, spec string) error {
 	kind, rest := byte(0), spec
 	if len(rest) > 2 && (rest[0] == 'l' || rest[0] == 'r') && rest[1] == '/' {
 		kind, rest = rest[0], rest[2:]
@@ -304,6 +304,9 @@ func (s *splitter) chunks(r io.Reader, spec string) error {
 		for s.length = max(2, 1); int64(pow(len(s.alphabet), s.length)) < n; s.length++ {
 		}
 		s.fixed = true
+	}
+	if _, ok := r.(io.Seeker); !ok && kind != 'r' {
+		s.fail("%s: cannot determine file size", quoteColon(name))
 	}
 	data, err := s.p.ReadAll(r)
 	if err != nil {

@@ -6,25 +6,51 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/redis/go-redis/v9"
 )
 
-// serveBare is the baseline of the HTTP benchmarks: handlers with one statement each.
-func serveBare(ctx context.Context, url string) error {
+// serveBare is the baseline of the HTTP benchmarks: handlers with one statement each, and, with Redis, one that writes under a key of it.
+func serveBare(ctx context.Context, url, redisURL string) error {
 	pool, err := pgxpool.New(ctx, url)
 	if err != nil {
 		return err
 	}
 	defer pool.Close()
-	if _, err := pool.Exec(ctx, "CREATE TABLE IF NOT EXISTS bare (id int PRIMARY KEY, n bigint NOT NULL) WITH (fillfactor = 50); INSERT INTO bare VALUES (1, 0) ON CONFLICT DO NOTHING"); err != nil {
+	if _, err := pool.Exec(ctx, "CREATE TABLE IF NOT EXISTS bare (id int PRIMARY KEY, n bigint NOT NULL) WITH (fillfactor = 50); INSERT INTO bare SELECT i, 0 FROM generate_series(1, 64) AS i ON CONFLICT DO NOTHING"); err != nil {
 		return err
 	}
+	// row is the one that a request is for.
+	row := func(r *http.Request) int {
+		id, err := strconv.Atoi(r.URL.Query().Get("id"))
+		if err != nil {
+			return 1
+		}
+		return id
+	}
 	mux := http.NewServeMux()
+	if redisURL != "" {
+		o, err := redis.ParseURL(redisURL)
+		if err != nil {
+			return err
+		}
+		client := redis.NewClient(o)
+		defer func() { _ = client.Close() }()
+		mux.HandleFunc("POST /locked", func(w http.ResponseWriter, r *http.Request) {
+			n, err := lockedUpdate(r, client, pool, row(r))
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusInternalServerError)
+				return
+			}
+			_, _ = fmt.Fprintf(w, `{"n":%d}`, n)
+		})
+	}
 	mux.HandleFunc("POST /select", func(w http.ResponseWriter, r *http.Request) {
 		var n int64
-		if err := pool.QueryRow(r.Context(), "SELECT n FROM bare WHERE id = $1", 1).Scan(&n); err != nil {
+		if err := pool.QueryRow(r.Context(), "SELECT n FROM bare WHERE id = $1", row(r)).Scan(&n); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
@@ -36,7 +62,7 @@ func serveBare(ctx context.Context, url string) error {
 			return
 		}
 		var n int64
-		if err := pool.QueryRow(r.Context(), "UPDATE bare SET n = n + 1 WHERE id = $1 RETURNING n", 1).Scan(&n); err != nil {
+		if err := pool.QueryRow(r.Context(), "UPDATE bare SET n = n + 1 WHERE id = $1 RETURNING n", row(r)).Scan(&n); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
@@ -59,4 +85,23 @@ func serveBare(ctx context.Context, url string) error {
 	}
 	<-stopped
 	return nil
+}
+
+// lockedUpdate is the least that a write under a lock does: set a key, read a row by its key, commit one row, delete the key.
+func lockedUpdate(r *http.Request, client *redis.Client, pool *pgxpool.Pool, id int) (n int64, err error) {
+	ctx := r.Context()
+	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		return 0, err
+	}
+	key := "bare:" + strconv.Itoa(id)
+	if err := client.Set(ctx, key, "x", 10*time.Second).Err(); err != nil {
+		return 0, err
+	}
+	if err := pool.QueryRow(ctx, "SELECT n FROM bare WHERE id = $1", id).Scan(&n); err != nil {
+		return 0, err
+	}
+	if err := pool.QueryRow(ctx, "UPDATE bare SET n = n + 1 WHERE id = $1 RETURNING n", id).Scan(&n); err != nil {
+		return 0, err
+	}
+	return n, client.Del(ctx, key).Err()
 }

@@ -7,12 +7,16 @@
 //	go run ./bench            the whole table
 //	go run ./bench -quick     every benchmark once, to see that it works
 //	go run ./bench -only grep those whose name contains a word
+//	go run ./bench -only replicas -svg bench/replicas.svg   several gateways that share Postgres and Redis, and the figures
+//
+// -quick prints no bars: they are for the full size. The load average is printed with the table: what others do on the machine blurs
+// even ratios.
 //
 // The shell-… benchmarks run one script each three ways over the same 50 MB of data: by the evaluator in this process over the real
 // tree and content caches, by bash and the GNU tools as processes on tmpfs, and by just-bash from npm in a node process, where
 // npm can get it (once, so this third column is a rough one). The peak-… ones read a server's largest resident size from /proc.
 //
 // pgbox runs as its own process (bin/pgbox, or $PGBOX_BINARY) on a private
-// PostgreSQL cluster with fsync on; so does the bare handler. Exit status 1 when a benchmark fails; a missed bar is
-// printed, not an error.
+// PostgreSQL cluster with fsync on; so does the bare handler. Exit status 1 when a benchmark fails (the others are
+// printed all the same); a missed bar is printed, not an error.
 package main

@@ -35,6 +35,8 @@ type env struct {
 	token   string
 	http    *http.Client
 	data    *shellData // of the shell's table, once that has been asked for
+	fleet   *fleet     // of the replicas, likewise
+	plot    figures
 }
 
 type process struct {
@@ -142,6 +144,7 @@ func (p *process) stop() {
 
 func (e *env) stop() {
 	e.data.stop()
+	e.fleet.stop()
 	e.pgbox.stop()
 	e.bare.stop()
 	if e.owner != nil {
@@ -181,6 +184,23 @@ func (e *env) post(ctx context.Context, url string, body []byte) ([]byte, error)
 		err = fmt.Errorf("%s: %s: %s", url, res.Status, data)
 	}
 	return data, err
+}
+
+// get reads a JSON answer.
+func (e *env) get(ctx context.Context, url string, out any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	res, err := e.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", url, res.Status)
+	}
+	return json.NewDecoder(res.Body).Decode(out)
 }
 
 // sandbox creates one and returns its route.

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 )
@@ -15,7 +19,7 @@ import (
 type benchmark struct {
 	name string
 	what string  // A against B
-	bar  float64 // the ratio should not be above this
+	bar  float64 // the ratio should not be above this at full size; 0: no bar
 	run  func(ctx context.Context, e *env) (ratio, error)
 }
 
@@ -36,22 +40,77 @@ var benchmarks = []benchmark{
 	{"listener-100k", "the same in a tree of 100 000 entries", 0.02, benchListener(100_000)},
 	{"listener-flat", "reader's entry with the listener, 100 000 entries / 133 entries", 1.3, benchListenerFlat},
 	{"listener-applied", "commit of another process until the tree is patched / until a bare pglogrepl receiver has it", 3, benchApplied},
+	{"replicas-write", "`echo x >> log` over HTTP through Redis and Postgres / bare handler with SET, SELECT, one-row UPDATE, DEL", 4, benchLocked},
+	{"replicas-read", "round trips to Postgres of a read-only exec, which calls Redis never / 1", 1, benchReadTrips},
+	{"replicas-handover", "unlock in one process until the waiting process has the lock / PUBLISH until a listening process has the message", 0, benchHandover(0)},
+	{"replicas-handover-2ms", "the same / 2 ms", 1, benchHandover(2 * time.Millisecond)},
+	{"replicas-at-once-133", "read-only exec on B begun when A has committed one file of 133, by replication / by version (reload)", 0, benchVisible(133, 0)},
+	{"replicas-at-once-10k", "the same, 10 000 files", 0, benchVisible(10_000, 0)},
+	{"replicas-at-once-100k", "the same, 100 000 files", 0.02, benchVisible(100_000, 0)},
+	{"replicas-flat", "read-only exec on B begun when A has committed, by replication: 100 000 files / 133 files", 1.3, benchVisibleFlat},
+	{"replicas-later-133", "read-only exec on B 20 ms after A has committed one file of 133, by replication / by version (reload)", 0, benchVisible(133, later)},
+	{"replicas-later-10k", "the same, 10 000 files", 0, benchVisible(10_000, later)},
+	{"replicas-later-100k", "the same, 100 000 files", 0.02, benchVisible(100_000, later)},
+	{"replicas-cpu-1", "processor time of 1 replica that reads and of Postgres, under 200 writes/s, by replication / by version", 0, benchListeners(1)},
+	{"replicas-cpu-2", "the same with 2 replicas", 0, benchListeners(2)},
+	{"replicas-cpu-4", "the same with 4 replicas", 0, benchListeners(4)},
+	{"replicas-recovery", "replication connection cut until the gateway follows again / bare connect, slot and stream", 0, benchRecovery},
+	{"replicas-cold-133", "first exec in a sandbox of 133 files on a gateway that never saw it / raw SELECT of its rows", 0, benchCold(133)},
+	{"replicas-cold-10k", "the same, 10 000 files", 0, benchCold(10_000)},
+	{"replicas-cold-100k", "the same, 100 000 files", 0, benchCold(100_000)},
 	{"peak-grep", "largest resident size of the server during `grep` over 1 GiB / 1 GiB", 1, shellPeak("grep -c 'status=503' large")},
 	{"peak-sort", "largest resident size of the server during `sort` of 1 GiB / 1 GiB", 1, shellPeak("sort large | tail -n 1")},
 }
 
+// later is when a patch has long been applied.
+const later = 20 * time.Millisecond
+
+// everything is the whole table, with what is a product of several lists.
+func everything() []benchmark {
+	all := slices.Clone(benchmarks)
+	for _, writing := range []bool{false, true} {
+		for _, own := range []bool{true, false} {
+			for _, clients := range []int{1, 4, 16, 64} {
+				what := fmt.Sprintf("%d clients, two gateways, %s: baseline's requests/s / pgbox's", clients, kind(own, writing))
+				all = append(all, benchmark{fmt.Sprintf("replicas-throughput-%s-%d", kind(own, writing), clients), what, 0, benchThroughput(clients, own, writing)})
+			}
+		}
+	}
+	for _, s := range scripts {
+		all = append(all, benchmark{"shell-" + s.name, "`" + s.text + "` in process / bash and GNU tools on tmpfs", s.bar, shellScript(s)})
+	}
+	return all
+}
+
 func main() {
-	quick := flag.Bool("quick", false, "few iterations: only to see that every benchmark works")
-	only := flag.String("only", "", "run the benchmarks whose name contains this")
+	var o options
+	flag.BoolVar(&o.quick, "quick", false, "few iterations on little data: only to see that every benchmark works")
+	flag.StringVar(&o.only, "only", "", "run the benchmarks whose name contains this")
+	flag.StringVar(&o.svg, "svg", "", "draw what the replicas-… benchmarks found into this file")
 	bare := flag.String("bare", "", "serve the bare baseline for the database at this URL (used by bench itself)")
+	redisURL := flag.String("redis", "", "Redis of the bare baseline")
+	waits := flag.String("waiter", "", "wait for locks of the Redis at this URL (used by bench itself)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, *quick, *only, *bare)
+	var err error
+	switch {
+	case *bare != "":
+		err = serveBare(ctx, *bare, *redisURL)
+	case *waits != "":
+		err = serveWaiter(ctx, *waits)
+	default:
+		err = run(ctx, o)
+	}
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
+}
+
+type options struct {
+	quick     bool
+	only, svg string
 }
 
 // number prints a ratio to two digits at least.
@@ -62,11 +121,8 @@ func number(r float64) string {
 	return fmt.Sprintf("%.2f", r)
 }
 
-func run(ctx context.Context, quick bool, only, bare string) (err error) {
-	if bare != "" {
-		return serveBare(ctx, bare)
-	}
-	e, err := start(ctx, quick)
+func run(ctx context.Context, o options) (err error) {
+	e, err := start(ctx, o.quick)
 	if err != nil {
 		return err
 	}
@@ -74,25 +130,54 @@ func run(ctx context.Context, quick bool, only, bare string) (err error) {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.AppendHeader(table.Row{"name", "ratio", "min", "max", "bar", "", "A / B (medians)", "A / just-bash", "what"})
-	all := benchmarks
-	for _, s := range scripts {
-		all = append(all, benchmark{"shell-" + s.name, "`" + s.text + "` in process / bash and GNU tools on tmpfs", s.bar, shellScript(s)})
-	}
-	for _, b := range all {
-		if !strings.Contains(b.name, only) {
+	began, load := time.Now(), loadAverage()
+	var failed []error
+	for _, b := range everything() {
+		if !strings.Contains(b.name, o.only) {
 			continue
 		}
-		fmt.Fprintf(os.Stderr, "%s …\n", b.name)
+		start := time.Now()
 		r, err := b.run(ctx, e)
-		if err != nil {
-			return fmt.Errorf("%s: %w", b.name, err)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
-		verdict := "ok"
-		if r.median > b.bar {
+		if err != nil {
+			// The others are worth their numbers all the same.
+			err = fmt.Errorf("%s: %w", b.name, err)
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			failed = append(failed, err)
+			continue
+		}
+		bar, verdict := fmt.Sprint(b.bar), "ok"
+		switch {
+		case b.bar == 0, o.quick: // a bar is for the full size
+			bar, verdict = "", ""
+		case r.median > b.bar:
 			verdict = "MISSED"
 		}
-		t.AppendRow(table.Row{b.name, number(r.median), number(r.lo), number(r.hi), b.bar, verdict, r.detail, r.other, b.what})
+		fmt.Fprintf(os.Stderr, "%s: %s %s (%s, in %s)\n", b.name, number(r.median), verdict, r.detail, round(time.Since(start)))
+		t.AppendRow(table.Row{b.name, number(r.median), number(r.lo), number(r.hi), bar, verdict, r.detail, r.other, b.what})
 	}
 	fmt.Println(t.Render())
-	return nil
+	fmt.Printf("load average %s before, %s after; took %s\n", load, loadAverage(), round(time.Since(began)))
+	return errors.Join(append(failed, e.draw(o.svg))...)
+}
+
+// draw writes the figures to a file, or nowhere, to see that they can be.
+func (e *env) draw(name string) error {
+	var b bytes.Buffer
+	if err := e.plot.draw(&b); err != nil || name == "" || b.Len() == 0 {
+		return err
+	}
+	return os.WriteFile(name, b.Bytes(), 0o644)
+}
+
+// loadAverage is how many processes wanted to run in the last minute: what is beyond the benchmark's own blurs its ratios.
+func loadAverage() string {
+	b, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	first, _, _ := strings.Cut(string(b), " ")
+	return first
 }

@@ -11,7 +11,7 @@ import (
 type ratio struct {
 	median, lo, hi float64
 	detail         string
-	a              time.Duration // the median of A
+	a, b           time.Duration // the medians of A and B
 	other          string        // A against just-bash, where that is a baseline too
 }
 
@@ -56,7 +56,7 @@ func compare(ctx context.Context, warm, blocks, n int, a, b work) (ratio, error)
 	}
 	slices.Sort(ratios)
 	return ratio{
-		median: ratios[len(ratios)/2], lo: ratios[0], hi: ratios[len(ratios)-1], a: median(allA),
+		median: ratios[len(ratios)/2], lo: ratios[0], hi: ratios[len(ratios)-1], a: median(allA), b: median(allB),
 		detail: fmt.Sprintf("%s / %s", round(median(allA)), round(median(allB))),
 	}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"time"
@@ -85,8 +86,9 @@ func everything() []benchmark {
 func main() {
 	var o options
 	flag.BoolVar(&o.quick, "quick", false, "few iterations on little data: only to see that every benchmark works")
-	flag.StringVar(&o.only, "only", "", "run the benchmarks whose name contains this")
+	flag.StringVar(&o.only, "only", "", "run the benchmarks whose name contains one of these, comma-separated")
 	flag.StringVar(&o.svg, "svg", "", "draw what the replicas-… benchmarks found into this file")
+	flag.StringVar(&o.profile, "cpuprofile", "", "write a profile of this process's CPU, in which the shell-… scripts run, to this file")
 	bare := flag.String("bare", "", "serve the bare baseline for the database at this URL (used by bench itself)")
 	redisURL := flag.String("redis", "", "Redis of the bare baseline")
 	waits := flag.String("waiter", "", "wait for locks of the Redis at this URL (used by bench itself)")
@@ -111,6 +113,7 @@ func main() {
 type options struct {
 	quick     bool
 	only, svg string
+	profile   string
 }
 
 // number prints a ratio to two digits at least.
@@ -130,10 +133,23 @@ func run(ctx context.Context, o options) (err error) {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.AppendHeader(table.Row{"name", "ratio", "min", "max", "bar", "", "A / B (medians)", "A / just-bash", "what"})
+	if o.profile != "" {
+		f, err := os.Create(o.profile)
+		if err != nil {
+			return err
+		}
+		defer func() {
+			pprof.StopCPUProfile()
+			err = errors.Join(err, f.Close())
+		}()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+	}
 	began, load := time.Now(), loadAverage()
 	var failed []error
 	for _, b := range everything() {
-		if !strings.Contains(b.name, o.only) {
+		if !slices.ContainsFunc(strings.Split(o.only, ","), func(s string) bool { return strings.Contains(b.name, s) }) {
 			continue
 		}
 		start := time.Now()

@@ -36,7 +36,7 @@ func newPeer(ctx context.Context, dir string) (*peer, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &peer{ctx: ctx, pkg: filepath.Join(root, "node_modules/just-bash"), dir: dir, patience: 20 * time.Second}
+	p := &peer{ctx: ctx, pkg: filepath.Join(root, "node_modules/just-bash"), dir: dir, patience: 10 * time.Second}
 	if _, err := os.Stat(p.pkg); err != nil {
 		if err := os.MkdirAll(root, 0o755); err != nil {
 			return nil, err

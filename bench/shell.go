@@ -21,6 +21,10 @@ import (
 	"github.com/pgbox/pgbox/gateway/store"
 )
 
+// pairsTime is about how long one script is run by pgbox and bash in turn, if three blocks of pairs do not take longer: the whole table is to be had
+// in ten minutes.
+const pairsTime = 4 * time.Second
+
 // script is one line of the shell's table: the same text is run by pgbox in process over the tree and content caches, by bash with the
 // GNU tools as processes on tmpfs, and by just-bash in its own process over its in-memory filesystem.
 type script struct {
@@ -37,6 +41,7 @@ const (
 
 var scripts = []script{
 	{"echo", smallBar, `echo hi`},
+	{"processes", smallBar, `for ((i = 0; i < 300; i++)); do /bin/echo hi; done | wc -l`},
 	{"loop", loopBar, `for ((i = 0; i < 10000; i++)); do ((s += i * 2)); done; echo $s`},
 	{"while-read", loopBar, `n=0; while read -r a b; do ((n++)); done < lines; echo $n $a`},
 	{"append-string", loopBar, `for ((i = 0; i < 20000; i++)); do s+=x; done; echo ${#s}`},
@@ -203,21 +208,23 @@ func shellScript(s script) func(ctx context.Context, e *env) (ratio, error) {
 		if err != nil {
 			return ratio{}, err
 		}
+		start := time.Now()
 		ours, err := d.run(ctx, s.text)
 		if err != nil {
 			return ratio{}, err
 		}
-		start := time.Now()
+		middle := time.Now()
 		theirs, err := d.host(ctx, s.text)
 		if err != nil {
 			return ratio{}, err
 		}
+		took, both := time.Since(middle), time.Since(start)
 		if ours != theirs {
 			return ratio{}, fmt.Errorf("pgbox prints %.200q, bash %.200q", ours, theirs)
 		}
-		took := time.Since(start)
-		// Short ones are repeated within a block; long ones are blocks of one.
+		// Short ones are repeated within a block; long ones are blocks of one, and fewer of them.
 		n := min(max(int(200*time.Millisecond/max(took, 1)), 1), 20)
+		blocks := min(max(int(pairsTime/(time.Duration(n)*both)), 3), 9)
 		var cpu [2]time.Duration
 		counted := func(who int, f func() error) func(context.Context) error {
 			return func(context.Context) error {
@@ -227,7 +234,7 @@ func shellScript(s script) func(ctx context.Context, e *env) (ratio, error) {
 				return err
 			}
 		}
-		r, err := compare(ctx, 0, e.times(5, 1), e.times(n, 1),
+		r, err := compare(ctx, 0, e.times(blocks, 1), e.times(n, 1),
 			timed(counted(syscall.RUSAGE_SELF, func() error { _, err := d.run(ctx, s.text); return err })),
 			timed(counted(syscall.RUSAGE_CHILDREN, func() error { _, err := d.host(ctx, s.text); return err })))
 		if err != nil {

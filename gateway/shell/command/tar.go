@@ -87,6 +87,7 @@ type tarSource struct {
 type tarRun struct {
 	p   *proc.Process
 	ctx context.Context
+	buf []byte // of copy
 
 	op       string
 	file     string

@@ -376,8 +376,10 @@ func (t *tarRun) parents(s tarSource, name string) {
 }
 
 func (t *tarRun) copy(dst io.Writer, src io.Reader) (int64, error) {
-	buf := make([]byte, 64<<10)
-	total := int64(0)
+	if t.buf == nil {
+		t.buf = make([]byte, 64<<10) // one for all members: clearing it costs more than a small one's copy
+	}
+	buf, total := t.buf, int64(0)
 	for {
 		n, err := src.Read(buf)
 		t.p.Tick(1 + n>>10)

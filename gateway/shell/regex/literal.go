@@ -161,6 +161,42 @@ func analyse(n *node, limit rune, opt *Options) required {
 	return required{}
 }
 
+// pieces are the strings that every match of n contains, one after another.
+func pieces(n *node, limit rune) (out []string) {
+	switch n.op {
+	case opGroup:
+		return pieces(n.sub[0], limit)
+	case opRepeat:
+		if n.min > 0 {
+			return pieces(n.sub[0], limit)
+		}
+	case opCat:
+		run := ""
+		flush := func() {
+			if len(run) >= minPiece {
+				out = append(out, run)
+			}
+			run = ""
+		}
+		for _, s := range n.sub {
+			if s.op == opAssert {
+				continue // takes no text
+			}
+			if w, ok := exactString(s, limit); ok {
+				run += w
+				continue
+			}
+			flush()
+			out = append(out, pieces(s, limit)...)
+		}
+		flush()
+	}
+	return out
+}
+
+// minPiece is the shortest string that is worth looking for by itself.
+const minPiece = 3
+
 // firstBytes marks the bytes a match can begin with; ok is false when it can be empty.
 func firstBytes(p *prog) (set [256]bool, ok bool) {
 	var seen sparse

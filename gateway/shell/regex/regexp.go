@@ -57,9 +57,11 @@ type Regexp struct {
 	isExact    bool   // the pattern is just this string
 	lit        []byte // every match contains this
 	finder     *finder
-	coarse     bool // MatchLine may return lines that only seem to have a match
-	hits       int  // lines with lit, or what finder looks for, that have a match
-	misses     int  // those that have none
+	coarse     bool     // MatchLine may return lines that only seem to have a match
+	hits       int      // lines with lit, or what finder looks for, that have a match
+	misses     int      // those that have none
+	pieces     [][]byte // every match contains each of these
+	lacking    []int    // how many of the first misses did not have the piece
 	first      [256]bool
 	nonempty   bool // first is known
 	oneByte    int  // the only byte a match begins with, -1 when there are more
@@ -152,6 +154,10 @@ func (re *Regexp) build(root *node) (err error) {
 	}
 	if !re.isExact {
 		re.finder = newFinder(root, limit, &opt)
+		for _, s := range pieces(root, limit) {
+			re.pieces = append(re.pieces, []byte(s))
+		}
+		re.lacking = make([]int, len(re.pieces))
 	}
 	if re.prog.backrefs {
 		if re.filter, err = compile(root, re.groups, opt, true); err != nil {
@@ -450,13 +456,34 @@ func (re *Regexp) MatchLine(b []byte, pos int) (start, end int, ok bool) {
 	return 0, 0, false
 }
 
-// confirm decides whether a line with a literal of the pattern is a match.
+// samples is how many lines without a match decide which piece is looked for.
+const samples = 256
+
+// confirm decides whether a line with a literal of the pattern is a match. When most are none for the lack of another piece of the pattern,
+// that one is looked for from then on.
 func (re *Regexp) confirm(line []byte) bool {
 	if re.coarse || re.matchText(line) {
 		re.hits++
 		return true
 	}
-	re.misses++
+	if re.misses++; re.misses <= samples && len(re.pieces) > 1 {
+		for i, p := range re.pieces {
+			if !bytes.Contains(line, p) {
+				re.lacking[i]++
+			}
+		}
+		if re.misses == samples && re.misses > re.hits/2 {
+			rarest := 0
+			for i, n := range re.lacking {
+				if n > re.lacking[rarest] {
+					rarest = i
+				}
+			}
+			if re.lacking[rarest] > samples/2 {
+				re.lit, re.finder = re.pieces[rarest], nil
+			}
+		}
+	}
 	return false
 }
 

@@ -75,7 +75,7 @@ func newWaiter(ctx context.Context, url string) (*waiter, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
+	defer func() { _ = r.Close() }()
 	w.cmd.Stdin, w.in = r, in
 	out, err := w.cmd.StdoutPipe()
 	if err != nil {

@@ -179,6 +179,7 @@ var variables = []variable{
 	{"EXEC_OPEN_FILES", "1024", "files that one exec has open at once", number(func(c *Config) *int64 { return &c.Limits.OpenFiles }, 8, 1<<20)},
 	{"EXEC_STEPS", "2000000000", "statements, expansions and pieces of work of commands of one exec", number(func(c *Config) *int64 { return &c.Limits.Steps }, 1, 1<<50)},
 	{"EXEC_FILE_SIZE", "4GiB", "size of one file", size(func(c *Config) *int64 { return &c.MaxFileSize })},
+	{"EXEC_WRITTEN", "16GiB", "bytes that one exec writes into files, whatever becomes of them", size(func(c *Config) *int64 { return &c.Limits.Written })},
 	{"EXEC_PRINTED", "256MiB", "bytes of stdout and stderr that end an exec", size(func(c *Config) *int64 { return &c.MaxPrinted })},
 	{"EXEC_OUTPUT", "10MiB", "bytes of stdout, and of stderr, that one exec keeps", size(func(c *Config) *int64 { return &c.MaxOutput })},
 	{"EXEC_CONCURRENCY", strconv.Itoa(16 * runtime.NumCPU()), "scripts running at once in this process", number(func(c *Config) *int { return &c.MaxExecs }, 1, 100_000)},

@@ -160,7 +160,9 @@ func (s *Service) tryWrite(ctx context.Context, lease lock.Lease, r *Request, in
 	}
 	defer pin.Release()
 	n := &run{s: s, r: r, fence: pin.Fence, version: pin.Fence.Version}
-	w := pin.Tree.Begin(ctx, s.options(pin.Fence, false))
+	options := s.options(pin.Fence, false)
+	options.Wrote = n.wrote
+	w := pin.Tree.Begin(ctx, options)
 	var stdin io.Reader
 	if in != nil {
 		stdin, _ = in.reader()
@@ -217,6 +219,15 @@ type run struct {
 	timedOut       bool
 	version        int64
 	committed      bool
+	budget         *proc.Budget // while the script runs
+}
+
+// wrote counts what the script writes into files.
+func (n *run) wrote(bytes int) error {
+	if n.budget == nil {
+		return nil
+	}
+	return n.budget.Write(int64(bytes))
 }
 
 // run executes the script over fs. The error says what ended it from outside.
@@ -226,6 +237,7 @@ func (n *run) run(ctx context.Context, fs proc.FS, lease lock.Lease, stdin io.Re
 		return err
 	}
 	ctx, budget := proc.NewBudget(ctx, s.cfg.Limits)
+	budget.ChargeTo(ownerKey(r.Caller))
 	defer budget.Close()
 	s.dog.watch(budget)
 	defer s.dog.forget(budget)
@@ -244,6 +256,7 @@ func (n *run) run(ctx context.Context, fs proc.FS, lease lock.Lease, stdin io.Re
 		})
 	}
 	meter := &outputMeter{hard: s.cfg.OutputMax, budget: budget}
+	n.budget = budget
 	n.stdout = &output{meter: meter, keep: s.cfg.OutputKeep, sink: r.Stdout}
 	n.stderr = &output{meter: meter, keep: s.cfg.OutputKeep, sink: r.Stderr}
 	n.began = s.cfg.Now()

@@ -471,6 +471,9 @@ func TestHostileScripts(t *testing.T) {
 	}
 }
 
+// neighbourShare is how many times longer than alone all but one of a hundred `echo hi` may take beside sixteen hostile scripts.
+const neighbourShare = 20
+
 // Sixteen scripts that take all they can get leave their neighbour its share.
 func TestNeighbourOfHostileScripts(t *testing.T) {
 	a := newAPI(t)
@@ -486,58 +489,78 @@ func TestNeighbourOfHostileScripts(t *testing.T) {
 			took[i] = time.Since(began)
 		}
 		slices.Sort(took)
-		t.Logf("%v half, %v nine tenths, %v at most", took[n/2], took[n*9/10], took[n-1])
+		t.Logf("%v half, %v nine tenths, %v all but one of a hundred, %v at most", took[n/2], took[n*9/10], took[n*99/100], took[n-1])
 		return took[n*99/100]
 	}
-	alone := p99(500)
 	scripts := []string{
 		"while :; do :; done", "yes > /dev/null", "x=x; while :; do x=$x$x; done", ":(){ :|:& };:", "f(){ f; }; f", "yes | sort", "while :; do a+=(x); done",
 		"awk 'BEGIN{while(1)a[i++]=i}'", "yes | grep -c x", "cat /dev/zero", "for ((i=0;;i++)); do : > f$i; done", "while :; do x=$(echo y); done",
 		"yes | sed s/y/z/ > /dev/null", "while :; do (:); done", "head -c 100G /dev/zero > f", "for i in {1..100}; do while :; do :; done & done; wait",
 	}
 	// Each attacker is an owner of its own, so that no bound of one owner helps the neighbour.
-	var wg sync.WaitGroup
-	over := make(chan struct{})
-	for i, script := range scripts {
-		mallory := *a
-		mallory.token = a.tokenOf(fmt.Sprintf("mallory-%d", i), a.tenant)
-		hostile := mallory.sandbox(object{})
-		body, err := json.Marshal(object{"script": script, "timeoutMs": 1000})
-		if err != nil {
-			t.Fatal(err)
-		}
-		wg.Go(func() {
-			for {
-				select {
-				case <-over:
-					return
-				default:
-				}
-				req, err := http.NewRequest(http.MethodPost, a.url+"/v1/sandboxes/"+hostile+"/exec-sync", strings.NewReader(string(body)))
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				req.Header.Set("Content-Type", "application/json")
-				req.Header.Set("Authorization", "Bearer "+mallory.token)
-				res, err := http.DefaultClient.Do(req)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				_, _ = io.Copy(io.Discard, res.Body)
-				res.Body.Close()
-				if res.StatusCode == http.StatusInternalServerError {
-					t.Errorf("%s: %d", script, res.StatusCode)
-				}
+	mallories := make([]api, len(scripts))
+	sandboxes := make([]string, len(scripts))
+	for i := range scripts {
+		mallories[i] = *a
+		mallories[i].token = a.tokenOf(fmt.Sprintf("mallory-%d", i), a.tenant)
+		sandboxes[i] = mallories[i].sandbox(object{})
+	}
+	// attack runs all of them again and again until the function that it returns is called.
+	attack := func() (stop func()) {
+		var wg sync.WaitGroup
+		over := make(chan struct{})
+		for i, script := range scripts {
+			body, err := json.Marshal(object{"script": script, "timeoutMs": 1000})
+			if err != nil {
+				t.Fatal(err)
 			}
-		})
+			wg.Go(func() {
+				for {
+					select {
+					case <-over:
+						return
+					default:
+					}
+					req, err := http.NewRequest(http.MethodPost, a.url+"/v1/sandboxes/"+sandboxes[i]+"/exec-sync", strings.NewReader(string(body)))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					req.Header.Set("Content-Type", "application/json")
+					req.Header.Set("Authorization", "Bearer "+mallories[i].token)
+					res, err := http.DefaultClient.Do(req)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					_, _ = io.Copy(io.Discard, res.Body)
+					res.Body.Close()
+					if res.StatusCode == http.StatusInternalServerError {
+						t.Errorf("%s: %d", script, res.StatusCode)
+					}
+				}
+			})
+		}
+		return func() {
+			close(over)
+			wg.Wait()
+		}
 	}
-	beside := p99(1000)
-	close(over)
-	wg.Wait()
-	t.Logf("p99 of echo hi: %v alone, %v beside %d hostile scripts: %.0f×", alone, beside, len(scripts), float64(beside)/float64(alone))
-	if beside > 200*alone {
-		t.Errorf("p99 of echo hi is %v beside hostile scripts, %v alone", beside, alone)
+	// What else the machine does is in all of the windows, or in some of them: the quiet ones on both sides are what a loud one is compared with, and one
+	// that keeps the bound shows that it can be kept.
+	const requests = 300
+	before, best := p99(requests), 1e9
+	for range 5 {
+		stop := attack()
+		beside := p99(requests)
+		stop()
+		after := p99(requests)
+		share := float64(beside) / float64(max(before, after))
+		t.Logf("p99 of echo hi: %v and %v alone, %v beside %d hostile scripts: %.1f×", before, after, beside, len(scripts), share)
+		if best = min(best, share); best <= neighbourShare || t.Failed() {
+			return
+		}
+		before = after
 	}
+	t.Errorf("p99 of echo hi beside hostile scripts is %.1f times what it is alone, at best; has to be within %d", best, neighbourShare)
 }

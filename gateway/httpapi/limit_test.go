@@ -32,6 +32,7 @@ func TestLimits(t *testing.T) {
 		{"processes", func(c *exec.Config) { c.Limits.Goroutines = 20 }, "while :; do sleep 100 & done", http.StatusRequestEntityTooLarge, "ENOBUFS", "processes (max 20)"},
 		{"steps", func(c *exec.Config) { c.Limits.Steps = 10_000 }, "while :; do :; done", http.StatusRequestEntityTooLarge, "ENOBUFS", "steps (max 10000)"},
 		{"script size", func(c *exec.Config) { c.Limits.ScriptSize = 10_000 }, `x=$(printf ':;%.0s' {1..10000}); eval "$x"`, http.StatusRequestEntityTooLarge, "ENOBUFS", "script size (max 10000)"},
+		{"bytes written", func(c *exec.Config) { c.Limits.Written = 8 << 20 }, "while :; do head -c 1M /dev/zero > g; done", http.StatusRequestEntityTooLarge, "ENOBUFS", "bytes written (max 8388608)"},
 		{"memory of all scripts", func(c *exec.Config) { c.MaxLiveBytes = 4 << 20 }, "x=x; while [ ${#x} -lt 8000000 ]; do x=$x$x; done; sleep 100", http.StatusRequestEntityTooLarge, "ENOBUFS", "memory of all scripts (max 4194304)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -65,7 +66,7 @@ func TestLimitsThatACommandSees(t *testing.T) {
 	}{
 		{"open files", func(c *exec.Config) { c.Limits.OpenFiles = 50 }, nil, "for i in {1..100}; do exec {fd}> f || break; done", "Too many open files"},
 		{"file size", func(c *exec.Config) { c.MaxFileSize = 1 << 20 }, nil, "head -c 2M /dev/zero > f", "File too large"},
-		{"bytes written", nil, object{"maxBytes": 1 << 20}, "head -c 2M /dev/urandom > f", "Disk quota exceeded"},
+		{"bytes of all files", nil, object{"maxBytes": 1 << 20}, "head -c 2M /dev/urandom > f", "Disk quota exceeded"},
 		{"files made", nil, object{"maxInodes": 30}, "for i in {1..50}; do : > f$i; done", "Disk quota exceeded"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -106,7 +107,7 @@ func TestOutputIsTruncated(t *testing.T) {
 func TestDefaultLimitsAreBounds(t *testing.T) {
 	l := proc.DefaultLimits()
 	for name, v := range map[string]int64{"CPU": int64(l.CPU), "Steps": l.Steps, "LiveBytes": l.LiveBytes, "ValueBytes": l.ValueBytes, "Words": l.Words, "Depth": l.Depth,
-		"Goroutines": l.Goroutines, "OpenFiles": l.OpenFiles, "ScriptSize": l.ScriptSize} {
+		"Goroutines": l.Goroutines, "OpenFiles": l.OpenFiles, "Written": l.Written, "ScriptSize": l.ScriptSize} {
 		if v <= 0 {
 			t.Errorf("%s: %d", name, v)
 		}

@@ -220,6 +220,11 @@ func (f *file) write(p []byte, off int64) (end int64, n int, err error) {
 	if len(p) == 0 {
 		return off, 0, nil
 	}
+	if f.w.o.Wrote != nil {
+		if err := f.w.o.Wrote(len(p)); err != nil {
+			return 0, 0, err
+		}
+	}
 	what := f.path
 	if f.logged {
 		what = ""

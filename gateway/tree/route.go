@@ -11,6 +11,11 @@ func (w *Work) WriteFile(path string, data []byte, mode uint32) error {
 	const flag = proc.WriteOnly | proc.Create | proc.Trunc
 	var r walker
 	spill := false
+	if w.o.Wrote != nil {
+		if err := w.o.Wrote(len(data)); err != nil {
+			return err
+		}
+	}
 	e := func() fserr.Errno {
 		w.mu.Lock()
 		defer w.mu.Unlock()

@@ -34,6 +34,8 @@ type Options struct {
 	MaxFileSize int64
 	// MaxReadFile bounds what ReadFile returns in one slice; beyond it ENOMEM. Zero is 1 GiB.
 	MaxReadFile int64
+	// Wrote is nil, or told of every write before it is done; its error fails the write.
+	Wrote func(n int) error
 	// DirtyMax is how many bytes of written chunks stay in memory when there is a Spill. Above it
 	// chunks are handed to Spill, must be known to Content when it returns, and are dropped.
 	DirtyMax int64

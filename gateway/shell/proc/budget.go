@@ -18,6 +18,7 @@ type Limits struct {
 	Depth      int64 // nesting of functions, eval, source, subshells and substitutions
 	Goroutines int64 // subshells, pipeline stages and background jobs alive at once
 	OpenFiles  int64
+	Written    int64 // bytes written into files, whatever becomes of them
 	ScriptSize int64 // bytes of a script, eval or sourced text
 }
 
@@ -32,6 +33,7 @@ func DefaultLimits() Limits {
 		Depth:      1000,
 		Goroutines: 512,
 		OpenFiles:  1024,
+		Written:    16 << 30,
 		ScriptSize: 8 << 20,
 	}
 }
@@ -43,7 +45,7 @@ func (l Limits) withDefaults() Limits {
 	}
 	for _, f := range []struct{ v, d *int64 }{
 		{&l.Steps, &d.Steps}, {&l.LiveBytes, &d.LiveBytes}, {&l.ValueBytes, &d.ValueBytes}, {&l.Words, &d.Words}, {&l.Depth, &d.Depth},
-		{&l.Goroutines, &d.Goroutines}, {&l.OpenFiles, &d.OpenFiles}, {&l.ScriptSize, &d.ScriptSize},
+		{&l.Goroutines, &d.Goroutines}, {&l.OpenFiles, &d.OpenFiles}, {&l.Written, &d.Written}, {&l.ScriptSize, &d.ScriptSize},
 	} {
 		if *f.v == 0 {
 			*f.v = *f.d
@@ -74,11 +76,14 @@ type Budget struct {
 	peak       atomic.Int64
 	goroutines atomic.Int64
 	files      atomic.Int64
+	written    atomic.Int64
 	cpu        atomic.Int64 // nanoseconds
 	first      *Turn
 
+	account *account
+
 	// Guarded by the governor's mutex.
-	virtual int64   // nanoseconds of places held, and what it is taken to have had when it came
+	virtual int64   // nanoseconds of places held
 	line    []*Turn // goroutines that wait for a place
 }
 
@@ -87,12 +92,17 @@ type Budget struct {
 // The caller calls Kill(nil) when the exec is over. The context carries the [Turn] of the exec's first goroutine.
 func NewBudget(ctx context.Context, l Limits) (context.Context, *Budget) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	b := &Budget{Limits: l.withDefaults(), ctx: ctx, cancel: cancel}
+	b := &Budget{Limits: l.withDefaults(), ctx: ctx, cancel: cancel, account: newAccount(clock())}
+	spareProcessors()
 	governor.execs.Add(1)
 	context.AfterFunc(ctx, func() { governor.execs.Add(-1) })
 	ctx, b.first = b.NewTurn(ctx)
 	return ctx, b
 }
+
+// ChargeTo makes the exec share the CPU time of all execs of an owner, before it begins. An exec that is charged to nobody
+// shares with no other.
+func (b *Budget) ChargeTo(owner string) { b.account = governor.of(owner) }
 
 // Close ends the turn of the exec's first goroutine, which calls it when the exec is over.
 func (b *Budget) Close() {
@@ -124,8 +134,14 @@ func (b *Budget) count(n int64) error {
 	return b.Err()
 }
 
+// young reports whether the exec needs no place yet.
+func (b *Budget) young() bool { return b.cpu.Load() < int64(young) && b.account.free.Load() > 0 }
+
 // used counts CPU time.
-func (b *Budget) used(d time.Duration) error {
+func (b *Budget) used(d time.Duration, placed bool) error {
+	if !placed {
+		b.account.free.Add(-int64(d))
+	}
 	if d > 0 && b.cpu.Add(int64(d)) > int64(b.Limits.CPU) {
 		return b.exceed("milliseconds of CPU time", b.Limits.CPU.Milliseconds())
 	}
@@ -178,6 +194,14 @@ func (b *Budget) OpenFile() bool {
 		return false
 	}
 	return true
+}
+
+// Write counts n more bytes written into files.
+func (b *Budget) Write(n int64) error {
+	if b.written.Add(n) > b.Limits.Written {
+		return b.exceed("bytes written", b.Limits.Written)
+	}
+	return nil
 }
 
 // CloseFile ends an OpenFile that succeeded.

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"context"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -12,11 +13,20 @@ import (
 // Go's scheduler is fair to goroutines and not to execs, and it knows no priorities: every busy goroutine stands in the way of the
 // few that answer a request for up to its ten milliseconds. So the execs of a process share the processors among themselves.
 // An exec that has used little CPU time runs at once. Every goroutine of the others needs one of a few places, and keeps it for a quantum;
-// then the place goes to the exec that has had the least.
+// then the place goes to the owner that has had the least.
 const (
 	quantum = 4 * time.Millisecond
 	// young is the CPU time that an exec may use without a place.
 	young = 8 * time.Millisecond
+	// credit is the CPU time that all young execs of an owner may use without a place. It fills again at one part in refill of the
+	// time that passes, so who starts new execs all the time has no more than who goes on with old ones.
+	credit = 4 * young
+	refill = 128
+	// spare is how many more processors Go's scheduler gets than there are. When all of its processors are busy it looks for news from the network
+	// only every ten milliseconds; the operating system gives a thread that waits for them its processor at once.
+	spare = 2
+	// accounts is how many owners are kept before those that have had nothing for a while are forgotten.
+	accounts = 1024
 	// overdue is how long the holder of a place may go without a step. It waits for something, then, or does something
 	// that cannot be cut; its place goes to another.
 	overdue = 4 * quantum
@@ -71,12 +81,12 @@ func (t *Turn) Step(n int64) error {
 // Pass is a Step that looks at the clock: for before and after a piece of work that has no steps.
 func (t *Turn) Pass() error {
 	now := clock()
-	if err := t.b.used(t.lap(now)); err != nil {
+	if err := t.b.used(t.lap(now), t.placed.Load()); err != nil {
 		t.Last()
 		return err
 	}
 	switch {
-	case t.b.cpu.Load() < int64(young):
+	case t.b.young():
 	case !t.placed.Load():
 		return governor.enter(t)
 	case now-t.since > quantum || governor.crowded():
@@ -116,7 +126,7 @@ func (t *Turn) Pause() {
 		return
 	}
 	if t.looked != 0 {
-		_ = t.b.used(t.lap(clock())) // the next step says so
+		_ = t.b.used(t.lap(clock()), t.placed.Load()) // the next step says so
 		t.looked = 0
 	}
 	if t.placed.Load() {
@@ -141,13 +151,52 @@ type places struct {
 	waiting []*Budget // with goroutines in line
 	floor   int64     // virtual time of the last one let in
 	guard   bool      // the goroutine that looks for overdue holders runs
+	owners  map[string]*account
 }
 
-var governor places
+var governor = places{owners: map[string]*account{}}
+
+// processors is how many there are to share.
+var processors = runtime.GOMAXPROCS(0)
+
+var spareProcessors = sync.OnceFunc(func() { runtime.GOMAXPROCS(processors + spare) })
+
+// account is what the execs of one owner have had.
+type account struct {
+	free atomic.Int64 // nanoseconds of CPU time that young execs may still use
+
+	// Guarded by the governor's mutex.
+	filled  time.Duration // when free was last filled
+	virtual int64         // nanoseconds of places held, and what it is taken to have had when it came
+}
+
+// of is the account of an owner at the beginning of an exec.
+func (g *places) of(owner string) *account {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := clock()
+	a := g.owners[owner]
+	if a == nil {
+		if len(g.owners) >= accounts {
+			maps.DeleteFunc(g.owners, func(_ string, o *account) bool { return now-o.filled > 2*refill*credit })
+		}
+		a = newAccount(now)
+		g.owners[owner] = a
+	}
+	a.free.Store(min(int64(credit), max(a.free.Load(), -int64(credit))+int64(now-a.filled)/refill))
+	a.filled = now
+	return a
+}
+
+func newAccount(now time.Duration) *account {
+	a := &account{filled: now}
+	a.free.Store(int64(credit))
+	return a
+}
 
 // most is how many places there are. One processor is left to the requests, to Postgres and to the young, unless the exec is alone.
 func (g *places) most() int64 {
-	n := int64(runtime.GOMAXPROCS(0))
+	n := int64(processors)
 	if g.execs.Load() > 1 {
 		n--
 	}
@@ -162,7 +211,7 @@ func (g *places) enter(t *Turn) error {
 	b := t.b
 	g.mu.Lock()
 	// Who has slept does not make up for it at the expense of the others.
-	b.virtual = max(b.virtual, g.floor-int64(quantum))
+	b.account.virtual = max(b.account.virtual, g.floor-int64(quantum))
 	if int64(len(g.holders)) < g.most() && len(g.waiting) == 0 {
 		g.place(t)
 		g.mu.Unlock()
@@ -202,9 +251,9 @@ func (g *places) next(t *Turn) bool {
 		return false
 	}
 	now := clock()
-	t.b.virtual += int64(now - t.since)
+	t.b.held(now - t.since)
 	t.since = now
-	if w := g.first(); int64(len(g.holders)) <= g.most() && (w == nil || t.b.virtual < w.virtual && w.ctx.Err() == nil) {
+	if w := g.first(); int64(len(g.holders)) <= g.most() && (w == nil || t.b.before(w) && w.ctx.Err() == nil) {
 		return true
 	}
 	g.remove(t)
@@ -216,7 +265,7 @@ func (g *places) leave(t *Turn) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if t.placed.Load() {
-		t.b.virtual += int64(clock() - t.since)
+		t.b.held(clock() - t.since)
 		g.remove(t)
 	}
 }
@@ -226,7 +275,7 @@ func (g *places) place(t *Turn) {
 	t.seen.Store(int64(clock()))
 	g.holders = append(g.holders, t)
 	g.held.Store(int64(len(g.holders)))
-	g.floor = max(g.floor, t.b.virtual)
+	g.floor = max(g.floor, t.b.account.virtual)
 }
 
 // remove takes a holder's place.
@@ -256,6 +305,20 @@ func (g *places) fill() {
 	}
 }
 
+// held counts the time of a place.
+func (b *Budget) held(d time.Duration) {
+	b.virtual += int64(d)
+	b.account.virtual += int64(d)
+}
+
+// before reports whether b, or b's owner, has had less than o.
+func (b *Budget) before(o *Budget) bool {
+	if b.account != o.account {
+		return b.account.virtual < o.account.virtual
+	}
+	return b.virtual < o.virtual
+}
+
 // first is the exec in line that is over, or else the one that has had the least.
 func (g *places) first() *Budget {
 	var b *Budget
@@ -263,7 +326,7 @@ func (g *places) first() *Budget {
 		if w.ctx.Err() != nil {
 			return w
 		}
-		if b == nil || w.virtual < b.virtual {
+		if b == nil || w.before(b) {
 			b = w
 		}
 	}
@@ -284,7 +347,7 @@ func (g *places) watch() {
 		now := clock()
 		for _, t := range slices.Clone(g.holders) {
 			if late := now - time.Duration(t.seen.Load()); late > overdue {
-				t.b.virtual += int64(late)
+				t.b.held(late)
 				g.remove(t)
 			}
 		}

@@ -164,8 +164,11 @@ func TestKill(t *testing.T) {
 			if !errors.Is(err, gone) {
 				t.Errorf("ended with %v", err)
 			}
-			if took > 50*time.Millisecond {
-				t.Errorf("took %v to end", took)
+			if took > prompt {
+				// The machine may be busy with other things.
+				if most := 8 * busyness(); took > most {
+					t.Errorf("took %v to end, has to be within %v", took, most)
+				}
 			}
 		})
 	}

@@ -661,7 +661,7 @@ func (sh *Shell) listVars() {
 		switch {
 		case v.isArray():
 			if v.attrs&aSet != 0 || len(v.elements()) > 0 {
-				sh.out(n + "=" + v.arrayText() + "\n")
+				sh.out(n + "=" + sh.arrayText(v) + "\n")
 			}
 		case v.attrs&aSet != 0:
 			sh.out(n + "=" + setQuote(v.str) + "\n")

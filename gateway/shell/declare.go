@@ -220,7 +220,7 @@ func (sh *Shell) declText(name string, v *variable) string {
 		if v.attrs&aSet == 0 && len(v.elements()) == 0 {
 			return s
 		}
-		return s + "=" + v.arrayText()
+		return s + "=" + sh.arrayText(v)
 	}
 	if v.attrs&aSet == 0 {
 		return s
@@ -229,16 +229,18 @@ func (sh *Shell) declText(name string, v *variable) string {
 }
 
 // arrayText is the value of an array as an array literal.
-func (v *variable) arrayText() string {
+func (sh *Shell) arrayText(v *variable) string {
 	var b strings.Builder
 	b.WriteByte('(')
 	if v.attrs&aAssoc != 0 {
 		for _, k := range v.assoc.keys() {
+			sh.readStep()
 			b.WriteString("[" + quoteKey(k) + "]=" + quoteDouble(v.assoc.m[k].val) + " ")
 		}
 	} else {
 		keys, vals := v.keyNames(), v.arr.values()
 		for i, k := range keys {
+			sh.readStep()
 			if i > 0 {
 				b.WriteByte(' ')
 			}
@@ -293,7 +295,7 @@ func (sh *Shell) printVars(name string, ops []operand, on attr, print, global bo
 		if name == "declare" || name == "typeset" {
 			if on == 0 && !print {
 				if v.isArray() {
-					sh.out(n + "=" + v.arrayText() + "\n")
+					sh.out(n + "=" + sh.arrayText(v) + "\n")
 				} else if v.attrs&aSet != 0 {
 					sh.out(n + "=" + setQuote(v.str) + "\n")
 				}

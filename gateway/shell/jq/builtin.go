@@ -693,13 +693,13 @@ var stricts = map[key]strictFn{
 		}
 		return strings.HasSuffix(s, t), nil
 	},
-	{"split", 1}: func(_ *Machine, v any, a []any) (any, error) {
+	{"split", 1}: func(m *Machine, v any, a []any) (any, error) {
 		s, ok := v.(string)
 		t, ok2 := a[0].(string)
 		if !ok || !ok2 {
 			return nil, errorf("split input and separator must be strings")
 		}
-		return splitString(s, t), nil
+		return m.split(s, t), nil
 	},
 	{"join", 1}: func(m *Machine, v any, a []any) (any, error) {
 		vs, err := elements(v)
@@ -720,6 +720,7 @@ var stricts = map[key]strictFn{
 		_ = m.checkSize(n)
 		var b strings.Builder
 		for i, x := range vs {
+			m.Tick(1)
 			if !ok {
 				return nil, errorf("%s and %s cannot be added", describe(b.String()), describe(a[0]))
 			}

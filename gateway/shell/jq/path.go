@@ -391,7 +391,7 @@ func (m *Machine) binary(op gojq.Operator, l, r any) (any, error) {
 		if !ok || !ok2 {
 			return fail("divided")
 		}
-		return splitString(s, t), nil
+		return m.split(s, t), nil
 	case gojq.OpMod:
 		if !aok || !bok {
 			return fail("divided (remainder)")
@@ -467,14 +467,14 @@ func (m *Machine) add(l, r any) (any, error) {
 	return nil, errorf("%s and %s cannot be added", describe(l), describe(r))
 }
 
-func splitString(s, sep string) *Array {
+func (m *Machine) split(s, sep string) *Array {
 	if s == "" {
 		return NewArray(nil)
 	}
-	parts := strings.Split(s, sep)
-	e := make([]any, len(parts))
-	for i, p := range parts {
-		e[i] = p
+	e := make([]any, 0, strings.Count(s, sep)+1)
+	for p := range strings.SplitSeq(s, sep) {
+		m.Tick(1)
+		e = append(e, p)
 	}
 	return NewArray(e)
 }

@@ -21,7 +21,7 @@ func coldLoad(ctx context.Context, st *store.Store, id uuid.UUID) (*tree.Tree, e
 	if err != nil {
 		return nil, err
 	}
-	_, patches, err := st.LoadLayers(ctx, id, f.Layers)
+	_, patches, err := st.LoadLayers(ctx, f, f.Layers)
 	if err != nil {
 		return nil, err
 	}

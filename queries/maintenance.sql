@@ -13,3 +13,6 @@ SELECT fs.flatten(@sandbox::uuid)::integer AS layers;
 
 -- name: Schema :one
 SELECT version::bigint AS version, digest::text AS digest, fingerprint::text AS fingerprint, base_layer::uuid AS base_layer FROM fs.schema();
+
+-- name: Session :one
+SELECT pid::integer AS pid, role::text AS role, superuser::boolean AS superuser FROM fs.session();

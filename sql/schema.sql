@@ -629,7 +629,8 @@ CREATE VIEW fs.fence WITH (security_invoker='true') AS
     s.env,
     s.config,
     s.shell_state,
-    s.expires_at
+    s.expires_at,
+    s.last_used_at
    FROM pgbox.sandbox s
   WHERE ((s.deleted_at IS NULL) AND ((s.expires_at IS NULL) OR (s.expires_at > clock_timestamp())));
 
@@ -1767,6 +1768,22 @@ $$;
 ALTER FUNCTION fs.schema() OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.schema() IS 'What this database was migrated to: the versioned migration, the digest of the repeatable files and the fingerprint of what they made.';
+
+CREATE FUNCTION fs.session() RETURNS TABLE(pid integer, role text, superuser boolean)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN QUERY
+    SELECT pg_backend_pid(), r.rolname::text, r.rolsuper
+      FROM pg_roles r
+     WHERE r.rolname = CASE current_setting('role') WHEN 'none' THEN session_user::text ELSE current_setting('role') END;
+END
+$$;
+
+ALTER FUNCTION fs.session() OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.session() IS 'The server process that answers, the role that asks and whether that is a superuser.';
 
 CREATE FUNCTION fs.settle(p_sandbox uuid, p_exec uuid) RETURNS SETOF bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4788,6 +4805,10 @@ GRANT ALL ON FUNCTION fs.rmdir(p_path text) TO pgbox_gateway;
 REVOKE ALL ON FUNCTION fs.schema() FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.schema() TO pgbox_owner;
 GRANT ALL ON FUNCTION fs.schema() TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.session() FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.session() TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.session() TO pgbox_gateway;
 
 REVOKE ALL ON FUNCTION fs.settle(p_sandbox uuid, p_exec uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.settle(p_sandbox uuid, p_exec uuid) TO pgbox_maintainer;

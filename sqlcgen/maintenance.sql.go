@@ -112,3 +112,20 @@ func (q *Queries) Schema(ctx context.Context) (SchemaRow, error) {
 	)
 	return i, err
 }
+
+const session = `-- name: Session :one
+SELECT pid::integer AS pid, role::text AS role, superuser::boolean AS superuser FROM fs.session()
+`
+
+type SessionRow struct {
+	PID       int32
+	Role      string
+	Superuser bool
+}
+
+func (q *Queries) Session(ctx context.Context) (SessionRow, error) {
+	row := q.db.QueryRow(ctx, session)
+	var i SessionRow
+	err := row.Scan(&i.PID, &i.Role, &i.Superuser)
+	return i, err
+}

@@ -41,6 +41,7 @@ type FsFence struct {
 	Config     json.RawMessage
 	ShellState json.RawMessage
 	ExpiresAt  *time.Time
+	LastUsedAt *time.Time
 }
 
 // Every sandbox, dropped ones too.

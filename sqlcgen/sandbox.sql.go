@@ -171,7 +171,7 @@ func (q *Queries) DropSandbox(ctx context.Context, sandbox uuid.UUID) error {
 }
 
 const fence = `-- name: Fence :one
-SELECT id, tenant, owner, name, version, layers, next_ino, used_bytes, used_inodes, max_bytes, max_inodes, env, config, shell_state, expires_at FROM fs.fence($1::uuid)
+SELECT id, tenant, owner, name, version, layers, next_ino, used_bytes, used_inodes, max_bytes, max_inodes, env, config, shell_state, expires_at, last_used_at FROM fs.fence($1::uuid)
 `
 
 func (q *Queries) Fence(ctx context.Context, sandbox uuid.UUID) (FsFence, error) {
@@ -193,6 +193,7 @@ func (q *Queries) Fence(ctx context.Context, sandbox uuid.UUID) (FsFence, error)
 		&i.Config,
 		&i.ShellState,
 		&i.ExpiresAt,
+		&i.LastUsedAt,
 	)
 	return i, err
 }

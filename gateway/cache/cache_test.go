@@ -52,12 +52,12 @@ func (s *source) wait(ctx context.Context) error {
 	return nil
 }
 
-func (s *source) LoadLayers(ctx context.Context, id uuid.UUID, layers []uuid.UUID) (*store.Fence, []*tree.Patch, error) {
+func (s *source) LoadLayers(ctx context.Context, asked *store.Fence, layers []uuid.UUID) (*store.Fence, []*tree.Patch, error) {
 	s.loads.Add(1)
 	if err := s.wait(ctx); err != nil {
 		return nil, nil, err
 	}
-	f, p, err := s.Store.LoadLayers(ctx, id, layers)
+	f, p, err := s.Store.LoadLayers(ctx, asked, layers)
 	for _, p := range p {
 		s.rows.Add(int64(len(p.Inodes) + len(p.Dirents) + len(p.Chunks)))
 	}
@@ -280,6 +280,31 @@ func TestDatabaseThatWentBackIsBelieved(t *testing.T) {
 	defer p.Release()
 	if p.Fence.Version != back.Version {
 		t.Fatalf("version %d is shown, Postgres has %d", p.Fence.Version, back.Version)
+	}
+}
+
+// After a failover that lost the last commit, and another one in its place: the version is that of the cached tree, the tree is not.
+func TestTreeOfALostHistoryIsNotBelieved(t *testing.T) {
+	t.Parallel()
+	s := newSource(t)
+	id := sqltest.Sandbox(t, sqltest.Pool(t))
+	commit(t, s, id, files(1))
+	f, _ := commit(t, s, id, files(2))
+	c := cache.NewTrees(s, 1<<30)
+	p := get(t, c, f)
+	p.Release()
+	owner, lost := sqltest.Owner(t), f.Version
+	for _, sql := range []string{"UPDATE pgbox.sandbox SET version = version - 1 WHERE id = $1", "DELETE FROM pgbox.change c USING pgbox.sandbox s WHERE s.id = $1 AND c.sandbox_id = s.id AND c.version > s.version"} {
+		if _, err := owner.Exec(t.Context(), sql, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, _ = commit(t, s, id, files(3))
+	loads := s.loads.Load()
+	p = get(t, c, f)
+	defer p.Release()
+	if f.Version != lost || s.loads.Load() == loads {
+		t.Fatalf("version %d, lost was %d; %d loads", f.Version, lost, s.loads.Load()-loads)
 	}
 }
 

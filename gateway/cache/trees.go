@@ -17,9 +17,9 @@ import (
 
 // LayerReader loads the rows of layers.
 type LayerReader interface {
-	// LoadLayers reads the fence and the rows of some of the sandbox's layers in one snapshot of the database. The patches are in the
+	// LoadLayers reads the fence and the rows of some of the layers of the sandbox of asked in one snapshot of the database that has its version or a later one. The patches are in the
 	// order of layers and have only rows. It is ESTALE when a layer is not the sandbox's any more.
-	LoadLayers(ctx context.Context, sandbox uuid.UUID, layers []uuid.UUID) (*store.Fence, []*tree.Patch, error)
+	LoadLayers(ctx context.Context, asked *store.Fence, layers []uuid.UUID) (*store.Fence, []*tree.Patch, error)
 	// Fence reads the fence alone.
 	Fence(ctx context.Context, sandbox uuid.UUID) (*store.Fence, error)
 }
@@ -214,12 +214,12 @@ func (c *Trees) load(ctx context.Context, f *store.Fence, l *flight) (Pin, error
 }
 
 func (c *Trees) tryLoad(ctx context.Context, f *store.Fence, l *flight, epoch uint64) (Pin, error) {
-	base, err := c.sealed(ctx, f.ID, f.Layers[1:])
+	base, err := c.sealed(ctx, f)
 	if err != nil {
 		return Pin{}, err
 	}
 	defer base.Release()
-	now, patches, err := c.src.LoadLayers(ctx, f.ID, f.Layers[:1])
+	now, patches, err := c.src.LoadLayers(ctx, f, f.Layers[:1])
 	if err != nil {
 		return Pin{}, err
 	}
@@ -250,8 +250,9 @@ func (c *Trees) tryLoad(ctx context.Context, f *store.Fence, l *flight, epoch ui
 	return p0, nil
 }
 
-// sealed returns the tree of a chain of sealed layers, newest first.
-func (c *Trees) sealed(ctx context.Context, sandbox uuid.UUID, layers []uuid.UUID) (Pin, error) {
+// sealed returns the tree of the chain of sealed layers that a sandbox stands on.
+func (c *Trees) sealed(ctx context.Context, f *store.Fence) (Pin, error) {
+	layers := f.Layers[1:]
 	if len(layers) == 0 {
 		return Pin{Tree: tree.Empty()}, nil
 	}
@@ -268,7 +269,7 @@ func (c *Trees) sealed(ctx context.Context, sandbox uuid.UUID, layers []uuid.UUI
 			l = &flight{done: make(chan struct{})}
 			c.chainLoad[key] = l
 			c.mu.Unlock()
-			p, err := c.loadSealed(ctx, sandbox, layers)
+			p, err := c.loadSealed(ctx, f, layers)
 			c.mu.Lock()
 			delete(c.chainLoad, key)
 			c.mu.Unlock()
@@ -285,7 +286,7 @@ func (c *Trees) sealed(ctx context.Context, sandbox uuid.UUID, layers []uuid.UUI
 }
 
 // loadSealed loads what is missing of a chain in one read and keeps the tree of every length of it.
-func (c *Trees) loadSealed(ctx context.Context, sandbox uuid.UUID, layers []uuid.UUID) (Pin, error) {
+func (c *Trees) loadSealed(ctx context.Context, f *store.Fence, layers []uuid.UUID) (Pin, error) {
 	missing := len(layers)
 	var at Pin
 	c.mu.Lock()
@@ -300,7 +301,7 @@ func (c *Trees) loadSealed(ctx context.Context, sandbox uuid.UUID, layers []uuid
 		at = Pin{Tree: tree.Empty()}
 	}
 	defer func() { at.Release() }()
-	_, patches, err := c.src.LoadLayers(ctx, sandbox, layers[:missing])
+	_, patches, err := c.src.LoadLayers(ctx, f, layers[:missing])
 	if err != nil {
 		return Pin{}, err
 	}

@@ -19,19 +19,20 @@ import (
 
 // Config is everything a gateway process can be told. Sizes are bytes.
 type Config struct {
-	Host              string
-	Port              int
-	DatabaseURL       string
-	DatabaseDirectURL string // migrations and replication: not through a transaction pooler
-	DatabasePoolSize  int
-	DatabaseExecMode  string // cache_statement, cache_describe or exec
-	CacheInvalidation string // auto, replication or version
-	RedisURL          string
-	AuthSecret        string
-	AdminSecret       string
-	Tenants           []string
-	TrustProxy        bool
-	LogLevel          string
+	Host               string
+	Port               int
+	DatabaseURL        string
+	DatabaseDirectURL  string // migrations and replication: not through a transaction pooler
+	DatabaseReplicaURL string // a streaming standby, for cold reads; "": none
+	DatabasePoolSize   int
+	DatabaseExecMode   string // auto, cache_statement, cache_describe or exec
+	CacheInvalidation  string // auto, replication or version
+	RedisURL           string
+	AuthSecret         string
+	AdminSecret        string
+	Tenants            []string
+	TrustProxy         bool
+	LogLevel           string
 
 	TreeCacheBytes    int64
 	ContentCacheBytes int64
@@ -134,8 +135,9 @@ var variables = []variable{
 	{"PORT", "8080", "TCP port to listen on; 0 chooses a free one", number(func(c *Config) *int { return &c.Port }, 0, 65535)},
 	{"DATABASE_URL", "", "Postgres, may go through a pooler", address(postgresSchemes, func(c *Config) *string { return &c.DatabaseURL })},
 	{"DATABASE_DIRECT_URL", "", "Postgres without a pooler, for migrations and replication (default: DATABASE_URL)", address(postgresSchemes, func(c *Config) *string { return &c.DatabaseDirectURL })},
-	{"DATABASE_POOL_SIZE", "16", "connections of this process", number(func(c *Config) *int { return &c.DatabasePoolSize }, 2, 1000)},
-	{"DATABASE_EXEC_MODE", "cache_statement", "cache_statement, or cache_describe or exec behind a transaction pooler", oneOf(func(c *Config) *string { return &c.DatabaseExecMode }, "cache_statement", "cache_describe", "exec")},
+	{"DATABASE_REPLICA_URL", "", "a streaming standby of that Postgres, without a pooler: trees and contents that are not cached are read from it when it has replayed them", address(postgresSchemes, func(c *Config) *string { return &c.DatabaseReplicaURL })},
+	{"DATABASE_POOL_SIZE", "16", "connections of this process (and as many to a replica at most), however many sandboxes are open", number(func(c *Config) *int { return &c.DatabasePoolSize }, 2, 1000)},
+	{"DATABASE_EXEC_MODE", "auto", "how statements are sent: cache_statement (prepared), cache_describe or exec (fit for a transaction pooler such as PgBouncer), or auto (cache_describe where there is a pooler)", oneOf(func(c *Config) *string { return &c.DatabaseExecMode }, "auto", "cache_statement", "cache_describe", "exec")},
 	{"CACHE_INVALIDATION", "auto", "how trees cached here follow the commits of others: replication (patched; needs wal_level=logical and a user of DATABASE_DIRECT_URL with REPLICATION), version (reloaded when they are asked for), or auto (replication where possible)", oneOf(func(c *Config) *string { return &c.CacheInvalidation }, "auto", "replication", "version")},
 	{"REDIS_URL", "", "Redis for the exec locks of several replicas; unset: one process serves alone", address("redis rediss unix", func(c *Config) *string { return &c.RedisURL })},
 	{"AUTH_SECRET", "", "signs the tokens (HS256) and opens /v1/auth/bootstrap; at least 16 bytes", func(c *Config, v string) error {

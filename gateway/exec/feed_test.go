@@ -114,9 +114,11 @@ func (f *follower) check(id uuid.UUID) (patched bool) {
 // settings is a fence as text.
 func settings(f *store.Fence) string {
 	c := *f
-	if c.ExpiresAt != nil {
-		u := c.ExpiresAt.UTC()
-		c.ExpiresAt = &u
+	for _, at := range []**time.Time{&c.ExpiresAt, &c.ChangedAt} {
+		if *at != nil {
+			u := (*at).UTC()
+			*at = &u
+		}
 	}
 	b, err := json.Marshal(c)
 	if err != nil {

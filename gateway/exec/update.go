@@ -212,6 +212,7 @@ func (s *Service) commit(ctx context.Context, f *store.Fence, w *tree.Work, d *t
 		return nil, err
 	}
 	next := *f
+	next.ChangedAt = nil // the server knows
 	next.Version, next.UsedBytes, next.UsedInodes, next.NextIno = a.Version, a.UsedBytes, a.UsedInodes, int64(d.NextIno)
 	if state != nil {
 		next.ShellState = state

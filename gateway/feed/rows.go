@@ -38,6 +38,7 @@ var tables = map[string][]column{
 		{"id", oidUUID}, {"tenant", oidText}, {"owner", oidText}, {"name", oidText}, {"version", oidInt8}, {"layers", oidUUIDArray},
 		{"next_ino", oidInt8}, {"used_bytes", oidInt8}, {"used_inodes", oidInt8}, {"max_bytes", oidInt8}, {"max_inodes", oidInt8},
 		{"env", oidJSONB}, {"config", oidJSONB}, {"shell_state", oidJSONB}, {"expires_at", oidTimestamptz}, {"deleted_at", oidTimestamptz},
+		{"last_used_at", oidTimestamptz},
 	},
 	"layer": {{"id", oidUUID}},
 	"inode": {
@@ -70,6 +71,7 @@ const (
 	sandboxShellState
 	sandboxExpiresAt
 	sandboxDeletedAt
+	sandboxLastUsedAt
 )
 
 const (
@@ -268,7 +270,7 @@ func (r *row) fence(f *store.Fence) (same unsent, gone bool) {
 	f.Version, f.NextIno = r.int64(sandboxVersion), r.int64(sandboxNextIno)
 	f.UsedBytes, f.UsedInodes = r.int64(sandboxUsedBytes), r.int64(sandboxUsedInodes)
 	f.MaxBytes, f.MaxInodes = r.optional(sandboxMaxBytes), r.optional(sandboxMaxInodes)
-	f.ExpiresAt = r.time(sandboxExpiresAt)
+	f.ExpiresAt, f.ChangedAt = r.time(sandboxExpiresAt), r.time(sandboxLastUsedAt)
 	if same.layers = r.unchanged(sandboxLayers); !same.layers {
 		f.Layers = r.uuids(sandboxLayers)
 	}

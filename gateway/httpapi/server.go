@@ -25,6 +25,7 @@ import (
 	"github.com/pgbox/pgbox/gateway/exec"
 	"github.com/pgbox/pgbox/gateway/feed"
 	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/store"
 )
 
 // Config is what the server stands on.
@@ -40,6 +41,8 @@ type Config struct {
 	Ready func(ctx context.Context) map[string]string
 	// Feed describes what keeps cached trees current; may be nil.
 	Feed func() feed.Status
+	// Replica describes the use of a standby, nil when there is none; may be nil.
+	Replica func() *store.ReplicaStatus
 	// Quota of new sandboxes whose creator names none; 0: no limit.
 	MaxBytes, MaxInodes int64
 }
@@ -289,9 +292,10 @@ func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 func (s *server) serviceRoutes() {
 	type state struct {
-		Status string            `json:"status" enum:"ok,degraded"`
-		Down   map[string]string `json:"down,omitempty" doc:"what is down, with the reason"`
-		Cache  *feed.Status      `json:"cacheInvalidation,omitempty" doc:"readyz: how cached trees are kept current"`
+		Status  string               `json:"status" enum:"ok,degraded"`
+		Down    map[string]string    `json:"down,omitempty" doc:"what is down, with the reason"`
+		Cache   *feed.Status         `json:"cacheInvalidation,omitempty" doc:"readyz: how cached trees are kept current"`
+		Replica *store.ReplicaStatus `json:"replica,omitempty" doc:"readyz: how often a standby answered what it was asked, and how often the primary had to"`
 	}
 	type health struct{ Body state }
 	handle(s, operation(http.MethodGet, "/healthz", "health", "The process answers", "service", true), func(context.Context, *struct{}) (*health, error) {
@@ -309,6 +313,9 @@ func (s *server) serviceRoutes() {
 		if s.Feed != nil {
 			st := s.Feed()
 			h.Body.Cache = &st
+		}
+		if s.Replica != nil {
+			h.Body.Replica = s.Replica()
 		}
 		if s.Ready != nil {
 			if down := s.Ready(ctx); len(down) > 0 {

@@ -26,6 +26,29 @@ func raw(hashes []tree.Hash) [][]byte {
 
 // ReadBlobs returns contents in the order of hashes, nil for one that the database does not hold.
 func (s *Store) ReadBlobs(ctx context.Context, sandbox uuid.UUID, hashes []tree.Hash) ([][]byte, error) {
+	if s.standby == nil {
+		return s.readBlobs(ctx, sandbox, hashes)
+	}
+	out, missing := s.standby.blobs(ctx, sandbox, hashes)
+	if len(missing) == 0 {
+		return out, nil
+	}
+	rest := make([]tree.Hash, len(missing))
+	for i, k := range missing {
+		rest[i] = hashes[k]
+	}
+	data, err := s.readBlobs(ctx, sandbox, rest)
+	if err != nil {
+		return nil, err
+	}
+	for i, k := range missing {
+		out[k] = data[i]
+	}
+	return out, nil
+}
+
+// readBlobs is ReadBlobs from the primary.
+func (s *Store) readBlobs(ctx context.Context, sandbox uuid.UUID, hashes []tree.Hash) ([][]byte, error) {
 	var rows []sqlcgen.ReadBlobsRow
 	err := s.read(ctx, "read_blobs", func(ctx context.Context, c *pgxpool.Conn) (err error) {
 		rows, err = sqlcgen.New(c).ReadBlobs(ctx, sqlcgen.ReadBlobsParams{Sandbox: sandbox, SHA256: raw(hashes)})
@@ -34,8 +57,13 @@ func (s *Store) ReadBlobs(ctx context.Context, sandbox uuid.UUID, hashes []tree.
 	if err != nil {
 		return nil, err
 	}
+	return inOrder(hashes, rows), nil
+}
+
+// inOrder puts contents in the order of hashes.
+func inOrder(hashes []tree.Hash, rows []sqlcgen.ReadBlobsRow) [][]byte {
 	if len(hashes) == 1 && len(rows) == 1 {
-		return [][]byte{rows[0].Data}, nil
+		return [][]byte{rows[0].Data}
 	}
 	by := make(map[tree.Hash][]byte, len(rows))
 	for _, r := range rows {
@@ -45,7 +73,7 @@ func (s *Store) ReadBlobs(ctx context.Context, sandbox uuid.UUID, hashes []tree.
 	for i, h := range hashes {
 		out[i] = by[h]
 	}
-	return out, nil
+	return out
 }
 
 // MissingBlobs returns those of the hashes that the database holds no content for.

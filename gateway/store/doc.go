@@ -12,4 +12,13 @@
 // Every method is one round trip where its data allow it: one statement, or a batch that is one transaction. The
 // statements that batches use are prepared when a connection is made. Two methods hold a transaction open for longer, and neither while
 // user code runs: LoadLayers reads several layers in one snapshot, and CreateWith builds the first files of a sandbox that nobody knows yet.
+//
+// # Poolers and standbys
+//
+// The first connection tells whether a transaction pooler is in between: then no role is sent and no statement is prepared ([Auto]). Nothing here depends
+// on the session: settings are of one transaction, there is no LISTEN, no advisory lock, no temporary table.
+//
+// With Config.ReplicaURL cold reads go to a streaming standby. It answers with exactly the version (and history: [Fence.ChangedAt]) that the primary's fence has
+// named, or the primary is asked: after a short wait when the standby is behind, at once when it is gone, was promoted or cancelled the query, and then for a
+// while without trying. Contents go by their hash and cannot be wrong, only missing.
 package store

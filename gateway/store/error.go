@@ -73,6 +73,12 @@ func unavailable(pg *pgconn.PgError) bool {
 	return len(pg.Code) == 5 && pg.Code[:2] == "08"
 }
 
+// conflict reports whether a standby cancelled a query because it stood in the way of the replay. PostgreSQL, 27.4.2.
+func conflict(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (pg.Code == "40001" || pg.Code == "40P01")
+}
+
 // refused reports whether err proves that the server ended the statement's transaction without committing. An error of severity
 // FATAL does not: a backend that is told to go may have committed just before.
 func refused(err error) bool {

@@ -34,26 +34,38 @@ func fence(ctx context.Context, q *sqlcgen.Queries, sandbox uuid.UUID) (*Fence, 
 	return &Fence{
 		ID: r.ID, Tenant: r.Tenant, Owner: r.Owner, Name: r.Name, Version: r.Version, Layers: r.Layers, NextIno: r.NextIno,
 		UsedBytes: r.UsedBytes, UsedInodes: r.UsedInodes, MaxBytes: r.MaxBytes, MaxInodes: r.MaxInodes,
-		Env: r.Env, Config: r.Config, ShellState: r.ShellState, ExpiresAt: r.ExpiresAt,
+		Env: r.Env, Config: r.Config, ShellState: r.ShellState, ExpiresAt: r.ExpiresAt, ChangedAt: r.LastUsedAt,
 	}, nil
 }
 
 // LoadLayers reads the fence and all rows of some of the sandbox's layers in one snapshot of the database. The patches are in the order of
-// layers and have only rows. It is ESTALE when the sandbox does not stand on one of them (any more).
-func (s *Store) LoadLayers(ctx context.Context, sandbox uuid.UUID, layers []uuid.UUID) (*Fence, []*tree.Patch, error) {
+// layers and have only rows. It is ESTALE when the sandbox does not stand on one of them (any more). asked is a fence that was just read: a
+// standby answers only when it has exactly that version; the primary answers with the latest.
+func (s *Store) LoadLayers(ctx context.Context, asked *Fence, layers []uuid.UUID) (*Fence, []*tree.Patch, error) {
+	if s.standby != nil {
+		if f, patches, ok := s.standby.load(ctx, asked, layers); ok {
+			return f, patches, nil
+		}
+	}
 	var f *Fence
 	var patches []*tree.Patch
 	err := s.read(ctx, "load", func(ctx context.Context, c *pgxpool.Conn) error {
-		return pgx.BeginTxFunc(ctx, c, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) (err error) {
-			q := sqlcgen.New(tx)
-			if f, err = fence(ctx, q, sandbox); err != nil {
+		return snapshot(ctx, c, func(q *sqlcgen.Queries) (err error) {
+			if f, err = fence(ctx, q, asked.ID); err != nil {
 				return err
 			}
-			patches, err = loadLayers(ctx, q, sandbox, layers)
+			patches, err = loadLayers(ctx, q, asked.ID, layers)
 			return err
 		})
 	})
 	return f, patches, err
+}
+
+// snapshot runs fn in one snapshot of the database.
+func snapshot(ctx context.Context, c *pgxpool.Conn, fn func(q *sqlcgen.Queries) error) error {
+	return pgx.BeginTxFunc(ctx, c, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+		return fn(sqlcgen.New(tx))
+	})
 }
 
 func loadLayers(ctx context.Context, q *sqlcgen.Queries, sandbox uuid.UUID, layers []uuid.UUID) ([]*tree.Patch, error) {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -26,6 +27,25 @@ type Fence struct {
 	Config     json.RawMessage
 	ShellState json.RawMessage
 	ExpiresAt  *time.Time
+	// ChangedAt is when Version came about by the clock of the server; nil for a sandbox that was never changed, and where it is not known. Two histories
+	// of a sandbox (a standby that was promoted while its primary lived on) share versions, but not this.
+	ChangedAt *time.Time
+}
+
+// Contradicts reports whether f and g are of one version, but not of one history: the database is not the one it was.
+func (f *Fence) Contradicts(g *Fence) bool {
+	return f.Version == g.Version && f.ChangedAt != nil && g.ChangedAt != nil && !f.ChangedAt.Equal(*g.ChangedAt)
+}
+
+// same reports whether f and g are of one version of one history.
+func (f *Fence) same(g *Fence) bool {
+	at := func(f *Fence) time.Time {
+		if f.ChangedAt == nil {
+			return time.Time{}
+		}
+		return *f.ChangedAt
+	}
+	return f.ID == g.ID && f.Version == g.Version && slices.Equal(f.Layers, g.Layers) && at(f).Equal(at(g))
 }
 
 // Sandbox is a sandbox as the list shows it.

@@ -18,9 +18,10 @@ import (
 // ExecMode is how statements are sent.
 type ExecMode string
 
-// The modes. Behind a transaction pooler (PgBouncer) named prepared statements do not last: use DirectExec or CacheDescribe there.
+// The modes. Behind a transaction pooler (PgBouncer) named prepared statements do not last.
 const (
-	CacheStatement ExecMode = "cache_statement" // prepared once per connection; the default
+	Auto           ExecMode = "auto"            // CacheDescribe through a pooler, else CacheStatement; the default
+	CacheStatement ExecMode = "cache_statement" // prepared once per connection
 	CacheDescribe  ExecMode = "cache_describe"  // types are cached, statements are not prepared
 	DirectExec     ExecMode = "exec"            // types follow from the arguments
 )
@@ -30,12 +31,18 @@ type Config struct {
 	URL            string
 	MaxConns       int32         // default 32
 	MinConns       int32         // kept open; default 2
-	ExecMode       ExecMode      // default CacheStatement
+	ExecMode       ExecMode      // default Auto
 	ConnectTimeout time.Duration // default 5 s
 	// Timeout bounds every statement but a commit, with the wait for a free connection; default 30 s.
 	Timeout time.Duration
-	// Role is what sessions run as; default pgbox_gateway, which the user of URL must be a member of (or be).
+	// Role is what sessions run as; default pgbox_gateway, which the user of URL must be a member of (or be). A pooler takes no role: there
+	// it is for the pooler, or for the rights of the user.
 	Role string
+	// ReplicaURL leads to a streaming standby of the server at URL, without a pooler; "": there is none. Trees and contents are read from it, as
+	// far as it has what is asked for.
+	ReplicaURL string
+	// ReplicaWait is how long a standby is waited for that has not replayed enough; default 25 ms.
+	ReplicaWait time.Duration
 	// Tracer observes queries; may be nil.
 	Tracer pgx.QueryTracer
 }
@@ -45,11 +52,52 @@ type Store struct {
 	pool    *pgxpool.Pool
 	timeout time.Duration
 	renewed atomic.Int64 // when the connections were last replaced
+	pooler  pooler
+	standby *standby // nil: there is none
 }
 
 // Open makes the pool. It does not wait for Postgres: a Store outlives restarts of the server, and Ping tells.
 func Open(ctx context.Context, c Config) (*Store, error) {
-	pc, err := pgxpool.ParseConfig(c.URL)
+	s := &Store{timeout: 30 * time.Second}
+	if c.Timeout > 0 {
+		s.timeout = c.Timeout
+	}
+	pc, err := poolConfig(&c, c.URL)
+	if err != nil {
+		return nil, err
+	}
+	switch c.ExecMode {
+	case Auto, "":
+		s.pooler.auto = true
+	case CacheStatement:
+	case CacheDescribe:
+		pc.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	case DirectExec:
+		pc.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
+	default:
+		return nil, fmt.Errorf("unknown exec mode %q (auto, cache_statement, cache_describe, exec)", c.ExecMode)
+	}
+	pc.BeforeConnect = s.pooler.prepare
+	pc.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		if conn.Config().DefaultQueryExecMode != pgx.QueryExecModeCacheStatement {
+			return nil
+		}
+		return warm(ctx, conn)
+	}
+	if c.ReplicaURL != "" {
+		if s.standby, err = openStandby(ctx, &c); err != nil {
+			return nil, err
+		}
+	}
+	if s.pool, err = pgxpool.NewWithConfig(ctx, pc); err != nil {
+		return nil, wrap("connect", err)
+	}
+	return s, nil
+}
+
+// poolConfig is what the pools of a store have in common.
+func poolConfig(c *Config, url string) (*pgxpool.Config, error) {
+	pc, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		// The text of this error may hold the password.
 		return nil, errors.New("the database URL cannot be parsed")
@@ -72,17 +120,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if c.ConnectTimeout > 0 {
 		cc.ConnectTimeout = c.ConnectTimeout
 	}
-	switch c.ExecMode {
-	case CacheStatement, "":
-		cc.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
-		pc.AfterConnect = warm
-	case CacheDescribe:
-		cc.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
-	case DirectExec:
-		cc.DefaultQueryExecMode = pgx.QueryExecModeExec
-	default:
-		return nil, fmt.Errorf("unknown exec mode %q (cache_statement, cache_describe, exec)", c.ExecMode)
-	}
+	cc.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
 	role := c.Role
 	if role == "" {
 		role = "pgbox_gateway"
@@ -91,15 +129,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if cc.RuntimeParams["application_name"] == "" {
 		cc.RuntimeParams["application_name"] = "pgbox"
 	}
-	pool, err := pgxpool.NewWithConfig(ctx, pc)
-	if err != nil {
-		return nil, wrap("connect", err)
-	}
-	s := &Store{pool: pool, timeout: 30 * time.Second}
-	if c.Timeout > 0 {
-		s.timeout = c.Timeout
-	}
-	return s, nil
+	return pc, nil
 }
 
 // warm prepares the two statements of the hot path, so that the first request of a connection costs what the later ones
@@ -118,7 +148,12 @@ func warm(ctx context.Context, conn *pgx.Conn) error {
 }
 
 // Close closes the connections; it waits for those in use.
-func (s *Store) Close() { s.pool.Close() }
+func (s *Store) Close() {
+	s.pool.Close()
+	if s.standby != nil {
+		s.standby.pool.Close()
+	}
+}
 
 // Ping reports whether Postgres answers.
 func (s *Store) Ping(ctx context.Context) error {

@@ -60,7 +60,8 @@ func (c content) Load(ctx context.Context, h []tree.Hash) ([][]byte, error) {
 // load builds the latest tree of a sandbox.
 func load(t *testing.T, s *store.Store, id uuid.UUID) (*store.Fence, *tree.Tree) {
 	t.Helper()
-	f, patches, err := s.LoadLayers(t.Context(), id, fence(t, s, id).Layers)
+	now := fence(t, s, id)
+	f, patches, err := s.LoadLayers(t.Context(), now, now.Layers)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,6 +98,7 @@ var calls = map[string]string{
 	"rm":             "SELECT fs.rm('/dir-alpha', true)",
 	"rmdir":          "SELECT fs.rmdir('/empty')",
 	"schema":         "SELECT fs.schema()",
+	"session":        "SELECT fs.session()",
 	"settle":         "SELECT count(*) FROM fs.settle($1, gen_random_uuid())",
 	"recall":         "SELECT * FROM fs.recall('tenant-alpha', 'owner-alpha', ARRAY['kept']) RIGHT JOIN (VALUES (1)) v ON true",
 	"remember":       "SELECT fs.remember('tenant-alpha', 'owner-alpha', $1::text, sha256('a'), 'alpha')",
@@ -320,7 +321,7 @@ func TestIsolationNoScope(t *testing.T) {
 			continue
 		}
 		switch name {
-		case "base_layer", "create_sandbox", "expire", "gc", "housekeep", "list_sandboxes", "recall", "remember", "schema":
+		case "base_layer", "create_sandbox", "expire", "gc", "housekeep", "list_sandboxes", "recall", "remember", "schema", "session":
 			continue // of no sandbox
 		}
 		for scope, want := range map[string]fserr.Errno{"": fserr.EINVAL, uuid.NewString(): fserr.ESRCH} {

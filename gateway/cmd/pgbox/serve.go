@@ -57,7 +57,7 @@ func setLogLevel(level string) {
 // once requests are answered.
 func serve(ctx context.Context, cfg *config.Config, ready func(base string) error) error {
 	st, err := store.Open(ctx, store.Config{
-		URL: cfg.DatabaseURL, MaxConns: int32(cfg.DatabasePoolSize), ExecMode: store.ExecMode(cfg.DatabaseExecMode),
+		URL: cfg.DatabaseURL, ReplicaURL: cfg.DatabaseReplicaURL, MaxConns: int32(cfg.DatabasePoolSize), ExecMode: store.ExecMode(cfg.DatabaseExecMode),
 	})
 	if err != nil {
 		return err
@@ -91,10 +91,11 @@ func serve(ctx context.Context, cfg *config.Config, ready func(base string) erro
 	defer keepHouse(ctx, st, cfg.Housekeeping, cfg.HousekeepingGrace)()
 	metrics := prometheus.NewRegistry()
 	follow.Register(metrics)
+	st.Register(metrics)
 	metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	handler := httpapi.New(httpapi.Config{
 		Version: version, Service: service, Verifier: verifier, AuthSecret: cfg.AuthSecret, AdminSecret: cfg.AdminSecret,
-		TrustProxy: cfg.TrustProxy, Metrics: metrics, Feed: func() feed.Status { s, _ := follow.Status(); return s }, MaxBytes: cfg.SandboxMaxBytes, MaxInodes: cfg.SandboxMaxInodes,
+		TrustProxy: cfg.TrustProxy, Metrics: metrics, Replica: st.Replica, Feed: func() feed.Status { s, _ := follow.Status(); return s }, MaxBytes: cfg.SandboxMaxBytes, MaxInodes: cfg.SandboxMaxInodes,
 		Ready: func(ctx context.Context) map[string]string {
 			ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 			defer cancel()

@@ -9,7 +9,7 @@ CACHE   := .cache
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 PACKAGES := ./...
 
-.PHONY: help run cluster test-cluster test build generate verify lint bench clean install unit hostile postgres18 bench-once
+.PHONY: help run cluster test-cluster test build generate verify lint bench clean install unit hostile postgres18 pooled bench-once
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | while IFS=$$'\t' read -r t d; do printf '  %-11s %s\n' "$$t" "$$d"; done
@@ -28,7 +28,7 @@ build: ## bin/pgbox, one static binary
 	@mkdir -p bin
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN) ./gateway/cmd/pgbox
 
-test: install build lint verify unit postgres18 bench-once ## everything CI runs: lint, drift, race tests, Postgres 15 and 18, end to end, each benchmark once
+test: install build lint verify unit postgres18 pooled bench-once ## everything CI runs: lint, drift, race tests, Postgres 15 and 18, end to end, each benchmark once
 
 install: ## install the tools the tests need, where missing (root: with apt)
 	@.ci/install
@@ -44,6 +44,9 @@ hostile: ## only the hostile scripts, and what they leave their neighbours
 
 postgres18: ## the SQL tests again, on Postgres 18
 	PGBOX_POSTGRES_BIN=$$(.ci/postgres18) $(GO) test -count=1 -timeout 15m ./sql/...
+
+pooled: build ## the tests of the gateway again, through a PgBouncer that pools transactions
+	PGBOX_TEST_POOLER=1 PGBOX_BINARY=$(CURDIR)/$(BIN) $(GO) test -count=1 -timeout 15m -skip 'Hostile|TestStandby' ./gateway/store ./gateway/exec ./gateway/httpapi ./gateway/cmd/pgbox
 
 bench-once:
 	$(GO) run ./bench -quick

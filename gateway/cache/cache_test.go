@@ -33,7 +33,7 @@ type source struct {
 
 func newSource(t testing.TB) *source {
 	t.Helper()
-	s, err := store.Open(context.Background(), store.Config{URL: sqltest.URL(t)})
+	s, err := store.Open(context.Background(), store.Config{URL: sqltest.ServingURL(t, sqltest.URL(t))})
 	if err != nil {
 		t.Fatal(err)
 	}

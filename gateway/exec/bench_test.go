@@ -28,7 +28,7 @@ func (*counter) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData)
 func counted(t testing.TB) (*exec.Service, *counter) {
 	t.Helper()
 	n := new(counter)
-	st, err := store.Open(context.Background(), store.Config{URL: sqltest.URL(t), Tracer: n})
+	st, err := store.Open(context.Background(), store.Config{URL: sqltest.ServingURL(t, sqltest.URL(t)), Tracer: n})
 	if err != nil {
 		t.Fatal(err)
 	}

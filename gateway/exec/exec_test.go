@@ -34,7 +34,7 @@ var alice = exec.Caller{Tenant: "test", Subject: "owner", Route: "test"}
 func service(t testing.TB, c exec.Config) *exec.Service {
 	t.Helper()
 	if c.Store == nil {
-		st, err := store.Open(context.Background(), store.Config{URL: sqltest.URL(t)})
+		st, err := store.Open(context.Background(), store.Config{URL: sqltest.ServingURL(t, sqltest.URL(t))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -638,8 +638,9 @@ func TestMoreThanMemoryHolds(t *testing.T) {
 
 func TestNothingRunsOn(t *testing.T) {
 	id := sandbox(t)
+	u := sqltest.ServingURL(t, sqltest.URL(t))
 	ignore := goleak.IgnoreCurrent()
-	st, err := store.Open(context.Background(), store.Config{URL: sqltest.URL(t)})
+	st, err := store.Open(context.Background(), store.Config{URL: u})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ import (
 func fed(t testing.TB, c feed.Config) (*exec.Service, *feed.Feed, *counter) {
 	t.Helper()
 	n := new(counter)
-	st, err := store.Open(context.Background(), store.Config{URL: sqltest.URL(t), Tracer: n})
+	st, err := store.Open(context.Background(), store.Config{URL: sqltest.ServingURL(t, sqltest.URL(t)), Tracer: n})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +250,7 @@ func TestPatchedTreeEqualsALoadedOneAfterEveryCommit(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	s, f, _ := fed(t, feed.Config{Mode: feed.Replication})
-	st, err := store.Open(context.Background(), store.Config{URL: sqltest.URL(t)})
+	st, err := store.Open(context.Background(), store.Config{URL: sqltest.ServingURL(t, sqltest.URL(t))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +328,7 @@ func TestPatchedTreeEqualsALoadedOneAfterEveryCommit(t *testing.T) {
 func TestPatchedTreesOfConcurrentWriters(t *testing.T) {
 	t.Parallel()
 	s, _, _ := fed(t, feed.Config{})
-	st, err := store.Open(context.Background(), store.Config{URL: sqltest.URL(t)})
+	st, err := store.Open(context.Background(), store.Config{URL: sqltest.ServingURL(t, sqltest.URL(t))})
 	if err != nil {
 		t.Fatal(err)
 	}

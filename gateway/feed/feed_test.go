@@ -158,7 +158,7 @@ func TestVersionModeHasNoListener(t *testing.T) {
 
 func TestUnreachableServerIsNoError(t *testing.T) {
 	f := feed.New(feed.Config{URL: "postgres://user:topsecret@127.0.0.1:1/db?sslmode=disable"})
-	st, err := store.Open(context.Background(), store.Config{URL: sqltest.URL(t)})
+	st, err := store.Open(context.Background(), store.Config{URL: sqltest.ServingURL(t, sqltest.URL(t))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,10 @@
 package fserr
 
-import "net/http"
+import (
+	"maps"
+	"net/http"
+	"slices"
+)
 
 // Code is a machine-readable error code of the wire: what a client of the HTTP and MCP
 // interfaces compares.
@@ -112,6 +116,9 @@ var codes = map[Code]wire{
 	CodeOutcomeUnknown:       {http.StatusServiceUnavailable, false},
 	CodeInternal:             {http.StatusInternalServerError, false},
 }
+
+// Codes are all codes, sorted.
+func Codes() []Code { return slices.Sorted(maps.Keys(codes)) }
 
 // Status is the HTTP status that answers c; an unknown code is 500.
 func (c Code) Status() int {

@@ -225,7 +225,7 @@ func TestEventsFaultsArePlainAnswers(t *testing.T) {
 
 func TestEventsEndAtShutdown(t *testing.T) {
 	t.Parallel()
-	st, err := store.Open(t.Context(), store.Config{URL: sqltest.URL(t)})
+	st, err := store.Open(t.Context(), store.Config{URL: sqltest.ServingURL(t, sqltest.URL(t))})
 	if err != nil {
 		t.Fatal(err)
 	}

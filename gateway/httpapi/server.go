@@ -103,6 +103,10 @@ func New(cfg Config) http.Handler {
 // answers an ErrorBody by default.
 func describe(doc *huma.OpenAPI) {
 	schema := huma.SchemaFromType(doc.Components.Schemas, reflect.TypeFor[ErrorBody]())
+	code := doc.Components.Schemas.Map()["ErrorBody"].Properties["code"]
+	for _, c := range fserr.Codes() {
+		code.Enum = append(code.Enum, string(c))
+	}
 	for path, item := range doc.Paths {
 		if p := strings.Replace(path, "{path...}", "{path}", 1); p != path {
 			delete(doc.Paths, path)

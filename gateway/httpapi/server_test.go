@@ -39,7 +39,7 @@ type api struct {
 
 func newAPI(t *testing.T, configure ...func(*exec.Config)) *api {
 	t.Helper()
-	st, err := store.Open(t.Context(), store.Config{URL: sqltest.URL(t), Role: "pgbox_gateway"})
+	st, err := store.Open(t.Context(), store.Config{URL: sqltest.ServingURL(t, sqltest.URL(t)), Role: "pgbox_gateway"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { sqltest.Main(m) }
 func open(t *testing.T, c store.Config) *store.Store {
 	t.Helper()
 	if c.URL == "" {
-		c.URL = sqltest.URL(t)
+		c.URL = sqltest.ServingURL(t, sqltest.URL(t))
 	}
 	s, err := store.Open(t.Context(), c)
 	if err != nil {
@@ -283,7 +283,7 @@ func TestCommitWhoseConnectionBreaks(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			id, direct := sandbox(t), open(t, store.Config{})
-			p, u := newProxy(t, sqltest.URL(t))
+			p, u := newProxy(t, sqltest.ServingURL(t, sqltest.URL(t)))
 			s := open(t, store.Config{URL: u})
 			c := change(t, s, id, writing("/tmp/f", "x"))
 			p.breakAt(c.Exec.Script, tc.where, false)
@@ -340,7 +340,7 @@ func wantRefused(t *testing.T, c store.Commit) {
 func TestCommitWhoseOutcomeCannotBeLearnedIsUnknown(t *testing.T) {
 	t.Parallel()
 	id, direct := sandbox(t), open(t, store.Config{})
-	p, u := newProxy(t, sqltest.URL(t))
+	p, u := newProxy(t, sqltest.ServingURL(t, sqltest.URL(t)))
 	s := open(t, store.Config{URL: u, Timeout: 300 * time.Millisecond, MaxConns: 1})
 	c := change(t, s, id, writing("/tmp/f", "x"))
 	p.breakAt(c.Exec.Script, cutAfter, true)

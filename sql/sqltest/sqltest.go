@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"os/signal"
@@ -56,6 +57,9 @@ var (
 	started  atomic.Pointer[server]
 	start    = sync.OnceValues(boot)
 	teardown = sync.OnceFunc(func() {
+		for target := range maps.Clone(poolers) {
+			endPooler(target)
+		}
 		s := started.Load()
 		if s == nil {
 			return
@@ -213,6 +217,69 @@ var (
 	pool     *pgxpool.Pool
 	errPool  error
 )
+
+// ServingURL turns a superuser's URL into the one by which a gateway is to reach that database: the same, or, when PGBOX_TEST_POOLER is set, one through a
+// PgBouncer that pools transactions and whose sessions run as pgbox_gateway.
+func ServingURL(t testing.TB, connString string) string {
+	t.Helper()
+	if os.Getenv("PGBOX_TEST_POOLER") == "" {
+		return connString
+	}
+	target := addressOf(connString)
+	poolersMu.Lock()
+	defer poolersMu.Unlock()
+	p := poolers[target]
+	if p == nil {
+		dir, err := os.MkdirTemp("", "pgbox-pooler-")
+		if err == nil {
+			// A server that was away is asked again at once.
+			p, err = devdb.StartPooler(context.Background(), devdb.PoolerConfig{
+				Dir: dir, Target: connString, Role: "pgbox_gateway", Settings: map[string]string{"server_login_retry": "0.2"},
+			})
+		}
+		if err != nil {
+			t.Fatalf("sqltest: %v", err)
+		}
+		if s := started.Load(); s == nil || addressOf(s.admin) != target {
+			t.Cleanup(func() { endPooler(target) })
+		}
+		poolers[target], poolerDirs[target] = p, dir
+	}
+	return p.URL(database(connString))
+}
+
+// addressOf names the server of a URL, and database what follows.
+func addressOf(connString string) string {
+	u := parse(connString)
+	return u.Host + " " + u.Query().Get("host") + " " + u.Query().Get("port")
+}
+
+func database(connString string) string { return strings.TrimPrefix(parse(connString).Path, "/") }
+
+func parse(connString string) *url.URL {
+	u, err := url.Parse(connString)
+	if err != nil {
+		panic("sqltest: not a URL")
+	}
+	return u
+}
+
+// The PgBouncers of this test process, by the server they lead to.
+var (
+	poolersMu  sync.Mutex
+	poolers    = map[string]*devdb.Pooler{}
+	poolerDirs = map[string]string{}
+)
+
+func endPooler(target string) {
+	poolersMu.Lock()
+	defer poolersMu.Unlock()
+	if p := poolers[target]; p != nil {
+		p.Stop()
+		_ = os.RemoveAll(poolerDirs[target])
+		delete(poolers, target)
+	}
+}
 
 // Pool returns the package's pool on the shared database, in the gateway's role.
 func Pool(t testing.TB) *pgxpool.Pool {

@@ -25,6 +25,7 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/command"
 	"github.com/pgbox/pgbox/gateway/store"
 	"github.com/pgbox/pgbox/sql/migrate"
+	"github.com/pgbox/pgbox/sql/sqltest"
 )
 
 // caller calls a gateway; a call that gets no answer is an error.
@@ -218,13 +219,13 @@ const faultSecret = "the secret of the fault tests"
 // startServe starts `pgbox dev` on a database that is there, because it says when it is ready and which port it has.
 func startServe(t *testing.T, url string, env ...string) *running {
 	t.Helper()
-	return startDev(t, t.TempDir(), append(env, "DATABASE_URL="+url, "DATABASE_DIRECT_URL="+url, "AUTH_SECRET="+faultSecret)...)
+	return startDev(t, t.TempDir(), append(env, "DATABASE_URL="+sqltest.ServingURL(t, url), "DATABASE_DIRECT_URL="+url, "AUTH_SECRET="+faultSecret)...)
 }
 
 // inProcess serves from url in this process.
 func inProcess(t *testing.T, url string) caller {
 	t.Helper()
-	st, err := store.Open(t.Context(), store.Config{URL: url})
+	st, err := store.Open(t.Context(), store.Config{URL: sqltest.ServingURL(t, url)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@
 //	go run ./bench/cluster check                    one minute of faults under load, then the verdict (make test-cluster)
 //	go run ./bench/cluster check -duration 30m      longer
 //	go run ./bench/cluster check -seed 7            what another run did; it prints its seed
+//	go run ./bench/cluster append -each 1000        16 clients append to one file over all gateways, without faults
 //
 // What runs, and how it is connected, is the manual of package testbed; what clients do, of load; what is broken meanwhile, of nemesis; and what is
 // checked, of history. Besides that, when all is whole again: every gateway becomes ready by itself, fs.fsck finds nothing in any sandbox, and what every

@@ -38,6 +38,7 @@ type options struct {
 	clients  int
 	calm     bool
 	broken   bool
+	each     int
 }
 
 func run(ctx context.Context, args []string) error {
@@ -54,6 +55,7 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&o.clients, "clients", 16, "at work at once")
 	flags.BoolVar(&o.calm, "calm", false, "check without faults")
 	flags.BoolVar(&o.broken, "broken", true, "check first that builds that are broken on purpose are found")
+	flags.IntVar(&o.each, "each", 1000, "lines that each client appends")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -62,6 +64,8 @@ func run(ctx context.Context, args []string) error {
 		return up(ctx, &o)
 	case "check":
 		return check(ctx, &o)
+	case "append":
+		return appendLines(ctx, &o)
 	}
 	return fmt.Errorf("unknown command %q", command)
 }

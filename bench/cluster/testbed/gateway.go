@@ -145,6 +145,8 @@ func (b *Bed) Use(ctx context.Context, binary string) error {
 	b.mu.Lock()
 	b.cfg.Binary = binary
 	b.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
 	errs := make([]error, len(b.Gateways))
 	var wg sync.WaitGroup
 	for i, g := range b.Gateways {

@@ -1,0 +1,85 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+
+	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/strikethrough"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
+	"golang.org/x/net/html"
+
+	"github.com/pgbox/pgbox/gateway/shell/getopt"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+)
+
+var htmlSpec = getopt.New("b:c:r:", "bullet:=b code:=c hr:=r heading-style: domain:").WithVersion("(pgbox)").
+	WithUsage("[OPTION]... [FILE]...", "Convert HTML to Markdown (CommonMark with tables and strikethrough).\n\n"+
+		"  -b CHAR is the bullet of lists (-, + or *), -c FENCE that of code blocks (``` or ~~~), -r RULE a horizontal rule;\n"+
+		"  --heading-style is atx or setext; relative links are resolved against --domain.")
+
+var errHTMLSize = errors.New("document too large")
+
+const (
+	// htmlMax bounds a document, which is held as a tree.
+	htmlMax = 16 << 20
+	// htmlFactor is how much more than its text the tree of a document takes, about.
+	htmlFactor = 12
+)
+
+func htmlToMarkdown(ctx context.Context, p *proc.Process) int {
+	opts, args := htmlSpec.Parse(p)
+	bullet, fence, rule, heading, domain := "-", "```", "---", "atx", ""
+	for _, o := range opts {
+		switch o.Key {
+		case "b":
+			bullet = o.Value
+		case "c":
+			fence = o.Value
+		case "r":
+			rule = o.Value
+		case "heading-style":
+			heading = choose(p, htmlSpec, "heading-style", o.Value, "atx", "setext")
+		case "domain":
+			domain = o.Value
+		}
+	}
+	style := commonmark.HeadingStyleATX
+	if heading == "setext" {
+		style = commonmark.HeadingStyleSetext
+	}
+	c := converter.NewConverter(converter.WithPlugins(
+		base.NewBasePlugin(),
+		commonmark.NewCommonmarkPlugin(commonmark.WithBulletListMarker(bullet), commonmark.WithCodeBlockFence(fence),
+			commonmark.WithHorizontalRule(rule), commonmark.WithHeadingStyle(style), commonmark.WithListEndComment(false)),
+		table.NewTablePlugin(), strikethrough.NewStrikethroughPlugin(),
+	))
+	// Every element passes here first, so that a long conversion can be ended.
+	c.Register.Renderer(func(converter.Context, converter.Writer, *html.Node) converter.RenderStatus {
+		p.Tick(8)
+		return converter.RenderTryNext
+	}, converter.PriorityEarly-100)
+	return eachInput(p, args, func(_ string, r io.Reader) error {
+		text, err := p.ReadAll(io.LimitReader(r, htmlMax+1))
+		if err != nil {
+			return err
+		}
+		if len(text) > htmlMax {
+			return errHTMLSize
+		}
+		p.Hold(htmlFactor * len(text))
+		defer p.Release(htmlFactor * len(text))
+		out, err := c.ConvertReader(bytes.NewReader(text), converter.WithContext(ctx), converter.WithDomain(domain))
+		if err != nil {
+			return err
+		}
+		if len(out) > 0 {
+			p.Out.Write(append(out, '\n'))
+		}
+		return nil
+	})
+}

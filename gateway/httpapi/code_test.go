@@ -289,8 +289,12 @@ var faults = []fault{
 	{code: fserr.CodeSandboxNotFound, do: func(f *faulty) answer {
 		return f.do(http.MethodPost, "/v1/sandboxes/"+uuid.NewString()+"/exec-sync", object{"script": "echo x > f"})
 	}},
-	{code: fserr.CodeNotFound, do: func(f *faulty) answer { return f.do(http.MethodPost, f.base+"/exec-never", object{"script": "echo x > f"}) }},
-	{name: "another method", code: fserr.CodeNotFound, do: func(f *faulty) answer { return f.do(http.MethodPut, f.base+"/exec-sync", object{"script": "echo x > f"}) }},
+	{code: fserr.CodeNotFound, do: func(f *faulty) answer {
+		return f.do(http.MethodPost, f.base+"/exec-never", object{"script": "echo x > f"})
+	}},
+	{name: "another method", code: fserr.CodeNotFound, do: func(f *faulty) answer {
+		return f.do(http.MethodPut, f.base+"/exec-sync", object{"script": "echo x > f"})
+	}},
 	{code: fserr.CodeExecTimeout, do: func(f *faulty) answer {
 		return f.do(http.MethodPost, f.base+"/exec-sync", object{"script": "echo x > f; sleep 60", "timeoutMs": 200})
 	}},

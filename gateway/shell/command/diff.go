@@ -17,7 +17,8 @@ import (
 )
 
 var diffSpec = getopt.New("0123456789abBcC:dD:eEfF:hHiI:lL:nNpPqrsS:tTuU:vwW:x:X:yZ",
-	"binary brief=q changed-group-format: color:: context::=context ed=e exclude:=x exclude-from:=X expand-tabs=t "+
+	"binary brief=q changed-group-format: old-group-format: new-group-format: unchanged-group-format: "+
+		"line-format: old-line-format: new-line-format: unchanged-line-format: color:: context::=context ed=e exclude:=x exclude-from:=X expand-tabs=t "+
 		"forward-ed=f horizon-lines: ifdef:=D ignore-all-space=w ignore-blank-lines=B ignore-case=i ignore-file-name-case "+
 		"ignore-matching-lines:=I ignore-space-change=b ignore-tab-expansion=E ignore-trailing-space=Z initial-tab=T label:=L "+
 		"left-column minimal=d new-file=N no-dereference no-ignore-file-name-case normal rcs=n recursive=r "+
@@ -61,6 +62,7 @@ type diffRun struct {
 	emptyBlank bool
 	startFile  string
 	ifdef      string
+	formats    diffFormats
 	switches   string
 	color      bool
 	status     int
@@ -90,7 +92,7 @@ func diffCommand(_ context.Context, p *proc.Process) int {
 		d.style = s
 		return true
 	}
-	digits, normal := "", false
+	digits, normal, function := "", false, false
 	for _, o := range opts {
 		if o.Key[0] >= '0' && o.Key[0] <= '9' {
 			digits += o.Key
@@ -142,6 +144,12 @@ func diffCommand(_ context.Context, p *proc.Process) int {
 		case "D":
 			d.ifdef = o.Value
 			ok = style("ifdef")
+		case "old-group-format", "new-group-format", "unchanged-group-format", "changed-group-format":
+			d.formats.setGroup(o.Key, o.Value)
+			ok = style("ifdef")
+		case "line-format", "old-line-format", "new-line-format", "unchanged-line-format":
+			d.formats.setLine(o.Key, o.Value)
+			ok = style("ifdef")
 		case "normal":
 			normal = true
 		case "d":
@@ -165,7 +173,7 @@ func diffCommand(_ context.Context, p *proc.Process) int {
 		case "F", "p":
 			pat := o.Value
 			if o.Key == "p" {
-				pat = "^[[:alpha:]$_]"
+				pat, function = "^[[:alpha:]$_]", true
 			}
 			re, err := regex.Compile(pat, regex.Options{Bytes: byteLocale(p)})
 			if err != nil {
@@ -237,15 +245,12 @@ func diffCommand(_ context.Context, p *proc.Process) int {
 		p.Errorf("conflicting output style options")
 		return d.hint()
 	}
-	if d.function != nil && d.style == "normal" && !normal {
+	if function && d.style == "normal" && !normal {
 		d.style = "context"
 	}
 	if digits != "" {
 		if n, err := strconv.Atoi(digits); err == nil {
 			d.context = n
-			if d.style == "normal" {
-				d.style = "context"
-			}
 		}
 	}
 	if d.context < 0 {
@@ -563,7 +568,7 @@ func (d *diffRun) files(a, b *diffFile, below bool) {
 		if len(d.labels) > 0 {
 			x, y = d.shown(a, 0), d.shown(b, 1)
 		}
-		d.paint("1", fmt.Sprintf("diff%s %s %s", d.switches, diffName(x), diffName(y)))
+		fmt.Fprintf(d.p.Out, "diff%s %s %s\n", d.switches, diffName(x), diffName(y))
 	}
 	switch d.style {
 	case "unified":
@@ -579,7 +584,7 @@ func (d *diffRun) files(a, b *diffFile, below bool) {
 	case "side":
 		o.side()
 	case "ifdef":
-		o.ifdef()
+		o.formatted()
 	default:
 		o.normal()
 	}
@@ -592,10 +597,16 @@ func (d *diffRun) sameFiles(a, b *diffFile) {
 	if d.identical {
 		fmt.Fprintf(d.p.Out, "Files %s and %s are identical\n", d.shown(a, 0), d.shown(b, 1))
 	}
-	if d.style == "side" && !d.noCommon && !d.brief {
-		a.split(d)
-		b.split(d)
-		(&diffOutput{d: d, a: a, b: b}).side()
+	if d.brief || d.style != "side" && d.style != "ifdef" {
+		return
+	}
+	a.split(d)
+	b.split(d)
+	switch o := (&diffOutput{d: d, a: a, b: b}); {
+	case d.style == "ifdef":
+		o.formatted()
+	case !d.noCommon:
+		o.side()
 	}
 }
 

@@ -87,39 +87,3 @@ func (o *diffOutput) rcs() {
 		}
 	}
 }
-
-func (o *diffOutput) ifdef() {
-	out, name := o.d.p.Out, o.d.ifdef
-	raw := func(f *diffFile, i int) {
-		out.Write(f.lines[i])
-		out.WriteByte('\n')
-	}
-	i := 0
-	for _, c := range o.list {
-		for ; i < c.A; i++ {
-			raw(o.a, i)
-		}
-		if c.Del > 0 {
-			out.WriteString("#ifndef " + name + "\n")
-			for ; i < c.A+c.Del; i++ {
-				raw(o.a, i)
-			}
-			if c.Ins > 0 {
-				out.WriteString("#else /* " + name + " */\n")
-			}
-		} else {
-			out.WriteString("#ifdef " + name + "\n")
-		}
-		for k := range c.Ins {
-			raw(o.b, c.B+k)
-		}
-		if c.Ins > 0 {
-			out.WriteString("#endif /* " + name + " */\n")
-		} else {
-			out.WriteString("#endif /* ! " + name + " */\n")
-		}
-	}
-	for ; i < len(o.a.lines); i++ {
-		raw(o.a, i)
-	}
-}

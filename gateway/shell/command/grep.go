@@ -64,7 +64,8 @@ type grepRun struct {
 	skipDirs   bool
 	devices    bool // skip devices
 	label      string
-	filters    []nameFilter // --include and --exclude, in their order
+	origin     map[int]string // of the patterns from files: the file and the line
+	filters    []nameFilter   // --include and --exclude, in their order
 	excludeDir []string
 	outIno     uint64 // of a regular file on standard output, 0 when there is none
 
@@ -99,7 +100,7 @@ func grepMain(_ context.Context, p *proc.Process, kind byte) int {
 	}
 	opts, args := grepSpec.Parse(p)
 	p.Out.ErrorStatus = 2
-	g := &grepRun{p: p, delim: '\n', max: -1, before: -1, after: -1, sep: []byte("--"), label: "(standard input)"}
+	g := &grepRun{p: p, delim: '\n', max: -1, before: -1, after: -1, sep: []byte("--"), label: "(standard input)", origin: map[int]string{}}
 	g.opt = regex.Options{Dialect: regex.Grep, Bytes: byteLocale(p), Tick: p.Tick}
 	var patterns []string
 	havePatterns := false
@@ -125,6 +126,9 @@ func grepMain(_ context.Context, p *proc.Process, kind byte) int {
 			if err != nil {
 				p.Errorf("%s: %s", o.Value, proc.Strerror(err))
 				return 2
+			}
+			for i := range more {
+				g.origin[len(patterns)+i] = o.Value + ":" + strconv.Itoa(i+1) + ": "
 			}
 			patterns, havePatterns = append(patterns, more...), true
 		case "i", "y":
@@ -382,6 +386,14 @@ func (g *grepRun) compile(kind byte, patterns []string) (status int, ok bool) {
 	}
 	g.opt.NoAnchors = g.delim == 0
 	re, err := regex.CompileAll(patterns, g.opt)
+	if err != nil && len(g.origin) > 0 && !g.opt.Perl {
+		for i, p := range patterns {
+			if _, err := regex.Compile(p, g.opt); err != nil {
+				g.p.Errorf("%s%v", g.origin[i], err)
+			}
+		}
+		return 2, false
+	}
 	if err != nil {
 		g.p.Errorf("%v", err)
 		return 2, false
@@ -839,15 +851,16 @@ func (g *grepRun) printLine(s, e int, mark byte) {
 	if terminated {
 		line = line[:len(line)-1]
 	}
-	if g.binary != binaryText && g.delim == '\n' && !g.opt.Bytes && !utf8.Valid(line) {
-		g.encErr = g.binary == binaryMessage
-		return
-	}
+	bad := g.binary != binaryText && g.delim == '\n' && !g.opt.Bytes && !utf8.Valid(line)
 	matching := (mark == ':') != g.invert // the line has matches to show
 	if g.only {
 		if mark == ':' && !g.invert {
-			g.parts(s, line, mark)
+			g.parts(s, line, mark, bad)
 		}
+		return
+	}
+	if bad {
+		g.encErr = g.binary == binaryMessage
 		return
 	}
 	g.head(s, mark)
@@ -862,8 +875,9 @@ func (g *grepRun) printLine(s, e int, mark byte) {
 	}
 }
 
-// parts prints every nonempty match of a line on its own line (-o).
-func (g *grepRun) parts(s int, line []byte, mark byte) {
+// parts prints every nonempty match of a line on its own line (-o). In a bad line, which is not text, it ends at the first after
+// which there is such a thing.
+func (g *grepRun) parts(s int, line []byte, mark byte, bad bool) {
 	for pos := 0; pos <= len(line); {
 		g.p.Tick(1)
 		a, z, ok := g.re.FindIndex(line, pos)
@@ -873,6 +887,10 @@ func (g *grepRun) parts(s int, line []byte, mark byte) {
 		if a == z {
 			pos = z + 1
 			continue
+		}
+		if bad && !utf8.Valid(line[a:]) {
+			g.encErr = g.binary == binaryMessage
+			return
 		}
 		g.head(s+a, mark)
 		g.paint(g.colors.selected, string(line[a:z]))

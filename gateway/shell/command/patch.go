@@ -629,7 +629,8 @@ func (j *patchJob) change(lines [][]byte) error {
 	j.p.Hold(held)
 	defer j.p.Release(held)
 	f := &patch.File{Lines: lines, New: j.oldGone() == 2, Loose: j.loose, Tick: j.p.Tick}
-	done := 0 // lines of the file that were dealt with
+	done := 0    // lines of the file that were dealt with
+	missing := 0 // lines that the hunks that failed would have added
 	ed := j.part.Format == patch.Ed
 	for {
 		h, err := j.next()
@@ -662,7 +663,8 @@ func (j *patchJob) change(lines [][]byte) error {
 			if endings(f, h) {
 				note = " (different line endings)"
 			}
-			j.say("Hunk #%d FAILED at %d%s.\n", j.hunks, h.New, note)
+			j.say("Hunk #%d FAILED at %d%s.\n", j.hunks, h.New-missing, note)
+			missing += len(h.Side('+')) - len(h.Side('-'))
 			j.failed = append(j.failed, h)
 		default:
 			j.tell(h, where, fuzz, where-h.Old)

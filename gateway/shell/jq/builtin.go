@@ -504,7 +504,7 @@ var stricts = map[key]strictFn{
 	{"isinfinite", 0}: whether(func(x float64) bool { return math.IsInf(x, 0) }),
 	{"isnan", 0}:      whether(func(x float64) bool { return x != x }),
 	{"isnormal", 0}:   whether(func(x float64) bool { return !math.IsInf(x, 0) && math.Abs(x) >= 0x1p-1022 }),
-	{"frexp", 0}: onNumber(func(x float64) any { f, n := math.Frexp(x); return NewArray([]any{f, float64(n)}) }),
+	{"frexp", 0}:      onNumber(func(x float64) any { f, n := math.Frexp(x); return NewArray([]any{f, float64(n)}) }),
 	{"modf", 0}: onNumber(func(x float64) any {
 		if math.IsInf(x, 0) {
 			return NewArray([]any{math.Copysign(0, x), x})

@@ -801,15 +801,10 @@ flags:
 			p.fail("unknown option to `s'")
 		}
 	}
-	end := p.pos
-	if end > 0 && end <= len(p.src) && (p.src[end-1] == '\n' || p.src[end-1] == ';') {
-		p.pos--
-	}
 	s.re = p.compile(src, icase, multi)
 	if s.re.re != nil && s.maxRef > s.re.re.Groups() {
 		p.fail("invalid reference \\%d on `s' command's RHS", s.maxRef)
 	}
-	p.pos = end
 }
 
 func (s *substitution) replacement(r string) {

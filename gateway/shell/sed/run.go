@@ -112,7 +112,7 @@ func (r *runner) read(join bool) bool {
 		return false
 	}
 	if r.in.NewFile() && r.opt.Separate {
-		r.line = 0
+		r.line, r.hs, r.hnl = 0, r.hs[:0], true
 		for _, c := range r.cmds {
 			c.active = c.a1.kind == addrLine && c.a1.n == 0 && c.a2.kind == addrRegex
 		}
@@ -161,6 +161,14 @@ func (r *runner) raw(text []byte) {
 	_, _ = r.out.w.Write(text)
 }
 
+// text writes what i or c add; its last newline is the delimiter of lines.
+func (r *runner) text(text []byte) {
+	r.raw(bytes.TrimSuffix(text, []byte{'\n'}))
+	if bytes.HasSuffix(text, []byte{'\n'}) {
+		r.raw([]byte{r.delim})
+	}
+}
+
 func (r *runner) flushQueue() {
 	for _, a := range r.queue {
 		switch {
@@ -187,9 +195,8 @@ func (r *runner) flushQueue() {
 				rl.pos = len(rl.data)
 			}
 		default:
-			if data, err := r.p.ReadFile(a.path); err == nil && len(data) > 0 {
-				r.raw(data)
-			}
+			data, _ := r.p.ReadFile(a.path) // nothing, when it cannot be read
+			r.raw(data)
 		}
 	}
 	r.queue = r.queue[:0]
@@ -294,10 +301,10 @@ func (r *runner) cycle() {
 			r.queue = append(r.queue, appended{text: c.text})
 			r.queueLimit()
 		case 'i':
-			r.raw(c.text)
+			r.text(c.text)
 		case 'c':
 			if !c.active || c.a2.kind == addrNone {
-				r.raw(c.text)
+				r.text(c.text)
 			}
 			return
 		case 'b':
@@ -672,5 +679,5 @@ func (r *runner) list(n int) {
 		out = append(out, e...)
 		col += len(e)
 	}
-	r.raw(append(out, '$', '\n'))
+	r.raw(append(out, '$', r.delim))
 }

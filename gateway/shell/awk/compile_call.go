@@ -1,0 +1,305 @@
+package awk
+
+// setter compiles the storing into an lvalue.
+func (c *compiler) setter(e expr) func(in *interp, v value) {
+	switch e := e.(type) {
+	case *group:
+		if len(e.list) == 1 {
+			return c.setter(e.list[0])
+		}
+	case *varRef:
+		c.wantScalar(e)
+		if e.scope == scopeSpecial {
+			slot := e.slot
+			return func(in *interp, v value) { in.setSpecial(slot, v) }
+		}
+		ptr := c.ptr(e)
+		return func(in *interp, v value) { in.store(ptr(in), v) }
+	case *fieldRef:
+		idx := c.num(e.idx)
+		return func(in *interp, v value) { in.setField(in.fieldIndex(idx(in)), v) }
+	case *indexRef:
+		cell := c.cell(e)
+		return func(in *interp, v value) {
+			k := cell(in)
+			if k.sub != nil {
+				in.fatal("attempt to use array in a scalar context")
+			}
+			in.store(&k.v, v)
+		}
+	}
+	panic(c.errorAt(0, "syntax error"))
+}
+
+func (c *compiler) assign(e *assign) valFn {
+	if e.op == tAssign {
+		from := c.val(e.from)
+		switch to := e.to.(type) {
+		case *indexRef:
+			return c.assignElement(to, from)
+		case *fieldRef:
+			idx := c.num(to.idx)
+			return func(in *interp) value {
+				n := in.fieldIndex(idx(in))
+				v := from(in)
+				in.setField(n, v)
+				return v
+			}
+		}
+		if ptr := c.ptr(e.to); ptr != nil {
+			return func(in *interp) value {
+				v := from(in)
+				in.store(ptr(in), v)
+				return v
+			}
+		}
+		set := c.setter(e.to)
+		return func(in *interp) value {
+			v := from(in)
+			set(in, v)
+			return v
+		}
+	}
+	op, from := binop(e.op), c.num(e.from)
+	switch to := e.to.(type) {
+	case *indexRef:
+		cell := c.cell(to)
+		return func(in *interp) value {
+			f := from(in)
+			k := cell(in)
+			r := num(op(in, k.v.num(), f))
+			in.store(&k.v, r)
+			return r
+		}
+	case *fieldRef:
+		idx := c.num(to.idx)
+		return func(in *interp) value {
+			f := from(in)
+			n := in.fieldIndex(idx(in))
+			r := num(op(in, in.field(n).num(), f))
+			in.setField(n, r)
+			return r
+		}
+	}
+	if ptr := c.ptr(e.to); ptr != nil {
+		return func(in *interp) value {
+			f := from(in)
+			v := ptr(in)
+			r := num(op(in, v.num(), f))
+			in.store(v, r)
+			return r
+		}
+	}
+	get, set := c.num(e.to), c.setter(e.to)
+	return func(in *interp) value {
+		f := from(in)
+		r := num(op(in, get(in), f))
+		set(in, r)
+		return r
+	}
+}
+
+// assignElement evaluates the value, then the subscript, as gawk does, and finds the cell last: the
+// expressions may delete the array.
+func (c *compiler) assignElement(to *indexRef, from valFn) valFn {
+	if to.base != nil {
+		cell := c.cell(to)
+		return func(in *interp) value {
+			v := from(in)
+			k := cell(in)
+			if k.sub != nil {
+				in.fatal("attempt to use array in a scalar context")
+			}
+			in.store(&k.v, v)
+			return v
+		}
+	}
+	arr := c.arr(to.arr)
+	if len(to.subs) == 1 && c.isNumeric(to.subs[0]) {
+		sub := c.num(to.subs[0])
+		return func(in *interp) value {
+			v := from(in)
+			f := sub(in)
+			a := arr(in)
+			in.store(&in.getNum(a, f).v, v)
+			return v
+		}
+	}
+	key := c.subscript(to.subs)
+	return func(in *interp) value {
+		v := from(in)
+		s := key(in)
+		a := arr(in)
+		in.store(&in.get(a, s, true).v, v)
+		return v
+	}
+}
+
+func (c *compiler) incdec(e *incdec) numFn {
+	d, prefix := e.delta, e.prefix
+	if ptr := c.ptr(e.to); ptr != nil {
+		return func(in *interp) float64 {
+			v := ptr(in)
+			old := v.num()
+			in.store(v, num(old+d))
+			if prefix {
+				return old + d
+			}
+			return old
+		}
+	}
+	if f, ok := e.to.(*fieldRef); ok {
+		idx := c.num(f.idx)
+		return func(in *interp) float64 {
+			n := in.fieldIndex(idx(in))
+			old := in.field(n).num()
+			in.setField(n, num(old+d))
+			if prefix {
+				return old + d
+			}
+			return old
+		}
+	}
+	get, set := c.num(e.to), c.setter(e.to)
+	return func(in *interp) float64 {
+		old := get(in)
+		set(in, num(old+d))
+		if prefix {
+			return old + d
+		}
+		return old
+	}
+}
+
+// call compiles a call of a user function.
+func (c *compiler) call(e *call) valFn {
+	if e.dyn != nil {
+		return c.dynamicCall(e)
+	}
+	return c.bind(e.fn, e.args)
+}
+
+// dynamicCall is @name(…): the function is chosen when the call is made.
+func (c *compiler) dynamicCall(e *call) valFn {
+	name := c.str(e.dyn)
+	bound := map[string]valFn{}
+	for fname, f := range c.funcs {
+		if len(e.args) <= len(f.params) && c.fits(f, e.args) {
+			bound[fname] = c.bind(f, e.args)
+		}
+	}
+	return func(in *interp) value {
+		n := name(in)
+		f, ok := bound[n]
+		if !ok {
+			in.fatal("function called indirectly through `%s' does not exist", n)
+		}
+		return f(in)
+	}
+}
+
+// fits reports whether args have the kinds f wants.
+func (c *compiler) fits(f *function, args []expr) bool {
+	for i, a := range args {
+		v, ok := unparen(a).(*varRef)
+		if array := ok && c.isArrayRef(v); array != f.isArray[i] {
+			if _, ix := unparen(a).(*indexRef); !ix || array {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (c *compiler) bind(f *function, args []expr) valFn {
+	type arg struct {
+		val valFn
+		arr arrFn
+	}
+	bound := make([]arg, len(args))
+	anyArray := false
+	for i := range f.params {
+		anyArray = anyArray || f.isArray[i]
+	}
+	for i, a := range args {
+		if !f.isArray[i] {
+			bound[i].val = c.val(a)
+			continue
+		}
+		switch x := unparen(a).(type) {
+		case *varRef:
+			if x.scope == scopeSpecial {
+				panic(c.errorAt(x.pos, "fatal: attempt to use scalar `%s' as an array", x.name))
+			}
+			bound[i].arr = c.arr(x)
+		case *indexRef:
+			bound[i].arr = c.arr(x)
+		default:
+			panic(c.errorAt(0, "fatal: function `%s': argument #%d: attempt to use scalar as an array", f.name, i+1))
+		}
+	}
+	nparams := len(f.params)
+	return func(in *interp) value {
+		stack := in.vals
+		fr := frame{vals: in.alloc(nparams)}
+		if anyArray {
+			fr.arrs = make([]*array, nparams)
+		}
+		for i := range bound {
+			if bound[i].arr != nil {
+				fr.arrs[i] = bound[i].arr(in)
+			} else {
+				fr.vals[i] = bound[i].val(in)
+			}
+		}
+		return in.invoke(f, fr, len(bound), stack)
+	}
+}
+
+// invoke runs f in the frame, whose first nargs slots are its arguments; stack is the stack of
+// locals to go back to.
+func (in *interp) invoke(f *function, fr frame, nargs int, stack []value) value {
+	in.p.Tick(1)
+	if in.depth += f.weight; in.depth > maxStack {
+		in.fatal("function `%s': calls nested too deeply", f.name)
+	}
+	n := f.weight * stackCost
+	for i := range nargs {
+		n += len(fr.vals[i].s)
+	}
+	in.hold(n)
+	caller := in.frame
+	in.frame = fr
+	r := f.code(in)
+	in.frame = caller
+	in.depth -= f.weight
+	n = f.weight * stackCost
+	for i := range fr.vals {
+		n += len(fr.vals[i].s)
+		fr.vals[i] = value{}
+	}
+	for i := nargs; i < len(fr.arrs); i++ {
+		if a := fr.arrs[i]; a != nil {
+			n += a.cost()
+		}
+	}
+	in.hold(-n)
+	in.vals = stack
+	switch r {
+	case ctlNext, ctlNextFile, ctlExit:
+		panic(unwind(r))
+	case ctlReturn:
+		v := in.ret
+		in.ret = value{}
+		return v
+	}
+	return value{}
+}
+
+// callWith calls a user function with scalar arguments.
+func (in *interp) callWith(f *function, args ...value) value {
+	stack := in.vals
+	fr := frame{vals: in.alloc(len(f.params)), arrs: make([]*array, len(f.params))}
+	copy(fr.vals, args)
+	return in.invoke(f, fr, min(len(args), len(f.params)), stack)
+}

@@ -38,7 +38,7 @@ type cpioRun struct {
 	mode string // i, o or p
 	list bool
 
-	format, file, owner, dest                      string
+	format, file, dest                             string
 	verbose, dot, quiet, numeric, nonmatching      bool
 	toStdout, verify, add, ignoreDev, renumber     bool
 	link, relative, null, follow, makeDirs, mtimes bool
@@ -595,7 +595,7 @@ func (c *cpioRun) copy(dst io.Writer, src io.Reader) error {
 
 // swapped applies -s, -S and -b.
 func (c *cpioRun) swapped(w io.Writer, h *cpioHeader) io.Writer {
-	s := &cpioSwap{w, c.swapBytes && c.mode == "i", c.swapHalves && c.mode == "i"}
+	s := &cpioSwap{w: w, bytes: c.swapBytes && c.mode == "i", halves: c.swapHalves && c.mode == "i"}
 	if s.halves && h.stat.Size%4 != 0 {
 		c.p.Errorf("cannot swap halfwords of %s: odd number of halfwords", h.name)
 		s.halves = false
@@ -611,9 +611,15 @@ func (c *cpioRun) swapped(w io.Writer, h *cpioHeader) io.Writer {
 type cpioSwap struct {
 	w             io.Writer
 	bytes, halves bool
+	buf           []byte
 }
 
-func (s *cpioSwap) Write(b []byte) (int, error) {
+func (s *cpioSwap) Write(from []byte) (int, error) {
+	if !s.bytes && !s.halves {
+		return s.w.Write(from)
+	}
+	s.buf = append(s.buf[:0], from...)
+	b := s.buf
 	for i := 0; s.bytes && i+1 < len(b); i += 2 {
 		b[i], b[i+1] = b[i+1], b[i]
 	}

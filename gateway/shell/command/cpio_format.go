@@ -465,7 +465,6 @@ func (c *cpioRun) copyOut() error {
 			}
 		}
 		w := bufio.NewWriterSize(f, 64<<10)
-		defer w.Flush() // its error has been seen by then
 		c.out = w
 		err = c.writeMembers()
 		return errors.Join(err, w.Flush())

@@ -182,14 +182,13 @@ func ptxUnescape(s string) string {
 			b.WriteByte("\a\b\f\n\r\t\v"[k])
 			continue
 		}
-		digits, base, most := i, 8, 3
+		digits, base, most := i+1, 8, 3
 		switch s[i] {
 		case 'c':
 			return b.String()
 		case 'x':
-			digits, base = i+1, 16
+			base = 16
 		case '0':
-			digits = i + 1
 		default:
 			b.WriteString(s[i-1 : i+1])
 			continue

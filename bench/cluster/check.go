@@ -149,7 +149,14 @@ func checkBroken(ctx context.Context, o *options, b *testbed.Bed) error {
 			return fmt.Errorf("%s: %w", tag, err)
 		}
 	}
-	return b.Use(ctx, good)
+	if err := b.Use(ctx, good); err != nil {
+		return err
+	}
+	// What they have damaged stays damaged, and is not for fsck to find once more.
+	return b.Admin(ctx, func(c *pgx.Conn) error {
+		_, err := c.Exec(ctx, "UPDATE pgbox.sandbox SET deleted_at = now() WHERE deleted_at IS NULL")
+		return err
+	})
 }
 
 // findOut runs clients, without faults but those of the build, until something is found.

@@ -14,6 +14,7 @@ import (
 // Replica is one gateway.
 type Replica struct {
 	Name, URL, Token string
+	keys             string // precedes every idempotency key, which is the caller's for a day
 }
 
 // Reply is what clients look at in an answer.
@@ -58,7 +59,7 @@ func (r Replica) Do(ctx context.Context, method, path, key string, body any) (a 
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Authorization", "Bearer "+r.Token)
 	if key != "" {
-		req.Header.Set("Idempotency-Key", key)
+		req.Header.Set("Idempotency-Key", r.keys+key)
 	}
 	res, err := client.Do(req)
 	if err != nil {

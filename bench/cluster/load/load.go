@@ -49,7 +49,14 @@ type sandbox struct {
 }
 
 // New returns clients that do nothing until Run.
-func New(c Config) *Load { return &Load{cfg: c, began: time.Now(), counts: map[string]int{}} }
+func New(c Config) *Load {
+	l := &Load{cfg: c, began: time.Now(), counts: map[string]int{}}
+	l.cfg.Replicas = slices.Clone(c.Replicas)
+	for i := range l.cfg.Replicas {
+		l.cfg.Replicas[i].keys = fmt.Sprintf("%x ", l.began.UnixNano())
+	}
+	return l
+}
 
 func (l *Load) now() int64 { return int64(time.Since(l.began)) }
 

@@ -28,7 +28,7 @@ build: ## bin/pgbox, one static binary
 	@mkdir -p bin
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN) ./gateway/cmd/pgbox
 
-test: install build lint verify unit postgres18 pooled bench-once ## everything CI runs: lint, drift, race tests, Postgres 15 and 18, end to end, each benchmark once
+test: install build lint verify unit test-cluster postgres18 pooled bench-once ## everything CI runs: lint, drift, race tests, Postgres 15 and 18, end to end, each benchmark once
 
 install: ## install the tools the tests need, where missing (root: with apt)
 	@.ci/install

@@ -359,6 +359,12 @@ func (x *exec) disown(p *process) {
 	p.cancel(nil)
 }
 
+func (x *exec) alive(pid int) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.procs[pid] != nil
+}
+
 func (x *exec) newPID() int { return int(x.pid.Add(1)) }
 
 func (sh *Shell) openStd(cfg Config) {

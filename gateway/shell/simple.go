@@ -552,7 +552,7 @@ func (sh *Shell) process(args []string, env proc.Environ) *proc.Process {
 			}
 			return bind(sh.ctx, d), true
 		},
-		Spawn: sh.x.spawnProgram, Now: sh.x.now, PID: sh.x.newPID(), User: sh.x.cfg.User, Hostname: sh.x.cfg.Hostname,
+		Spawn: sh.x.spawnProgram, Alive: sh.x.alive, Now: sh.x.now, PID: sh.x.newPID(), User: sh.x.cfg.User, Hostname: sh.x.cfg.Hostname,
 	}
 	p.Stdin, _ = in.(reader)
 	p.Stdout, _ = out.(writer)

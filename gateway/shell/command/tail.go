@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,6 +24,7 @@ type tailRun struct {
 	count     int64
 	delim     byte
 	follow    bool
+	pid       int // end when this process has; 0: none
 	interval  time.Duration
 }
 
@@ -55,11 +57,21 @@ func tail(ctx context.Context, p *proc.Process) int {
 			always, never = true, false
 		case "z":
 			t.delim = 0
-		case "retry", "pid", "max-unchanged-stats":
+		case "pid":
+			n, err := strconv.ParseInt(o.Value, 10, 32)
+			if err != nil || n < 0 {
+				p.Errorf("invalid PID: %s", quote(o.Value))
+				return 1
+			}
+			t.pid = int(n)
+		case "retry", "max-unchanged-stats":
 		default:
 			p.Errorf("option used in invalid context -- %s", o.Key)
 			return 1
 		}
+	}
+	if t.pid > 0 && !t.follow {
+		p.Errorf("warning: PID ignored; --pid=PID is useful only when following")
 	}
 	if len(args) == 0 {
 		args = []string{"-"}
@@ -90,7 +102,7 @@ func tail(ctx context.Context, p *proc.Process) int {
 			_ = r.Close()
 			continue
 		}
-		if f, ok := r.(proc.File); ok && t.follow && isRegular(f) {
+		if f, ok := r.(proc.File); ok && t.follow && isFollowed(f) {
 			followed = append(followed, &tailFile{name, f})
 			defer f.Close()
 			continue
@@ -116,6 +128,12 @@ func isRegular(f proc.File) bool {
 	return err == nil && st.Kind == proc.Regular
 }
 
+// isFollowed reports whether -f waits for more of a file: not of a pipe.
+func isFollowed(f proc.File) bool {
+	st, err := f.Stat()
+	return err == nil && (st.Kind == proc.Regular || st.Kind == proc.Char)
+}
+
 // watch prints what is appended to the files until the process is ended.
 func (t *tailRun) watch(ctx context.Context, files []*tailFile, titles bool, last string) {
 	interval := min(max(t.interval, 10*time.Millisecond), 100*time.Millisecond)
@@ -130,6 +148,8 @@ func (t *tailRun) watch(ctx context.Context, files []*tailFile, titles bool, las
 		case <-tick.C:
 		}
 		t.p.Tick(64)
+		// Asked first, so that what the process wrote last is printed.
+		alive := t.pid == 0 || t.p.Alive(t.pid)
 		for _, f := range files {
 			if st, err := f.f.Stat(); err == nil {
 				if at, err := f.f.Seek(0, io.SeekCurrent); err == nil && st.Size < at {
@@ -144,6 +164,9 @@ func (t *tailRun) watch(ctx context.Context, files []*tailFile, titles bool, las
 				}
 				t.p.Out.Write(b)
 			})
+		}
+		if !alive {
+			return
 		}
 	}
 }

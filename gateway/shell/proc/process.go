@@ -48,6 +48,8 @@ type Process struct {
 	// Spawn runs another program (looked up like execvp does, never a shell function
 	// or builtin) and returns its exit status. Use [Process.Exec].
 	Spawn func(ctx context.Context, child *Process) int
+	// Alive reports whether the exec has a process of this number that has not ended.
+	Alive func(pid int) bool
 	// Now is the clock of the exec.
 	Now func() time.Time
 	// PID is the process number the sandbox shows.

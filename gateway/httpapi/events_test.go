@@ -264,12 +264,20 @@ func TestSlowClientIsToldAndClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
+	// The kernel would make it as large as all that is sent.
+	if err := conn.(*net.TCPConn).SetReadBuffer(64 << 10); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := fmt.Fprintf(conn, "GET /v1/sandboxes/%s/events?after=0 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", id, a.token); err != nil {
 		t.Fatal(err)
 	}
 	// More than the buffers of both sides hold.
 	a.exec(id, `d=$(printf 'd%.0s' {1..250}); p=$d/$d/$d/$d/$d/$d/$d/$d/$d/$d/$d/$d/$d/$d; mkdir -p $p; cd $p; for i in {1..3000}; do : > $i; done`)
-	time.Sleep(slowAfter + 2*time.Second)
+	// The server may be slow itself before it waits for us.
+	time.Sleep(3 * slowAfter)
+	if err := conn.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
+		t.Fatal(err)
+	}
 	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		t.Fatal(err)

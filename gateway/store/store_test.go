@@ -113,7 +113,11 @@ func TestEveryExecMode(t *testing.T) {
 	for _, mode := range []store.ExecMode{store.CacheStatement, store.CacheDescribe, store.DirectExec} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
-			s := open(t, store.Config{ExecMode: mode})
+			cfg := store.Config{ExecMode: mode}
+			if mode == store.CacheStatement {
+				cfg.URL = sqltest.URL(t) // what it prepares stays with a session, which a pooler gives to others
+			}
+			s := open(t, cfg)
 			id := sandbox(t)
 			c := change(t, s, id, func(w *tree.Work) error {
 				if err := w.MkdirAll("/home/user/a/b", 0o755); err != nil {

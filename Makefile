@@ -12,7 +12,7 @@ PACKAGES := ./...
 .PHONY: help run cluster test-cluster test build generate verify lint bench clean install unit hostile postgres18 pooled bench-once
 
 help: ## list the targets
-	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | while IFS=$$'\t' read -r t d; do printf '  %-11s %s\n' "$$t" "$$d"; done
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | while IFS=$$'\t' read -r t d; do printf '  %-12s %s\n' "$$t" "$$d"; done
 
 run: build ## build and start everything; prints a URL, a token and curl lines (needs nothing; DATABASE_URL is used if set)
 	@exec $(BIN) dev

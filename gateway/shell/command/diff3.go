@@ -75,6 +75,7 @@ func diff3(_ context.Context, p *proc.Process) int {
 				l = append(l[:n-2:n-2], '\n')
 			}
 			d.lines[i] = append(d.lines[i], l)
+			p.Tick(1)
 		}
 		p.Hold(48 * len(d.lines[i]))
 		defer p.Release(48 * len(d.lines[i]))

@@ -26,7 +26,7 @@ var errHTMLSize = errors.New("document too large")
 
 const (
 	// htmlMax bounds a document, which is held as a tree.
-	htmlMax = 16 << 20
+	htmlMax = 4 << 20
 	// htmlFactor is how much more than its text the tree of a document takes, about.
 	htmlFactor = 12
 )
@@ -73,7 +73,7 @@ func htmlToMarkdown(ctx context.Context, p *proc.Process) int {
 		}
 		p.Hold(htmlFactor * len(text))
 		defer p.Release(htmlFactor * len(text))
-		out, err := c.ConvertReader(bytes.NewReader(text), converter.WithContext(ctx), converter.WithDomain(domain))
+		out, err := c.ConvertReader(ticking{bytes.NewReader(text), p}, converter.WithContext(ctx), converter.WithDomain(domain))
 		if err != nil {
 			return err
 		}
@@ -82,4 +82,16 @@ func htmlToMarkdown(ctx context.Context, p *proc.Process) int {
 		}
 		return nil
 	})
+}
+
+// ticking lets a long parse be ended.
+type ticking struct {
+	io.Reader
+	p *proc.Process
+}
+
+func (t ticking) Read(b []byte) (int, error) {
+	n, err := t.Reader.Read(b)
+	t.p.Tick(1 + n>>4)
+	return n, err
 }

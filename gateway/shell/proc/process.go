@@ -264,6 +264,8 @@ func (p *Process) ReadAll(r io.Reader) ([]byte, error) {
 		buf = buf[:len(buf)+n]
 		p.Tick(1 + n>>10)
 		if errors.Is(err, io.EOF) {
+			// A writer that was ended looks like one that has finished: nobody wants work on its half.
+			p.Tick(clockSteps)
 			return buf, nil
 		}
 		if err != nil {

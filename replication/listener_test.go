@@ -426,20 +426,9 @@ func TestSilentServerIsGivenUp(t *testing.T) {
 	s.wait(t, "reset lost", "reset connected")
 }
 
-// clusterDir is a folder that the unprivileged user of a server can reach.
-func clusterDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "pgbox-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return dir
-}
-
 // The server takes the slot of a listener that is too far behind, and goes on without it: so does the listener, with another.
 func TestSlotLostToMaxSlotWALKeepSizeIsReplaced(t *testing.T) {
-	cluster, err := devdb.Start(t.Context(), devdb.Config{Dir: clusterDir(t), BinDir: os.Getenv("PGBOX_TEST_POSTGRES_BIN"), Settings: map[string]string{"max_slot_wal_keep_size": "1MB", "wal_keep_size": "0"}})
+	cluster, err := devdb.Start(t.Context(), devdb.Config{Dir: sqltest.ServerDir(t), BinDir: os.Getenv("PGBOX_TEST_POSTGRES_BIN"), Settings: map[string]string{"max_slot_wal_keep_size": "1MB", "wal_keep_size": "0"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -477,7 +466,7 @@ func TestSlotLostToMaxSlotWALKeepSizeIsReplaced(t *testing.T) {
 
 // A server that crashes and comes back.
 func TestServerRestart(t *testing.T) {
-	cfg := devdb.Config{Dir: clusterDir(t), BinDir: os.Getenv("PGBOX_TEST_POSTGRES_BIN")}
+	cfg := devdb.Config{Dir: sqltest.ServerDir(t), BinDir: os.Getenv("PGBOX_TEST_POSTGRES_BIN")}
 	cluster, err := devdb.Start(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)

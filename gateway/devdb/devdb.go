@@ -128,7 +128,7 @@ func Start(ctx context.Context, cfg Config) (_ *Cluster, err error) {
 	if c.server, err = startProcess(c.command(data, cred, cfg), cfg.Log); err != nil {
 		return nil, err
 	}
-	if err := c.ready(ctx); err != nil {
+	if err := c.server.ready(ctx, "postgres", c.URL("postgres")); err != nil {
 		c.Stop()
 		return nil, err
 	}
@@ -238,25 +238,6 @@ func (c *Cluster) command(data string, cred *syscall.Credential, cfg Config) *ex
 	cmd.Env = serverEnv()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: cred}
 	return cmd
-}
-
-// ready waits until the server accepts connections.
-func (c *Cluster) ready(ctx context.Context) error {
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		conn, err := pgconn.Connect(ctx, c.URL("postgres"))
-		if err == nil {
-			return conn.Close(ctx)
-		}
-		select {
-		case <-c.server.exited:
-			return fmt.Errorf("postgres ended while starting: %w\n%s", c.server.err, c.server.output.String())
-		case <-ctx.Done():
-			return fmt.Errorf("postgres did not become ready: %w\n%s", ctx.Err(), c.server.output.String())
-		case <-tick.C:
-		}
-	}
 }
 
 // initialize runs initdb, or pg_basebackup for a standby, unless that was done before, and returns the

@@ -15,22 +15,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/pgbox/pgbox/gateway/devdb"
+	"github.com/pgbox/pgbox/sql/sqltest"
 )
-
-// dir is not t.TempDir: the parents of that are closed to the unprivileged user the server runs as.
-func dir(t *testing.T) string {
-	t.Helper()
-	d, err := os.MkdirTemp("", "devdb")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(d); err != nil {
-			t.Error(err)
-		}
-	})
-	return d
-}
 
 func start(t *testing.T, d string) *devdb.Cluster {
 	t.Helper()
@@ -59,7 +45,7 @@ func query(t *testing.T, url, sql string) string {
 }
 
 func TestClusterKeepsItsDataAcrossRestarts(t *testing.T) {
-	d := dir(t)
+	d := sqltest.ServerDir(t)
 	c := start(t, d)
 	if got := query(t, c.URL("postgres"), "SHOW wal_level"); got != "logical" {
 		t.Fatalf("wal_level %s", got)
@@ -72,7 +58,7 @@ func TestClusterKeepsItsDataAcrossRestarts(t *testing.T) {
 }
 
 func TestSecondProcessIsRefused(t *testing.T) {
-	d := dir(t)
+	d := sqltest.ServerDir(t)
 	start(t, d)
 	_, err := devdb.Start(t.Context(), devdb.Config{Dir: d, BinDir: os.Getenv("PGBOX_POSTGRES_BIN")})
 	if !errors.Is(err, devdb.ErrInUse) {
@@ -81,7 +67,7 @@ func TestSecondProcessIsRefused(t *testing.T) {
 }
 
 func TestServerNeverRunsAsRoot(t *testing.T) {
-	d := dir(t)
+	d := sqltest.ServerDir(t)
 	start(t, d)
 	pid, _, _ := strings.Cut(string(read(t, filepath.Join(d, "data", "postmaster.pid"))), "\n")
 	info, err := os.Stat(filepath.Join("/proc", pid))
@@ -103,7 +89,7 @@ func read(t *testing.T, file string) []byte {
 }
 
 func TestServerEndsWithAKilledParentAndStartsAgain(t *testing.T) {
-	d := dir(t)
+	d := sqltest.ServerDir(t)
 	// A parent of its own: this test binary again, which starts the cluster and waits to be killed.
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestHelperParent$")
 	cmd.Env = append(os.Environ(), "DEVDB_PARENT_DIR="+d)
@@ -139,7 +125,7 @@ func TestHelperParent(t *testing.T) {
 }
 
 func TestStalePidFileIsNoObstacle(t *testing.T) {
-	d := dir(t)
+	d := sqltest.ServerDir(t)
 	c := start(t, d)
 	file := filepath.Join(d, "data", "postmaster.pid")
 	saved := read(t, file)
@@ -156,7 +142,7 @@ func TestStalePidFileIsNoObstacle(t *testing.T) {
 }
 
 func TestClusterOfAnotherMajorVersionIsRefusedClearly(t *testing.T) {
-	d := dir(t)
+	d := sqltest.ServerDir(t)
 	start(t, d).Stop()
 	if err := os.WriteFile(filepath.Join(d, "data", "PG_VERSION"), []byte("9.6\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -168,7 +154,7 @@ func TestClusterOfAnotherMajorVersionIsRefusedClearly(t *testing.T) {
 }
 
 func TestDeadServerIsReported(t *testing.T) {
-	d := dir(t)
+	d := sqltest.ServerDir(t)
 	c := start(t, d)
 	pid, _, _ := strings.Cut(string(read(t, filepath.Join(d, "data", "postmaster.pid"))), "\n")
 	n, err := strconv.Atoi(pid)
@@ -186,10 +172,10 @@ func TestDeadServerIsReported(t *testing.T) {
 }
 
 func TestStandbyFollowsAndIsPromoted(t *testing.T) {
-	primary := start(t, dir(t))
+	primary := start(t, sqltest.ServerDir(t))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	d := dir(t)
+	d := sqltest.ServerDir(t)
 	standby, err := devdb.Start(ctx, devdb.Config{Dir: d, BinDir: primary.Binaries.Dir, Listen: true, Primary: primary.TCPURL("postgres")})
 	if err != nil {
 		t.Fatal(err)
@@ -220,9 +206,9 @@ func TestStandbyFollowsAndIsPromoted(t *testing.T) {
 }
 
 func TestPoolerPoolsTransactions(t *testing.T) {
-	c := start(t, dir(t))
+	c := start(t, sqltest.ServerDir(t))
 	for _, target := range []string{c.URL("postgres"), c.TCPURL("postgres")} {
-		p, err := devdb.StartPooler(t.Context(), devdb.PoolerConfig{Dir: dir(t), Target: target, Role: "pg_monitor", PoolSize: 1})
+		p, err := devdb.StartPooler(t.Context(), devdb.PoolerConfig{Dir: sqltest.ServerDir(t), Target: target, Role: "pg_monitor", PoolSize: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

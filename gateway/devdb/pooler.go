@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -94,7 +93,7 @@ func StartPooler(ctx context.Context, cfg PoolerConfig) (*Pooler, error) {
 	if p.server, err = startProcess(cmd, cfg.Log); err != nil {
 		return nil, err
 	}
-	if err := p.ready(ctx); err != nil {
+	if err := p.server.ready(ctx, "pgbouncer", p.URL("postgres")); err != nil {
 		p.Stop()
 		return nil, err
 	}
@@ -144,23 +143,4 @@ func (p *Pooler) Exited() <-chan struct{} { return p.server.exited }
 // Stop ends it with all its connections. It may be called more than once.
 func (p *Pooler) Stop() {
 	p.stop.Do(func() { p.server.end(syscall.SIGTERM, syscall.SIGKILL) }) // SIGINT waits for clients
-}
-
-// ready waits until it leads to the server.
-func (p *Pooler) ready(ctx context.Context) error {
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		conn, err := pgconn.Connect(ctx, p.URL("postgres"))
-		if err == nil {
-			return conn.Close(ctx)
-		}
-		select {
-		case <-p.server.exited:
-			return fmt.Errorf("pgbouncer ended while starting: %w\n%s", p.server.err, p.server.output.String())
-		case <-ctx.Done():
-			return fmt.Errorf("pgbouncer did not become ready: %w\n%s", ctx.Err(), p.server.output.String())
-		case <-tick.C:
-		}
-	}
 }

@@ -1,12 +1,16 @@
 package devdb
 
 import (
+	"context"
+	"fmt"
 	"io"
 	"os/exec"
 	"runtime"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // process is a server that runs until it is ended, at the latest with this process.
@@ -38,6 +42,25 @@ func startProcess(cmd *exec.Cmd, log io.Writer) (*process, error) {
 		close(p.exited)
 	}()
 	return p, <-started
+}
+
+// ready waits until Postgres answers at url. name is the process's, for errors.
+func (p *process) ready(ctx context.Context, name, url string) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		conn, err := pgconn.Connect(ctx, url)
+		if err == nil {
+			return conn.Close(ctx)
+		}
+		select {
+		case <-p.exited:
+			return fmt.Errorf("%s ended while starting: %w\n%s", name, p.err, p.output.String())
+		case <-ctx.Done():
+			return fmt.Errorf("%s did not become ready: %w\n%s", name, ctx.Err(), p.output.String())
+		case <-tick.C:
+		}
+	}
 }
 
 // end sends the signals, one after the other, until the process is gone.

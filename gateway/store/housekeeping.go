@@ -17,7 +17,6 @@ type Swept struct {
 func (s *Store) Housekeep(ctx context.Context, every, grace time.Duration, batch int32) (Swept, error) {
 	var sum Swept
 	for {
-		var r sqlcgen.HousekeepRow
 		// Not s.read: looking through all contents may take longer than any request does.
 		r, err := sqlcgen.New(s.pool).Housekeep(ctx, sqlcgen.HousekeepParams{Every: every, Grace: grace, MaxRows: batch})
 		sum.Sandboxes += r.Sandboxes

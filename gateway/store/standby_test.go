@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"context"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -30,21 +29,6 @@ func cluster(t *testing.T, dir, primary string) *devdb.Cluster {
 	}
 	t.Cleanup(c.Stop)
 	return c
-}
-
-// serverDir is not t.TempDir: the parents of that are closed to the unprivileged user the server runs as.
-func serverDir(t *testing.T) string {
-	t.Helper()
-	d, err := os.MkdirTemp("", "standby")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(d); err != nil {
-			t.Error(err)
-		}
-	})
-	return d
 }
 
 // interloper does something once, before the first statement that holds a marker.
@@ -150,8 +134,8 @@ func (p *pair) status(s *store.Store, trees, treesPrimary int64, refusal string)
 // Whatever happens to the standby, the tree is that of the version asked for.
 func TestStandby(t *testing.T) {
 	whole := t
-	p := &pair{t: t, dir: serverDir(t)}
-	p.primary = cluster(t, serverDir(t), "")
+	p := &pair{t: t, dir: sqltest.ServerDir(t)}
+	p.primary = cluster(t, sqltest.ServerDir(t), "")
 	if _, err := migrate.Up(t.Context(), p.primary.URL("postgres"), migrate.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -299,7 +283,7 @@ func TestStandby(t *testing.T) {
 			p.want(s, "/tmp/f", "here")
 			p.status(s, 1, 2, "promoted")
 			// A standby, but of the other one.
-			third := cluster(t, serverDir(t), p.standby.URL("postgres"))
+			third := cluster(t, sqltest.ServerDir(t), p.standby.URL("postgres"))
 			astray := p.open(store.Config{ReplicaURL: third.URL("postgres")})
 			p.want(astray, "/tmp/f", "here")
 			p.status(astray, 0, 1, "other_version")

@@ -205,6 +205,22 @@ func RoleURL(connString, role string) string {
 	return u.String()
 }
 
+// ServerDir is an empty directory for a server's data until the test ends. It is not t.TempDir: the parents of that are closed to the unprivileged
+// user that servers run as.
+func ServerDir(t testing.TB) string {
+	t.Helper()
+	d, err := os.MkdirTemp("", "pgbox-server-") // a name that removeStale does not look at
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(d); err != nil {
+			t.Error(err)
+		}
+	})
+	return d
+}
+
 // URL returns the superuser's URL of the package's shared database.
 func URL(t testing.TB) string {
 	t.Helper()

@@ -78,26 +78,17 @@ func (p *parser) assignTo(e expr) expr {
 	return &assign{over(e, from), op, e, from}
 }
 
-func (p *parser) or() expr {
-	e := p.and()
-	for p.tok == tOr {
-		p.noGroup(e)
-		p.next()
-		p.skipNewlines()
-		r := p.and()
-		e = p.check(&binary{over(e, r), tOr, e, r})
-	}
-	return e
-}
+func (p *parser) or() expr  { return p.logical(tOr, p.and) }
+func (p *parser) and() expr { return p.logical(tAnd, p.in) }
 
-func (p *parser) and() expr {
-	e := p.in()
-	for p.tok == tAnd {
+func (p *parser) logical(op token, operand func() expr) expr {
+	e := operand()
+	for p.tok == op {
 		p.noGroup(e)
 		p.next()
 		p.skipNewlines()
-		r := p.in()
-		e = p.check(&binary{over(e, r), tAnd, e, r})
+		r := operand()
+		e = p.check(&binary{over(e, r), op, e, r})
 	}
 	return e
 }

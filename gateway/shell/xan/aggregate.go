@@ -56,13 +56,8 @@ func CompileAggregations(src string, headers []string) ([]Aggregation, error) {
 			}
 		}
 		out = append(out, a)
-		switch p.next() {
-		case "":
-			return out, nil
-		case ",":
-		default:
-			p.at--
-			return nil, fmt.Errorf("unexpected %q", p.peek())
+		if more, err := p.more(); !more {
+			return out, err
 		}
 	}
 }

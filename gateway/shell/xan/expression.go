@@ -67,15 +67,22 @@ func CompileAll(src string, headers []string) ([]Named, error) {
 			return nil, err
 		}
 		out = append(out, n)
-		switch p.next() {
-		case "":
-			return out, nil
-		case ",":
-		default:
-			p.at--
-			return nil, fmt.Errorf("unexpected %q", p.peek())
+		if more, err := p.more(); !more {
+			return out, err
 		}
 	}
+}
+
+// more reports whether a comma says that the list goes on; if not, it has to be at its end.
+func (p *parser) more() (bool, error) {
+	switch p.next() {
+	case "":
+		return false, nil
+	case ",":
+		return true, nil
+	}
+	p.at--
+	return false, fmt.Errorf("unexpected %q", p.peek())
 }
 
 type parser struct {

@@ -3,7 +3,6 @@ package shell
 import (
 	"context"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
@@ -241,7 +240,7 @@ func (x *exec) runFile(ctx context.Context, p *proc.Process, path string, depth 
 		interp, arg, _ := strings.Cut(strings.Trim(line, " \t\r"), " ")
 		arg = strings.Trim(arg, " \t")
 		if interp == "/bin/builtin" {
-			f := x.programs[arg]
+			f := x.program(arg)
 			if f == nil {
 				_, _ = io.WriteString(p.Stderr, "bash: "+p.Args[0]+": command not found\n")
 				return 127
@@ -298,24 +297,36 @@ func isBinary(b []byte) bool {
 // Programs lists the external programs that the evaluator brings itself; an entry in Config.Commands replaces
 // any of them but bash and sh.
 func Programs() []string {
-	return slices.Sorted(maps.Keys(programs(nil)))
+	return slices.Sorted(slices.Values(append([]string{"bash", "sh"}, builtinPrograms...)))
 }
 
-// programs are the external programs that the evaluator implements itself.
-func programs(x *exec) map[string]proc.Func {
-	m := map[string]proc.Func{"bash": x.bashMain, "sh": x.bashMain}
-	for _, name := range []string{"echo", "printf", "test", "[", "pwd", "true", "false", "kill"} {
-		b := builtins[name]
-		m[name] = func(ctx context.Context, p *proc.Process) int {
-			return x.runShell(ctx, p, p.Args[0], nil, func(sh *Shell) {
-				sh.program = true
-				args := append([]string{name}, p.Args[1:]...)
-				sh.status = b(sh, args)
-				sh.flush(name)
-			})
-		}
+// builtinPrograms are the builtins that are programs as well.
+var builtinPrograms = []string{"echo", "printf", "test", "[", "pwd", "true", "false", "kill"}
+
+// program is the external program of a name, nil when there is none.
+func (x *exec) program(name string) proc.Func {
+	if name == "bash" || name == "sh" {
+		return x.bashMain
 	}
-	return m
+	if f, ok := x.cfg.Commands[name]; ok {
+		return f
+	}
+	if slices.Contains(builtinPrograms, name) {
+		return x.builtinProgram(name)
+	}
+	return nil
+}
+
+// builtinProgram is a builtin that is a program as well.
+func (x *exec) builtinProgram(name string) proc.Func {
+	return func(ctx context.Context, p *proc.Process) int {
+		return x.runShell(ctx, p, p.Args[0], nil, func(sh *Shell) {
+			sh.program = true
+			args := append([]string{name}, p.Args[1:]...)
+			sh.status = builtins[name](sh, args)
+			sh.flush(name)
+		})
+	}
 }
 
 // runShell makes a shell out of a process and runs body as its life.

@@ -57,15 +57,15 @@ type Result struct {
 
 // exec is what all shell environments of one Run share.
 type exec struct {
-	cfg      Config
-	fs       proc.FS
-	budget   *proc.Budget
-	ctx      context.Context
-	now      func() time.Time
-	start    time.Time
-	programs map[string]proc.Func
-	wg       sync.WaitGroup
-	pid      atomic.Int64
+	cfg     Config
+	fs      proc.FS
+	budget  *proc.Budget
+	ctx     context.Context
+	now     func() time.Time
+	start   time.Time
+	wg      sync.WaitGroup
+	running atomic.Int64 // goroutines that wg waits for
+	pid     atomic.Int64
 
 	mu    sync.Mutex
 	procs map[int]*process // that can be signalled
@@ -235,15 +235,6 @@ func Run(ctx context.Context, cfg Config, script string) (Result, error) {
 	defer cancel()
 	x := &exec{cfg: cfg, fs: cfg.FS, budget: cfg.Budget, ctx: ctx, now: cfg.Now, start: cfg.Now(), procs: map[int]*process{}}
 	x.pid.Store(int64(cfg.PID))
-	x.programs = maps.Clone(cfg.Commands)
-	if x.programs == nil {
-		x.programs = map[string]proc.Func{}
-	}
-	for name, f := range programs(x) {
-		if _, ok := x.programs[name]; !ok || name == "bash" || name == "sh" {
-			x.programs[name] = f
-		}
-	}
 
 	sh := x.newShell(ctx, cfg.Name, cfg.Args, cfg.PID)
 	sh.umask = 0o022
@@ -302,6 +293,9 @@ const lingering = 2 * time.Second
 // linger waits for what the script left running, as whoever reads a shell's output through a pipe does, but not
 // for ever: what runs on then is killed, as at the end of a container's first process.
 func (x *exec) linger(ctx context.Context) {
+	if x.running.Load() == 0 {
+		return
+	}
 	proc.TurnOf(ctx).Pause()
 	done := make(chan struct{})
 	go func() {
@@ -333,7 +327,7 @@ func cmpOr(vals ...string) string {
 func (sh *Shell) setExecutionString(script string) { sh.store("BASH_EXECUTION_STRING", script) }
 
 func (x *exec) newShell(ctx context.Context, name string, args []string, pid int) *Shell {
-	sh := &Shell{x: x, name: name, lastArg: name, args: args, vars: map[string]*variable{}, funcs: map[string]*funcDef{}, funcsOwn: true,
+	sh := &Shell{x: x, name: name, lastArg: name, args: args, vars: make(map[string]*variable, 48), funcs: map[string]*funcDef{}, funcsOwn: true,
 		traps: map[string]string{}, trapsOwn: true, substSt: -1, seconds: x.now(), mainShell: true, umask: 0o022}
 	sh.opts = defaultOptions()
 	x.adopt(ctx, sh, pid)
@@ -622,8 +616,10 @@ func (c *Shell) spawn(body func(), done func(status int)) {
 		panic(killPanic{err})
 	}
 	c.x.wg.Add(1)
+	c.x.running.Add(1)
 	go func() {
 		defer c.x.wg.Done()
+		defer c.x.running.Add(-1)
 		defer c.x.budget.Exited()
 		c.ctx, c.turn = c.x.budget.NewTurn(c.ctx)
 		defer c.turn.End()

@@ -90,6 +90,7 @@ func openStandby(ctx context.Context, c *Config) (*standby, error) {
 		return err
 	}
 	pc.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+		registerTypes(conn)
 		if !inRecovery(conn) {
 			return errPromoted
 		}

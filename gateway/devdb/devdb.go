@@ -120,20 +120,27 @@ func Start(ctx context.Context, cfg Config) (_ *Cluster, err error) {
 	if c.password, err = c.initialize(ctx, dir, data, cred, cfg); err != nil {
 		return nil, err
 	}
-	if cfg.Listen {
-		if c.Port, err = freePort(ctx); err != nil {
+	for attempt := 1; ; attempt++ {
+		if cfg.Listen {
+			if c.Port, err = freePort(ctx); err != nil {
+				return nil, err
+			}
+		}
+		if c.server, err = startProcess(c.command(data, cred, cfg), cfg.Log); err != nil {
+			return nil, err
+		}
+		if err = c.server.ready(ctx, "postgres", c.URL("postgres")); err == nil {
+			return c, nil
+		}
+		if !cfg.Listen || attempt == portAttempts || !c.server.portTaken() {
+			c.Stop()
 			return nil, err
 		}
 	}
-	if c.server, err = startProcess(c.command(data, cred, cfg), cfg.Log); err != nil {
-		return nil, err
-	}
-	if err := c.server.ready(ctx, "postgres", c.URL("postgres")); err != nil {
-		c.Stop()
-		return nil, err
-	}
-	return c, nil
 }
+
+// portAttempts is how many ports are tried: a free one may be taken by another process before the server has it.
+const portAttempts = 5
 
 // URL returns a connection string of the superuser for a database, over the
 // unix socket.

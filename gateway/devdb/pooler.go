@@ -66,38 +66,42 @@ func StartPooler(ctx context.Context, cfg PoolerConfig) (*Pooler, error) {
 		return nil, errors.New("the pooler's target cannot be parsed") // the error's own text may hold the password
 	}
 	p := &Pooler{password: newPassword()}
-	if p.Port, err = freePort(ctx); err != nil {
-		return nil, err
-	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	files := map[string]string{"pgbouncer.ini": p.ini(dir, target, cfg), "userlist.txt": fmt.Sprintf("%q %q\n", superuser, p.password)}
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+	for attempt := 1; ; attempt++ {
+		if p.Port, err = freePort(ctx); err != nil {
 			return nil, err
 		}
-	}
-	if cred != nil {
-		for _, name := range []string{".", "pgbouncer.ini", "userlist.txt"} {
-			if err := os.Chown(filepath.Join(dir, name), int(cred.Uid), int(cred.Gid)); err != nil {
+		files := map[string]string{"pgbouncer.ini": p.ini(dir, target, cfg), "userlist.txt": fmt.Sprintf("%q %q\n", superuser, p.password)}
+		for name, text := range files {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 				return nil, err
 			}
 		}
+		if cred != nil {
+			for _, name := range []string{".", "pgbouncer.ini", "userlist.txt"} {
+				if err := os.Chown(filepath.Join(dir, name), int(cred.Uid), int(cred.Gid)); err != nil {
+					return nil, err
+				}
+			}
+		}
+		// Not bound to a context: it runs until Stop.
+		cmd := exec.CommandContext(context.Background(), program, filepath.Join(dir, "pgbouncer.ini"))
+		cmd.Dir = dir
+		cmd.Env = serverEnv()
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: cred}
+		if p.server, err = startProcess(cmd, cfg.Log); err != nil {
+			return nil, err
+		}
+		if err = p.server.ready(ctx, "pgbouncer", p.URL("postgres")); err == nil {
+			return p, nil
+		}
+		if attempt == portAttempts || !p.server.portTaken() {
+			p.Stop()
+			return nil, err
+		}
 	}
-	// Not bound to a context: it runs until Stop.
-	cmd := exec.CommandContext(context.Background(), program, filepath.Join(dir, "pgbouncer.ini"))
-	cmd.Dir = dir
-	cmd.Env = serverEnv()
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: cred}
-	if p.server, err = startProcess(cmd, cfg.Log); err != nil {
-		return nil, err
-	}
-	if err := p.server.ready(ctx, "pgbouncer", p.URL("postgres")); err != nil {
-		p.Stop()
-		return nil, err
-	}
-	return p, nil
 }
 
 // ini is the configuration file. https://www.pgbouncer.org/config.html

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os/exec"
 	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -60,6 +61,16 @@ func (p *process) ready(ctx context.Context, name, url string) error {
 			return fmt.Errorf("%s did not become ready: %w\n%s", name, ctx.Err(), p.output.String())
 		case <-tick.C:
 		}
+	}
+}
+
+// portTaken reports whether it ended because another process has its port.
+func (p *process) portTaken() bool {
+	select {
+	case <-p.exited:
+		return strings.Contains(p.output.String(), "Address already in use")
+	default:
+		return false
 	}
 }
 

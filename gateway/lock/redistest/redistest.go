@@ -1,13 +1,12 @@
-// Package redistest runs a real Redis for tests: a private server on a loopback port, without persistence, that can be
+// Package redistest runs a real Redis for tests: a private server on a socket of its own, without persistence, that can be
 // stopped, stalled and started again at the same address.
 package redistest
 
 import (
 	"context"
-	"net"
 	"os"
 	"os/exec"
-	"strconv"
+	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
@@ -17,35 +16,37 @@ import (
 
 // Server is a redis-server of its own.
 type Server struct {
-	t    testing.TB
-	port int
-	cmd  *exec.Cmd
+	t      testing.TB
+	socket string // not a port: another process could take that while the server is down
+	cmd    *exec.Cmd
 }
 
 // Start starts one that ends with the test.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	// The paths of sockets are short, and t.TempDir's are not.
+	dir, err := os.MkdirTemp("", "pgbox-redis-")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{t: t, port: l.Addr().(*net.TCPAddr).Port}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	s := &Server{t: t, socket: filepath.Join(dir, "redis.sock")}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	s.Start()
 	t.Cleanup(s.Kill)
 	return s
 }
 
+// Socket is the path of its socket.
+func (s *Server) Socket() string { return s.socket }
+
 // URL is its address.
-func (s *Server) URL() string { return "redis://127.0.0.1:" + strconv.Itoa(s.port) }
+func (s *Server) URL() string { return "unix://" + s.socket }
 
 // Start starts it again after Kill, empty.
 func (s *Server) Start() {
 	s.t.Helper()
-	s.cmd = exec.CommandContext(context.Background(), "redis-server", "--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
-		"--dir", s.t.TempDir(), "--enable-debug-command", "local", "--loglevel", "warning")
+	s.cmd = exec.CommandContext(context.Background(), "redis-server", "--port", "0", "--unixsocket", s.socket, "--save", "", "--appendonly", "no",
+		"--dir", filepath.Dir(s.socket), "--enable-debug-command", "local", "--loglevel", "warning")
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	s.cmd.Stderr = os.Stderr
 	if err := s.cmd.Start(); err != nil {
@@ -53,7 +54,7 @@ func (s *Server) Start() {
 	}
 	c := s.Client()
 	defer func() { _ = c.Close() }()
-	for deadline := time.Now().Add(10 * time.Second); c.Ping(context.Background()).Err() != nil; {
+	for deadline := time.Now().Add(time.Minute); c.Ping(context.Background()).Err() != nil; {
 		if time.Now().After(deadline) {
 			s.t.Fatal("redis-server does not answer")
 		}

@@ -28,6 +28,12 @@ func TestFinder(t *testing.T) {
 		{"(?<=x)\\d{3}", Options{Perl: true}},
 		{"([ab])\\1[cd]{2}", Options{Perl: true}},
 		{"\\bcaf", Options{Perl: true}},
+		{"task(?!desk)", Options{Perl: true}},
+		{"tas(?=k)(?:k|xx)(?!des).", Options{Perl: true}},
+		{"cafés?+(?!a)", Options{Perl: true}},
+		{"bcd\\K(a|de)(?=\\1)", Options{Perl: true}},
+		{"panic\\n|timeout\\b", Options{Perl: true}},
+		{"efg(?>[a-z]*)(?! )", Options{Perl: true}},
 		{"^(?=.*ab)(?=.*cd)", Options{Perl: true}},
 	}
 	words := []string{"timeout", "TimeOut", "task", "taſk", "desK", "deſk", "panic", "deadlock", "refused", "1234ms", "x123-ac", "x12-bc", "abcdeffg", "cafés",

@@ -3,6 +3,7 @@ package regex
 import (
 	"bytes"
 	"math"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -15,6 +16,8 @@ type perlMatcher struct {
 	anchor  bool      // a match begins at the start of the text only
 	first   *perlSet8 // the bytes it can begin with, nil when not known
 	prefix  []byte    // it begins with this
+	lead    int       // the instructions at the start that are just the prefix
+	onward  bool      // it does not look at what is before it
 	before  []byte    // this is before it
 	slots   []int
 	loc     []int
@@ -161,6 +164,10 @@ func newPerlMatcher(src string, opt Options) (*perlNode, *perlMatcher, error) {
 	}
 	m.anchor = startsPinned(root)
 	m.prefix, _ = perlPrefix(root, nil, opt.Bytes)
+	for m.lead < len(m.prefix) && m.code[m.lead].op == pByte {
+		m.lead++
+	}
+	m.onward = !slices.ContainsFunc(m.code, func(i perlInst) bool { return i.op == pBack || i.op == pAssert })
 	if root.op == perlCat && len(root.sub) > 0 && root.sub[0].op == perlLook && root.sub[0].behind && !root.sub[0].negative {
 		if lit, whole := perlPrefix(root.sub[0].sub[0], nil, opt.Bytes); whole {
 			m.before = lit
@@ -495,12 +502,7 @@ func (m *perlMatcher) find(b []byte, start int) (loc []int, ok bool) {
 				return nil, true
 			}
 		}
-		for i := range m.slots {
-			m.slots[i] = -1
-		}
-		m.keep = -1
-		m.jobs = m.jobs[:0]
-		if end, ok := m.run(b, 0, at); ok {
+		if end, ok := m.try(b, at); ok {
 			loc = append(m.loc[:0], m.slots[:2*(m.groups+1)]...)
 			m.loc = loc
 			if loc[0], loc[1] = at, end; m.keep >= 0 {
@@ -517,6 +519,54 @@ func (m *perlMatcher) find(b []byte, start int) (loc []int, ok bool) {
 		at += runeLen(b, at, m.bytes)
 	}
 	return nil, true
+}
+
+// try matches at a place where the prefix is.
+func (m *perlMatcher) try(b []byte, at int) (end int, ok bool) {
+	for i := range m.slots {
+		m.slots[i] = -1
+	}
+	m.keep = -1
+	m.jobs = m.jobs[:0]
+	return m.run(b, int32(m.lead), at+m.lead)
+}
+
+// byPrefix reports whether line is of use: the prefix is worth looking for, and to try a place takes nothing but what is after it.
+func (m *perlMatcher) byPrefix() bool {
+	return m.onward && !m.anchor && len(m.prefix) >= minWindow && !bytes.ContainsRune(m.prefix, '\n')
+}
+
+// line is the first line of b[pos:] that has a match, of which nothing else is found out. ok is false when there is none or the attempt at the
+// one that is returned was given up.
+func (m *perlMatcher) line(b []byte, pos int, tick func(int)) (start, end int, ok bool) {
+	const slice = 1 << 20 // searched between ticks
+	m.steps, m.overrun, m.tick = 0, false, tick
+	for at, next := pos, pos; ; {
+		i := bytes.Index(b[at:min(len(b), at+slice)], m.prefix)
+		if i < 0 {
+			if len(b)-at <= slice {
+				return 0, 0, false
+			}
+			at += slice - len(m.prefix) + 1
+			if tick != nil {
+				tick(1 + slice>>12)
+			}
+			continue
+		}
+		if at += i; at >= next+slice {
+			next = at
+			if tick != nil {
+				tick(1 + slice>>12)
+			}
+		}
+		end = lineEnd(b, at)
+		_, ok = m.try(b[at:end], 0)
+		if ok || m.overrun {
+			return bytes.LastIndexByte(b[pos:at], '\n') + 1 + pos, end, ok
+		}
+		m.steps = 0
+		at += runeLen(b, at, m.bytes)
+	}
 }
 
 func (m *perlMatcher) set(slot int32, v int) {

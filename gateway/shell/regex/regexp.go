@@ -398,6 +398,15 @@ func (re *Regexp) findBackref(b []byte, start int, any bool, loc []int) (s, e in
 // MatchLine returns the bounds, without the newline, of the first line at or after pos that
 // contains a match. pos must be the start of a line. A newline at the end of b ends the last line.
 func (re *Regexp) MatchLine(b []byte, pos int) (start, end int, ok bool) {
+	if re.perl != nil && !re.exactly && re.perl.own != nil && re.perl.own.byPrefix() {
+		for {
+			s, e, ok := re.perl.own.line(b, pos, re.tick)
+			if ok || e == 0 || re.Match(b[s:e]) {
+				return s, e, ok || e > 0
+			}
+			pos = min(e+1, len(b))
+		}
+	}
 	if re.lines != nil {
 		for {
 			s, e, ok := re.lines.MatchLine(b, pos)

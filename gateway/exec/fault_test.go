@@ -137,12 +137,8 @@ func TestRequestsThatMakeNoSense(t *testing.T) {
 	_, err := s.Exec(t.Context(), exec.Request{Sandbox: id, Caller: alice, Script: "pwd", Cwd: "/etc/passwd"})
 	wantError(t, err, fserr.CodeENOTDIR, exec.AppliedNo)
 	wantNoFile(t, s, id, "/home/user/f")
-	began := time.Now()
 	_, err = service(t, exec.Config{MaxTimeout: 50 * time.Millisecond}).Exec(t.Context(), exec.Request{Sandbox: id, Caller: alice, Script: "while :; do :; done", Timeout: time.Hour})
-	wantError(t, err, fserr.CodeExecTimeout, exec.AppliedNo)
-	if time.Since(began) > 10*time.Second {
-		t.Fatal("the maximum was not applied")
-	}
+	wantError(t, err, fserr.CodeExecTimeout, exec.AppliedNo) // and not after an hour
 	if _, err := s.GetSandbox(t.Context(), alice, uuid.Nil); err == nil {
 		t.Fatal("the zero id is a sandbox")
 	}

@@ -47,7 +47,7 @@ func fed(t testing.TB, c feed.Config) (*exec.Service, *feed.Feed, *counter) {
 
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !ok(); {
+	for deadline := time.Now().Add(time.Minute); !ok(); {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain for %s", what)
 		}

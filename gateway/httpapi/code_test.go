@@ -99,7 +99,7 @@ func newFaulty(t *testing.T, c fault) *faulty {
 	}
 	f.service = exec.New(cfg)
 	f.stop = sync.OnceFunc(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := f.service.Shutdown(ctx); err != nil {
 			t.Error(err)
@@ -407,10 +407,10 @@ var faults = []fault{
 		c.Locker = l
 	}, do: func(f *faulty) answer { return f.script("echo x > f") }},
 	{name: "the commit arrives", code: fserr.CodeOutcomeUnknown, applied: exec.AppliedUnknown, changed: true, config: func(f *faulty, c *exec.Config) {
-		c.Store = f.store(store.Config{URL: darkAt(f.t, sqltest.ServingURL(f.t, sqltest.URL(f.t)), true), Timeout: time.Second})
+		c.Store = f.store(store.Config{URL: darkAt(f.t, sqltest.ServingURL(f.t, sqltest.URL(f.t)), true), Timeout: 3 * time.Second})
 	}, do: func(f *faulty) answer { return f.script("echo x > f # the marked script") }},
 	{name: "the commit is lost", code: fserr.CodeOutcomeUnknown, applied: exec.AppliedUnknown, config: func(f *faulty, c *exec.Config) {
-		c.Store = f.store(store.Config{URL: darkAt(f.t, sqltest.ServingURL(f.t, sqltest.URL(f.t)), false), Timeout: time.Second})
+		c.Store = f.store(store.Config{URL: darkAt(f.t, sqltest.ServingURL(f.t, sqltest.URL(f.t)), false), Timeout: 3 * time.Second})
 	}, do: func(f *faulty) answer { return f.script("echo x > f # the marked script") }},
 	{code: fserr.CodeInternal, config: func(f *faulty, _ *exec.Config) { f.put("lost", f.id) }, do: func(f *faulty) answer {
 		// A content that the database has lost.
@@ -445,7 +445,7 @@ func TestEveryCodeTellsWhetherItWasApplied(t *testing.T) {
 			}
 			if c.changed {
 				// It may still be on its way.
-				for deadline := time.Now().Add(10 * time.Second); f.state() == f.before; time.Sleep(10 * time.Millisecond) {
+				for deadline := time.Now().Add(time.Minute); f.state() == f.before; time.Sleep(10 * time.Millisecond) {
 					if time.Now().After(deadline) {
 						t.Fatal("nothing changed")
 					}

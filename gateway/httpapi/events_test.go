@@ -29,7 +29,7 @@ func withFeed(t *testing.T) func(*exec.Config) {
 		if err := f.Start(context.Background(), exec.New(exec.Config{Store: c.Store}).Trees()); err != nil {
 			t.Fatal(err)
 		}
-		for deadline := time.Now().Add(30 * time.Second); f.Active() != feed.Replication; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); f.Active() != feed.Replication; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal("no stream")
 			}
@@ -244,7 +244,7 @@ func TestEventsEndAtShutdown(t *testing.T) {
 		})
 	}()
 	<-began
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := svc.Shutdown(ctx); err != nil {
 		t.Fatalf("the stream held up the shutdown: %v", err)

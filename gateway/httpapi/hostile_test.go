@@ -324,7 +324,7 @@ func fsck(t *testing.T, conn *pgx.Conn, id string) {
 // settle waits until check is empty, for what ends a moment after the answer was sent.
 func settle(t *testing.T, check func() string) {
 	t.Helper()
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for pause := 10 * time.Millisecond; ; pause *= 2 {
 		wrong := check()
 		if wrong == "" {

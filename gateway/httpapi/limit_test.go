@@ -22,7 +22,7 @@ func TestLimits(t *testing.T) {
 	}{
 		{"CPU time", func(c *exec.Config) { c.Limits.CPU = 100 * time.Millisecond }, "while :; do :; done", http.StatusRequestEntityTooLarge, "ENOBUFS", "milliseconds of CPU time (max 100)"},
 		{"CPU time of all jobs together", func(c *exec.Config) { c.Limits.CPU = 100 * time.Millisecond }, "for i in 1 2 3; do while :; do :; done & done; wait", http.StatusRequestEntityTooLarge, "ENOBUFS", "milliseconds of CPU time (max 100)"},
-		{"wall time", func(c *exec.Config) { c.MaxTimeout = 200 * time.Millisecond }, "sleep 100", http.StatusRequestTimeout, "EXEC_TIMEOUT", "timed out after 200 ms"},
+		{"wall time", func(c *exec.Config) { c.MaxTimeout = 3 * time.Second }, "sleep 100", http.StatusRequestTimeout, "EXEC_TIMEOUT", "timed out after 3000 ms"},
 		{"printed bytes", func(c *exec.Config) { c.OutputMax = 1 << 20 }, "yes", http.StatusRequestEntityTooLarge, "ENOBUFS", "output is larger than 1048576 bytes"},
 		{"live bytes", func(c *exec.Config) { c.Limits.LiveBytes = 8 << 20 }, "while :; do a+=(xxxxxxxxxxxxxxxx); done", http.StatusRequestEntityTooLarge, "ENOBUFS", "live bytes (max 8388608)"},
 		{"bytes of one value", func(c *exec.Config) { c.Limits.ValueBytes = 1 << 20 }, "x=x; while :; do x=$x$x; done", http.StatusRequestEntityTooLarge, "ENOBUFS", "bytes of one value (max 1048576)"},
@@ -89,6 +89,7 @@ func TestLimitsThatACommandSees(t *testing.T) {
 
 // Of long output the first and the last half of the bound are kept.
 func TestOutputIsTruncated(t *testing.T) {
+	t.Parallel()
 	a := newAPI(t, func(c *exec.Config) { c.OutputKeep = 1000 })
 	id := a.sandbox(object{})
 	r := a.exec(id, "seq 100000; seq 100000 >&2")
@@ -97,7 +98,7 @@ func TestOutputIsTruncated(t *testing.T) {
 			t.Errorf("truncated %v, %d bytes: %.100q", r.Truncated, len(s), s)
 		}
 	}
-	got := a.do(http.MethodPost, "/v1/sandboxes/"+id+"/exec-sync", object{"script": "seq 100000; sleep 100", "timeoutMs": 1000})
+	got := a.do(http.MethodPost, "/v1/sandboxes/"+id+"/exec-sync", object{"script": "seq 100000; sleep 100", "timeoutMs": 5000})
 	if e := got.error(t); !e.Truncated || e.Stdout == nil || !strings.HasSuffix(*e.Stdout, "\n100000\n") {
 		t.Errorf("%.300s", got.body)
 	}

@@ -31,7 +31,7 @@ func fuzzScript(t *testing.T, base *casetest.Base, env map[string]string, stdin,
 	if strings.Contains(errs.String(), "internal error") && !strings.Contains(script+stdin, "internal error") {
 		t.Errorf("%q: %s", script, errs.String())
 	}
-	for range 200 {
+	for range 2000 {
 		if runtime.NumGoroutine() <= before+2 {
 			break
 		}

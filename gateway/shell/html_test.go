@@ -24,7 +24,7 @@ func TestHTMLToMarkdown(t *testing.T) {
 		{`html-to-markdown </dev/null; echo $?`, "0\n"},
 		{`printf '<div>%.0s' {1..3000} | html-to-markdown; echo $?`, "1\n"},
 	} {
-		o := runLimited(t, proc.Limits{}, 10*time.Second, c.script)
+		o := runLimited(t, proc.Limits{}, time.Minute, c.script)
 		if o.err != nil || o.out != c.want {
 			t.Errorf("%s: got %q, %v (%q); want %q", c.script, o.out, o.err, o.errs, c.want)
 		}

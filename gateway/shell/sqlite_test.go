@@ -43,7 +43,7 @@ func TestSQLiteStaysInside(t *testing.T) {
 		"backslash":           `sqlite3 :memory: 'attach "file:TARGET?vfs=o\s" as h; create table h.t(a)'`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := runLimited(t, proc.Limits{}, 20*time.Second, "mkdir -p DIR 2>/dev/null; "+strings.NewReplacer("TARGET", target, "DIR", dir).Replace(script))
+			o := runLimited(t, proc.Limits{}, time.Minute, "mkdir -p DIR 2>/dev/null; "+strings.NewReplacer("TARGET", target, "DIR", dir).Replace(script))
 			if o.err != nil {
 				t.Fatal(o.err)
 			}
@@ -61,33 +61,9 @@ func TestSQLiteStaysInside(t *testing.T) {
 		"attach":    `sqlite3 :memory: "attach 'file:SECRET?mode=ro' as s; select * from s.sqlite_schema"`,
 	} {
 		t.Run("reading "+name, func(t *testing.T) {
-			o := runLimited(t, proc.Limits{}, 20*time.Second, strings.ReplaceAll(script, "SECRET", secret))
+			o := runLimited(t, proc.Limits{}, time.Minute, strings.ReplaceAll(script, "SECRET", secret))
 			if strings.Contains(o.out+o.errs, "the secret") {
 				t.Errorf("%q %q", o.out, o.errs)
-			}
-		})
-	}
-}
-
-// TestSQLiteEnds runs statements that never end, or want all memory.
-func TestSQLiteEnds(t *testing.T) {
-	for name, script := range map[string]string{
-		"recursive query": `sqlite3 :memory: "with recursive c(n) as (select 1 union all select n+1 from c) select count(*) from c"`,
-		"endless rows":    `sqlite3 :memory: "with recursive c(n) as (select 1 union all select n+1 from c) select n from c" > /dev/null`,
-		"growing table":   `sqlite3 :memory: "create table t(a); with recursive c(n) as (select 1 union all select n+1 from c) insert into t select randomblob(1000) from c"; while :; do :; done`,
-		"sorting":         `sqlite3 :memory: "with recursive c(n) as (select 1 union all select n+1 from c) select n from c order by random()"; while :; do :; done`,
-		"like":            `sqlite3 :memory: "with recursive c(n) as (select 1 union all select n+1 from c) select count(*) from c where (hex(zeroblob(1000)) || n) like '%0%0%0%0%z'"`,
-		"grid":            `sqlite3 -box :memory: "with recursive c(n) as (select 1 union all select n+1 from c) select n from c"`,
-		"read itself":     `echo '.read r' > r; while :; do sqlite3 :memory: '.read r'; done`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			o := runLimited(t, proc.Limits{LiveBytes: 64 << 20}, 400*time.Millisecond, script)
-			if o.err == nil {
-				t.Fatalf("ended by itself: %.200q %.200q", o.out, o.errs)
-			}
-			// Other tests share the processors.
-			if o.took > 3*time.Second {
-				t.Errorf("took %v", o.took)
 			}
 		})
 	}

@@ -36,7 +36,7 @@ func TestXan(t *testing.T) {
 		{`xan select id f.csv -o out.csv; wc -l < out.csv; xan count </dev/null; xan head < /dev/null; echo $?`, "5\n0\n0\n"},
 		{`xan filter "$(printf '(%.0s' {1..5000})" f.csv; echo $?`, "1\n"},
 	} {
-		o := runLimited(t, proc.Limits{}, 10*time.Second, file+c.script)
+		o := runLimited(t, proc.Limits{}, time.Minute, file+c.script)
 		if o.err != nil || o.out != c.want {
 			t.Errorf("%s: got %q, %v (%q); want %q", c.script, o.out, o.err, o.errs, c.want)
 		}

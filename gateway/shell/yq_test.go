@@ -29,7 +29,7 @@ func TestYq(t *testing.T) {
 		{`yq '.x[' f.yaml; yq . nosuch.yaml; echo $?`, "1\n"},
 		{`printf 'a: [1\n' | yq .; echo $?`, "1\n"},
 	} {
-		o := runLimited(t, proc.Limits{}, 10*time.Second, file+c.script)
+		o := runLimited(t, proc.Limits{}, time.Minute, file+c.script)
 		if o.err != nil || o.out != c.want {
 			t.Errorf("%s: got %q, %v (%q); want %q", c.script, o.out, o.err, o.errs, c.want)
 		}

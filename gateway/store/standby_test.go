@@ -84,7 +84,7 @@ func (p *pair) caughtUp() {
 
 func (p *pair) eventually(what string, ok func() bool) {
 	p.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			p.t.Errorf("waited in vain for %s", what)
 			return

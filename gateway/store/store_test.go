@@ -345,15 +345,15 @@ func TestCommitWhoseOutcomeCannotBeLearnedIsUnknown(t *testing.T) {
 	t.Parallel()
 	id, direct := sandbox(t), open(t, store.Config{})
 	p, u := newProxy(t, sqltest.ServingURL(t, sqltest.URL(t)))
-	s := open(t, store.Config{URL: u, Timeout: 300 * time.Millisecond, MaxConns: 1})
-	c := change(t, s, id, writing("/tmp/f", "x"))
+	s := open(t, store.Config{URL: u, Timeout: 3 * time.Second, MaxConns: 1})
+	c := change(t, direct, id, writing("/tmp/f", "x"))
 	p.breakAt(c.Exec.Script, cutAfter, true)
 	if _, err := s.Apply(t.Context(), c); !errors.Is(err, store.ErrUnknown) {
 		t.Fatalf("got %v", err)
 	}
 	p.light()
 	// A store that stays usable: the next commit goes on from what really happened.
-	if _, err := s.Apply(t.Context(), change(t, s, id, writing("/tmp/g", "y"))); err != nil {
+	if _, err := s.Apply(t.Context(), change(t, direct, id, writing("/tmp/g", "y"))); err != nil {
 		t.Fatal(err)
 	}
 	wantFile(t, direct, id, "/tmp/g", "y")

@@ -245,7 +245,7 @@ func inProcess(t *testing.T, url string) caller {
 	}}))
 	t.Cleanup(srv.Close)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := svc.Shutdown(ctx); err != nil {
 			t.Error(err)
@@ -361,7 +361,7 @@ func TestTerminatedBackendsNeverMakeAnAnswerWrong(t *testing.T) {
 	for i, id := range ids {
 		// The last victims are found on the way.
 		var text string
-		eventually(t, 10*time.Second, func() error {
+		eventually(t, func() error {
 			a, err := c.exec(t.Context(), id, "cat log")
 			if err != nil || a.Status != http.StatusOK {
 				return fmt.Errorf("%+v, %w", a, err)
@@ -375,8 +375,9 @@ func TestTerminatedBackendsNeverMakeAnAnswerWrong(t *testing.T) {
 }
 
 // eventually calls f until it is content.
-func eventually(t *testing.T, within time.Duration, f func() error) {
+func eventually(t *testing.T, f func() error) {
 	t.Helper()
+	const within = time.Minute
 	deadline := time.NewTimer(within)
 	defer deadline.Stop()
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -472,7 +473,7 @@ func TestPostgresRestartUnderLoad(t *testing.T) {
 	progress := func() {
 		t.Helper()
 		before, readBefore := committed.Load(), reads.Load()
-		eventually(t, 15*time.Second, func() error {
+		eventually(t, func() error {
 			if committed.Load() < before+5 || reads.Load() < readBefore+5 {
 				return errors.New("no commits and reads")
 			}
@@ -482,9 +483,16 @@ func TestPostgresRestartUnderLoad(t *testing.T) {
 	for range 2 {
 		progress()
 		cluster.Stop()
-		eventually(t, 10*time.Second, func() error {
+		eventually(t, func() error {
 			if status, body := ready(); status != http.StatusServiceUnavailable || !strings.Contains(body, "postgres") {
 				return fmt.Errorf("/readyz while Postgres is down: %d %s", status, body)
+			}
+			return nil
+		})
+		refused := refusedReads.Load()
+		eventually(t, func() error {
+			if refusedReads.Load() == refused {
+				return errors.New("no read is refused while Postgres is down")
 			}
 			return nil
 		})
@@ -492,7 +500,7 @@ func TestPostgresRestartUnderLoad(t *testing.T) {
 		began := time.Now()
 		progress()
 		t.Logf("commits and reads again after %v", time.Since(began))
-		eventually(t, 10*time.Second, func() error {
+		eventually(t, func() error {
 			if status, body := ready(); status != http.StatusOK {
 				return fmt.Errorf("/readyz: %d %s", status, body)
 			}
@@ -500,9 +508,6 @@ func TestPostgresRestartUnderLoad(t *testing.T) {
 		})
 	}
 	stop()
-	if refusedReads.Load() == 0 {
-		t.Error("no read was refused: Postgres was never away")
-	}
 	for i, id := range ids {
 		tallies[i].check(t, c.must(t, id, "cat log"))
 		soundness(t, url, id)
@@ -516,8 +521,8 @@ func TestShutdownLetsScriptsFinish(t *testing.T) {
 	r := startServe(t, url)
 	c := caller{r.url, r.token}
 	id, other := c.sandbox(t), c.sandbox(t)
-	// The stream says when the script has begun.
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.url+"/v1/sandboxes/"+id+"/exec", strings.NewReader(`{"script":"echo begun; sleep 2; echo done | tee f"}`))
+	// The stream says when the script has begun, and holds it up until it is read on: more is printed than fits on the way.
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.url+"/v1/sandboxes/"+id+"/exec", strings.NewReader(`{"script":"echo begun; yes | head -c 20M; echo done | tee f"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -528,14 +533,13 @@ func TestShutdownLetsScriptsFinish(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
-	first := make([]byte, 4096)
-	if _, err := res.Body.Read(first); err != nil {
+	if _, err := res.Body.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 1500*time.Millisecond, func() error {
+	eventually(t, func() error {
 		a, err := c.exec(t.Context(), other, "echo new > f")
 		if err != nil {
 			return fmt.Errorf("not refused but cut off: %w", err)
@@ -549,8 +553,8 @@ func TestShutdownLetsScriptsFinish(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(rest), `"data":"done\n"`) || !strings.Contains(string(rest), `"t":"exit","exitCode":0`) {
-		t.Errorf("the script was not let finish: %s", rest)
+	if !strings.Contains(string(rest), `done\n"`) || !strings.Contains(string(rest), `"t":"exit","exitCode":0`) {
+		t.Errorf("the script was not let finish: %s", rest[max(0, len(rest)-1000):])
 	}
 	if err := r.cmd.Wait(); err != nil {
 		t.Errorf("exit: %v\n%s", err, r.stderr)
@@ -572,18 +576,15 @@ func TestClientGoneAppliesNothing(t *testing.T) {
 	id := c.sandbox(t)
 	for range 5 {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		_, err := c.exec(ctx, id, "echo x >> f; sleep 100; echo y >> f")
+		_, err := c.exec(ctx, id, "echo x >> f; sleep 200; echo y >> f")
 		cancel()
 		if err == nil {
 			t.Fatal("answered")
 		}
 	}
-	began := time.Now()
+	// It would be told after a minute that the sandbox is locked.
 	if out := c.must(t, id, "echo /home/user/*; echo free > g"); out != "/home/user/*\n" {
 		t.Errorf("a script whose client went away has applied: %q", out)
-	}
-	if d := time.Since(began); d > 10*time.Second {
-		t.Errorf("the sandbox was held for %v", d)
 	}
 	soundness(t, url, id)
 	r.stop(t)

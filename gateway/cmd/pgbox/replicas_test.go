@@ -62,27 +62,50 @@ func TestSixteenAppendersOverThreeGateways(t *testing.T) {
 func TestGatewayStoppedPastItsLeaseCommitsNothing(t *testing.T) {
 	cluster, db := ownCluster(t)
 	defer cluster.Stop()
-	gateways := replicas(t, 2, redistest.Start(t).URL(), db, "LOCK_LEASE=1s")
+	server := redistest.Start(t)
+	gateways := replicas(t, 2, server.URL(), db, "LOCK_LEASE=1s")
 	a, b := gateways[0], gateways[1]
+	redis := server.Client()
+	defer func() { _ = redis.Close() }()
+	// On a busy machine a writer may lose such a short lease by itself.
+	write := func(t *testing.T, r *running, id, script string) {
+		t.Helper()
+		eventually(t, func() error {
+			a, err := r.caller().exec(t.Context(), id, script)
+			if err == nil && a.Status != http.StatusOK {
+				err = fmt.Errorf("%+v", a)
+			}
+			return err
+		})
+	}
 	for _, between := range []bool{false, true} {
 		t.Run(fmt.Sprintf("another writer %v", between), func(t *testing.T) {
 			id := a.caller().sandbox(t)
+			locked := func(want int64) {
+				t.Helper()
+				eventually(t, func() error {
+					if n, err := redis.Exists(t.Context(), "pgbox:lock:{"+id+"}").Result(); err != nil || n != want {
+						return fmt.Errorf("%d locks, %w", n, err)
+					}
+					return nil
+				})
+			}
 			type answer struct {
 				reply
 				err error
 			}
 			res := make(chan answer, 1)
 			go func() {
-				r, err := a.caller().exec(context.WithoutCancel(t.Context()), id, "echo late > f; sleep 1.2; echo late >> f")
+				r, err := a.caller().exec(context.WithoutCancel(t.Context()), id, "echo late > f; sleep 30; echo late >> f")
 				res <- answer{r, err}
 			}()
-			time.Sleep(300 * time.Millisecond)
+			locked(1)
 			if err := a.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(1500 * time.Millisecond)
+			locked(0)
 			if between {
-				b.caller().must(t, id, "echo early > f")
+				write(t, b, id, "echo early > f")
 			}
 			if err := a.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 				t.Fatal(err)
@@ -92,10 +115,11 @@ func TestGatewayStoppedPastItsLeaseCommitsNothing(t *testing.T) {
 				t.Errorf("answered %+v, %v", got.reply, got.err)
 			}
 			want := map[bool]string{false: "none\n", true: "early\n"}[between]
-			if out := b.caller().must(t, id, "cat f 2>/dev/null || echo none"); out != want {
-				t.Errorf("the file holds %q, want %q", out, want)
+			out, err := b.caller().do(t.Context(), http.MethodPost, "/v1/sandboxes/"+id+"/exec-sync", map[string]any{"script": "cat f 2>/dev/null || echo none", "readOnly": true})
+			if err != nil || out.Stdout != want {
+				t.Errorf("the file holds %q, want %q (%v)", out.Stdout, want, err)
 			}
-			a.caller().must(t, id, "echo again > f")
+			write(t, a, id, "echo again > f")
 		})
 	}
 }
@@ -117,7 +141,7 @@ func TestRedisDownStopsWritersOnly(t *testing.T) {
 			if err != nil || a.Status != http.StatusServiceUnavailable || a.Code != "EUNAVAILABLE" || a.Applied != "no" || !a.Retryable {
 				t.Errorf("a writer got %+v, %v", a, err)
 			}
-			if took := time.Since(began); took > 5*time.Second {
+			if took := time.Since(began); took > 15*time.Second { // thrice what is promised
 				t.Errorf("told after %v", took)
 			}
 		})
@@ -131,7 +155,7 @@ func TestRedisDownStopsWritersOnly(t *testing.T) {
 		t.Errorf("readyz: %+v, %v", a, err)
 	}
 	redis.Start()
-	eventually(t, 10*time.Second, func() error {
+	eventually(t, func() error {
 		a, err := g.exec(t.Context(), id, "echo 3 > f")
 		if err == nil && a.Status != http.StatusOK {
 			err = fmt.Errorf("%+v", a)

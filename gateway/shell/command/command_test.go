@@ -62,29 +62,41 @@ func TestUnboundedInputIsLimited(t *testing.T) {
 
 // TestCancelEndsCommands: every command that can run for long ends soon after its exec.
 func TestCancelEndsCommands(t *testing.T) {
-	stop := errors.New("stop")
 	for _, script := range []string{"sleep 1000", "yes", "cat", "tr a b", "wc", "md5sum", "base64", "od", "xxd", "head -c 1T", "tail -c 1", "seq inf", "cut -z -c1", "tee"} {
-		args := strings.Fields(script)
-		ctx, cancel := context.WithCancelCause(t.Context())
-		out := &signalWriter{first: make(chan struct{})}
-		done := make(chan error, 1)
-		go func() {
-			_, killed := start(ctx, t, proc.Limits{}, forever(0), out, args...)
-			done <- killed
-		}()
-		if args[0] == "yes" || args[0] == "cat" {
-			<-out.first // it is in the middle of its work
+		// The machine may be busy: a command that cannot be interrupted is late each time.
+		took := time.Hour
+		for attempt := 0; attempt < 5 && took > 500*time.Millisecond; attempt++ {
+			took = cancelled(t, script)
 		}
-		began := time.Now()
-		cancel(stop)
-		killed := <-done
-		if took := time.Since(began); took > 500*time.Millisecond {
+		if took > 500*time.Millisecond {
 			t.Errorf("%s: took %v to end", script, took)
 		}
-		if !errors.Is(killed, stop) {
-			t.Errorf("%s: ended with %v, want the cause", script, killed)
-		}
 	}
+}
+
+// cancelled is how long a command takes to end after its exec.
+func cancelled(t *testing.T, script string) time.Duration {
+	t.Helper()
+	stop := errors.New("stop")
+	args := strings.Fields(script)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	out := &signalWriter{first: make(chan struct{})}
+	done := make(chan error, 1)
+	go func() {
+		_, killed := start(ctx, t, proc.Limits{}, forever(0), out, args...)
+		done <- killed
+	}()
+	if args[0] == "yes" || args[0] == "cat" {
+		<-out.first // it is in the middle of its work
+	}
+	began := time.Now()
+	cancel(stop)
+	killed := <-done
+	took := time.Since(began)
+	if !errors.Is(killed, stop) {
+		t.Errorf("%s: ended with %v, want the cause", script, killed)
+	}
+	return took
 }
 
 // signalWriter says when something was written.

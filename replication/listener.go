@@ -170,12 +170,12 @@ func (l *Listener) Run(ctx context.Context) {
 	var fails int
 	for {
 		began := time.Now()
-		err := l.stream(ctx)
+		delivered, err := l.stream(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		if time.Since(began) > 3*l.cfg.RetryMax {
-			fails = 0
+		if delivered {
+			fails = l.worked(fails, time.Since(began))
 		}
 		pause := l.pause(fails, err)
 		fails++
@@ -188,6 +188,15 @@ func (l *Listener) Run(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// worked is how many failures still count after a stream that delivered something: none, but when it lived shortly, enough for a pause, or a stream that
+// is cut again and again would be made again and again.
+func (l *Listener) worked(fails int, lived time.Duration) int {
+	if lived > 10*l.cfg.RetryMin {
+		return 0
+	}
+	return min(fails, 3)
 }
 
 // pause is how long to wait after an attempt that failed, the fails-th in a row: half of it by chance, so that many processes do not come back
@@ -222,39 +231,40 @@ func (l *Listener) report(err error, pause time.Duration) {
 
 var errSilent = errors.New("the server is silent")
 
-// stream follows one slot until something ends it.
-func (l *Listener) stream(ctx context.Context) error {
+// stream follows one slot until something ends it. delivered reports whether it got anywhere.
+func (l *Listener) stream(ctx context.Context) (delivered bool, err error) {
 	octx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	plain, err := connect(octx, l.cfg.URL, false)
 	if err != nil {
-		return fmt.Errorf("connect: %w", err)
+		return false, fmt.Errorf("connect: %w", err)
 	}
 	defer func() { _ = plain.Close(octx) }() // the barriers close it too
 	findings, err := preflight(octx, plain, l.cfg.Publication, l.cfg.Tables)
 	if err != nil {
-		return fmt.Errorf("preflight: %w", err)
+		return false, fmt.Errorf("preflight: %w", err)
 	}
 	if len(findings) > 0 {
-		return &PreflightError{findings}
+		return false, &PreflightError{findings}
 	}
 	conn, err := connect(octx, l.cfg.URL, true)
 	if err != nil {
-		return fmt.Errorf("connect for replication: %w", err)
+		return false, fmt.Errorf("connect for replication: %w", err)
 	}
 	s, err := open(octx, conn, l.cfg.Publication)
 	if err != nil {
 		_ = conn.Close(octx)
-		return err
+		return false, err
 	}
 	// The connection streams from here on, and is read and written by two goroutines.
 	hc, err := conn.Hijack()
 	if err != nil {
 		_ = conn.Close(octx)
-		return err
+		return false, err
 	}
 	st := &stream{l: l, conn: hc.Conn, front: hc.Frontend, relations: map[uint32]*Relation{}, progress: progress{applied: s.start}}
-	return st.run(ctx, s, plain)
+	err = st.run(ctx, s, plain)
+	return st.progress.applied > s.start, err
 }
 
 // stream is one stream.

@@ -107,6 +107,18 @@ func (s *scribe) seen(line string) bool {
 	return slices.Contains(s.lines, line)
 }
 
+// count is how often a line was heard.
+func (s *scribe) count(line string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.lines {
+		if l == line {
+			n++
+		}
+	}
+	return n
+}
+
 // database is one with a table t and a publication p of it.
 func database(t *testing.T) (string, *pgx.Conn) {
 	t.Helper()
@@ -311,6 +323,25 @@ func TestNewStreamAfterTheWalsenderWasKilled(t *testing.T) {
 		}
 		return left == 1
 	})
+}
+
+// A stream that is cut again and again comes back as soon the last time as the first.
+func TestPausesDoNotGrowWhileStreamsWork(t *testing.T) {
+	u, conn := database(t)
+	s := newScribe()
+	c := config(u, s)
+	c.RetryMax = time.Hour // what the pauses would come to
+	l := replication.New(c)
+	run(t, l)
+	for i := range 16 {
+		s.wait(t, "reset connected")
+		awaitLive(t, l)
+		do(t, conn, fmt.Sprintf("INSERT INTO t VALUES (%d, 'v')", i))
+		reached(t, l, conn)
+		do(t, conn, "SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE slot_name = '"+l.State().Slot+"'")
+		eventually(t, l, "the cut", func() bool { return s.count("reset lost") > i })
+	}
+	s.wait(t, "reset lost", "reset connected")
 }
 
 func TestTruncateEmptiesTheCache(t *testing.T) {

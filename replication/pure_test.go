@@ -3,6 +3,7 @@ package replication
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestProgress(t *testing.T) {
@@ -102,6 +103,19 @@ func TestPauseGrowsToItsBoundWithJitter(t *testing.T) {
 	}
 	if d := l.pause(0, findings); d.Seconds() < 30 {
 		t.Errorf("%v after findings", d)
+	}
+}
+
+func TestFailuresBeforeAStreamThatWorkedAreForgotten(t *testing.T) {
+	l := New(Config{})
+	for _, c := range []struct {
+		fails int
+		lived time.Duration
+		want  int
+	}{{20, time.Minute, 0}, {20, 2 * time.Second, 0}, {20, 0, 3}, {1, 0, 1}, {0, time.Hour, 0}} {
+		if got := l.worked(c.fails, c.lived); got != c.want {
+			t.Errorf("after %d failures and a stream of %v: %d, want %d", c.fails, c.lived, got, c.want)
+		}
 	}
 }
 

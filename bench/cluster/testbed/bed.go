@@ -47,6 +47,11 @@ type Bed struct {
 	stream  *link.Link // standby → primary
 	server  *link.Link // PgBouncer → primary
 
+	alive context.Context // until Stop
+	quit  func()
+
+	rebounce sync.Mutex // of whoever ends and starts PgBouncer
+
 	mu        sync.Mutex
 	links     []*link.Link
 	toServer  []*link.Link // those that lead to the primary
@@ -74,6 +79,7 @@ func Start(ctx context.Context, cfg Config) (_ *Bed, err error) {
 		return nil, err
 	}
 	b := &Bed{Dir: dir, cfg: cfg}
+	b.alive, b.quit = context.WithCancel(context.WithoutCancel(ctx))
 	defer func() {
 		if err != nil {
 			b.Stop()
@@ -134,6 +140,9 @@ func (b *Bed) Stop() {
 		})
 	}
 	wg.Wait()
+	b.quit()
+	b.rebounce.Lock()
+	defer b.rebounce.Unlock()
 	if b.bouncer != nil {
 		b.bouncer.Stop()
 	}
@@ -216,6 +225,31 @@ func (b *Bed) startBouncer(ctx context.Context) error {
 
 // RestartBouncer ends PgBouncer, with all its connections, and starts it again.
 func (b *Bed) RestartBouncer(ctx context.Context) (err error) {
+	b.rebounce.Lock()
+	defer b.rebounce.Unlock()
+	return b.restartBouncer(ctx)
+}
+
+// keepBouncer starts PgBouncer again when p has ended by itself, as whoever runs a server does: 1.18 ends with "bad client state" when a cancel
+// request meets a connection to the server that is cut.
+func (b *Bed) keepBouncer(p *devdb.Pooler) {
+	select {
+	case <-p.Exited():
+	case <-b.alive.Done():
+		return
+	}
+	b.rebounce.Lock()
+	defer b.rebounce.Unlock()
+	b.mu.Lock()
+	current := b.bouncer == p
+	b.mu.Unlock()
+	if current && b.alive.Err() == nil {
+		_ = b.restartBouncer(b.alive) // fails only when b.Stop has been called
+	}
+}
+
+// restartBouncer wants rebounce.
+func (b *Bed) restartBouncer(ctx context.Context) (err error) {
 	b.mu.Lock()
 	old := b.bouncer
 	b.mu.Unlock()
@@ -231,8 +265,10 @@ func (b *Bed) RestartBouncer(ctx context.Context) (err error) {
 	}
 	b.mu.Lock()
 	b.bouncer = next
+	links := slices.Clone(b.toBouncer)
 	b.mu.Unlock()
-	for _, l := range b.toBouncer {
+	go b.keepBouncer(next)
+	for _, l := range links {
 		l.To("tcp", "127.0.0.1:"+strconv.Itoa(next.Port))
 	}
 	return nil

@@ -59,8 +59,10 @@ func (b *Bed) newGateway(i int) (*Gateway, error) {
 	}
 	g.Link = links[0]
 	if pooled {
+		b.mu.Lock()
 		links[1].To("tcp", "127.0.0.1:"+strconv.Itoa(b.bouncer.Port))
 		b.toBouncer = append(b.toBouncer, links[1])
+		b.mu.Unlock()
 	}
 	links[3].To("tcp", "127.0.0.1:"+strconv.Itoa(b.port))
 	if err := b.lead(); err != nil {
@@ -100,8 +102,10 @@ func (g *Gateway) Kill() { g.process.end(syscall.SIGKILL, time.Second) }
 func (g *Gateway) Freeze() { g.process.signal(syscall.SIGSTOP) }
 func (g *Gateway) Thaw()   { g.process.signal(syscall.SIGCONT) }
 
-// start tries until the gateway serves: one that finds no database does not start.
+// start tries until the gateway serves: one that finds no database does not start. No fault lasts as long as it tries.
 func (g *Gateway) start(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
 	for {
 		base, err := g.try()
 		if err == nil {

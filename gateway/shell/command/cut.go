@@ -83,6 +83,10 @@ func cut(_ context.Context, p *proc.Process) int {
 	return eachInput(p, args, func(_ string, r io.Reader) error {
 		l := newLineReader(p, r, c.end)
 		defer l.close()
+		if mode == 'f' && c.delim == c.end {
+			c.lines(l)
+			return l.err
+		}
 		for raw, ok := l.next(); ok; raw, ok = l.next() {
 			line := chomp(raw, c.end)
 			if mode == 'f' {
@@ -137,7 +141,7 @@ func parseSpans(list string, fields bool) ([]span, string) {
 			s.hi, _ = strconv.Atoi(hi)
 		}
 		switch {
-		case s.lo == 0 || s.hi == 0 && (!ranged || lo == ""):
+		case s.lo == 0:
 			return nil, zero
 		case s.hi < s.lo:
 			return nil, "invalid decreasing range"
@@ -189,6 +193,28 @@ func (c *cutRun) bytes(line []byte) {
 		c.p.Out.Write(line[s.lo-1 : min(s.hi, len(line))])
 	}
 	c.p.Out.WriteByte(c.end)
+}
+
+// lines is fields where lines are what is divided: the input is one record.
+func (c *cutRun) lines(l *lineReader) {
+	printed, field, spans := false, 0, c.spans
+	for raw, ok := l.next(); ok; raw, ok = l.next() {
+		field++
+		for len(spans) > 0 && spans[0].hi < field {
+			spans = spans[1:]
+		}
+		if len(spans) == 0 || spans[0].lo > field {
+			continue
+		}
+		if printed {
+			c.p.Out.Write(c.outDelim)
+		}
+		c.p.Out.Write(chomp(raw, c.end))
+		printed = true
+	}
+	if field > 0 {
+		c.p.Out.WriteByte(c.end)
+	}
 }
 
 func (c *cutRun) fields(line []byte) {

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -142,6 +143,11 @@ func du(_ context.Context, p *proc.Process) int {
 		d.depth = 0
 	}
 	if hasFrom {
+		if len(args) > 0 {
+			p.Errorf("extra operand %s", quote(args[0]))
+			fmt.Fprintf(p.Err, "file operands cannot be combined with --files0-from\n")
+			duSpec.Hint(p)
+		}
 		var ok bool
 		if args, ok = filesFrom(p, from, quoteName, "cannot open %s for reading: %s"); !ok {
 			return 1

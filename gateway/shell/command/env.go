@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -46,17 +47,34 @@ func (e environ) index(name string) int {
 
 func env(ctx context.Context, p *proc.Process) int {
 	// -S inserts words where it stands, so it is expanded before the options are read.
+	verbose := false
+	say := func(format string, args ...any) {
+		if verbose {
+			fmt.Fprintf(p.Err, format, args...)
+		}
+	}
 	for n := 0; n < 64; n++ {
-		expanded, ok := expandSplit(p, p.Args)
+		e, ok := expandSplit(p, p.Args)
 		if !ok {
 			return 125
 		}
-		if expanded == nil {
+		if e.args == nil {
 			break
 		}
-		p.Args = expanded
+		before, _, _ := envSpec.Scan(e.args[1:e.at]) // a mistake is said below
+		verbose = slices.ContainsFunc(before, func(o getopt.Option) bool { return o.Key == "v" })
+		say("split -S:  %s\n", quote(e.text))
+		for i, w := range e.words {
+			lead := "     &    "
+			if i == 0 {
+				lead = " into:    "
+			}
+			say("%s%s\n", lead, quote(w))
+		}
+		p.Args = e.args
 	}
 	opts, args := envSpec.Parse(p)
+	verbose = slices.ContainsFunc(opts, func(o getopt.Option) bool { return o.Key == "v" })
 	list := environ(slices.Clone(p.Env.List()))
 	var dir string
 	var hasDir, null bool
@@ -76,16 +94,21 @@ func env(ctx context.Context, p *proc.Process) int {
 	if len(args) > 0 && args[0] == "-" {
 		list, args = nil, args[1:]
 	}
+	if list == nil {
+		say("cleaning environ\n")
+	}
 	for _, name := range unset {
 		if name == "" || strings.Contains(name, "=") {
 			p.Errorf("cannot unset %s: %s", quote(name), fserr.EINVAL)
 			return 125
 		}
+		say("unset:    %s\n", name)
 		if i := list.index(name); i >= 0 {
 			list = slices.Delete(list, i, i+1)
 		}
 	}
 	for len(args) > 0 && strings.Contains(args[0], "=") {
+		say("setenv:   %s\n", args[0])
 		list, args = list.set(args[0]), args[1:]
 	}
 	if len(args) == 0 {
@@ -121,6 +144,11 @@ func env(ctx context.Context, p *proc.Process) int {
 			return 125
 		}
 		child.Dir = full
+		say("chdir:    %s\n", quoteName(dir))
+	}
+	say("executing: %s\n", args[0])
+	for i, a := range args {
+		say("   arg[%d]= %s\n", i, quote(a))
 	}
 	if status, ok := findProgram(p, child, args[0], "%s: %s"); !ok {
 		if strings.ContainsAny(args[0], " \t") {
@@ -131,20 +159,28 @@ func env(ctx context.Context, p *proc.Process) int {
 	return p.Exec(ctx, child)
 }
 
-// expandSplit replaces the first -S among the options by the words of its string; nil when there is none.
-func expandSplit(p *proc.Process, args []string) ([]string, bool) {
+// envSplit is a command line whose first -S was replaced by the words of its text, which begin at args[at].
+type envSplit struct {
+	args, words []string
+	text        string
+	at          int
+}
+
+// expandSplit replaces the first -S among the options; args of the result is nil when there is none.
+func expandSplit(p *proc.Process, args []string) (envSplit, bool) {
 	for i := 1; i < len(args); i++ {
 		a := args[i]
 		var text string
+		var first []string // the letters before the S
 		rest := args[i+1:]
 		switch {
 		case a == "--" || !strings.HasPrefix(a, "-") || a == "-":
-			return nil, true
+			return envSplit{}, true
 		case strings.HasPrefix(a, "--split-string="):
 			text = a[len("--split-string="):]
 		case a == "--split-string":
 			if len(rest) == 0 {
-				return nil, true
+				return envSplit{}, true
 			}
 			text, rest = rest[0], rest[1:]
 		case strings.HasPrefix(a, "--"):
@@ -163,21 +199,21 @@ func expandSplit(p *proc.Process, args []string) ([]string, bool) {
 			text = a[2+k:]
 			if text == "" {
 				if len(rest) == 0 {
-					return nil, true
+					return envSplit{}, true
 				}
 				text, rest = rest[0], rest[1:]
 			}
 			if k > 0 {
-				text = a[:1+k] + " " + text
+				first = []string{a[:1+k]}
 			}
 		}
 		words, ok := splitString(p, text)
 		if !ok {
-			return nil, false
+			return envSplit{}, false
 		}
-		return slices.Concat(args[:i], words, rest), true
+		return envSplit{slices.Concat(args[:i], first, words, rest), words, text, i + len(first)}, true
 	}
-	return nil, true
+	return envSplit{}, true
 }
 
 // splitString is the little language of env -S.

@@ -28,6 +28,12 @@ var lsSpec = getopt.New("abcdfghiklmnopqrstuvw:xABCDFGHI:LNQRST:UXZ1",
 		"block-size: context=Z author").WithStatus(2).
 	WithUsage("[OPTION]... [FILE]...", "List information about the FILEs (the current directory by default).")
 
+// A word that an option does not know ends ls with status 1, unlike other mistakes.
+var lsWords = func() *getopt.Spec {
+	s := *lsSpec
+	return s.WithStatus(1)
+}()
+
 // lsFile is one entry of a listing.
 type lsFile struct {
 	name   string // as shown
@@ -58,9 +64,12 @@ type lister struct {
 	recent, old                                                    string
 	end                                                            string
 	now                                                            time.Time
+	palette                                                        *palette
 	printed, colored                                               bool
 	maxInode, maxBlocks                                            int
 }
+
+var quotingStyles = []string{"literal", "shell", "shell-always", "shell-escape", "shell-escape-always", "c", "c-maybe", "escape", "locale", "clocale"}
 
 func ls(_ context.Context, p *proc.Process) int  { return list(p, '1') }
 func dir(_ context.Context, p *proc.Process) int { return list(p, 'C') }
@@ -84,11 +93,22 @@ func list(p *proc.Process, format byte) int {
 			l.width = n
 		}
 	}
+	if s := p.Getenv("QUOTING_STYLE"); s != "" {
+		if slices.Contains(quotingStyles, s) {
+			l.quote = s
+		} else {
+			p.Errorf("ignoring invalid value of environment variable QUOTING_STYLE: %s", quote(s))
+		}
+	}
 	for _, o := range opts {
 		l.option(o, &style, &timeKey, &sortSet)
 	}
 	if l.color && p.Getenv("LS_COLORS") == "" && p.Getenv("COLORTERM") == "" && !colorTerm(p.Getenv("TERM")) {
 		l.color = false
+	}
+	if l.color {
+		l.palette = newPalette(p)
+		l.color = l.palette != nil
 	}
 	if timeKey != "" && !sortSet && l.format != 'l' {
 		l.sort = "time"
@@ -103,10 +123,10 @@ func list(p *proc.Process, format byte) int {
 	if len(args) == 0 {
 		if l.dirs {
 			l.listFiles([]*lsFile{l.operand(".")})
-			return l.status
+			return l.finish()
 		}
 		l.directory(".", l.recursive, 0)
-		return l.status
+		return l.finish()
 	}
 	var files, dirs []*lsFile
 	for _, a := range args {
@@ -130,6 +150,16 @@ func list(p *proc.Process, format byte) int {
 	for _, d := range dirs {
 		l.directory(d.path, header, 0)
 	}
+	return l.finish()
+}
+
+// finish leaves a terminal with codes of its own as it was.
+func (l *lister) finish() int {
+	if l.colored {
+		if left, right := l.palette.code("lc"), l.palette.code("rc"); left != paletteDefaults["lc"] || right != paletteDefaults["rc"] {
+			l.p.Out.WriteString(left + right)
+		}
+	}
 	return l.status
 }
 
@@ -150,13 +180,13 @@ func (l *lister) option(o getopt.Option, style, timeKey *string, sortSet *bool) 
 	case "u":
 		*timeKey = "atime"
 	case "time":
-		*timeKey = choose(p, lsSpec, "time", o.Value, "atime access use", "ctime status", "mtime modification", "birth creation")
+		*timeKey = choose(p, lsWords, "time", o.Value, "atime access use", "ctime status", "birth creation")
 	case "C", "x", "m", "l", "1":
 		if o.Key != "1" || l.format != 'l' {
 			l.format = o.Key[0]
 		}
 	case "format":
-		l.format = map[string]byte{"verbose": 'l', "commas": 'm', "across": 'x', "vertical": 'C', "single-column": '1'}[choose(p, lsSpec, "format", o.Value, "verbose long", "commas", "horizontal across", "vertical", "single-column")]
+		l.format = map[string]byte{"verbose": 'l', "commas": 'm', "across": 'x', "vertical": 'C', "single-column": '1'}[choose(p, lsWords, "format", o.Value, "verbose long", "commas", "horizontal across", "vertical", "single-column")]
 		if l.format == 0 {
 			l.format = 'x'
 		}
@@ -170,7 +200,7 @@ func (l *lister) option(o getopt.Option, style, timeKey *string, sortSet *bool) 
 		}
 	case "F":
 		l.indicator = "classify"
-		if o.Has && choose(p, lsSpec, "classify", o.Value, "always yes force", "never no none", "auto tty if-tty") != "always" {
+		if o.Has && choose(p, lsWords, "classify", o.Value, "always yes force", "never no none", "auto tty if-tty") != "always" {
 			l.indicator = ""
 		}
 	case "p":
@@ -178,7 +208,7 @@ func (l *lister) option(o getopt.Option, style, timeKey *string, sortSet *bool) 
 	case "file-type":
 		l.indicator = "file-type"
 	case "indicator-style":
-		l.indicator = choose(p, lsSpec, o.Key, o.Value, "none", "slash", "file-type", "classify")
+		l.indicator = choose(p, lsWords, o.Key, o.Value, "none", "slash", "file-type", "classify")
 		if l.indicator == "none" {
 			l.indicator = ""
 		}
@@ -228,7 +258,7 @@ func (l *lister) option(o getopt.Option, style, timeKey *string, sortSet *bool) 
 	case "show-control-chars":
 		l.hideControl = false
 	case "quoting-style":
-		l.quote = choose(p, lsSpec, o.Key, o.Value, "literal", "shell", "shell-always", "shell-escape", "shell-escape-always", "c", "c-maybe", "escape", "locale", "clocale")
+		l.quote = choose(p, lsWords, o.Key, o.Value, quotingStyles...)
 	case "r":
 		l.reverse = true
 	case "R":
@@ -244,7 +274,7 @@ func (l *lister) option(o getopt.Option, style, timeKey *string, sortSet *bool) 
 	case "X":
 		setSort("extension")
 	case "sort":
-		setSort(choose(p, lsSpec, "sort", o.Value, "none", "time", "size", "extension", "version", "width"))
+		setSort(choose(p, lsWords, "sort", o.Value, "none", "time", "size", "extension", "version", "width"))
 	case "group-directories-first":
 		l.dirsFirst = true
 	case "full-time":
@@ -272,7 +302,7 @@ func (l *lister) option(o getopt.Option, style, timeKey *string, sortSet *bool) 
 			l.format = '1'
 		}
 	case "color":
-		l.color = !o.Has || choose(p, lsSpec, "color", o.Value, "always yes force", "never no none", "auto tty if-tty") == "always"
+		l.color = !o.Has || choose(p, lsWords, "color", o.Value, "always yes force", "never no none", "auto tty if-tty") == "always"
 	}
 }
 
@@ -569,53 +599,6 @@ func cQuoted(s string, quotes bool) string {
 	return b.String()
 }
 
-// colorOf is the colour of a file by GNU's built-in table.
-func colorOf(st proc.Stat) string {
-	switch st.Kind {
-	case proc.Dir:
-		switch {
-		case st.Mode&modeSticky != 0 && st.Mode&0o002 != 0:
-			return "30;42"
-		case st.Mode&0o002 != 0:
-			return "34;42"
-		case st.Mode&modeSticky != 0:
-			return "37;44"
-		}
-		return "01;34"
-	case proc.Symlink:
-		return "01;36"
-	case proc.FIFO:
-		return "33"
-	case proc.Char:
-		return "01;33"
-	}
-	switch {
-	case st.Mode&modeSetuid != 0:
-		return "37;41"
-	case st.Mode&modeSetgid != 0:
-		return "30;43"
-	case st.Mode&0o111 != 0:
-		return "01;32"
-	}
-	return ""
-}
-
-func (l *lister) paint(text string, st proc.Stat) string {
-	if !l.color {
-		return text
-	}
-	c := colorOf(st)
-	if c == "" {
-		return text
-	}
-	lead := ""
-	if !l.colored {
-		l.colored = true
-		lead = "\x1b[0m"
-	}
-	return lead + "\x1b[" + c + "m" + text + "\x1b[0m"
-}
-
 func (l *lister) mark(st proc.Stat, ok bool) string {
 	if l.indicator == "" || !ok {
 		return ""
@@ -659,7 +642,7 @@ func (l *lister) cell(f *lsFile) (text string, width int) {
 	}
 	name, mark := l.quoted(f.name), l.mark(f.st, true)
 	width = len(text) + runewidth.StringWidth(name) + len(mark)
-	return text + l.paint(name, f.st) + mark, width
+	return text + l.paintFile(name, f) + mark, width
 }
 
 func pad(s string, width int) string {
@@ -880,10 +863,10 @@ func (l *lister) long(files []*lsFile) {
 			b.WriteString(pad(l.sizeText(f), sizes))
 		}
 		b.WriteString(" " + pad(date[i], dates) + " ")
-		b.WriteString(l.paint(l.quoted(f.name), f.st))
+		b.WriteString(l.paintFile(l.quoted(f.name), f))
 		if f.st.Kind == proc.Symlink && f.target != "" {
 			b.WriteString(" -> ")
-			b.WriteString(l.quoted(f.target) + l.mark(f.tst, f.tok))
+			b.WriteString(l.paintTarget(l.quoted(f.target), f) + l.mark(f.tst, f.tok))
 		} else {
 			b.WriteString(l.mark(f.st, true))
 		}

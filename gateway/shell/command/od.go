@@ -79,7 +79,9 @@ func od(_ context.Context, p *proc.Process) int {
 		}
 		return n
 	}
+	modern, old := false, false
 	for _, o := range opts {
+		modern = modern || o.Long || strings.Contains("AjNStvw", o.Key)
 		switch o.Key {
 		case "A":
 			if len(o.Value) == 0 || strings.IndexByte("doxn", o.Value[0]) < 0 {
@@ -114,12 +116,16 @@ func od(_ context.Context, p *proc.Process) int {
 				d.order = binary.BigEndian
 			}
 		case "traditional":
+			old = true
 		default:
 			d.add(traditional[o.Key])
 		}
 	}
 	if len(d.formats) == 0 {
 		d.add("o2")
+	}
+	if !modern || old {
+		args, skip = oldOperands(args, old)
 	}
 	if len(args) == 0 {
 		args = []string{"-"}
@@ -156,6 +162,41 @@ func od(_ context.Context, p *proc.Process) int {
 	}
 	d.dump(in, skip)
 	return in.status
+}
+
+// oldOperands takes the offset of [FILE] [+]OFFSET[b] from the operands.
+func oldOperands(args []string, old bool) (files []string, skip int64) {
+	last := len(args) - 1
+	if last != 0 && last != 1 {
+		return args, 0
+	}
+	s := args[last]
+	if !old && !strings.HasPrefix(s, "+") && (last == 0 || s == "" || !isDigit(s[0])) {
+		return args, 0
+	}
+	n, ok := oldOffset(s)
+	if !ok {
+		return args, 0
+	}
+	return args[:last], n
+}
+
+// oldOffset reads an offset: octal, hexadecimal after 0x, decimal before a dot; b counts in blocks of 512, B in kilobytes.
+func oldOffset(s string) (int64, bool) {
+	s = strings.TrimPrefix(s, "+")
+	unit, base := int64(1), 8
+	if t, ok := strings.CutSuffix(s, "b"); ok && !strings.HasPrefix(s, "0x") {
+		s, unit = t, 512
+	} else if t, ok := strings.CutSuffix(s, "B"); ok && !strings.HasPrefix(s, "0x") {
+		s, unit = t, 1024
+	}
+	if t, ok := strings.CutPrefix(s, "0x"); ok {
+		s, base = t, 16
+	} else if strings.HasSuffix(s, ".") {
+		return 0, false // the dot is no part of the number, and GNU refuses what follows one
+	}
+	n, err := strconv.ParseInt(s, base, 40)
+	return n * unit, err == nil && n >= 0
 }
 
 func gcd(a, b int) int {
@@ -495,7 +536,7 @@ func (d *odRun) strings(in io.Reader, at, n int64) {
 	_ = readBlocks(d.p, in, func(b []byte) {
 		for _, c := range b {
 			switch {
-			case c >= ' ' && c <= '~' || c >= '\a' && c <= '\r':
+			case c >= ' ' && c <= '~':
 				if len(run) == 0 {
 					start = at
 				}
@@ -506,13 +547,7 @@ func (d *odRun) strings(in io.Reader, at, n int64) {
 				if d.radix != 'n' {
 					d.p.Out.WriteString(d.address(start) + " ")
 				}
-				for _, c := range run {
-					if e := cEscape(c); e != "" && c != '\\' {
-						d.p.Out.WriteString(e)
-					} else {
-						d.p.Out.WriteByte(c)
-					}
-				}
+				d.p.Out.Write(run)
 				d.p.Out.WriteByte('\n')
 				run = run[:0]
 			default:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,6 +18,7 @@ var splitSpec = getopt.New("a:b:C:del:n:t:ux0123456789",
 	WithUsage("[OPTION]... [FILE [PREFIX]]", "Output pieces of FILE to PREFIXaa, PREFIXab, ...; default size is 1000 lines, and default PREFIX is 'x'.")
 
 type splitter struct {
+	ctx       context.Context
 	p         *proc.Process
 	prefix    string
 	suffix    string
@@ -29,6 +31,10 @@ type splitter struct {
 	sep       byte
 	out       proc.File
 	outWriter *proc.Writer
+	filter    string // the command that gets each piece
+	piece     []byte // for the filter
+	file      string // what $FILE is for it
+	filtering bool
 }
 
 func (s *splitter) fail(format string, args ...any) {
@@ -36,9 +42,9 @@ func (s *splitter) fail(format string, args ...any) {
 	s.p.Exit(1)
 }
 
-func split(_ context.Context, p *proc.Process) int {
+func split(ctx context.Context, p *proc.Process) int {
 	opts, args := splitSpec.Parse(p)
-	s := &splitter{p: p, prefix: "x", alphabet: "abcdefghijklmnopqrstuvwxyz", length: 2, sep: '\n'}
+	s := &splitter{ctx: ctx, p: p, prefix: "x", alphabet: "abcdefghijklmnopqrstuvwxyz", length: 2, sep: '\n'}
 	mode, size, digits := byte(0), int64(1000), ""
 	chunk := ""
 	setMode := func(m byte) {
@@ -96,14 +102,18 @@ func split(_ context.Context, p *proc.Process) int {
 			if o.Has {
 				n, err := strconv.ParseUint(o.Value, len(s.alphabet), 31)
 				if err != nil {
-					splitSpec.Fail(p, "%s: invalid start value for numerical suffix", o.Value)
+					what := "numerical"
+					if len(s.alphabet) == 16 {
+						what = "hexadecimal"
+					}
+					splitSpec.Fail(p, "%s: invalid start value for %s suffix", quote(o.Value), what)
 				}
 				s.next = int(n)
 			}
 		case "e":
 			s.elide = true
 		case "filter":
-			s.fail("--filter is not supported")
+			s.filter = o.Value
 		case "t":
 			switch {
 			case o.Value == "":
@@ -123,11 +133,19 @@ func split(_ context.Context, p *proc.Process) int {
 			digits += o.Key
 		}
 	}
+	var kind byte
+	var k, n int64
+	if mode == 'n' {
+		kind, k, n = s.parseChunks(chunk)
+	}
 	if mode == '0' {
 		size = count("lines", digits)
 	}
 	if len(args) > 2 {
 		splitSpec.Fail(p, "extra operand %s", quote(args[2]))
+	}
+	if k > 0 && s.filter != "" {
+		splitSpec.Fail(p, "--filter does not process a chunk extracted to stdout")
 	}
 	name := "-"
 	if len(args) > 0 {
@@ -147,7 +165,7 @@ func split(_ context.Context, p *proc.Process) int {
 	case 'C':
 		err = s.lineBytes(r, size)
 	case 'n':
-		err = s.chunks(r, name, chunk)
+		err = s.chunks(r, name, kind, k, n)
 	default:
 		err = s.lines(r, size)
 	}
@@ -158,10 +176,20 @@ func split(_ context.Context, p *proc.Process) int {
 	return 0
 }
 
+func (s *splitter) opened() bool { return s.out != nil || s.filtering }
+
 // open starts the next file.
 func (s *splitter) open() {
 	s.close()
 	name := s.prefix + s.number() + s.suffix
+	if s.filter != "" {
+		if s.verbose {
+			s.p.Out.WriteString("executing with FILE=" + quoteColon(name) + "\n")
+		}
+		s.file, s.filtering = name, true
+		s.next++
+		return
+	}
 	if s.verbose {
 		s.p.Out.WriteString("creating file " + quoteName(name) + "\n")
 	}
@@ -174,6 +202,11 @@ func (s *splitter) open() {
 }
 
 func (s *splitter) close() {
+	if s.filtering {
+		s.filtering = false
+		s.runFilter()
+		return
+	}
 	if s.out == nil {
 		return
 	}
@@ -182,6 +215,33 @@ func (s *splitter) close() {
 		s.fail("%s", proc.Strerror(err))
 	}
 	s.out = nil
+}
+
+// write adds to the current piece.
+func (s *splitter) write(b []byte) {
+	if s.filtering {
+		s.p.Hold(len(b))
+		s.piece = append(s.piece, b...)
+		return
+	}
+	s.outWriter.Write(b)
+}
+
+// runFilter gives the piece to the filter.
+func (s *splitter) runFilter() {
+	p := s.p
+	child := p.Shell(s.filter, bytes.NewReader(s.piece), nil)
+	if sh := p.Getenv("SHELL"); sh != "" {
+		child.Args[0] = sh
+	}
+	child.Env = environ(slices.Clone(p.Env.List())).set("FILE=" + s.file)
+	status := p.Exec(s.ctx, child)
+	p.Release(len(s.piece))
+	s.piece = s.piece[:0]
+	if status != 0 {
+		p.Errorf("with FILE=%s, exit %d from command: %s", s.file, status, s.filter)
+		p.Exit(status)
+	}
 }
 
 // number is the suffix of the next file. Unless -a fixes its length it grows: after yz come zaaa, zaab and so on.
@@ -231,7 +291,7 @@ func (s *splitter) lines(r io.Reader, size int64) error {
 		if n%size == 0 {
 			s.open()
 		}
-		s.outWriter.Write(line)
+		s.write(line)
 	}
 }
 
@@ -244,7 +304,7 @@ func (s *splitter) bytes(r io.Reader, size int64) error {
 				left = size
 			}
 			n := min(left, int64(len(b)))
-			s.outWriter.Write(b[:n])
+			s.write(b[:n])
 			b, left = b[n:], left-n
 		}
 	})
@@ -256,35 +316,36 @@ func (s *splitter) lineBytes(r io.Reader, size int64) error {
 	defer l.close()
 	used := int64(0)
 	for line, ok := l.next(); ok; line, ok = l.next() {
-		if s.out == nil || used > 0 && used+int64(len(line)) > size {
+		if !s.opened() || used > 0 && used+int64(len(line)) > size {
 			s.open()
 			used = 0
 		}
 		for int64(len(line)) > size-used {
 			n := size - used
-			s.outWriter.Write(line[:n])
+			s.write(line[:n])
 			line = line[n:]
 			s.open()
 			used = 0
 		}
-		s.outWriter.Write(line)
+		s.write(line)
 		used += int64(len(line))
 	}
 	return l.err
 }
 
-// chunks is -n: N, K/N, l/N, l/K/N, r/N and r/K/N.
-func (s *splitter) chunks(r io.Reader, name, spec string) error {
-	kind, rest := byte(0), spec
+// parseChunks reads -n: N, K/N, l/N, l/K/N, r/N and r/K/N.
+func (s *splitter) parseChunks(spec string) (kind byte, k, n int64) {
+	rest := spec
 	if len(rest) > 2 && (rest[0] == 'l' || rest[0] == 'r') && rest[1] == '/' {
 		kind, rest = rest[0], rest[2:]
 	}
 	first, second, both := strings.Cut(rest, "/")
-	k, total := int64(0), first
+	total := first
 	if both {
 		total = second
 	}
-	n, problem := parseCount(total, "")
+	var problem numberProblem
+	n, problem = parseCount(total, "")
 	if problem != numberOK {
 		s.fail("invalid number of chunks: %s", quote(total))
 	}
@@ -293,10 +354,18 @@ func (s *splitter) chunks(r io.Reader, name, spec string) error {
 	}
 	if both {
 		k, problem = parseCount(first, "")
-		if problem != numberOK || k == 0 || k > n {
+		if problem != numberOK {
 			s.fail("invalid chunk number: %s", quote(first))
 		}
+		if k == 0 || k > n {
+			s.fail("invalid chunk number: %s: Numerical result out of range", quote(first))
+		}
 	}
+	return kind, k, n
+}
+
+// chunks divides into n parts; with k only that one is printed.
+func (s *splitter) chunks(r io.Reader, name string, kind byte, k, n int64) error {
 	if n > 100000 {
 		s.fail("output file suffixes exhausted")
 	}
@@ -365,7 +434,7 @@ func (s *splitter) chunks(r io.Reader, name, spec string) error {
 			continue
 		}
 		s.open()
-		s.outWriter.Write(part)
+		s.write(part)
 	}
 	return nil
 }

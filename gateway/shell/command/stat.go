@@ -252,7 +252,7 @@ func padStat(text string, kind byte, flags string, width, prec int) string {
 				text = whole + "." + frac
 			}
 		case prec == 0:
-			text = whole + "." + frac
+			text = whole
 		default:
 			text = whole + "." + (frac + strings.Repeat("0", max(0, prec-9)))[:prec]
 		}
@@ -370,7 +370,7 @@ func (s *statRun) field(name string, st proc.Stat, mod, verb byte, custom bool) 
 	case 'R':
 		return strconv.FormatUint(uint64(st.Rdev), 16), 'x', true
 	case 's':
-		return num(uint64(st.Size))
+		return strconv.FormatInt(st.Size, 10), 'i', true
 	case 't':
 		return strconv.FormatUint(uint64(st.Rdev>>8), 16), 'x', true
 	case 'T':

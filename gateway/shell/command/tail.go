@@ -30,8 +30,12 @@ type tailRun struct {
 
 func tail(ctx context.Context, p *proc.Process) int {
 	t := &tailRun{p: p, count: 10, delim: '\n', interval: time.Second}
-	always, never := false, false
+	always, never, retry := false, false, false
 	p.Args = append([]string{p.Args[0]}, t.obsolete(p.Args[1:])...)
+	if len(p.Args) > 1 && len(p.Args[1]) > 1 && p.Args[1][0] == '-' && isDigit(p.Args[1][1]) {
+		p.Errorf("option used in invalid context -- %c", p.Args[1][1])
+		return 1
+	}
 	opts, args := tailSpec.Parse(p)
 	for _, o := range opts {
 		switch o.Key {
@@ -64,11 +68,20 @@ func tail(ctx context.Context, p *proc.Process) int {
 				return 1
 			}
 			t.pid = int(n)
-		case "retry", "max-unchanged-stats":
+		case "max-unchanged-stats":
+			if _, problem := parseCount(o.Value, ""); problem == numberInvalid {
+				p.Errorf("invalid maximum number of unchanged stats between opens: %s", quote(o.Value))
+				return 1
+			}
+		case "retry":
+			retry = true
 		default:
 			p.Errorf("option used in invalid context -- %s", o.Key)
 			return 1
 		}
+	}
+	if retry && !t.follow {
+		p.Errorf("warning: --retry ignored; --retry is useful only when following")
 	}
 	if t.pid > 0 && !t.follow {
 		p.Errorf("warning: PID ignored; --pid=PID is useful only when following")
@@ -188,7 +201,7 @@ func (t *tailRun) obsolete(args []string) []string {
 	}
 	num, kind, rest := s[:n], "-n", s[n:]
 	if n == 0 {
-		if args[0][0] == '-' {
+		if args[0][0] == '-' && (rest == "" || rest[0] != 'b' && rest[0] != 'l') {
 			return args
 		}
 		num = "10"

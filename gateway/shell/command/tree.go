@@ -478,8 +478,8 @@ func (t *treeRun) paint(text string, st proc.Stat) string {
 	if !t.color {
 		return text
 	}
-	c := colorOf(st)
-	if c == "" {
+	c, ok := builtinPalette.of("", st)
+	if !ok {
 		c = "00"
 	}
 	return "\x1b[" + c + "m" + text + "\x1b[0m"

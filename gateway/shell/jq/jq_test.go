@@ -59,7 +59,7 @@ func run(tb testing.TB, limits proc.Limits, src, input string) (out string, err 
 }
 
 func TestLimits(t *testing.T) {
-	limits := proc.Limits{Steps: 50_000_000, LiveBytes: 64 << 20}
+	limits := proc.Limits{Steps: 1_000_000, LiveBytes: 32 << 20}
 	for name, src := range map[string]string{
 		"endless loop":        `[limit(1; repeat(empty))] | last(range(1e18))`,
 		"endless collection":  `[range(1e12)]`,

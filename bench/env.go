@@ -20,6 +20,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/auth"
 	"github.com/pgbox/pgbox/gateway/devdb"
+	"github.com/pgbox/pgbox/gateway/devdb/link"
 	"github.com/pgbox/pgbox/sql/migrate"
 )
 
@@ -243,11 +244,17 @@ func (e *env) exec(ctx context.Context, route string, in map[string]any) (string
 
 // trips counts the round trips to Postgres that f causes in a pgbox process of its own, warmed by one run of f.
 func (e *env) trips(ctx context.Context, f func(url string) error) (int64, error) {
-	px, url, err := newProxy(ctx, e.dbURL)
+	wire, err := link.New("postgres")
 	if err != nil {
 		return 0, err
 	}
-	defer px.stop()
+	defer wire.Close()
+	var trips link.Trips
+	wire.Tap(trips.Tap)
+	url, err := wire.ToPostgres(e.dbURL)
+	if err != nil {
+		return 0, err
+	}
 	binary, err := e.binary(ctx)
 	if err != nil {
 		return 0, err
@@ -265,9 +272,9 @@ func (e *env) trips(ctx context.Context, f func(url string) error) (int64, error
 			return 0, err
 		}
 	}
-	before := px.trips.Load()
+	before := trips.Load()
 	err = f(p.url)
-	return px.trips.Load() - before, err
+	return trips.Load() - before, err
 }
 
 // serve is a pgbox process on a database.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"os"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/pgbox/pgbox/gateway/devdb"
+	"github.com/pgbox/pgbox/gateway/devdb/link"
 	"github.com/pgbox/pgbox/replication"
 	"github.com/pgbox/pgbox/sql/sqltest"
 )
@@ -452,16 +452,24 @@ func TestOpenTransactionDelaysTheStreamOnly(t *testing.T) {
 func TestSilentServerIsGivenUp(t *testing.T) {
 	u, _ := database(t)
 	noLeak(t)
-	proxy := newProxy(t, u)
+	wire, err := link.New("postgres")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(wire.Close)
+	through, err := wire.ToPostgres(u)
+	if err != nil {
+		t.Fatal(err)
+	}
 	s := newScribe()
-	c := config(proxy.url, s)
+	c := config(through, s)
 	c.StatusInterval = 500 * time.Millisecond
 	l := replication.New(c)
 	run(t, l)
 	s.wait(t, "reset connected")
-	proxy.freeze()
+	wire.Freeze(true, true)
 	s.wait(t, "reset lost")
-	proxy.thaw()
+	wire.Heal()
 	s.wait(t, "reset lost", "reset connected")
 }
 
@@ -527,100 +535,4 @@ func TestServerRestart(t *testing.T) {
 	s.wait(t, "reset lost", "reset connected")
 	do(t, sqltest.Connect(t, u), "INSERT INTO t VALUES (1, 'v')")
 	s.wait(t, "begin", "insert t (1, v)", "commit")
-}
-
-// proxy passes TCP on, until it is frozen.
-type proxy struct {
-	url string
-	mu  sync.Mutex
-	ice chan struct{} // not nil while frozen
-}
-
-func newProxy(t *testing.T, target string) *proxy {
-	t.Helper()
-	u, err := url.Parse(target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	network, address := "tcp", u.Host
-	if h := u.Query().Get("host"); strings.HasPrefix(h, "/") {
-		port := u.Query().Get("port")
-		if port == "" {
-			port = "5432"
-		}
-		network, address = "unix", h+"/.s.PGSQL."+port
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := u.Query()
-	q.Del("host")
-	q.Del("port")
-	q.Set("sslmode", "disable")
-	u.RawQuery, u.Host = q.Encode(), l.Addr().String()
-	p := &proxy{url: u.String()}
-	var wg sync.WaitGroup
-	var conns sync.Map
-	t.Cleanup(func() {
-		_ = l.Close()
-		p.thaw()
-		conns.Range(func(c, _ any) bool { _ = c.(net.Conn).Close(); return true })
-		wg.Wait()
-	})
-	wg.Go(func() {
-		for {
-			in, err := l.Accept()
-			if err != nil {
-				return
-			}
-			out, err := net.Dial(network, address)
-			if err != nil {
-				_ = in.Close()
-				continue
-			}
-			conns.Store(in, true)
-			conns.Store(out, true)
-			wg.Go(func() { p.pass(in, out) })
-			wg.Go(func() { p.pass(out, in) })
-		}
-	})
-	return p
-}
-
-func (p *proxy) pass(from, to net.Conn) {
-	defer func() { _ = from.Close(); _ = to.Close() }()
-	buf := make([]byte, 32<<10)
-	for {
-		n, err := from.Read(buf)
-		p.mu.Lock()
-		ice := p.ice
-		p.mu.Unlock()
-		if ice != nil {
-			<-ice
-		}
-		if n > 0 {
-			if _, err := to.Write(buf[:n]); err != nil {
-				return
-			}
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
-func (p *proxy) freeze() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.ice = make(chan struct{})
-}
-
-func (p *proxy) thaw() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.ice != nil {
-		close(p.ice)
-		p.ice = nil
-	}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/pgbox/pgbox/bench/cluster/link"
 	"github.com/pgbox/pgbox/bench/cluster/testbed"
+	"github.com/pgbox/pgbox/gateway/devdb/link"
 )
 
 // Nemesis breaks a test bed.

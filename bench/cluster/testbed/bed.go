@@ -17,8 +17,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/pgbox/pgbox/bench/cluster/link"
 	"github.com/pgbox/pgbox/gateway/devdb"
+	"github.com/pgbox/pgbox/gateway/devdb/link"
 	"github.com/pgbox/pgbox/sql/migrate"
 )
 

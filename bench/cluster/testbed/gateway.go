@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/pgbox/pgbox/bench/cluster/link"
+	"github.com/pgbox/pgbox/gateway/devdb/link"
 )
 
 // Gateway is one replica. It is addressed through a link, and so keeps its address when it is started again.

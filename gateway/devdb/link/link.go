@@ -1,4 +1,4 @@
-// Package link is a TCP link between two programs that can be cut, delayed, frozen and led elsewhere while it is in use.
+// Package link is a TCP link between two programs that can be cut, delayed, frozen, watched and led elsewhere while it is in use. It is for tests and test beds.
 package link
 
 import (
@@ -18,6 +18,7 @@ type Link struct {
 
 	mu      sync.Mutex
 	target  [2]string // network, address
+	tap     func() func(b []byte)
 	fault   fault
 	changed chan struct{} // closed when fault changes
 	conns   map[*conn]struct{}
@@ -42,6 +43,7 @@ type conn struct {
 	ends      [2]net.Conn // where what goes in a direction comes from
 	over      chan struct{}
 	end       func()
+	tap       func(b []byte) // nil: nobody looks
 	abandoned bool
 }
 
@@ -67,6 +69,14 @@ func (l *Link) To(network, address string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.target = [2]string{network, address}
+}
+
+// Tap shows what callers send on connections that are made from now on: each gets a function from tap, which sees the bytes in order, in
+// whatever pieces they come.
+func (l *Link) Tap(tap func() func(b []byte)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tap = tap
 }
 
 func (l *Link) set(change func(f *fault)) {
@@ -148,7 +158,7 @@ const dialTimeout = 5 * time.Second
 
 func (l *Link) carry(caller net.Conn) {
 	l.mu.Lock()
-	to, cut := l.target, l.fault.cut
+	to, cut, tap := l.target, l.fault.cut, l.tap
 	l.mu.Unlock()
 	refuse := func() {
 		if tcp, ok := caller.(*net.TCPConn); ok {
@@ -168,6 +178,9 @@ func (l *Link) carry(caller net.Conn) {
 		return
 	}
 	c := &conn{ends: [2]net.Conn{caller, target}, over: make(chan struct{})}
+	if tap != nil {
+		c.tap = tap()
+	}
 	c.end = sync.OnceFunc(func() { close(c.over) })
 	l.mu.Lock()
 	ok := !l.closed && !l.fault.cut
@@ -212,6 +225,9 @@ func (l *Link) pump(c *conn, direction int) {
 			return
 		}
 		if n > 0 {
+			if c.tap != nil && direction == toTarget {
+				c.tap(buf[:n])
+			}
 			if _, werr := to.Write(buf[:n]); werr != nil && err == nil {
 				err = werr
 			}

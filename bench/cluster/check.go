@@ -21,7 +21,7 @@ import (
 var brokenBuilds = []string{"broken_fence", "broken_cas", "broken_patch"}
 
 // brokenWithin bounds the time that finding one of them may take.
-const brokenWithin = time.Minute
+const brokenWithin = 4 * time.Minute
 
 func check(ctx context.Context, o *options) error {
 	if o.seed == 0 {

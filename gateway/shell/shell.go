@@ -80,6 +80,11 @@ type process struct {
 	wake    chan struct{} // tells wait and read of a signal
 	shell   *Shell
 	caught  atomic.Uint64 // signals with a trap (or ignored)
+	parent  int
+	own     bool // a program by itself, not a part of its parent's shell
+	args    []string
+	start   time.Time
+	program atomic.Pointer[proc.Info] // that it waits for
 }
 
 // Unwinding. These travel as panics and are recovered by the environment they end.
@@ -338,7 +343,11 @@ func (x *exec) newShell(ctx context.Context, name string, args []string, pid int
 func (x *exec) adopt(ctx context.Context, sh *Shell, pid int) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	sh.ctx, sh.turn = ctx, proc.TurnOf(ctx)
-	sh.proc = &process{pid: pid, cancel: cancel, wake: make(chan struct{}, 1), shell: sh}
+	parent := sh.proc
+	sh.proc = &process{pid: pid, cancel: cancel, wake: make(chan struct{}, 1), shell: sh, own: sh.mainShell, args: []string{"bash"}, start: x.now(), parent: 1}
+	if parent != nil {
+		sh.proc.parent, sh.proc.args = parent.pid, parent.args
+	}
 	x.mu.Lock()
 	x.procs[pid] = sh.proc
 	x.mu.Unlock()
@@ -357,6 +366,56 @@ func (x *exec) alive(pid int) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.procs[pid] != nil
+}
+
+// processes lists what ps shows. Part of a shell that waits for a program is that program, as after bash's own exec.
+func (x *exec) processes() []proc.Info {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	list := make([]proc.Info, 0, len(x.procs)+1)
+	inside := map[int]bool{} // shells shown under the number of the part that runs them
+	parents := map[int]int{}
+	for _, p := range x.procs {
+		info := proc.Info{PID: p.pid, PPID: p.parent, Args: p.args, Start: p.start}
+		q := p.program.Load()
+		if q != nil {
+			parents[q.PID] = p.pid
+			switch {
+			case !p.own:
+				info.Args = q.Args
+				inside[q.PID] = true
+			case x.procs[q.PID] == nil:
+				list = append(list, *q)
+			}
+		}
+		list = append(list, info)
+	}
+	list = slices.DeleteFunc(list, func(i proc.Info) bool { return inside[i.PID] })
+	for i := range list {
+		if parent, ok := parents[list[i].PID]; ok {
+			list[i].PPID = parent
+		}
+	}
+	slices.SortFunc(list, func(a, b proc.Info) int { return a.PID - b.PID })
+	return list
+}
+
+// signalPID is proc.Process.Signal.
+func (x *exec) signalPID(pid, sig int) bool {
+	x.mu.Lock()
+	p := x.procs[pid]
+	if p == nil {
+		for _, q := range x.procs {
+			if r := q.program.Load(); r != nil && r.PID == pid {
+				p = q // a program ends with the shell that waits for it
+			}
+		}
+	}
+	x.mu.Unlock()
+	if p != nil {
+		x.signal(p, sig)
+	}
+	return p != nil
 }
 
 func (x *exec) newPID() int { return int(x.pid.Add(1)) }

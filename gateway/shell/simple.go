@@ -536,7 +536,9 @@ func (sh *Shell) external(args []string, temps [][2]string) {
 	}
 	env := &environ{sh: sh, over: temps, path: path}
 	p := sh.process(args, env)
+	sh.proc.program.Store(&proc.Info{PID: p.PID, PPID: sh.proc.pid, Args: p.Args, Start: sh.x.now()})
 	sh.status = sh.x.runFile(sh.ctx, p, path, 0)
+	sh.proc.program.Store(nil)
 	sh.checkAlive()
 }
 
@@ -552,7 +554,7 @@ func (sh *Shell) process(args []string, env proc.Environ) *proc.Process {
 			}
 			return bind(sh.ctx, d), true
 		},
-		Spawn: sh.x.spawnProgram, Alive: sh.x.alive, Now: sh.x.now, PID: sh.x.newPID(), User: sh.x.cfg.User, Hostname: sh.x.cfg.Hostname,
+		Spawn: sh.x.spawnProgram, Alive: sh.x.alive, Processes: sh.x.processes, Signal: sh.x.signalPID, Now: sh.x.now, PID: sh.x.newPID(), User: sh.x.cfg.User, Hostname: sh.x.cfg.Hostname,
 	}
 	p.Stdin, _ = in.(reader)
 	p.Stdout, _ = out.(writer)

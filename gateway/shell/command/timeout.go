@@ -71,9 +71,9 @@ func timeout(ctx context.Context, p *proc.Process) int {
 	if d == 0 {
 		return p.Exec(ctx, p.Child(args...))
 	}
+	started := time.Now()
 	limited, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
-	started := time.Now()
 	status := p.Exec(limited, p.Child(args...))
 	if limited.Err() == nil || ctx.Err() != nil || time.Since(started) < d {
 		return status

@@ -50,6 +50,10 @@ type Process struct {
 	Spawn func(ctx context.Context, child *Process) int
 	// Alive reports whether the exec has a process of this number that has not ended.
 	Alive func(pid int) bool
+	// Processes lists the processes of the exec, in order of their numbers.
+	Processes func() []Info
+	// Signal sends a signal (0 only asks) and reports whether there is such a process.
+	Signal func(pid, signal int) bool
 	// Now is the clock of the exec.
 	Now func() time.Time
 	// PID is the process number the sandbox shows.
@@ -63,6 +67,13 @@ type Process struct {
 	ctx   context.Context
 	turn  *Turn
 	ticks int64
+}
+
+// Info describes a process of the exec.
+type Info struct {
+	PID, PPID int
+	Args      []string
+	Start     time.Time
 }
 
 // User is who the sandbox says its processes are.

@@ -2,10 +2,14 @@
 SELECT * FROM fs.create_sandbox(
     sqlc.narg('id')::uuid, @tenant::text, @owner::text, @name::text,
     sqlc.narg('env')::jsonb, sqlc.narg('config')::jsonb, sqlc.narg('labels')::jsonb,
-    sqlc.narg('max_bytes')::bigint, sqlc.narg('max_inodes')::bigint, sqlc.narg('expires_at')::timestamptz);
+    sqlc.narg('max_bytes')::bigint, sqlc.narg('max_inodes')::bigint, sqlc.narg('expires_at')::timestamptz,
+    sqlc.narg('image')::text, sqlc.narg('history')::jsonb);
 
 -- name: Fence :one
 SELECT * FROM fs.fence(@sandbox::uuid);
+
+-- name: FenceAt :one
+SELECT * FROM fs.fence_at(@sandbox::uuid, @at::text);
 
 -- name: GetSandbox :one
 SELECT * FROM fs.get_sandbox(@sandbox::uuid);
@@ -18,7 +22,8 @@ SELECT * FROM fs.list_sandboxes(
 -- name: UpdateSandbox :one
 SELECT * FROM fs.update_sandbox(
     @sandbox::uuid, sqlc.narg('name')::text, sqlc.narg('env')::jsonb, sqlc.narg('labels')::jsonb,
-    sqlc.narg('max_bytes')::bigint, sqlc.narg('max_inodes')::bigint, sqlc.narg('expires_at')::timestamptz, @clear::text[]);
+    sqlc.narg('max_bytes')::bigint, sqlc.narg('max_inodes')::bigint, sqlc.narg('expires_at')::timestamptz, @clear::text[],
+    sqlc.narg('history')::jsonb);
 
 -- name: DropSandbox :exec
 SELECT fs.drop_sandbox(@sandbox::uuid);
@@ -28,9 +33,9 @@ SELECT version::bigint AS version, used_bytes::bigint AS used_bytes, used_inodes
        max_bytes::bigint AS max_bytes, max_inodes::bigint AS max_inodes, layers::integer AS layers, snapshots::bigint AS snapshots
 FROM fs.usage(@sandbox::uuid);
 
--- name: Fork :one
+-- name: Fork :many
 SELECT * FROM fs.fork(
-    @sandbox::uuid, sqlc.narg('id')::uuid, sqlc.narg('name')::text, sqlc.narg('owner')::text, sqlc.narg('snapshot')::uuid);
+    @sandbox::uuid, @ids::uuid[], sqlc.narg('name')::text, sqlc.narg('owner')::text, sqlc.narg('at')::text);
 
 -- name: Diff :many
 SELECT path::text AS path, status::text AS status, kind::smallint AS kind, ino::bigint AS ino, path_from::text AS path_from

@@ -5,7 +5,13 @@ SELECT * FROM fs.snapshot(@sandbox::uuid, @name::text);
 SELECT * FROM fs.snapshots(@sandbox::uuid);
 
 -- name: Restore :one
-SELECT * FROM fs.restore(@sandbox::uuid, @snapshot::uuid);
+SELECT * FROM fs.restore(@sandbox::uuid, @at::text);
+
+-- name: Undo :one
+SELECT * FROM fs.undo(@sandbox::uuid, @steps::integer);
+
+-- name: Redo :one
+SELECT * FROM fs.redo(@sandbox::uuid, @steps::integer);
 
 -- name: DropSnapshot :exec
 SELECT fs.drop_snapshot(@sandbox::uuid, @snapshot::uuid);

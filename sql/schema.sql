@@ -53,7 +53,7 @@ ALTER FUNCTION fs.append_file(p_path text, p_data bytea, p_mode integer) OWNER T
 
 COMMENT ON FUNCTION fs.append_file(p_path text, p_data bytea, p_mode integer) IS 'Appends to a file, which is created when it is missing; only its last chunk is rewritten. Returns the inode number.';
 
-CREATE FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[]) RETURNS TABLE(version bigint, used_bytes bigint, used_inodes bigint)
+CREATE FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[]) RETURNS TABLE(version bigint, used_bytes bigint, used_inodes bigint, layers uuid[])
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -169,13 +169,13 @@ BEGIN
         SELECT p_sandbox, v_version, c.seq - 1, v_exec, c.op, c.path, nullif(c.path_to, ''), c.ino
           FROM unnest(p_op, p_path, p_path_to, p_change_ino) WITH ORDINALITY AS c (op, path, path_to, ino, seq);
     END IF;
-    RETURN QUERY SELECT v_version, p_used_bytes, p_used_inodes;
+    RETURN QUERY SELECT v_version, p_used_bytes, p_used_inodes, v_layers;
 END
 $$;
 
 ALTER FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[]) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[]) IS 'Commits what one run changed, and nothing at all when the sandbox is no longer at p_version (VF116), a limit is exceeded (VF122) or the database lacks a content that a chunk names (VF061). Inodes, names, chunks and journal come as parallel arrays: p_ino… are the inodes as they are now (target empty except for symlinks), p_gone those without a name left, p_child 0 removes a name, a NULL hash makes a hole, p_blob carries new contents. p_used_* is the usage of the whole tree afterwards.';
+COMMENT ON FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[]) IS 'Commits what one run changed, and nothing at all when the sandbox is no longer at p_version (VF116), a limit is exceeded (VF122) or the database lacks a content that a chunk names (VF061). Inodes, names, chunks and journal come as parallel arrays: p_ino… are the inodes as they are now (target empty except for symlinks), p_gone those without a name left, p_child 0 removes a name, a NULL hash makes a hole, p_blob carries new contents. p_used_* is the usage of the whole tree afterwards. The layers are others than before when an automatic snapshot was due.';
 
 CREATE FUNCTION fs.base_layer() RETURNS uuid
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -334,6 +334,84 @@ ALTER FUNCTION fs.cp(p_from text, p_to text, p_recursive boolean) OWNER TO pgbox
 
 COMMENT ON FUNCTION fs.cp(p_from text, p_to text, p_recursive boolean) IS 'Copies the content of a file over or to p_to, which is created with the mode of the source. With p_recursive it copies what p_from names, a directory with all that is in it, to p_to, which must not exist: modes, owners, modification times, symlinks and hard links among the copies are kept. Chunks are shared, no bytes are copied. Returns the inode number of the copy.';
 
+CREATE TABLE pgbox.image (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    tenant text NOT NULL,
+    owner text NOT NULL,
+    name text NOT NULL,
+    tag text NOT NULL,
+    layers uuid[] NOT NULL,
+    next_ino bigint NOT NULL,
+    used_bytes bigint NOT NULL,
+    used_inodes bigint NOT NULL,
+    shell_state jsonb NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT image_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9._/-]{0,127}$'::text)),
+    CONSTRAINT image_tag_check CHECK ((tag ~ '^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$'::text))
+);
+
+ALTER TABLE ONLY pgbox.image FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE pgbox.image OWNER TO pgbox_owner;
+
+COMMENT ON TABLE pgbox.image IS 'Trees that sandboxes start from, by name and tag: sealed layers, which those sandboxes hold themselves.';
+
+CREATE VIEW fs.image WITH (security_invoker='true') AS
+ SELECT i.id,
+    i.tenant,
+    i.owner,
+    i.name,
+    i.tag,
+    i.used_bytes,
+    i.used_inodes,
+    cardinality(i.layers) AS layer_count,
+    i.created_at
+   FROM pgbox.image i;
+
+ALTER TABLE fs.image OWNER TO pgbox_owner;
+
+COMMENT ON VIEW fs.image IS 'Every image: a tree that sandboxes start from.';
+
+CREATE FUNCTION fs.create_image(p_sandbox uuid, p_name text, p_tag text DEFAULT NULL::text, p_at text DEFAULT NULL::text, p_replace boolean DEFAULT false) RETURNS SETOF fs.image
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.lock_sandbox(p_sandbox);
+    v_tag     text := coalesce(p_tag, 'latest');
+    v_state   pgbox.snapshot;
+    v_id      uuid;
+    v_old     uuid[];
+BEGIN
+    v_state := pgbox.state_at(v_sandbox, p_at);
+    IF v_state.id IS NULL THEN
+        v_sandbox := pgbox.seal(v_sandbox);
+        v_state.layers := v_sandbox.layers[2:];
+    END IF;
+    IF p_replace THEN
+        DELETE FROM pgbox.image i
+         WHERE i.tenant = v_sandbox.tenant AND i.name = p_name AND i.tag = v_tag AND i.owner = v_sandbox.owner
+        RETURNING i.layers INTO v_old;
+    END IF;
+    INSERT INTO pgbox.image (tenant, owner, name, tag, layers, next_ino, used_bytes, used_inodes, shell_state)
+    VALUES (v_sandbox.tenant, v_sandbox.owner, p_name, v_tag, v_state.layers, v_sandbox.next_ino, v_state.used_bytes, v_state.used_inodes,
+            v_state.shell_state)
+    ON CONFLICT ON CONSTRAINT image_name_key DO NOTHING
+    RETURNING id INTO v_id;
+    IF v_id IS NULL THEN
+        PERFORM pgbox.raise_errno(17, 'create_image', p_name || ':' || v_tag);
+    END IF;
+    IF v_old IS NOT NULL THEN
+        PERFORM pgbox.free_layers(v_old);
+    END IF;
+    RETURN QUERY SELECT v.* FROM fs.image v WHERE v.id = v_id;
+END
+$$;
+
+ALTER FUNCTION fs.create_image(p_sandbox uuid, p_name text, p_tag text, p_at text, p_replace boolean) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION fs.create_image(p_sandbox uuid, p_name text, p_tag text, p_at text, p_replace boolean) IS 'Makes an image of a sandbox as it is or was (p_at as in pgbox.state_at), whatever its size. A name and tag (by default latest) that are taken are VF017, unless p_replace is set and the image is of the same owner.';
+
 CREATE TABLE pgbox.sandbox (
     id uuid DEFAULT gen_random_uuid() NOT NULL,
     tenant text DEFAULT 'default'::text NOT NULL,
@@ -354,6 +432,14 @@ CREATE TABLE pgbox.sandbox (
     last_used_at timestamp with time zone,
     expires_at timestamp with time zone,
     deleted_at timestamp with time zone,
+    tree_version bigint DEFAULT 0 NOT NULL,
+    undone_version bigint,
+    history_commits integer,
+    history_seconds integer,
+    history_keep integer DEFAULT 100 NOT NULL,
+    history_version bigint DEFAULT '-1'::integer NOT NULL,
+    history_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT sandbox_history_check CHECK (((history_commits > 0) AND (history_seconds >= 0) AND ((history_keep >= 1) AND (history_keep <= 10000)))),
     CONSTRAINT sandbox_layers_check CHECK ((cardinality(layers) > 0)),
     CONSTRAINT sandbox_name_check CHECK ((length(name) <= 255)),
     CONSTRAINT sandbox_usage_check CHECK (((used_bytes >= 0) AND (used_inodes >= 0)))
@@ -365,6 +451,18 @@ ALTER TABLE ONLY pgbox.sandbox FORCE ROW LEVEL SECURITY;
 ALTER TABLE pgbox.sandbox OWNER TO pgbox_owner;
 
 COMMENT ON TABLE pgbox.sandbox IS 'One row per sandbox. Every mutation of its tree bumps version in the same transaction. Ids are never reused: dropping a sandbox sets deleted_at.';
+
+COMMENT ON COLUMN pgbox.sandbox.tree_version IS 'The version of the last change of the tree: later ones only moved it to other layers.';
+
+COMMENT ON COLUMN pgbox.sandbox.undone_version IS 'The version that the last undo or redo led to. While it is the present one, there is something to redo.';
+
+COMMENT ON COLUMN pgbox.sandbox.history_commits IS 'A commit takes an automatic snapshot of what it is about to change when the last one is this many versions old. NULL: not for that reason.';
+
+COMMENT ON COLUMN pgbox.sandbox.history_seconds IS 'A commit takes an automatic snapshot of what it is about to change when the last one is this old. NULL: not for that reason.';
+
+COMMENT ON COLUMN pgbox.sandbox.history_keep IS 'How many automatic snapshots are kept.';
+
+COMMENT ON COLUMN pgbox.sandbox.history_version IS 'The version at the last automatic snapshot; -1: there was none.';
 
 CREATE VIEW fs.sandbox WITH (security_invoker='true') AS
  SELECT s.id,
@@ -385,37 +483,54 @@ CREATE VIEW fs.sandbox WITH (security_invoker='true') AS
     s.created_at,
     s.last_used_at,
     s.expires_at,
-    s.deleted_at
+    s.deleted_at,
+    s.history_commits,
+    s.history_seconds,
+    s.history_keep
    FROM pgbox.sandbox s;
 
 ALTER TABLE fs.sandbox OWNER TO pgbox_owner;
 
 COMMENT ON VIEW fs.sandbox IS 'Every sandbox, dropped ones too.';
 
-CREATE FUNCTION fs.create_sandbox(p_id uuid, p_tenant text, p_owner text, p_name text, p_env jsonb, p_config jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone) RETURNS SETOF fs.sandbox
+CREATE FUNCTION fs.create_sandbox(p_id uuid, p_tenant text, p_owner text, p_name text, p_env jsonb, p_config jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_image text DEFAULT NULL::text, p_history jsonb DEFAULT NULL::jsonb) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-    v_id  uuid := coalesce(p_id, gen_random_uuid());
-    v_top uuid := gen_random_uuid();
+    v_id    uuid := coalesce(p_id, gen_random_uuid());
+    v_top   uuid := gen_random_uuid();
+    v_image pgbox.image;
 BEGIN
+    IF p_image IS NULL THEN
+        SELECT ARRAY[d.base_layer], pgbox.first_ino(), 0, 0, '{}'
+          INTO v_image.layers, v_image.next_ino, v_image.used_bytes, v_image.used_inodes, v_image.shell_state
+          FROM pgbox.schema_digest d;
+    ELSE
+        v_image := pgbox.find_image(coalesce(p_tenant, 'default'), p_image, 'create_sandbox');
+    END IF;
     INSERT INTO pgbox.layer (id) VALUES (v_top);
-    INSERT INTO pgbox.sandbox (id, tenant, owner, name, layers, next_ino, env, config, labels, max_bytes, max_inodes, expires_at)
-    SELECT v_id, coalesce(p_tenant, 'default'), p_owner, p_name, ARRAY[v_top, d.base_layer], pgbox.first_ino(),
-           coalesce(p_env, '{}'), coalesce(p_config, '{}'), coalesce(p_labels, '{}'), p_max_bytes, p_max_inodes, p_expires_at
-      FROM pgbox.schema_digest d
+    INSERT INTO pgbox.sandbox (id, tenant, owner, name, layers, next_ino, env, config, labels, max_bytes, max_inodes, expires_at,
+                               used_bytes, used_inodes, shell_state, history_commits, history_seconds, history_keep)
+    VALUES (v_id, coalesce(p_tenant, 'default'), p_owner, p_name, v_top || v_image.layers, v_image.next_ino,
+            coalesce(p_env, '{}'), coalesce(p_config, '{}'), coalesce(p_labels, '{}'), p_max_bytes, p_max_inodes, p_expires_at,
+            v_image.used_bytes, v_image.used_inodes, v_image.shell_state,
+            (p_history->>'commits')::integer, (p_history->>'seconds')::integer, coalesce((p_history->>'keep')::integer, 100))
     ON CONFLICT ON CONSTRAINT sandbox_pkey DO NOTHING;
     IF NOT FOUND THEN
         PERFORM pgbox.raise_errno(17, 'create_sandbox', v_id::text);
+    END IF;
+    IF p_image IS NOT NULL THEN
+        INSERT INTO pgbox.snapshot (sandbox_id, name, kind, layers, next_ino, version, used_bytes, used_inodes, shell_state)
+        VALUES (v_id, '@base', 'base', v_image.layers, v_image.next_ino, 0, v_image.used_bytes, v_image.used_inodes, v_image.shell_state);
     END IF;
     RETURN QUERY SELECT v.* FROM fs.sandbox v WHERE v.id = v_id;
 END
 $$;
 
-ALTER FUNCTION fs.create_sandbox(p_id uuid, p_tenant text, p_owner text, p_name text, p_env jsonb, p_config jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone) OWNER TO pgbox_maintainer;
+ALTER FUNCTION fs.create_sandbox(p_id uuid, p_tenant text, p_owner text, p_name text, p_env jsonb, p_config jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_image text, p_history jsonb) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.create_sandbox(p_id uuid, p_tenant text, p_owner text, p_name text, p_env jsonb, p_config jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone) IS 'Creates a sandbox: two rows over the base layer. Arguments may be NULL for their defaults, except owner and name; an id that was ever used is VF017.';
+COMMENT ON FUNCTION fs.create_sandbox(p_id uuid, p_tenant text, p_owner text, p_name text, p_env jsonb, p_config jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_image text, p_history jsonb) IS 'Creates a sandbox over the base layer, or over an image (name or name:tag; VF002 when there is none), whatever its size. p_history says when commits take automatic snapshots: commits, seconds, keep; NULL is never. Arguments may be NULL for their defaults, except owner and name; an id that was ever used is VF017.';
 
 CREATE FUNCTION fs.diff(p_sandbox uuid, p_from uuid DEFAULT NULL::uuid) RETURNS TABLE(path text, status text, kind smallint, ino bigint, path_from text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -504,6 +619,25 @@ $$;
 ALTER FUNCTION fs.diff(p_sandbox uuid, p_from uuid) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.diff(p_sandbox uuid, p_from uuid) IS 'What changed in a sandbox since one of its snapshots, against another sandbox of the same owner, or (NULL) since the base layer: paths added A, deleted D, renamed R (from path_from), of another kind T, otherwise modified M. Under a renamed directory only what changed itself is listed.';
+
+CREATE FUNCTION fs.drop_image(p_tenant text, p_owner text, p_image text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_image pgbox.image := pgbox.find_image(p_tenant, p_image, 'drop_image', true);
+BEGIN
+    IF v_image.owner <> p_owner THEN
+        PERFORM pgbox.raise_errno(1, 'drop_image', p_image);
+    END IF;
+    DELETE FROM pgbox.image i WHERE i.id = v_image.id;
+    PERFORM pgbox.free_layers(v_image.layers);
+END
+$$;
+
+ALTER FUNCTION fs.drop_image(p_tenant text, p_owner text, p_image text) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION fs.drop_image(p_tenant text, p_owner text, p_image text) IS 'Forgets a name and tag of an image and frees the layers only it used; sandboxes made of it keep theirs. VF002 when there is none, VF001 when it is somebody else''s.';
 
 CREATE FUNCTION fs.drop_sandbox(p_sandbox uuid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -657,6 +791,38 @@ ALTER FUNCTION fs.fence(p_sandbox uuid) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.fence(p_sandbox uuid) IS 'What an exec has to know before it runs: owner, limits, shell state, layers and version of a sandbox as last committed. VF003 when it is missing, dropped or expired.';
 
+CREATE FUNCTION fs.fence_at(p_sandbox uuid, p_at text) RETURNS SETOF fs.fence
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_fence   fs.fence;
+    v_sandbox pgbox.sandbox;
+    v_state   pgbox.snapshot;
+BEGIN
+    SELECT f.* INTO v_fence FROM fs.fence f WHERE f.id = p_sandbox;
+    IF v_fence.id IS NULL THEN
+        PERFORM pgbox.raise_errno(3, 'fence_at', p_sandbox::text);
+    END IF;
+    SELECT s.* INTO v_sandbox FROM pgbox.sandbox s WHERE s.id = p_sandbox;
+    v_state := pgbox.state_at(v_sandbox, p_at);
+    IF v_state.id IS NOT NULL THEN
+        v_fence.version := v_state.version;
+        v_fence.layers := '00000000-0000-0000-0000-000000000000'::uuid || v_state.layers;
+        v_fence.next_ino := v_state.next_ino;
+        v_fence.used_bytes := v_state.used_bytes;
+        v_fence.used_inodes := v_state.used_inodes;
+        v_fence.shell_state := v_state.shell_state;
+        v_fence.last_used_at := v_state.changed_at;
+    END IF;
+    RETURN NEXT v_fence;
+END
+$$;
+
+ALTER FUNCTION fs.fence_at(p_sandbox uuid, p_at text) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION fs.fence_at(p_sandbox uuid, p_at text) IS 'Is fs.fence() of a state of a sandbox (p_at as in pgbox.state_at; VF002 when there is none). The layers of an earlier one begin with the nil id: they have no top to write to.';
+
 CREATE TABLE pgbox.inode (
     layer_id uuid NOT NULL,
     ino bigint NOT NULL,
@@ -743,7 +909,7 @@ DECLARE
 BEGIN
     IF v_depth > 2 THEN
         UPDATE pgbox.sandbox s
-           SET layers = pgbox.merge_layers(v_sandbox.layers), version = s.version + 1
+           SET layers = pgbox.merge_layers(v_sandbox.layers, v_depth - 1), version = s.version + 1
          WHERE s.id = p_sandbox;
         PERFORM pgbox.free_layers(v_sandbox.layers);
     END IF;
@@ -755,45 +921,52 @@ ALTER FUNCTION fs.flatten(p_sandbox uuid) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.flatten(p_sandbox uuid) IS 'Merges the layers of a sandbox into one over the base layer, and returns how many there were. Snapshots and forks keep theirs.';
 
-CREATE FUNCTION fs.fork(p_sandbox uuid, p_id uuid, p_name text, p_owner text DEFAULT NULL::text, p_snapshot uuid DEFAULT NULL::uuid) RETURNS SETOF fs.sandbox
+CREATE FUNCTION fs.fork(p_sandbox uuid, p_ids uuid[], p_name text, p_owner text DEFAULT NULL::text, p_at text DEFAULT NULL::text) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-    v_from pgbox.sandbox := pgbox.lock_sandbox(p_sandbox);
-    v_snap pgbox.snapshot;
-    v_id   uuid := coalesce(p_id, gen_random_uuid());
-    v_top  uuid := gen_random_uuid();
+    v_from  pgbox.sandbox := pgbox.lock_sandbox(p_sandbox);
+    v_state pgbox.snapshot;
+    v_ids   uuid[] := CASE WHEN cardinality(p_ids) > 0 THEN p_ids ELSE ARRAY[gen_random_uuid()] END;
+    v_tops  uuid[];
+    v_count bigint;
 BEGIN
-    IF p_snapshot IS NOT NULL THEN
-        SELECT n.* INTO v_snap FROM pgbox.snapshot n WHERE n.id = p_snapshot AND n.sandbox_id = p_sandbox;
-        IF v_snap.id IS NULL THEN
-            PERFORM pgbox.raise_errno(2, 'fork', p_snapshot::text);
-        END IF;
-        v_from.layers      := NULL::uuid || v_snap.layers;
-        v_from.used_bytes  := v_snap.used_bytes;
-        v_from.used_inodes := v_snap.used_inodes;
-        v_from.shell_state := v_snap.shell_state;
-    ELSE
+    IF cardinality(v_ids) > 100 THEN
+        PERFORM pgbox.raise_errno(22, 'fork', cardinality(v_ids)::text);
+    END IF;
+    v_state := pgbox.state_at(v_from, p_at);
+    IF v_state.id IS NULL THEN
         v_from := pgbox.seal(v_from);
+        v_state.layers := v_from.layers[2:];
     END IF;
-    INSERT INTO pgbox.layer (id) VALUES (v_top);
+    v_tops := ARRAY(SELECT gen_random_uuid() FROM generate_series(1, cardinality(v_ids)));
+    INSERT INTO pgbox.layer (id) SELECT unnest(v_tops);
     INSERT INTO pgbox.sandbox (id, tenant, owner, name, layers, next_ino, env, config, labels, max_bytes, max_inodes,
-                               used_bytes, used_inodes, shell_state, expires_at)
-    VALUES (v_id, v_from.tenant, coalesce(p_owner, v_from.owner), coalesce(p_name, v_from.name), v_top || v_from.layers[2:],
-            v_from.next_ino, v_from.env, v_from.config, v_from.labels, v_from.max_bytes, v_from.max_inodes,
-            v_from.used_bytes, v_from.used_inodes, v_from.shell_state, v_from.expires_at)
+                               used_bytes, used_inodes, shell_state, expires_at, history_commits, history_seconds, history_keep)
+    SELECT u.id, v_from.tenant, coalesce(p_owner, v_from.owner),
+           coalesce(p_name, v_from.name) || CASE WHEN cardinality(v_ids) > 1 THEN '-' || u.n ELSE '' END, u.top || v_state.layers,
+           v_from.next_ino, v_from.env, v_from.config, v_from.labels, v_from.max_bytes, v_from.max_inodes,
+           v_state.used_bytes, v_state.used_inodes, v_state.shell_state, v_from.expires_at,
+           v_from.history_commits, v_from.history_seconds, v_from.history_keep
+      FROM unnest(v_ids, v_tops) WITH ORDINALITY AS u (id, top, n)
     ON CONFLICT ON CONSTRAINT sandbox_pkey DO NOTHING;
-    IF NOT FOUND THEN
-        PERFORM pgbox.raise_errno(17, 'fork', v_id::text);
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    IF v_count < cardinality(v_ids) THEN
+        PERFORM pgbox.raise_errno(17, 'fork', v_ids::text);
     END IF;
-    RETURN QUERY SELECT v.* FROM fs.sandbox v WHERE v.id = v_id;
+    -- Where the two sides part: what a diff and a merge start from.
+    INSERT INTO pgbox.snapshot (sandbox_id, name, kind, layers, next_ino, version, used_bytes, used_inodes, shell_state)
+    SELECT u.id, '@base', 'base', v_state.layers, v_from.next_ino, 0, v_state.used_bytes, v_state.used_inodes, v_state.shell_state
+      FROM unnest(v_ids) AS u (id);
+    RETURN QUERY
+    SELECT v.* FROM unnest(v_ids) WITH ORDINALITY AS u (id, n) JOIN fs.sandbox v ON v.id = u.id ORDER BY u.n;
 END
 $$;
 
-ALTER FUNCTION fs.fork(p_sandbox uuid, p_id uuid, p_name text, p_owner text, p_snapshot uuid) OWNER TO pgbox_maintainer;
+ALTER FUNCTION fs.fork(p_sandbox uuid, p_ids uuid[], p_name text, p_owner text, p_at text) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.fork(p_sandbox uuid, p_id uuid, p_name text, p_owner text, p_snapshot uuid) IS 'Makes a new sandbox with the tree, shell state and settings of another (or of one of its snapshots), whatever its size. NULL takes a new id, the same name, the same owner, the tree as it is now.';
+COMMENT ON FUNCTION fs.fork(p_sandbox uuid, p_ids uuid[], p_name text, p_owner text, p_at text) IS 'Makes new sandboxes, 100 at most, with the tree, shell state and settings of another as it is or was (p_at as in pgbox.state_at), whatever its size. Empty ids are one new id; NULL takes the same name (several get -1, -2, …) and the same owner.';
 
 CREATE VIEW fs.fault WITH (security_invoker='true') AS
  SELECT NULL::uuid AS sandbox_id,
@@ -889,7 +1062,11 @@ BEGIN
     HAVING coalesce(max(i.ino), 0) >= v_sandbox.next_ino OR v_sandbox.next_ino < pgbox.first_ino()
     UNION ALL
     SELECT v_sandbox.id, 'used_bytes', NULL, format('%s, not %s', v_sandbox.used_bytes, u.bytes)
-      FROM (SELECT coalesce(sum(i.size), 0) AS bytes FROM live i WHERE i.kind = 8 AND i.ino >= pgbox.first_ino()) u
+      FROM (SELECT (SELECT coalesce(sum(i.size), 0) FROM live i WHERE i.kind = 8 AND i.ino >= pgbox.first_ino())
+                 + (SELECT coalesce(sum(pgbox.kv_bytes(k.key, k.value)), 0)
+                      FROM (SELECT DISTINCT ON (e.key) e.key, e.value FROM pgbox.kv e
+                             WHERE e.layer_id = ANY (v_layers)
+                             ORDER BY e.key, array_position(v_layers, e.layer_id)) k) AS bytes) u
      WHERE u.bytes <> v_sandbox.used_bytes
     UNION ALL
     SELECT v_sandbox.id, 'used_inodes', NULL, format('%s, not %s', v_sandbox.used_inodes, u.inodes)
@@ -952,6 +1129,8 @@ BEGIN
          SELECT unnest(s.layers) FROM pgbox.sandbox s WHERE s.deleted_at IS NULL
          EXCEPT
          SELECT unnest(n.layers) FROM pgbox.snapshot n
+         EXCEPT
+         SELECT unnest(i.layers) FROM pgbox.image i
          EXCEPT
          SELECT d.base_layer FROM pgbox.schema_digest d)
          LIMIT p_limit));
@@ -1131,6 +1310,104 @@ ALTER FUNCTION fs.housekeep(p_every interval, p_grace interval, p_limit integer)
 
 COMMENT ON FUNCTION fs.housekeep(p_every interval, p_grace interval, p_limit integer) IS 'Runs fs.expire() and fs.gc() once, unless somebody else is at it or it was done to the end within p_every: due is false then. more: at most p_limit of a kind went, so call again.';
 
+CREATE FUNCTION fs.kv_delete(p_sandbox uuid, p_key text, p_expect_version bigint DEFAULT NULL::bigint, p_expect_value jsonb DEFAULT NULL::jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM pgbox.kv_put(p_sandbox, 'kv_delete', p_key, NULL, p_expect_version, p_expect_value);
+END
+$$;
+
+ALTER FUNCTION fs.kv_delete(p_sandbox uuid, p_key text, p_expect_version bigint, p_expect_value jsonb) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.kv_delete(p_sandbox uuid, p_key text, p_expect_version bigint, p_expect_value jsonb) IS 'Removes a key; VF002 when there is none, VF116 when it is not of the version or value expected.';
+
+CREATE TABLE pgbox.kv (
+    layer_id uuid NOT NULL,
+    key text NOT NULL COLLATE pg_catalog."C",
+    value jsonb,
+    version bigint DEFAULT 1 NOT NULL,
+    CONSTRAINT kv_key_check CHECK (((octet_length(key) >= 1) AND (octet_length(key) <= 1024)))
+);
+
+ALTER TABLE ONLY pgbox.kv FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE pgbox.kv OWNER TO pgbox_owner;
+
+COMMENT ON COLUMN pgbox.kv.value IS 'NULL is a whiteout: the key of a lower layer is gone.';
+
+COMMENT ON COLUMN pgbox.kv.version IS 'Grows with every change of the key.';
+
+CREATE VIEW fs.key_value WITH (security_invoker='true') AS
+ SELECT k.key,
+    k.value,
+    k.version
+   FROM pgbox.kv k
+  WHERE false;
+
+ALTER TABLE fs.key_value OWNER TO pgbox_owner;
+
+COMMENT ON VIEW fs.key_value IS 'The row type of kv_get and kv_list: a key of the store of a sandbox; as a table it is empty.';
+
+CREATE FUNCTION fs.kv_get(p_sandbox uuid, p_key text) RETURNS SETOF fs.key_value
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter_sandbox_read(p_sandbox);
+    v_row     pgbox.kv := pgbox.kv_at(v_sandbox.layers, p_key);
+BEGIN
+    IF v_row.value IS NULL THEN
+        PERFORM pgbox.raise_errno(2, 'kv_get', p_key);
+    END IF;
+    RETURN QUERY SELECT v_row.key, v_row.value, v_row.version;
+END
+$$;
+
+ALTER FUNCTION fs.kv_get(p_sandbox uuid, p_key text) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.kv_get(p_sandbox uuid, p_key text) IS 'The value of a key and its version; VF002 when there is none.';
+
+CREATE FUNCTION fs.kv_list(p_sandbox uuid, p_prefix text DEFAULT ''::text, p_limit integer DEFAULT 1000, p_after text DEFAULT ''::text) RETURNS SETOF fs.key_value
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter_sandbox_read(p_sandbox);
+BEGIN
+    RETURN QUERY
+    SELECT e.key, e.value, e.version
+      FROM (SELECT DISTINCT ON (k.key) k.key, k.value, k.version
+              FROM pgbox.kv k
+             WHERE k.layer_id = ANY (v_sandbox.layers) AND k.key ^@ p_prefix AND k.key > p_after COLLATE "C"
+             ORDER BY k.key, array_position(v_sandbox.layers, k.layer_id)) e
+     WHERE e.value IS NOT NULL
+     ORDER BY e.key
+     LIMIT p_limit;
+END
+$$;
+
+ALTER FUNCTION fs.kv_list(p_sandbox uuid, p_prefix text, p_limit integer, p_after text) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.kv_list(p_sandbox uuid, p_prefix text, p_limit integer, p_after text) IS 'The keys of a sandbox that begin with p_prefix, in byte order after p_after, p_limit at most, with their values and versions.';
+
+CREATE FUNCTION fs.kv_set(p_sandbox uuid, p_key text, p_value jsonb, p_expect_version bigint DEFAULT NULL::bigint, p_expect_value jsonb DEFAULT NULL::jsonb) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF p_value IS NULL THEN
+        PERFORM pgbox.raise_errno(22, 'kv_set', p_key);
+    END IF;
+    RETURN pgbox.kv_put(p_sandbox, 'kv_set', p_key, p_value, p_expect_version, p_expect_value);
+END
+$$;
+
+ALTER FUNCTION fs.kv_set(p_sandbox uuid, p_key text, p_value jsonb, p_expect_version bigint, p_expect_value jsonb) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.kv_set(p_sandbox uuid, p_key text, p_value jsonb, p_expect_version bigint, p_expect_value jsonb) IS 'Sets a key and returns its new version. With p_expect_version (0: the key is not there) or p_expect_value it compares first: VF116 when the key has changed. Keys are 1024 bytes at most, values 1 MiB; both count in the usage.';
+
 CREATE FUNCTION fs.link(p_from text, p_to text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1162,6 +1439,22 @@ $$;
 ALTER FUNCTION fs.link(p_from text, p_to text) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION fs.link(p_from text, p_to text) IS 'Makes another name for a file; a symlink in the last component of p_from is not followed. Returns the inode number.';
+
+CREATE FUNCTION fs.list_images(p_tenant text, p_name text DEFAULT NULL::text) RETURNS SETOF fs.image
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN QUERY
+    SELECT v.* FROM fs.image v
+     WHERE v.tenant = p_tenant AND (p_name IS NULL OR v.name = p_name)
+     ORDER BY v.name COLLATE "C", v.created_at DESC, v.tag COLLATE "C";
+END
+$$;
+
+ALTER FUNCTION fs.list_images(p_tenant text, p_name text) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION fs.list_images(p_tenant text, p_name text) IS 'The images of a tenant, or those of one name, the newest of a name first.';
 
 CREATE FUNCTION fs.list_sandboxes(p_tenant text, p_owner text, p_limit integer DEFAULT 100, p_after_created_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_after_id uuid DEFAULT NULL::uuid, p_name text DEFAULT NULL::text, p_labels jsonb DEFAULT NULL::jsonb) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1571,6 +1864,25 @@ ALTER FUNCTION fs.read_file(p_path text, p_offset bigint, p_length bigint) OWNER
 
 COMMENT ON FUNCTION fs.read_file(p_path text, p_offset bigint, p_length bigint) IS 'Reads a regular file from p_offset on, p_length bytes at most (NULL: to its end). Holes read as NUL bytes; past the end there is nothing. Devices other than /dev/null are ENXIO.';
 
+CREATE FUNCTION fs.read_file_at(p_path text, p_at text, p_offset bigint DEFAULT 0, p_length bigint DEFAULT NULL::bigint) RETURNS bytea
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_at   text := coalesce(current_setting('app.at', true), '');
+    v_data bytea;
+BEGIN
+    PERFORM set_config('app.at', coalesce(p_at, ''), true);
+    v_data := fs.read_file(p_path, p_offset, p_length);
+    PERFORM set_config('app.at', v_at, true);
+    RETURN v_data;
+END
+$$;
+
+ALTER FUNCTION fs.read_file_at(p_path text, p_at text, p_offset bigint, p_length bigint) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.read_file_at(p_path text, p_at text, p_offset bigint, p_length bigint) IS 'Is fs.read_file() at a state of the sandbox: a snapshot, @base, a version or a time.';
+
 CREATE FUNCTION fs.readdir(p_path text) RETURNS SETOF fs.entry
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1596,6 +1908,23 @@ $$;
 ALTER FUNCTION fs.readdir(p_path text) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION fs.readdir(p_path text) IS 'Lists a directory in byte order of names, without "." and "..". A symlink to a directory is followed.';
+
+CREATE FUNCTION fs.readdir_at(p_path text, p_at text) RETURNS SETOF fs.entry
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_at text := coalesce(current_setting('app.at', true), '');
+BEGIN
+    PERFORM set_config('app.at', coalesce(p_at, ''), true);
+    RETURN QUERY SELECT t.* FROM fs.readdir(p_path) t;
+    PERFORM set_config('app.at', v_at, true);
+END
+$$;
+
+ALTER FUNCTION fs.readdir_at(p_path text, p_at text) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.readdir_at(p_path text, p_at text) IS 'Is fs.readdir() at a state of the sandbox: a snapshot, @base, a version or a time.';
 
 CREATE FUNCTION fs.readlink(p_path text) RETURNS text
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1668,6 +1997,25 @@ ALTER FUNCTION fs.recall(p_tenant text, p_owner text, p_keys text[]) OWNER TO pg
 
 COMMENT ON FUNCTION fs.recall(p_tenant text, p_owner text, p_keys text[]) IS 'The answers that are kept under idempotency keys of an owner, with the digest of the request each belongs to.';
 
+CREATE FUNCTION fs.redo(p_sandbox uuid, p_steps integer DEFAULT 1) RETURNS SETOF fs.sandbox
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.lock_sandbox(p_sandbox);
+BEGIN
+    IF v_sandbox.undone_version IS DISTINCT FROM v_sandbox.version THEN
+        PERFORM pgbox.raise_errno(61, 'redo', p_sandbox::text);
+    END IF;
+    PERFORM pgbox.step(v_sandbox, 'redo', 'undo', p_steps);
+    RETURN QUERY SELECT v.* FROM fs.sandbox v WHERE v.id = p_sandbox;
+END
+$$;
+
+ALTER FUNCTION fs.redo(p_sandbox uuid, p_steps integer) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION fs.redo(p_sandbox uuid, p_steps integer) IS 'Brings back what fs.undo() took away, p_steps of it; VF061 when there is not as much, or something was committed since.';
+
 CREATE FUNCTION fs.remember(p_tenant text, p_owner text, p_key text, p_digest bytea, p_result bytea) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1696,33 +2044,24 @@ ALTER FUNCTION fs.resolve(p_path text, p_follow boolean) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION fs.resolve(p_path text, p_follow boolean) IS 'Returns the inode number that a path names. p_follow says whether a symlink in the last component is followed.';
 
-CREATE FUNCTION fs.restore(p_sandbox uuid, p_snapshot uuid) RETURNS SETOF fs.sandbox
+CREATE FUNCTION fs.restore(p_sandbox uuid, p_at text) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-    v_snap pgbox.snapshot;
-    v_top  uuid := gen_random_uuid();
+    v_sandbox pgbox.sandbox := pgbox.lock_sandbox(p_sandbox);
+    v_state   pgbox.snapshot := pgbox.state_at(v_sandbox, p_at);
 BEGIN
-    PERFORM pgbox.lock_sandbox(p_sandbox);
-    SELECT n.* INTO v_snap FROM pgbox.snapshot n WHERE n.id = p_snapshot AND n.sandbox_id = p_sandbox;
-    IF v_snap.id IS NULL THEN
-        PERFORM pgbox.raise_errno(2, 'restore', p_snapshot::text);
+    IF v_state.id IS NOT NULL THEN
+        PERFORM pgbox.stand_on(pgbox.point(v_sandbox, 'undo'), v_state);
     END IF;
-    INSERT INTO pgbox.layer (id) VALUES (v_top);
-    -- The layers that are left go with the next fs.gc, so that this costs the same for every tree.
-    -- next_ino stays: an inode number of the tree that is left never comes back as another file.
-    UPDATE pgbox.sandbox s
-       SET layers = v_top || v_snap.layers, version = s.version + 1, used_bytes = v_snap.used_bytes, used_inodes = v_snap.used_inodes,
-           shell_state = v_snap.shell_state, last_used_at = clock_timestamp()
-     WHERE s.id = p_sandbox;
     RETURN QUERY SELECT v.* FROM fs.sandbox v WHERE v.id = p_sandbox;
 END
 $$;
 
-ALTER FUNCTION fs.restore(p_sandbox uuid, p_snapshot uuid) OWNER TO pgbox_maintainer;
+ALTER FUNCTION fs.restore(p_sandbox uuid, p_at text) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.restore(p_sandbox uuid, p_snapshot uuid) IS 'Puts the tree and shell state of a sandbox back to one of its snapshots (VF002 when it has no such snapshot), whatever its size.';
+COMMENT ON FUNCTION fs.restore(p_sandbox uuid, p_at text) IS 'Puts the tree and shell state of a sandbox back to an earlier state (p_at as in pgbox.state_at; VF002 when there is none), whatever its size. fs.undo() takes it back.';
 
 CREATE FUNCTION fs.rm(p_path text, p_recursive boolean DEFAULT false) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1819,17 +2158,32 @@ CREATE TABLE pgbox.snapshot (
     used_inodes bigint NOT NULL,
     shell_state jsonb NOT NULL,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    CONSTRAINT snapshot_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255)))
+    kind text DEFAULT 'named'::text NOT NULL,
+    stack text,
+    tree_version bigint DEFAULT 0 NOT NULL,
+    changed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT snapshot_kind_check CHECK ((kind = ANY (ARRAY['named'::text, 'automatic'::text, 'base'::text]))),
+    CONSTRAINT snapshot_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255))),
+    CONSTRAINT snapshot_stack_check CHECK ((stack = ANY (ARRAY['undo'::text, 'redo'::text])))
 );
 
 ALTER TABLE ONLY pgbox.snapshot FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE pgbox.snapshot OWNER TO pgbox_owner;
 
+COMMENT ON COLUMN pgbox.snapshot.kind IS 'named by somebody; automatic: before a change; base: what a fork or a sandbox of an image started from. The names of the last two begin with @.';
+
+COMMENT ON COLUMN pgbox.snapshot.stack IS 'What the next undo or redo leads to is the newest snapshot of its stack.';
+
+COMMENT ON COLUMN pgbox.snapshot.tree_version IS 'The snapshot is the tree of every version from this one to version.';
+
+COMMENT ON COLUMN pgbox.snapshot.changed_at IS 'When the tree came to be as it is here.';
+
 CREATE VIEW fs.snapshot WITH (security_invoker='true') AS
  SELECT n.id,
     n.sandbox_id,
     n.name,
+    n.kind,
     n.version,
     n.used_bytes,
     n.used_inodes,
@@ -1838,7 +2192,7 @@ CREATE VIEW fs.snapshot WITH (security_invoker='true') AS
 
 ALTER TABLE fs.snapshot OWNER TO pgbox_owner;
 
-COMMENT ON VIEW fs.snapshot IS 'Every snapshot of every sandbox.';
+COMMENT ON VIEW fs.snapshot IS 'Every snapshot of every sandbox: named ones, automatic ones (@version) and what forks started from (@base).';
 
 CREATE FUNCTION fs.snapshot(p_sandbox uuid, p_name text) RETURNS SETOF fs.snapshot
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1848,10 +2202,13 @@ DECLARE
     v_sandbox pgbox.sandbox := pgbox.lock_sandbox(p_sandbox);
     v_id      uuid;
 BEGIN
+    IF left(p_name, 1) = '@' THEN
+        PERFORM pgbox.raise_errno(22, 'snapshot', p_name);
+    END IF;
     v_sandbox := pgbox.seal(v_sandbox);
-    INSERT INTO pgbox.snapshot (sandbox_id, name, layers, next_ino, version, used_bytes, used_inodes, shell_state)
+    INSERT INTO pgbox.snapshot (sandbox_id, name, layers, next_ino, version, used_bytes, used_inodes, shell_state, tree_version, changed_at)
     VALUES (p_sandbox, p_name, v_sandbox.layers[2:], v_sandbox.next_ino, v_sandbox.version, v_sandbox.used_bytes, v_sandbox.used_inodes,
-            v_sandbox.shell_state)
+            v_sandbox.shell_state, v_sandbox.tree_version, coalesce(v_sandbox.last_used_at, v_sandbox.created_at))
     ON CONFLICT ON CONSTRAINT snapshot_name_key DO NOTHING
     RETURNING id INTO v_id;
     IF v_id IS NULL THEN
@@ -1863,7 +2220,7 @@ $$;
 
 ALTER FUNCTION fs.snapshot(p_sandbox uuid, p_name text) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.snapshot(p_sandbox uuid, p_name text) IS 'Keeps the tree and shell state of a sandbox as they are now under a name (VF017 when it is taken), whatever its size.';
+COMMENT ON FUNCTION fs.snapshot(p_sandbox uuid, p_name text) IS 'Keeps the tree and shell state of a sandbox as they are now under a name (VF017 when it is taken, VF022 when it begins with @), whatever its size.';
 
 CREATE FUNCTION fs.snapshots(p_sandbox uuid) RETURNS SETOF fs.snapshot
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1871,13 +2228,14 @@ CREATE FUNCTION fs.snapshots(p_sandbox uuid) RETURNS SETOF fs.snapshot
     AS $$
 BEGIN
     PERFORM pgbox.enter_sandbox_read(p_sandbox);
-    RETURN QUERY SELECT v.* FROM fs.snapshot v WHERE v.sandbox_id = p_sandbox ORDER BY v.created_at, v.id;
+    RETURN QUERY
+    SELECT v.* FROM fs.snapshot v WHERE v.sandbox_id = p_sandbox AND v.kind <> 'base' ORDER BY v.created_at, v.version, v.id;
 END
 $$;
 
 ALTER FUNCTION fs.snapshots(p_sandbox uuid) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.snapshots(p_sandbox uuid) IS 'The snapshots of a sandbox, oldest first.';
+COMMENT ON FUNCTION fs.snapshots(p_sandbox uuid) IS 'The snapshots of a sandbox, named and automatic, oldest first.';
 
 CREATE FUNCTION fs.stat(p_path text) RETURNS SETOF fs.entry
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1930,6 +2288,33 @@ ALTER FUNCTION fs.symlink(p_target text, p_path text) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION fs.symlink(p_target text, p_path text) IS 'Makes a symlink at p_path that says p_target, which need not exist. Returns the inode number.';
 
+CREATE FUNCTION fs.tag_image(p_tenant text, p_owner text, p_image text, p_name text, p_tag text DEFAULT NULL::text) RETURNS SETOF fs.image
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_image pgbox.image := pgbox.find_image(p_tenant, p_image, 'tag_image');
+    v_id    uuid;
+BEGIN
+    INSERT INTO pgbox.image AS i (tenant, owner, name, tag, layers, next_ino, used_bytes, used_inodes, shell_state)
+    VALUES (p_tenant, p_owner, p_name, coalesce(p_tag, 'latest'), v_image.layers, v_image.next_ino, v_image.used_bytes, v_image.used_inodes,
+            v_image.shell_state)
+    ON CONFLICT ON CONSTRAINT image_name_key DO UPDATE
+       SET layers = excluded.layers, next_ino = excluded.next_ino, used_bytes = excluded.used_bytes, used_inodes = excluded.used_inodes,
+           shell_state = excluded.shell_state, created_at = clock_timestamp()
+     WHERE i.owner = p_owner
+    RETURNING i.id INTO v_id;
+    IF v_id IS NULL THEN
+        PERFORM pgbox.raise_errno(1, 'tag_image', p_name || ':' || coalesce(p_tag, 'latest'));
+    END IF;
+    RETURN QUERY SELECT v.* FROM fs.image v WHERE v.id = v_id;
+END
+$$;
+
+ALTER FUNCTION fs.tag_image(p_tenant text, p_owner text, p_image text, p_name text, p_tag text) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION fs.tag_image(p_tenant text, p_owner text, p_image text, p_name text, p_tag text) IS 'Gives an image another name and tag too, which then no longer mean what they did before; VF001 when they are somebody else''s.';
+
 CREATE FUNCTION fs.tree(p_path text DEFAULT '/'::text, p_depth integer DEFAULT NULL::integer) RETURNS SETOF fs.entry
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1956,6 +2341,23 @@ $$;
 ALTER FUNCTION fs.tree(p_path text, p_depth integer) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION fs.tree(p_path text, p_depth integer) IS 'Lists all that is below a directory, p_depth levels deep (NULL: all), each directory followed by its content.';
+
+CREATE FUNCTION fs.tree_at(p_path text, p_at text, p_depth integer DEFAULT NULL::integer) RETURNS SETOF fs.entry
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_at text := coalesce(current_setting('app.at', true), '');
+BEGIN
+    PERFORM set_config('app.at', coalesce(p_at, ''), true);
+    RETURN QUERY SELECT t.* FROM fs.tree(p_path, p_depth) t;
+    PERFORM set_config('app.at', v_at, true);
+END
+$$;
+
+ALTER FUNCTION fs.tree_at(p_path text, p_at text, p_depth integer) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.tree_at(p_path text, p_at text, p_depth integer) IS 'Is fs.tree() at a state of the sandbox: a snapshot, @base, a version or a time.';
 
 CREATE FUNCTION fs.truncate(p_path text, p_size bigint) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1993,6 +2395,26 @@ ALTER FUNCTION fs.truncate(p_path text, p_size bigint) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION fs.truncate(p_path text, p_size bigint) IS 'Sets the size of a regular file. What it grows by is a hole.';
 
+CREATE FUNCTION fs.undo(p_sandbox uuid, p_steps integer DEFAULT 1) RETURNS SETOF fs.sandbox
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.lock_sandbox(p_sandbox);
+BEGIN
+    IF v_sandbox.undone_version IS DISTINCT FROM v_sandbox.version THEN
+        -- What was undone before the last commit cannot be redone over it.
+        UPDATE pgbox.snapshot n SET stack = NULL WHERE n.sandbox_id = p_sandbox AND n.kind = 'automatic' AND n.stack = 'redo';
+    END IF;
+    PERFORM pgbox.step(v_sandbox, 'undo', 'redo', p_steps);
+    RETURN QUERY SELECT v.* FROM fs.sandbox v WHERE v.id = p_sandbox;
+END
+$$;
+
+ALTER FUNCTION fs.undo(p_sandbox uuid, p_steps integer) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION fs.undo(p_sandbox uuid, p_steps integer) IS 'Puts a sandbox back to what it was at its newest automatic snapshots, p_steps of them: with one before every commit, takes the last commits back. VF061 when there are not as many. fs.redo() brings them again, until the next commit.';
+
 CREATE FUNCTION fs.unlink(p_path text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2008,7 +2430,7 @@ ALTER FUNCTION fs.unlink(p_path text) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION fs.unlink(p_path text) IS 'Removes a name of a file that is not a directory.';
 
-CREATE FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[] DEFAULT '{}'::text[]) RETURNS SETOF fs.sandbox
+CREATE FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[] DEFAULT '{}'::text[], p_history jsonb DEFAULT NULL::jsonb) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -2020,15 +2442,20 @@ BEGIN
            labels     = coalesce(p_labels, s.labels),
            max_bytes  = CASE WHEN 'max_bytes' = ANY (p_clear) THEN NULL ELSE coalesce(p_max_bytes, s.max_bytes) END,
            max_inodes = CASE WHEN 'max_inodes' = ANY (p_clear) THEN NULL ELSE coalesce(p_max_inodes, s.max_inodes) END,
-           expires_at = CASE WHEN 'expires_at' = ANY (p_clear) THEN NULL ELSE coalesce(p_expires_at, s.expires_at) END
+           expires_at = CASE WHEN 'expires_at' = ANY (p_clear) THEN NULL ELSE coalesce(p_expires_at, s.expires_at) END,
+           history_commits = CASE WHEN 'history' = ANY (p_clear) THEN NULL WHEN p_history IS NULL THEN s.history_commits
+                                  ELSE (p_history->>'commits')::integer END,
+           history_seconds = CASE WHEN 'history' = ANY (p_clear) THEN NULL WHEN p_history IS NULL THEN s.history_seconds
+                                  ELSE (p_history->>'seconds')::integer END,
+           history_keep = coalesce((p_history->>'keep')::integer, s.history_keep)
      WHERE s.id = p_sandbox;
     RETURN QUERY SELECT v.* FROM fs.sandbox v WHERE v.id = p_sandbox;
 END
 $$;
 
-ALTER FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[]) OWNER TO pgbox_owner;
+ALTER FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[], p_history jsonb) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[]) IS 'Changes the settings of a sandbox; NULL leaves one as it is, p_clear names those to remove (max_bytes, max_inodes, expires_at). The tree and its version stay.';
+COMMENT ON FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[], p_history jsonb) IS 'Changes the settings of a sandbox; NULL leaves one as it is, p_clear names those to remove (max_bytes, max_inodes, expires_at, history), p_history says when commits take automatic snapshots, as in fs.create_sandbox. The tree and its version stay.';
 
 CREATE FUNCTION fs.usage(p_sandbox uuid) RETURNS TABLE(version bigint, used_bytes bigint, used_inodes bigint, max_bytes bigint, max_inodes bigint, layers integer, snapshots bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -2039,28 +2466,30 @@ DECLARE
 BEGIN
     RETURN QUERY
     SELECT v_sandbox.version, v_sandbox.used_bytes, v_sandbox.used_inodes, coalesce(v_sandbox.max_bytes, 0), coalesce(v_sandbox.max_inodes, 0),
-           cardinality(v_sandbox.layers), (SELECT count(*) FROM pgbox.snapshot n WHERE n.sandbox_id = p_sandbox);
+           cardinality(v_sandbox.layers), (SELECT count(*) FROM pgbox.snapshot n WHERE n.sandbox_id = p_sandbox AND n.kind = 'named');
 END
 $$;
 
 ALTER FUNCTION fs.usage(p_sandbox uuid) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.usage(p_sandbox uuid) IS 'What a sandbox uses of what it may (0 is no limit), how many layers it stands on and how many snapshots it has.';
+COMMENT ON FUNCTION fs.usage(p_sandbox uuid) IS 'What a sandbox uses of what it may (0 is no limit), how many layers it stands on and how many named snapshots it has.';
 
-CREATE FUNCTION fs.use(p_sandbox uuid) RETURNS uuid
+CREATE FUNCTION fs.use(p_sandbox uuid, p_at text DEFAULT NULL::text) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
     PERFORM set_config('app.sandbox_id', p_sandbox::text, false);
+    PERFORM set_config('app.at', coalesce(p_at, ''), false);
     PERFORM pgbox.enter(false);
+    PERFORM pgbox.enter_read();
     RETURN p_sandbox;
 END
 $$;
 
-ALTER FUNCTION fs.use(p_sandbox uuid) OWNER TO pgbox_owner;
+ALTER FUNCTION fs.use(p_sandbox uuid, p_at text) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.use(p_sandbox uuid) IS 'Puts a sandbox in scope for the rest of the session. For psql; the functions of the gateway take the sandbox as an argument.';
+COMMENT ON FUNCTION fs.use(p_sandbox uuid, p_at text) IS 'Puts a sandbox in scope for the rest of the session, with p_at as it was then (a snapshot, @base, a version, a time; read-only). For psql; the functions of the gateway take the sandbox as an argument.';
 
 CREATE FUNCTION fs.utimes(p_path text, p_mtime bigint, p_follow boolean DEFAULT true) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2194,21 +2623,29 @@ DECLARE
     v_sandbox pgbox.sandbox;
 BEGIN
     PERFORM set_config('app.sandbox_id', p_sandbox::text, true);
-    -- Lock, compare and set in one statement: whoever waits here for another writer compares with what that one left.
-    UPDATE pgbox.sandbox s
-       SET version      = s.version + 1,
-           next_ino     = p_next_ino,
-           used_bytes   = p_used_bytes,
-           used_inodes  = p_used_inodes,
-           shell_state  = coalesce(p_shell_state, s.shell_state),
-           last_used_at = clock_timestamp()
-     WHERE s.id = p_sandbox AND s.version = p_version AND s.next_ino <= p_next_ino
-       AND s.deleted_at IS NULL AND (s.expires_at IS NULL OR s.expires_at > clock_timestamp())
-       AND (s.max_bytes IS NULL OR p_used_bytes <= greatest(s.max_bytes, s.used_bytes))
-       AND (s.max_inodes IS NULL OR p_used_inodes <= greatest(s.max_inodes, s.used_inodes))
-    RETURNING s.layers INTO v_layers;
-    IF v_layers IS NULL THEN
+    FOR v_try IN 1..2 LOOP
+        -- Lock, compare and set in one statement: whoever waits here for another writer compares with what that one left.
+        UPDATE pgbox.sandbox s
+           SET version      = s.version + 1,
+               next_ino     = p_next_ino,
+               used_bytes   = p_used_bytes,
+               used_inodes  = p_used_inodes,
+               shell_state  = coalesce(p_shell_state, s.shell_state),
+               last_used_at = clock_timestamp(),
+               tree_version = s.version + 1
+         WHERE s.id = p_sandbox AND s.version = p_version AND s.next_ino <= p_next_ino
+           AND s.deleted_at IS NULL AND (s.expires_at IS NULL OR s.expires_at > clock_timestamp())
+           AND (s.max_bytes IS NULL OR p_used_bytes <= greatest(s.max_bytes, s.used_bytes))
+           AND (s.max_inodes IS NULL OR p_used_inodes <= greatest(s.max_inodes, s.used_inodes))
+           AND NOT coalesce(s.tree_version > s.history_version
+                            AND (s.version - s.history_version >= s.history_commits
+                                 OR s.history_at + s.history_seconds * interval '1 second' <= clock_timestamp()), false)
+        RETURNING s.layers INTO v_layers;
+        EXIT WHEN v_layers IS NOT NULL OR v_try = 2;
+        -- Refused, or the automatic snapshot is due, which this takes.
         v_sandbox := pgbox.enter(true);
+    END LOOP;
+    IF v_layers IS NULL THEN
         PERFORM pgbox.raise_errno(CASE
             WHEN v_sandbox.version <> p_version THEN 116
             WHEN v_sandbox.next_ino > p_next_ino THEN 22
@@ -2514,6 +2951,7 @@ BEGIN
     END IF;
     UPDATE pgbox.sandbox s
        SET version      = p_sandbox.version + 1,
+           tree_version = p_sandbox.version + 1,
            next_ino     = coalesce(p_next_ino, p_sandbox.next_ino),
            used_bytes   = p_sandbox.used_bytes + p_bytes,
            used_inodes  = p_sandbox.used_inodes + p_inodes,
@@ -2796,12 +3234,21 @@ DECLARE
     v_sandbox pgbox.sandbox;
 BEGIN
     IF p_write THEN
+        IF current_setting('app.at', true) <> '' THEN
+            PERFORM pgbox.raise_errno(30, 'enter', current_setting('app.at', true));
+        END IF;
         SELECT s.* INTO v_sandbox FROM pgbox.sandbox s WHERE s.id = v_id FOR NO KEY UPDATE;
     ELSE
         SELECT s.* INTO v_sandbox FROM pgbox.sandbox s WHERE s.id = v_id;
     END IF;
     IF v_sandbox.id IS NULL OR v_sandbox.deleted_at IS NOT NULL OR v_sandbox.expires_at <= clock_timestamp() THEN
         PERFORM pgbox.raise_errno(3, 'enter', v_id::text);
+    END IF;
+    -- The same condition is in pgbox.advance().
+    IF p_write AND v_sandbox.tree_version > v_sandbox.history_version
+       AND (v_sandbox.version - v_sandbox.history_version >= v_sandbox.history_commits
+            OR v_sandbox.history_at + v_sandbox.history_seconds * interval '1 second' <= clock_timestamp()) THEN
+        v_sandbox := pgbox.point(v_sandbox, 'undo');
     END IF;
     PERFORM set_config('app.layers', v_sandbox.layers::text, true);
     RETURN v_sandbox;
@@ -2810,7 +3257,7 @@ $$;
 
 ALTER FUNCTION pgbox.enter(p_write boolean) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.enter(p_write boolean) IS 'Begins a verb: reads the sandbox in scope (locking its row first when p_write), refuses one that is missing, dropped or expired (VF003), and puts its layers in scope for the transaction.';
+COMMENT ON FUNCTION pgbox.enter(p_write boolean) IS 'Begins a verb: reads the sandbox in scope (locking its row first when p_write), refuses one that is missing, dropped or expired (VF003), and puts its layers in scope for the transaction. Before a change it takes the automatic snapshot that is due. What app.at shows cannot be changed (VF030).';
 
 CREATE FUNCTION pgbox.enter_layer(p_sandbox uuid, p_layer uuid) RETURNS void
     LANGUAGE plpgsql STABLE
@@ -2818,16 +3265,23 @@ CREATE FUNCTION pgbox.enter_layer(p_sandbox uuid, p_layer uuid) RETURNS void
     AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter_sandbox_read(p_sandbox);
+    v_layers  uuid[];
 BEGIN
-    IF p_layer <> ALL (v_sandbox.layers) THEN
+    IF p_layer = ANY (v_sandbox.layers) THEN
+        RETURN;
+    END IF;
+    -- Or of a state it had.
+    SELECT n.layers INTO v_layers FROM pgbox.snapshot n WHERE n.sandbox_id = p_sandbox AND n.layers @> ARRAY[p_layer] LIMIT 1;
+    IF v_layers IS NULL THEN
         PERFORM pgbox.raise_errno(116, 'load', p_layer::text);
     END IF;
+    PERFORM set_config('app.layers', v_layers::text, true);
 END
 $$;
 
 ALTER FUNCTION pgbox.enter_layer(p_sandbox uuid, p_layer uuid) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.enter_layer(p_sandbox uuid, p_layer uuid) IS 'pgbox.enter_sandbox_read() for a reader of one layer: raises VF116 when the sandbox does not stand on it.';
+COMMENT ON FUNCTION pgbox.enter_layer(p_sandbox uuid, p_layer uuid) IS 'pgbox.enter_sandbox_read() for a reader of one layer: raises VF116 when neither the sandbox nor one of its snapshots stands on it.';
 
 CREATE FUNCTION pgbox.enter_read() RETURNS pgbox.sandbox
     LANGUAGE plpgsql STABLE
@@ -2836,10 +3290,19 @@ CREATE FUNCTION pgbox.enter_read() RETURNS pgbox.sandbox
 DECLARE
     v_id      uuid := pgbox.scope_sandbox();
     v_sandbox pgbox.sandbox;
+    v_state   pgbox.snapshot;
 BEGIN
     SELECT s.* INTO v_sandbox FROM pgbox.sandbox s WHERE s.id = v_id;
     IF v_sandbox.id IS NULL OR v_sandbox.deleted_at IS NOT NULL OR v_sandbox.expires_at <= clock_timestamp() THEN
         PERFORM pgbox.raise_errno(3, 'enter', v_id::text);
+    END IF;
+    IF current_setting('app.at', true) <> '' THEN
+        v_state := pgbox.state_at(v_sandbox, current_setting('app.at'));
+        v_sandbox.layers := v_state.layers;
+        v_sandbox.version := v_state.version;
+        v_sandbox.used_bytes := v_state.used_bytes;
+        v_sandbox.used_inodes := v_state.used_inodes;
+        v_sandbox.shell_state := v_state.shell_state;
     END IF;
     PERFORM set_config('app.layers', v_sandbox.layers::text, true);
     RETURN v_sandbox;
@@ -2848,14 +3311,14 @@ $$;
 
 ALTER FUNCTION pgbox.enter_read() OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.enter_read() IS 'Begins a verb that only reads. It is STABLE so that the chain of layers and the rows in them come from one snapshot, the one of the calling statement: with pgbox.enter(false) a layer could be named before its rows are seen.';
+COMMENT ON FUNCTION pgbox.enter_read() IS 'Begins a verb that only reads, at the state that app.at names. It is STABLE so that the chain of layers and the rows in them come from one snapshot, the one of the calling statement: with pgbox.enter(false) a layer could be named before its rows are seen.';
 
 CREATE FUNCTION pgbox.enter_sandbox(p_sandbox uuid) RETURNS pgbox.sandbox
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
-    PERFORM set_config('app.sandbox_id', p_sandbox::text, true);
+    PERFORM set_config('app.sandbox_id', p_sandbox::text, true), set_config('app.at', '', true);
     RETURN pgbox.enter(true);
 END
 $$;
@@ -2869,7 +3332,7 @@ CREATE FUNCTION pgbox.enter_sandbox_read(p_sandbox uuid) RETURNS pgbox.sandbox
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
-    PERFORM set_config('app.sandbox_id', p_sandbox::text, true);
+    PERFORM set_config('app.sandbox_id', p_sandbox::text, true), set_config('app.at', '', true);
     RETURN pgbox.enter_read();
 END
 $$;
@@ -2896,6 +3359,32 @@ $$;
 ALTER FUNCTION pgbox.entries(p_layers uuid[], p_dir bigint) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.entries(p_layers uuid[], p_dir bigint) IS 'The effective names of one directory in byte order.';
+
+CREATE FUNCTION pgbox.find_image(p_tenant text, p_image text, p_op text, p_drop boolean DEFAULT false) RETURNS pgbox.image
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    v_name  text := regexp_replace(p_image, ':[^:/]*$', '');
+    v_tag   text := coalesce(substring(p_image FROM ':([^:/]*)$'), 'latest');
+    v_image pgbox.image;
+BEGIN
+    IF p_drop THEN
+        SELECT i.* INTO v_image FROM pgbox.image i WHERE i.tenant = p_tenant AND i.name = v_name AND i.tag = v_tag FOR UPDATE;
+    ELSE
+        -- Whoever drops the image or moves the tag waits until the caller stands on its layers.
+        SELECT i.* INTO v_image FROM pgbox.image i WHERE i.tenant = p_tenant AND i.name = v_name AND i.tag = v_tag FOR SHARE;
+    END IF;
+    IF v_image.id IS NULL THEN
+        PERFORM pgbox.raise_errno(2, p_op, p_image);
+    END IF;
+    RETURN v_image;
+END
+$_$;
+
+ALTER FUNCTION pgbox.find_image(p_tenant text, p_image text, p_op text, p_drop boolean) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.find_image(p_tenant text, p_image text, p_op text, p_drop boolean) IS 'An image of a tenant by name or name:tag (by default latest), locked against its removal (p_drop: for it); VF002 when there is none.';
 
 CREATE FUNCTION pgbox.first_ino() RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -2950,8 +3439,8 @@ CREATE FUNCTION pgbox.free_layers(p_layers uuid[]) RETURNS bigint
 DECLARE
     v_free uuid[];
 BEGIN
-    -- A layer gets a new user only from a sandbox or snapshot that stands on it, under that
-    -- sandbox's row lock. Without one, nobody can come any more.
+    -- A layer gets a new user only from a sandbox, snapshot or image that stands on it, under the lock of that
+    -- sandbox's or image's row. Without one, nobody can come any more.
     v_free := ARRAY(
         SELECT l.id
           FROM pgbox.layer l
@@ -2959,6 +3448,7 @@ BEGIN
            AND NOT EXISTS (SELECT FROM pgbox.schema_digest d WHERE d.base_layer = l.id)
            AND NOT EXISTS (SELECT FROM pgbox.sandbox s WHERE s.layers @> ARRAY[l.id] AND s.deleted_at IS NULL)
            AND NOT EXISTS (SELECT FROM pgbox.snapshot n WHERE n.layers @> ARRAY[l.id])
+           AND NOT EXISTS (SELECT FROM pgbox.image i WHERE i.layers @> ARRAY[l.id])
          ORDER BY l.id
            FOR UPDATE SKIP LOCKED);
     IF cardinality(v_free) = 0 THEN
@@ -2975,7 +3465,7 @@ $$;
 
 ALTER FUNCTION pgbox.free_layers(p_layers uuid[]) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.free_layers(p_layers uuid[]) IS 'Deletes those of the given layers that no living sandbox and no snapshot stands on, and returns how many.';
+COMMENT ON FUNCTION pgbox.free_layers(p_layers uuid[]) IS 'Deletes those of the given layers that no living sandbox, no snapshot and no image stands on, and returns how many.';
 
 CREATE FUNCTION pgbox.fsck_all() RETURNS SETOF fs.fault
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2994,12 +3484,26 @@ BEGIN
         RETURN QUERY SELECT f.* FROM fs.fsck() f;
     END LOOP;
     PERFORM set_config('app.sandbox_id', coalesce(v_scope, ''), true);
+    -- What snapshots and images stand on is there, and does not change any more.
+    RETURN QUERY
+    SELECT c.sandbox_id, CASE WHEN l.id IS NULL THEN 'missing_layer' ELSE 'unsealed_layer' END, NULL::bigint, c.what || ': ' || u.id
+      FROM (SELECT n.sandbox_id, 'snapshot ' || n.name AS what, n.layers FROM pgbox.snapshot n
+            UNION ALL
+            SELECT NULL, 'image ' || i.tenant || '/' || i.name || ':' || i.tag, i.layers FROM pgbox.image i) c
+     CROSS JOIN unnest(c.layers) AS u (id)
+      LEFT JOIN pgbox.layer l ON l.id = u.id
+     WHERE l.id IS NULL OR l.sealed_at IS NULL;
+    RETURN QUERY
+    SELECT n.sandbox_id, 'snapshot_version', NULL::bigint, format('%s: versions %s to %s, sandbox %s', n.name, n.tree_version, n.version, s.version)
+      FROM pgbox.snapshot n
+      JOIN pgbox.sandbox s ON s.id = n.sandbox_id
+     WHERE n.tree_version > n.version OR n.version > s.version OR s.tree_version > s.version;
 END
 $$;
 
 ALTER FUNCTION pgbox.fsck_all() OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.fsck_all() IS 'Is fs.fsck() for every sandbox that lives. For maintainers: the gateway cannot call it.';
+COMMENT ON FUNCTION pgbox.fsck_all() IS 'Is fs.fsck() for every sandbox that lives, and the layers of all snapshots and images. For maintainers: the gateway cannot call it.';
 
 CREATE FUNCTION pgbox.glob_regex(p_glob text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE
@@ -3090,6 +3594,74 @@ ALTER FUNCTION pgbox.is_empty(p_layers uuid[], p_dir bigint) OWNER TO pgbox_owne
 
 COMMENT ON FUNCTION pgbox.is_empty(p_layers uuid[], p_dir bigint) IS 'Whether a directory has no effective name.';
 
+CREATE FUNCTION pgbox.kv_at(p_layers uuid[], p_key text) RETURNS pgbox.kv
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_row pgbox.kv;
+BEGIN
+    SELECT k.* INTO v_row
+      FROM pgbox.kv k
+     WHERE k.layer_id = ANY (p_layers) AND k.key = p_key COLLATE "C"
+     ORDER BY array_position(p_layers, k.layer_id)
+     LIMIT 1;
+    RETURN v_row;
+END
+$$;
+
+ALTER FUNCTION pgbox.kv_at(p_layers uuid[], p_key text) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.kv_at(p_layers uuid[], p_key text) IS 'The effective row of a key in a chain of layers: all NULL when it never was there, with a NULL value when it is gone.';
+
+CREATE FUNCTION pgbox.kv_bytes(p_key text, p_value jsonb) RETURNS bigint
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT CASE WHEN p_value IS NULL THEN 0 ELSE octet_length(p_key) + octet_length(p_value::text) END::bigint
+$$;
+
+ALTER FUNCTION pgbox.kv_bytes(p_key text, p_value jsonb) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.kv_bytes(p_key text, p_value jsonb) IS 'What a key counts in the usage of its sandbox: the bytes of its name and of its value as text.';
+
+CREATE FUNCTION pgbox.kv_put(p_sandbox uuid, p_op text, p_key text, p_value jsonb, p_expect_version bigint, p_expect_value jsonb) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter_sandbox(p_sandbox);
+    v_old     pgbox.kv := pgbox.kv_at(v_sandbox.layers, p_key);
+    v_version bigint;
+BEGIN
+    IF p_key IS NULL OR octet_length(p_key) NOT BETWEEN 1 AND 1024 THEN
+        PERFORM pgbox.raise_errno(22, p_op, left(p_key, 100));
+    ELSIF octet_length(p_value::text) > 1048576 THEN
+        PERFORM pgbox.raise_errno(27, p_op, p_key);
+    ELSIF p_expect_version IS NOT NULL AND p_expect_version <> (CASE WHEN v_old.value IS NULL THEN 0 ELSE v_old.version END)
+          OR p_expect_value IS NOT NULL AND p_expect_value IS DISTINCT FROM v_old.value THEN
+        PERFORM pgbox.raise_errno(116, p_op, p_key);
+    ELSIF p_value IS NULL AND v_old.value IS NULL THEN
+        PERFORM pgbox.raise_errno(2, p_op, p_key);
+    END IF;
+    -- Never a version the key had before, in this sandbox or in the one it was forked from.
+    v_version := greatest(v_sandbox.version, coalesce(v_old.version, 0)) + 1;
+    IF p_value IS NULL AND (pgbox.kv_at(v_sandbox.layers[2:], p_key)).value IS NULL THEN
+        DELETE FROM pgbox.kv k WHERE k.layer_id = v_sandbox.layers[1] AND k.key = p_key COLLATE "C";
+    ELSE
+        INSERT INTO pgbox.kv (layer_id, key, value, version)
+        VALUES (v_sandbox.layers[1], p_key, p_value, v_version)
+        ON CONFLICT ON CONSTRAINT kv_pkey DO UPDATE SET value = excluded.value, version = excluded.version;
+    END IF;
+    PERFORM pgbox.bump(v_sandbox, pgbox.kv_bytes(p_key, p_value) - pgbox.kv_bytes(p_key, v_old.value), 0);
+    RETURN v_version;
+END
+$$;
+
+ALTER FUNCTION pgbox.kv_put(p_sandbox uuid, p_op text, p_key text, p_value jsonb, p_expect_version bigint, p_expect_value jsonb) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.kv_put(p_sandbox uuid, p_op text, p_key text, p_value jsonb, p_expect_version bigint, p_expect_value jsonb) IS 'Sets a key, or with a NULL value removes it, if it has the version (0: is not there) and the value that are expected; VF116 otherwise. Returns its version.';
+
 CREATE FUNCTION pgbox.lock_sandbox(p_sandbox uuid) RETURNS pgbox.sandbox
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3129,23 +3701,30 @@ ALTER FUNCTION pgbox.lookup(p_layers uuid[], p_dir bigint, p_name text) OWNER TO
 
 COMMENT ON FUNCTION pgbox.lookup(p_layers uuid[], p_dir bigint, p_name text) IS 'The inode a name has in a directory, NULL when the directory has no such name.';
 
-CREATE FUNCTION pgbox.merge_layers(p_layers uuid[]) RETURNS uuid[]
+CREATE FUNCTION pgbox.merge_layers(p_layers uuid[], p_count integer) RETURNS uuid[]
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 DECLARE
-    v_base uuid   := p_layers[cardinality(p_layers)];
-    v_from uuid[] := p_layers[:cardinality(p_layers) - 1];
-    v_new  uuid;
+    v_from  uuid[] := p_layers[:p_count];
+    v_lower uuid[] := p_layers[p_count + 1:];
+    v_new   uuid;
+    v_part  bigint;
+    v_rows  bigint := 0;
 BEGIN
     INSERT INTO pgbox.layer (id) VALUES (gen_random_uuid()) RETURNING id INTO v_new;
 
+    -- A whiteout stays as long as there is something below that it hides.
     INSERT INTO pgbox.inode (layer_id, ino, kind, mode, uid, gid, nlink, rdev, size, mtime, ctime, target)
     SELECT v_new, r.ino, r.kind, r.mode, r.uid, r.gid, r.nlink, r.rdev, r.size, r.mtime, r.ctime, r.target
       FROM (SELECT DISTINCT ON (i.ino) i.* FROM pgbox.inode i
              WHERE i.layer_id = ANY (v_from)
              ORDER BY i.ino, array_position(v_from, i.layer_id)) r
-     WHERE r.kind <> 0 OR EXISTS (SELECT FROM pgbox.inode b WHERE b.layer_id = v_base AND b.ino = r.ino);
+     WHERE r.kind <> 0 OR EXISTS (SELECT FROM pgbox.inode b WHERE b.layer_id = ANY (v_lower) AND b.ino = r.ino);
+    GET DIAGNOSTICS v_part = ROW_COUNT;
+    v_rows := v_rows + v_part;
 
     INSERT INTO pgbox.dirent (layer_id, parent_ino, name, ino)
     SELECT v_new, r.parent_ino, r.name, r.ino
@@ -3153,7 +3732,9 @@ BEGIN
              WHERE d.layer_id = ANY (v_from)
              ORDER BY d.parent_ino, d.name, array_position(v_from, d.layer_id)) r
      WHERE r.ino IS NOT NULL
-        OR EXISTS (SELECT FROM pgbox.dirent b WHERE b.layer_id = v_base AND b.parent_ino = r.parent_ino AND b.name = r.name);
+        OR EXISTS (SELECT FROM pgbox.dirent b WHERE b.layer_id = ANY (v_lower) AND b.parent_ino = r.parent_ino AND b.name = r.name);
+    GET DIAGNOSTICS v_part = ROW_COUNT;
+    v_rows := v_rows + v_part;
 
     -- The chunks of an inode that is gone went with it.
     INSERT INTO pgbox.chunk (layer_id, ino, idx, sha256)
@@ -3161,26 +3742,30 @@ BEGIN
       FROM (SELECT DISTINCT ON (c.ino, c.idx) c.* FROM pgbox.chunk c
              WHERE c.layer_id = ANY (v_from)
              ORDER BY c.ino, c.idx, array_position(v_from, c.layer_id)) r
-     WHERE (r.sha256 IS NOT NULL OR EXISTS (SELECT FROM pgbox.chunk b WHERE b.layer_id = v_base AND b.ino = r.ino AND b.idx = r.idx))
+     WHERE (r.sha256 IS NOT NULL OR EXISTS (SELECT FROM pgbox.chunk b WHERE b.layer_id = ANY (v_lower) AND b.ino = r.ino AND b.idx = r.idx))
        AND NOT EXISTS (SELECT FROM (SELECT i.kind FROM pgbox.inode i
                                      WHERE i.layer_id = ANY (v_from) AND i.ino = r.ino
                                      ORDER BY array_position(v_from, i.layer_id) LIMIT 1) n
                         WHERE n.kind = 0);
+    GET DIAGNOSTICS v_part = ROW_COUNT;
+    v_rows := v_rows + v_part;
 
-    INSERT INTO pgbox.kv (layer_id, key, value)
-    SELECT v_new, r.key, r.value
+    INSERT INTO pgbox.kv (layer_id, key, value, version)
+    SELECT v_new, r.key, r.value, r.version
       FROM (SELECT DISTINCT ON (k.key) k.* FROM pgbox.kv k
              WHERE k.layer_id = ANY (v_from)
              ORDER BY k.key, array_position(v_from, k.layer_id)) r
-     WHERE r.value IS NOT NULL OR EXISTS (SELECT FROM pgbox.kv b WHERE b.layer_id = v_base AND b.key = r.key);
+     WHERE r.value IS NOT NULL OR EXISTS (SELECT FROM pgbox.kv b WHERE b.layer_id = ANY (v_lower) AND b.key = r.key);
+    GET DIAGNOSTICS v_part = ROW_COUNT;
 
-    RETURN ARRAY[v_new, v_base];
+    UPDATE pgbox.layer l SET row_count = v_rows + v_part WHERE l.id = v_new;
+    RETURN v_new || v_lower;
 END
 $$;
 
-ALTER FUNCTION pgbox.merge_layers(p_layers uuid[]) OWNER TO pgbox_maintainer;
+ALTER FUNCTION pgbox.merge_layers(p_layers uuid[], p_count integer) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.merge_layers(p_layers uuid[]) IS 'Copies what a chain holds above its lowest layer into one new layer, and returns the new chain of those two.';
+COMMENT ON FUNCTION pgbox.merge_layers(p_layers uuid[], p_count integer) IS 'Copies what the newest p_count layers of a chain hold into one new layer, and returns the chain with that in their place.';
 
 CREATE FUNCTION pgbox.now_ns() RETURNS bigint
     LANGUAGE sql
@@ -3223,6 +3808,38 @@ $$;
 ALTER FUNCTION pgbox.open_file(p_sandbox pgbox.sandbox, p_path text, p_mode integer, OUT inode pgbox.inode, OUT path text, OUT created boolean) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.open_file(p_sandbox pgbox.sandbox, p_path text, p_mode integer, OUT inode pgbox.inode, OUT path text, OUT created boolean) IS 'Opens a file for writing as open(2) does with O_CREAT: a dangling symlink creates its target, a directory or a trailing slash is EISDIR.';
+
+CREATE FUNCTION pgbox.point(p_sandbox pgbox.sandbox, p_stack text) RETURNS pgbox.sandbox
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    p_sandbox := pgbox.seal_top(p_sandbox);
+    p_sandbox.history_version := p_sandbox.version;
+    p_sandbox.history_at := clock_timestamp();
+    -- The version stays: the caller is about to change the tree, which is the next one.
+    UPDATE pgbox.sandbox s
+       SET layers = p_sandbox.layers, history_version = p_sandbox.history_version, history_at = p_sandbox.history_at
+     WHERE s.id = p_sandbox.id;
+    INSERT INTO pgbox.snapshot AS n (sandbox_id, name, kind, stack, layers, next_ino, version, used_bytes, used_inodes, shell_state, tree_version, changed_at)
+    VALUES (p_sandbox.id, '@' || p_sandbox.version, 'automatic', p_stack, p_sandbox.layers[2:], p_sandbox.next_ino, p_sandbox.version,
+            p_sandbox.used_bytes, p_sandbox.used_inodes, p_sandbox.shell_state, p_sandbox.tree_version,
+            coalesce(p_sandbox.last_used_at, p_sandbox.created_at))
+    ON CONFLICT ON CONSTRAINT snapshot_name_key DO UPDATE SET stack = excluded.stack;
+    -- Their layers go with the next fs.gc.
+    DELETE FROM pgbox.snapshot n
+     WHERE n.sandbox_id = p_sandbox.id AND n.kind = 'automatic'
+       AND n.version <= (SELECT o.version FROM pgbox.snapshot o
+                          WHERE o.sandbox_id = p_sandbox.id AND o.kind = 'automatic'
+                          ORDER BY o.version DESC
+                         OFFSET p_sandbox.history_keep LIMIT 1);
+    RETURN p_sandbox;
+END
+$$;
+
+ALTER FUNCTION pgbox.point(p_sandbox pgbox.sandbox, p_stack text) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION pgbox.point(p_sandbox pgbox.sandbox, p_stack text) IS 'Takes the automatic snapshot of a locked sandbox that is about to change, on the stack of undo or of redo, and lets the oldest beyond history_keep go. Returns the row as it is now.';
 
 CREATE FUNCTION pgbox.put_chunks(p_layers uuid[], p_ino bigint, p_first integer, p_data bytea[]) RETURNS void
     LANGUAGE plpgsql
@@ -3598,36 +4215,74 @@ COMMENT ON FUNCTION pgbox.scope_sandbox() IS 'The sandbox in whose scope the tra
 CREATE FUNCTION pgbox.seal(p_sandbox pgbox.sandbox) RETURNS pgbox.sandbox
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    SET enable_seqscan TO 'off'
-    SET jit TO 'off'
     AS $$
 DECLARE
-    c_depth constant integer := 32;
-    v_top   uuid := p_sandbox.layers[1];
-    v_new   uuid;
+    v_layers uuid[] := p_sandbox.layers;
 BEGIN
-    IF NOT EXISTS (SELECT FROM pgbox.inode r WHERE r.layer_id = v_top)
-       AND NOT EXISTS (SELECT FROM pgbox.dirent r WHERE r.layer_id = v_top)
-       AND NOT EXISTS (SELECT FROM pgbox.chunk r WHERE r.layer_id = v_top)
-       AND NOT EXISTS (SELECT FROM pgbox.kv r WHERE r.layer_id = v_top) THEN
+    p_sandbox := pgbox.seal_top(p_sandbox);
+    IF p_sandbox.layers = v_layers THEN
         RETURN p_sandbox;
     END IF;
-    IF cardinality(p_sandbox.layers) >= c_depth THEN
-        p_sandbox.layers := pgbox.merge_layers(p_sandbox.layers);
-        v_top := p_sandbox.layers[1];
+    -- What can be redone stays so.
+    IF p_sandbox.undone_version = p_sandbox.version THEN
+        p_sandbox.undone_version := p_sandbox.version + 1;
     END IF;
-    INSERT INTO pgbox.layer (id) VALUES (gen_random_uuid()) RETURNING id INTO v_new;
-    UPDATE pgbox.layer l SET sealed_at = clock_timestamp() WHERE l.id = v_top;
-    p_sandbox.layers := v_new || p_sandbox.layers;
     p_sandbox.version := p_sandbox.version + 1;
-    UPDATE pgbox.sandbox s SET layers = p_sandbox.layers, version = p_sandbox.version WHERE s.id = p_sandbox.id;
+    UPDATE pgbox.sandbox s
+       SET layers = p_sandbox.layers, version = p_sandbox.version, undone_version = p_sandbox.undone_version
+     WHERE s.id = p_sandbox.id;
     RETURN p_sandbox;
 END
 $$;
 
 ALTER FUNCTION pgbox.seal(p_sandbox pgbox.sandbox) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.seal(p_sandbox pgbox.sandbox) IS 'Makes everything below the top of a locked sandbox immutable: a top that holds rows is sealed and a new one put over it, an empty one stays. Returns the row as it is now; layers[2:] is what others may stand on.';
+COMMENT ON FUNCTION pgbox.seal(p_sandbox pgbox.sandbox) IS 'pgbox.seal_top() as a version of its own. Returns the row as it is now.';
+
+CREATE FUNCTION pgbox.seal_top(p_sandbox pgbox.sandbox) RETURNS pgbox.sandbox
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    c_depth constant integer := 32;
+    v_depth integer := cardinality(p_sandbox.layers);
+    v_top   uuid := p_sandbox.layers[1];
+    v_new   uuid;
+    v_rows  bigint;
+    v_count integer;
+BEGIN
+    v_rows := (SELECT count(*) FROM pgbox.inode r WHERE r.layer_id = v_top)
+            + (SELECT count(*) FROM pgbox.dirent r WHERE r.layer_id = v_top)
+            + (SELECT count(*) FROM pgbox.chunk r WHERE r.layer_id = v_top)
+            + (SELECT count(*) FROM pgbox.kv r WHERE r.layer_id = v_top);
+    IF v_rows = 0 THEN
+        RETURN p_sandbox;
+    END IF;
+    IF v_depth >= c_depth THEN
+        -- The newest ones, as many as make the fewest rows to copy for each layer less: small ones are merged often, large ones seldom.
+        SELECT c.n INTO v_count
+          FROM (SELECT l.n, sum(CASE WHEN l.n = 1 THEN v_rows ELSE coalesce(r.row_count, 100000) END) OVER (ORDER BY l.n) AS cost
+                  FROM unnest(p_sandbox.layers[:v_depth - 1]) WITH ORDINALITY AS l (id, n)
+                  LEFT JOIN pgbox.layer r ON r.id = l.id) c
+         WHERE c.n > 1
+         ORDER BY c.cost / (c.n - 1), c.n DESC
+         LIMIT 1;
+        p_sandbox.layers := pgbox.merge_layers(p_sandbox.layers, v_count);
+        v_top := p_sandbox.layers[1];
+        v_rows := (SELECT l.row_count FROM pgbox.layer l WHERE l.id = v_top);
+    END IF;
+    INSERT INTO pgbox.layer (id) VALUES (gen_random_uuid()) RETURNING id INTO v_new;
+    UPDATE pgbox.layer l SET sealed_at = clock_timestamp(), row_count = v_rows WHERE l.id = v_top;
+    p_sandbox.layers := v_new || p_sandbox.layers;
+    RETURN p_sandbox;
+END
+$$;
+
+ALTER FUNCTION pgbox.seal_top(p_sandbox pgbox.sandbox) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION pgbox.seal_top(p_sandbox pgbox.sandbox) IS 'Makes everything below the top of a locked sandbox immutable: a top that holds rows is sealed and a new one put over it, an empty one stays. Returns the row with its new layers and leaves it to the caller to write it; layers[2:] is what others may stand on.';
 
 CREATE FUNCTION pgbox.set_attr(p_op text, p_path text, p_follow boolean, p_mode integer, p_uid integer, p_gid integer, p_mtime bigint) RETURNS void
     LANGUAGE plpgsql
@@ -3673,6 +4328,129 @@ $$;
 ALTER FUNCTION pgbox.set_name(p_layers uuid[], p_dir bigint, p_name text, p_ino bigint) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.set_name(p_layers uuid[], p_dir bigint, p_name text, p_ino bigint) IS 'Gives a name in a directory to an inode. NULL removes it: with a whiteout when a lower layer has the name.';
+
+CREATE FUNCTION pgbox.stand_on(p_sandbox pgbox.sandbox, p_state pgbox.snapshot) RETURNS pgbox.sandbox
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_top uuid := gen_random_uuid();
+BEGIN
+    INSERT INTO pgbox.layer (id) VALUES (v_top);
+    -- The layers that are left go with the next fs.gc, so that this costs the same for every tree.
+    -- next_ino stays: an inode number of the tree that is left never comes back as another file.
+    UPDATE pgbox.sandbox s
+       SET layers = v_top || p_state.layers, version = s.version + 1, tree_version = s.version + 1, used_bytes = p_state.used_bytes,
+           used_inodes = p_state.used_inodes, shell_state = p_state.shell_state, last_used_at = clock_timestamp()
+     WHERE s.id = p_sandbox.id
+    RETURNING * INTO p_sandbox;
+    RETURN p_sandbox;
+END
+$$;
+
+ALTER FUNCTION pgbox.stand_on(p_sandbox pgbox.sandbox, p_state pgbox.snapshot) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION pgbox.stand_on(p_sandbox pgbox.sandbox, p_state pgbox.snapshot) IS 'Puts a locked sandbox on the layers of a state, with its usage and shell state, as its next version. Returns the row as it is now.';
+
+CREATE FUNCTION pgbox.state_at(p_sandbox pgbox.sandbox, p_at text) RETURNS pgbox.snapshot
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    v_state pgbox.snapshot;
+    v_head  pgbox.snapshot;
+    v_at    bigint;
+BEGIN
+    v_head.sandbox_id := p_sandbox.id;
+    v_head.layers := p_sandbox.layers;
+    v_head.next_ino := p_sandbox.next_ino;
+    v_head.version := p_sandbox.version;
+    v_head.used_bytes := p_sandbox.used_bytes;
+    v_head.used_inodes := p_sandbox.used_inodes;
+    v_head.shell_state := p_sandbox.shell_state;
+    v_head.tree_version := p_sandbox.tree_version;
+    v_head.changed_at := coalesce(p_sandbox.last_used_at, p_sandbox.created_at);
+    IF coalesce(p_at, '') IN ('', '@head') THEN
+        RETURN v_head;
+    END IF;
+
+    SELECT n.* INTO v_state FROM pgbox.snapshot n WHERE n.sandbox_id = p_sandbox.id AND n.name = p_at;
+    IF v_state.id IS NOT NULL THEN
+        RETURN v_state;
+    END IF;
+    IF p_at = '@base' THEN
+        v_head.layers := p_sandbox.layers[cardinality(p_sandbox.layers):];
+        v_head.next_ino := pgbox.first_ino();
+        v_head.version := 0;
+        v_head.tree_version := 0;
+        v_head.used_bytes := 0;
+        v_head.used_inodes := 0;
+        v_head.shell_state := '{}';
+        v_head.changed_at := p_sandbox.created_at;
+        v_head.id := p_sandbox.layers[cardinality(p_sandbox.layers)];
+        RETURN v_head;
+    ELSIF p_at ~ '^@?[0-9]{1,18}$' THEN
+        v_at := ltrim(p_at, '@')::bigint;
+        IF v_at BETWEEN v_head.tree_version AND v_head.version THEN
+            RETURN v_head;
+        END IF;
+        SELECT n.* INTO v_state
+          FROM pgbox.snapshot n
+         WHERE n.sandbox_id = p_sandbox.id AND n.kind <> 'base' AND v_at BETWEEN n.tree_version AND n.version
+         ORDER BY n.version DESC LIMIT 1;
+    ELSIF p_at ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}' THEN
+        IF v_head.changed_at <= p_at::timestamptz THEN
+            RETURN v_head;
+        END IF;
+        SELECT n.* INTO v_state
+          FROM pgbox.snapshot n
+         WHERE n.sandbox_id = p_sandbox.id AND n.kind <> 'base' AND n.changed_at <= p_at::timestamptz
+         ORDER BY n.changed_at DESC, n.version DESC LIMIT 1;
+    ELSIF p_at ~ '^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$' THEN
+        SELECT n.* INTO v_state FROM pgbox.snapshot n WHERE n.sandbox_id = p_sandbox.id AND n.id = p_at::uuid;
+    END IF;
+    IF v_state.id IS NULL THEN
+        PERFORM pgbox.raise_errno(2, 'open', p_at);
+    END IF;
+    RETURN v_state;
+END
+$_$;
+
+ALTER FUNCTION pgbox.state_at(p_sandbox pgbox.sandbox, p_at text) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.state_at(p_sandbox pgbox.sandbox, p_at text) IS 'A state of a sandbox: now (NULL, empty, @head), what it started from (@base), a snapshot by name or id, a version (@57 or 57), the newest kept state that is not younger than a time. VF002 when there is none or it is not kept any more. id is NULL for the present one.';
+
+CREATE FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_steps integer) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_states pgbox.snapshot[];
+    v_state  pgbox.snapshot;
+BEGIN
+    IF p_steps < 1 THEN
+        PERFORM pgbox.raise_errno(22, p_from, p_steps::text);
+    END IF;
+    v_states := ARRAY(
+        SELECT n FROM pgbox.snapshot n
+         WHERE n.sandbox_id = p_sandbox.id AND n.kind = 'automatic' AND n.stack = p_from
+         ORDER BY n.version DESC
+         LIMIT p_steps);
+    IF cardinality(v_states) < p_steps THEN
+        PERFORM pgbox.raise_errno(61, p_from, p_sandbox.id::text);
+    END IF;
+    UPDATE pgbox.snapshot n SET stack = NULL WHERE n.id IN (SELECT u.id FROM unnest(v_states) u);
+    -- Every step is a version of its own, so that each can be taken back.
+    FOREACH v_state IN ARRAY v_states LOOP
+        p_sandbox := pgbox.stand_on(pgbox.point(p_sandbox, p_to), v_state);
+    END LOOP;
+    UPDATE pgbox.sandbox s SET undone_version = s.version WHERE s.id = p_sandbox.id;
+END
+$$;
+
+ALTER FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_steps integer) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_steps integer) IS 'Moves a locked sandbox to the newest states of one stack (undo, redo), leaving those it was in on the other. VF061 when the stack has fewer.';
 
 CREATE FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer) RETURNS TABLE(path text, name text, parent bigint, depth integer, ino bigint, kind smallint, mode integer, uid integer, gid integer, nlink integer, rdev integer, size bigint, mtime bigint, ctime bigint, target text)
     LANGUAGE plpgsql STABLE
@@ -4327,23 +5105,11 @@ ALTER TABLE pgbox.housekeeping OWNER TO pgbox_owner;
 
 COMMENT ON TABLE pgbox.housekeeping IS 'One row. Whoever has it locked is the one that tidies up; done_at is when that was last done to the end.';
 
-CREATE TABLE pgbox.kv (
-    layer_id uuid NOT NULL,
-    key text NOT NULL COLLATE pg_catalog."C",
-    value jsonb,
-    CONSTRAINT kv_key_check CHECK (((octet_length(key) >= 1) AND (octet_length(key) <= 1024)))
-);
-
-ALTER TABLE ONLY pgbox.kv FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE pgbox.kv OWNER TO pgbox_owner;
-
-COMMENT ON COLUMN pgbox.kv.value IS 'NULL is a whiteout: the key of a lower layer is gone.';
-
 CREATE TABLE pgbox.layer (
     id uuid DEFAULT gen_random_uuid() NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    sealed_at timestamp with time zone
+    sealed_at timestamp with time zone,
+    row_count bigint
 );
 
 ALTER TABLE ONLY pgbox.layer FORCE ROW LEVEL SECURITY;
@@ -4404,6 +5170,12 @@ ALTER TABLE ONLY pgbox.housekeeping
 ALTER TABLE ONLY pgbox.idempotency
     ADD CONSTRAINT idempotency_pkey PRIMARY KEY (tenant, owner, key);
 
+ALTER TABLE ONLY pgbox.image
+    ADD CONSTRAINT image_name_key UNIQUE (tenant, name, tag);
+
+ALTER TABLE ONLY pgbox.image
+    ADD CONSTRAINT image_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY pgbox.inode
     ADD CONSTRAINT inode_pkey PRIMARY KEY (layer_id, ino);
 
@@ -4432,9 +5204,13 @@ CREATE INDEX blob_idle_since_idx ON pgbox.blob USING btree (idle_since) WHERE (i
 
 CREATE INDEX chunk_sha256_idx ON pgbox.chunk USING hash (sha256) WHERE (sha256 IS NOT NULL);
 
+CREATE INDEX dirent_ino_idx ON pgbox.dirent USING btree (layer_id, ino) WHERE (ino IS NOT NULL);
+
 CREATE INDEX exec_sandbox_idx ON pgbox.exec USING btree (sandbox_id, started_at);
 
 CREATE INDEX idempotency_created_at_idx ON pgbox.idempotency USING btree (created_at);
+
+CREATE INDEX image_layers_idx ON pgbox.image USING gin (layers);
 
 CREATE INDEX sandbox_expires_at_idx ON pgbox.sandbox USING btree (expires_at) WHERE ((deleted_at IS NULL) AND (expires_at IS NOT NULL));
 
@@ -4443,6 +5219,8 @@ CREATE INDEX sandbox_layers_idx ON pgbox.sandbox USING gin (layers) WHERE (delet
 CREATE INDEX sandbox_owner_idx ON pgbox.sandbox USING btree (tenant, owner, created_at DESC, id DESC) WHERE (deleted_at IS NULL);
 
 CREATE INDEX snapshot_layers_idx ON pgbox.snapshot USING gin (layers);
+
+CREATE INDEX snapshot_version_idx ON pgbox.snapshot USING btree (sandbox_id, kind, version);
 
 ALTER TABLE pgbox.blob ENABLE ROW LEVEL SECURITY;
 
@@ -4527,6 +5305,12 @@ ALTER TABLE pgbox.idempotency ENABLE ROW LEVEL SECURITY;
 CREATE POLICY idempotency_auditor ON pgbox.idempotency FOR SELECT TO pgbox_auditor USING (true);
 
 CREATE POLICY idempotency_maintainer ON pgbox.idempotency TO pgbox_maintainer USING (true) WITH CHECK (true);
+
+ALTER TABLE pgbox.image ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY image_auditor ON pgbox.image FOR SELECT TO pgbox_auditor USING (true);
+
+CREATE POLICY image_maintainer ON pgbox.image TO pgbox_maintainer USING (true) WITH CHECK (true);
 
 ALTER TABLE pgbox.inode ENABLE ROW LEVEL SECURITY;
 
@@ -4659,6 +5443,16 @@ REVOKE ALL ON FUNCTION fs.cp(p_from text, p_to text, p_recursive boolean) FROM P
 GRANT ALL ON FUNCTION fs.cp(p_from text, p_to text, p_recursive boolean) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.cp(p_from text, p_to text, p_recursive boolean) TO pgbox_gateway;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.image TO pgbox_maintainer;
+GRANT SELECT ON TABLE pgbox.image TO pgbox_auditor;
+
+GRANT SELECT ON TABLE fs.image TO pgbox_maintainer;
+GRANT SELECT ON TABLE fs.image TO pgbox_auditor;
+
+REVOKE ALL ON FUNCTION fs.create_image(p_sandbox uuid, p_name text, p_tag text, p_at text, p_replace boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.create_image(p_sandbox uuid, p_name text, p_tag text, p_at text, p_replace boolean) TO pgbox_owner;
+GRANT ALL ON FUNCTION fs.create_image(p_sandbox uuid, p_name text, p_tag text, p_at text, p_replace boolean) TO pgbox_gateway;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.sandbox TO pgbox_maintainer;
 GRANT SELECT ON TABLE pgbox.sandbox TO pgbox_auditor;
 GRANT SELECT ON TABLE pgbox.sandbox TO pgbox_dump;
@@ -4666,13 +5460,17 @@ GRANT SELECT ON TABLE pgbox.sandbox TO pgbox_dump;
 GRANT SELECT ON TABLE fs.sandbox TO pgbox_maintainer;
 GRANT SELECT ON TABLE fs.sandbox TO pgbox_auditor;
 
-REVOKE ALL ON FUNCTION fs.create_sandbox(p_id uuid, p_tenant text, p_owner text, p_name text, p_env jsonb, p_config jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION fs.create_sandbox(p_id uuid, p_tenant text, p_owner text, p_name text, p_env jsonb, p_config jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone) TO pgbox_owner;
-GRANT ALL ON FUNCTION fs.create_sandbox(p_id uuid, p_tenant text, p_owner text, p_name text, p_env jsonb, p_config jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone) TO pgbox_gateway;
+REVOKE ALL ON FUNCTION fs.create_sandbox(p_id uuid, p_tenant text, p_owner text, p_name text, p_env jsonb, p_config jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_image text, p_history jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.create_sandbox(p_id uuid, p_tenant text, p_owner text, p_name text, p_env jsonb, p_config jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_image text, p_history jsonb) TO pgbox_owner;
+GRANT ALL ON FUNCTION fs.create_sandbox(p_id uuid, p_tenant text, p_owner text, p_name text, p_env jsonb, p_config jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_image text, p_history jsonb) TO pgbox_gateway;
 
 REVOKE ALL ON FUNCTION fs.diff(p_sandbox uuid, p_from uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.diff(p_sandbox uuid, p_from uuid) TO pgbox_owner;
 GRANT ALL ON FUNCTION fs.diff(p_sandbox uuid, p_from uuid) TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.drop_image(p_tenant text, p_owner text, p_image text) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.drop_image(p_tenant text, p_owner text, p_image text) TO pgbox_owner;
+GRANT ALL ON FUNCTION fs.drop_image(p_tenant text, p_owner text, p_image text) TO pgbox_gateway;
 
 REVOKE ALL ON FUNCTION fs.drop_sandbox(p_sandbox uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.drop_sandbox(p_sandbox uuid) TO pgbox_owner;
@@ -4700,6 +5498,10 @@ REVOKE ALL ON FUNCTION fs.fence(p_sandbox uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.fence(p_sandbox uuid) TO pgbox_owner;
 GRANT ALL ON FUNCTION fs.fence(p_sandbox uuid) TO pgbox_gateway;
 
+REVOKE ALL ON FUNCTION fs.fence_at(p_sandbox uuid, p_at text) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.fence_at(p_sandbox uuid, p_at text) TO pgbox_owner;
+GRANT ALL ON FUNCTION fs.fence_at(p_sandbox uuid, p_at text) TO pgbox_gateway;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.inode TO pgbox_maintainer;
 GRANT SELECT ON TABLE pgbox.inode TO pgbox_auditor;
 GRANT SELECT ON TABLE pgbox.inode TO pgbox_dump;
@@ -4715,9 +5517,9 @@ REVOKE ALL ON FUNCTION fs.flatten(p_sandbox uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.flatten(p_sandbox uuid) TO pgbox_owner;
 GRANT ALL ON FUNCTION fs.flatten(p_sandbox uuid) TO pgbox_gateway;
 
-REVOKE ALL ON FUNCTION fs.fork(p_sandbox uuid, p_id uuid, p_name text, p_owner text, p_snapshot uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION fs.fork(p_sandbox uuid, p_id uuid, p_name text, p_owner text, p_snapshot uuid) TO pgbox_owner;
-GRANT ALL ON FUNCTION fs.fork(p_sandbox uuid, p_id uuid, p_name text, p_owner text, p_snapshot uuid) TO pgbox_gateway;
+REVOKE ALL ON FUNCTION fs.fork(p_sandbox uuid, p_ids uuid[], p_name text, p_owner text, p_at text) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.fork(p_sandbox uuid, p_ids uuid[], p_name text, p_owner text, p_at text) TO pgbox_owner;
+GRANT ALL ON FUNCTION fs.fork(p_sandbox uuid, p_ids uuid[], p_name text, p_owner text, p_at text) TO pgbox_gateway;
 
 GRANT SELECT ON TABLE fs.fault TO pgbox_maintainer;
 GRANT SELECT ON TABLE fs.fault TO pgbox_auditor;
@@ -4749,9 +5551,36 @@ REVOKE ALL ON FUNCTION fs.housekeep(p_every interval, p_grace interval, p_limit 
 GRANT ALL ON FUNCTION fs.housekeep(p_every interval, p_grace interval, p_limit integer) TO pgbox_owner;
 GRANT ALL ON FUNCTION fs.housekeep(p_every interval, p_grace interval, p_limit integer) TO pgbox_gateway;
 
+REVOKE ALL ON FUNCTION fs.kv_delete(p_sandbox uuid, p_key text, p_expect_version bigint, p_expect_value jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.kv_delete(p_sandbox uuid, p_key text, p_expect_version bigint, p_expect_value jsonb) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.kv_delete(p_sandbox uuid, p_key text, p_expect_version bigint, p_expect_value jsonb) TO pgbox_gateway;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.kv TO pgbox_maintainer;
+GRANT SELECT ON TABLE pgbox.kv TO pgbox_auditor;
+GRANT SELECT ON TABLE pgbox.kv TO pgbox_dump;
+
+GRANT SELECT ON TABLE fs.key_value TO pgbox_maintainer;
+GRANT SELECT ON TABLE fs.key_value TO pgbox_auditor;
+
+REVOKE ALL ON FUNCTION fs.kv_get(p_sandbox uuid, p_key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.kv_get(p_sandbox uuid, p_key text) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.kv_get(p_sandbox uuid, p_key text) TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.kv_list(p_sandbox uuid, p_prefix text, p_limit integer, p_after text) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.kv_list(p_sandbox uuid, p_prefix text, p_limit integer, p_after text) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.kv_list(p_sandbox uuid, p_prefix text, p_limit integer, p_after text) TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.kv_set(p_sandbox uuid, p_key text, p_value jsonb, p_expect_version bigint, p_expect_value jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.kv_set(p_sandbox uuid, p_key text, p_value jsonb, p_expect_version bigint, p_expect_value jsonb) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.kv_set(p_sandbox uuid, p_key text, p_value jsonb, p_expect_version bigint, p_expect_value jsonb) TO pgbox_gateway;
+
 REVOKE ALL ON FUNCTION fs.link(p_from text, p_to text) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.link(p_from text, p_to text) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.link(p_from text, p_to text) TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.list_images(p_tenant text, p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.list_images(p_tenant text, p_name text) TO pgbox_owner;
+GRANT ALL ON FUNCTION fs.list_images(p_tenant text, p_name text) TO pgbox_gateway;
 
 REVOKE ALL ON FUNCTION fs.list_sandboxes(p_tenant text, p_owner text, p_limit integer, p_after_created_at timestamp with time zone, p_after_id uuid, p_name text, p_labels jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.list_sandboxes(p_tenant text, p_owner text, p_limit integer, p_after_created_at timestamp with time zone, p_after_id uuid, p_name text, p_labels jsonb) TO pgbox_owner;
@@ -4805,9 +5634,17 @@ REVOKE ALL ON FUNCTION fs.read_file(p_path text, p_offset bigint, p_length bigin
 GRANT ALL ON FUNCTION fs.read_file(p_path text, p_offset bigint, p_length bigint) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.read_file(p_path text, p_offset bigint, p_length bigint) TO pgbox_gateway;
 
+REVOKE ALL ON FUNCTION fs.read_file_at(p_path text, p_at text, p_offset bigint, p_length bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.read_file_at(p_path text, p_at text, p_offset bigint, p_length bigint) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.read_file_at(p_path text, p_at text, p_offset bigint, p_length bigint) TO pgbox_gateway;
+
 REVOKE ALL ON FUNCTION fs.readdir(p_path text) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.readdir(p_path text) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.readdir(p_path text) TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.readdir_at(p_path text, p_at text) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.readdir_at(p_path text, p_at text) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.readdir_at(p_path text, p_at text) TO pgbox_gateway;
 
 REVOKE ALL ON FUNCTION fs.readlink(p_path text) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.readlink(p_path text) TO pgbox_maintainer;
@@ -4824,6 +5661,10 @@ REVOKE ALL ON FUNCTION fs.recall(p_tenant text, p_owner text, p_keys text[]) FRO
 GRANT ALL ON FUNCTION fs.recall(p_tenant text, p_owner text, p_keys text[]) TO pgbox_owner;
 GRANT ALL ON FUNCTION fs.recall(p_tenant text, p_owner text, p_keys text[]) TO pgbox_gateway;
 
+REVOKE ALL ON FUNCTION fs.redo(p_sandbox uuid, p_steps integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.redo(p_sandbox uuid, p_steps integer) TO pgbox_owner;
+GRANT ALL ON FUNCTION fs.redo(p_sandbox uuid, p_steps integer) TO pgbox_gateway;
+
 REVOKE ALL ON FUNCTION fs.remember(p_tenant text, p_owner text, p_key text, p_digest bytea, p_result bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.remember(p_tenant text, p_owner text, p_key text, p_digest bytea, p_result bytea) TO pgbox_owner;
 GRANT ALL ON FUNCTION fs.remember(p_tenant text, p_owner text, p_key text, p_digest bytea, p_result bytea) TO pgbox_gateway;
@@ -4832,9 +5673,9 @@ REVOKE ALL ON FUNCTION fs.resolve(p_path text, p_follow boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.resolve(p_path text, p_follow boolean) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.resolve(p_path text, p_follow boolean) TO pgbox_gateway;
 
-REVOKE ALL ON FUNCTION fs.restore(p_sandbox uuid, p_snapshot uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION fs.restore(p_sandbox uuid, p_snapshot uuid) TO pgbox_owner;
-GRANT ALL ON FUNCTION fs.restore(p_sandbox uuid, p_snapshot uuid) TO pgbox_gateway;
+REVOKE ALL ON FUNCTION fs.restore(p_sandbox uuid, p_at text) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.restore(p_sandbox uuid, p_at text) TO pgbox_owner;
+GRANT ALL ON FUNCTION fs.restore(p_sandbox uuid, p_at text) TO pgbox_gateway;
 
 REVOKE ALL ON FUNCTION fs.rm(p_path text, p_recursive boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.rm(p_path text, p_recursive boolean) TO pgbox_maintainer;
@@ -4879,29 +5720,41 @@ REVOKE ALL ON FUNCTION fs.symlink(p_target text, p_path text) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.symlink(p_target text, p_path text) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.symlink(p_target text, p_path text) TO pgbox_gateway;
 
+REVOKE ALL ON FUNCTION fs.tag_image(p_tenant text, p_owner text, p_image text, p_name text, p_tag text) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.tag_image(p_tenant text, p_owner text, p_image text, p_name text, p_tag text) TO pgbox_owner;
+GRANT ALL ON FUNCTION fs.tag_image(p_tenant text, p_owner text, p_image text, p_name text, p_tag text) TO pgbox_gateway;
+
 REVOKE ALL ON FUNCTION fs.tree(p_path text, p_depth integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.tree(p_path text, p_depth integer) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.tree(p_path text, p_depth integer) TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.tree_at(p_path text, p_at text, p_depth integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.tree_at(p_path text, p_at text, p_depth integer) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.tree_at(p_path text, p_at text, p_depth integer) TO pgbox_gateway;
 
 REVOKE ALL ON FUNCTION fs.truncate(p_path text, p_size bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.truncate(p_path text, p_size bigint) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.truncate(p_path text, p_size bigint) TO pgbox_gateway;
 
+REVOKE ALL ON FUNCTION fs.undo(p_sandbox uuid, p_steps integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.undo(p_sandbox uuid, p_steps integer) TO pgbox_owner;
+GRANT ALL ON FUNCTION fs.undo(p_sandbox uuid, p_steps integer) TO pgbox_gateway;
+
 REVOKE ALL ON FUNCTION fs.unlink(p_path text) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.unlink(p_path text) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.unlink(p_path text) TO pgbox_gateway;
 
-REVOKE ALL ON FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[]) TO pgbox_maintainer;
-GRANT ALL ON FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[]) TO pgbox_gateway;
+REVOKE ALL ON FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[], p_history jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[], p_history jsonb) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[], p_history jsonb) TO pgbox_gateway;
 
 REVOKE ALL ON FUNCTION fs.usage(p_sandbox uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.usage(p_sandbox uuid) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.usage(p_sandbox uuid) TO pgbox_gateway;
 
-REVOKE ALL ON FUNCTION fs.use(p_sandbox uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION fs.use(p_sandbox uuid) TO pgbox_maintainer;
-GRANT ALL ON FUNCTION fs.use(p_sandbox uuid) TO pgbox_gateway;
+REVOKE ALL ON FUNCTION fs.use(p_sandbox uuid, p_at text) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.use(p_sandbox uuid, p_at text) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.use(p_sandbox uuid, p_at text) TO pgbox_gateway;
 
 REVOKE ALL ON FUNCTION fs.utimes(p_path text, p_mtime bigint, p_follow boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.utimes(p_path text, p_mtime bigint, p_follow boolean) TO pgbox_maintainer;
@@ -4976,6 +5829,9 @@ GRANT ALL ON FUNCTION pgbox.enter_sandbox_read(p_sandbox uuid) TO pgbox_maintain
 REVOKE ALL ON FUNCTION pgbox.entries(p_layers uuid[], p_dir bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.entries(p_layers uuid[], p_dir bigint) TO pgbox_maintainer;
 
+REVOKE ALL ON FUNCTION pgbox.find_image(p_tenant text, p_image text, p_op text, p_drop boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.find_image(p_tenant text, p_image text, p_op text, p_drop boolean) TO pgbox_maintainer;
+
 REVOKE ALL ON FUNCTION pgbox.first_ino() FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.first_ino() TO pgbox_maintainer;
 
@@ -4997,20 +5853,32 @@ GRANT ALL ON FUNCTION pgbox.inode_of(p_layers uuid[], p_ino bigint) TO pgbox_mai
 REVOKE ALL ON FUNCTION pgbox.is_empty(p_layers uuid[], p_dir bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.is_empty(p_layers uuid[], p_dir bigint) TO pgbox_maintainer;
 
+REVOKE ALL ON FUNCTION pgbox.kv_at(p_layers uuid[], p_key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.kv_at(p_layers uuid[], p_key text) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.kv_bytes(p_key text, p_value jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.kv_bytes(p_key text, p_value jsonb) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.kv_put(p_sandbox uuid, p_op text, p_key text, p_value jsonb, p_expect_version bigint, p_expect_value jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.kv_put(p_sandbox uuid, p_op text, p_key text, p_value jsonb, p_expect_version bigint, p_expect_value jsonb) TO pgbox_maintainer;
+
 REVOKE ALL ON FUNCTION pgbox.lock_sandbox(p_sandbox uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.lock_sandbox(p_sandbox uuid) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.lookup(p_layers uuid[], p_dir bigint, p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.lookup(p_layers uuid[], p_dir bigint, p_name text) TO pgbox_maintainer;
 
-REVOKE ALL ON FUNCTION pgbox.merge_layers(p_layers uuid[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION pgbox.merge_layers(p_layers uuid[]) TO pgbox_owner;
+REVOKE ALL ON FUNCTION pgbox.merge_layers(p_layers uuid[], p_count integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.merge_layers(p_layers uuid[], p_count integer) TO pgbox_owner;
 
 REVOKE ALL ON FUNCTION pgbox.now_ns() FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.now_ns() TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.open_file(p_sandbox pgbox.sandbox, p_path text, p_mode integer, OUT inode pgbox.inode, OUT path text, OUT created boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.open_file(p_sandbox pgbox.sandbox, p_path text, p_mode integer, OUT inode pgbox.inode, OUT path text, OUT created boolean) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.point(p_sandbox pgbox.sandbox, p_stack text) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.point(p_sandbox pgbox.sandbox, p_stack text) TO pgbox_owner;
 
 REVOKE ALL ON FUNCTION pgbox.put_chunks(p_layers uuid[], p_ino bigint, p_first integer, p_data bytea[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.put_chunks(p_layers uuid[], p_ino bigint, p_first integer, p_data bytea[]) TO pgbox_maintainer;
@@ -5049,11 +5917,23 @@ GRANT ALL ON FUNCTION pgbox.scope_sandbox() TO pgbox_dump;
 REVOKE ALL ON FUNCTION pgbox.seal(p_sandbox pgbox.sandbox) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.seal(p_sandbox pgbox.sandbox) TO pgbox_owner;
 
+REVOKE ALL ON FUNCTION pgbox.seal_top(p_sandbox pgbox.sandbox) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.seal_top(p_sandbox pgbox.sandbox) TO pgbox_owner;
+
 REVOKE ALL ON FUNCTION pgbox.set_attr(p_op text, p_path text, p_follow boolean, p_mode integer, p_uid integer, p_gid integer, p_mtime bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.set_attr(p_op text, p_path text, p_follow boolean, p_mode integer, p_uid integer, p_gid integer, p_mtime bigint) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.set_name(p_layers uuid[], p_dir bigint, p_name text, p_ino bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.set_name(p_layers uuid[], p_dir bigint, p_name text, p_ino bigint) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.stand_on(p_sandbox pgbox.sandbox, p_state pgbox.snapshot) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.stand_on(p_sandbox pgbox.sandbox, p_state pgbox.snapshot) TO pgbox_owner;
+
+REVOKE ALL ON FUNCTION pgbox.state_at(p_sandbox pgbox.sandbox, p_at text) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.state_at(p_sandbox pgbox.sandbox, p_at text) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_steps integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_steps integer) TO pgbox_owner;
 
 REVOKE ALL ON FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer) TO pgbox_maintainer;
@@ -5115,10 +5995,6 @@ GRANT SELECT ON TABLE pgbox.blob TO pgbox_dump;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.housekeeping TO pgbox_maintainer;
 GRANT SELECT ON TABLE pgbox.housekeeping TO pgbox_auditor;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.kv TO pgbox_maintainer;
-GRANT SELECT ON TABLE pgbox.kv TO pgbox_auditor;
-GRANT SELECT ON TABLE pgbox.kv TO pgbox_dump;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.layer TO pgbox_maintainer;
 GRANT SELECT ON TABLE pgbox.layer TO pgbox_auditor;

@@ -13,7 +13,7 @@ import (
 )
 
 const apply = `-- name: Apply :one
-SELECT version::bigint AS version, used_bytes::bigint AS used_bytes, used_inodes::bigint AS used_inodes
+SELECT version::bigint AS version, used_bytes::bigint AS used_bytes, used_inodes::bigint AS used_inodes, layers::uuid[] AS layers
 FROM fs.apply(
     $1::uuid, $2::bigint, $3::bigint, $4::bigint, $5::bigint,
     $6::bigint[], $7::smallint[], $8::integer[], $9::integer[], $10::integer[], $11::integer[], $12::integer[],
@@ -61,6 +61,7 @@ type ApplyRow struct {
 	Version    int64
 	UsedBytes  int64
 	UsedInodes int64
+	Layers     []uuid.UUID
 }
 
 func (q *Queries) Apply(ctx context.Context, arg ApplyParams) (ApplyRow, error) {
@@ -97,7 +98,12 @@ func (q *Queries) Apply(ctx context.Context, arg ApplyParams) (ApplyRow, error) 
 		arg.ChangeIno,
 	)
 	var i ApplyRow
-	err := row.Scan(&i.Version, &i.UsedBytes, &i.UsedInodes)
+	err := row.Scan(
+		&i.Version,
+		&i.UsedBytes,
+		&i.UsedInodes,
+		&i.Layers,
+	)
 	return i, err
 }
 

@@ -44,34 +44,58 @@ type FsFence struct {
 	LastUsedAt *time.Time
 }
 
-// Every sandbox, dropped ones too.
-type FsSandbox struct {
+// Every image: a tree that sandboxes start from.
+type FsImage struct {
 	ID         uuid.UUID
 	Tenant     string
 	Owner      string
 	Name       string
-	Layers     []uuid.UUID
-	NextIno    int64
-	Version    int64
-	Env        json.RawMessage
-	Config     json.RawMessage
-	Labels     json.RawMessage
-	MaxBytes   *int64
-	MaxInodes  *int64
+	Tag        string
 	UsedBytes  int64
 	UsedInodes int64
-	ShellState json.RawMessage
+	LayerCount int32
 	CreatedAt  time.Time
-	LastUsedAt *time.Time
-	ExpiresAt  *time.Time
-	DeletedAt  *time.Time
 }
 
-// Every snapshot of every sandbox.
+// The row type of kv_get and kv_list: a key of the store of a sandbox; as a table it is empty.
+type FsKeyValue struct {
+	Key     string
+	Value   json.RawMessage
+	Version int64
+}
+
+// Every sandbox, dropped ones too.
+type FsSandbox struct {
+	ID             uuid.UUID
+	Tenant         string
+	Owner          string
+	Name           string
+	Layers         []uuid.UUID
+	NextIno        int64
+	Version        int64
+	Env            json.RawMessage
+	Config         json.RawMessage
+	Labels         json.RawMessage
+	MaxBytes       *int64
+	MaxInodes      *int64
+	UsedBytes      int64
+	UsedInodes     int64
+	ShellState     json.RawMessage
+	CreatedAt      time.Time
+	LastUsedAt     *time.Time
+	ExpiresAt      *time.Time
+	DeletedAt      *time.Time
+	HistoryCommits *int32
+	HistorySeconds *int32
+	HistoryKeep    int32
+}
+
+// Every snapshot of every sandbox: named ones, automatic ones (@version) and what forks started from (@base).
 type FsSnapshot struct {
 	ID         uuid.UUID
 	SandboxID  uuid.UUID
 	Name       string
+	Kind       string
 	Version    int64
 	UsedBytes  int64
 	UsedInodes int64

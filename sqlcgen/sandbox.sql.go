@@ -60,10 +60,11 @@ func (q *Queries) ChangesSince(ctx context.Context, arg ChangesSinceParams) ([]F
 }
 
 const createSandbox = `-- name: CreateSandbox :one
-SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at FROM fs.create_sandbox(
+SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep FROM fs.create_sandbox(
     $1::uuid, $2::text, $3::text, $4::text,
     $5::jsonb, $6::jsonb, $7::jsonb,
-    $8::bigint, $9::bigint, $10::timestamptz)
+    $8::bigint, $9::bigint, $10::timestamptz,
+    $11::text, $12::jsonb)
 `
 
 type CreateSandboxParams struct {
@@ -77,6 +78,8 @@ type CreateSandboxParams struct {
 	MaxBytes  *int64
 	MaxInodes *int64
 	ExpiresAt *time.Time
+	Image     *string
+	History   json.RawMessage
 }
 
 func (q *Queries) CreateSandbox(ctx context.Context, arg CreateSandboxParams) (FsSandbox, error) {
@@ -91,6 +94,8 @@ func (q *Queries) CreateSandbox(ctx context.Context, arg CreateSandboxParams) (F
 		arg.MaxBytes,
 		arg.MaxInodes,
 		arg.ExpiresAt,
+		arg.Image,
+		arg.History,
 	)
 	var i FsSandbox
 	err := row.Scan(
@@ -113,6 +118,9 @@ func (q *Queries) CreateSandbox(ctx context.Context, arg CreateSandboxParams) (F
 		&i.LastUsedAt,
 		&i.ExpiresAt,
 		&i.DeletedAt,
+		&i.HistoryCommits,
+		&i.HistorySeconds,
+		&i.HistoryKeep,
 	)
 	return i, err
 }
@@ -198,54 +206,103 @@ func (q *Queries) Fence(ctx context.Context, sandbox uuid.UUID) (FsFence, error)
 	return i, err
 }
 
-const fork = `-- name: Fork :one
-SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at FROM fs.fork(
-    $1::uuid, $2::uuid, $3::text, $4::text, $5::uuid)
+const fenceAt = `-- name: FenceAt :one
+SELECT id, tenant, owner, name, version, layers, next_ino, used_bytes, used_inodes, max_bytes, max_inodes, env, config, shell_state, expires_at, last_used_at FROM fs.fence_at($1::uuid, $2::text)
 `
 
-type ForkParams struct {
-	Sandbox  uuid.UUID
-	ID       *uuid.UUID
-	Name     *string
-	Owner    *string
-	Snapshot *uuid.UUID
+type FenceAtParams struct {
+	Sandbox uuid.UUID
+	At      string
 }
 
-func (q *Queries) Fork(ctx context.Context, arg ForkParams) (FsSandbox, error) {
-	row := q.db.QueryRow(ctx, fork,
-		arg.Sandbox,
-		arg.ID,
-		arg.Name,
-		arg.Owner,
-		arg.Snapshot,
-	)
-	var i FsSandbox
+func (q *Queries) FenceAt(ctx context.Context, arg FenceAtParams) (FsFence, error) {
+	row := q.db.QueryRow(ctx, fenceAt, arg.Sandbox, arg.At)
+	var i FsFence
 	err := row.Scan(
 		&i.ID,
 		&i.Tenant,
 		&i.Owner,
 		&i.Name,
+		&i.Version,
 		&i.Layers,
 		&i.NextIno,
-		&i.Version,
-		&i.Env,
-		&i.Config,
-		&i.Labels,
-		&i.MaxBytes,
-		&i.MaxInodes,
 		&i.UsedBytes,
 		&i.UsedInodes,
+		&i.MaxBytes,
+		&i.MaxInodes,
+		&i.Env,
+		&i.Config,
 		&i.ShellState,
-		&i.CreatedAt,
-		&i.LastUsedAt,
 		&i.ExpiresAt,
-		&i.DeletedAt,
+		&i.LastUsedAt,
 	)
 	return i, err
 }
 
+const fork = `-- name: Fork :many
+SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep FROM fs.fork(
+    $1::uuid, $2::uuid[], $3::text, $4::text, $5::text)
+`
+
+type ForkParams struct {
+	Sandbox uuid.UUID
+	Ids     []uuid.UUID
+	Name    *string
+	Owner   *string
+	At      *string
+}
+
+func (q *Queries) Fork(ctx context.Context, arg ForkParams) ([]FsSandbox, error) {
+	rows, err := q.db.Query(ctx, fork,
+		arg.Sandbox,
+		arg.Ids,
+		arg.Name,
+		arg.Owner,
+		arg.At,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []FsSandbox
+	for rows.Next() {
+		var i FsSandbox
+		if err := rows.Scan(
+			&i.ID,
+			&i.Tenant,
+			&i.Owner,
+			&i.Name,
+			&i.Layers,
+			&i.NextIno,
+			&i.Version,
+			&i.Env,
+			&i.Config,
+			&i.Labels,
+			&i.MaxBytes,
+			&i.MaxInodes,
+			&i.UsedBytes,
+			&i.UsedInodes,
+			&i.ShellState,
+			&i.CreatedAt,
+			&i.LastUsedAt,
+			&i.ExpiresAt,
+			&i.DeletedAt,
+			&i.HistoryCommits,
+			&i.HistorySeconds,
+			&i.HistoryKeep,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const getSandbox = `-- name: GetSandbox :one
-SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at FROM fs.get_sandbox($1::uuid)
+SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep FROM fs.get_sandbox($1::uuid)
 `
 
 func (q *Queries) GetSandbox(ctx context.Context, sandbox uuid.UUID) (FsSandbox, error) {
@@ -271,12 +328,15 @@ func (q *Queries) GetSandbox(ctx context.Context, sandbox uuid.UUID) (FsSandbox,
 		&i.LastUsedAt,
 		&i.ExpiresAt,
 		&i.DeletedAt,
+		&i.HistoryCommits,
+		&i.HistorySeconds,
+		&i.HistoryKeep,
 	)
 	return i, err
 }
 
 const listSandboxes = `-- name: ListSandboxes :many
-SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at FROM fs.list_sandboxes(
+SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep FROM fs.list_sandboxes(
     $1::text, $2::text, $3::integer,
     $4::timestamptz, $5::uuid, $6::text, $7::jsonb)
 `
@@ -328,6 +388,9 @@ func (q *Queries) ListSandboxes(ctx context.Context, arg ListSandboxesParams) ([
 			&i.LastUsedAt,
 			&i.ExpiresAt,
 			&i.DeletedAt,
+			&i.HistoryCommits,
+			&i.HistorySeconds,
+			&i.HistoryKeep,
 		); err != nil {
 			return nil, err
 		}
@@ -340,9 +403,10 @@ func (q *Queries) ListSandboxes(ctx context.Context, arg ListSandboxesParams) ([
 }
 
 const updateSandbox = `-- name: UpdateSandbox :one
-SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at FROM fs.update_sandbox(
+SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep FROM fs.update_sandbox(
     $1::uuid, $2::text, $3::jsonb, $4::jsonb,
-    $5::bigint, $6::bigint, $7::timestamptz, $8::text[])
+    $5::bigint, $6::bigint, $7::timestamptz, $8::text[],
+    $9::jsonb)
 `
 
 type UpdateSandboxParams struct {
@@ -354,6 +418,7 @@ type UpdateSandboxParams struct {
 	MaxInodes *int64
 	ExpiresAt *time.Time
 	Clear     []string
+	History   json.RawMessage
 }
 
 func (q *Queries) UpdateSandbox(ctx context.Context, arg UpdateSandboxParams) (FsSandbox, error) {
@@ -366,6 +431,7 @@ func (q *Queries) UpdateSandbox(ctx context.Context, arg UpdateSandboxParams) (F
 		arg.MaxInodes,
 		arg.ExpiresAt,
 		arg.Clear,
+		arg.History,
 	)
 	var i FsSandbox
 	err := row.Scan(
@@ -388,6 +454,9 @@ func (q *Queries) UpdateSandbox(ctx context.Context, arg UpdateSandboxParams) (F
 		&i.LastUsedAt,
 		&i.ExpiresAt,
 		&i.DeletedAt,
+		&i.HistoryCommits,
+		&i.HistorySeconds,
+		&i.HistoryKeep,
 	)
 	return i, err
 }

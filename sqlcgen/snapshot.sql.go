@@ -25,17 +25,17 @@ func (q *Queries) DropSnapshot(ctx context.Context, arg DropSnapshotParams) erro
 	return err
 }
 
-const restore = `-- name: Restore :one
-SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at FROM fs.restore($1::uuid, $2::uuid)
+const redo = `-- name: Redo :one
+SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep FROM fs.redo($1::uuid, $2::integer)
 `
 
-type RestoreParams struct {
-	Sandbox  uuid.UUID
-	Snapshot uuid.UUID
+type RedoParams struct {
+	Sandbox uuid.UUID
+	Steps   int32
 }
 
-func (q *Queries) Restore(ctx context.Context, arg RestoreParams) (FsSandbox, error) {
-	row := q.db.QueryRow(ctx, restore, arg.Sandbox, arg.Snapshot)
+func (q *Queries) Redo(ctx context.Context, arg RedoParams) (FsSandbox, error) {
+	row := q.db.QueryRow(ctx, redo, arg.Sandbox, arg.Steps)
 	var i FsSandbox
 	err := row.Scan(
 		&i.ID,
@@ -57,12 +57,54 @@ func (q *Queries) Restore(ctx context.Context, arg RestoreParams) (FsSandbox, er
 		&i.LastUsedAt,
 		&i.ExpiresAt,
 		&i.DeletedAt,
+		&i.HistoryCommits,
+		&i.HistorySeconds,
+		&i.HistoryKeep,
+	)
+	return i, err
+}
+
+const restore = `-- name: Restore :one
+SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep FROM fs.restore($1::uuid, $2::text)
+`
+
+type RestoreParams struct {
+	Sandbox uuid.UUID
+	At      string
+}
+
+func (q *Queries) Restore(ctx context.Context, arg RestoreParams) (FsSandbox, error) {
+	row := q.db.QueryRow(ctx, restore, arg.Sandbox, arg.At)
+	var i FsSandbox
+	err := row.Scan(
+		&i.ID,
+		&i.Tenant,
+		&i.Owner,
+		&i.Name,
+		&i.Layers,
+		&i.NextIno,
+		&i.Version,
+		&i.Env,
+		&i.Config,
+		&i.Labels,
+		&i.MaxBytes,
+		&i.MaxInodes,
+		&i.UsedBytes,
+		&i.UsedInodes,
+		&i.ShellState,
+		&i.CreatedAt,
+		&i.LastUsedAt,
+		&i.ExpiresAt,
+		&i.DeletedAt,
+		&i.HistoryCommits,
+		&i.HistorySeconds,
+		&i.HistoryKeep,
 	)
 	return i, err
 }
 
 const snapshot = `-- name: Snapshot :one
-SELECT id, sandbox_id, name, version, used_bytes, used_inodes, created_at FROM fs.snapshot($1::uuid, $2::text)
+SELECT id, sandbox_id, name, kind, version, used_bytes, used_inodes, created_at FROM fs.snapshot($1::uuid, $2::text)
 `
 
 type SnapshotParams struct {
@@ -77,6 +119,7 @@ func (q *Queries) Snapshot(ctx context.Context, arg SnapshotParams) (FsSnapshot,
 		&i.ID,
 		&i.SandboxID,
 		&i.Name,
+		&i.Kind,
 		&i.Version,
 		&i.UsedBytes,
 		&i.UsedInodes,
@@ -86,7 +129,7 @@ func (q *Queries) Snapshot(ctx context.Context, arg SnapshotParams) (FsSnapshot,
 }
 
 const snapshots = `-- name: Snapshots :many
-SELECT id, sandbox_id, name, version, used_bytes, used_inodes, created_at FROM fs.snapshots($1::uuid)
+SELECT id, sandbox_id, name, kind, version, used_bytes, used_inodes, created_at FROM fs.snapshots($1::uuid)
 `
 
 func (q *Queries) Snapshots(ctx context.Context, sandbox uuid.UUID) ([]FsSnapshot, error) {
@@ -102,6 +145,7 @@ func (q *Queries) Snapshots(ctx context.Context, sandbox uuid.UUID) ([]FsSnapsho
 			&i.ID,
 			&i.SandboxID,
 			&i.Name,
+			&i.Kind,
 			&i.Version,
 			&i.UsedBytes,
 			&i.UsedInodes,
@@ -115,4 +159,43 @@ func (q *Queries) Snapshots(ctx context.Context, sandbox uuid.UUID) ([]FsSnapsho
 		return nil, err
 	}
 	return items, nil
+}
+
+const undo = `-- name: Undo :one
+SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep FROM fs.undo($1::uuid, $2::integer)
+`
+
+type UndoParams struct {
+	Sandbox uuid.UUID
+	Steps   int32
+}
+
+func (q *Queries) Undo(ctx context.Context, arg UndoParams) (FsSandbox, error) {
+	row := q.db.QueryRow(ctx, undo, arg.Sandbox, arg.Steps)
+	var i FsSandbox
+	err := row.Scan(
+		&i.ID,
+		&i.Tenant,
+		&i.Owner,
+		&i.Name,
+		&i.Layers,
+		&i.NextIno,
+		&i.Version,
+		&i.Env,
+		&i.Config,
+		&i.Labels,
+		&i.MaxBytes,
+		&i.MaxInodes,
+		&i.UsedBytes,
+		&i.UsedInodes,
+		&i.ShellState,
+		&i.CreatedAt,
+		&i.LastUsedAt,
+		&i.ExpiresAt,
+		&i.DeletedAt,
+		&i.HistoryCommits,
+		&i.HistorySeconds,
+		&i.HistoryKeep,
+	)
+	return i, err
 }

@@ -134,7 +134,7 @@ func TestForkLoadsOnlyItsTopLayer(t *testing.T) {
 	commit(t, s, id, files(2000))
 	var forks []uuid.UUID
 	for range 10 {
-		b, err := s.Fork(t.Context(), id, uuid.New(), "fork", "owner", nil)
+		b, err := forked(s.Fork(t.Context(), id, []uuid.UUID{uuid.New()}, "fork", "owner", "", nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -418,7 +418,7 @@ func TestForkIsFollowed(t *testing.T) {
 	c.Following(true)
 	p := get(t, c, f0)
 	p.Release()
-	fork, err := s.Fork(t.Context(), id, uuid.New(), "fork", "owner", nil)
+	fork, err := forked(s.Fork(t.Context(), id, []uuid.UUID{uuid.New()}, "fork", "owner", "", nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -606,4 +606,12 @@ func TestBlobsStayUnderTheirBound(t *testing.T) {
 		}
 		runtime.Gosched()
 	}
+}
+
+// forked is the one sandbox that a fork made.
+func forked(list []store.Sandbox, err error) (*store.Sandbox, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &list[0], nil
 }

@@ -404,6 +404,20 @@ func (c *Trees) Chain(layers []uuid.UUID) (*tree.Tree, bool) {
 	return e.tree, true
 }
 
+// At returns the tree of an earlier state of a sandbox: of a fence whose layers, but for a first one that stands for no top, are all sealed.
+func (c *Trees) At(ctx context.Context, f *store.Fence) (Pin, error) {
+	p, err := c.sealed(ctx, f)
+	if err != nil {
+		return Pin{}, err
+	}
+	if p.Tree, err = p.Tree.Patch(versionOf(f)); err != nil {
+		p.Release()
+		return Pin{}, err
+	}
+	p.Fence = f
+	return p, nil
+}
+
 // Drop forgets the tree of a sandbox.
 func (c *Trees) Drop(sandbox uuid.UUID) {
 	c.mu.Lock()

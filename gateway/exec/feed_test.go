@@ -271,11 +271,11 @@ func TestPatchedTreeEqualsALoadedOneAfterEveryCommit(t *testing.T) {
 	for i := range commits {
 		switch w.r.IntN(20) {
 		case 0:
-			if _, err := w.s[0].Fork(t.Context(), alice, w.id, "fork"); err != nil {
+			if _, err := w.s[0].Fork(t.Context(), alice, w.id, "fork", 1, ""); err != nil {
 				t.Fatal(err)
 			}
 		case 1: // and go on in the fork, whose tree is loaded first
-			fork, err := w.s[0].Fork(t.Context(), alice, w.id, "fork")
+			fork, err := forked(w.s[0].Fork(t.Context(), alice, w.id, "fork", 1, ""))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -291,7 +291,7 @@ func TestPatchedTreeEqualsALoadedOneAfterEveryCommit(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.gateway()
-			if _, err := w.s[0].Restore(t.Context(), alice, w.id, snap.ID); err != nil {
+			if _, err := w.s[0].Restore(t.Context(), alice, w.id, snap.ID.String()); err != nil {
 				t.Fatal(err)
 			}
 		case 3:
@@ -307,7 +307,23 @@ func TestPatchedTreeEqualsALoadedOneAfterEveryCommit(t *testing.T) {
 				text[k] = 'a' + byte(w.r.IntN(26))
 			}
 			run(t, w.s[0], w.id, "export LONG="+string(text))
-		case 6, 7, 8, 9, 10, 11:
+		case 6: // a layer for every commit from here on, or no longer
+			u := exec.SandboxUpdate{History: &exec.History{Commits: 1, Keep: 5}}
+			if w.r.IntN(3) == 0 {
+				u = exec.SandboxUpdate{Clear: []string{"history"}}
+			}
+			if _, err := w.s[0].UpdateSandbox(t.Context(), alice, w.id, u); err != nil {
+				t.Fatal(err)
+			}
+		case 7, 8:
+			step := w.s[0].Undo
+			if w.r.IntN(3) == 0 {
+				step = w.s[0].Redo
+			}
+			if _, err := step(t.Context(), alice, w.id, 1); err != nil {
+				wantError(t, err, fserr.CodeENOENT, exec.AppliedNo)
+			}
+		case 9, 10, 11, 12:
 			w.transaction()
 		default:
 			w.gateway()

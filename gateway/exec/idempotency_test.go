@@ -139,7 +139,9 @@ func TestIdempotency_createForkAndIngest(t *testing.T) {
 	same("create with files", func(c exec.Caller) (fmt.Stringer, error) {
 		return made(s.CreateSandbox(t.Context(), alone(c), exec.NewSandbox{Name: "n", Files: map[string][]byte{"/home/user/f": []byte("x")}}))
 	})
-	same("fork", func(c exec.Caller) (fmt.Stringer, error) { return made(s.Fork(t.Context(), c, id, "fork")) })
+	same("fork", func(c exec.Caller) (fmt.Stringer, error) {
+		return made(forked(s.Fork(t.Context(), c, id, "fork", 1, "")))
+	})
 	list, err := s.ListSandboxes(t.Context(), exec.Caller{Tenant: alice.Tenant, Subject: owner}, exec.ListOptions{})
 	if err != nil || len(list) != 2 {
 		t.Errorf("%d sandboxes, want 2: %v", len(list), err)

@@ -281,11 +281,11 @@ func TestRandomOperationsThroughGatewaysAndPsql(t *testing.T) {
 				if err := s.WriteFiles(t.Context(), alice, b.id, map[string][]byte{"/tmp/lost": []byte("x"), "/etc/passwd": nil}); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := s.Restore(t.Context(), alice, b.id, snap.ID); err != nil {
+				if _, err := s.Restore(t.Context(), alice, b.id, snap.ID.String()); err != nil {
 					t.Fatal(err)
 				}
 			case 2, 3:
-				fork, err := s.Fork(t.Context(), alice, b.id, "fork")
+				fork, err := forked(s.Fork(t.Context(), alice, b.id, "fork", 1, ""))
 				if err != nil {
 					t.Fatal(err)
 				}

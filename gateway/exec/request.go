@@ -15,7 +15,9 @@ type Caller struct {
 	// MaxStaleness lets a read see the sandbox as it was up to that long ago, which spares it the question to the database when the cache is
 	// known to be current enough; 0: as last committed. Writes always see what was last committed.
 	MaxStaleness time.Duration
-	Key          *Key // makes this request safe to repeat, where it creates, forks, runs or ingests; may be nil
+	// At lets a read see an earlier state of the sandbox: a snapshot by name or id, "@base", a version, a time (RFC 3339). "": the present one.
+	At  string
+	Key *Key // makes this request safe to repeat, where it creates, forks, runs or ingests; may be nil
 }
 
 // Request is one bash run.

@@ -67,6 +67,9 @@ func (s *Service) exec(ctx context.Context, r *Request) (*Result, error) {
 	if err := s.normalize(r); err != nil {
 		return nil, err
 	}
+	if r.Caller.At != "" && !r.ReadOnly {
+		return nil, newError(fserr.CodeInvalidInput, nil, "at: an earlier state can only be read, with readOnly")
+	}
 	if r.ReadOnly {
 		pin, err := s.pinRead(ctx, r.Caller, r.Sandbox)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -30,7 +31,11 @@ type Sandbox struct {
 	CreatedAt  time.Time
 	LastUsedAt *time.Time
 	ExpiresAt  *time.Time
+	History    History
 }
+
+// History says when commits take automatic snapshots of what they are about to change.
+type History = store.History
 
 // NewSandbox describes a sandbox to be created. Owner and tenant are the caller's.
 type NewSandbox struct {
@@ -41,6 +46,8 @@ type NewSandbox struct {
 	MaxBytes  *int64
 	MaxInodes *int64
 	ExpiresAt *time.Time
+	Image     string            // name or name:tag of the image to start from; "": an empty sandbox
+	History   *History          // nil: no automatic snapshots
 	Files     map[string][]byte // by absolute path; parents are made. All or nothing with the sandbox itself
 }
 
@@ -52,7 +59,8 @@ type SandboxUpdate struct {
 	ExpiresAt *time.Time
 	MaxBytes  *int64
 	MaxInodes *int64
-	Clear     []string // of "max_bytes", "max_inodes", "expires_at": those to remove
+	History   *History
+	Clear     []string // of "max_bytes", "max_inodes", "expires_at", "history": those to remove
 }
 
 // ListOptions pages through a caller's sandboxes, newest first.
@@ -63,14 +71,8 @@ type ListOptions struct {
 	Labels map[string]string // only sandboxes with these labels
 }
 
-// Snapshot is a named state of a sandbox.
-type Snapshot struct {
-	ID        uuid.UUID
-	Sandbox   uuid.UUID
-	Name      string
-	Version   int64
-	CreatedAt time.Time
-}
+// Snapshot is a state of a sandbox that is kept.
+type Snapshot = store.Snapshot
 
 // ParseID reads a sandbox id as it came over the wire: EINVAL when it cannot be an id at all, SANDBOX_NOT_FOUND when it is none of ours.
 func ParseID(s string) (uuid.UUID, error) {
@@ -118,7 +120,7 @@ func sandboxOf(r *store.Sandbox) *Sandbox {
 	return &Sandbox{
 		ID: r.ID, Tenant: r.Tenant, Owner: r.Owner, Name: r.Name, Env: stringMap(r.Env), Config: r.Config, Labels: stringMap(r.Labels),
 		Version: r.Version, UsedBytes: r.UsedBytes, UsedInodes: r.UsedInodes, MaxBytes: r.MaxBytes, MaxInodes: r.MaxInodes,
-		CreatedAt: r.CreatedAt, LastUsedAt: r.LastUsedAt, ExpiresAt: r.ExpiresAt,
+		CreatedAt: r.CreatedAt, LastUsedAt: r.LastUsedAt, ExpiresAt: r.ExpiresAt, History: r.History,
 	}
 }
 
@@ -160,12 +162,12 @@ func (s *Service) create(ctx context.Context, c Caller, n NewSandbox) (*Sandbox,
 	}
 	row := store.NewSandbox{
 		ID: uuid.New(), Tenant: c.Tenant, Owner: c.Subject, Name: n.Name, Env: env, Config: n.Config, Labels: labels,
-		MaxBytes: n.MaxBytes, MaxInodes: n.MaxInodes, ExpiresAt: n.ExpiresAt,
+		MaxBytes: n.MaxBytes, MaxInodes: n.MaxInodes, ExpiresAt: n.ExpiresAt, Image: n.Image, History: n.History,
 	}
 	if len(n.Files) == 0 {
 		b, err := s.store.Create(ctx, row, answerOf(c))
 		if err != nil {
-			return nil, err
+			return nil, noImage(n.Image, err)
 		}
 		return sandboxOf(b), nil
 	}
@@ -178,7 +180,7 @@ func (s *Service) create(ctx context.Context, c Caller, n NewSandbox) (*Sandbox,
 				return nil, err
 			}
 		}
-		t, err := t.Patch(&tree.Patch{NextIno: tree.Ino(f.NextIno)})
+		t, err := t.Patch(&tree.Patch{NextIno: tree.Ino(f.NextIno), UsedBytes: f.UsedBytes, UsedInodes: f.UsedInodes})
 		if err != nil {
 			return nil, err
 		}
@@ -193,9 +195,17 @@ func (s *Service) create(ctx context.Context, c Caller, n NewSandbox) (*Sandbox,
 		}}, nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, noImage(n.Image, err)
 	}
 	return sandboxOf(b), nil
+}
+
+// noImage says what it is that a creation did not find.
+func noImage(image string, err error) error {
+	if image != "" && errors.Is(err, fserr.ENOENT) {
+		return newError(fserr.CodeENOENT, err, fmt.Sprintf("no such image: %s", image))
+	}
+	return err
 }
 
 // loadChain builds the tree of sealed layers, newest first.
@@ -233,11 +243,7 @@ func (s *Service) ListSandboxes(ctx context.Context, c Caller, o ListOptions) ([
 	if err != nil {
 		return nil, toError(err)
 	}
-	out := make([]Sandbox, len(rows))
-	for i := range rows {
-		out[i] = *sandboxOf(&rows[i])
-	}
-	return out, nil
+	return sandboxesOf(rows), nil
 }
 
 // GetSandbox describes a sandbox.
@@ -272,7 +278,7 @@ func (s *Service) UpdateSandbox(ctx context.Context, c Caller, id uuid.UUID, u S
 		if err != nil {
 			return nil, err
 		}
-		b, err := s.store.Update(ctx, id, store.Update{Name: u.Name, Env: env, Labels: labels, MaxBytes: u.MaxBytes, MaxInodes: u.MaxInodes, ExpiresAt: u.ExpiresAt, Clear: u.Clear})
+		b, err := s.store.Update(ctx, id, store.Update{Name: u.Name, Env: env, Labels: labels, MaxBytes: u.MaxBytes, MaxInodes: u.MaxInodes, ExpiresAt: u.ExpiresAt, History: u.History, Clear: u.Clear})
 		if err != nil {
 			return nil, err
 		}
@@ -313,20 +319,52 @@ func (s *Service) DropSandbox(ctx context.Context, c Caller, id uuid.UUID) error
 	return err
 }
 
-// Fork makes a new sandbox of the caller's that starts as a copy of id.
-func (s *Service) Fork(ctx context.Context, c Caller, id uuid.UUID, name string) (*Sandbox, error) {
-	b, _, err := once(ctx, s, c, func() (*Sandbox, bool, error) {
-		b, err := s.verb(ctx, c, id, func(ctx context.Context, f *store.Fence) (*Sandbox, error) {
-			b, err := s.store.Fork(ctx, id, uuid.New(), name, c.Subject, answerOf(c))
+// maxForks is how many forks one request makes at most.
+const maxForks = 100
+
+// Fork makes count new sandboxes of the caller's that start as copies of id as it is, or was (at as in Caller.At). Several get -1, -2, … after
+// their name.
+func (s *Service) Fork(ctx context.Context, c Caller, id uuid.UUID, name string, count int, at string) ([]Sandbox, error) {
+	if count < 1 || count > maxForks {
+		return nil, newError(fserr.CodeInvalidInput, nil, fmt.Sprintf("count: want a number from 1 to %d", maxForks))
+	}
+	state, err := stateName(at)
+	if err != nil {
+		return nil, toError(err)
+	}
+	list, _, err := once(ctx, s, c, func() ([]Sandbox, bool, error) {
+		var list []Sandbox
+		_, err := s.verb(ctx, c, id, func(ctx context.Context, f *store.Fence) (*Sandbox, error) {
+			ids := make([]uuid.UUID, count)
+			for i := range ids {
+				ids[i] = uuid.New()
+			}
+			var answer store.ForksFunc
+			if c.Key != nil {
+				answer = func(rows []store.Sandbox) (*store.Answer, error) { return c.Key.answer(c, sandboxesOf(rows)) }
+			}
+			rows, err := s.store.Fork(ctx, id, ids, name, c.Subject, state, answer)
 			if err != nil {
+				if at != "" && errors.Is(err, fserr.ENOENT) {
+					err = errNoState(at, err)
+				}
 				return nil, err
 			}
+			list = sandboxesOf(rows)
 			s.sealed(ctx, f)
-			return sandboxOf(b), nil
+			return nil, nil
 		})
-		return b, true, err
+		return list, true, err
 	})
-	return b, toError(err)
+	return list, toError(err)
+}
+
+func sandboxesOf(rows []store.Sandbox) []Sandbox {
+	out := make([]Sandbox, len(rows))
+	for i := range rows {
+		out[i] = *sandboxOf(&rows[i])
+	}
+	return out
 }
 
 // sealed tells the cache that the sandbox of f stands on a new top layer. That it may fail harms nothing: the tree is loaded again.
@@ -344,8 +382,7 @@ func (s *Service) Snapshot(ctx context.Context, c Caller, id uuid.UUID, name str
 		if err != nil {
 			return nil, err
 		}
-		v := Snapshot(*r)
-		snap = &v
+		snap = r
 		s.sealed(ctx, f)
 		return nil, nil
 	})
@@ -366,24 +403,5 @@ func (s *Service) Snapshots(ctx context.Context, c Caller, id uuid.UUID) ([]Snap
 	if err != nil {
 		return nil, toError(err)
 	}
-	out := make([]Snapshot, len(rows))
-	for i := range rows {
-		out[i] = Snapshot(rows[i])
-	}
-	return out, nil
-}
-
-// Restore brings a sandbox back to the state of one of its snapshots.
-func (s *Service) Restore(ctx context.Context, c Caller, id, snapshot uuid.UUID) (*Sandbox, error) {
-	return s.verb(ctx, c, id, func(ctx context.Context, _ *store.Fence) (*Sandbox, error) {
-		b, err := s.store.Restore(ctx, id, snapshot)
-		s.trees.Drop(id)
-		switch {
-		case errors.Is(err, fserr.ENOENT):
-			return nil, newError(fserr.CodeENOENT, err, "no such snapshot")
-		case err != nil:
-			return nil, err
-		}
-		return sandboxOf(b), nil
-	})
+	return rows, nil
 }

@@ -51,7 +51,7 @@ func TestForksAreIsolated(t *testing.T) {
 	t.Parallel()
 	s, id := service(t, exec.Config{}), sandbox(t)
 	run(t, s, id, "echo base > f; mkdir d; cd d; export A=1")
-	fork, err := s.Fork(t.Context(), alice, id, "fork")
+	fork, err := forked(s.Fork(t.Context(), alice, id, "fork", 1, ""))
 	if err != nil || fork.Name != "fork" || fork.Owner != "owner" {
 		t.Fatalf("%+v, %v", fork, err)
 	}
@@ -93,7 +93,7 @@ func TestSnapshotAndRestore(t *testing.T) {
 	wantError(t, err, fserr.CodeEEXIST, exec.AppliedNo)
 	run(t, s, id, "echo 2 > f; echo g > g; cd /tmp")
 	run(t, other, id, "cat /home/user/f")
-	if _, err := s.Restore(t.Context(), alice, id, snap.ID); err != nil {
+	if _, err := s.Restore(t.Context(), alice, id, snap.Name); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range []*exec.Service{s, other} {
@@ -102,10 +102,10 @@ func TestSnapshotAndRestore(t *testing.T) {
 		}
 		wantNoFile(t, s, id, "/home/user/g")
 	}
-	_, err = s.Restore(t.Context(), alice, id, uuid.New())
+	_, err = s.Restore(t.Context(), alice, id, uuid.NewString())
 	wantError(t, err, fserr.CodeENOENT, exec.AppliedNo)
 	all, err := s.Snapshots(t.Context(), alice, id)
-	if err != nil || len(all) != 1 || all[0].ID != snap.ID {
+	if err != nil || len(all) != 2 || all[0].ID != snap.ID || !all[1].Automatic {
 		t.Fatalf("%+v, %v", all, err)
 	}
 }
@@ -231,4 +231,12 @@ func TestAuditRow(t *testing.T) {
 	if route != "test" || caller != "owner" || exit != 7 || outBytes != 6 || !committed || changes == 0 || stdout != "out\n\uFFFD\uFFFD" || !strings.HasPrefix(script, "echo out;") {
 		t.Fatalf("%q %q %q %d %d %v %d %q", route, caller, script, exit, outBytes, committed, changes, stdout)
 	}
+}
+
+// forked is the one sandbox that a fork made.
+func forked(list []exec.Sandbox, err error) (*exec.Sandbox, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &list[0], nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -100,6 +101,9 @@ func (s *Service) View(ctx context.Context, c Caller, id uuid.UUID, fn func(t *t
 
 // pinRead returns the tree for a read: the latest, or one as old as the caller allows.
 func (s *Service) pinRead(ctx context.Context, c Caller, id uuid.UUID) (cache.Pin, error) {
+	if c.At != "" {
+		return s.pinAt(ctx, c, id)
+	}
 	// First how current the cache is, then the tree: the other way round it could be older than that.
 	if c.MaxStaleness > 0 && s.cfg.Feed.Fresh(c.MaxStaleness) {
 		if pin, ok := s.trees.Cached(id); ok {
@@ -114,6 +118,28 @@ func (s *Service) pinRead(ctx context.Context, c Caller, id uuid.UUID) (cache.Pi
 		}
 	}
 	return s.pin(ctx, c, id)
+}
+
+// pinAt returns the tree of the earlier state that the caller names.
+func (s *Service) pinAt(ctx context.Context, c Caller, id uuid.UUID) (cache.Pin, error) {
+	at, err := stateName(c.At)
+	if err != nil {
+		return cache.Pin{}, err
+	}
+	f, err := s.store.FenceAt(ctx, id, at)
+	if err != nil {
+		if errors.Is(err, fserr.ENOENT) {
+			err = errNoState(c.At, err)
+		}
+		return cache.Pin{}, err
+	}
+	if err := authorize(c, f); err != nil {
+		return cache.Pin{}, err
+	}
+	if f.Layers[0] != uuid.Nil {
+		return s.trees.Get(ctx, f)
+	}
+	return s.trees.At(ctx, f)
 }
 
 // pin returns the latest tree of a sandbox that the caller may use.
@@ -213,6 +239,13 @@ func (s *Service) commit(ctx context.Context, f *store.Fence, w *tree.Work, d *t
 	}
 	next := *f
 	next.ChangedAt = nil // the server knows
+	if a.Layers != nil && !slices.Equal(a.Layers, f.Layers) {
+		// An automatic snapshot sealed what the run stood on.
+		before := next
+		before.Layers = a.Layers
+		s.trees.Sealed(f, &before)
+		next.Layers = a.Layers
+	}
 	next.Version, next.UsedBytes, next.UsedInodes, next.NextIno = a.Version, a.UsedBytes, a.UsedInodes, int64(d.NextIno)
 	if state != nil {
 		next.ShellState = state

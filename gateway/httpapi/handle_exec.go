@@ -32,6 +32,7 @@ type execBody struct {
 	ReadOnly  bool              `json:"readOnly,omitempty" doc:"run on a snapshot without a lock; any change fails with EREADONLY_VIOLATION"`
 	Atomic    bool              `json:"atomic,omitempty" doc:"a non-zero exit status applies nothing"`
 	Stdin     string            `json:"stdin,omitempty"`
+	At        string            `json:"at,omitempty" maxLength:"300" doc:"with readOnly: an earlier state: a snapshot by name or id, @base, a version (57 or @57) or a time"`
 	Stale     int64             `json:"maxStalenessMs,omitempty" minimum:"0" maximum:"60000" doc:"with readOnly: the sandbox may be shown as it was up to that many milliseconds ago, which spares a question to the database"`
 }
 
@@ -126,7 +127,7 @@ func (s *server) request(ctx context.Context, in *execInput, route string) (exec
 		Sandbox: id, Caller: c, Script: b.Script, Cwd: b.Cwd, Env: b.Env, Debug: b.Debug, ReadOnly: b.ReadOnly, Atomic: b.Atomic, Session: b.Session,
 		Timeout: time.Duration(max(b.TimeoutMs, in.TimeoutMs)) * time.Millisecond,
 	}
-	r.Caller.MaxStaleness = time.Duration(b.Stale) * time.Millisecond
+	r.Caller.MaxStaleness, r.Caller.At = time.Duration(b.Stale)*time.Millisecond, b.At
 	if b.Stdin != "" {
 		r.Stdin = strings.NewReader(b.Stdin)
 	}

@@ -44,7 +44,7 @@ func (s *server) fileRoutes() {
 		"X-FS-Stat": {Description: "kind, mode, size and mtime as JSON", Schema: &huma.Schema{Type: huma.TypeString}},
 		"ETag":      {Description: "changes exactly when the content does", Schema: &huma.Schema{Type: huma.TypeString}},
 	}}, "206": {Description: "A range of the bytes", Content: content}, "304": {Description: "Not modified"}}
-	get.Parameters = []*huma.Param{stale}
+	get.Parameters = []*huma.Param{at, stale}
 	s.raw(get, s.readFile)
 
 	put := operation(http.MethodPut, base+"/files/{path...}", "writeFile", "Write a file; parents are made, an existing file keeps its mode", "files", false)
@@ -73,7 +73,7 @@ func (s *server) fileRoutes() {
 	tree.Parameters = []*huma.Param{
 		{Name: "prefix", In: "query", Schema: &huma.Schema{Type: huma.TypeString, Default: "/"}},
 		{Name: "depth", In: "query", Description: "levels to descend; all by default", Schema: &huma.Schema{Type: huma.TypeInteger}},
-		stale,
+		at, stale,
 	}
 	tree.Responses = map[string]*huma.Response{"200": {Description: "Entries, parents first", Content: map[string]*huma.MediaType{
 		"application/json": {Schema: entries}, "application/x-ndjson": {Schema: entries.Items},

@@ -32,6 +32,20 @@ type limits struct {
 	MaxInodes *int64 `json:"maxInodes,omitempty" minimum:"0" doc:"files, directories and symlinks"`
 }
 
+type history struct {
+	Commits int32 `json:"commits,omitempty" minimum:"0" maximum:"1000000" doc:"a commit takes an automatic snapshot of what it changes when the last one is so many versions old; 1: every commit can be undone"`
+	Seconds int32 `json:"seconds,omitempty" minimum:"0" maximum:"1000000000" doc:"… when the last one is so old"`
+	Keep    int32 `json:"keep,omitempty" minimum:"0" maximum:"10000" doc:"how many automatic snapshots are kept; 100 by default"`
+}
+
+// of is what the database is told, nil for what turns the history off.
+func (h *history) of() *exec.History {
+	if h == nil || h.Commits == 0 && h.Seconds == 0 {
+		return nil
+	}
+	return &exec.History{Commits: h.Commits, Seconds: h.Seconds, Keep: h.Keep}
+}
+
 type createInput struct {
 	Keyed
 	Body struct {
@@ -45,6 +59,8 @@ type createInput struct {
 		ExpiresIn     int64             `json:"expiresIn,omitempty" minimum:"1" doc:"seconds"`
 		Limits        limits            `json:"limits,omitempty"`
 		Labels        map[string]string `json:"labels,omitempty"`
+		From          string            `json:"from,omitempty" maxLength:"260" doc:"image to start from, as name or name:tag"`
+		History       *history          `json:"history,omitempty" doc:"automatic snapshots; without it there are none, and no undo"`
 	}
 }
 
@@ -79,6 +95,7 @@ type sandboxDetail struct {
 	Usage      sandboxUsage `json:"usage"`
 	Limits     limits       `json:"limits"`
 	ExpiresAt  *string      `json:"expiresAt" doc:"null: never"`
+	History    *history     `json:"history" doc:"automatic snapshots; null: there are none"`
 }
 
 func summarize(b *exec.Sandbox) (sandboxSummary, error) {
@@ -105,6 +122,9 @@ func detail(b *exec.Sandbox) (*sandboxDetail, error) {
 	d := &sandboxDetail{
 		sandboxSummary: sum, Version: b.Version, Usage: sandboxUsage{b.UsedBytes, b.UsedInodes},
 		Limits: limits{b.MaxBytes, b.MaxInodes}, LastUsedAt: optionalTime(b.LastUsedAt), ExpiresAt: optionalTime(b.ExpiresAt),
+	}
+	if !b.History.Off() {
+		d.History = &history{b.History.Commits, b.History.Seconds, b.History.Keep}
 	}
 	return d, nil
 }
@@ -141,6 +161,7 @@ type updateInput struct {
 		ExpiresIn *int64            `json:"expiresIn,omitempty" minimum:"1" doc:"seconds from now"`
 		Limits    limits            `json:"limits,omitempty"`
 		Labels    map[string]string `json:"labels,omitempty"`
+		History   *history          `json:"history,omitempty" doc:"automatic snapshots; an empty object ends them"`
 	}
 }
 
@@ -179,7 +200,7 @@ func (s *server) sandboxRoutes() {
 
 func (s *server) createSandbox(ctx context.Context, in *createInput) (*summaryOutput, error) {
 	b := &in.Body
-	n := exec.NewSandbox{Name: b.Name, Env: b.Env, Labels: b.Labels, MaxBytes: b.Limits.MaxBytes, MaxInodes: b.Limits.MaxInodes}
+	n := exec.NewSandbox{Name: b.Name, Env: b.Env, Labels: b.Labels, MaxBytes: b.Limits.MaxBytes, MaxInodes: b.Limits.MaxInodes, Image: b.From, History: b.History.of()}
 	if n.MaxBytes == nil && s.MaxBytes > 0 {
 		n.MaxBytes = &s.MaxBytes
 	}
@@ -314,6 +335,11 @@ func (s *server) updateSandbox(ctx context.Context, in *updateInput) (*detailOut
 		return nil, err
 	}
 	u := exec.SandboxUpdate{Name: in.Body.Name, Env: in.Body.Env, Labels: in.Body.Labels, MaxBytes: in.Body.Limits.MaxBytes, MaxInodes: in.Body.Limits.MaxInodes}
+	if in.Body.History != nil {
+		if u.History = in.Body.History.of(); u.History == nil {
+			u.Clear = append(u.Clear, "history")
+		}
+	}
 	if in.Body.ExpiresIn != nil {
 		at := time.Now().Add(time.Duration(min(*in.Body.ExpiresIn, 1<<32)) * time.Second)
 		u.ExpiresAt = &at

@@ -13,7 +13,16 @@ type forkInput struct {
 	SandboxID
 	Keyed
 	Body struct {
-		Name string `json:"name,omitempty" maxLength:"255" doc:"by default the name of the original"`
+		Name  string `json:"name,omitempty" maxLength:"255" doc:"by default the name of the original; several get -1, -2, … after it"`
+		Count int    `json:"count,omitempty" minimum:"1" maximum:"100" default:"1" doc:"how many"`
+		At    string `json:"at,omitempty" maxLength:"300" doc:"an earlier state of the original: a snapshot by name or id, @base, a version or a time"`
+	}
+}
+
+type forkOutput struct {
+	Body struct {
+		sandboxSummary
+		Forks []sandboxSummary `json:"forks,omitempty" doc:"all of them, when count is more than one"`
 	}
 }
 
@@ -27,6 +36,7 @@ type snapshotInput struct {
 type snapshotBody struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
+	Automatic bool   `json:"automatic" doc:"taken before a commit; named @ and the version"`
 	Version   int64  `json:"version" doc:"the sandbox's version it holds"`
 	CreatedAt string `json:"createdAt" format:"date-time"`
 }
@@ -42,8 +52,21 @@ type snapshotsOutput struct {
 type restoreInput struct {
 	SandboxID
 	Body struct {
-		Snapshot string `json:"snapshot" required:"true" format:"uuid" doc:"id of one of the sandbox's snapshots"`
+		Snapshot string `json:"snapshot,omitempty" format:"uuid" doc:"id of one of the sandbox's snapshots"`
+		At       string `json:"at,omitempty" maxLength:"300" doc:"instead: a snapshot by name, @base, a version or a time"`
 	}
+}
+
+type stepsInput struct {
+	SandboxID
+	Body struct {
+		Steps int `json:"steps,omitempty" minimum:"1" maximum:"100" default:"1"`
+	}
+}
+
+type snapshotID struct {
+	SandboxID
+	Snapshot string `path:"snapshot" format:"uuid" doc:"snapshot id"`
 }
 
 func (s *server) snapshotRoutes() {
@@ -55,10 +78,21 @@ func (s *server) snapshotRoutes() {
 	snap.DefaultStatus = http.StatusCreated
 	handle(s, snap, s.snapshot)
 	handle(s, operation(http.MethodGet, base+"/snapshots", "listSnapshots", "List the snapshots of a sandbox, oldest first", "snapshots", false), s.snapshots)
-	handle(s, operation(http.MethodPost, base+"/restore", "restoreSnapshot", "Bring a sandbox back to the state of a snapshot", "snapshots", false), s.restore)
+	handle(s, operation(http.MethodPost, base+"/restore", "restoreSnapshot", "Bring a sandbox back to an earlier state; undo takes it back", "snapshots", false), s.restore)
+	drop := operation(http.MethodDelete, base+"/snapshots/{snapshot}", "deleteSnapshot", "Forget a snapshot", "snapshots", false)
+	drop.DefaultStatus = http.StatusNoContent
+	handle(s, drop, s.dropSnapshot)
+	handle(s, operation(http.MethodPost, base+"/undo", "undo", "Take back what was committed since the newest automatic snapshot; needs history", "snapshots", false),
+		func(ctx context.Context, in *stepsInput) (*detailOutput, error) {
+			return s.step(ctx, in, "undo", s.Service.Undo)
+		})
+	handle(s, operation(http.MethodPost, base+"/redo", "redo", "Bring back what undo took away", "snapshots", false),
+		func(ctx context.Context, in *stepsInput) (*detailOutput, error) {
+			return s.step(ctx, in, "redo", s.Service.Redo)
+		})
 }
 
-func (s *server) fork(ctx context.Context, in *forkInput) (*summaryOutput, error) {
+func (s *server) fork(ctx context.Context, in *forkInput) (*forkOutput, error) {
 	id, err := exec.ParseID(in.ID)
 	if err != nil {
 		return nil, err
@@ -75,16 +109,27 @@ func (s *server) fork(ctx context.Context, in *forkInput) (*summaryOutput, error
 		}
 		name = b.Name
 	}
-	b, err := s.Service.Fork(ctx, c, id, name)
+	list, err := s.Service.Fork(ctx, c, id, name, max(in.Body.Count, 1), in.Body.At)
 	if err != nil {
 		return nil, err
 	}
-	sum, err := summarize(b)
-	return &summaryOutput{sum}, err
+	out := new(forkOutput)
+	for i := range list {
+		sum, err := summarize(&list[i])
+		if err != nil {
+			return nil, err
+		}
+		out.Body.Forks = append(out.Body.Forks, sum)
+	}
+	out.Body.sandboxSummary = out.Body.Forks[0]
+	if len(list) == 1 {
+		out.Body.Forks = nil
+	}
+	return out, nil
 }
 
 func describeSnapshot(n *exec.Snapshot) snapshotBody {
-	return snapshotBody{ID: n.ID.String(), Name: n.Name, Version: n.Version, CreatedAt: timestamp(n.CreatedAt)}
+	return snapshotBody{ID: n.ID.String(), Name: n.Name, Automatic: n.Automatic, Version: n.Version, CreatedAt: timestamp(n.CreatedAt)}
 }
 
 func (s *server) snapshot(ctx context.Context, in *snapshotInput) (*snapshotOutput, error) {
@@ -121,11 +166,43 @@ func (s *server) restore(ctx context.Context, in *restoreInput) (*detailOutput, 
 	if err != nil {
 		return nil, err
 	}
-	snapshot, err := uuid.Parse(in.Body.Snapshot)
+	at := in.Body.At
+	if in.Body.Snapshot != "" {
+		snapshot, err := uuid.Parse(in.Body.Snapshot)
+		if err != nil || at != "" {
+			return nil, invalidInput(ctx, "snapshot: expected string to be an RFC 4122 uuid")
+		}
+		at = snapshot.String()
+	}
+	if at == "" {
+		return nil, invalidInput(ctx, "snapshot: expected the id of a snapshot, or at")
+	}
+	b, err := s.Service.Restore(ctx, caller(ctx, "restore"), id, at)
+	if err != nil {
+		return nil, err
+	}
+	d, err := detail(b)
+	return &detailOutput{d}, err
+}
+
+func (s *server) dropSnapshot(ctx context.Context, in *snapshotID) (*struct{}, error) {
+	id, err := exec.ParseID(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := uuid.Parse(in.Snapshot)
 	if err != nil {
 		return nil, invalidInput(ctx, "snapshot: expected string to be an RFC 4122 uuid")
 	}
-	b, err := s.Service.Restore(ctx, caller(ctx, "restore"), id, snapshot)
+	return nil, s.Service.DropSnapshot(ctx, caller(ctx, "snapshot"), id, snapshot)
+}
+
+func (s *server) step(ctx context.Context, in *stepsInput, route string, fn func(context.Context, exec.Caller, uuid.UUID, int) (*exec.Sandbox, error)) (*detailOutput, error) {
+	id, err := exec.ParseID(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	b, err := fn(ctx, caller(ctx, route), id, max(in.Body.Steps, 1))
 	if err != nil {
 		return nil, err
 	}

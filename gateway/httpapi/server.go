@@ -86,6 +86,8 @@ func New(cfg Config) http.Handler {
 	s.fileRoutes()
 	s.execRoutes()
 	s.snapshotRoutes()
+	s.imageRoutes()
+	s.kvRoutes()
 	s.eventRoutes()
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, newErrorBody(r.Context(), fserr.CodeNotFound, "no such route"))
@@ -244,9 +246,17 @@ var stale = &huma.Param{
 	Schema: &huma.Schema{Type: huma.TypeInteger, Minimum: new(0.0), Maximum: new(float64(maxStaleness))},
 }
 
+// at is the parameter of a route that can read an earlier state.
+var at = &huma.Param{
+	Name: "at", In: "query", Description: stateDoc, Schema: &huma.Schema{Type: huma.TypeString, MaxLength: new(300)},
+}
+
+const stateDoc = "an earlier state: a snapshot by name or id, @base (what the sandbox started from), a version (57 or @57) or a time (2026-01-31T12:00:00Z), as far as it is kept"
+
 // reader is the caller of a plain route that reads.
 func reader(r *http.Request, route string) (exec.Caller, error) {
 	c := caller(r.Context(), route)
+	c.At = r.URL.Query().Get(at.Name)
 	if v := r.URL.Query().Get(stale.Name); v != "" {
 		n, err := strconv.ParseUint(v, 10, 31)
 		if err != nil || n > maxStaleness {

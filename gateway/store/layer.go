@@ -23,13 +23,30 @@ func (s *Store) Fence(ctx context.Context, sandbox uuid.UUID) (*Fence, error) {
 	return f, err
 }
 
+// FenceAt reads an earlier state of a sandbox; ENOENT when there is none. Its layers begin with the nil id, unless it is the present state.
+func (s *Store) FenceAt(ctx context.Context, sandbox uuid.UUID, at string) (*Fence, error) {
+	var r sqlcgen.FsFence
+	err := s.read(ctx, "fence_at", func(ctx context.Context, c *pgxpool.Conn) (err error) {
+		r, err = sqlcgen.New(c).FenceAt(ctx, sqlcgen.FenceAtParams{Sandbox: sandbox, At: at})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return fenceOf(&r)
+}
+
 func fence(ctx context.Context, q *sqlcgen.Queries, sandbox uuid.UUID) (*Fence, error) {
 	r, err := q.Fence(ctx, sandbox)
 	if err != nil {
 		return nil, err
 	}
+	return fenceOf(&r)
+}
+
+func fenceOf(r *sqlcgen.FsFence) (*Fence, error) {
 	if len(r.Layers) == 0 {
-		return nil, fmt.Errorf("sandbox %s stands on no layer: %w", sandbox, fserr.EIO)
+		return nil, fmt.Errorf("sandbox %s stands on no layer: %w", r.ID, fserr.EIO)
 	}
 	return &Fence{
 		ID: r.ID, Tenant: r.Tenant, Owner: r.Owner, Name: r.Name, Version: r.Version, Layers: r.Layers, NextIno: r.NextIno,

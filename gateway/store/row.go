@@ -65,6 +65,27 @@ type Sandbox struct {
 	CreatedAt  time.Time
 	LastUsedAt *time.Time
 	ExpiresAt  *time.Time
+	History    History
+}
+
+// History says when commits take automatic snapshots of what they are about to change: when the last one is so many versions or seconds old; 0: not
+// for that reason. Keep is how many are kept, 0 for the default.
+type History struct {
+	Commits int32 `json:"commits,omitempty"`
+	Seconds int32 `json:"seconds,omitempty"`
+	Keep    int32 `json:"keep,omitempty"`
+}
+
+// Off reports whether there are no automatic snapshots.
+func (h *History) Off() bool { return h.Commits == 0 && h.Seconds == 0 }
+
+// json is the argument of the SQL functions.
+func (h *History) json() json.RawMessage {
+	if h == nil {
+		return nil
+	}
+	b, _ := json.Marshal(h) // integers only
+	return b
 }
 
 // NewSandbox is what Create makes. The JSON values may be nil for empty objects.
@@ -79,6 +100,8 @@ type NewSandbox struct {
 	MaxBytes  *int64
 	MaxInodes *int64
 	ExpiresAt *time.Time
+	Image     string   // name or name:tag of the image to start from; "": the empty sandbox
+	History   *History // nil: none
 }
 
 // Update changes the columns of a sandbox that are not nil.
@@ -89,16 +112,36 @@ type Update struct {
 	MaxBytes  *int64
 	MaxInodes *int64
 	ExpiresAt *time.Time
-	Clear     []string // of max_bytes, max_inodes, expires_at: those to remove
+	History   *History
+	Clear     []string // of max_bytes, max_inodes, expires_at, history: those to remove
 }
 
-// Snapshot is a named state of a sandbox.
+// Snapshot is a state of a sandbox that is kept.
 type Snapshot struct {
 	ID        uuid.UUID
 	Sandbox   uuid.UUID
 	Name      string
+	Automatic bool
 	Version   int64
 	CreatedAt time.Time
+}
+
+// Image is a tree that sandboxes start from.
+type Image struct {
+	ID         uuid.UUID
+	Owner      string
+	Name       string
+	Tag        string
+	UsedBytes  int64
+	UsedInodes int64
+	CreatedAt  time.Time
+}
+
+// KeyValue is a key of a sandbox's store.
+type KeyValue struct {
+	Key     string
+	Value   json.RawMessage
+	Version int64
 }
 
 // Exec is the audit row of one run or verb. Its texts are made fit for Postgres (no NUL, valid UTF-8)
@@ -134,6 +177,7 @@ type Applied struct {
 	Version    int64
 	UsedBytes  int64
 	UsedInodes int64
+	Layers     []uuid.UUID // others than before when an automatic snapshot was taken; nil: not known
 }
 
 // Change is one operation of the journal; Exec is nil for what was done in SQL.

@@ -14,22 +14,33 @@ import (
 )
 
 func sandboxOf(r *sqlcgen.FsSandbox) *Sandbox {
-	return &Sandbox{
+	b := &Sandbox{
 		ID: r.ID, Tenant: r.Tenant, Owner: r.Owner, Name: r.Name, Env: r.Env, Config: r.Config, Labels: r.Labels, Version: r.Version,
 		UsedBytes: r.UsedBytes, UsedInodes: r.UsedInodes, MaxBytes: r.MaxBytes, MaxInodes: r.MaxInodes,
-		CreatedAt: r.CreatedAt, LastUsedAt: r.LastUsedAt, ExpiresAt: r.ExpiresAt,
+		CreatedAt: r.CreatedAt, LastUsedAt: r.LastUsedAt, ExpiresAt: r.ExpiresAt, History: History{Keep: r.HistoryKeep},
 	}
+	if r.HistoryCommits != nil {
+		b.History.Commits = *r.HistoryCommits
+	}
+	if r.HistorySeconds != nil {
+		b.History.Seconds = *r.HistorySeconds
+	}
+	return b
 }
 
 func snapshotOf(r *sqlcgen.FsSnapshot) *Snapshot {
-	return &Snapshot{ID: r.ID, Sandbox: r.SandboxID, Name: r.Name, Version: r.Version, CreatedAt: r.CreatedAt}
+	return &Snapshot{ID: r.ID, Sandbox: r.SandboxID, Name: r.Name, Automatic: r.Kind == "automatic", Version: r.Version, CreatedAt: r.CreatedAt}
 }
 
 func (n *NewSandbox) params() sqlcgen.CreateSandboxParams {
-	return sqlcgen.CreateSandboxParams{
+	p := sqlcgen.CreateSandboxParams{
 		ID: &n.ID, Tenant: n.Tenant, Owner: n.Owner, Name: n.Name, Env: n.Env, Config: n.Config, Labels: n.Labels,
-		MaxBytes: n.MaxBytes, MaxInodes: n.MaxInodes, ExpiresAt: n.ExpiresAt,
+		MaxBytes: n.MaxBytes, MaxInodes: n.MaxInodes, ExpiresAt: n.ExpiresAt, History: n.History.json(),
 	}
+	if n.Image != "" {
+		p.Image = &n.Image
+	}
+	return p
 }
 
 // write runs one statement that changes something, at most once: only what was certainly not sent is sent again. An outcome that is
@@ -242,7 +253,7 @@ func (s *Store) Update(ctx context.Context, sandbox uuid.UUID, u Update) (*Sandb
 	// Setting the same again changes nothing, so it is repeated like a read.
 	err := s.read(ctx, "update_sandbox", func(ctx context.Context, c *pgxpool.Conn) (err error) {
 		r, err = sqlcgen.New(c).UpdateSandbox(ctx, sqlcgen.UpdateSandboxParams{
-			Sandbox: sandbox, Name: u.Name, Env: u.Env, Labels: u.Labels, MaxBytes: u.MaxBytes, MaxInodes: u.MaxInodes, ExpiresAt: u.ExpiresAt, Clear: clear,
+			Sandbox: sandbox, Name: u.Name, Env: u.Env, Labels: u.Labels, MaxBytes: u.MaxBytes, MaxInodes: u.MaxInodes, ExpiresAt: u.ExpiresAt, Clear: clear, History: u.History.json(),
 		})
 		return err
 	})
@@ -263,23 +274,48 @@ func (s *Store) Drop(ctx context.Context, sandbox uuid.UUID) error {
 	return err
 }
 
-// Fork makes a sandbox with the id, name and owner given that starts as a copy of another.
-func (s *Store) Fork(ctx context.Context, sandbox, id uuid.UUID, name, owner string, answer AnswerFunc) (*Sandbox, error) {
-	p := sqlcgen.ForkParams{Sandbox: sandbox, ID: &id, Owner: &owner}
-	if name != "" {
-		p.Name = &name
-	}
-	var r sqlcgen.FsSandbox
-	err := s.writeKeeping(ctx, "fork", answer != nil, func(ctx context.Context, q *sqlcgen.Queries) (_ *Answer, err error) {
-		if r, err = q.Fork(ctx, p); err != nil || answer == nil {
+// ForksFunc makes the answer that is kept of sandboxes that were made. A nil function keeps none.
+type ForksFunc func([]Sandbox) (*Answer, error)
+
+// Fork makes sandboxes with the ids, name and owner given that start as copies of another as it is or was; several get -1, -2, … after their name.
+func (s *Store) Fork(ctx context.Context, sandbox uuid.UUID, ids []uuid.UUID, name, owner, at string, answer ForksFunc) ([]Sandbox, error) {
+	p := sqlcgen.ForkParams{Sandbox: sandbox, Ids: ids, Owner: &owner, Name: given(name), At: given(at)}
+	var out []Sandbox
+	err := s.writeKeeping(ctx, "fork", answer != nil, func(ctx context.Context, q *sqlcgen.Queries) (*Answer, error) {
+		rows, err := q.Fork(ctx, p)
+		if err != nil {
 			return nil, err
 		}
-		return answer(sandboxOf(&r))
+		out = make([]Sandbox, len(rows))
+		for i := range rows {
+			out[i] = *sandboxOf(&rows[i])
+		}
+		if answer == nil {
+			return nil, nil
+		}
+		return answer(out)
 	})
-	if err != nil {
-		return s.created(ctx, id, err)
+	if err != nil && errors.Is(err, ErrUnknown) {
+		// All or none: one tells of the others.
+		out = make([]Sandbox, len(ids))
+		for i, id := range ids {
+			b, found := s.created(ctx, id, err)
+			if found != nil {
+				return nil, found
+			}
+			out[i] = *b
+		}
+		return out, nil
 	}
-	return sandboxOf(&r), nil
+	return out, err
+}
+
+// given is an optional argument: nil for the empty string.
+func given(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
 }
 
 // Snapshot keeps the present state of a sandbox under a name; EEXIST when it is taken.
@@ -312,11 +348,39 @@ func (s *Store) Snapshots(ctx context.Context, sandbox uuid.UUID) ([]Snapshot, e
 	return out, nil
 }
 
-// Restore puts a sandbox back to one of its snapshots; ENOENT when it has no such snapshot.
-func (s *Store) Restore(ctx context.Context, sandbox, snapshot uuid.UUID) (*Sandbox, error) {
+// DropSnapshot forgets a snapshot; ENOENT when the sandbox has no such snapshot.
+func (s *Store) DropSnapshot(ctx context.Context, sandbox, snapshot uuid.UUID) error {
+	return s.write(ctx, "drop_snapshot", func(ctx context.Context, q *sqlcgen.Queries) error {
+		return q.DropSnapshot(ctx, sqlcgen.DropSnapshotParams{Sandbox: sandbox, Snapshot: snapshot})
+	})
+}
+
+// Restore puts a sandbox back to an earlier state; ENOENT when there is no such state. Undo takes it back.
+func (s *Store) Restore(ctx context.Context, sandbox uuid.UUID, at string) (*Sandbox, error) {
+	return s.moved(ctx, "restore", func(ctx context.Context, q *sqlcgen.Queries) (sqlcgen.FsSandbox, error) {
+		return q.Restore(ctx, sqlcgen.RestoreParams{Sandbox: sandbox, At: at})
+	})
+}
+
+// Undo puts a sandbox back to what it was at its newest automatic snapshots; ENODATA when there are fewer than steps.
+func (s *Store) Undo(ctx context.Context, sandbox uuid.UUID, steps int) (*Sandbox, error) {
+	return s.moved(ctx, "undo", func(ctx context.Context, q *sqlcgen.Queries) (sqlcgen.FsSandbox, error) {
+		return q.Undo(ctx, sqlcgen.UndoParams{Sandbox: sandbox, Steps: int32(steps)})
+	})
+}
+
+// Redo brings back what Undo took away; ENODATA when there is not as much, or something was committed since.
+func (s *Store) Redo(ctx context.Context, sandbox uuid.UUID, steps int) (*Sandbox, error) {
+	return s.moved(ctx, "redo", func(ctx context.Context, q *sqlcgen.Queries) (sqlcgen.FsSandbox, error) {
+		return q.Redo(ctx, sqlcgen.RedoParams{Sandbox: sandbox, Steps: int32(steps)})
+	})
+}
+
+// moved runs a verb that puts a sandbox on another chain of layers.
+func (s *Store) moved(ctx context.Context, op string, fn func(ctx context.Context, q *sqlcgen.Queries) (sqlcgen.FsSandbox, error)) (*Sandbox, error) {
 	var r sqlcgen.FsSandbox
-	err := s.write(ctx, "restore", func(ctx context.Context, q *sqlcgen.Queries) (err error) {
-		r, err = q.Restore(ctx, sqlcgen.RestoreParams{Sandbox: sandbox, Snapshot: snapshot})
+	err := s.write(ctx, op, func(ctx context.Context, q *sqlcgen.Queries) (err error) {
+		r, err = fn(ctx, q)
 		return err
 	})
 	if err != nil {

@@ -14,21 +14,29 @@ DECLARE
     v_sandbox pgbox.sandbox;
 BEGIN
     PERFORM set_config('app.sandbox_id', p_sandbox::text, true);
-    -- Lock, compare and set in one statement: whoever waits here for another writer compares with what that one left.
-    UPDATE pgbox.sandbox s
-       SET version      = s.version + 1,
-           next_ino     = p_next_ino,
-           used_bytes   = p_used_bytes,
-           used_inodes  = p_used_inodes,
-           shell_state  = coalesce(p_shell_state, s.shell_state),
-           last_used_at = clock_timestamp()
-     WHERE s.id = p_sandbox AND s.version = p_version AND s.next_ino <= p_next_ino
-       AND s.deleted_at IS NULL AND (s.expires_at IS NULL OR s.expires_at > clock_timestamp())
-       AND (s.max_bytes IS NULL OR p_used_bytes <= greatest(s.max_bytes, s.used_bytes))
-       AND (s.max_inodes IS NULL OR p_used_inodes <= greatest(s.max_inodes, s.used_inodes))
-    RETURNING s.layers INTO v_layers;
-    IF v_layers IS NULL THEN
+    FOR v_try IN 1..2 LOOP
+        -- Lock, compare and set in one statement: whoever waits here for another writer compares with what that one left.
+        UPDATE pgbox.sandbox s
+           SET version      = s.version + 1,
+               next_ino     = p_next_ino,
+               used_bytes   = p_used_bytes,
+               used_inodes  = p_used_inodes,
+               shell_state  = coalesce(p_shell_state, s.shell_state),
+               last_used_at = clock_timestamp(),
+               tree_version = s.version + 1
+         WHERE s.id = p_sandbox AND s.version = p_version AND s.next_ino <= p_next_ino
+           AND s.deleted_at IS NULL AND (s.expires_at IS NULL OR s.expires_at > clock_timestamp())
+           AND (s.max_bytes IS NULL OR p_used_bytes <= greatest(s.max_bytes, s.used_bytes))
+           AND (s.max_inodes IS NULL OR p_used_inodes <= greatest(s.max_inodes, s.used_inodes))
+           AND NOT coalesce(s.tree_version > s.history_version
+                            AND (s.version - s.history_version >= s.history_commits
+                                 OR s.history_at + s.history_seconds * interval '1 second' <= clock_timestamp()), false)
+        RETURNING s.layers INTO v_layers;
+        EXIT WHEN v_layers IS NOT NULL OR v_try = 2;
+        -- Refused, or the automatic snapshot is due, which this takes.
         v_sandbox := pgbox.enter(true);
+    END LOOP;
+    IF v_layers IS NULL THEN
         PERFORM pgbox.raise_errno(CASE
             WHEN v_sandbox.version <> p_version THEN 116
             WHEN v_sandbox.next_ino > p_next_ino THEN 22

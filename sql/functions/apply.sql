@@ -32,7 +32,7 @@ CREATE FUNCTION fs.apply(
     p_path         text[],
     p_path_to      text[],
     p_change_ino   bigint[]
-) RETURNS TABLE (version bigint, used_bytes bigint, used_inodes bigint)
+) RETURNS TABLE (version bigint, used_bytes bigint, used_inodes bigint, layers uuid[])
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off
@@ -148,11 +148,11 @@ BEGIN
         SELECT p_sandbox, v_version, c.seq - 1, v_exec, c.op, c.path, nullif(c.path_to, ''), c.ino
           FROM unnest(p_op, p_path, p_path_to, p_change_ino) WITH ORDINALITY AS c (op, path, path_to, ino, seq);
     END IF;
-    RETURN QUERY SELECT v_version, p_used_bytes, p_used_inodes;
+    RETURN QUERY SELECT v_version, p_used_bytes, p_used_inodes, v_layers;
 END
 $$;
 
 COMMENT ON FUNCTION fs.apply(uuid, bigint, bigint, bigint, bigint, bigint[], smallint[], integer[], integer[], integer[], integer[], integer[],
     bigint[], bigint[], bigint[], text[], bigint[], bigint[], text[], bigint[], bigint[], integer[], bytea[], bytea[], jsonb, jsonb,
     text[], text[], text[], bigint[]) IS
-    'Commits what one run changed, and nothing at all when the sandbox is no longer at p_version (VF116), a limit is exceeded (VF122) or the database lacks a content that a chunk names (VF061). Inodes, names, chunks and journal come as parallel arrays: p_ino… are the inodes as they are now (target empty except for symlinks), p_gone those without a name left, p_child 0 removes a name, a NULL hash makes a hole, p_blob carries new contents. p_used_* is the usage of the whole tree afterwards.';
+    'Commits what one run changed, and nothing at all when the sandbox is no longer at p_version (VF116), a limit is exceeded (VF122) or the database lacks a content that a chunk names (VF061). Inodes, names, chunks and journal come as parallel arrays: p_ino… are the inodes as they are now (target empty except for symlinks), p_gone those without a name left, p_child 0 removes a name, a NULL hash makes a hole, p_blob carries new contents. p_used_* is the usage of the whole tree afterwards. The layers are others than before when an automatic snapshot was due.';

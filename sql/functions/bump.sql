@@ -16,6 +16,7 @@ BEGIN
     END IF;
     UPDATE pgbox.sandbox s
        SET version      = p_sandbox.version + 1,
+           tree_version = p_sandbox.version + 1,
            next_ino     = coalesce(p_next_ino, p_sandbox.next_ino),
            used_bytes   = p_sandbox.used_bytes + p_bytes,
            used_inodes  = p_sandbox.used_inodes + p_inodes,

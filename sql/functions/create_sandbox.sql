@@ -8,29 +8,45 @@ CREATE FUNCTION fs.create_sandbox(
     p_labels     jsonb,
     p_max_bytes  bigint,
     p_max_inodes bigint,
-    p_expires_at timestamptz
+    p_expires_at timestamptz,
+    p_image      text  DEFAULT NULL,
+    p_history    jsonb DEFAULT NULL
 ) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    v_id  uuid := coalesce(p_id, gen_random_uuid());
-    v_top uuid := gen_random_uuid();
+    v_id    uuid := coalesce(p_id, gen_random_uuid());
+    v_top   uuid := gen_random_uuid();
+    v_image pgbox.image;
 BEGIN
+    IF p_image IS NULL THEN
+        SELECT ARRAY[d.base_layer], pgbox.first_ino(), 0, 0, '{}'
+          INTO v_image.layers, v_image.next_ino, v_image.used_bytes, v_image.used_inodes, v_image.shell_state
+          FROM pgbox.schema_digest d;
+    ELSE
+        v_image := pgbox.find_image(coalesce(p_tenant, 'default'), p_image, 'create_sandbox');
+    END IF;
     INSERT INTO pgbox.layer (id) VALUES (v_top);
-    INSERT INTO pgbox.sandbox (id, tenant, owner, name, layers, next_ino, env, config, labels, max_bytes, max_inodes, expires_at)
-    SELECT v_id, coalesce(p_tenant, 'default'), p_owner, p_name, ARRAY[v_top, d.base_layer], pgbox.first_ino(),
-           coalesce(p_env, '{}'), coalesce(p_config, '{}'), coalesce(p_labels, '{}'), p_max_bytes, p_max_inodes, p_expires_at
-      FROM pgbox.schema_digest d
+    INSERT INTO pgbox.sandbox (id, tenant, owner, name, layers, next_ino, env, config, labels, max_bytes, max_inodes, expires_at,
+                               used_bytes, used_inodes, shell_state, history_commits, history_seconds, history_keep)
+    VALUES (v_id, coalesce(p_tenant, 'default'), p_owner, p_name, v_top || v_image.layers, v_image.next_ino,
+            coalesce(p_env, '{}'), coalesce(p_config, '{}'), coalesce(p_labels, '{}'), p_max_bytes, p_max_inodes, p_expires_at,
+            v_image.used_bytes, v_image.used_inodes, v_image.shell_state,
+            (p_history->>'commits')::integer, (p_history->>'seconds')::integer, coalesce((p_history->>'keep')::integer, 100))
     ON CONFLICT ON CONSTRAINT sandbox_pkey DO NOTHING;
     IF NOT FOUND THEN
         PERFORM pgbox.raise_errno(17, 'create_sandbox', v_id::text);
+    END IF;
+    IF p_image IS NOT NULL THEN
+        INSERT INTO pgbox.snapshot (sandbox_id, name, kind, layers, next_ino, version, used_bytes, used_inodes, shell_state)
+        VALUES (v_id, '@base', 'base', v_image.layers, v_image.next_ino, 0, v_image.used_bytes, v_image.used_inodes, v_image.shell_state);
     END IF;
     RETURN QUERY SELECT v.* FROM fs.sandbox v WHERE v.id = v_id;
 END
 $$;
 
-ALTER FUNCTION fs.create_sandbox(uuid, text, text, text, jsonb, jsonb, jsonb, bigint, bigint, timestamptz) OWNER TO pgbox_maintainer;
+ALTER FUNCTION fs.create_sandbox(uuid, text, text, text, jsonb, jsonb, jsonb, bigint, bigint, timestamptz, text, jsonb) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.create_sandbox(uuid, text, text, text, jsonb, jsonb, jsonb, bigint, bigint, timestamptz) IS
-    'Creates a sandbox: two rows over the base layer. Arguments may be NULL for their defaults, except owner and name; an id that was ever used is VF017.';
+COMMENT ON FUNCTION fs.create_sandbox(uuid, text, text, text, jsonb, jsonb, jsonb, bigint, bigint, timestamptz, text, jsonb) IS
+    'Creates a sandbox over the base layer, or over an image (name or name:tag; VF002 when there is none), whatever its size. p_history says when commits take automatic snapshots: commits, seconds, keep; NULL is never. Arguments may be NULL for their defaults, except owner and name; an id that was ever used is VF017.';

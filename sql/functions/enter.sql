@@ -7,6 +7,9 @@ DECLARE
     v_sandbox pgbox.sandbox;
 BEGIN
     IF p_write THEN
+        IF current_setting('app.at', true) <> '' THEN
+            PERFORM pgbox.raise_errno(30, 'enter', current_setting('app.at', true));
+        END IF;
         SELECT s.* INTO v_sandbox FROM pgbox.sandbox s WHERE s.id = v_id FOR NO KEY UPDATE;
     ELSE
         SELECT s.* INTO v_sandbox FROM pgbox.sandbox s WHERE s.id = v_id;
@@ -14,10 +17,16 @@ BEGIN
     IF v_sandbox.id IS NULL OR v_sandbox.deleted_at IS NOT NULL OR v_sandbox.expires_at <= clock_timestamp() THEN
         PERFORM pgbox.raise_errno(3, 'enter', v_id::text);
     END IF;
+    -- The same condition is in pgbox.advance().
+    IF p_write AND v_sandbox.tree_version > v_sandbox.history_version
+       AND (v_sandbox.version - v_sandbox.history_version >= v_sandbox.history_commits
+            OR v_sandbox.history_at + v_sandbox.history_seconds * interval '1 second' <= clock_timestamp()) THEN
+        v_sandbox := pgbox.point(v_sandbox, 'undo');
+    END IF;
     PERFORM set_config('app.layers', v_sandbox.layers::text, true);
     RETURN v_sandbox;
 END
 $$;
 
 COMMENT ON FUNCTION pgbox.enter(boolean) IS
-    'Begins a verb: reads the sandbox in scope (locking its row first when p_write), refuses one that is missing, dropped or expired (VF003), and puts its layers in scope for the transaction.';
+    'Begins a verb: reads the sandbox in scope (locking its row first when p_write), refuses one that is missing, dropped or expired (VF003), and puts its layers in scope for the transaction. Before a change it takes the automatic snapshot that is due. What app.at shows cannot be changed (VF030).';

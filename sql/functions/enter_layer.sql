@@ -4,12 +4,19 @@ CREATE FUNCTION pgbox.enter_layer(p_sandbox uuid, p_layer uuid) RETURNS void
 AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter_sandbox_read(p_sandbox);
+    v_layers  uuid[];
 BEGIN
-    IF p_layer <> ALL (v_sandbox.layers) THEN
+    IF p_layer = ANY (v_sandbox.layers) THEN
+        RETURN;
+    END IF;
+    -- Or of a state it had.
+    SELECT n.layers INTO v_layers FROM pgbox.snapshot n WHERE n.sandbox_id = p_sandbox AND n.layers @> ARRAY[p_layer] LIMIT 1;
+    IF v_layers IS NULL THEN
         PERFORM pgbox.raise_errno(116, 'load', p_layer::text);
     END IF;
+    PERFORM set_config('app.layers', v_layers::text, true);
 END
 $$;
 
 COMMENT ON FUNCTION pgbox.enter_layer(uuid, uuid) IS
-    'pgbox.enter_sandbox_read() for a reader of one layer: raises VF116 when the sandbox does not stand on it.';
+    'pgbox.enter_sandbox_read() for a reader of one layer: raises VF116 when neither the sandbox nor one of its snapshots stands on it.';

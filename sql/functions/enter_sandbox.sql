@@ -3,7 +3,7 @@ CREATE FUNCTION pgbox.enter_sandbox(p_sandbox uuid) RETURNS pgbox.sandbox
     SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    PERFORM set_config('app.sandbox_id', p_sandbox::text, true);
+    PERFORM set_config('app.sandbox_id', p_sandbox::text, true), set_config('app.at', '', true);
     RETURN pgbox.enter(true);
 END
 $$;

@@ -8,7 +8,7 @@ DECLARE
 BEGIN
     IF v_depth > 2 THEN
         UPDATE pgbox.sandbox s
-           SET layers = pgbox.merge_layers(v_sandbox.layers), version = s.version + 1
+           SET layers = pgbox.merge_layers(v_sandbox.layers, v_depth - 1), version = s.version + 1
          WHERE s.id = p_sandbox;
         PERFORM pgbox.free_layers(v_sandbox.layers);
     END IF;

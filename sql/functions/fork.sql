@@ -1,46 +1,53 @@
 CREATE FUNCTION fs.fork(
-    p_sandbox  uuid,
-    p_id       uuid,
-    p_name     text,
-    p_owner    text DEFAULT NULL,
-    p_snapshot uuid DEFAULT NULL
+    p_sandbox uuid,
+    p_ids     uuid[],
+    p_name    text,
+    p_owner   text DEFAULT NULL,
+    p_at      text DEFAULT NULL
 ) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    v_from pgbox.sandbox := pgbox.lock_sandbox(p_sandbox);
-    v_snap pgbox.snapshot;
-    v_id   uuid := coalesce(p_id, gen_random_uuid());
-    v_top  uuid := gen_random_uuid();
+    v_from  pgbox.sandbox := pgbox.lock_sandbox(p_sandbox);
+    v_state pgbox.snapshot;
+    v_ids   uuid[] := CASE WHEN cardinality(p_ids) > 0 THEN p_ids ELSE ARRAY[gen_random_uuid()] END;
+    v_tops  uuid[];
+    v_count bigint;
 BEGIN
-    IF p_snapshot IS NOT NULL THEN
-        SELECT n.* INTO v_snap FROM pgbox.snapshot n WHERE n.id = p_snapshot AND n.sandbox_id = p_sandbox;
-        IF v_snap.id IS NULL THEN
-            PERFORM pgbox.raise_errno(2, 'fork', p_snapshot::text);
-        END IF;
-        v_from.layers      := NULL::uuid || v_snap.layers;
-        v_from.used_bytes  := v_snap.used_bytes;
-        v_from.used_inodes := v_snap.used_inodes;
-        v_from.shell_state := v_snap.shell_state;
-    ELSE
+    IF cardinality(v_ids) > 100 THEN
+        PERFORM pgbox.raise_errno(22, 'fork', cardinality(v_ids)::text);
+    END IF;
+    v_state := pgbox.state_at(v_from, p_at);
+    IF v_state.id IS NULL THEN
         v_from := pgbox.seal(v_from);
+        v_state.layers := v_from.layers[2:];
     END IF;
-    INSERT INTO pgbox.layer (id) VALUES (v_top);
+    v_tops := ARRAY(SELECT gen_random_uuid() FROM generate_series(1, cardinality(v_ids)));
+    INSERT INTO pgbox.layer (id) SELECT unnest(v_tops);
     INSERT INTO pgbox.sandbox (id, tenant, owner, name, layers, next_ino, env, config, labels, max_bytes, max_inodes,
-                               used_bytes, used_inodes, shell_state, expires_at)
-    VALUES (v_id, v_from.tenant, coalesce(p_owner, v_from.owner), coalesce(p_name, v_from.name), v_top || v_from.layers[2:],
-            v_from.next_ino, v_from.env, v_from.config, v_from.labels, v_from.max_bytes, v_from.max_inodes,
-            v_from.used_bytes, v_from.used_inodes, v_from.shell_state, v_from.expires_at)
+                               used_bytes, used_inodes, shell_state, expires_at, history_commits, history_seconds, history_keep)
+    SELECT u.id, v_from.tenant, coalesce(p_owner, v_from.owner),
+           coalesce(p_name, v_from.name) || CASE WHEN cardinality(v_ids) > 1 THEN '-' || u.n ELSE '' END, u.top || v_state.layers,
+           v_from.next_ino, v_from.env, v_from.config, v_from.labels, v_from.max_bytes, v_from.max_inodes,
+           v_state.used_bytes, v_state.used_inodes, v_state.shell_state, v_from.expires_at,
+           v_from.history_commits, v_from.history_seconds, v_from.history_keep
+      FROM unnest(v_ids, v_tops) WITH ORDINALITY AS u (id, top, n)
     ON CONFLICT ON CONSTRAINT sandbox_pkey DO NOTHING;
-    IF NOT FOUND THEN
-        PERFORM pgbox.raise_errno(17, 'fork', v_id::text);
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    IF v_count < cardinality(v_ids) THEN
+        PERFORM pgbox.raise_errno(17, 'fork', v_ids::text);
     END IF;
-    RETURN QUERY SELECT v.* FROM fs.sandbox v WHERE v.id = v_id;
+    -- Where the two sides part: what a diff and a merge start from.
+    INSERT INTO pgbox.snapshot (sandbox_id, name, kind, layers, next_ino, version, used_bytes, used_inodes, shell_state)
+    SELECT u.id, '@base', 'base', v_state.layers, v_from.next_ino, 0, v_state.used_bytes, v_state.used_inodes, v_state.shell_state
+      FROM unnest(v_ids) AS u (id);
+    RETURN QUERY
+    SELECT v.* FROM unnest(v_ids) WITH ORDINALITY AS u (id, n) JOIN fs.sandbox v ON v.id = u.id ORDER BY u.n;
 END
 $$;
 
-ALTER FUNCTION fs.fork(uuid, uuid, text, text, uuid) OWNER TO pgbox_maintainer;
+ALTER FUNCTION fs.fork(uuid, uuid[], text, text, text) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.fork(uuid, uuid, text, text, uuid) IS
-    'Makes a new sandbox with the tree, shell state and settings of another (or of one of its snapshots), whatever its size. NULL takes a new id, the same name, the same owner, the tree as it is now.';
+COMMENT ON FUNCTION fs.fork(uuid, uuid[], text, text, text) IS
+    'Makes new sandboxes, 100 at most, with the tree, shell state and settings of another as it is or was (p_at as in pgbox.state_at), whatever its size. Empty ids are one new id; NULL takes the same name (several get -1, -2, …) and the same owner.';

@@ -7,8 +7,8 @@ AS $$
 DECLARE
     v_free uuid[];
 BEGIN
-    -- A layer gets a new user only from a sandbox or snapshot that stands on it, under that
-    -- sandbox's row lock. Without one, nobody can come any more.
+    -- A layer gets a new user only from a sandbox, snapshot or image that stands on it, under the lock of that
+    -- sandbox's or image's row. Without one, nobody can come any more.
     v_free := ARRAY(
         SELECT l.id
           FROM pgbox.layer l
@@ -16,6 +16,7 @@ BEGIN
            AND NOT EXISTS (SELECT FROM pgbox.schema_digest d WHERE d.base_layer = l.id)
            AND NOT EXISTS (SELECT FROM pgbox.sandbox s WHERE s.layers @> ARRAY[l.id] AND s.deleted_at IS NULL)
            AND NOT EXISTS (SELECT FROM pgbox.snapshot n WHERE n.layers @> ARRAY[l.id])
+           AND NOT EXISTS (SELECT FROM pgbox.image i WHERE i.layers @> ARRAY[l.id])
          ORDER BY l.id
            FOR UPDATE SKIP LOCKED);
     IF cardinality(v_free) = 0 THEN
@@ -33,4 +34,4 @@ $$;
 ALTER FUNCTION pgbox.free_layers(uuid[]) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.free_layers(uuid[]) IS
-    'Deletes those of the given layers that no living sandbox and no snapshot stands on, and returns how many.';
+    'Deletes those of the given layers that no living sandbox, no snapshot and no image stands on, and returns how many.';

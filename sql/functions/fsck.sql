@@ -81,7 +81,11 @@ BEGIN
     HAVING coalesce(max(i.ino), 0) >= v_sandbox.next_ino OR v_sandbox.next_ino < pgbox.first_ino()
     UNION ALL
     SELECT v_sandbox.id, 'used_bytes', NULL, format('%s, not %s', v_sandbox.used_bytes, u.bytes)
-      FROM (SELECT coalesce(sum(i.size), 0) AS bytes FROM live i WHERE i.kind = 8 AND i.ino >= pgbox.first_ino()) u
+      FROM (SELECT (SELECT coalesce(sum(i.size), 0) FROM live i WHERE i.kind = 8 AND i.ino >= pgbox.first_ino())
+                 + (SELECT coalesce(sum(pgbox.kv_bytes(k.key, k.value)), 0)
+                      FROM (SELECT DISTINCT ON (e.key) e.key, e.value FROM pgbox.kv e
+                             WHERE e.layer_id = ANY (v_layers)
+                             ORDER BY e.key, array_position(v_layers, e.layer_id)) k) AS bytes) u
      WHERE u.bytes <> v_sandbox.used_bytes
     UNION ALL
     SELECT v_sandbox.id, 'used_inodes', NULL, format('%s, not %s', v_sandbox.used_inodes, u.inodes)

@@ -15,10 +15,24 @@ BEGIN
         RETURN QUERY SELECT f.* FROM fs.fsck() f;
     END LOOP;
     PERFORM set_config('app.sandbox_id', coalesce(v_scope, ''), true);
+    -- What snapshots and images stand on is there, and does not change any more.
+    RETURN QUERY
+    SELECT c.sandbox_id, CASE WHEN l.id IS NULL THEN 'missing_layer' ELSE 'unsealed_layer' END, NULL::bigint, c.what || ': ' || u.id
+      FROM (SELECT n.sandbox_id, 'snapshot ' || n.name AS what, n.layers FROM pgbox.snapshot n
+            UNION ALL
+            SELECT NULL, 'image ' || i.tenant || '/' || i.name || ':' || i.tag, i.layers FROM pgbox.image i) c
+     CROSS JOIN unnest(c.layers) AS u (id)
+      LEFT JOIN pgbox.layer l ON l.id = u.id
+     WHERE l.id IS NULL OR l.sealed_at IS NULL;
+    RETURN QUERY
+    SELECT n.sandbox_id, 'snapshot_version', NULL::bigint, format('%s: versions %s to %s, sandbox %s', n.name, n.tree_version, n.version, s.version)
+      FROM pgbox.snapshot n
+      JOIN pgbox.sandbox s ON s.id = n.sandbox_id
+     WHERE n.tree_version > n.version OR n.version > s.version OR s.tree_version > s.version;
 END
 $$;
 
 ALTER FUNCTION pgbox.fsck_all() OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.fsck_all() IS
-    'Is fs.fsck() for every sandbox that lives. For maintainers: the gateway cannot call it.';
+    'Is fs.fsck() for every sandbox that lives, and the layers of all snapshots and images. For maintainers: the gateway cannot call it.';

@@ -17,6 +17,8 @@ BEGIN
          EXCEPT
          SELECT unnest(n.layers) FROM pgbox.snapshot n
          EXCEPT
+         SELECT unnest(i.layers) FROM pgbox.image i
+         EXCEPT
          SELECT d.base_layer FROM pgbox.schema_digest d)
          LIMIT p_limit));
 

@@ -6,10 +6,13 @@ DECLARE
     v_sandbox pgbox.sandbox := pgbox.lock_sandbox(p_sandbox);
     v_id      uuid;
 BEGIN
+    IF left(p_name, 1) = '@' THEN
+        PERFORM pgbox.raise_errno(22, 'snapshot', p_name);
+    END IF;
     v_sandbox := pgbox.seal(v_sandbox);
-    INSERT INTO pgbox.snapshot (sandbox_id, name, layers, next_ino, version, used_bytes, used_inodes, shell_state)
+    INSERT INTO pgbox.snapshot (sandbox_id, name, layers, next_ino, version, used_bytes, used_inodes, shell_state, tree_version, changed_at)
     VALUES (p_sandbox, p_name, v_sandbox.layers[2:], v_sandbox.next_ino, v_sandbox.version, v_sandbox.used_bytes, v_sandbox.used_inodes,
-            v_sandbox.shell_state)
+            v_sandbox.shell_state, v_sandbox.tree_version, coalesce(v_sandbox.last_used_at, v_sandbox.created_at))
     ON CONFLICT ON CONSTRAINT snapshot_name_key DO NOTHING
     RETURNING id INTO v_id;
     IF v_id IS NULL THEN
@@ -22,4 +25,4 @@ $$;
 ALTER FUNCTION fs.snapshot(uuid, text) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.snapshot(uuid, text) IS
-    'Keeps the tree and shell state of a sandbox as they are now under a name (VF017 when it is taken), whatever its size.';
+    'Keeps the tree and shell state of a sandbox as they are now under a name (VF017 when it is taken, VF022 when it begins with @), whatever its size.';

@@ -6,7 +6,8 @@ CREATE FUNCTION fs.update_sandbox(
     p_max_bytes  bigint,
     p_max_inodes bigint,
     p_expires_at timestamptz,
-    p_clear      text[] DEFAULT '{}'
+    p_clear      text[] DEFAULT '{}',
+    p_history    jsonb  DEFAULT NULL
 ) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
@@ -19,11 +20,16 @@ BEGIN
            labels     = coalesce(p_labels, s.labels),
            max_bytes  = CASE WHEN 'max_bytes' = ANY (p_clear) THEN NULL ELSE coalesce(p_max_bytes, s.max_bytes) END,
            max_inodes = CASE WHEN 'max_inodes' = ANY (p_clear) THEN NULL ELSE coalesce(p_max_inodes, s.max_inodes) END,
-           expires_at = CASE WHEN 'expires_at' = ANY (p_clear) THEN NULL ELSE coalesce(p_expires_at, s.expires_at) END
+           expires_at = CASE WHEN 'expires_at' = ANY (p_clear) THEN NULL ELSE coalesce(p_expires_at, s.expires_at) END,
+           history_commits = CASE WHEN 'history' = ANY (p_clear) THEN NULL WHEN p_history IS NULL THEN s.history_commits
+                                  ELSE (p_history->>'commits')::integer END,
+           history_seconds = CASE WHEN 'history' = ANY (p_clear) THEN NULL WHEN p_history IS NULL THEN s.history_seconds
+                                  ELSE (p_history->>'seconds')::integer END,
+           history_keep = coalesce((p_history->>'keep')::integer, s.history_keep)
      WHERE s.id = p_sandbox;
     RETURN QUERY SELECT v.* FROM fs.sandbox v WHERE v.id = p_sandbox;
 END
 $$;
 
-COMMENT ON FUNCTION fs.update_sandbox(uuid, text, jsonb, jsonb, bigint, bigint, timestamptz, text[]) IS
-    'Changes the settings of a sandbox; NULL leaves one as it is, p_clear names those to remove (max_bytes, max_inodes, expires_at). The tree and its version stay.';
+COMMENT ON FUNCTION fs.update_sandbox(uuid, text, jsonb, jsonb, bigint, bigint, timestamptz, text[], jsonb) IS
+    'Changes the settings of a sandbox; NULL leaves one as it is, p_clear names those to remove (max_bytes, max_inodes, expires_at, history), p_history says when commits take automatic snapshots, as in fs.create_sandbox. The tree and its version stay.';

@@ -15,9 +15,9 @@ DECLARE
 BEGIN
     RETURN QUERY
     SELECT v_sandbox.version, v_sandbox.used_bytes, v_sandbox.used_inodes, coalesce(v_sandbox.max_bytes, 0), coalesce(v_sandbox.max_inodes, 0),
-           cardinality(v_sandbox.layers), (SELECT count(*) FROM pgbox.snapshot n WHERE n.sandbox_id = p_sandbox);
+           cardinality(v_sandbox.layers), (SELECT count(*) FROM pgbox.snapshot n WHERE n.sandbox_id = p_sandbox AND n.kind = 'named');
 END
 $$;
 
 COMMENT ON FUNCTION fs.usage(uuid) IS
-    'What a sandbox uses of what it may (0 is no limit), how many layers it stands on and how many snapshots it has.';
+    'What a sandbox uses of what it may (0 is no limit), how many layers it stands on and how many named snapshots it has.';

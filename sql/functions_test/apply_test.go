@@ -271,5 +271,5 @@ func TestApply_plansServeOneRowAndTenThousand(t *testing.T) {
 // forked forks a sandbox and returns the child.
 func forked(t testing.TB, q *sqlcgen.Queries, id uuid.UUID) uuid.UUID {
 	t.Helper()
-	return must[sqlcgen.FsSandbox](t)(q.Fork(t.Context(), sqlcgen.ForkParams{Sandbox: id})).ID
+	return must[[]sqlcgen.FsSandbox](t)(q.Fork(t.Context(), sqlcgen.ForkParams{Sandbox: id}))[0].ID
 }

@@ -20,7 +20,7 @@ func dump(t testing.TB, u, sandbox string) (string, error) {
 	// A session of a login role that is a member, as an installation has it; here the superuser steps down.
 	cmd := exec.Command("pg_dump", "--role=pgbox_dump", "--enable-row-security", "--data-only", "--inserts", "--on-conflict-do-nothing",
 		"--schema=pgbox", "--exclude-table=pgbox.schema_digest", "--exclude-table=pgbox.migration", "--exclude-table=pgbox.idempotency",
-		"--exclude-table=pgbox.housekeeping", u)
+		"--exclude-table=pgbox.housekeeping", "--exclude-table=pgbox.image", u)
 	cmd.Env = append(os.Environ(), "PGOPTIONS=-c app.sandbox_id="+sandbox)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -61,7 +61,7 @@ func TestDump_oneSandboxIntoAnotherDatabase(t *testing.T) {
 	defer pool.Close()
 	wantFile(t, pool, id, "/before", "in the sealed layer")
 	wantFile(t, pool, id, "/after", "in the top layer")
-	must[sqlcgen.FsSandbox](t)(sqlcgen.New(pool).Restore(t.Context(), sqlcgen.RestoreParams{Sandbox: id, Snapshot: snap.ID}))
+	must[sqlcgen.FsSandbox](t)(sqlcgen.New(pool).Restore(t.Context(), sqlcgen.RestoreParams{Sandbox: id, At: snap.Name}))
 	wantNoFile(t, pool, id, "/after")
 }
 

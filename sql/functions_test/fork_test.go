@@ -22,7 +22,7 @@ func TestFork_sidesDoNotSeeEachOther(t *testing.T) {
 	id := sqltest.Sandbox(t, pool)
 	ino := write(t, q, id, "common", "common")
 	name, owner := "child", "somebody"
-	child := must[sqlcgen.FsSandbox](t)(q.Fork(t.Context(), sqlcgen.ForkParams{Sandbox: id, Name: &name, Owner: &owner}))
+	child := must[[]sqlcgen.FsSandbox](t)(q.Fork(t.Context(), sqlcgen.ForkParams{Sandbox: id, Name: &name, Owner: &owner}))[0]
 	if child.Name != name || child.Owner != owner || child.UsedBytes != 6 || child.UsedInodes != 1 || child.NextIno != ino+1 {
 		t.Fatalf("%+v", child)
 	}
@@ -38,7 +38,7 @@ func TestFork_sidesDoNotSeeEachOther(t *testing.T) {
 	wantNoFile(t, pool, child.ID, "/common")
 	wantNoFile(t, pool, child.ID, "/parent")
 	wantFile(t, pool, child.ID, "/child", "c")
-	_, err := q.Fork(t.Context(), sqlcgen.ForkParams{Sandbox: id, ID: &child.ID})
+	_, err := q.Fork(t.Context(), sqlcgen.ForkParams{Sandbox: id, Ids: []uuid.UUID{child.ID}})
 	wantErrno(t, err, fserr.EEXIST)
 }
 
@@ -138,7 +138,7 @@ func TestFork_besideWriters(t *testing.T) {
 				errFork = err
 				return
 			}
-			forks = append(forks, s.ID)
+			forks = append(forks, s[0].ID)
 		}
 	})
 	wg.Wait()
@@ -167,6 +167,7 @@ func TestSnapshot_restore(t *testing.T) {
 	d.ShellState = []byte(`{"cwd":"/one"}`)
 	d.apply(t, q)
 	one := must[sqlcgen.FsSnapshot](t)(q.Snapshot(t.Context(), sqlcgen.SnapshotParams{Sandbox: id, Name: "one"}))
+	oneID := one.ID.String()
 	_, err := q.Snapshot(t.Context(), sqlcgen.SnapshotParams{Sandbox: id, Name: "one"})
 	wantErrno(t, err, fserr.EEXIST)
 
@@ -181,21 +182,21 @@ func TestSnapshot_restore(t *testing.T) {
 	}
 
 	before := must[sqlcgen.FsFence](t)(q.Fence(t.Context(), id))
-	after := must[sqlcgen.FsSandbox](t)(q.Restore(t.Context(), sqlcgen.RestoreParams{Sandbox: id, Snapshot: one.ID}))
+	after := must[sqlcgen.FsSandbox](t)(q.Restore(t.Context(), sqlcgen.RestoreParams{Sandbox: id, At: one.ID.String()}))
 	if after.Version != before.Version+1 || after.UsedBytes != 3 || after.UsedInodes != 1 || after.NextIno <= g || string(after.ShellState) != `{"cwd": "/one"}` {
 		t.Fatalf("%+v", after)
 	}
 	wantFile(t, pool, id, "/f", "one")
 	wantNoFile(t, pool, id, "/g")
-	must[sqlcgen.FsSandbox](t)(q.Restore(t.Context(), sqlcgen.RestoreParams{Sandbox: id, Snapshot: two.ID}))
+	must[sqlcgen.FsSandbox](t)(q.Restore(t.Context(), sqlcgen.RestoreParams{Sandbox: id, At: two.ID.String()}))
 	wantFile(t, pool, id, "/g", "four")
 
 	other := sqltest.Sandbox(t, pool)
-	_, err = q.Restore(t.Context(), sqlcgen.RestoreParams{Sandbox: other, Snapshot: one.ID})
+	_, err = q.Restore(t.Context(), sqlcgen.RestoreParams{Sandbox: other, At: one.ID.String()})
 	wantErrno(t, err, fserr.ENOENT)
-	_, err = q.Fork(t.Context(), sqlcgen.ForkParams{Sandbox: other, Snapshot: &one.ID})
+	_, err = q.Fork(t.Context(), sqlcgen.ForkParams{Sandbox: other, At: &oneID})
 	wantErrno(t, err, fserr.ENOENT)
-	child := must[sqlcgen.FsSandbox](t)(q.Fork(t.Context(), sqlcgen.ForkParams{Sandbox: id, Snapshot: &one.ID})).ID
+	child := must[[]sqlcgen.FsSandbox](t)(q.Fork(t.Context(), sqlcgen.ForkParams{Sandbox: id, At: &oneID}))[0].ID
 	wantFile(t, pool, child, "/f", "one")
 	wantNoFile(t, pool, child, "/g")
 

@@ -178,16 +178,22 @@ func TestGC_refusesASnapshotOfItsOwn(t *testing.T) {
 	wantErrno(t, err, fserr.EINVAL)
 }
 
-// A restore leaves the layers above the snapshot behind; they are gc's.
+// A restore leaves the layers above the snapshot behind; when it cannot be undone any more, they are gc's.
 func TestGC_freesWhatARestoreLeft(t *testing.T) {
 	t.Parallel()
 	q, u, id := gcDatabase(t)
 	snap := must[sqlcgen.FsSnapshot](t)(q.Snapshot(t.Context(), sqlcgen.SnapshotParams{Sandbox: id, Name: "s"}))
 	write(t, q, id, "f", "f")
 	left := must[sqlcgen.FsFence](t)(q.Fence(t.Context(), id)).Layers[0]
-	must[sqlcgen.FsSandbox](t)(q.Restore(t.Context(), sqlcgen.RestoreParams{Sandbox: id, Snapshot: snap.ID}))
+	must[sqlcgen.FsSandbox](t)(q.Restore(t.Context(), sqlcgen.RestoreParams{Sandbox: id, At: snap.Name}))
 	owner := sqltest.Connect(t, u)
-	if r := gc(t, q, 0); r.Layers != 1 || rows(t, owner, left) != 0 {
+	if r := gc(t, q, 0); rows(t, owner, left) == 0 {
+		t.Fatalf("%+v", r)
+	}
+	if _, err := owner.Exec(t.Context(), "DELETE FROM pgbox.snapshot WHERE sandbox_id = $1 AND kind = 'automatic'", id); err != nil {
+		t.Fatal(err)
+	}
+	if r := gc(t, q, 0); r.Layers == 0 || rows(t, owner, left) != 0 {
 		t.Fatalf("%+v", r)
 	}
 	wantNoFileIn(t, q, id)

@@ -47,7 +47,7 @@ func tenant(t *testing.T, pool interface {
 		"route": "test", "caller": mark, "script": mark, "cwd": "/", "read_only": true, "exit_code": 0, "started_at": "2026-01-01T00:00:00Z",
 		"duration_us": 1, "stdout_bytes": 0, "stderr_bytes": 0, "stdout_head": "", "stderr_head": "", "version": s.version(),
 	})
-	s.root("INSERT INTO pgbox.kv SELECT layers[1], $2, '1' FROM pgbox.sandbox WHERE id = $1", s.id, mark)
+	s.must("SELECT fs.kv_set($1, $2, '1')", s.id, mark)
 }
 
 // calls is one call of every function of fs in the scope of sandbox $1, and what it may answer: a call that needs what only
@@ -70,6 +70,20 @@ var calls = map[string]string{
 	"find":           "SELECT fs.find('/')",
 	"flatten":        "SELECT fs.flatten($1)",
 	"fork":           "SELECT fs.fork($1, NULL, 'fork')",
+	"fence_at":       "SELECT fs.fence_at($1, 'alpha')",
+	"create_image":   "SELECT fs.create_image($1, 'img', p_replace => true)",
+	"list_images":    "SELECT fs.create_image($1, 'img', p_replace => true), fs.list_images('tenant-alpha')",
+	"tag_image":      "SELECT fs.create_image($1, 'img', p_replace => true), fs.tag_image('tenant-alpha', 'owner-alpha', 'img', 'img', 't')",
+	"drop_image":     "SELECT fs.drop_image(i.tenant, i.owner, i.name) FROM fs.create_image($1, 'img', p_replace => true) i",
+	"kv_get":         "SELECT fs.kv_get($1, 'alpha')",
+	"kv_list":        "SELECT fs.kv_list($1)",
+	"kv_set":         "SELECT fs.kv_set($1, 'beta', '2')",
+	"kv_delete":      "SELECT fs.kv_delete($1, 'alpha')",
+	"read_file_at":   "SELECT fs.read_file_at('/alpha', 'alpha')",
+	"tree_at":        "SELECT fs.tree_at('/', 'alpha')",
+	"readdir_at":     "SELECT fs.readdir_at('/', 'alpha')",
+	"undo":           "SELECT fs.restore($1, 'alpha'), fs.undo($1)",
+	"redo":           "SELECT fs.redo($1) FROM (SELECT count(*) FROM fs.restore($1, 'alpha'), fs.undo($1)) u",
 	"fsck":           "SELECT fs.fsck()",
 	"gc":             "SELECT fs.gc()",
 	"get_sandbox":    "SELECT fs.get_sandbox($1)",
@@ -94,7 +108,7 @@ var calls = map[string]string{
 	"readlink":       "SELECT fs.readlink('/link-alpha')",
 	"realpath":       "SELECT fs.realpath('/link-alpha')",
 	"resolve":        "SELECT fs.resolve('/alpha')",
-	"restore":        "SELECT fs.restore($1, id) FROM fs.snapshots($1) LIMIT 1",
+	"restore":        "SELECT fs.restore($1, 'alpha')",
 	"rm":             "SELECT fs.rm('/dir-alpha', true)",
 	"rmdir":          "SELECT fs.rmdir('/empty')",
 	"schema":         "SELECT fs.schema()",

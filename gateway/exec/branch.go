@@ -1,0 +1,205 @@
+package exec
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/store"
+)
+
+// Image is a tree that sandboxes start from.
+type Image = store.Image
+
+// KeyValue is a key of a sandbox's store.
+type KeyValue = store.KeyValue
+
+// Expect is what a key must be like for a change of it to happen.
+type Expect = store.Expect
+
+var looksLikeTime = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}`)
+
+// stateName checks the name of an earlier state as a client writes it: what begins like a time has to be one.
+func stateName(at string) (string, error) {
+	if len(at) > 300 {
+		return "", newError(fserr.CodeInvalidInput, nil, "at: too long")
+	}
+	if !looksLikeTime.MatchString(at) {
+		return at, nil
+	}
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04", time.DateOnly} {
+		if t, err := time.Parse(layout, at); err == nil {
+			return t.UTC().Format(time.RFC3339Nano), nil
+		}
+	}
+	return "", newError(fserr.CodeInvalidInput, nil, "at: want a time like 2026-01-31T12:00:00Z")
+}
+
+func errNoState(at string, err error) error {
+	return newError(fserr.CodeENOENT, err, fmt.Sprintf("no such snapshot or version, or it is not kept any more: %s", at))
+}
+
+// moved is verb for what puts a sandbox on another chain of layers.
+func (s *Service) moved(ctx context.Context, c Caller, id uuid.UUID, fn func(ctx context.Context) (*store.Sandbox, error)) (*Sandbox, error) {
+	return s.verb(ctx, c, id, func(ctx context.Context, _ *store.Fence) (*Sandbox, error) {
+		b, err := fn(ctx)
+		s.trees.Drop(id)
+		if err != nil {
+			return nil, err
+		}
+		return sandboxOf(b), nil
+	})
+}
+
+// Restore brings a sandbox back to an earlier state (at as in Caller.At). Undo takes it back.
+func (s *Service) Restore(ctx context.Context, c Caller, id uuid.UUID, at string) (*Sandbox, error) {
+	return s.moved(ctx, c, id, func(ctx context.Context) (*store.Sandbox, error) {
+		state, err := stateName(at)
+		if err != nil {
+			return nil, err
+		}
+		b, err := s.store.Restore(ctx, id, state)
+		if errors.Is(err, fserr.ENOENT) {
+			err = errNoState(at, err)
+		}
+		return b, err
+	})
+}
+
+// Undo takes back what was committed since the newest automatic snapshots, steps of them.
+func (s *Service) Undo(ctx context.Context, c Caller, id uuid.UUID, steps int) (*Sandbox, error) {
+	return s.moved(ctx, c, id, func(ctx context.Context) (*store.Sandbox, error) {
+		b, err := s.store.Undo(ctx, id, steps)
+		if errors.Is(err, fserr.ENODATA) {
+			err = newError(fserr.CodeENOENT, fserr.ENOENT, "there is no automatic snapshot to go back to")
+		}
+		return b, err
+	})
+}
+
+// Redo brings back what Undo took away.
+func (s *Service) Redo(ctx context.Context, c Caller, id uuid.UUID, steps int) (*Sandbox, error) {
+	return s.moved(ctx, c, id, func(ctx context.Context) (*store.Sandbox, error) {
+		b, err := s.store.Redo(ctx, id, steps)
+		if errors.Is(err, fserr.ENODATA) {
+			err = newError(fserr.CodeENOENT, fserr.ENOENT, "there is nothing to redo")
+		}
+		return b, err
+	})
+}
+
+// DropSnapshot forgets a snapshot.
+func (s *Service) DropSnapshot(ctx context.Context, c Caller, id, snapshot uuid.UUID) error {
+	_, err := s.verb(ctx, c, id, func(ctx context.Context, _ *store.Fence) (*Sandbox, error) {
+		err := s.store.DropSnapshot(ctx, id, snapshot)
+		if errors.Is(err, fserr.ENOENT) {
+			err = newError(fserr.CodeENOENT, err, "no such snapshot")
+		}
+		return nil, err
+	})
+	return err
+}
+
+// CreateImage makes an image of a sandbox as it is or was (at as in Caller.At). With replace the caller's image of that name and tag makes room.
+func (s *Service) CreateImage(ctx context.Context, c Caller, id uuid.UUID, name, tag, at string, replace bool) (*Image, error) {
+	var image *Image
+	_, err := s.verb(ctx, c, id, func(ctx context.Context, f *store.Fence) (*Sandbox, error) {
+		state, err := stateName(at)
+		if err != nil {
+			return nil, err
+		}
+		image, err = s.store.CreateImage(ctx, id, name, tag, state, replace)
+		if at != "" && errors.Is(err, fserr.ENOENT) {
+			err = errNoState(at, err)
+		}
+		if err == nil {
+			s.sealed(ctx, f)
+		}
+		return nil, err
+	})
+	return image, err
+}
+
+// Images lists the images of the caller's tenant, or those of one name.
+func (s *Service) Images(ctx context.Context, c Caller, name string) ([]Image, error) {
+	return answered(ctx, s, func(ctx context.Context) ([]Image, error) { return s.store.ListImages(ctx, c.Tenant, name) })
+}
+
+// TagImage gives an image (name or name:tag) another name and tag too.
+func (s *Service) TagImage(ctx context.Context, c Caller, image, name, tag string) (*Image, error) {
+	return answered(ctx, s, func(ctx context.Context) (*Image, error) {
+		i, err := s.store.TagImage(ctx, c.Tenant, c.Subject, image, name, tag)
+		return i, noImage(image, err)
+	})
+}
+
+// DropImage forgets an image (name or name:tag) of the caller's.
+func (s *Service) DropImage(ctx context.Context, c Caller, image string) error {
+	_, err := answered(ctx, s, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, noImage(image, s.store.DropImage(ctx, c.Tenant, c.Subject, image))
+	})
+	return err
+}
+
+// answered runs a call of the store that concerns no sandbox's tree.
+func answered[T any](ctx context.Context, s *Service, fn func(ctx context.Context) (T, error)) (T, error) {
+	ctx, end, err := s.calls.begin(ctx)
+	if err != nil {
+		var none T
+		return none, toError(err)
+	}
+	defer end()
+	v, err := fn(ctx)
+	return v, toError(err)
+}
+
+// KvGet returns a key of a sandbox's store.
+func (s *Service) KvGet(ctx context.Context, c Caller, id uuid.UUID, key string) (*KeyValue, error) {
+	return answered(ctx, s, func(ctx context.Context) (*KeyValue, error) {
+		if _, err := s.fence(ctx, c, id); err != nil {
+			return nil, err
+		}
+		v, err := s.store.KvGet(ctx, id, key)
+		return v, noKey(err)
+	})
+}
+
+// KvList returns up to limit keys that begin with prefix, in byte order after the given one.
+func (s *Service) KvList(ctx context.Context, c Caller, id uuid.UUID, prefix string, limit int, after string) ([]KeyValue, error) {
+	return answered(ctx, s, func(ctx context.Context) ([]KeyValue, error) {
+		if _, err := s.fence(ctx, c, id); err != nil {
+			return nil, err
+		}
+		return s.store.KvList(ctx, id, prefix, limit, after)
+	})
+}
+
+// KvSet sets a key and returns its new version; ESTALE when it is not as expected.
+func (s *Service) KvSet(ctx context.Context, c Caller, id uuid.UUID, key string, value json.RawMessage, e Expect) (version int64, err error) {
+	_, err = s.verb(ctx, c, id, func(ctx context.Context, _ *store.Fence) (*Sandbox, error) {
+		version, err = s.store.KvSet(ctx, id, key, value, e)
+		return nil, err
+	})
+	return version, err
+}
+
+// KvDelete removes a key; ESTALE when it is not as expected.
+func (s *Service) KvDelete(ctx context.Context, c Caller, id uuid.UUID, key string, e Expect) error {
+	_, err := s.verb(ctx, c, id, func(ctx context.Context, _ *store.Fence) (*Sandbox, error) {
+		return nil, noKey(s.store.KvDelete(ctx, id, key, e))
+	})
+	return err
+}
+
+func noKey(err error) error {
+	if errors.Is(err, fserr.ENOENT) {
+		return newError(fserr.CodeENOENT, err, "no such key")
+	}
+	return err
+}

@@ -1,0 +1,46 @@
+CREATE FUNCTION fs.create_image(
+    p_sandbox uuid,
+    p_name    text,
+    p_tag     text    DEFAULT NULL,
+    p_at      text    DEFAULT NULL,
+    p_replace boolean DEFAULT false
+) RETURNS SETOF fs.image
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.lock_sandbox(p_sandbox);
+    v_tag     text := coalesce(p_tag, 'latest');
+    v_state   pgbox.snapshot;
+    v_id      uuid;
+    v_old     uuid[];
+BEGIN
+    v_state := pgbox.state_at(v_sandbox, p_at);
+    IF v_state.id IS NULL THEN
+        v_sandbox := pgbox.seal(v_sandbox);
+        v_state.layers := v_sandbox.layers[2:];
+    END IF;
+    IF p_replace THEN
+        DELETE FROM pgbox.image i
+         WHERE i.tenant = v_sandbox.tenant AND i.name = p_name AND i.tag = v_tag AND i.owner = v_sandbox.owner
+        RETURNING i.layers INTO v_old;
+    END IF;
+    INSERT INTO pgbox.image (tenant, owner, name, tag, layers, next_ino, used_bytes, used_inodes, shell_state)
+    VALUES (v_sandbox.tenant, v_sandbox.owner, p_name, v_tag, v_state.layers, v_sandbox.next_ino, v_state.used_bytes, v_state.used_inodes,
+            v_state.shell_state)
+    ON CONFLICT ON CONSTRAINT image_name_key DO NOTHING
+    RETURNING id INTO v_id;
+    IF v_id IS NULL THEN
+        PERFORM pgbox.raise_errno(17, 'create_image', p_name || ':' || v_tag);
+    END IF;
+    IF v_old IS NOT NULL THEN
+        PERFORM pgbox.free_layers(v_old);
+    END IF;
+    RETURN QUERY SELECT v.* FROM fs.image v WHERE v.id = v_id;
+END
+$$;
+
+ALTER FUNCTION fs.create_image(uuid, text, text, text, boolean) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION fs.create_image(uuid, text, text, text, boolean) IS
+    'Makes an image of a sandbox as it is or was (p_at as in pgbox.state_at), whatever its size. A name and tag (by default latest) that are taken are VF017, unless p_replace is set and the image is of the same owner.';

@@ -1,0 +1,19 @@
+CREATE FUNCTION fs.drop_image(p_tenant text, p_owner text, p_image text) RETURNS void
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_image pgbox.image := pgbox.find_image(p_tenant, p_image, 'drop_image', true);
+BEGIN
+    IF v_image.owner <> p_owner THEN
+        PERFORM pgbox.raise_errno(1, 'drop_image', p_image);
+    END IF;
+    DELETE FROM pgbox.image i WHERE i.id = v_image.id;
+    PERFORM pgbox.free_layers(v_image.layers);
+END
+$$;
+
+ALTER FUNCTION fs.drop_image(text, text, text) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION fs.drop_image(text, text, text) IS
+    'Forgets a name and tag of an image and frees the layers only it used; sandboxes made of it keep theirs. VF002 when there is none, VF001 when it is somebody else''s.';

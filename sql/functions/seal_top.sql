@@ -1,0 +1,47 @@
+-- Most layers have many rows, so a planner that looks for one row reads the table from its beginning; an empty
+-- layer then costs the whole table. Hence no sequential scans.
+CREATE FUNCTION pgbox.seal_top(p_sandbox pgbox.sandbox) RETURNS pgbox.sandbox
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+    SET enable_seqscan = off
+    SET jit = off
+AS $$
+DECLARE
+    c_depth constant integer := 32;
+    v_depth integer := cardinality(p_sandbox.layers);
+    v_top   uuid := p_sandbox.layers[1];
+    v_new   uuid;
+    v_rows  bigint;
+    v_count integer;
+BEGIN
+    v_rows := (SELECT count(*) FROM pgbox.inode r WHERE r.layer_id = v_top)
+            + (SELECT count(*) FROM pgbox.dirent r WHERE r.layer_id = v_top)
+            + (SELECT count(*) FROM pgbox.chunk r WHERE r.layer_id = v_top)
+            + (SELECT count(*) FROM pgbox.kv r WHERE r.layer_id = v_top);
+    IF v_rows = 0 THEN
+        RETURN p_sandbox;
+    END IF;
+    IF v_depth >= c_depth THEN
+        -- The newest ones, as many as make the fewest rows to copy for each layer less: small ones are merged often, large ones seldom.
+        SELECT c.n INTO v_count
+          FROM (SELECT l.n, sum(CASE WHEN l.n = 1 THEN v_rows ELSE coalesce(r.row_count, 100000) END) OVER (ORDER BY l.n) AS cost
+                  FROM unnest(p_sandbox.layers[:v_depth - 1]) WITH ORDINALITY AS l (id, n)
+                  LEFT JOIN pgbox.layer r ON r.id = l.id) c
+         WHERE c.n > 1
+         ORDER BY c.cost / (c.n - 1), c.n DESC
+         LIMIT 1;
+        p_sandbox.layers := pgbox.merge_layers(p_sandbox.layers, v_count);
+        v_top := p_sandbox.layers[1];
+        v_rows := (SELECT l.row_count FROM pgbox.layer l WHERE l.id = v_top);
+    END IF;
+    INSERT INTO pgbox.layer (id) VALUES (gen_random_uuid()) RETURNING id INTO v_new;
+    UPDATE pgbox.layer l SET sealed_at = clock_timestamp(), row_count = v_rows WHERE l.id = v_top;
+    p_sandbox.layers := v_new || p_sandbox.layers;
+    RETURN p_sandbox;
+END
+$$;
+
+ALTER FUNCTION pgbox.seal_top(pgbox.sandbox) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION pgbox.seal_top(pgbox.sandbox) IS
+    'Makes everything below the top of a locked sandbox immutable: a top that holds rows is sealed and a new one put over it, an empty one stays. Returns the row with its new layers and leaves it to the caller to write it; layers[2:] is what others may stand on.';

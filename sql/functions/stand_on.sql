@@ -1,0 +1,23 @@
+CREATE FUNCTION pgbox.stand_on(p_sandbox pgbox.sandbox, p_state pgbox.snapshot) RETURNS pgbox.sandbox
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_top uuid := gen_random_uuid();
+BEGIN
+    INSERT INTO pgbox.layer (id) VALUES (v_top);
+    -- The layers that are left go with the next fs.gc, so that this costs the same for every tree.
+    -- next_ino stays: an inode number of the tree that is left never comes back as another file.
+    UPDATE pgbox.sandbox s
+       SET layers = v_top || p_state.layers, version = s.version + 1, tree_version = s.version + 1, used_bytes = p_state.used_bytes,
+           used_inodes = p_state.used_inodes, shell_state = p_state.shell_state, last_used_at = clock_timestamp()
+     WHERE s.id = p_sandbox.id
+    RETURNING * INTO p_sandbox;
+    RETURN p_sandbox;
+END
+$$;
+
+ALTER FUNCTION pgbox.stand_on(pgbox.sandbox, pgbox.snapshot) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION pgbox.stand_on(pgbox.sandbox, pgbox.snapshot) IS
+    'Puts a locked sandbox on the layers of a state, with its usage and shell state, as its next version. Returns the row as it is now.';

@@ -1,0 +1,15 @@
+CREATE FUNCTION fs.tree_at(p_path text, p_at text, p_depth integer DEFAULT NULL) RETURNS SETOF fs.entry
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_at text := coalesce(current_setting('app.at', true), '');
+BEGIN
+    PERFORM set_config('app.at', coalesce(p_at, ''), true);
+    RETURN QUERY SELECT t.* FROM fs.tree(p_path, p_depth) t;
+    PERFORM set_config('app.at', v_at, true);
+END
+$$;
+
+COMMENT ON FUNCTION fs.tree_at(text, text, integer) IS
+    'Is fs.tree() at a state of the sandbox: a snapshot, @base, a version or a time.';

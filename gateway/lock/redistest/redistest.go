@@ -46,7 +46,7 @@ func (s *Server) URL() string { return "unix://" + s.socket }
 func (s *Server) Start() {
 	s.t.Helper()
 	s.cmd = exec.CommandContext(context.Background(), "redis-server", "--port", "0", "--unixsocket", s.socket, "--save", "", "--appendonly", "no",
-		"--dir", filepath.Dir(s.socket), "--enable-debug-command", "local", "--loglevel", "warning")
+		"--dir", filepath.Dir(s.socket), "--enable-debug-command", "local", "--repl-diskless-sync-delay", "0", "--loglevel", "warning")
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	s.cmd.Stderr = os.Stderr
 	if err := s.cmd.Start(); err != nil {

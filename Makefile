@@ -33,9 +33,11 @@ test: install build lint verify unit test-cluster postgres18 pooled bench-once #
 install: ## install the tools the tests need, where missing (root: with apt)
 	@.ci/install
 
+# The SQL functions' tests have nothing for the race detector to see; what it leaves out of the shell's is limits, cancelling and the real tools.
 unit: build
-	PGBOX_BINARY=$(CURDIR)/$(BIN) $(GO) test -race -timeout 20m $(PACKAGES)
-	$(GO) test -count=1 -timeout 15m ./gateway/shell # what the race detector leaves out: limits, cancelling, the real tools
+	PGBOX_BINARY=$(CURDIR)/$(BIN) $(GO) test -race -timeout 30m $$($(GO) list $(PACKAGES) | grep -v /sql/functions_test$$)
+	$(GO) test -count=1 -timeout 20m ./sql/functions_test
+	$(GO) test -count=1 -timeout 15m -skip '^(TestCases|Fuzz.*)$$' ./gateway/shell
 	$(MAKE) --no-print-directory hostile
 
 # Without the race detector, which makes the programs under test ten times slower, and after everything else: these tests measure times.

@@ -159,9 +159,9 @@ func TestModel(t *testing.T) {
 		ops   int
 		every int // a step of the sandbox every so many operations, on average
 	}{
-		{"one layer", 4000, 0},
-		{"long layers", 4000, 60},
-		{"short layers", 4000, 12},
+		{"one layer", 1500, 0},
+		{"long layers", 1500, 60},
+		{"short layers", 1500, 12},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -218,7 +218,7 @@ func (e *expander) parts(ps []part, quoted bool) {
 		case *procPart:
 			e.quoted(e.sh.procSubst(x))
 		case *badPart:
-			e.sh.fatal("%s: bad substitution", x.src)
+			e.sh.badSubstitution(x.src)
 		}
 	}
 }

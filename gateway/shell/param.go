@@ -805,8 +805,26 @@ func (sh *Shell) transform(p *paramPart, name string, sub *subscript, v value) v
 		}
 		return value{s: s, set: true}
 	}
-	sh.fatal("%s: bad substitution", p.src)
+	if !v.set && !v.isList {
+		return v
+	}
+	sh.errorf("%s: bad substitution", p.src)
+	sh.exitExpansion()
 	return v
+}
+
+// badSubstitution refuses what the parser did. An operator that does not exist is met only by a variable that is set, and
+// ends the shell.
+func (sh *Shell) badSubstitution(src string) {
+	name, op, ok := strings.Cut(strings.TrimPrefix(src, "${"), "@")
+	if ok && isName(name) && len(op) > 1 {
+		if !sh.paramValue(name, nil).set {
+			return
+		}
+		sh.errorf("%s: bad substitution", src)
+		sh.exitExpansion()
+	}
+	sh.fatal("%s: bad substitution", src)
 }
 
 // assignText is what ${x@A} shows for a scalar.

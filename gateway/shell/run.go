@@ -332,14 +332,34 @@ func (sh *Shell) softly(f func() int) (status int) {
 	return f()
 }
 
+// traceFor shows the head of a loop.
+func (sh *Shell) traceFor(keyword string, c *forCmd) {
+	src := []string{}
+	for _, x := range c.words {
+		src = append(src, x.src)
+	}
+	if !c.in {
+		src = []string{`"$@"`}
+	}
+	sh.trace(keyword + c.name + " in " + strings.Join(src, " "))
+}
+
+// traceArith shows an expression; the head of a loop has no blanks before it.
+func (sh *Shell) traceArith(a *arithText, head bool) {
+	text := a.text
+	if a.parts != nil {
+		text = sh.joinParts(a.parts)
+	}
+	if head {
+		text = strings.TrimLeft(text, " \t\n")
+	}
+	sh.trace("(( " + text + " ))")
+}
+
 func (sh *Shell) arithStatus(c *arithCmd) int {
 	return sh.softly(func() int {
 		if sh.opts.get('x') {
-			text := c.x.text
-			if c.x.parts != nil {
-				text = sh.joinParts(c.x.parts)
-			}
-			sh.trace("(( " + strings.TrimSpace(text) + " ))")
+			sh.traceArith(c.x, false)
 		}
 		if sh.evalArith(c.x, "((: ") != 0 {
 			return 0
@@ -458,14 +478,7 @@ func (sh *Shell) forLoop(c *forCmd, st *stmt) {
 		sh.line = c.line
 		sh.debugTrapAt(st)
 		if sh.opts.get('x') {
-			src := []string{}
-			for _, x := range c.words {
-				src = append(src, x.src)
-			}
-			if !c.in {
-				src = []string{`"$@"`}
-			}
-			sh.trace("for " + c.name + " in " + strings.Join(src, " "))
+			sh.traceFor("for ", c)
 		}
 		if v := sh.vars[c.name]; v != nil && v.attrs&aReadonly != 0 {
 			sh.errorf("%s: readonly variable", c.name)
@@ -496,9 +509,15 @@ func (sh *Shell) forArith(c *forArith) {
 	status := 0
 	eval := func(a *arithText, blank int64) (int64, bool) {
 		if a == nil {
+			if sh.opts.get('x') {
+				sh.trace("(( 1 ))")
+			}
 			return blank, true
 		}
 		sh.line = c.line
+		if sh.opts.get('x') {
+			sh.traceArith(a, true)
+		}
 		ok := true
 		var v int64
 		if sh.softly(func() int { v = sh.evalArith(a, "((: "); return 0 }) != 0 {

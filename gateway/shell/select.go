@@ -4,6 +4,9 @@ import "strings"
 
 // selectLoop is select: a menu on stderr, the choice from stdin.
 func (sh *Shell) selectLoop(c *forCmd) {
+	if sh.opts.get('x') {
+		sh.traceFor("select ", c)
+	}
 	words := sh.args
 	if c.in {
 		words = sh.fields(c.words)

@@ -28,41 +28,67 @@ func (sh *Shell) evalTest(x testExpr, depth int) bool {
 	case *testLogic:
 		switch t.op {
 		case "!":
+			switch t.x.(type) {
+			case *testUnary, *testBinary:
+				return !sh.simpleTest(t.x, true)
+			}
 			return !sh.evalTest(t.x, depth+1)
 		case "&&":
 			return sh.evalTest(t.x, depth+1) && sh.evalTest(t.y, depth+1)
 		}
 		return sh.evalTest(t.x, depth+1) || sh.evalTest(t.y, depth+1)
+	}
+	return sh.simpleTest(x, false)
+}
+
+// simpleTest is a test of one operator; not says that a "!" stands before it, which a trace shows.
+func (sh *Shell) simpleTest(x testExpr, not bool) bool {
+	switch t := x.(type) {
 	case *testUnary:
 		s := sh.expandStr(t.x)
 		if sh.opts.get('x') {
-			sh.trace("[[ " + t.op + " " + traceQuote(s) + " ]]")
+			sh.traceTest(not, t.op+" "+traceOperand(s))
 		}
 		return sh.unaryTest(t.op, s)
 	case *testBinary:
-		return sh.binaryTest(t)
+		return sh.binaryTest(t, not)
 	}
 	return false
 }
 
-func (sh *Shell) binaryTest(t *testBinary) bool {
+func (sh *Shell) traceTest(not bool, text string) {
+	if not {
+		text = "! " + text
+	}
+	sh.trace("[[ " + text + " ]]")
+}
+
+// traceOperand is what a trace of [[ shows of an operand: nothing is quoted.
+func traceOperand(s string) string {
+	if s == "" {
+		return "''"
+	}
+	return s
+}
+
+func (sh *Shell) binaryTest(t *testBinary, not bool) bool {
 	x := sh.expandStr(t.x)
 	switch t.op {
 	case "=", "==", "!=":
 		if sh.opts.get('x') {
-			sh.trace("[[ " + traceQuote(x) + " " + t.op + " " + sh.tracePattern(t.y) + " ]]")
+			sh.traceTest(not, traceOperand(x)+" "+t.op+" "+sh.tracePattern(t.y))
 		}
 		return sh.matchWord(t.y, x, true) == (t.op != "!=")
 	case "=~":
 		re := sh.expandRegex(t.y)
 		if sh.opts.get('x') {
-			sh.trace("[[ " + traceQuote(x) + " =~ " + re + " ]]")
+			sh.traceTest(not, traceOperand(x)+" =~ "+re)
 		}
 		return sh.matchRegex(re, x)
 	}
 	y := sh.expandStr(t.y)
 	if sh.opts.get('x') {
-		sh.trace("[[ " + traceQuote(x) + " " + t.op + " " + traceQuote(y) + " ]]")
+		sh.traceTest(not, traceOperand(x)+" "+t.op+" "+traceOperand(y))
 	}
 	switch t.op {
 	case "<":
@@ -75,11 +101,22 @@ func (sh *Shell) binaryTest(t *testBinary) bool {
 	return compareInts(t.op, sh.evalText(x, "[[: "), sh.evalText(y, "[[: "))
 }
 
+// tracePattern is what a trace shows of a pattern: each quoted character has a backslash.
 func (sh *Shell) tracePattern(w *word) string {
-	if w.isLit {
-		return w.lit
+	e := expander{sh: sh, record: true}
+	e.parts(w.parts, false)
+	var b strings.Builder
+	at := 0
+	for i := 0; i < len(e.spans); i += 2 {
+		b.Write(e.buf[at:e.spans[i]])
+		for _, r := range string(e.buf[e.spans[i]:e.spans[i+1]]) {
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		}
+		at = e.spans[i+1]
 	}
-	return sh.expandPattern(w)
+	b.Write(e.buf[at:])
+	return b.String()
 }
 
 // matchWord matches s against a word as a pattern, as case and [[ == ]] (cond) do.

@@ -600,8 +600,9 @@ func (sh *Shell) unbound(name string) {
 }
 
 // exitExpansion ends the shell after an expansion error that is fatal even to scripts.
+// bash -c without -e has a status of its own for it.
 func (sh *Shell) exitExpansion() {
-	if sh.sub > 0 || !sh.opts.get('c') {
+	if sh.sub > 0 || !sh.opts.get('c') || sh.opts.get('e') {
 		panic(exitPanic{1})
 	}
 	panic(exitPanic{127})

@@ -6,7 +6,7 @@
 //
 // [Local] serves a process that is alone. [Redis] serves several: within each of them writers of a sandbox wait in a [Local] line
 // and only the first asks Redis, which keeps the line of processes (a list), the holder (a key that expires, prolonged at a third of the lease) and a channel for
-// each process on which it is told that a lock was handed to it. The scripts are the .lua files: obtain, refresh, release.
+// each process on which it is told that a lock was handed to it. A lock is passed on within a process for up to 50 ms before the others have their turn. The scripts are the .lua files: obtain, refresh, release.
 //
 // What Redis may do to us, and what follows: it dies or stalls – writers learn [ErrUnavailable] within two calls' time, holders keep
 // their lease as long as it lasts by their own clock; it forgets – the holder takes its key again with the next heartbeat, and if another was

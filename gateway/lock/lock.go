@@ -47,6 +47,7 @@ type Config struct {
 type Local struct {
 	wait  time.Duration
 	queue int
+	idle  func(sandbox uuid.UUID) // called when nobody holds the lock or waits for it any more; may be nil
 
 	mu   sync.Mutex
 	held map[uuid.UUID]*line
@@ -127,16 +128,20 @@ func (l *Local) leave(sandbox uuid.UUID, t *turn) bool {
 
 func (l *Local) release(sandbox uuid.UUID) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	q := l.held[sandbox]
 	if len(q.waiting) == 0 {
 		delete(l.held, sandbox)
+		l.mu.Unlock()
+		if l.idle != nil {
+			l.idle(sandbox)
+		}
 		return
 	}
 	t := q.waiting[0]
 	q.waiting[0] = nil
 	q.waiting = q.waiting[1:]
 	close(t.granted)
+	l.mu.Unlock()
 }
 
 // Waiting is the number of callers in line for a sandbox behind its holder.

@@ -62,6 +62,7 @@ type Redis struct {
 
 	mu      sync.Mutex
 	waiting map[string]chan struct{} // by token; gets one value at the wake-up
+	kept    map[uuid.UUID]*tenure    // passed on to the next in line within this process, who has not come yet
 
 	// down is the time, in nanoseconds since began, until which Redis is taken to be unreachable after a failed call:
 	// otherwise each of a long line would wait for its own failure.
@@ -105,7 +106,8 @@ func NewRedis(c RedisConfig) (*Redis, error) {
 	o.ContextTimeoutEnabled = true
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = c.Call/2, c.Call, c.Call
 	o.MaxRetries = 2
-	l := &Redis{c: c, process: uuid.NewString(), local: NewLocal(c.Config), client: redis.NewClient(o), waiting: map[string]chan struct{}{}, began: time.Now()}
+	l := &Redis{c: c, process: uuid.NewString(), local: NewLocal(c.Config), client: redis.NewClient(o), waiting: map[string]chan struct{}{}, kept: map[uuid.UUID]*tenure{}, began: time.Now()}
+	l.local.idle = l.abandoned
 	l.wakes = l.client.Subscribe(context.Background(), l.channel()+l.process)
 	// Made at once, so that Close ends it also when it comes first.
 	granted := l.wakes.Channel(redis.WithChannelSize(1024))
@@ -126,6 +128,9 @@ func (l *Redis) Close() error {
 
 // Ping reports whether Redis answers.
 func (l *Redis) Ping(ctx context.Context) error { return l.client.Ping(ctx).Err() }
+
+// Waiting is the number of callers of this process in line for a sandbox behind the one that holds the lock or asks Redis for it.
+func (l *Redis) Waiting(sandbox uuid.UUID) int { return l.local.Waiting(sandbox) }
 
 func (l *Redis) channel() string { return l.c.Prefix + "wake:" }
 
@@ -159,27 +164,59 @@ func (l *Redis) Lock(ctx context.Context, sandbox uuid.UUID) (Lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &redisLease{l: l, sandbox: sandbox, token: l.process + "/" + strconv.FormatUint(l.tokens.Add(1), 10), done: make(chan struct{}), turn: turn}
+	if e := l.adopt(sandbox, turn); e != nil {
+		return e, nil
+	}
+	h := &tenure{l: l, sandbox: sandbox, token: l.process + "/" + strconv.FormatUint(l.tokens.Add(1), 10), done: make(chan struct{})}
 	woken := make(chan struct{}, 1)
 	l.mu.Lock()
-	l.waiting[e.token] = woken
+	l.waiting[h.token] = woken
 	l.mu.Unlock()
 	defer func() {
 		l.mu.Lock()
-		delete(l.waiting, e.token)
+		delete(l.waiting, h.token)
 		l.mu.Unlock()
 	}()
-	if err := l.obtain(ctx, e, woken, deadline); err != nil {
+	if err := l.obtain(ctx, h, woken, deadline); err != nil {
 		// Perhaps it is ours, or will be, and we did not hear of it. When Redis does not answer, those behind us need not wait
 		// until it was told.
-		e.giveBack(errors.Is(err, ErrUnavailable))
+		h.giveBack(turn, errors.Is(err, ErrUnavailable))
 		return nil, err
 	}
-	e.timer = time.AfterFunc(l.c.Lease/3, e.beat)
-	return e, nil
+	h.mu.Lock()
+	h.timer = time.AfterFunc(l.c.Lease/3, h.beat)
+	h.mu.Unlock()
+	return &redisLease{tenure: h, turn: turn}, nil
 }
 
-func (l *Redis) obtain(ctx context.Context, e *redisLease, woken <-chan struct{}, deadline time.Time) error {
+// adopt takes over what the one before in this process has kept.
+func (l *Redis) adopt(sandbox uuid.UUID, turn Lease) *redisLease {
+	l.mu.Lock()
+	h := l.kept[sandbox]
+	delete(l.kept, sandbox)
+	l.mu.Unlock()
+	if h == nil {
+		return nil
+	}
+	if h.Err() != nil {
+		h.end()
+		return nil
+	}
+	return &redisLease{tenure: h, turn: turn}
+}
+
+// abandoned gives back what was kept for somebody who did not come, when nobody else is in line.
+func (l *Redis) abandoned(sandbox uuid.UUID) {
+	l.mu.Lock()
+	h := l.kept[sandbox]
+	delete(l.kept, sandbox)
+	l.mu.Unlock()
+	if h != nil && h.end() {
+		l.running.Go(func() { l.release(sandbox, h.token) })
+	}
+}
+
+func (l *Redis) obtain(ctx context.Context, h *tenure, woken <-chan struct{}, deadline time.Time) error {
 	late := time.NewTimer(time.Until(deadline))
 	defer late.Stop()
 	for {
@@ -187,7 +224,7 @@ func (l *Redis) obtain(ctx context.Context, e *redisLease, woken <-chan struct{}
 			return ErrUnavailable
 		}
 		sent := time.Now()
-		got, err := l.call(ctx, obtainScript, l.keys(e.sandbox), e.token, l.c.Lease.Milliseconds(), l.grant().Milliseconds(),
+		got, err := l.call(ctx, obtainScript, l.keys(h.sandbox), h.token, l.c.Lease.Milliseconds(), l.grant().Milliseconds(),
 			(l.c.Wait + l.c.Lease).Milliseconds(), l.channel())
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -197,7 +234,7 @@ func (l *Redis) obtain(ctx context.Context, e *redisLease, woken <-chan struct{}
 			return fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
 		if got {
-			e.until = sent.Add(l.c.Lease)
+			h.began, h.until = time.Now(), sent.Add(l.c.Lease)
 			return nil
 		}
 		again := time.NewTimer(l.c.Fallback)
@@ -227,12 +264,18 @@ func (l *Redis) call(ctx context.Context, s *redis.Script, keys []string, args .
 	return n == 1, err
 }
 
-type redisLease struct {
+// keepFor is how long a lock may be passed on within a process before the other processes have their turn: handing it to one of them takes longer than
+// a short exec, and there it finds a tree that is not current yet and contents that are not cached. So with many writers in each of several processes
+// most of the time would go into that.
+const keepFor = 50 * time.Millisecond
+
+// tenure is the time for which this process has a lock in Redis. It belongs to one lease after the other.
+type tenure struct {
 	l       *Redis
 	sandbox uuid.UUID
 	token   string
-	turn    Lease // of the line within the process
 	done    chan struct{}
+	began   time.Time
 
 	mu       sync.Mutex
 	until    time.Time // by our clock, counted from before the call was sent: Redis lets go later
@@ -241,87 +284,122 @@ type redisLease struct {
 	timer    *time.Timer
 }
 
+// redisLease is one holder's part of a tenure.
+type redisLease struct {
+	*tenure
+	turn Lease // of the line within the process
+	once sync.Once
+}
+
 // Done implements [Lease].
-func (e *redisLease) Done() <-chan struct{} { return e.done }
+func (h *tenure) Done() <-chan struct{} { return h.done }
 
 // Err implements [Lease]. It asks the clock, not the heartbeat: a process that was stopped and goes on
 // gets here before its timers do.
-func (e *redisLease) Err() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if !e.lost && !time.Now().Before(e.until) {
-		e.lose()
+func (h *tenure) Err() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.lost && !time.Now().Before(h.until) {
+		h.lose()
 	}
-	if e.lost {
+	if h.lost {
 		return ErrLost
 	}
 	return nil
 }
 
-// lose ends the lease; e.mu is held.
-func (e *redisLease) lose() {
-	if !e.lost && !e.released {
-		e.lost = true
-		close(e.done)
+// lose ends the tenure; h.mu is held.
+func (h *tenure) lose() {
+	if !h.lost && !h.released {
+		h.lost = true
+		close(h.done)
 	}
 }
 
-// beat prolongs the lease, and itself. A failed call is repeated as long as the lease lasts.
-func (e *redisLease) beat() {
-	if e.Err() != nil {
+// beat prolongs the tenure, and itself. A failed call is repeated as long as the tenure lasts.
+func (h *tenure) beat() {
+	if h.Err() != nil {
 		return
 	}
-	e.mu.Lock()
-	if e.released {
-		e.mu.Unlock()
+	h.mu.Lock()
+	if h.released {
+		h.mu.Unlock()
 		return
 	}
-	ctx, cancel := context.WithDeadline(context.Background(), e.until)
-	e.mu.Unlock()
+	ctx, cancel := context.WithDeadline(context.Background(), h.until)
+	h.mu.Unlock()
 	defer cancel()
 	sent := time.Now()
-	ours, err := e.l.call(ctx, refreshScript, e.l.keys(e.sandbox)[:1], e.token, e.l.c.Lease.Milliseconds())
+	ours, err := h.l.call(ctx, refreshScript, h.l.keys(h.sandbox)[:1], h.token, h.l.c.Lease.Milliseconds())
 
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	next := e.l.c.Lease / 3
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	next := h.l.c.Lease / 3
 	switch {
-	case e.released:
+	case h.released:
 		// The release may have come before the refresh, which then took the lock again.
 		if err != nil || ours {
-			e.l.running.Go(func() { e.l.release(e.sandbox, e.token) })
+			h.l.running.Go(func() { h.l.release(h.sandbox, h.token) })
 		}
 		return
 	case err == nil && ours:
-		e.until = sent.Add(e.l.c.Lease)
-	case err == nil, !time.Now().Before(e.until):
-		e.lose()
+		h.until = sent.Add(h.l.c.Lease)
+	case err == nil, !time.Now().Before(h.until):
+		h.lose()
 		return
 	default:
-		next = min(e.l.c.Lease/10, time.Until(e.until))
+		next = min(h.l.c.Lease/10, time.Until(h.until))
 	}
-	e.timer = time.AfterFunc(next, e.beat)
+	h.timer = time.AfterFunc(next, h.beat)
 }
 
-// Unlock implements [Lease]. The caller does not wait for Redis; the next one in this process does.
-func (e *redisLease) Unlock() { e.giveBack(false) }
+// Unlock implements [Lease]. The caller does not wait for Redis; the next one in this process does, unless the lock is kept for it.
+func (e *redisLease) Unlock() {
+	e.once.Do(func() {
+		if !e.keep() {
+			e.giveBack(e.turn, false)
+			return
+		}
+		e.turn.Unlock()
+	})
+}
 
-func (e *redisLease) giveBack(nextFirst bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.released {
+// keep leaves the tenure to the next in line within this process, if there is one and the others have not waited long enough.
+func (h *tenure) keep() bool {
+	if time.Since(h.began) > keepFor || h.l.local.Waiting(h.sandbox) == 0 || h.Err() != nil {
+		return false
+	}
+	h.l.mu.Lock()
+	defer h.l.mu.Unlock()
+	h.l.kept[h.sandbox] = h
+	return true
+}
+
+// end stops the heartbeat; false when that was done before.
+func (h *tenure) end() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.released {
+		return false
+	}
+	h.released = true
+	if h.timer != nil {
+		h.timer.Stop()
+	}
+	return true
+}
+
+// giveBack ends the tenure, and then the turn within the process.
+func (h *tenure) giveBack(turn Lease, nextFirst bool) {
+	if !h.end() {
 		return
 	}
-	e.released = true
-	if e.timer != nil {
-		e.timer.Stop()
-	}
 	if nextFirst {
-		e.turn.Unlock()
+		turn.Unlock()
 	}
-	e.l.running.Go(func() {
-		e.l.release(e.sandbox, e.token)
-		e.turn.Unlock()
+	h.l.running.Go(func() {
+		h.l.release(h.sandbox, h.token)
+		turn.Unlock()
 	})
 }
 

@@ -418,6 +418,107 @@ func TestRedis_deadProcessInTheLine(t *testing.T) {
 	}
 }
 
+// calls is how many scripts Redis has run.
+func calls(t *testing.T, s *redistest.Server) int {
+	t.Helper()
+	c := s.Client()
+	defer func() { _ = c.Close() }()
+	info, err := c.Info(t.Context(), "commandstats").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	if _, rest, ok := strings.Cut(info, "cmdstat_evalsha:calls="); ok {
+		if _, err := fmt.Sscan(strings.SplitN(rest, ",", 2)[0], &n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return n
+}
+
+// Those who wait in one process take over from one another without asking Redis, as long as that is short.
+func TestRedis_isPassedOnWithinAProcess(t *testing.T) {
+	s := redistest.Start(t)
+	l := locker(t, s, lock.RedisConfig{})
+	const waiters = 20
+	for attempt := 1; ; attempt++ { // a busy machine may take longer than the lock is kept for
+		id, before := uuid.New(), calls(t, s)
+		held := must(t, l, id)
+		var wg sync.WaitGroup
+		for range waiters {
+			wg.Go(func() { must(t, l, id).Unlock() })
+		}
+		for l.Waiting(id) < waiters {
+			time.Sleep(time.Millisecond)
+		}
+		held.Unlock()
+		wg.Wait()
+		n := calls(t, s) - before
+		if n < 2*waiters {
+			return
+		}
+		if attempt == 50 {
+			t.Fatalf("%d calls for %d leases", n, waiters+1)
+		}
+	}
+}
+
+// A process whose line is never empty does not keep the others out.
+func TestRedis_isNotKeptForEver(t *testing.T) {
+	s := redistest.Start(t)
+	id := uuid.New()
+	a, b := locker(t, s, lock.RedisConfig{}), locker(t, s, lock.RedisConfig{})
+	over := make(chan struct{})
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-over:
+					return
+				default:
+					must(t, a, id).Unlock()
+				}
+			}
+		})
+	}
+	for range 5 {
+		must(t, b, id).Unlock()
+	}
+	close(over)
+	wg.Wait()
+}
+
+// What was kept for somebody who went away is given back.
+func TestRedis_isGivenBackWhenTheNextOneLeaves(t *testing.T) {
+	s := redistest.Start(t)
+	l := locker(t, s, lock.RedisConfig{})
+	c := s.Client()
+	defer func() { _ = c.Close() }()
+	for range 50 {
+		id := uuid.New()
+		held := must(t, l, id)
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if e, err := l.Lock(ctx, id); err == nil {
+				e.Unlock()
+			}
+		})
+		for l.Waiting(id) == 0 {
+			time.Sleep(100 * time.Microsecond)
+		}
+		wg.Go(cancel)
+		held.Unlock()
+		wg.Wait()
+		for deadline := time.Now().Add(30 * time.Second); c.Exists(t.Context(), key(id)).Val() != 0; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("the lock is still held")
+			}
+		}
+	}
+}
+
 func TestRedis_badURL(t *testing.T) {
 	if _, err := lock.NewRedis(lock.RedisConfig{URL: "redis://u:secret@h:port"}); err == nil || strings.Contains(err.Error(), "secret") {
 		t.Fatalf("got %v", err)

@@ -51,6 +51,7 @@ SELECT ARRAY[
     'dos2unix',
     'du',
     'echo',
+    'ed',
     'egrep',
     'env',
     'envsubst',

@@ -56,6 +56,7 @@ var abouts = map[string]About{
 	"dirname":          {Does: "strip the last component of names"},
 	"dos2unix":         {Does: "turn DOS line ends into Unix ones", Differ: "conversion of character sets is left to iconv"},
 	"du":               {Does: "estimate the space files take"},
+	"ed":               {Does: "edit text line by line"},
 	"egrep":            {Does: "grep -E"},
 	"env":              {Does: "run a program in a changed environment"},
 	"envsubst":         {Does: "substitute variables in text"},

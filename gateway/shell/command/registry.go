@@ -56,6 +56,7 @@ var registry = map[string]proc.Func{
 	"dirname":          dirname,
 	"dos2unix":         dos2unix,
 	"du":               du,
+	"ed":               ed,
 	"egrep":            egrep,
 	"env":              env,
 	"envsubst":         envsubst,

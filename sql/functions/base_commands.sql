@@ -118,6 +118,7 @@ SELECT ARRAY[
     'numfmt',
     'od',
     'pager',
+    'parallel',
     'paste',
     'patch',
     'pathchk',

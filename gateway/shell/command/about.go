@@ -122,6 +122,7 @@ var abouts = map[string]About{
 	"numfmt":           {Does: "convert numbers from and to human forms"},
 	"od":               {Does: "dump files in octal and other forms"},
 	"pager":            {Does: "show files", Differ: "prints everything: there is no terminal"},
+	"parallel":         {Does: "run commands for many arguments", Differ: "one after the other; a few Perl expressions only; no remote hosts"},
 	"paste":            {Does: "merge lines of files"},
 	"patch":            {Does: "apply a diff"},
 	"pathchk":          {Does: "check whether names are valid or portable"},

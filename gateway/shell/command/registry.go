@@ -122,6 +122,7 @@ var registry = map[string]proc.Func{
 	"numfmt":           numfmt,
 	"od":               od,
 	"pager":            less,
+	"parallel":         parallel,
 	"paste":            paste,
 	"patch":            patchMain,
 	"pathchk":          pathchk,

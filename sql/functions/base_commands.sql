@@ -60,6 +60,8 @@ SELECT ARRAY[
     'expr',
     'factor',
     'false',
+    'fd',
+    'fdfind',
     'fgrep',
     'file',
     'find',

@@ -65,6 +65,8 @@ var abouts = map[string]About{
 	"expr":             {Does: "evaluate an expression"},
 	"factor":           {Does: "prime factors"},
 	"false":            {Does: "do nothing, unsuccessfully"},
+	"fd":               {Does: "find files by pattern"},
+	"fdfind":           {Does: "find files by pattern"},
 	"fgrep":            {Does: "grep -F"},
 	"file":             {Does: "guess the type of files", Differ: "knows the common types only"},
 	"find":             {Does: "look for files in a tree"},

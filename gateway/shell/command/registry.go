@@ -65,6 +65,8 @@ var registry = map[string]proc.Func{
 	"expr":             expr,
 	"factor":           factor,
 	"false":            exitFalse,
+	"fd":               fd,
+	"fdfind":           fd,
 	"fgrep":            fgrep,
 	"file":             fileMain,
 	"find":             findCommand,

@@ -29,6 +29,8 @@ type rgWalk struct {
 	explicit  ignore.List // --ignore-file
 	err       error
 
+	ownIgnore string // the tool's own kind of ignore file
+
 	noIgnore, noDot, noVCS, noParent, noFiles, noExclude, noRequireGit bool
 
 	types       map[string][]string
@@ -36,7 +38,9 @@ type rgWalk struct {
 	hasWant     bool
 }
 
-func (w *rgWalk) init(p *proc.Process) { w.p, w.maxDepth, w.maxSize = p, -1, -1 }
+func (w *rgWalk) init(p *proc.Process) {
+	w.p, w.maxDepth, w.maxSize, w.ownIgnore = p, -1, -1, ".rgignore"
+}
 
 // known returns the file types.
 func (w *rgWalk) known() map[string][]string {
@@ -136,7 +140,7 @@ func (w *rgWalk) rules(dir string, parent *rgRules) *rgRules {
 		return r
 	}
 	if !w.noDot {
-		r.rg, r.dot = read(".rgignore"), read(".ignore")
+		r.rg, r.dot = read(w.ownIgnore), read(".ignore")
 	}
 	if !w.noVCS {
 		if _, err := w.p.FS.Lstat(path.Join(dir, ".git")); err == nil {
@@ -224,18 +228,24 @@ func (w *rgWalk) run(g *rgRun, dir, prefix string) {
 		g.complain(dir, err)
 		return
 	}
+	w.directory(g, abs, prefix, w.above(abs), 1, nil)
+}
+
+// above are the rules of the directories that a directory is in.
+func (w *rgWalk) above(abs string) *rgRules {
 	var above *rgRules
-	if !w.noParent && !w.noIgnore {
-		var dirs []string
-		for d := abs; d != "/"; {
-			d = path.Dir(d)
-			dirs = append(dirs, d)
-		}
-		for _, d := range slices.Backward(dirs) {
-			above = w.rules(d, above)
-		}
+	if w.noParent || w.noIgnore {
+		return nil
 	}
-	w.directory(g, abs, prefix, above, 1, nil)
+	var dirs []string
+	for d := abs; d != "/"; {
+		d = path.Dir(d)
+		dirs = append(dirs, d)
+	}
+	for _, d := range slices.Backward(dirs) {
+		above = w.rules(d, above)
+	}
+	return above
 }
 
 func (w *rgWalk) directory(g *rgRun, abs, prefix string, above *rgRules, depth int, parents []uint64) {

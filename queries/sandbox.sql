@@ -38,8 +38,12 @@ SELECT * FROM fs.fork(
     @sandbox::uuid, @ids::uuid[], sqlc.narg('name')::text, sqlc.narg('owner')::text, sqlc.narg('at')::text);
 
 -- name: Diff :many
-SELECT path::text AS path, status::text AS status, kind::smallint AS kind, ino::bigint AS ino, path_from::text AS path_from
-FROM fs.diff(@sandbox::uuid, sqlc.narg('from')::uuid);
+SELECT path::text AS path, status::text AS status, kind::smallint AS kind, ino::bigint AS ino, path_from::text AS path_from, ino_from::bigint AS ino_from
+FROM fs.diff(@sandbox::uuid, @at::text, sqlc.narg('from')::uuid, @from_at::text);
 
 -- name: ChangesSince :many
 SELECT * FROM fs.changes_since(@sandbox::uuid, @version::bigint, @seq::integer, @max_rows::integer);
+
+-- name: Merge :many
+SELECT path::text AS path, status::text AS status, outcome::text AS outcome, detail::text AS detail
+FROM fs.merge(@sandbox::uuid, sqlc.arg('from')::uuid, @from_at::text, @base::text, @conflict::text);

@@ -532,93 +532,34 @@ ALTER FUNCTION fs.create_sandbox(p_id uuid, p_tenant text, p_owner text, p_name 
 
 COMMENT ON FUNCTION fs.create_sandbox(p_id uuid, p_tenant text, p_owner text, p_name text, p_env jsonb, p_config jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_image text, p_history jsonb) IS 'Creates a sandbox over the base layer, or over an image (name or name:tag; VF002 when there is none), whatever its size. p_history says when commits take automatic snapshots: commits, seconds, keep; NULL is never. Arguments may be NULL for their defaults, except owner and name; an id that was ever used is VF017.';
 
-CREATE FUNCTION fs.diff(p_sandbox uuid, p_from uuid DEFAULT NULL::uuid) RETURNS TABLE(path text, status text, kind smallint, ino bigint, path_from text)
+CREATE FUNCTION fs.diff(p_sandbox uuid, p_at text DEFAULT NULL::text, p_from uuid DEFAULT NULL::uuid, p_from_at text DEFAULT '@base'::text) RETURNS TABLE(path text, status text, kind smallint, ino bigint, path_from text, ino_from bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-#variable_conflict use_column
 DECLARE
-    v_to       fs.fence;
-    v_from     uuid[];
-    v_common   uuid[];
-    v_changed  bigint[];
-    v_ancestor boolean;
+    v_to   pgbox.sandbox;
+    v_from pgbox.sandbox;
 BEGIN
-    SELECT f.* INTO v_to FROM fs.fence f WHERE f.id = p_sandbox;
+    SELECT s.* INTO v_to FROM pgbox.sandbox s JOIN fs.fence f ON f.id = s.id WHERE s.id = p_sandbox;
     IF v_to.id IS NULL THEN
         PERFORM pgbox.raise_errno(3, 'diff', p_sandbox::text);
     END IF;
-    IF p_from IS NULL THEN
-        v_from := v_to.layers[cardinality(v_to.layers):];
-    ELSE
-        SELECT n.layers INTO v_from FROM pgbox.snapshot n WHERE n.id = p_from AND n.sandbox_id = p_sandbox;
-        IF v_from IS NULL THEN
-            SELECT f.layers INTO v_from FROM fs.fence f
-             WHERE f.id = p_from AND f.tenant = v_to.tenant AND f.owner = v_to.owner;
-        END IF;
-        IF v_from IS NULL THEN
+    v_from := v_to;
+    IF p_from <> p_sandbox THEN
+        SELECT s.* INTO v_from FROM pgbox.sandbox s JOIN fs.fence f ON f.id = s.id
+         WHERE s.id = p_from AND s.tenant = v_to.tenant AND s.owner = v_to.owner;
+        IF v_from.id IS NULL THEN
             PERFORM pgbox.raise_errno(2, 'diff', p_from::text);
         END IF;
     END IF;
-
-    v_common := ARRAY(SELECT unnest(v_from) INTERSECT SELECT unnest(v_to.layers));
-    -- Over an ancestor an inode number means one file, so names are followed by it: a renamed
-    -- directory is one line. Siblings number their files independently, so only paths compare.
-    v_ancestor := v_from <@ v_common;
-    v_changed := ARRAY(
-        SELECT r.ino FROM pgbox.inode r
-         WHERE r.layer_id = ANY (v_from || v_to.layers) AND r.layer_id <> ALL (v_common)
-        UNION
-        SELECT r.ino FROM pgbox.chunk r
-         WHERE r.layer_id = ANY (v_from || v_to.layers) AND r.layer_id <> ALL (v_common));
-    IF cardinality(v_changed) = 0 AND NOT EXISTS (
-        SELECT FROM pgbox.dirent r WHERE r.layer_id = ANY (v_from || v_to.layers) AND r.layer_id <> ALL (v_common)) THEN
-        RETURN;
-    END IF;
-
     RETURN QUERY
-    WITH old AS MATERIALIZED (
-        SELECT w.*, CASE WHEN v_ancestor THEN w.parent_ino || '/' || w.name ELSE w.path END AS key FROM pgbox.walk_tree(v_from) w
-    ), new AS MATERIALIZED (
-        SELECT w.*, CASE WHEN v_ancestor THEN w.parent_ino || '/' || w.name ELSE w.path END AS key FROM pgbox.walk_tree(v_to.layers) w
-    ), pair AS MATERIALIZED (
-        SELECT o.path AS old_path, o.ino AS old_ino, n.path AS new_path, n.ino AS new_ino
-          FROM old o
-          FULL JOIN new n ON n.key = o.key
-         WHERE o.ino IS DISTINCT FROM n.ino OR n.ino = ANY (v_changed)
-    ), old_look AS MATERIALIZED (
-        SELECT d.* FROM pgbox.describe_inodes(v_from, ARRAY(SELECT p.old_ino FROM pair p WHERE p.old_ino IS NOT NULL)) d
-    ), new_look AS MATERIALIZED (
-        SELECT d.* FROM pgbox.describe_inodes(v_to.layers, ARRAY(SELECT p.new_ino FROM pair p WHERE p.new_ino IS NOT NULL)) d
-    ), moved AS MATERIALIZED (
-        SELECT o.old_path, n.new_path
-          FROM (SELECT p.*, row_number() OVER (PARTITION BY p.old_ino ORDER BY p.old_path) AS nth FROM pair p WHERE p.new_ino IS NULL) o
-          JOIN (SELECT p.*, row_number() OVER (PARTITION BY p.new_ino ORDER BY p.new_path) AS nth FROM pair p WHERE p.old_ino IS NULL) n
-            ON n.new_ino = o.old_ino AND n.nth = o.nth
-         WHERE v_ancestor
-    )
-    SELECT coalesce(p.new_path, p.old_path),
-           CASE WHEN m.new_path IS NOT NULL THEN 'R'
-                WHEN p.old_ino IS NULL THEN 'A'
-                WHEN p.new_ino IS NULL THEN 'D'
-                WHEN o.kind <> n.kind THEN 'T'
-                ELSE 'M' END,
-           coalesce(n.kind, o.kind),
-           coalesce(p.new_ino, p.old_ino),
-           coalesce(m.old_path, '')
-      FROM pair p
-      LEFT JOIN old_look o ON o.ino = p.old_ino
-      LEFT JOIN new_look n ON n.ino = p.new_ino
-      LEFT JOIN moved m ON m.new_path = p.new_path
-     WHERE (p.old_ino IS NULL OR p.new_ino IS NULL OR o.looks IS DISTINCT FROM n.looks)
-       AND NOT EXISTS (SELECT FROM moved g WHERE p.new_ino IS NULL AND g.old_path = p.old_path)
-     ORDER BY 1;
+    SELECT c.* FROM pgbox.compare((pgbox.state_at(v_from, p_from_at)).layers, (pgbox.state_at(v_to, p_at)).layers, v_from.id = v_to.id) c;
 END
 $$;
 
-ALTER FUNCTION fs.diff(p_sandbox uuid, p_from uuid) OWNER TO pgbox_maintainer;
+ALTER FUNCTION fs.diff(p_sandbox uuid, p_at text, p_from uuid, p_from_at text) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.diff(p_sandbox uuid, p_from uuid) IS 'What changed in a sandbox since one of its snapshots, against another sandbox of the same owner, or (NULL) since the base layer: paths added A, deleted D, renamed R (from path_from), of another kind T, otherwise modified M. Under a renamed directory only what changed itself is listed.';
+COMMENT ON FUNCTION fs.diff(p_sandbox uuid, p_at text, p_from uuid, p_from_at text) IS 'What changed in a sandbox since what it started from (@base), since another of its states, or against a state of another sandbox of the same owner (states as in pgbox.state_at): paths added A, deleted D, renamed R (from path_from), of another kind T, otherwise modified M, by content, mode and owner. Under a renamed directory only what changed itself is listed. It costs what the changes cost, whatever the size of the trees.';
 
 CREATE FUNCTION fs.drop_image(p_tenant text, p_owner text, p_image text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1633,6 +1574,199 @@ $$;
 ALTER FUNCTION fs.lstat(p_path text) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION fs.lstat(p_path text) IS 'Is stat without following a symlink in the last component.';
+
+CREATE FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text DEFAULT NULL::text, p_base text DEFAULT '@base'::text, p_conflict text DEFAULT 'fail'::text) RETURNS TABLE(path text, status text, outcome text, detail text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $_$
+#variable_conflict use_column
+DECLARE
+    v_ours      pgbox.sandbox;
+    v_theirs    pgbox.sandbox;
+    v_base      uuid[];
+    v_from      uuid[];
+    v_layers    uuid[];
+    v_kin       boolean;
+    v_moved     text[] := '{}'; -- directories renamed so far, from and to by turns
+    v_conflicts integer := 0;
+    v_here      text;
+    v_to        text;
+    v_dir       text;
+    v_ino       bigint;
+    v_is        text;
+    v_was       text;
+    v_new       text;
+    v_apply     boolean;
+    c           record;
+BEGIN
+    IF p_conflict NOT IN ('fail', 'ours', 'theirs') THEN
+        PERFORM pgbox.raise_errno(22, 'merge', p_conflict);
+    ELSIF p_sandbox = p_from THEN
+        PERFORM pgbox.raise_errno(22, 'merge', p_from::text);
+    END IF;
+    -- Both stay as they are meanwhile; the order keeps two merges from waiting for each other.
+    PERFORM FROM pgbox.sandbox s WHERE s.id IN (p_sandbox, p_from) ORDER BY s.id FOR NO KEY UPDATE;
+    v_ours := pgbox.lock_sandbox(p_sandbox);
+    SELECT s.* INTO v_theirs FROM pgbox.sandbox s JOIN fs.fence f ON f.id = s.id
+     WHERE s.id = p_from AND s.tenant = v_ours.tenant AND s.owner = v_ours.owner;
+    IF v_theirs.id IS NULL THEN
+        PERFORM pgbox.raise_errno(2, 'merge', p_from::text);
+    END IF;
+    v_base := (pgbox.state_at(v_theirs, p_base)).layers;
+    v_from := (pgbox.state_at(v_theirs, p_from_at)).layers;
+    -- Ours went on from the same state: then a file is known by its number here, too, wherever it has been moved.
+    v_kin := v_base[1] = ANY (v_ours.layers) AND cardinality(v_base) > 1
+        OR EXISTS (SELECT FROM pgbox.snapshot n WHERE n.sandbox_id = p_sandbox AND n.layers @> v_base[1:1] AND cardinality(v_base) > 1);
+
+    PERFORM set_config('app.sandbox_id', p_sandbox::text, true), set_config('app.at', '', true);
+    -- One automatic snapshot for all of it, and none between.
+    v_layers := (pgbox.point(v_ours, 'undo')).layers;
+    UPDATE pgbox.sandbox s SET history_commits = NULL, history_seconds = NULL WHERE s.id = p_sandbox;
+
+    -- A block of its own, so that what was done can be taken back and the conflicts still be told.
+    BEGIN
+        FOR c IN
+            SELECT d.*,
+                   CASE WHEN d.status <> 'D' THEN 1
+                        WHEN d.kind <> 4 THEN 0
+                        -- an empty directory whose place a rename takes
+                        WHEN count(*) OVER (PARTITION BY d.path) > 1 THEN 1
+                        ELSE 2 END AS pass,
+                   replace(d.path, '/', E'\x01') COLLATE "C" AS place
+              FROM pgbox.compare(v_base, v_from, true) d
+             ORDER BY pass, CASE WHEN d.status = 'D' AND d.kind = 4 THEN -length(d.path) END, place, d.status = 'R'
+        LOOP
+            v_here := coalesce(nullif(c.path_from, ''), c.path);
+            v_was := (SELECT d.looks FROM pgbox.describe_inodes(v_base, ARRAY[c.ino_from]) d);
+            v_new := CASE WHEN c.status <> 'D' THEN (SELECT d.looks FROM pgbox.describe_inodes(v_from, ARRAY[c.ino]) d) END;
+            -- Where it is here: by its number if ours is of the same line, else by its path behind the renames so far.
+            IF c.status = 'M' AND c.path_from <> '' THEN
+                v_here := c.path;
+            END IF;
+            FOR i IN 1..cardinality(v_moved) / 2 LOOP
+                IF starts_with(v_here, v_moved[2 * i - 1] || '/') THEN
+                    v_here := v_moved[2 * i] || substr(v_here, length(v_moved[2 * i - 1]) + 1);
+                END IF;
+            END LOOP;
+            IF v_kin AND c.ino_from > 1 THEN
+                SELECT coalesce(max(d.path) FILTER (WHERE d.path = v_here), min(d.path)) INTO v_to
+                  FROM pgbox.dir_paths(v_layers, ARRAY[c.ino_from]) d;
+                v_here := coalesce(v_to, v_here);
+            END IF;
+            v_to := CASE WHEN c.status IN ('A', 'R') THEN c.path ELSE v_here END;
+            IF c.status IN ('A', 'R') AND v_kin THEN
+                -- Its directory may have been moved here.
+                v_dir := regexp_replace(c.path, '/[^/]*$', '');
+                v_ino := (pgbox.walk(v_from, CASE v_dir WHEN '' THEN '/' ELSE v_dir END, 'nofollow', NULL)).ino;
+                IF pgbox.inode_of(v_base, v_ino) IS NOT NULL THEN
+                    v_dir := coalesce((SELECT d.path FROM pgbox.dir_paths(v_layers, ARRAY[v_ino]) d), v_dir);
+                    v_to := v_dir || substring(c.path FROM '/[^/]*$');
+                END IF;
+            END IF;
+            v_is := pgbox.looks_at(v_layers, v_here);
+            path := v_to;
+            status := c.status;
+            outcome := 'merged';
+            detail := '';
+            v_apply := true;
+
+            IF c.status = 'D' THEN
+                IF v_is IS NULL THEN
+                    outcome := 'same';
+                ELSIF c.kind = 4 AND NOT pgbox.is_empty(v_layers, (pgbox.walk(v_layers, v_here, 'nofollow', NULL)).ino) THEN
+                    outcome := 'kept';
+                    detail := 'holds what the other side does not know';
+                ELSIF v_is <> v_was THEN
+                    outcome := 'conflict';
+                    detail := 'changed here, deleted there';
+                END IF;
+                IF outcome = 'merged' OR outcome = 'conflict' AND p_conflict = 'theirs' THEN
+                    PERFORM fs.rm(v_here, c.kind <> 4);
+                END IF;
+            ELSE
+                IF c.status = 'R' THEN
+                    IF v_here = v_to AND v_is IS NOT NULL THEN
+                        outcome := 'same';
+                    ELSIF v_is IS NULL AND pgbox.looks_at(v_layers, v_to) = v_new THEN
+                        outcome := 'same';
+                    ELSIF v_is IS NULL THEN
+                        outcome := 'conflict';
+                        detail := 'deleted here, renamed there';
+                    ELSIF v_kin AND v_here <> c.path_from AND pgbox.looks_at(v_layers, c.path_from) IS NULL
+                          AND regexp_replace(v_here, '^.*/', '') <> regexp_replace(c.path_from, '^.*/', '') THEN
+                        outcome := 'conflict';
+                        detail := 'renamed on both sides';
+                    ELSIF pgbox.looks_at(v_layers, v_to) IS NOT NULL THEN
+                        outcome := 'conflict';
+                        detail := 'renamed there to what exists here';
+                    END IF;
+                    IF v_is IS NOT NULL AND v_here <> v_to AND (outcome = 'merged' OR outcome = 'conflict' AND p_conflict = 'theirs')
+                       AND NOT starts_with(v_to, v_here || '/') THEN
+                        IF pgbox.looks_at(v_layers, v_to) IS NOT NULL THEN
+                            PERFORM fs.rm(v_to, true);
+                        END IF;
+                        PERFORM fs.mkdir(coalesce(nullif(regexp_replace(v_to, '/[^/]*$', ''), ''), '/'), p_parents => true);
+                        PERFORM fs.mv(v_here, v_to);
+                        IF c.kind = 4 THEN
+                            v_moved := v_moved || v_here || v_to;
+                        END IF;
+                        v_is := pgbox.looks_at(v_layers, v_to);
+                    END IF;
+                    -- It may have been changed as well.
+                    v_apply := v_was <> v_new AND outcome <> 'conflict';
+                ELSE
+                    v_is := pgbox.looks_at(v_layers, v_to);
+                END IF;
+                IF v_apply AND outcome <> 'conflict' THEN
+                    IF v_is = v_new OR c.status = 'A' AND c.kind = 4 AND starts_with(v_is, '4|') THEN
+                        outcome := CASE WHEN c.status = 'R' THEN outcome ELSE 'same' END;
+                        v_apply := false;
+                    ELSIF v_is IS NOT DISTINCT FROM (CASE WHEN c.status <> 'A' THEN v_was END) THEN
+                        NULL;
+                    ELSE
+                        outcome := 'conflict';
+                        detail := CASE WHEN c.status = 'A' THEN 'added on both sides' WHEN v_is IS NULL THEN 'deleted here, changed there'
+                                       ELSE 'changed on both sides' END;
+                    END IF;
+                    -- A directory that became something else must hold nothing that only ours knows.
+                    IF outcome = 'merged' AND v_apply AND starts_with(v_is, '4|') AND c.kind <> 4 AND EXISTS (
+                        SELECT FROM pgbox.subtree(v_layers, (pgbox.walk(v_layers, v_to, 'nofollow', NULL)).ino, v_to, NULL) t
+                         WHERE t.depth > 0 AND t.kind <> 4) THEN
+                        outcome := 'conflict';
+                        detail := 'holds what the other side does not know';
+                    ELSIF outcome = 'merged' AND v_apply
+                          AND (pgbox.walk(v_layers, regexp_replace(v_to, '/[^/]*$', '/'), 'follow', NULL)).kind IS DISTINCT FROM 4 THEN
+                        outcome := 'conflict';
+                        detail := 'its directory was deleted here';
+                    END IF;
+                END IF;
+                IF v_apply AND (outcome = 'merged' OR outcome = 'conflict' AND p_conflict = 'theirs') THEN
+                    v_dir := coalesce(nullif(regexp_replace(v_to, '/[^/]*$', ''), ''), '/');
+                    IF (pgbox.walk(v_layers, v_dir, 'follow', NULL)).kind IS DISTINCT FROM 4 THEN
+                        PERFORM fs.mkdir(v_dir, p_parents => true);
+                    END IF;
+                    PERFORM pgbox.take(v_layers, v_to, v_from, c.ino);
+                END IF;
+            END IF;
+            IF outcome = 'conflict' THEN
+                v_conflicts := v_conflicts + 1;
+            END IF;
+            RETURN NEXT;
+        END LOOP;
+        IF v_conflicts > 0 AND p_conflict = 'fail' THEN
+            RAISE EXCEPTION USING ERRCODE = 'P0001', MESSAGE = 'conflicts';
+        END IF;
+    EXCEPTION WHEN raise_exception THEN
+        NULL;
+    END;
+    UPDATE pgbox.sandbox s SET history_commits = v_ours.history_commits, history_seconds = v_ours.history_seconds WHERE s.id = p_sandbox;
+END
+$_$;
+
+ALTER FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text, p_base text, p_conflict text) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text, p_base text, p_conflict text) IS 'Does in a sandbox what happened in another of the same owner between p_base (by default what that one was forked from) and p_from_at (by default now), all in one transaction that fs.undo() takes back. Returns every change with its outcome: merged, same (was so already), kept (a directory with something of ours in it), conflict. With p_conflict fail nothing is done when there is a conflict; ours leaves what is here in those places, theirs puts what is there.';
 
 CREATE FUNCTION fs.missing_blobs(p_sandbox uuid, p_sha256 bytea[]) RETURNS SETOF bytea
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -2998,6 +3132,133 @@ ALTER FUNCTION pgbox.chunk_at(p_layers uuid[], p_ino bigint, p_idx integer) OWNE
 
 COMMENT ON FUNCTION pgbox.chunk_at(p_layers uuid[], p_ino bigint, p_idx integer) IS 'The content of one chunk, NULL for a hole.';
 
+CREATE FUNCTION pgbox.compare(p_from uuid[], p_to uuid[], p_same boolean) RETURNS TABLE(path text, status text, kind smallint, ino bigint, path_from text, ino_from bigint)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_common uuid[] := ARRAY(SELECT unnest(p_from) INTERSECT SELECT unnest(p_to));
+    v_apart  uuid[] := ARRAY(SELECT u.id FROM unnest(p_from || p_to) AS u (id) WHERE u.id <> ALL (v_common));
+    v_shared bigint := 9223372036854775807;
+BEGIN
+    IF cardinality(v_apart) = 0 THEN
+        RETURN;
+    END IF;
+    IF NOT p_same THEN
+        -- Each side numbers its new files by itself: a number means one file only as far as both have it from the same layer.
+        v_shared := (SELECT coalesce(max(m.ino), 0)
+                       FROM unnest(v_common) AS u (id)
+                      CROSS JOIN LATERAL (SELECT i.ino FROM pgbox.inode i WHERE i.layer_id = u.id ORDER BY i.ino DESC LIMIT 1) m);
+    END IF;
+
+    RETURN QUERY
+    WITH name AS MATERIALIZED (
+        SELECT DISTINCT d.parent_ino, d.name FROM pgbox.dirent d WHERE d.layer_id = ANY (v_apart)
+    ), pair AS MATERIALIZED (
+        SELECT n.parent_ino, n.name, o.ino AS old_ino, w.ino AS new_ino
+          FROM name n
+          LEFT JOIN LATERAL (
+               SELECT d.ino FROM pgbox.dirent d
+                WHERE d.layer_id = ANY (p_from) AND d.parent_ino = n.parent_ino AND d.name = n.name
+                ORDER BY array_position(p_from, d.layer_id) LIMIT 1) o ON true
+          LEFT JOIN LATERAL (
+               SELECT d.ino FROM pgbox.dirent d
+                WHERE d.layer_id = ANY (p_to) AND d.parent_ino = n.parent_ino AND d.name = n.name
+                ORDER BY array_position(p_to, d.layer_id) LIMIT 1) w ON true
+         WHERE o.ino IS DISTINCT FROM w.ino OR o.ino > v_shared OR n.parent_ino > v_shared
+    ), old_dir AS MATERIALIZED (
+        SELECT d.* FROM pgbox.dir_paths(p_from, ARRAY(SELECT p.parent_ino FROM pair p WHERE p.old_ino IS NOT NULL)) d
+    ), new_dir AS MATERIALIZED (
+        SELECT d.* FROM pgbox.dir_paths(p_to, ARRAY(SELECT p.parent_ino FROM pair p WHERE p.new_ino IS NOT NULL)) d
+    ), old_name AS MATERIALIZED (
+        SELECT d.path || '/' || p.name AS path, p.old_ino AS ino,
+               CASE WHEN p.parent_ino <= v_shared AND p.new_ino IS NOT NULL THEN p.parent_ino || '/' || p.name END AS key
+          FROM pair p JOIN old_dir d ON d.ino = p.parent_ino
+         WHERE p.old_ino IS NOT NULL
+    ), new_name AS MATERIALIZED (
+        SELECT d.path || '/' || p.name AS path, p.new_ino AS ino,
+               CASE WHEN p.parent_ino <= v_shared AND p.old_ino IS NOT NULL THEN p.parent_ino || '/' || p.name END AS key
+          FROM pair p JOIN new_dir d ON d.ino = p.parent_ino
+         WHERE p.new_ino IS NOT NULL
+    ), touched AS MATERIALIZED (
+        SELECT u.ino
+          FROM (SELECT i.ino FROM pgbox.inode i WHERE i.layer_id = ANY (v_apart)
+                UNION
+                SELECT c.ino FROM pgbox.chunk c WHERE c.layer_id = ANY (v_apart)) u
+         WHERE u.ino <= v_shared
+    ), old_look AS MATERIALIZED (
+        SELECT d.* FROM pgbox.describe_inodes(p_from, ARRAY(
+            SELECT n.ino FROM old_name n UNION SELECT t.ino FROM touched t)) d
+    ), new_look AS MATERIALIZED (
+        SELECT d.* FROM pgbox.describe_inodes(p_to, ARRAY(
+            SELECT n.ino FROM new_name n UNION SELECT t.ino FROM touched t)) d
+    ), moved_dir AS MATERIALIZED (
+        -- A directory takes what is in it along, so it is followed whatever has its old name now.
+        SELECT o.path AS old_path, n.path AS new_path, o.ino
+          FROM old_name o
+          JOIN old_look k ON k.ino = o.ino AND k.kind = 4
+          JOIN new_name n ON n.ino = o.ino
+         WHERE o.ino <= v_shared
+    ), matched AS MATERIALIZED (
+        -- by directory and name, also where the directory was renamed; else by path
+        SELECT o.path AS old_path, o.ino AS old_ino, n.path AS new_path, n.ino AS new_ino
+          FROM (SELECT e.* FROM old_name e WHERE NOT EXISTS (SELECT FROM moved_dir g WHERE g.old_path = e.path)) o
+          FULL JOIN (SELECT e.* FROM new_name e WHERE NOT EXISTS (SELECT FROM moved_dir g WHERE g.new_path = e.path)) n
+            ON coalesce(n.key, n.path) = coalesce(o.key, o.path)
+    ), renamed AS MATERIALIZED (
+        SELECT o.old_path, n.new_path, n.new_ino AS ino
+          FROM (SELECT m.*, row_number() OVER (PARTITION BY m.old_ino ORDER BY m.old_path) AS nth FROM matched m WHERE m.new_ino IS NULL) o
+          JOIN (SELECT m.*, row_number() OVER (PARTITION BY m.new_ino ORDER BY m.new_path) AS nth FROM matched m WHERE m.old_ino IS NULL) n
+            ON n.new_ino = o.old_ino AND n.nth = o.nth
+         WHERE o.old_ino <= v_shared
+        UNION ALL
+        SELECT g.old_path, g.new_path, g.ino FROM moved_dir g
+    ), changed AS MATERIALIZED (
+        SELECT t.ino FROM touched t
+          JOIN old_look o ON o.ino = t.ino
+          JOIN new_look n ON n.ino = t.ino
+         WHERE o.looks <> n.looks
+    )
+    SELECT * FROM (
+        SELECT r.new_path AS path, 'R' AS status, n.kind, r.ino, r.old_path AS path_from, r.ino AS ino_from
+          FROM renamed r
+          JOIN new_look n ON n.ino = r.ino
+        UNION ALL
+        SELECT coalesce(m.new_path, m.old_path),
+               CASE WHEN m.old_ino IS NULL THEN 'A'
+                    WHEN m.new_ino IS NULL THEN 'D'
+                    WHEN o.kind <> n.kind THEN 'T'
+                    ELSE 'M' END,
+               coalesce(n.kind, o.kind),
+               coalesce(m.new_ino, m.old_ino),
+               CASE WHEN m.old_path <> m.new_path THEN m.old_path ELSE '' END,
+               coalesce(m.old_ino, 0)
+          FROM matched m
+          LEFT JOIN old_look o ON o.ino = m.old_ino
+          LEFT JOIN new_look n ON n.ino = m.new_ino
+         WHERE (m.old_ino IS NULL OR m.new_ino IS NULL OR o.looks <> n.looks)
+           AND NOT EXISTS (SELECT FROM renamed g WHERE m.new_ino IS NULL AND g.old_path = m.old_path)
+           AND NOT EXISTS (SELECT FROM renamed g WHERE m.old_ino IS NULL AND g.new_path = m.new_path)
+        UNION ALL
+        -- what kept its name and changed itself
+        SELECT CASE p.path WHEN '' THEN '/' ELSE p.path END, CASE WHEN o.kind <> n.kind THEN 'T' ELSE 'M' END, n.kind, c.ino, '', c.ino
+          FROM changed c
+          JOIN old_look o ON o.ino = c.ino
+          JOIN new_look n ON n.ino = c.ino
+          JOIN pgbox.dir_paths(p_to, ARRAY(SELECT g.ino FROM changed g)) p ON p.ino = c.ino
+         WHERE NOT EXISTS (SELECT FROM new_name m WHERE m.path = p.path)
+    ) x
+     ORDER BY x.path COLLATE "C";
+END
+$$;
+
+ALTER FUNCTION pgbox.compare(p_from uuid[], p_to uuid[], p_same boolean) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.compare(p_from uuid[], p_to uuid[], p_same boolean) IS 'What differs between two chains of layers by kind, mode, owner, target and content; times do not count. p_same: they are of one line, where an inode number means one file. Columns as in fs.diff.';
+
 CREATE FUNCTION pgbox.content_of(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_length bigint) RETURNS bytea
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3164,9 +3425,9 @@ CREATE FUNCTION pgbox.describe_inodes(p_layers uuid[], p_inos bigint[]) RETURNS 
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
     SELECT i.ino, i.kind,
-           -- A directory changes its times and link count with its entries, which are compared themselves.
+           -- Times and, of directories, link counts change with what is compared itself.
            concat_ws('|', i.kind, i.mode, i.uid, i.gid, i.rdev, i.target,
-                     CASE WHEN i.kind <> 4 THEN i.size END, CASE WHEN i.kind <> 4 THEN i.mtime END, c.content)
+                     CASE WHEN i.kind <> 4 THEN i.size END, c.content)
       FROM (SELECT DISTINCT ON (r.ino) r.*
               FROM pgbox.inode r
              WHERE r.layer_id = ANY (p_layers) AND r.ino = ANY (p_inos)
@@ -3185,6 +3446,35 @@ $$;
 ALTER FUNCTION pgbox.describe_inodes(p_layers uuid[], p_inos bigint[]) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.describe_inodes(p_layers uuid[], p_inos bigint[]) IS 'Kind and a text that is equal for equal attributes and content, of the given inodes over a chain of layers.';
+
+CREATE FUNCTION pgbox.dir_paths(p_layers uuid[], p_dirs bigint[]) RETURNS TABLE(ino bigint, path text)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+    WITH RECURSIVE up AS (
+        SELECT u.ino AS start, u.ino AS dir, ''::text COLLATE "C" AS path, 0 AS depth
+          FROM (SELECT DISTINCT d.ino FROM unnest(p_dirs) AS d (ino)) u
+        UNION ALL
+        SELECT up.start, e.parent_ino, '/' || e.name || up.path, up.depth + 1
+          FROM up
+         CROSS JOIN LATERAL (
+               SELECT d.parent_ino, d.name
+                 FROM pgbox.dirent d
+                WHERE d.layer_id = ANY (p_layers) AND d.ino = up.dir
+                  AND NOT EXISTS (SELECT FROM pgbox.dirent n
+                                   WHERE n.layer_id = ANY (p_layers[:array_position(p_layers, d.layer_id) - 1])
+                                     AND n.parent_ino = d.parent_ino AND n.name = d.name)
+                OFFSET 0) e
+         WHERE up.dir <> 1 AND up.depth < 4096
+    )
+    SELECT up.start, up.path FROM up WHERE up.dir = 1
+$$;
+
+ALTER FUNCTION pgbox.dir_paths(p_layers uuid[], p_dirs bigint[]) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.dir_paths(p_layers uuid[], p_dirs bigint[]) IS 'The paths of directories over a chain of layers, found upwards from each; the root is empty, and one that cannot be reached has no row. Of another file it gives a row for each of its names.';
 
 CREATE FUNCTION pgbox.drop_locked(p_sandbox pgbox.sandbox) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3684,6 +3974,21 @@ $$;
 ALTER FUNCTION pgbox.lock_sandbox(p_sandbox uuid) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.lock_sandbox(p_sandbox uuid) IS 'Begins a verb of the maintainer: locks the row of a living sandbox and returns it (VF003). Scopes nothing; pgbox.enter() is for verbs inside one sandbox.';
+
+CREATE FUNCTION pgbox.looks_at(p_layers uuid[], p_path text) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_ino bigint := (pgbox.walk(p_layers, p_path, 'nofollow', NULL)).ino;
+BEGIN
+    RETURN (SELECT d.looks FROM pgbox.describe_inodes(p_layers, ARRAY[v_ino]) d);
+END
+$$;
+
+ALTER FUNCTION pgbox.looks_at(p_layers uuid[], p_path text) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.looks_at(p_layers uuid[], p_path text) IS 'Is pgbox.describe_inodes() of what is at a path: NULL when there is nothing.';
 
 CREATE FUNCTION pgbox.lookup(p_layers uuid[], p_dir bigint, p_name text) RETURNS bigint
     LANGUAGE plpgsql STABLE
@@ -4491,6 +4796,56 @@ ALTER FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth
 
 COMMENT ON FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer) IS 'An inode and all below it, p_depth levels deep (NULL: all; bounded, so that a damaged tree ends too), in no order. Symlinks are not followed.';
 
+CREATE FUNCTION pgbox.take(p_layers uuid[], p_path text, p_from uuid[], p_ino bigint) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_from    pgbox.inode := pgbox.inode_of(p_from, p_ino);
+    v_here    pgbox.inode := pgbox.inode_of(p_layers, (pgbox.walk(p_layers, p_path, 'nofollow', NULL)).ino);
+    v_sandbox pgbox.sandbox;
+BEGIN
+    IF v_here.ino IS NOT NULL AND (v_here.kind <> v_from.kind OR v_from.kind NOT IN (4, 8)) THEN
+        PERFORM fs.rm(p_path, true);
+        v_here := NULL;
+    END IF;
+    IF v_from.kind = 4 THEN
+        IF v_here.ino IS NULL THEN
+            PERFORM fs.mkdir(p_path);
+        END IF;
+    ELSIF v_from.kind = 10 THEN
+        PERFORM fs.symlink(v_from.target, p_path);
+    ELSIF v_from.kind = 8 THEN
+        PERFORM fs.write_file(p_path, '');
+        v_here := pgbox.inode_of(p_layers, (pgbox.walk(p_layers, p_path, 'nofollow', 'merge')).ino);
+        -- No bytes are copied: the chunks name the contents that the other side has.
+        INSERT INTO pgbox.chunk AS k (layer_id, ino, idx, sha256)
+        SELECT p_layers[1], v_here.ino, e.idx, e.sha256
+          FROM (SELECT DISTINCT ON (c.idx) c.idx, c.sha256
+                  FROM pgbox.chunk c
+                 WHERE c.layer_id = ANY (p_from) AND c.ino = p_ino
+                 ORDER BY c.idx, array_position(p_from, c.layer_id)) e
+         WHERE e.sha256 IS NOT NULL
+        ON CONFLICT ON CONSTRAINT chunk_pkey DO UPDATE SET sha256 = excluded.sha256;
+        v_here.size := v_from.size;
+        v_here.mtime := v_from.mtime;
+        PERFORM pgbox.put_inode(p_layers[1], v_here);
+        v_sandbox := pgbox.enter(true);
+        PERFORM pgbox.record(v_sandbox, ARRAY['write'], ARRAY[p_path], NULL, ARRAY[v_here.ino], v_from.size);
+    ELSE
+        PERFORM fs.mknod(p_path, v_from.kind);
+    END IF;
+    IF v_from.kind <> 10 THEN
+        PERFORM fs.chmod(p_path, v_from.mode);
+    END IF;
+    PERFORM fs.chown(p_path, v_from.uid, v_from.gid, false);
+END
+$$;
+
+ALTER FUNCTION pgbox.take(p_layers uuid[], p_path text, p_from uuid[], p_ino bigint) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION pgbox.take(p_layers uuid[], p_path text, p_from uuid[], p_ino bigint) IS 'Makes what is at a path of the sandbox in scope, which stands on p_layers, like an inode of another chain: kind, content, mode, owner. A directory stays with what is in it.';
+
 CREATE FUNCTION pgbox.text_of(p_data bytea) RETURNS text
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4729,30 +5084,6 @@ $$;
 ALTER FUNCTION pgbox.walk(p_layers uuid[], p_path text, p_mode text, p_op text, OUT dir bigint, OUT dirs bigint[], OUT dir_path text, OUT name text, OUT last text, OUT slash boolean, OUT ino bigint, OUT kind smallint, OUT target text, OUT path text, OUT fault integer) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.walk(p_layers uuid[], p_path text, p_mode text, p_op text, OUT dir bigint, OUT dirs bigint[], OUT dir_path text, OUT name text, OUT last text, OUT slash boolean, OUT ino bigint, OUT kind smallint, OUT target text, OUT path text, OUT fault integer) IS 'Resolves a path as Linux path_resolution(7) does. Modes: follow (stat), nofollow (lstat), parent (the last component is not followed and may be missing: unlink, mkdir), rename (the last component is not even looked up), create (open with O_CREAT), mkdirs (stops at the first missing directory). With a NULL p_op errors come back in fault instead of being raised.';
-
-CREATE FUNCTION pgbox.walk_tree(p_layers uuid[]) RETURNS TABLE(path text, parent_ino bigint, name text, ino bigint)
-    LANGUAGE sql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-    WITH RECURSIVE entry AS MATERIALIZED (
-        SELECT DISTINCT ON (d.parent_ino, d.name) d.parent_ino, d.name, d.ino
-          FROM pgbox.dirent d
-         WHERE d.layer_id = ANY (p_layers)
-         ORDER BY d.parent_ino, d.name, array_position(p_layers, d.layer_id)
-    ), tree AS (
-        SELECT ''::text COLLATE "C" AS path, NULL::bigint AS parent_ino, NULL::text COLLATE "C" AS name, 1::bigint AS ino, 0 AS depth
-        UNION ALL
-        SELECT t.path || '/' || e.name, e.parent_ino, e.name, e.ino, t.depth + 1
-          FROM tree t
-          JOIN entry e ON e.parent_ino = t.ino
-         WHERE e.ino IS NOT NULL AND t.depth < 4096
-    )
-    SELECT t.path, t.parent_ino, t.name, t.ino FROM tree t WHERE t.depth > 0
-$$;
-
-ALTER FUNCTION pgbox.walk_tree(p_layers uuid[]) OWNER TO pgbox_owner;
-
-COMMENT ON FUNCTION pgbox.walk_tree(p_layers uuid[]) IS 'Every name that can be reached from the root over a chain of layers.';
 
 CREATE FUNCTION pgbox.write_chunks(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_data bytea) RETURNS bigint
     LANGUAGE plpgsql
@@ -5468,9 +5799,9 @@ REVOKE ALL ON FUNCTION fs.create_sandbox(p_id uuid, p_tenant text, p_owner text,
 GRANT ALL ON FUNCTION fs.create_sandbox(p_id uuid, p_tenant text, p_owner text, p_name text, p_env jsonb, p_config jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_image text, p_history jsonb) TO pgbox_owner;
 GRANT ALL ON FUNCTION fs.create_sandbox(p_id uuid, p_tenant text, p_owner text, p_name text, p_env jsonb, p_config jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_image text, p_history jsonb) TO pgbox_gateway;
 
-REVOKE ALL ON FUNCTION fs.diff(p_sandbox uuid, p_from uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION fs.diff(p_sandbox uuid, p_from uuid) TO pgbox_owner;
-GRANT ALL ON FUNCTION fs.diff(p_sandbox uuid, p_from uuid) TO pgbox_gateway;
+REVOKE ALL ON FUNCTION fs.diff(p_sandbox uuid, p_at text, p_from uuid, p_from_at text) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.diff(p_sandbox uuid, p_at text, p_from uuid, p_from_at text) TO pgbox_owner;
+GRANT ALL ON FUNCTION fs.diff(p_sandbox uuid, p_at text, p_from uuid, p_from_at text) TO pgbox_gateway;
 
 REVOKE ALL ON FUNCTION fs.drop_image(p_tenant text, p_owner text, p_image text) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.drop_image(p_tenant text, p_owner text, p_image text) TO pgbox_owner;
@@ -5609,6 +5940,10 @@ GRANT ALL ON FUNCTION fs.log_exec(p_sandbox uuid, p_exec jsonb) TO pgbox_gateway
 REVOKE ALL ON FUNCTION fs.lstat(p_path text) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.lstat(p_path text) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.lstat(p_path text) TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text, p_base text, p_conflict text) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text, p_base text, p_conflict text) TO pgbox_owner;
+GRANT ALL ON FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text, p_base text, p_conflict text) TO pgbox_gateway;
 
 REVOKE ALL ON FUNCTION fs.missing_blobs(p_sandbox uuid, p_sha256 bytea[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.missing_blobs(p_sandbox uuid, p_sha256 bytea[]) TO pgbox_maintainer;
@@ -5790,6 +6125,9 @@ GRANT ALL ON FUNCTION pgbox.bump(p_sandbox pgbox.sandbox, p_bytes bigint, p_inod
 REVOKE ALL ON FUNCTION pgbox.chunk_at(p_layers uuid[], p_ino bigint, p_idx integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.chunk_at(p_layers uuid[], p_ino bigint, p_idx integer) TO pgbox_maintainer;
 
+REVOKE ALL ON FUNCTION pgbox.compare(p_from uuid[], p_to uuid[], p_same boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.compare(p_from uuid[], p_to uuid[], p_same boolean) TO pgbox_maintainer;
+
 REVOKE ALL ON FUNCTION pgbox.content_of(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_length bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.content_of(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_length bigint) TO pgbox_maintainer;
 
@@ -5807,6 +6145,9 @@ GRANT ALL ON FUNCTION pgbox.cut_chunks(p_layers uuid[], p_ino bigint, p_from int
 
 REVOKE ALL ON FUNCTION pgbox.describe_inodes(p_layers uuid[], p_inos bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.describe_inodes(p_layers uuid[], p_inos bigint[]) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.dir_paths(p_layers uuid[], p_dirs bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.dir_paths(p_layers uuid[], p_dirs bigint[]) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.drop_locked(p_sandbox pgbox.sandbox) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.drop_locked(p_sandbox pgbox.sandbox) TO pgbox_owner;
@@ -5868,6 +6209,9 @@ GRANT ALL ON FUNCTION pgbox.kv_put(p_sandbox uuid, p_op text, p_key text, p_valu
 
 REVOKE ALL ON FUNCTION pgbox.lock_sandbox(p_sandbox uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.lock_sandbox(p_sandbox uuid) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.looks_at(p_layers uuid[], p_path text) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.looks_at(p_layers uuid[], p_path text) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.lookup(p_layers uuid[], p_dir bigint, p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.lookup(p_layers uuid[], p_dir bigint, p_name text) TO pgbox_maintainer;
@@ -5942,6 +6286,9 @@ GRANT ALL ON FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text
 REVOKE ALL ON FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer) TO pgbox_maintainer;
 
+REVOKE ALL ON FUNCTION pgbox.take(p_layers uuid[], p_path text, p_from uuid[], p_ino bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.take(p_layers uuid[], p_path text, p_from uuid[], p_ino bigint) TO pgbox_owner;
+
 REVOKE ALL ON FUNCTION pgbox.text_of(p_data bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.text_of(p_data bytea) TO pgbox_maintainer;
 
@@ -5956,9 +6303,6 @@ GRANT ALL ON FUNCTION pgbox.vacant(p_layers uuid[], p_path text, p_op text, p_is
 
 REVOKE ALL ON FUNCTION pgbox.walk(p_layers uuid[], p_path text, p_mode text, p_op text, OUT dir bigint, OUT dirs bigint[], OUT dir_path text, OUT name text, OUT last text, OUT slash boolean, OUT ino bigint, OUT kind smallint, OUT target text, OUT path text, OUT fault integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.walk(p_layers uuid[], p_path text, p_mode text, p_op text, OUT dir bigint, OUT dirs bigint[], OUT dir_path text, OUT name text, OUT last text, OUT slash boolean, OUT ino bigint, OUT kind smallint, OUT target text, OUT path text, OUT fault integer) TO pgbox_maintainer;
-
-REVOKE ALL ON FUNCTION pgbox.walk_tree(p_layers uuid[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION pgbox.walk_tree(p_layers uuid[]) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.write_chunks(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_data bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.write_chunks(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_data bytea) TO pgbox_maintainer;

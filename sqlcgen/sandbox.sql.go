@@ -126,13 +126,15 @@ func (q *Queries) CreateSandbox(ctx context.Context, arg CreateSandboxParams) (F
 }
 
 const diff = `-- name: Diff :many
-SELECT path::text AS path, status::text AS status, kind::smallint AS kind, ino::bigint AS ino, path_from::text AS path_from
-FROM fs.diff($1::uuid, $2::uuid)
+SELECT path::text AS path, status::text AS status, kind::smallint AS kind, ino::bigint AS ino, path_from::text AS path_from, ino_from::bigint AS ino_from
+FROM fs.diff($1::uuid, $2::text, $3::uuid, $4::text)
 `
 
 type DiffParams struct {
 	Sandbox uuid.UUID
+	At      string
 	From    *uuid.UUID
+	FromAt  string
 }
 
 type DiffRow struct {
@@ -141,10 +143,16 @@ type DiffRow struct {
 	Kind     int16
 	Ino      int64
 	PathFrom string
+	InoFrom  int64
 }
 
 func (q *Queries) Diff(ctx context.Context, arg DiffParams) ([]DiffRow, error) {
-	rows, err := q.db.Query(ctx, diff, arg.Sandbox, arg.From)
+	rows, err := q.db.Query(ctx, diff,
+		arg.Sandbox,
+		arg.At,
+		arg.From,
+		arg.FromAt,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -158,6 +166,7 @@ func (q *Queries) Diff(ctx context.Context, arg DiffParams) ([]DiffRow, error) {
 			&i.Kind,
 			&i.Ino,
 			&i.PathFrom,
+			&i.InoFrom,
 		); err != nil {
 			return nil, err
 		}
@@ -391,6 +400,57 @@ func (q *Queries) ListSandboxes(ctx context.Context, arg ListSandboxesParams) ([
 			&i.HistoryCommits,
 			&i.HistorySeconds,
 			&i.HistoryKeep,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const merge = `-- name: Merge :many
+SELECT path::text AS path, status::text AS status, outcome::text AS outcome, detail::text AS detail
+FROM fs.merge($1::uuid, $2::uuid, $3::text, $4::text, $5::text)
+`
+
+type MergeParams struct {
+	Sandbox  uuid.UUID
+	From     uuid.UUID
+	FromAt   string
+	Base     string
+	Conflict string
+}
+
+type MergeRow struct {
+	Path    string
+	Status  string
+	Outcome string
+	Detail  string
+}
+
+func (q *Queries) Merge(ctx context.Context, arg MergeParams) ([]MergeRow, error) {
+	rows, err := q.db.Query(ctx, merge,
+		arg.Sandbox,
+		arg.From,
+		arg.FromAt,
+		arg.Base,
+		arg.Conflict,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []MergeRow
+	for rows.Next() {
+		var i MergeRow
+		if err := rows.Scan(
+			&i.Path,
+			&i.Status,
+			&i.Outcome,
+			&i.Detail,
 		); err != nil {
 			return nil, err
 		}

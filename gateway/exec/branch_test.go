@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -190,5 +192,104 @@ func TestKeyValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = s.KvGet(t.Context(), alice, id, "a")
+	wantError(t, err, fserr.CodeENOENT, exec.AppliedNo)
+}
+
+// The lines are those that diff -u prints in the sandbox.
+func TestDiffLines(t *testing.T) {
+	t.Parallel()
+	s := service(t, exec.Config{})
+	id := remembering(t, s)
+	run(t, s, id, `seq 40 > same; seq 40 > f; printf 'a\nb' > g; seq 3 > h; mkdir d; seq 9 > d/i; printf '\0' > bin; mkdir old; mv f old`)
+	run(t, s, id, `mv old/f f; mkdir /tmp/a; cp -r . /tmp/a; cat f > /dev/null
+		sed '2d; 20s/$/ more/; 24a new' f > /tmp/t; cat /tmp/t > f; printf 'a\nc\n' > g; rm h; printf x > k; mv d e; echo 10 >> e/i; printf '\0\1' > bin`)
+	list, err := s.Diff(t.Context(), alice, id, exec.DiffSpec{FromAt: "@base", At: "1", Lines: true})
+	if err != nil || len(list) != 8 {
+		t.Fatalf("%d, %v", len(list), err)
+	}
+	list, err = s.Diff(t.Context(), alice, id, exec.DiffSpec{FromAt: "1", Lines: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]exec.Difference{}
+	for _, d := range list {
+		if strings.HasPrefix(d.Path, "/home/user/") {
+			got[strings.TrimPrefix(d.Path, "/home/user/")] = d
+		}
+	}
+	for path, want := range map[string]string{"f": "R", "g": "M", "h": "D", "k": "A", "e": "R", "e/i": "M", "bin": "M"} {
+		d, ok := got[path]
+		if !ok || d.Status != want || d.Binary != (path == "bin") {
+			t.Errorf("%s: %+v", path, d)
+		}
+		if path == "e" || path == "bin" {
+			continue
+		}
+		old := path
+		if path == "e/i" {
+			old = "d/i"
+		}
+		lines := string(run(t, s, id, fmt.Sprintf("diff -uN /tmp/a/%s %s | tail -n +3", old, path)).Stdout)
+		_, text, _ := strings.Cut(d.Unified, "\n")
+		if _, text, _ = strings.Cut(text, "\n"); text != lines || lines == "" {
+			t.Errorf("%s:\n%s\nwant:\n%s", path, text, lines)
+		}
+	}
+	if f := got["f"]; f.Inserted != 2 || f.Deleted != 2 {
+		t.Errorf("%+v", f)
+	}
+	if _, ok := got["same"]; ok {
+		t.Error("what was only read has changed")
+	}
+	_, err = s.Diff(t.Context(), alice, id, exec.DiffSpec{From: uuid.New()})
+	wantError(t, err, fserr.CodeENOENT, exec.AppliedNo)
+	_, err = s.Diff(t.Context(), bob, id, exec.DiffSpec{})
+	wantError(t, err, fserr.CodeForbidden, exec.AppliedNo)
+}
+
+// A merge changes the tree behind the caches of all gateways.
+func TestMerge(t *testing.T) {
+	t.Parallel()
+	s, other := service(t, exec.Config{}), service(t, exec.Config{})
+	id := sandbox(t)
+	run(t, s, id, "echo 1 > f; echo 1 > g; mkdir d; echo x > d/x")
+	fork, err := forked(s.Fork(t.Context(), alice, id, "fork", 1, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, s, fork.ID, "echo 2 > f; mv d e; echo y > e/y")
+	run(t, other, id, "echo 3 > g; echo z > d/z")
+	run(t, s, id, "cat g")
+	list, err := s.Merge(t.Context(), alice, id, exec.MergeSpec{From: fork.ID})
+	if err != nil || len(list) != 3 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	for _, s := range []*exec.Service{s, other} {
+		if res := run(t, s, id, "cat f g; cat e/*; echo *"); string(res.Stdout) != "2\n3\nx\ny\nz\ne f g\n" {
+			t.Fatalf("%q", res.Stdout)
+		}
+	}
+	run(t, s, fork.ID, "echo 4 > f")
+	run(t, s, id, "echo 5 > f")
+	list, err = s.Merge(t.Context(), alice, id, exec.MergeSpec{From: fork.ID})
+	if err != nil || !slices.ContainsFunc(list, func(c exec.MergeChange) bool { return c.Outcome == "conflict" && c.Path == "/home/user/f" }) {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	if got := read(t, s, id, "/home/user/f"); got != "5\n" {
+		t.Fatalf("%q", got)
+	}
+	if _, err = s.Merge(t.Context(), alice, id, exec.MergeSpec{From: fork.ID, Conflict: "theirs"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, other, id, "/home/user/f"); got != "4\n" {
+		t.Fatalf("%q", got)
+	}
+	if _, err := other.Undo(t.Context(), alice, id, 1); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, s, id, "/home/user/f"); got != "5\n" {
+		t.Fatalf("%q", got)
+	}
+	_, err = s.Merge(t.Context(), alice, id, exec.MergeSpec{From: uuid.New()})
 	wantError(t, err, fserr.CodeENOENT, exec.AppliedNo)
 }

@@ -86,6 +86,7 @@ func New(cfg Config) http.Handler {
 	s.fileRoutes()
 	s.execRoutes()
 	s.snapshotRoutes()
+	s.diffRoutes()
 	s.imageRoutes()
 	s.kvRoutes()
 	s.eventRoutes()

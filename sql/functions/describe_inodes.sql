@@ -3,9 +3,9 @@ CREATE FUNCTION pgbox.describe_inodes(p_layers uuid[], p_inos bigint[]) RETURNS 
     SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT i.ino, i.kind,
-           -- A directory changes its times and link count with its entries, which are compared themselves.
+           -- Times and, of directories, link counts change with what is compared itself.
            concat_ws('|', i.kind, i.mode, i.uid, i.gid, i.rdev, i.target,
-                     CASE WHEN i.kind <> 4 THEN i.size END, CASE WHEN i.kind <> 4 THEN i.mtime END, c.content)
+                     CASE WHEN i.kind <> 4 THEN i.size END, c.content)
       FROM (SELECT DISTINCT ON (r.ino) r.*
               FROM pgbox.inode r
              WHERE r.layer_id = ANY (p_layers) AND r.ino = ANY (p_inos)

@@ -71,6 +71,7 @@ var calls = map[string]string{
 	"flatten":        "SELECT fs.flatten($1)",
 	"fork":           "SELECT fs.fork($1, NULL, 'fork')",
 	"fence_at":       "SELECT fs.fence_at($1, 'alpha')",
+	"merge":          "SELECT 1 FROM (VALUES (1)) v LEFT JOIN LATERAL (SELECT m.path FROM fs.fork($1, NULL, NULL) f, fs.merge($1, f.id) m) x ON true",
 	"create_image":   "SELECT fs.create_image($1, 'img', p_replace => true)",
 	"list_images":    "SELECT fs.create_image($1, 'img', p_replace => true), fs.list_images('tenant-alpha')",
 	"tag_image":      "SELECT fs.create_image($1, 'img', p_replace => true), fs.tag_image('tenant-alpha', 'owner-alpha', 'img', 'img', 't')",

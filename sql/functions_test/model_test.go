@@ -179,7 +179,20 @@ func TestModel(t *testing.T) {
 					if c.every == 0 || r.IntN(c.every) > 0 {
 						return
 					}
-					switch r.IntN(8) {
+					switch r.IntN(10) {
+					case 8: // a layer and a snapshot for every operation from here on, or no longer
+						s.must("SELECT fs.update_sandbox($1, NULL, NULL, NULL, NULL, NULL, NULL, $2, $3)", s.id, pick(r, []string{}, []string{"history"}),
+							map[string]int{"commits": 1, "keep": 9})
+					case 9: // there and back again
+						const steps = "SELECT count(*)::integer FROM pgbox.snapshot WHERE sandbox_id = $1 AND stack = 'undo'"
+						n := one[int32](s, s.admin, steps, s.id)
+						if n == 0 {
+							return
+						}
+						n = 1 + r.Int32N(min(n, 4))
+						s.must("SELECT fs.undo($1, $2)", s.id, n)
+						lists(s, nil, "SELECT f::text FROM fs.fsck() f")
+						s.must("SELECT fs.redo($1, $2)", s.id, n)
 					case 0, 1:
 						s.must("SELECT fs.snapshot($1, $2)", s.id, strconv.Itoa(n))
 					case 2:
@@ -215,3 +228,5 @@ func TestModel(t *testing.T) {
 		})
 	}
 }
+
+func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }

@@ -14,13 +14,19 @@ import (
 
 func fsCommand(c *client) *cobra.Command {
 	cmd := &cobra.Command{Use: "fs", Short: "List, read, write and remove files of a sandbox"}
-	var depth int
+	var (
+		depth int
+		at    string
+	)
 	ls := &cobra.Command{
 		Use: "ls ID [PATH]", Short: "List a directory", Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q := url.Values{"prefix": {"/home/user"}, "depth": {fmt.Sprint(depth)}}
 			if len(args) == 2 {
 				q.Set("prefix", args[1])
+			}
+			if at != "" {
+				q.Set("at", at)
 			}
 			var out []struct {
 				Path  string `json:"path"`
@@ -51,6 +57,9 @@ func fsCommand(c *client) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				if at != "" {
+					p += "?" + url.Values{"at": {at}}.Encode()
+				}
 				res, err := c.do(cmd.Context(), http.MethodGet, p, "", nil)
 				if err != nil {
 					return fmt.Errorf("%s: %w", name, err)
@@ -63,6 +72,9 @@ func fsCommand(c *client) *cobra.Command {
 			}
 			return nil
 		},
+	}
+	for _, r := range []*cobra.Command{ls, cat} {
+		r.Flags().StringVar(&at, "at", "", "an earlier state: a snapshot, @base, a version or a time")
 	}
 	put := &cobra.Command{
 		Use: "put ID PATH [FILE]", Short: "Write a file from a local file or standard input", Args: cobra.RangeArgs(2, 3),

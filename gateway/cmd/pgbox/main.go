@@ -50,7 +50,10 @@ func rootCommand() *cobra.Command {
 	root.AddGroup(&cobra.Group{ID: "server", Title: "Server:"}, &cobra.Group{ID: "client", Title: "Client (of a running server):"})
 	root.AddCommand(devCommand(), serveCommand(), migrateCommand(), gcCommand(), tokenCommand())
 	c := new(client)
-	for _, cmd := range []*cobra.Command{sandboxCommand(c), execCommand(c), fsCommand(c), ingestCommand(c)} {
+	for _, cmd := range []*cobra.Command{
+		sandboxCommand(c), execCommand(c), fsCommand(c), ingestCommand(c), imageCommand(c), kvCommand(c),
+		forkCommand(c), snapshotCommand(c), restoreCommand(c), undoCommand(c), redoCommand(c), diffCommand(c), mergeCommand(c),
+	} {
 		cmd.GroupID = "client"
 		cmd.PersistentFlags().StringVar(&c.url, "url", "", "server (default $PGBOX_URL, else the last `pgbox dev`)")
 		cmd.PersistentFlags().StringVar(&c.token, "token", "", "bearer token (default $PGBOX_TOKEN, else the last `pgbox dev`)")

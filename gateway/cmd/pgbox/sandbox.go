@@ -18,12 +18,22 @@ type sandbox struct {
 
 func sandboxCommand(c *client) *cobra.Command {
 	cmd := &cobra.Command{Use: "sandbox", Short: "Create, list and remove sandboxes"}
+	var (
+		from string
+		past history
+	)
 	create := &cobra.Command{
 		Use: "create [NAME]", Short: "Create a sandbox and print its id", Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in := map[string]any{}
 			if len(args) == 1 {
 				in["name"] = args[0]
+			}
+			if from != "" {
+				in["from"] = from
+			}
+			if past != (history{}) {
+				in["history"] = past
 			}
 			var out sandbox
 			if err := c.call(cmd.Context(), http.MethodPost, "/v1/sandboxes", in, &out); err != nil {
@@ -32,6 +42,15 @@ func sandboxCommand(c *client) *cobra.Command {
 			fmt.Println(out.ID)
 			return nil
 		},
+	}
+	create.Flags().StringVar(&from, "from", "", "image to start from: NAME or NAME:TAG")
+	past.flags(create)
+	keep := &cobra.Command{
+		Use: "history ID", Short: "Let commits take automatic snapshots, for undo and earlier versions; without a flag no longer", Args: cobra.ExactArgs(1),
+	}
+	past.flags(keep)
+	keep.RunE = func(cmd *cobra.Command, args []string) error {
+		return c.call(cmd.Context(), http.MethodPatch, sandboxPath(args[0], ""), map[string]any{"history": past}, nil)
 	}
 	list := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List your sandboxes, newest first", Args: cobra.NoArgs,
@@ -64,6 +83,19 @@ func sandboxCommand(c *client) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.AddCommand(create, list, rm)
+	cmd.AddCommand(create, keep, list, rm)
 	return cmd
+}
+
+// history says when commits take automatic snapshots.
+type history struct {
+	Commits int32 `json:"commits,omitempty"`
+	Seconds int32 `json:"seconds,omitempty"`
+	Keep    int32 `json:"keep,omitempty"`
+}
+
+func (h *history) flags(cmd *cobra.Command) {
+	cmd.Flags().Int32Var(&h.Commits, "history", 0, "automatic snapshot before a commit when the last is this many commits old; 1: every commit can be undone")
+	cmd.Flags().Int32Var(&h.Seconds, "history-seconds", 0, "automatic snapshot before a commit when the last is this old")
+	cmd.Flags().Int32Var(&h.Keep, "history-keep", 0, "how many automatic snapshots are kept (default 100)")
 }

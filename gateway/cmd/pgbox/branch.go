@@ -1,0 +1,120 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+)
+
+const stateHelp = "a snapshot by name or id, @base, a version (57 or @57) or a time (2026-01-31T12:00:00Z)"
+
+func forkCommand(c *client) *cobra.Command {
+	in := struct {
+		Name  string `json:"name,omitempty"`
+		Count int    `json:"count,omitempty"`
+		At    string `json:"at,omitempty"`
+	}{}
+	cmd := &cobra.Command{
+		Use: "fork ID", Short: "Make sandboxes that start as copies of another, and print their ids", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var out struct {
+				sandbox
+				Forks []sandbox `json:"forks"`
+			}
+			if err := c.call(cmd.Context(), http.MethodPost, sandboxPath(args[0], "/fork"), in, &out); err != nil {
+				return err
+			}
+			if len(out.Forks) == 0 {
+				out.Forks = []sandbox{out.sandbox}
+			}
+			for _, f := range out.Forks {
+				fmt.Println(f.ID)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&in.Name, "name", "", "name of the forks; several get -1, -2, … after it")
+	cmd.Flags().IntVarP(&in.Count, "count", "n", 1, "how many, at most 100")
+	cmd.Flags().StringVar(&in.At, "at", "", "of an earlier state: "+stateHelp)
+	return cmd
+}
+
+func snapshotCommand(c *client) *cobra.Command {
+	cmd := &cobra.Command{Use: "snapshot", Short: "Keep states of a sandbox under names"}
+	create := &cobra.Command{
+		Use: "create ID NAME", Short: "Name the present state", Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.call(cmd.Context(), http.MethodPost, sandboxPath(args[0], "/snapshots"), map[string]string{"name": args[1]}, nil)
+		},
+	}
+	list := &cobra.Command{
+		Use: "list ID", Aliases: []string{"ls"}, Short: "List snapshots, oldest first; those whose names begin with @ were taken by commits", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var out struct {
+				Snapshots []struct {
+					ID        string `json:"id"`
+					Name      string `json:"name"`
+					Version   int64  `json:"version"`
+					CreatedAt string `json:"createdAt"`
+				} `json:"snapshots"`
+			}
+			if err := c.call(cmd.Context(), http.MethodGet, sandboxPath(args[0], "/snapshots"), nil, &out); err != nil {
+				return err
+			}
+			t := table.NewWriter()
+			t.SetOutputMirror(os.Stdout)
+			t.SetStyle(table.StyleLight)
+			t.AppendHeader(table.Row{"name", "version", "created", "id"})
+			for _, s := range out.Snapshots {
+				t.AppendRow(table.Row{s.Name, s.Version, s.CreatedAt, s.ID})
+			}
+			t.Render()
+			return nil
+		},
+	}
+	rm := &cobra.Command{
+		Use: "rm ID SNAPSHOT-ID...", Short: "Forget snapshots", Args: cobra.MinimumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, s := range args[1:] {
+				if err := c.call(cmd.Context(), http.MethodDelete, sandboxPath(args[0], "/snapshots/"+s), nil, nil); err != nil {
+					return fmt.Errorf("forget %s: %w", s, err)
+				}
+			}
+			return nil
+		},
+	}
+	cmd.AddCommand(create, list, rm)
+	return cmd
+}
+
+func restoreCommand(c *client) *cobra.Command {
+	return &cobra.Command{
+		Use: "restore ID STATE", Short: "Bring a sandbox back to an earlier state; undo takes it back", Args: cobra.ExactArgs(2), Long: "STATE is " + stateHelp + ".",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.call(cmd.Context(), http.MethodPost, sandboxPath(args[0], "/restore"), map[string]string{"at": args[1]}, nil)
+		},
+	}
+}
+
+func undoCommand(c *client) *cobra.Command {
+	return stepCommand(c, "undo", "Take back what was committed since the newest automatic snapshots")
+}
+
+func redoCommand(c *client) *cobra.Command {
+	return stepCommand(c, "redo", "Bring back what undo took away")
+}
+
+func stepCommand(c *client, verb, short string) *cobra.Command {
+	var steps int
+	cmd := &cobra.Command{
+		Use: verb + " ID", Short: short, Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.call(cmd.Context(), http.MethodPost, sandboxPath(args[0], "/"+verb), map[string]int{"steps": steps}, nil)
+		},
+	}
+	cmd.Flags().IntVarP(&steps, "steps", "n", 1, "how many")
+	return cmd
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func diffCommand(c *client) *cobra.Command {
+	var stat, unified, asJSON bool
+	cmd := &cobra.Command{
+		Use: "diff [ID[@STATE]] ID[@STATE]", Short: "Show what differs between two states of sandboxes", Args: cobra.RangeArgs(1, 2),
+		Long: "Show what differs between two states of sandboxes of yours: since what a sandbox started from, with one argument. STATE is a snapshot by name or id, base, a version or a time; without it, it is the present state.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, at := splitState(args[len(args)-1])
+			q := url.Values{}
+			if at != "" {
+				q.Set("at", at)
+			}
+			if len(args) == 2 {
+				from, fromAt := splitState(args[0])
+				q.Set("from", from)
+				if fromAt == "" && from == id {
+					fromAt = "@head"
+				}
+				if fromAt != "" {
+					q.Set("fromAt", fromAt)
+				}
+			}
+			if stat || unified {
+				q.Set("lines", "true")
+			}
+			var out struct {
+				Changes []struct {
+					Path     string `json:"path"`
+					Status   string `json:"status"`
+					Kind     string `json:"kind"`
+					PathFrom string `json:"pathFrom,omitempty"`
+					Inserted int    `json:"inserted,omitempty"`
+					Deleted  int    `json:"deleted,omitempty"`
+					Binary   bool   `json:"binary,omitempty"`
+					Unified  string `json:"unified,omitempty"`
+				} `json:"changes"`
+			}
+			if err := c.call(cmd.Context(), http.MethodGet, sandboxPath(id, "/diff?"+q.Encode()), nil, &out); err != nil {
+				return err
+			}
+			if asJSON {
+				enc := json.NewEncoder(os.Stdout)
+				enc.SetIndent("", "  ")
+				return enc.Encode(out.Changes)
+			}
+			inserted, deleted := 0, 0
+			for _, d := range out.Changes {
+				name := d.Path
+				if d.PathFrom != "" {
+					name = d.PathFrom + " -> " + d.Path
+				}
+				switch {
+				case unified && d.Binary:
+					fmt.Printf("Binary files a%s and b%s differ\n", d.Path, d.Path)
+				case unified && d.Unified != "":
+					fmt.Print(d.Unified)
+				case unified:
+					fmt.Printf("%s %s\n", d.Status, name)
+				case stat && d.Binary:
+					fmt.Printf("%s %s | binary\n", d.Status, name)
+				case stat:
+					fmt.Printf("%s %s | +%d -%d\n", d.Status, name, d.Inserted, d.Deleted)
+				default:
+					fmt.Printf("%s %s\n", d.Status, name)
+				}
+				inserted += d.Inserted
+				deleted += d.Deleted
+			}
+			if stat {
+				fmt.Printf("%d changed, %d lines inserted, %d deleted\n", len(out.Changes), inserted, deleted)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&stat, "stat", false, "count the lines")
+	cmd.Flags().BoolVarP(&unified, "unified", "u", false, "show the lines, as diff -u does")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.MarkFlagsMutuallyExclusive("stat", "unified", "json")
+	return cmd
+}
+
+// splitState reads ID@STATE.
+func splitState(s string) (id, at string) {
+	id, at, _ = strings.Cut(s, "@")
+	if at == "base" || at == "head" {
+		at = "@" + at
+	}
+	return id, at
+}
+
+func mergeCommand(c *client) *cobra.Command {
+	var (
+		base         string
+		ours, theirs bool
+	)
+	cmd := &cobra.Command{
+		Use: "merge ID FROM-ID[@STATE]", Aliases: []string{"apply"}, Short: "Do in a sandbox what happened in another; undo takes it back", Args: cobra.ExactArgs(2),
+		Long: "Do in a sandbox what happened in another since that one was forked, or since the state that --base names. Where both changed the same, nothing at all is done and the status is 1, unless --ours or --theirs says which to take.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			from, at := splitState(args[1])
+			in := map[string]string{"from": from, "fromAt": at, "base": base, "conflict": "fail"}
+			switch {
+			case ours:
+				in["conflict"] = "ours"
+			case theirs:
+				in["conflict"] = "theirs"
+			}
+			if base == "base" {
+				in["base"] = "@base"
+			}
+			var out struct {
+				Merged  bool `json:"merged"`
+				Changes []struct {
+					Path    string `json:"path"`
+					Status  string `json:"status"`
+					Outcome string `json:"outcome"`
+					Detail  string `json:"detail"`
+				} `json:"changes"`
+			}
+			if err := c.call(cmd.Context(), http.MethodPost, sandboxPath(args[0], "/merge"), in, &out); err != nil {
+				return err
+			}
+			for _, d := range out.Changes {
+				line := fmt.Sprintf("%-8s %s %s", d.Outcome, d.Status, d.Path)
+				if d.Detail != "" {
+					line += " (" + d.Detail + ")"
+				}
+				fmt.Println(line)
+			}
+			if !out.Merged {
+				return exitStatus(1)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&base, "base", "", "since which state of the other sandbox: "+stateHelp)
+	cmd.Flags().BoolVar(&ours, "ours", false, "in conflicts leave what is here")
+	cmd.Flags().BoolVar(&theirs, "theirs", false, "in conflicts take what is there")
+	cmd.MarkFlagsMutuallyExclusive("ours", "theirs")
+	return cmd
+}

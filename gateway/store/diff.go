@@ -1,0 +1,62 @@
+package store
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/pgbox/pgbox/gateway/tree"
+	"github.com/pgbox/pgbox/sqlcgen"
+)
+
+// Difference is a path that differs between two states.
+type Difference struct {
+	Path     string
+	Status   string // A added, D deleted, R renamed, T of another kind, M modified
+	Kind     tree.Kind
+	PathFrom string // of what was renamed, or lies in a directory that was; else ""
+}
+
+// Diff returns what differs between a state of one sandbox (from) and one of another of its owner; ENOENT when there is no such state.
+func (s *Store) Diff(ctx context.Context, sandbox uuid.UUID, at string, from uuid.UUID, fromAt string) ([]Difference, error) {
+	var rows []sqlcgen.DiffRow
+	err := s.read(ctx, "diff", func(ctx context.Context, c *pgxpool.Conn) (err error) {
+		rows, err = sqlcgen.New(c).Diff(ctx, sqlcgen.DiffParams{Sandbox: sandbox, At: at, From: &from, FromAt: fromAt})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Difference, len(rows))
+	for i, r := range rows {
+		out[i] = Difference{r.Path, r.Status, tree.Kind(r.Kind), r.PathFrom}
+	}
+	return out, nil
+}
+
+// MergeChange is what became of one change in a merge.
+type MergeChange struct {
+	Path    string
+	Status  string // as in Difference
+	Outcome string // merged, same, kept, conflict
+	Detail  string // why
+}
+
+// Merge does in a sandbox what happened in another of its owner between two states. conflict says what to do when both changed the same: fail does
+// nothing at all, ours leaves it, theirs takes the other side's. It is ENOENT when there is no such sandbox or state.
+func (s *Store) Merge(ctx context.Context, sandbox, from uuid.UUID, fromAt, base, conflict string) ([]MergeChange, error) {
+	var rows []sqlcgen.MergeRow
+	err := s.write(ctx, "merge", func(ctx context.Context, q *sqlcgen.Queries) (err error) {
+		rows, err = q.Merge(ctx, sqlcgen.MergeParams{Sandbox: sandbox, From: from, FromAt: fromAt, Base: base, Conflict: conflict})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]MergeChange, len(rows))
+	for i, r := range rows {
+		out[i] = MergeChange(r)
+	}
+	return out, nil
+}

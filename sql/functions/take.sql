@@ -1,0 +1,50 @@
+CREATE FUNCTION pgbox.take(p_layers uuid[], p_path text, p_from uuid[], p_ino bigint) RETURNS void
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_from    pgbox.inode := pgbox.inode_of(p_from, p_ino);
+    v_here    pgbox.inode := pgbox.inode_of(p_layers, (pgbox.walk(p_layers, p_path, 'nofollow', NULL)).ino);
+    v_sandbox pgbox.sandbox;
+BEGIN
+    IF v_here.ino IS NOT NULL AND (v_here.kind <> v_from.kind OR v_from.kind NOT IN (4, 8)) THEN
+        PERFORM fs.rm(p_path, true);
+        v_here := NULL;
+    END IF;
+    IF v_from.kind = 4 THEN
+        IF v_here.ino IS NULL THEN
+            PERFORM fs.mkdir(p_path);
+        END IF;
+    ELSIF v_from.kind = 10 THEN
+        PERFORM fs.symlink(v_from.target, p_path);
+    ELSIF v_from.kind = 8 THEN
+        PERFORM fs.write_file(p_path, '');
+        v_here := pgbox.inode_of(p_layers, (pgbox.walk(p_layers, p_path, 'nofollow', 'merge')).ino);
+        -- No bytes are copied: the chunks name the contents that the other side has.
+        INSERT INTO pgbox.chunk AS k (layer_id, ino, idx, sha256)
+        SELECT p_layers[1], v_here.ino, e.idx, e.sha256
+          FROM (SELECT DISTINCT ON (c.idx) c.idx, c.sha256
+                  FROM pgbox.chunk c
+                 WHERE c.layer_id = ANY (p_from) AND c.ino = p_ino
+                 ORDER BY c.idx, array_position(p_from, c.layer_id)) e
+         WHERE e.sha256 IS NOT NULL
+        ON CONFLICT ON CONSTRAINT chunk_pkey DO UPDATE SET sha256 = excluded.sha256;
+        v_here.size := v_from.size;
+        v_here.mtime := v_from.mtime;
+        PERFORM pgbox.put_inode(p_layers[1], v_here);
+        v_sandbox := pgbox.enter(true);
+        PERFORM pgbox.record(v_sandbox, ARRAY['write'], ARRAY[p_path], NULL, ARRAY[v_here.ino], v_from.size);
+    ELSE
+        PERFORM fs.mknod(p_path, v_from.kind);
+    END IF;
+    IF v_from.kind <> 10 THEN
+        PERFORM fs.chmod(p_path, v_from.mode);
+    END IF;
+    PERFORM fs.chown(p_path, v_from.uid, v_from.gid, false);
+END
+$$;
+
+ALTER FUNCTION pgbox.take(uuid[], text, uuid[], bigint) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION pgbox.take(uuid[], text, uuid[], bigint) IS
+    'Makes what is at a path of the sandbox in scope, which stands on p_layers, like an inode of another chain: kind, content, mode, owner. A directory stays with what is in it.';

@@ -12,5 +12,5 @@ import (
 
 // The same cases under the real bash and tools.
 func TestCasesOnTheRealTools(t *testing.T) {
-	casetest.ReplayOracle(t, "testdata/cases/*.cases")
+	casetest.ReplayOracle(t, "testdata/cases/*.cases", "testdata/known-differences.cases")
 }

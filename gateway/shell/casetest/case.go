@@ -20,7 +20,8 @@ type Case struct {
 	HasOut    bool // stdout and exit were recorded
 	HasStderr bool // stderr is compared
 	Exit      int
-	Line      int // of the name in its file
+	Ours      *Result // what pgbox does where that is known to differ
+	Line      int     // of the name in its file
 }
 
 // File is an input file of a case.
@@ -72,6 +73,22 @@ func Parse(data string) ([]Case, error) {
 				return fmt.Errorf("line %d: exit %q", start, arg)
 			}
 			cur.Exit = n
+		case "pgbox":
+			if cur.Ours == nil {
+				cur.Ours = &Result{}
+			}
+			status, exits := strings.CutPrefix(arg, "exit ")
+			n, err := strconv.Atoi(status)
+			switch {
+			case arg == "stdout":
+				cur.Ours.Stdout = content
+			case arg == "stderr":
+				cur.Ours.Stderr = content
+			case exits && err == nil:
+				cur.Ours.Exit = n
+			default:
+				return fmt.Errorf("line %d: pgbox %q", start, arg)
+			}
 		default:
 			return fmt.Errorf("line %d: unknown section %q", start, kind)
 		}
@@ -129,6 +146,11 @@ func Format(cases []Case) string {
 			fmt.Fprintf(&b, "--- exit %d\n", c.Exit)
 		} else if c.HasStderr {
 			section(&b, "stderr", c.Stderr)
+		}
+		if c.Ours != nil {
+			section(&b, "pgbox stdout", c.Ours.Stdout)
+			section(&b, "pgbox stderr", c.Ours.Stderr)
+			fmt.Fprintf(&b, "--- pgbox exit %d\n", c.Ours.Exit)
 		}
 		b.WriteByte('\n')
 	}

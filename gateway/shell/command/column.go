@@ -105,6 +105,14 @@ func column(_ context.Context, p *proc.Process) int {
 			c.fillRows = true
 		}
 	}
+	if c.fillRows && c.table {
+		other := "table"
+		if c.json {
+			other = "json"
+		}
+		p.Errorf("mutually exclusive arguments: --%s --fillrows", other)
+		return 1
+	}
 	switch {
 	case tree != "" && (treeID == "" || treeParent == ""):
 		p.Errorf("options --tree-id and --tree-parent are required for tree formatting")

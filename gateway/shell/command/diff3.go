@@ -17,6 +17,9 @@ var diff3Spec = getopt.New("aeAxXE3miTL:v",
 	WithUsage("[OPTION]... MYFILE OLDFILE YOURFILE", "Compare three files line by line.").
 	WithVersion("(compatible with GNU diffutils) 3.8")
 
+// diff3Horizon is how many common lines at both ends take part in comparisons.
+const diff3Horizon = 100
+
 // diff3Block is a stretch in which the files are not all the same. odd is the file that differs from the other two, -1 if all do.
 type diff3Block struct {
 	odd      int
@@ -80,7 +83,11 @@ func diff3(_ context.Context, p *proc.Process) int {
 		p.Hold(48 * len(d.lines[i]))
 		defer p.Release(48 * len(d.lines[i]))
 	}
-	blocks := d.blocks()
+	common := 2
+	if merge || d.style != "" {
+		common = 1
+	}
+	blocks := d.blocks(common)
 	switch {
 	case merge:
 		if d.style == "" {
@@ -104,8 +111,10 @@ func (d *diff3Run) load(name string) ([]byte, error) {
 	return d.p.ReadAll(r)
 }
 
-// blocks lines up both comparisons with the old file; changes that touch become one.
-func (d *diff3Run) blocks() []diff3Block {
+// blocks lines up the comparisons of two files with the common one; changes that touch become one. As in GNU's the old file is
+// the common one where files are merged and the last one where differences are shown.
+func (d *diff3Run) blocks(common int) []diff3Block {
+	others := [2]int{0, 3 - common}
 	classes := map[string]int{}
 	var ids [3][]int
 	for i, lines := range d.lines {
@@ -122,8 +131,10 @@ func (d *diff3Run) blocks() []diff3Block {
 		}
 	}
 	var list [2][]diff.Change
-	for k, i := range []int{0, 2} {
-		list[k] = diff.Lines(ids[1], ids[i], diff.Options{Tick: d.p.Tick})
+	for k, i := range others {
+		for _, c := range diff.Lines(ids[i], ids[common], diff.Options{Horizon: diff3Horizon, Tick: d.p.Tick}) {
+			list[k] = append(list[k], diff.Change{A: c.B, Del: c.Ins, B: c.A, Ins: c.Del})
+		}
 	}
 	var out []diff3Block
 	var shift, next [2]int // of a file's lines against the old ones; changes used
@@ -149,14 +160,18 @@ func (d *diff3Run) blocks() []diff3Block {
 				}
 			}
 		}
-		b := diff3Block{odd: -1, from: [3]int{lo + before[0], lo, lo + before[1]}, to: [3]int{hi + shift[0], hi, hi + shift[1]}}
+		b := diff3Block{odd: -1}
+		b.from[common], b.to[common] = lo, hi
+		for k, i := range others {
+			b.from[i], b.to[i] = lo+before[k], hi+shift[k]
+		}
 		switch {
 		case !used[1]:
-			b.odd = 0
+			b.odd = others[0]
 		case !used[0]:
-			b.odd = 2
-		case sameLines(d.part(b, 0), d.part(b, 2)):
-			b.odd = 1
+			b.odd = others[1]
+		case sameLines(d.part(b, others[0]), d.part(b, others[1])):
+			b.odd = common
 		}
 		out = append(out, b)
 	}

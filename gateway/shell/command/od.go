@@ -121,7 +121,8 @@ func od(_ context.Context, p *proc.Process) int {
 			d.add(traditional[o.Key])
 		}
 	}
-	if len(d.formats) == 0 {
+	typed := len(d.formats) > 0
+	if !typed {
 		d.add("o2")
 	}
 	if !modern || old {
@@ -136,6 +137,10 @@ func od(_ context.Context, p *proc.Process) int {
 		return 1
 	}
 	if minString >= 0 {
+		if typed {
+			p.Errorf("no type may be specified when dumping strings")
+			return 1
+		}
 		d.strings(in, skip, minString)
 		return in.status
 	}

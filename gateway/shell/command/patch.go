@@ -228,7 +228,11 @@ func (r *patchRun) apply(data []byte) int {
 		return r.fatal("Only garbage was found in the patch input.")
 	}
 	if r.verbose {
-		r.say("done\n")
+		if parts == 0 {
+			r.say("Hmm...  I can't seem to find a patch in there anywhere.\n")
+		} else {
+			r.say("done\n")
+		}
 	}
 	return r.status
 }

@@ -90,6 +90,9 @@ func tail(ctx context.Context, p *proc.Process) int {
 		args = []string{"-"}
 	}
 	titles := always || len(args) > 1 && !never
+	if t.count == 0 && !t.fromStart && !t.follow {
+		return 0 // not even a file is opened
+	}
 	status, first := 0, true
 	var followed []*tailFile
 	last := ""

@@ -742,10 +742,10 @@ var stricts = map[key]strictFn{
 	{"indices", 1}: func(m *Machine, v any, a []any) (any, error) { return m.indicesOf(v, a[0]) },
 	{"index", 1}: func(m *Machine, v any, a []any) (any, error) {
 		x, err := m.indicesOf(v, a[0])
-		if l, ok := x.(*Array); ok && len(l.e) > 0 {
-			return l.e[0], err
+		if err != nil {
+			return nil, err
 		}
-		return nil, err
+		return m.at(x, float64(0))
 	},
 	{"rindex", 1}: func(m *Machine, v any, a []any) (any, error) {
 		x, err := m.indicesOf(v, a[0])

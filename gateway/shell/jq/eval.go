@@ -343,22 +343,20 @@ func (m *Machine) suffix(e *env, t *gojq.Term, n int, v any, p *path, emit out) 
 		if n > 1 && !t.SuffixList[n-2].Optional {
 			last := t.SuffixList[n-2]
 			return m.suffix(e, t, n-2, v, p, func(x any, xp *path) error {
-				return m.attempt(func(emit out) error {
-					if last.Iter {
-						return m.each(x, xp, emit)
-					}
-					return m.index(e, last.Index, v, x, xp, emit)
-				}, emit)
+				if last.Iter {
+					return m.attempt(func(emit out) error { return m.each(x, xp, emit) }, emit)
+				}
+				return m.index(e, last.Index, v, x, xp, true, emit)
 			})
 		}
 		if n == 1 && t.Type == gojq.TermTypeIndex {
-			return m.attempt(func(emit out) error { return m.index(e, t.Index, v, v, p, emit) }, emit)
+			return m.index(e, t.Index, v, v, p, true, emit)
 		}
 		return m.try(func(emit out) error { return m.suffix(e, t, n-1, v, p, emit) }, nil, emit)
 	case s.Iter:
 		return m.suffix(e, t, n-1, v, p, func(x any, xp *path) error { return m.each(x, xp, emit) })
 	}
-	return m.suffix(e, t, n-1, v, p, func(x any, xp *path) error { return m.index(e, s.Index, v, x, xp, emit) })
+	return m.suffix(e, t, n-1, v, p, func(x any, xp *path) error { return m.index(e, s.Index, v, x, xp, false, emit) })
 }
 
 // attempt runs an access and swallows the error it raises; an error of emit passes.
@@ -402,11 +400,16 @@ func (m *Machine) try(f func(emit out) error, handle func(v any) error, emit out
 	return err
 }
 
-// index evaluates .name, ."str", .[q] and slices of x; v is the input of the whole term.
-func (m *Machine) index(e *env, ix *gojq.Index, v, x any, p *path, emit out) error {
+// index evaluates .name, ."str", .[q] and slices of x; v is the input of the whole term. With optional
+// an access that fails gives nothing; an error of the index itself is none of the access.
+func (m *Machine) index(e *env, ix *gojq.Index, v, x any, p *path, optional bool, emit out) error {
 	at := func(key any) error {
 		r, err := m.access(x, key, p)
 		if err != nil {
+			var raised *Error
+			if optional && errors.As(err, &raised) {
+				return nil
+			}
 			return err
 		}
 		return emit(r, p.stepOrLost(key))
@@ -500,7 +503,7 @@ func (m *Machine) bare(e *env, t *gojq.Term, v any, p *path, emit out) error {
 	case gojq.TermTypeFalse:
 		return emit(false, lost)
 	case gojq.TermTypeIndex:
-		return m.index(e, t.Index, v, v, p, emit)
+		return m.index(e, t.Index, v, v, p, false, emit)
 	case gojq.TermTypeFunc:
 		return m.call(e, t.Func.Name, t.Func.Args, v, p, emit)
 	case gojq.TermTypeObject:

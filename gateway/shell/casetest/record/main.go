@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/pgbox/pgbox/gateway/shell/casetest"
+	"github.com/pgbox/pgbox/gateway/shell/command"
 )
 
 func main() {
@@ -25,6 +26,18 @@ func main() {
 		}
 	}
 	os.Exit(status)
+}
+
+var base = sync.OnceValues(func() (*casetest.Base, error) { return casetest.NewBase(command.All()) })
+
+// pgbox runs a case in a sandbox.
+func pgbox(c casetest.Case) (casetest.Result, error) {
+	b, err := base()
+	if err != nil {
+		return casetest.Result{}, err
+	}
+	r := b.Run(context.Background(), c)
+	return r, r.Err
 }
 
 func file(name string, check, missing bool) error {
@@ -63,6 +76,14 @@ func file(name string, check, missing bool) error {
 			c.Stdout, c.Exit, c.HasOut = got.Stdout, got.Exit, true
 			if c.HasStderr {
 				c.Stderr = got.Stderr
+			}
+			if c.Ours != nil {
+				ours, err := pgbox(*c)
+				if err != nil {
+					errs[i] = fmt.Errorf("%s:%d: %s: %w", name, c.Line, c.Name, err)
+					return
+				}
+				c.Ours = &ours
 			}
 		}()
 	}

@@ -53,7 +53,7 @@ ALTER FUNCTION fs.append_file(p_path text, p_data bytea, p_mode integer) OWNER T
 
 COMMENT ON FUNCTION fs.append_file(p_path text, p_data bytea, p_mode integer) IS 'Appends to a file, which is created when it is missing; only its last chunk is rewritten. Returns the inode number.';
 
-CREATE FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[]) RETURNS TABLE(version bigint, used_bytes bigint, used_inodes bigint, layers uuid[])
+CREATE FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[]) RETURNS TABLE(version bigint, used_bytes bigint, used_inodes bigint, layers uuid[], changed_at timestamp with time zone)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -63,13 +63,19 @@ CREATE FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_
     AS $$
 DECLARE
     v_version constant bigint := p_version + 1;
-    v_layers  uuid[] := pgbox.advance(p_sandbox, p_version, p_next_ino, p_used_bytes, p_used_inodes, p_shell_state);
-    v_top     uuid   := v_layers[1];
-    v_lower   uuid[] := v_layers[2:];
+    v_layers  uuid[];
+    v_at      timestamptz;
+    v_top     uuid;
+    v_lower   uuid[];
     v_new     bytea[];
     v_missing bigint;
     v_exec    uuid;
 BEGIN
+    SELECT a.layers, a.changed_at INTO v_layers, v_at
+      FROM pgbox.advance(p_sandbox, p_version, p_next_ino, p_used_bytes, p_used_inodes, p_shell_state) a;
+    v_top   := v_layers[1];
+    v_lower := v_layers[2:];
+
     -- Contents first. DO NOTHING: an update would lock a popular row and queue up sandboxes that have nothing in common.
     IF cardinality(p_blob) > 0 THEN
         WITH new AS (
@@ -169,13 +175,13 @@ BEGIN
         SELECT p_sandbox, v_version, c.seq - 1, v_exec, c.op, c.path, nullif(c.path_to, ''), c.ino
           FROM unnest(p_op, p_path, p_path_to, p_change_ino) WITH ORDINALITY AS c (op, path, path_to, ino, seq);
     END IF;
-    RETURN QUERY SELECT v_version, p_used_bytes, p_used_inodes, v_layers;
+    RETURN QUERY SELECT v_version, p_used_bytes, p_used_inodes, v_layers, v_at;
 END
 $$;
 
 ALTER FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[]) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[]) IS 'Commits what one run changed, and nothing at all when the sandbox is no longer at p_version (VF116), a limit is exceeded (VF122) or the database lacks a content that a chunk names (VF061). Inodes, names, chunks and journal come as parallel arrays: p_ino… are the inodes as they are now (target empty except for symlinks), p_gone those without a name left, p_child 0 removes a name, a NULL hash makes a hole, p_blob carries new contents. p_used_* is the usage of the whole tree afterwards. The layers are others than before when an automatic snapshot was due.';
+COMMENT ON FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[]) IS 'Commits what one run changed, and nothing at all when the sandbox is no longer at p_version (VF116), a limit is exceeded (VF122) or the database lacks a content that a chunk names (VF061). Inodes, names, chunks and journal come as parallel arrays: p_ino… are the inodes as they are now (target empty except for symlinks), p_gone those without a name left, p_child 0 removes a name, a NULL hash makes a hole, p_blob carries new contents. p_used_* is the usage of the whole tree afterwards. The layers are others than before when an automatic snapshot was due; changed_at is when the version came about.';
 
 CREATE FUNCTION fs.base_layer() RETURNS uuid
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -2748,12 +2754,11 @@ ALTER FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before big
 
 COMMENT ON FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bigint, p_version_after bigint) IS 'Writes one audit row of a run; p_version_after is NULL when it committed nothing. Keys of p_exec are columns of pgbox.exec.';
 
-CREATE FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb) RETURNS uuid[]
+CREATE FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, OUT layers uuid[], OUT changed_at timestamp with time zone) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-    v_layers  uuid[];
     v_sandbox pgbox.sandbox;
 BEGIN
     PERFORM set_config('app.sandbox_id', p_sandbox::text, true);
@@ -2774,25 +2779,24 @@ BEGIN
            AND NOT coalesce(s.tree_version > s.history_version
                             AND (s.version - s.history_version >= s.history_commits
                                  OR s.history_at + s.history_seconds * interval '1 second' <= clock_timestamp()), false)
-        RETURNING s.layers INTO v_layers;
-        EXIT WHEN v_layers IS NOT NULL OR v_try = 2;
+        RETURNING s.layers, s.last_used_at INTO layers, changed_at;
+        EXIT WHEN layers IS NOT NULL OR v_try = 2;
         -- Refused, or the automatic snapshot is due, which this takes.
         v_sandbox := pgbox.enter(true);
     END LOOP;
-    IF v_layers IS NULL THEN
+    IF layers IS NULL THEN
         PERFORM pgbox.raise_errno(CASE
             WHEN v_sandbox.version <> p_version THEN 116
             WHEN v_sandbox.next_ino > p_next_ino THEN 22
             ELSE 122 END, 'apply', p_sandbox::text);
     END IF;
-    PERFORM set_config('app.layers', v_layers::text, true);
-    RETURN v_layers;
+    PERFORM set_config('app.layers', layers::text, true);
 END
 $$;
 
-ALTER FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb) OWNER TO pgbox_owner;
+ALTER FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, OUT layers uuid[], OUT changed_at timestamp with time zone) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb) IS 'pgbox.enter(true) and pgbox.bump() in one step for a writer that knows the version it stands on and the usage it leaves: raises VF116 when the sandbox is no longer there, VF122 when it would grow past a limit. Returns the layers.';
+COMMENT ON FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, OUT layers uuid[], OUT changed_at timestamp with time zone) IS 'pgbox.enter(true) and pgbox.bump() in one step for a writer that knows the version it stands on and the usage it leaves: raises VF116 when the sandbox is no longer there, VF122 when it would grow past a limit. Returns the layers, and when the new version came about.';
 
 CREATE FUNCTION pgbox.base_commands() RETURNS text[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -6110,8 +6114,8 @@ GRANT ALL ON FUNCTION fs.write_file(p_path text, p_data bytea, p_mode integer) T
 REVOKE ALL ON FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bigint, p_version_after bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bigint, p_version_after bigint) TO pgbox_maintainer;
 
-REVOKE ALL ON FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb) TO pgbox_maintainer;
+REVOKE ALL ON FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, OUT layers uuid[], OUT changed_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, OUT layers uuid[], OUT changed_at timestamp with time zone) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.base_commands() FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.base_commands() TO pgbox_maintainer;

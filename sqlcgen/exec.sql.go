@@ -8,12 +8,13 @@ package sqlcgen
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/google/uuid"
 )
 
 const apply = `-- name: Apply :one
-SELECT version::bigint AS version, used_bytes::bigint AS used_bytes, used_inodes::bigint AS used_inodes, layers::uuid[] AS layers
+SELECT version::bigint AS version, used_bytes::bigint AS used_bytes, used_inodes::bigint AS used_inodes, layers::uuid[] AS layers, changed_at::timestamptz AS changed_at
 FROM fs.apply(
     $1::uuid, $2::bigint, $3::bigint, $4::bigint, $5::bigint,
     $6::bigint[], $7::smallint[], $8::integer[], $9::integer[], $10::integer[], $11::integer[], $12::integer[],
@@ -62,6 +63,7 @@ type ApplyRow struct {
 	UsedBytes  int64
 	UsedInodes int64
 	Layers     []uuid.UUID
+	ChangedAt  time.Time
 }
 
 func (q *Queries) Apply(ctx context.Context, arg ApplyParams) (ApplyRow, error) {
@@ -103,6 +105,7 @@ func (q *Queries) Apply(ctx context.Context, arg ApplyParams) (ApplyRow, error) 
 		&i.UsedBytes,
 		&i.UsedInodes,
 		&i.Layers,
+		&i.ChangedAt,
 	)
 	return i, err
 }

@@ -392,6 +392,27 @@ func TestCacheShowsWhatPsqlWrote(t *testing.T) {
 	}
 }
 
+// After a failover that lost a commit of this process, and another one in its place: the version is that of the cached tree, the tree is not.
+func TestCommitLostInAFailoverIsNotShown(t *testing.T) {
+	t.Parallel()
+	s, other, id := service(t, exec.Config{}), service(t, exec.Config{}), sandbox(t)
+	run(t, s, id, "echo 1 > f")
+	lost := run(t, s, id, "echo lost > g")
+	owner := sqltest.Owner(t)
+	for _, sql := range []string{"UPDATE pgbox.sandbox SET version = version - 1 WHERE id = $1", "DELETE FROM pgbox.change c USING pgbox.sandbox s WHERE s.id = $1 AND c.sandbox_id = s.id AND c.version > s.version"} {
+		if _, err := owner.Exec(t.Context(), sql, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if kept := run(t, other, id, "rm -f g; echo kept > h"); kept.Version != lost.Version {
+		t.Fatalf("versions %d and %d", lost.Version, kept.Version)
+	}
+	if got := read(t, s, id, "/home/user/h"); got != "kept\n" {
+		t.Errorf("%q", got)
+	}
+	wantNoFile(t, s, id, "/home/user/g")
+}
+
 func TestReadOnlyViolation(t *testing.T) {
 	t.Parallel()
 	s, id := service(t, exec.Config{}), sandbox(t)

@@ -239,6 +239,9 @@ func (s *Service) commit(ctx context.Context, f *store.Fence, w *tree.Work, d *t
 	}
 	next := *f
 	next.ChangedAt = nil // the server knows
+	if !a.ChangedAt.IsZero() {
+		next.ChangedAt = &a.ChangedAt
+	}
 	if a.Layers != nil && !slices.Equal(a.Layers, f.Layers) {
 		// An automatic snapshot sealed what the run stood on.
 		before := next

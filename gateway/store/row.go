@@ -178,6 +178,7 @@ type Applied struct {
 	UsedBytes  int64
 	UsedInodes int64
 	Layers     []uuid.UUID // others than before when an automatic snapshot was taken; nil: not known
+	ChangedAt  time.Time   // when Version came about by the clock of the server; zero: not known
 }
 
 // Change is one operation of the journal; Exec is nil for what was done in SQL.

@@ -4,13 +4,14 @@ CREATE FUNCTION pgbox.advance(
     p_next_ino    bigint,
     p_used_bytes  bigint,
     p_used_inodes bigint,
-    p_shell_state jsonb
-) RETURNS uuid[]
+    p_shell_state jsonb,
+    OUT layers     uuid[],
+    OUT changed_at timestamptz
+)
     LANGUAGE plpgsql VOLATILE
     SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    v_layers  uuid[];
     v_sandbox pgbox.sandbox;
 BEGIN
     PERFORM set_config('app.sandbox_id', p_sandbox::text, true);
@@ -31,21 +32,20 @@ BEGIN
            AND NOT coalesce(s.tree_version > s.history_version
                             AND (s.version - s.history_version >= s.history_commits
                                  OR s.history_at + s.history_seconds * interval '1 second' <= clock_timestamp()), false)
-        RETURNING s.layers INTO v_layers;
-        EXIT WHEN v_layers IS NOT NULL OR v_try = 2;
+        RETURNING s.layers, s.last_used_at INTO layers, changed_at;
+        EXIT WHEN layers IS NOT NULL OR v_try = 2;
         -- Refused, or the automatic snapshot is due, which this takes.
         v_sandbox := pgbox.enter(true);
     END LOOP;
-    IF v_layers IS NULL THEN
+    IF layers IS NULL THEN
         PERFORM pgbox.raise_errno(CASE
             WHEN v_sandbox.version <> p_version THEN 116
             WHEN v_sandbox.next_ino > p_next_ino THEN 22
             ELSE 122 END, 'apply', p_sandbox::text);
     END IF;
-    PERFORM set_config('app.layers', v_layers::text, true);
-    RETURN v_layers;
+    PERFORM set_config('app.layers', layers::text, true);
 END
 $$;
 
 COMMENT ON FUNCTION pgbox.advance(uuid, bigint, bigint, bigint, bigint, jsonb) IS
-    'pgbox.enter(true) and pgbox.bump() in one step for a writer that knows the version it stands on and the usage it leaves: raises VF116 when the sandbox is no longer there, VF122 when it would grow past a limit. Returns the layers.';
+    'pgbox.enter(true) and pgbox.bump() in one step for a writer that knows the version it stands on and the usage it leaves: raises VF116 when the sandbox is no longer there, VF122 when it would grow past a limit. Returns the layers, and when the new version came about.';

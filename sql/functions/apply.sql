@@ -32,7 +32,7 @@ CREATE FUNCTION fs.apply(
     p_path         text[],
     p_path_to      text[],
     p_change_ino   bigint[]
-) RETURNS TABLE (version bigint, used_bytes bigint, used_inodes bigint, layers uuid[])
+) RETURNS TABLE (version bigint, used_bytes bigint, used_inodes bigint, layers uuid[], changed_at timestamptz)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off
@@ -42,13 +42,19 @@ CREATE FUNCTION fs.apply(
 AS $$
 DECLARE
     v_version constant bigint := p_version + 1;
-    v_layers  uuid[] := pgbox.advance(p_sandbox, p_version, p_next_ino, p_used_bytes, p_used_inodes, p_shell_state);
-    v_top     uuid   := v_layers[1];
-    v_lower   uuid[] := v_layers[2:];
+    v_layers  uuid[];
+    v_at      timestamptz;
+    v_top     uuid;
+    v_lower   uuid[];
     v_new     bytea[];
     v_missing bigint;
     v_exec    uuid;
 BEGIN
+    SELECT a.layers, a.changed_at INTO v_layers, v_at
+      FROM pgbox.advance(p_sandbox, p_version, p_next_ino, p_used_bytes, p_used_inodes, p_shell_state) a;
+    v_top   := v_layers[1];
+    v_lower := v_layers[2:];
+
     -- Contents first. DO NOTHING: an update would lock a popular row and queue up sandboxes that have nothing in common.
     IF cardinality(p_blob) > 0 THEN
         WITH new AS (
@@ -148,11 +154,11 @@ BEGIN
         SELECT p_sandbox, v_version, c.seq - 1, v_exec, c.op, c.path, nullif(c.path_to, ''), c.ino
           FROM unnest(p_op, p_path, p_path_to, p_change_ino) WITH ORDINALITY AS c (op, path, path_to, ino, seq);
     END IF;
-    RETURN QUERY SELECT v_version, p_used_bytes, p_used_inodes, v_layers;
+    RETURN QUERY SELECT v_version, p_used_bytes, p_used_inodes, v_layers, v_at;
 END
 $$;
 
 COMMENT ON FUNCTION fs.apply(uuid, bigint, bigint, bigint, bigint, bigint[], smallint[], integer[], integer[], integer[], integer[], integer[],
     bigint[], bigint[], bigint[], text[], bigint[], bigint[], text[], bigint[], bigint[], integer[], bytea[], bytea[], jsonb, jsonb,
     text[], text[], text[], bigint[]) IS
-    'Commits what one run changed, and nothing at all when the sandbox is no longer at p_version (VF116), a limit is exceeded (VF122) or the database lacks a content that a chunk names (VF061). Inodes, names, chunks and journal come as parallel arrays: p_ino… are the inodes as they are now (target empty except for symlinks), p_gone those without a name left, p_child 0 removes a name, a NULL hash makes a hole, p_blob carries new contents. p_used_* is the usage of the whole tree afterwards. The layers are others than before when an automatic snapshot was due.';
+    'Commits what one run changed, and nothing at all when the sandbox is no longer at p_version (VF116), a limit is exceeded (VF122) or the database lacks a content that a chunk names (VF061). Inodes, names, chunks and journal come as parallel arrays: p_ino… are the inodes as they are now (target empty except for symlinks), p_gone those without a name left, p_child 0 removes a name, a NULL hash makes a hole, p_blob carries new contents. p_used_* is the usage of the whole tree afterwards. The layers are others than before when an automatic snapshot was due; changed_at is when the version came about.';

@@ -3225,6 +3225,8 @@ BEGIN
           JOIN old_look o ON o.ino = t.ino
           JOIN new_look n ON n.ino = t.ino
          WHERE o.looks <> n.looks
+    ), was AS MATERIALIZED (
+        SELECT d.* FROM pgbox.dir_paths(p_from, ARRAY(SELECT g.ino FROM changed g)) d
     )
     SELECT * FROM (
         SELECT r.new_path AS path, 'R' AS status, n.kind, r.ino, r.old_path AS path_from, r.ino AS ino_from
@@ -3248,7 +3250,8 @@ BEGIN
            AND NOT EXISTS (SELECT FROM renamed g WHERE m.old_ino IS NULL AND g.new_path = m.new_path)
         UNION ALL
         -- what kept its name and changed itself
-        SELECT CASE p.path WHEN '' THEN '/' ELSE p.path END, CASE WHEN o.kind <> n.kind THEN 'T' ELSE 'M' END, n.kind, c.ino, '', c.ino
+        SELECT CASE p.path WHEN '' THEN '/' ELSE p.path END, CASE WHEN o.kind <> n.kind THEN 'T' ELSE 'M' END, n.kind, c.ino,
+               coalesce((SELECT nullif(coalesce(max(q.path) FILTER (WHERE q.path = p.path), min(q.path)), p.path) FROM was q WHERE q.ino = c.ino), ''), c.ino
           FROM changed c
           JOIN old_look o ON o.ino = c.ino
           JOIN new_look n ON n.ino = c.ino

@@ -150,7 +150,7 @@ func benchFork(ctx context.Context, e *env) (ratio, error) {
 				return 0, err
 			}
 			start := time.Now()
-			_, err := e.owner.Exec(ctx, "SELECT FROM fs.fork($1, $2, 'fork')", id, uuid.New())
+			_, err := e.owner.Exec(ctx, "SELECT FROM fs.fork($1, ARRAY[$2::uuid], 'fork')", id, uuid.New())
 			return time.Since(start), err
 		}, err
 	}

@@ -32,6 +32,11 @@ type Config struct {
 	AdminSecret        string
 	Tenants            []string
 	TrustProxy         bool
+	MCPKey             string // of an application that speaks for many users; "": none
+	MCPHeader          string // in which it names them
+	MCPSubject         string // the user when it does not
+	MCPTenant          string
+	MCPOrigins         []string
 	LogLevel           string
 
 	TreeCacheBytes    int64
@@ -59,6 +64,17 @@ type variable struct {
 
 func text(p func(*Config) *string) func(*Config, string) error {
 	return func(c *Config, v string) error { *p(c) = v; return nil }
+}
+
+func list(p func(*Config) *[]string) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		for t := range strings.SplitSeq(v, ",") {
+			if t = strings.TrimSpace(t); t != "" {
+				*p(c) = append(*p(c), t)
+			}
+		}
+		return nil
+	}
 }
 
 func number[T int | int64](p func(*Config) *T, lo, hi int64) func(*Config, string) error {
@@ -154,14 +170,18 @@ var variables = []variable{
 		c.AdminSecret = v
 		return nil
 	}},
-	{"TENANTS", "", "comma-separated tenants whose tokens are accepted; unset: any", func(c *Config, v string) error {
-		for t := range strings.SplitSeq(v, ",") {
-			if t = strings.TrimSpace(t); t != "" {
-				c.Tenants = append(c.Tenants, t)
-			}
+	{"MCP_API_KEY", "", "a key for /mcp with which an application speaks for its users; at least 16 bytes", func(c *Config, v string) error {
+		if len(v) < auth.MinSecret {
+			return fmt.Errorf("want at least %d bytes", auth.MinSecret)
 		}
+		c.MCPKey = v
 		return nil
 	}},
+	{"MCP_IDENTITY_HEADER", "x-librechat-user-id", "the header in which it names the user, who owns the sandboxes", text(func(c *Config) *string { return &c.MCPHeader })},
+	{"MCP_DEFAULT_SUB", "", "the user when that header is missing; unset: such requests are refused", text(func(c *Config) *string { return &c.MCPSubject })},
+	{"MCP_STATIC_TENANT", auth.DefaultTenant, "the tenant of its users", text(func(c *Config) *string { return &c.MCPTenant })},
+	{"MCP_ALLOWED_ORIGINS", "*", "comma-separated origins of web pages that may call /mcp; *: any, with a token", list(func(c *Config) *[]string { return &c.MCPOrigins })},
+	{"TENANTS", "", "comma-separated tenants whose tokens are accepted; unset: any", list(func(c *Config) *[]string { return &c.Tenants })},
 	{"TRUST_PROXY", "false", "true: take the client address of rate limits from X-Forwarded-For", func(c *Config, v string) (err error) {
 		if c.TrustProxy, err = strconv.ParseBool(v); err != nil {
 			err = errors.New("want true or false")

@@ -415,6 +415,29 @@ func ingest(w *tree.Work, base string, files []IngestFile) error {
 	return nil
 }
 
+// Reader reads files of one version of a sandbox. What ReadFile returns must not be modified.
+type Reader interface {
+	ReadFile(path string) ([]byte, error)
+	Readlink(path string) (string, error)
+}
+
+// Export calls visit for path and everything below it, parents first, all of one version, which r reads.
+func (s *Service) Export(ctx context.Context, c Caller, id uuid.UUID, path string, visit func(i Info, r Reader) error) error {
+	if err := absolute(path); err != nil {
+		return err
+	}
+	return s.View(ctx, c, id, func(_ *tree.Tree, w *tree.Work) error {
+		info, err := describe(w, path)
+		if err != nil {
+			return err
+		}
+		if err := visit(*info, w); err != nil || !info.IsDir() {
+			return err
+		}
+		return walk(ctx, w, info.Path, 1, 0, func(i Info) error { return visit(i, w) })
+	})
+}
+
 // Walk calls visit for everything below prefix, parents first, in byte order of names, without prefix itself and without
 // following symlinks; depth 1 is the direct children, 0 everything. It ends with the first error visit returns.
 func (s *Service) Walk(ctx context.Context, c Caller, id uuid.UUID, prefix string, depth int, visit func(Info) error) error {

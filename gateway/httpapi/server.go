@@ -37,6 +37,7 @@ type Config struct {
 	AdminSecret string         // opens /v1/auth/admin; "": ADMIN_NOT_CONFIGURED
 	TrustProxy  bool           // rate limits go by the last address of X-Forwarded-For
 	Metrics     *prometheus.Registry
+	MCP         http.Handler // serves /mcp; nil: nobody does
 	// Ready names what is down, with a short reason each; an empty map is ready.
 	Ready func(ctx context.Context) map[string]string
 	// Feed describes what keeps cached trees current; may be nil.
@@ -90,6 +91,9 @@ func New(cfg Config) http.Handler {
 	s.imageRoutes()
 	s.kvRoutes()
 	s.eventRoutes()
+	if s.MCP != nil {
+		s.mux.Handle("/mcp", s.MCP)
+	}
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, newErrorBody(r.Context(), fserr.CodeNotFound, "no such route"))
 	})

@@ -139,6 +139,7 @@ func announce(cfg *config.Config, base, psql string) error {
 	fmt.Printf(`pgbox is ready
 
   url    %[1]s    (documentation: %[1]s/docs)
+  mcp    %[1]s/mcp
   token  %[2]s
 `, base, token)
 	if psql != "" {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -232,6 +233,22 @@ func TestNewcomer(t *testing.T) {
 	}
 	if out := r.must(t, "exec", id, "--", "cat /home/user/notes/sql"); out != "from psql" {
 		t.Fatalf("written in SQL: %q", out)
+	}
+	// And an agent over MCP sees both.
+	call := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"fs_grep","arguments":{"id":%q,"path":"/home/user/notes","pattern":"done|psql"}}}`, id)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url+"/mcp", strings.NewReader(call))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header = http.Header{"Authorization": {"Bearer " + r.token}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := io.ReadAll(res.Body)
+	_ = res.Body.Close()
+	if err != nil || res.StatusCode != http.StatusOK || !strings.Contains(string(answer), `"lines":["/home/user/notes/log:1:done","/home/user/notes/sql:1:from psql"]`) {
+		t.Fatalf("fs_grep over MCP: %d %s, %v", res.StatusCode, answer, err)
 	}
 	var broken int
 	if err := conn.QueryRow(ctx, "SELECT count(*) FROM fs.fsck()").Scan(&broken); err != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/pgbox/pgbox/gateway/feed"
 	"github.com/pgbox/pgbox/gateway/httpapi"
 	"github.com/pgbox/pgbox/gateway/lock"
+	"github.com/pgbox/pgbox/gateway/mcp"
 	"github.com/pgbox/pgbox/gateway/shell/command"
 	"github.com/pgbox/pgbox/gateway/store"
 	"github.com/pgbox/pgbox/sql/migrate"
@@ -93,7 +94,12 @@ func serve(ctx context.Context, cfg *config.Config, ready func(base string) erro
 	follow.Register(metrics)
 	st.Register(metrics)
 	metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	tools := mcp.New(mcp.Config{
+		Version: version, Service: service, Verifier: verifier, Origins: cfg.MCPOrigins, MaxBytes: cfg.SandboxMaxBytes, MaxInodes: cfg.SandboxMaxInodes,
+		Static: mcp.StaticKey{Key: cfg.MCPKey, Header: cfg.MCPHeader, Subject: cfg.MCPSubject, Tenant: cfg.MCPTenant},
+	})
 	handler := httpapi.New(httpapi.Config{
+		MCP:     tools,
 		Version: version, Service: service, Verifier: verifier, AuthSecret: cfg.AuthSecret, AdminSecret: cfg.AdminSecret,
 		TrustProxy: cfg.TrustProxy, Metrics: metrics, Replica: st.Replica, Feed: func() feed.Status { s, _ := follow.Status(); return s }, MaxBytes: cfg.SandboxMaxBytes, MaxInodes: cfg.SandboxMaxInodes,
 		Ready: func(ctx context.Context) map[string]string {

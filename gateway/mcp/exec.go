@@ -1,0 +1,273 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/pgbox/pgbox/gateway/exec"
+	"github.com/pgbox/pgbox/gateway/fserr"
+)
+
+const (
+	maxTimeout = 300_000 // milliseconds
+	maxScript  = 8 << 20
+	maxScripts = 50
+	// maxOutput is what a model gets of each stream when it does not say: more is seldom read and always paid for.
+	maxOutput = 64 << 10
+)
+
+type bashArgs struct {
+	sandboxArg
+	Script         string            `json:"script" jsonschema:"bash"`
+	Timeout        int64             `json:"timeout,omitempty" jsonschema:"wall clock, milliseconds: 1 to 300000, by default 30000"`
+	Cwd            string            `json:"cwd,omitempty" jsonschema:"absolute; by default where the last script left off"`
+	Env            map[string]string `json:"env,omitempty" jsonschema:"for this run only"`
+	Stdin          string            `json:"stdin,omitempty"`
+	Debug          bool              `json:"debug,omitempty" jsonschema:"set -x"`
+	ReadOnly       bool              `json:"readOnly,omitempty" jsonschema:"run beside any writer; any change fails"`
+	At             string            `json:"at,omitempty" jsonschema:"run on an earlier state, read-only: a snapshot by name or id, a version or a time"`
+	Atomic         bool              `json:"atomic,omitempty" jsonschema:"a non-zero exit status applies nothing"`
+	MaxOutputBytes int               `json:"maxOutputBytes,omitempty" jsonschema:"of stdout, and of stderr; by default 65536. Of more the middle is left out"`
+}
+
+type bashResult struct {
+	ok
+	Stdout     string `json:"stdout"`
+	Stderr     string `json:"stderr"`
+	ExitCode   int    `json:"exitCode"`
+	TimedOut   bool   `json:"timedOut,omitempty"`
+	DurationMs int64  `json:"durationMs"`
+	Version    int64  `json:"version"`
+	Committed  bool   `json:"committed"`
+	Truncated  bool   `json:"truncated"`
+}
+
+type batchArgs struct {
+	sandboxArg
+	Scripts []struct {
+		ID     string `json:"id" jsonschema:"names the script in the results"`
+		Script string `json:"script"`
+	} `json:"scripts" jsonschema:"1 to 50"`
+	Timeout          int64 `json:"timeout,omitempty" jsonschema:"of all together, milliseconds: 1 to 300000, by default 30000"`
+	PerScriptTimeout int64 `json:"perScriptTimeout,omitempty" jsonschema:"milliseconds"`
+	ReadOnly         bool  `json:"readOnly,omitempty" jsonschema:"in parallel on one snapshot"`
+	MaxOutputBytes   int   `json:"maxOutputBytes,omitempty" jsonschema:"of each stream of each script; by default 65536"`
+}
+
+type batchEntry struct {
+	ID string `json:"id"`
+	bashResult
+	Error string     `json:"error,omitempty"`
+	Code  fserr.Code `json:"code,omitempty"`
+}
+
+type batchResult struct {
+	ok
+	Results []batchEntry `json:"results"`
+}
+
+func (s *server) execTools(m *sdk.Server) {
+	add(m, "bash_exec", "Run bash", "Run a bash script in a sandbox and return its output and exit status. What it changes is committed when it ends, all at once; a script that is killed changes nothing. The working directory and exported variables are kept for the next script.",
+		overrides, s.bash)
+	add(m, "bash_exec_batch", "Run several scripts", "Run up to 50 scripts in sequence, each committed by itself; with readOnly in parallel on one snapshot.", overrides, s.batch)
+}
+
+func milliseconds(name string, ms int64) (time.Duration, error) {
+	if ms < 0 || ms > maxTimeout {
+		return 0, failure(fserr.CodeInvalidInput, fmt.Sprintf("%s: want milliseconds, 1 to %d", name, maxTimeout))
+	}
+	return time.Duration(ms) * time.Millisecond, nil
+}
+
+func checkScript(script string) error {
+	if len(script) > maxScript {
+		return failure(fserr.CodePayloadTooLarge, fmt.Sprintf("a script has at most %d bytes", maxScript))
+	}
+	return nil
+}
+
+func outputLimit(n int) (int, error) {
+	switch {
+	case n < 0:
+		return 0, failure(fserr.CodeInvalidInput, "maxOutputBytes: want a number of bytes")
+	case n == 0:
+		return maxOutput, nil
+	}
+	return n, nil
+}
+
+func (s *server) bash(ctx context.Context, c call, in *bashArgs) (any, error) {
+	id, err := sandboxID(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	timeout, err := milliseconds("timeout", in.Timeout)
+	if err != nil {
+		return nil, err
+	}
+	keep, err := outputLimit(in.MaxOutputBytes)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkScript(in.Script); err != nil {
+		return nil, err
+	}
+	if in.Cwd != "" && !strings.HasPrefix(in.Cwd, "/") {
+		return nil, failure(fserr.CodeInvalidInput, "cwd: must be absolute")
+	}
+	for name, value := range in.Env {
+		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
+			return nil, failure(fserr.CodeInvalidInput, fmt.Sprintf("env: %q cannot be a variable", name))
+		}
+	}
+	req := exec.Request{Sandbox: id, Caller: c.Caller, Script: in.Script, Cwd: in.Cwd, Env: in.Env, Timeout: timeout, Debug: in.Debug, ReadOnly: in.ReadOnly || in.At != "", Atomic: in.Atomic}
+	req.Caller.At = in.At
+	if in.Stdin != "" {
+		req.Stdin = strings.NewReader(in.Stdin)
+	}
+	if p := newProgress(ctx, c.req); p != nil {
+		defer p.stop()
+		req.Stdout, req.Stderr = p, p
+	}
+	res, err := s.Service.Exec(ctx, req)
+	if res == nil {
+		return nil, err
+	}
+	return shown(res, keep, err == nil), err
+}
+
+func shown(r *exec.Result, keep int, well bool) bashResult {
+	stdout, cut1 := middle(r.Stdout, keep)
+	stderr, cut2 := middle(r.Stderr, keep)
+	return bashResult{ok: ok{well}, Stdout: stdout, Stderr: stderr, ExitCode: r.ExitCode, TimedOut: r.TimedOut, DurationMs: r.Duration.Milliseconds(), Version: r.Version,
+		Committed: r.Committed, Truncated: r.Truncated || cut1 || cut2}
+}
+
+// middle leaves the middle of b out when it is longer than keep, at the ends of characters.
+func middle(b []byte, keep int) (string, bool) {
+	if len(b) <= keep {
+		return string(b), false
+	}
+	head, tail := keep-keep/2, len(b)-keep/2
+	for head > 0 && !utf8.RuneStart(b[head]) {
+		head--
+	}
+	for tail < len(b) && !utf8.RuneStart(b[tail]) {
+		tail++
+	}
+	return fmt.Sprintf("%s\n[… %d bytes left out …]\n%s", b[:head], tail-head, b[tail:]), true
+}
+
+func (s *server) batch(ctx context.Context, c call, in *batchArgs) (any, error) {
+	id, err := sandboxID(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if n := len(in.Scripts); n < 1 || n > maxScripts {
+		return nil, failure(fserr.CodeInvalidInput, fmt.Sprintf("scripts: want 1 to %d", maxScripts))
+	}
+	req := exec.BatchRequest{Sandbox: id, Caller: c.Caller, ReadOnly: in.ReadOnly}
+	if req.Timeout, err = milliseconds("timeout", in.Timeout); err != nil {
+		return nil, err
+	}
+	if req.ScriptTimeout, err = milliseconds("perScriptTimeout", in.PerScriptTimeout); err != nil {
+		return nil, err
+	}
+	keep, err := outputLimit(in.MaxOutputBytes)
+	if err != nil {
+		return nil, err
+	}
+	for _, sc := range in.Scripts {
+		if err := checkScript(sc.Script); err != nil {
+			return nil, err
+		}
+		req.Scripts = append(req.Scripts, exec.BatchScript{ID: sc.ID, Script: sc.Script})
+	}
+	results, err := s.Service.ExecBatch(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	out := batchResult{ok: done, Results: make([]batchEntry, len(results))}
+	for i := range results {
+		r := &results[i]
+		e := batchEntry{ID: r.ID, bashResult: shown(&r.Result, keep, r.Err == nil)}
+		if r.Err != nil {
+			e.ExitCode, e.Error, e.Code = -1, r.Err.Message, r.Err.Code
+		}
+		out.Results[i] = e
+	}
+	return out, nil
+}
+
+const (
+	progressEvery = 200 * time.Millisecond
+	progressBytes = 4 << 10 // of output in one notification; the result has all of it
+)
+
+// progress tells the client what a script prints while it runs.
+type progress struct {
+	session *sdk.ServerSession
+	token   any
+	cancel  func()
+	over    sync.WaitGroup
+
+	mu      sync.Mutex
+	news    []byte
+	printed int64
+}
+
+// newProgress returns nil when the client has not asked.
+func newProgress(ctx context.Context, req *sdk.CallToolRequest) *progress {
+	token := req.Params.GetProgressToken()
+	if token == nil {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	p := &progress{session: req.Session, token: token, cancel: cancel}
+	p.over.Go(func() {
+		tick := time.NewTicker(progressEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				p.send(ctx)
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return p
+}
+
+// Write never waits for the client, and never fails: a client that is gone cancels the context.
+func (p *progress) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.printed += int64(len(b))
+	if p.news = append(p.news, b[max(0, len(b)-progressBytes):]...); len(p.news) > progressBytes {
+		p.news = append(p.news[:0], p.news[len(p.news)-progressBytes:]...)
+	}
+	return len(b), nil
+}
+
+func (p *progress) send(ctx context.Context) {
+	p.mu.Lock()
+	text, printed := strings.ToValidUTF8(string(p.news), "\ufffd"), p.printed
+	p.news = p.news[:0]
+	p.mu.Unlock()
+	if text == "" {
+		return
+	}
+	_ = p.session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: p.token, Message: text, Progress: float64(printed)}) // only news: the result has it all
+}
+
+func (p *progress) stop() {
+	p.cancel()
+	p.over.Wait()
+}

@@ -323,6 +323,66 @@ func TestCommandLine(t *testing.T) {
 			t.Fatalf("got\n%s", out)
 		}
 	})
+	t.Run("branches", func(t *testing.T) {
+		dir := t.TempDir()
+		for name, text := range map[string]string{"f": "one\n", "sub/g": "g\n"} {
+			if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.must(t, "image", "create", "base", dir, "-q")
+		archive := filepath.Join(t.TempDir(), "a.tgz")
+		if out, err := exec.Command("tar", "-C", dir, "-czf", archive, ".").CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		r.must(t, "image", "create", "base:tar", archive, "-q")
+		box := strings.TrimSpace(r.must(t, "sandbox", "create", "--from", "base:tar", "--history", "1"))
+		want := func(id, script, out string) {
+			t.Helper()
+			if got := r.must(t, "exec", id, "--", script); got != out {
+				t.Fatalf("%s: %q, want %q", script, got, out)
+			}
+		}
+		want(box, "cat f sub/g", "one\ng\n")
+		fork := strings.Fields(r.must(t, "fork", box, "-n", "2"))
+		if len(fork) != 2 {
+			t.Fatalf("%q", fork)
+		}
+		r.must(t, "exec", fork[1], "--", "echo two > f")
+		if out := r.must(t, "diff", fork[1], "-u"); out != "--- a/home/user/f\n+++ b/home/user/f\n@@ -1 +1 @@\n-one\n+two\n" {
+			t.Fatalf("%q", out)
+		}
+		r.must(t, "merge", box, fork[1])
+		want(box, "cat f", "two\n")
+		r.must(t, "undo", box)
+		want(box, "cat f", "one\n")
+		r.must(t, "redo", box)
+		want(box, "cat f", "two\n")
+		if out := r.must(t, "fs", "cat", box, "/home/user/f", "--at", "@base"); out != "one\n" {
+			t.Fatalf("%q", out)
+		}
+		r.must(t, "exec", fork[0], "--", "echo three > f")
+		if out, _, status := r.pgbox(t, "", "merge", box, fork[0]); status != 1 || !strings.Contains(out, "conflict M /home/user/f (changed on both sides)") {
+			t.Fatalf("%d: %q", status, out)
+		}
+		r.must(t, "restore", box, "@base")
+		want(box, "cat f", "one\n")
+		r.must(t, "kv", "set", box, "a/b", `{"n":1}`)
+		if out := r.must(t, "kv", "get", box, "a/b"); strings.TrimSpace(out) != `{"n":1}` {
+			t.Fatalf("%q", out)
+		}
+		if out := r.must(t, "kv", "ls", box, "a/"); !strings.HasPrefix(out, "a/b\t") {
+			t.Fatalf("%q", out)
+		}
+		r.must(t, "image", "commit", box, "base:next")
+		r.must(t, "image", "rm", "base", "base:tar")
+		if out := r.must(t, "image", "ls", "base"); !strings.Contains(out, "base:next") || strings.Contains(out, "base:tar") {
+			t.Fatalf("%q", out)
+		}
+	})
 	r.stop(t)
 }
 

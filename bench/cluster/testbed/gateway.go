@@ -2,6 +2,7 @@ package testbed
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,7 @@ type Gateway struct {
 	Link *link.Link // clients → gateway
 
 	process process
+	log     string // its file
 }
 
 // URL is where clients reach it.
@@ -68,7 +70,8 @@ func (b *Bed) newGateway(i int) (*Gateway, error) {
 	if err := b.lead(); err != nil {
 		return nil, err
 	}
-	log, err := logFile(filepath.Join(b.Dir, g.Name+".log"))
+	g.log = filepath.Join(b.Dir, g.Name+".log")
+	log, err := logFile(g.log)
 	if err != nil {
 		return nil, err
 	}
@@ -139,9 +142,19 @@ func (g *Gateway) try() (base string, err error) {
 	base, ok := strings.CutPrefix(strings.TrimSpace(line), "pgbox serves at ")
 	if err != nil || !ok {
 		<-g.process.ended()
-		return "", fmt.Errorf("%s ended at once; its log says why", g.Name)
+		return "", fmt.Errorf("%s ended at once: %s", g.Name, lastLine(g.log))
 	}
 	return base, nil
+}
+
+// lastLine is the end of a log.
+func lastLine(path string) string {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	b = bytes.TrimRight(b, "\n")
+	return string(b[bytes.LastIndexByte(b, '\n')+1:])
 }
 
 // Use has the gateways run another binary, from now on.

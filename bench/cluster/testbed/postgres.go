@@ -84,7 +84,12 @@ func (b *Bed) lead() error {
 
 // addStandby makes a standby and has commits wait for it.
 func (b *Bed) addStandby(ctx context.Context) (err error) {
-	standby, err := b.newNode(ctx, serverURL(b.stream, "postgres")+"&application_name=standby")
+	// Another fault may end the copy: then there is another.
+	var standby *node
+	err = until(ctx, time.Minute, "another standby", func(ctx context.Context) (err error) {
+		standby, err = b.newNode(ctx, serverURL(b.stream, "postgres")+"&application_name=standby")
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -119,6 +119,7 @@ SELECT ARRAY[
     'nproc',
     'numfmt',
     'od',
+    'openssl',
     'pager',
     'parallel',
     'paste',

@@ -123,6 +123,7 @@ var abouts = map[string]About{
 	"nproc":            {Does: "print the number of processors"},
 	"numfmt":           {Does: "convert numbers from and to human forms"},
 	"od":               {Does: "dump files in octal and other forms"},
+	"openssl":          {Does: "digests, base64, AES and random bytes", Differ: "dgst, base64, enc with AES, rand, prime and version only"},
 	"pager":            {Does: "show files", Differ: "prints everything: there is no terminal"},
 	"parallel":         {Does: "run commands for many arguments", Differ: "one after the other; a few Perl expressions only; no remote hosts"},
 	"paste":            {Does: "merge lines of files"},

@@ -123,6 +123,7 @@ var registry = map[string]proc.Func{
 	"nproc":            nproc,
 	"numfmt":           numfmt,
 	"od":               od,
+	"openssl":          openssl,
 	"pager":            less,
 	"parallel":         parallel,
 	"paste":            paste,

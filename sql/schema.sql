@@ -2919,6 +2919,7 @@ SELECT ARRAY[
     'nproc',
     'numfmt',
     'od',
+    'openssl',
     'pager',
     'parallel',
     'paste',

@@ -177,10 +177,7 @@ func (r *psRun) fail(format string, args ...any) {
 func (r *psRun) add(list string) {
 	for list != "" {
 		var name string
-		// A header takes the rest of the list, commas and all.
-		if i := strings.IndexAny(list, ",= \t"); i >= 0 && list[i] == '=' {
-			name, list = list, ""
-		} else if i >= 0 {
+		if i := strings.IndexAny(list, ", \t"); i >= 0 {
 			name, list = list[:i], list[i+1:]
 		} else {
 			name, list = list, ""

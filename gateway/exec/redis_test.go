@@ -230,7 +230,7 @@ func TestRedisFailover(t *testing.T) {
 			rd.To("unix", master.Socket())
 			c := replica.Client()
 			defer func() { _ = c.Close() }()
-			if err := c.SlaveOf(t.Context(), "127.0.0.1", strconv.Itoa(stream.Port())).Err(); err != nil {
+			if err := c.ReplicaOf(t.Context(), "127.0.0.1", strconv.Itoa(stream.Port())).Err(); err != nil {
 				t.Fatal(err)
 			}
 			eventually(t, "the replica to follow", func() bool {
@@ -261,7 +261,7 @@ func TestRedisFailover(t *testing.T) {
 				master.Kill()
 				rd.Reset()
 				a.refusals()
-				if err := c.SlaveOf(t.Context(), "NO", "ONE").Err(); err != nil {
+				if err := c.ReplicaOf(t.Context(), "NO", "ONE").Err(); err != nil {
 					t.Fatal(err)
 				}
 				rd.To("unix", replica.Socket())

@@ -76,6 +76,7 @@ type command struct {
 	table  map[rune][]byte // y
 	bytes  *[256][]byte    // y, single bytes
 	active bool            // inside the range
+	closed bool            // a range from a line number has ended
 	end    int64           // last line of the active range, when it is known
 	origin string          // for run-time messages
 }

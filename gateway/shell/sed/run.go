@@ -115,6 +115,7 @@ func (r *runner) read(join bool) bool {
 		r.line, r.hs, r.hnl = 0, r.hs[:0], true
 		for _, c := range r.cmds {
 			c.active = c.a1.kind == addrLine && c.a1.n == 0 && c.a2.kind == addrRegex
+			c.closed = false
 		}
 	}
 	if !join {
@@ -249,7 +250,12 @@ func (r *runner) selected(c *command) bool {
 	case c.a2.kind == addrNone:
 		return r.matches(&c.a1, c)
 	case !c.active:
-		if !r.matches(&c.a1, c) {
+		if c.a1.kind == addrLine {
+			// A range from a line whose number was not seen here begins at the first line after it, once.
+			if c.closed || r.line < c.a1.n || r.line > c.a1.n && c.a2.kind == addrLine && r.line > c.a2.n {
+				return false
+			}
+		} else if !r.matches(&c.a1, c) {
 			return false
 		}
 		switch c.a2.kind {
@@ -267,17 +273,18 @@ func (r *runner) selected(c *command) bool {
 			return true
 		}
 		c.active = c.end > r.line
+		c.closed = !c.active
 		return true
 	}
 	switch c.a2.kind {
 	case addrLine, addrPlus, addrMult:
 		if r.line >= c.end {
-			c.active = false
+			c.active, c.closed = false, true
 		}
 		return r.line <= c.end
 	}
 	if r.matches(&c.a2, c) {
-		c.active = false
+		c.active, c.closed = false, true
 	}
 	return true
 }

@@ -7,10 +7,11 @@ FROM fs.apply(
     @parent::bigint[], @name::text[], @child::bigint[],
     @chunk_ino::bigint[], @chunk_idx::integer[], @chunk_sha256::bytea[], @blob::bytea[],
     sqlc.narg('shell_state')::jsonb, sqlc.narg('exec')::jsonb,
-    @op::text[], @path::text[], @path_to::text[], @change_ino::bigint[]);
+    @op::text[], @path::text[], @path_to::text[], @change_ino::bigint[],
+    @size_before::bigint[], @size_after::bigint[], @hash_before::bytea[], @hash_after::bytea[]);
 
--- name: LogExec :one
-SELECT fs.log_exec(@sandbox::uuid, @exec::jsonb)::uuid AS id;
+-- name: LogExecs :one
+SELECT fs.log_execs(@execs::jsonb)::bigint AS rows;
 
 -- name: Settle :many
 SELECT s::bigint AS version FROM fs.settle(@sandbox::uuid, @exec::uuid) AS s;

@@ -5,8 +5,12 @@ SELECT layers::bigint AS layers, blobs::bigint AS blobs, bytes::bigint AS bytes 
 SELECT fs.expire(@max_rows::integer)::bigint AS dropped;
 
 -- name: Housekeep :one
-SELECT due::boolean AS due, more::boolean AS more, sandboxes::bigint AS sandboxes, layers::bigint AS layers, blobs::bigint AS blobs, bytes::bigint AS bytes
-  FROM fs.housekeep(@every::interval, @grace::interval, @max_rows::integer);
+SELECT due::boolean AS due, more::boolean AS more, sandboxes::bigint AS sandboxes, layers::bigint AS layers, blobs::bigint AS blobs, bytes::bigint AS bytes,
+       changes::bigint AS changes, execs::bigint AS execs
+  FROM fs.housekeep(@every::interval, @grace::interval, @max_rows::integer, sqlc.narg('history')::interval, sqlc.narg('operations')::bigint);
+
+-- name: SetQuota :exec
+SELECT fs.set_quota(@tenant::text, @owner::text, sqlc.narg('max_bytes')::bigint, sqlc.narg('max_inodes')::bigint, sqlc.narg('max_snapshots')::bigint, sqlc.narg('max_sandboxes')::bigint);
 
 -- name: Flatten :one
 SELECT fs.flatten(@sandbox::uuid)::integer AS layers;

@@ -23,7 +23,7 @@ SELECT * FROM fs.list_sandboxes(
 SELECT * FROM fs.update_sandbox(
     @sandbox::uuid, sqlc.narg('name')::text, sqlc.narg('env')::jsonb, sqlc.narg('labels')::jsonb,
     sqlc.narg('max_bytes')::bigint, sqlc.narg('max_inodes')::bigint, sqlc.narg('expires_at')::timestamptz, @clear::text[],
-    sqlc.narg('history')::jsonb);
+    sqlc.narg('history')::jsonb, sqlc.narg('journal')::boolean, sqlc.narg('max_snapshots')::bigint);
 
 -- name: DropSandbox :exec
 SELECT fs.drop_sandbox(@sandbox::uuid);

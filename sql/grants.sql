@@ -12,6 +12,10 @@ GRANT SELECT ON ALL TABLES IN SCHEMA fs TO pgbox_owner, pgbox_maintainer;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA pgbox TO pgbox_owner, pgbox_maintainer;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fs TO pgbox_owner, pgbox_maintainer;
 
+-- What was logged stays as it is: only housekeeping, which is the maintainer's, lets it go when its time is up.
+REVOKE UPDATE, DELETE, TRUNCATE ON pgbox.exec, pgbox.change FROM pgbox_owner;
+REVOKE UPDATE ON pgbox.exec, pgbox.change FROM pgbox_maintainer;
+
 -- The gateway calls functions and touches no table.
 GRANT USAGE ON SCHEMA fs TO pgbox_gateway;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fs TO pgbox_gateway;
@@ -19,6 +23,7 @@ GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fs TO pgbox_gateway;
 -- Auditors read the views of all sandboxes; views run with the rights of who asks.
 GRANT USAGE ON SCHEMA fs, pgbox TO pgbox_auditor;
 GRANT SELECT ON ALL TABLES IN SCHEMA fs, pgbox TO pgbox_auditor;
+GRANT EXECUTE ON FUNCTION pgbox.content_hash(bigint, bytea), fs.hash_of(bytea) TO pgbox_auditor;
 
 -- A dump sees one sandbox, through the row policies.
 GRANT USAGE ON SCHEMA pgbox TO pgbox_dump;

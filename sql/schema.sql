@@ -18,6 +18,7 @@ DECLARE
     f         record;
     n         pgbox.inode;
     v_was     bigint;
+    v_hash    bytea;
 BEGIN
     IF p_data IS NULL THEN
         PERFORM pgbox.raise_errno(22, 'write', p_path);
@@ -31,6 +32,9 @@ BEGIN
         RETURN n.ino;
     END IF;
     v_was := n.size;
+    IF v_sandbox.journal AND NOT f.created THEN
+        v_hash := pgbox.file_hash(v_sandbox.layers, n.ino, v_was);
+    END IF;
     IF v_was + octet_length(p_data) > 140737488355328 THEN
         PERFORM pgbox.raise_errno(27, 'write', p_path);
     END IF;
@@ -44,7 +48,8 @@ BEGIN
     END IF;
     PERFORM pgbox.record(v_sandbox, ARRAY[CASE WHEN f.created THEN 'create' ELSE 'write' END], ARRAY[f.path], NULL, ARRAY[n.ino],
                          CASE WHEN n.ino >= pgbox.first_ino() THEN n.size - v_was ELSE 0 END,
-                         f.created::integer, v_sandbox.next_ino + f.created::integer);
+                         f.created::integer, v_sandbox.next_ino + f.created::integer,
+                         ARRAY[CASE WHEN NOT f.created THEN v_was END], ARRAY[v_hash]);
     RETURN n.ino;
 END
 $$;
@@ -54,6 +59,8 @@ ALTER FUNCTION fs.append_file(p_path text, p_data bytea, p_mode integer) OWNER T
 COMMENT ON FUNCTION fs.append_file(p_path text, p_data bytea, p_mode integer) IS 'Appends to a file, which is created when it is missing; only its last chunk is rewritten. Returns the inode number.';
 
 CREATE FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[]) RETURNS TABLE(version bigint, used_bytes bigint, used_inodes bigint, layers uuid[], changed_at timestamp with time zone)
+CREATE FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[]) RETURNS TABLE(version bigint, used_bytes bigint, used_inodes bigint, layers uuid[])
+CREATE FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[], p_size_before bigint[], p_size_after bigint[], p_hash_before bytea[], p_hash_after bytea[]) RETURNS TABLE(version bigint, used_bytes bigint, used_inodes bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -171,17 +178,22 @@ BEGIN
         v_exec := pgbox.add_exec(p_sandbox, p_exec, p_version, v_version);
     END IF;
     IF cardinality(p_op) > 0 THEN
-        INSERT INTO pgbox.change (sandbox_id, version, seq, exec_id, op, path, path_to, ino)
-        SELECT p_sandbox, v_version, c.seq - 1, v_exec, c.op, c.path, nullif(c.path_to, ''), c.ino
-          FROM unnest(p_op, p_path, p_path_to, p_change_ino) WITH ORDINALITY AS c (op, path, path_to, ino, seq);
+        INSERT INTO pgbox.change (sandbox_id, version, seq, exec_id, op, path, path_to, ino, size_before, size_after, hash_before, hash_after)
+        SELECT p_sandbox, v_version, c.seq - 1, v_exec, c.op, c.path, nullif(c.path_to, ''), c.ino,
+               nullif(c.size_before, -1), nullif(c.size_after, -1), c.hash_before, c.hash_after
+          FROM unnest(p_op, p_path, p_path_to, p_change_ino, p_size_before, p_size_after, p_hash_before, p_hash_after) WITH ORDINALITY
+            AS c (op, path, path_to, ino, size_before, size_after, hash_before, hash_after, seq)
+         WHERE (SELECT s.journal FROM pgbox.sandbox s WHERE s.id = p_sandbox);
     END IF;
     RETURN QUERY SELECT v_version, p_used_bytes, p_used_inodes, v_layers, v_at;
 END
 $$;
 
-ALTER FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[]) OWNER TO pgbox_owner;
+ALTER FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[], p_size_before bigint[], p_size_after bigint[], p_hash_before bytea[], p_hash_after bytea[]) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[]) IS 'Commits what one run changed, and nothing at all when the sandbox is no longer at p_version (VF116), a limit is exceeded (VF122) or the database lacks a content that a chunk names (VF061). Inodes, names, chunks and journal come as parallel arrays: p_ino… are the inodes as they are now (target empty except for symlinks), p_gone those without a name left, p_child 0 removes a name, a NULL hash makes a hole, p_blob carries new contents. p_used_* is the usage of the whole tree afterwards. The layers are others than before when an automatic snapshot was due; changed_at is when the version came about.';
+COMMENT ON FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[]) IS 'Commits what one run changed, and nothing at all when the sandbox is no longer at p_version (VF116), a limit is exceeded (VF122) or the database lacks a content that a chunk names (VF061). Inodes, names, chunks and journal come as parallel arrays: p_ino… are the inodes as they are now (target empty except for symlinks), p_gone those without a name left, p_child 0 removes a name, a NULL hash makes a hole, p_blob carries new contents. p_used_* is the usage of the whole tree afterwards. The layers are others than before when an automatic snapshot was due.';
+COMMENT ON FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[], p_size_before bigint[], p_size_after bigint[], p_hash_before bytea[], p_hash_after bytea[]) IS 'Commits what one run changed, and nothing at all when the sandbox is no longer at p_version (VF116), a limit is exceeded (VF122) or the database lacks a content that a chunk names (VF061). Inodes, names, chunks and journal come as parallel arrays: p_ino… are the inodes as they are now (target empty except for symlinks), p_gone those without a name left, p_child 0 removes a name, a NULL hash makes a hole, p_blob carries new contents. p_used_* is the usage of the whole tree afterwards. p_op… is the journal; sizes (-1: none) and content hashes are those of the regular files before and after the whole run.';
 
 CREATE FUNCTION fs.base_layer() RETURNS uuid
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -205,12 +217,127 @@ CREATE TABLE pgbox.change (
     path text NOT NULL COLLATE pg_catalog."C",
     path_to text COLLATE pg_catalog."C",
     ino bigint NOT NULL,
-    at timestamp with time zone DEFAULT now() NOT NULL
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    size_before bigint,
+    size_after bigint,
+    hash_before bytea,
+    hash_after bytea
 );
 
 ALTER TABLE ONLY pgbox.change FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE pgbox.change OWNER TO pgbox_owner;
+
+COMMENT ON COLUMN pgbox.change.hash_before IS 'Content hash (pgbox.content_hash) of the regular file before the version; NULL when there was none, or it had more than 64 MiB.';
+
+COMMENT ON COLUMN pgbox.change.hash_after IS 'Content hash of the regular file in the version; NULL when it is gone, or has more than 64 MiB.';
+
+CREATE TABLE pgbox.exec (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    sandbox_id uuid NOT NULL,
+    route text NOT NULL,
+    caller text NOT NULL,
+    script text NOT NULL,
+    cwd text NOT NULL,
+    read_only boolean NOT NULL,
+    exit_code integer,
+    started_at timestamp with time zone NOT NULL,
+    duration_us bigint NOT NULL,
+    stdout_bytes bigint NOT NULL,
+    stderr_bytes bigint NOT NULL,
+    stdout_head text NOT NULL,
+    stderr_head text NOT NULL,
+    version_before bigint NOT NULL,
+    version_after bigint NOT NULL,
+    committed boolean NOT NULL,
+    tenant text DEFAULT ''::text NOT NULL,
+    error text,
+    idempotency_key text
+);
+
+ALTER TABLE ONLY pgbox.exec FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE pgbox.exec OWNER TO pgbox_owner;
+
+COMMENT ON COLUMN pgbox.exec.exit_code IS 'NULL for a verb that is no script.';
+
+COMMENT ON COLUMN pgbox.exec.error IS 'Code of what ended the run from outside or kept it from being committed (EXEC_TIMEOUT, ESTALE, …); NULL when it came to its own end.';
+
+CREATE TABLE pgbox.inode (
+    layer_id uuid NOT NULL,
+    ino bigint NOT NULL,
+    kind smallint NOT NULL,
+    mode integer NOT NULL,
+    uid integer NOT NULL,
+    gid integer NOT NULL,
+    nlink integer NOT NULL,
+    rdev integer DEFAULT 0 NOT NULL,
+    size bigint DEFAULT 0 NOT NULL,
+    mtime bigint NOT NULL,
+    ctime bigint NOT NULL,
+    target text COLLATE pg_catalog."C",
+    CONSTRAINT inode_kind_check CHECK ((kind = ANY (ARRAY[0, 1, 2, 4, 8, 10]))),
+    CONSTRAINT inode_mode_check CHECK (((mode >= 0) AND (mode <= 4095))),
+    CONSTRAINT inode_size_check CHECK ((size >= 0)),
+    CONSTRAINT inode_target_check CHECK (((kind = 10) = (target IS NOT NULL)))
+);
+
+ALTER TABLE ONLY pgbox.inode FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE pgbox.inode OWNER TO pgbox_owner;
+
+COMMENT ON COLUMN pgbox.inode.mtime IS 'Nanoseconds since the epoch.';
+
+COMMENT ON COLUMN pgbox.inode.ctime IS 'Nanoseconds since the epoch.';
+
+CREATE VIEW fs.last_write WITH (security_invoker='true') AS
+ SELECT ''::text AS path,
+    n.ino,
+    n.size,
+    c.version,
+    c.at,
+    c.exec_id,
+    e.caller,
+    e.route,
+    e.script
+   FROM ((pgbox.inode n
+     LEFT JOIN pgbox.change c ON ((c.ino = n.ino)))
+     LEFT JOIN pgbox.exec e ON ((e.id = c.exec_id)))
+  WHERE false;
+
+ALTER TABLE fs.last_write OWNER TO pgbox_owner;
+
+COMMENT ON VIEW fs.last_write IS 'The row type of blame: a file and who wrote it last; as a table it is empty.';
+
+CREATE FUNCTION fs.blame(p_sandbox uuid, p_path text) RETURNS SETOF fs.last_write
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter_sandbox_read(p_sandbox);
+    v         record := pgbox.walk(v_sandbox.layers, p_path, 'follow', 'blame');
+BEGIN
+    RETURN QUERY
+    WITH file AS MATERIALIZED (
+        SELECT s.path, s.ino, s.size FROM pgbox.subtree(v_sandbox.layers, v.ino, v.path, NULL) s WHERE s.kind = 8 AND s.ino >= pgbox.first_ino()
+    ), written AS MATERIALIZED (
+        SELECT DISTINCT ON (c.ino) c.ino, c.version, c.at, c.exec_id
+          FROM pgbox.change c
+         WHERE c.sandbox_id = p_sandbox AND c.op IN ('create', 'write', 'truncate', 'copy')
+         ORDER BY c.ino, c.version DESC, c.seq DESC
+    )
+    SELECT f.path, f.ino, f.size, w.version, w.at, w.exec_id, e.caller, e.route, e.script
+      FROM file f
+      LEFT JOIN written w ON w.ino = f.ino
+      LEFT JOIN pgbox.exec e ON e.id = w.exec_id
+     ORDER BY f.path COLLATE "C";
+END
+$$;
+
+ALTER FUNCTION fs.blame(p_sandbox uuid, p_path text) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.blame(p_sandbox uuid, p_path text) IS 'Who wrote each regular file at or below a path last, by path. version is NULL for a file whose last writing is not in the journal: it came with a fork, or before the journal begins; caller is NULL for what was done in SQL.';
 
 CREATE VIEW fs.change WITH (security_invoker='true') AS
  SELECT c.sandbox_id,
@@ -221,7 +348,11 @@ CREATE VIEW fs.change WITH (security_invoker='true') AS
     c.path,
     c.path_to,
     c.ino,
-    c.at
+    c.at,
+    c.size_before,
+    c.size_after,
+    c.hash_before,
+    c.hash_after
    FROM pgbox.change c;
 
 ALTER TABLE fs.change OWNER TO pgbox_owner;
@@ -289,6 +420,8 @@ DECLARE
     n         pgbox.inode;
     o         pgbox.inode;
     v_was     bigint;
+    v_hash    bytea;
+    v_below   record;
     v_copied  record;
 BEGIN
     f := pgbox.walk(v_layers, p_from, CASE WHEN p_recursive THEN 'nofollow' ELSE 'follow' END, 'cp');
@@ -308,6 +441,9 @@ BEGIN
             PERFORM pgbox.raise_errno(22, 'cp', p_to);
         END IF;
         v_was := o.size;
+        IF v_sandbox.journal AND NOT t.created THEN
+            v_hash := pgbox.file_hash(v_layers, o.ino, v_was);
+        END IF;
         PERFORM pgbox.cut_chunks(v_layers, o.ino, 0);
         PERFORM pgbox.copy_chunks(v_layers, ARRAY[n.ino], ARRAY[o.ino]);
         o.size := n.size;
@@ -316,7 +452,8 @@ BEGIN
         PERFORM pgbox.put_inode(v_layers[1], o);
         PERFORM pgbox.record(v_sandbox, ARRAY[CASE WHEN t.created THEN 'create' ELSE 'write' END], ARRAY[t.path], NULL, ARRAY[o.ino],
                              CASE WHEN o.ino >= pgbox.first_ino() THEN o.size - v_was ELSE 0 END,
-                             t.created::integer, v_sandbox.next_ino + t.created::integer);
+                             t.created::integer, v_sandbox.next_ino + t.created::integer,
+                             ARRAY[CASE WHEN NOT t.created THEN v_was END], ARRAY[v_hash]);
         RETURN o.ino;
     END IF;
 
@@ -330,7 +467,14 @@ BEGIN
     END IF;
     v_copied := pgbox.copy_tree(v_sandbox, n.ino, t.dir, t.name, v_now);
     PERFORM pgbox.touch_dir(v_layers, t.dir, v_now, CASE WHEN n.kind = 4 THEN 1 ELSE 0 END);
-    PERFORM pgbox.record(v_sandbox, ARRAY['copy'], ARRAY[f.path], ARRAY[t.path], ARRAY[v_sandbox.next_ino],
+    -- what came along, then the copy as a whole
+    SELECT array_agg(CASE s.kind WHEN 4 THEN 'mkdir' WHEN 10 THEN 'symlink' WHEN 8 THEN 'create' ELSE 'mknod' END ORDER BY s.depth, s.path COLLATE "C") AS op,
+           array_agg(s.path ORDER BY s.depth, s.path COLLATE "C") AS path, array_agg(s.target ORDER BY s.depth, s.path COLLATE "C") AS path_to,
+           array_agg(s.ino ORDER BY s.depth, s.path COLLATE "C") AS ino
+      INTO v_below
+      FROM pgbox.subtree(v_layers, v_sandbox.next_ino, t.path, NULL) s
+     WHERE s.depth > 0 AND n.kind = 4 AND v_sandbox.journal;
+    PERFORM pgbox.record(v_sandbox, v_below.op || ARRAY['copy'], v_below.path || f.path, v_below.path_to || t.path, v_below.ino || v_sandbox.next_ino,
                          v_copied.bytes, v_copied.inodes, v_sandbox.next_ino + v_copied.inodes);
     RETURN v_sandbox.next_ino;
 END
@@ -446,6 +590,8 @@ CREATE TABLE pgbox.sandbox (
     history_version bigint DEFAULT '-1'::integer NOT NULL,
     history_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     CONSTRAINT sandbox_history_check CHECK (((history_commits > 0) AND (history_seconds >= 0) AND ((history_keep >= 1) AND (history_keep <= 10000)))),
+    journal boolean DEFAULT true NOT NULL,
+    max_snapshots bigint,
     CONSTRAINT sandbox_layers_check CHECK ((cardinality(layers) > 0)),
     CONSTRAINT sandbox_name_check CHECK ((length(name) <= 255)),
     CONSTRAINT sandbox_usage_check CHECK (((used_bytes >= 0) AND (used_inodes >= 0)))
@@ -469,6 +615,7 @@ COMMENT ON COLUMN pgbox.sandbox.history_seconds IS 'A commit takes an automatic 
 COMMENT ON COLUMN pgbox.sandbox.history_keep IS 'How many automatic snapshots are kept.';
 
 COMMENT ON COLUMN pgbox.sandbox.history_version IS 'The version at the last automatic snapshot; -1: there was none.';
+COMMENT ON COLUMN pgbox.sandbox.journal IS 'Whether file operations are written to pgbox.change. Without them there is no history, and events name versions only.';
 
 CREATE VIEW fs.sandbox WITH (security_invoker='true') AS
  SELECT s.id,
@@ -493,6 +640,8 @@ CREATE VIEW fs.sandbox WITH (security_invoker='true') AS
     s.history_commits,
     s.history_seconds,
     s.history_keep
+    s.journal,
+    s.max_snapshots
    FROM pgbox.sandbox s;
 
 ALTER TABLE fs.sandbox OWNER TO pgbox_owner;
@@ -1228,7 +1377,93 @@ ALTER FUNCTION fs.grep(p_pattern text, p_path text, p_name text, p_ignore_case b
 
 COMMENT ON FUNCTION fs.grep(p_pattern text, p_path text, p_name text, p_ignore_case boolean) IS 'Finds the lines that match a regular expression (PostgreSQL chapter 9.7.3) in the files at and below a path, optionally only in files whose name matches a shell pattern. Files with NUL bytes are skipped, symlinks below the path are not followed.';
 
-CREATE FUNCTION fs.housekeep(p_every interval DEFAULT '00:00:00'::interval, p_grace interval DEFAULT '01:00:00'::interval, p_limit integer DEFAULT 1000) RETURNS TABLE(due boolean, more boolean, sandboxes bigint, layers bigint, blobs bigint, bytes bigint)
+CREATE FUNCTION fs.hash_file(p_path text) RETURNS bytea
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter_read();
+    v         record := pgbox.walk(v_sandbox.layers, p_path, 'follow', 'open');
+    n         pgbox.inode := pgbox.inode_of(v_sandbox.layers, v.ino);
+BEGIN
+    IF n.kind <> 8 THEN
+        PERFORM pgbox.raise_errno(CASE WHEN n.kind = 4 THEN 21 ELSE 22 END, 'open', p_path);
+    END IF;
+    RETURN pgbox.file_hash(v_sandbox.layers, n.ino, n.size);
+END
+$$;
+
+ALTER FUNCTION fs.hash_file(p_path text) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.hash_file(p_path text) IS 'The content hash of a file, as it stands in fs.files and in the journal; NULL for one of more than 64 MiB.';
+
+CREATE FUNCTION fs.hash_of(p_data bytea) RETURNS bytea
+    LANGUAGE plpgsql IMMUTABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_chunks bytea;
+BEGIN
+    SELECT string_agg(int4send(n.idx) || sha256(substring(p_data FROM n.idx * 65536 + 1 FOR 65536)), '' ORDER BY n.idx) INTO v_chunks
+      FROM generate_series(0, (octet_length(p_data) - 1) / 65536) AS n (idx)
+     WHERE octet_length(p_data) > 0;
+    RETURN pgbox.content_hash(octet_length(p_data), v_chunks);
+END
+$$;
+
+ALTER FUNCTION fs.hash_of(p_data bytea) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.hash_of(p_data bytea) IS 'The content hash that a file with these bytes has in fs.files and in the journal, for finding who touched a content (a file with holes has another).';
+
+CREATE VIEW fs.touches WITH (security_invoker='true') AS
+ SELECT c.sandbox_id,
+    c.version,
+    c.seq,
+    c.op,
+    c.path,
+    c.path_to,
+    c.ino,
+    c.at,
+    c.size_before,
+    c.size_after,
+    c.hash_before,
+    c.hash_after,
+    c.exec_id,
+    e.caller,
+    e.route,
+    e.script
+   FROM (pgbox.change c
+     LEFT JOIN pgbox.exec e ON ((e.id = c.exec_id)));
+
+ALTER TABLE fs.touches OWNER TO pgbox_owner;
+
+COMMENT ON VIEW fs.touches IS 'The journal of file operations with the run that did each: who touched a path (path, path_to) or a content (hash_before, hash_after; fs.hash_of tells the hash of bytes). caller is NULL for what was done in SQL.';
+
+CREATE FUNCTION fs.history(p_sandbox uuid, p_path text, p_limit integer, p_before bigint DEFAULT NULL::bigint, p_before_seq integer DEFAULT NULL::integer) RETURNS SETOF fs.touches
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter_sandbox_read(p_sandbox);
+    v         record := pgbox.walk(v_sandbox.layers, p_path, 'parent', 'history');
+BEGIN
+    -- The name may have been another file's before, and the file may have had another name.
+    RETURN QUERY
+        SELECT t.* FROM fs.touches t
+         WHERE t.sandbox_id = p_sandbox
+           AND (t.path = v.path OR t.path_to = v.path AND t.op <> 'symlink' OR t.ino = v.ino)
+           AND (p_before IS NULL OR (t.version, t.seq) < (p_before, coalesce(p_before_seq, 0)))
+         ORDER BY t.version DESC, t.seq DESC
+         LIMIT p_limit;
+END
+$$;
+
+ALTER FUNCTION fs.history(p_sandbox uuid, p_path text, p_limit integer, p_before bigint, p_before_seq integer) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.history(p_sandbox uuid, p_path text, p_limit integer, p_before bigint, p_before_seq integer) IS 'What happened to a path and to the file that has it now, newest first, with the run that did it: at most p_limit operations before operation p_before_seq of version p_before. The directory the path is in must exist.';
+
+CREATE FUNCTION fs.housekeep(p_every interval DEFAULT '00:00:00'::interval, p_grace interval DEFAULT '01:00:00'::interval, p_limit integer DEFAULT 1000, p_history interval DEFAULT NULL::interval, p_operations bigint DEFAULT NULL::bigint) RETURNS TABLE(due boolean, more boolean, sandboxes bigint, layers bigint, blobs bigint, bytes bigint, changes bigint, execs bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -1241,10 +1476,13 @@ BEGIN
     layers := 0;
     blobs := 0;
     bytes := 0;
+    changes := 0;
+    execs := 0;
     IF due THEN
         sandboxes := fs.expire(p_limit);
         SELECT g.layers, g.blobs, g.bytes INTO layers, blobs, bytes FROM fs.gc(p_grace, p_limit) g;
-        more := sandboxes >= p_limit OR layers >= p_limit OR blobs >= p_limit;
+        SELECT p.changes, p.execs INTO changes, execs FROM fs.prune(p_history, p_operations, p_limit) p;
+        more := sandboxes >= p_limit OR layers >= p_limit OR blobs >= p_limit OR changes >= p_limit OR execs >= p_limit;
         IF NOT more THEN
             UPDATE pgbox.housekeeping h SET done_at = clock_timestamp();
         END IF;
@@ -1253,9 +1491,9 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION fs.housekeep(p_every interval, p_grace interval, p_limit integer) OWNER TO pgbox_maintainer;
+ALTER FUNCTION fs.housekeep(p_every interval, p_grace interval, p_limit integer, p_history interval, p_operations bigint) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.housekeep(p_every interval, p_grace interval, p_limit integer) IS 'Runs fs.expire() and fs.gc() once, unless somebody else is at it or it was done to the end within p_every: due is false then. more: at most p_limit of a kind went, so call again.';
+COMMENT ON FUNCTION fs.housekeep(p_every interval, p_grace interval, p_limit integer, p_history interval, p_operations bigint) IS 'Runs fs.expire(), fs.gc() and fs.prune() once, unless somebody else is at it or it was done to the end within p_every: due is false then. more: at most p_limit of a kind went, so call again.';
 
 CREATE FUNCTION fs.kv_delete(p_sandbox uuid, p_key text, p_expect_version bigint DEFAULT NULL::bigint, p_expect_value jsonb DEFAULT NULL::jsonb) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1544,20 +1782,34 @@ ALTER FUNCTION fs.load_inodes(p_sandbox uuid, p_layer uuid) OWNER TO pgbox_owner
 
 COMMENT ON FUNCTION fs.load_inodes(p_sandbox uuid, p_layer uuid) IS 'The inode rows of one layer of a sandbox in key order, as parallel arrays of up to 8192. Kind 0 is a whiteout; target is empty except for symlinks. VF116 when the layer is not (or no longer) part of the sandbox.';
 
-CREATE FUNCTION fs.log_exec(p_sandbox uuid, p_exec jsonb) RETURNS uuid
+CREATE FUNCTION fs.log_execs(p_execs jsonb) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-    v_sandbox pgbox.sandbox := pgbox.enter_sandbox_read(p_sandbox);
+    v_rows bigint;
 BEGIN
-    RETURN pgbox.add_exec(p_sandbox, p_exec, coalesce((p_exec->>'version')::bigint, v_sandbox.version), NULL);
+    -- Whoever does not know whether a batch arrived sends it again.
+    INSERT INTO pgbox.exec (id, sandbox_id, tenant, route, caller, script, cwd, read_only, exit_code, error, idempotency_key, started_at, duration_us,
+                            stdout_bytes, stderr_bytes, stdout_head, stderr_head, version_before, version_after, committed)
+    SELECT coalesce(e.id, gen_random_uuid()), s.id, coalesce(e.tenant, s.tenant), coalesce(e.route, ''), coalesce(e.caller, ''), coalesce(e.script, ''),
+           coalesce(e.cwd, '/'), coalesce(e.read_only, false), e.exit_code, e.error, e.idempotency_key, coalesce(e.started_at, clock_timestamp()),
+           coalesce(e.duration_us, 0), coalesce(e.stdout_bytes, 0), coalesce(e.stderr_bytes, 0), coalesce(e.stdout_head, ''), coalesce(e.stderr_head, ''),
+           coalesce(e.version, s.version), coalesce(e.version, s.version), false
+      FROM jsonb_to_recordset(p_execs)
+        AS e (id uuid, sandbox_id uuid, tenant text, route text, caller text, script text, cwd text, read_only boolean, exit_code integer, error text,
+              idempotency_key text, started_at timestamptz, duration_us bigint, stdout_bytes bigint, stderr_bytes bigint, stdout_head text,
+              stderr_head text, version bigint)
+      JOIN pgbox.sandbox s ON s.id = e.sandbox_id
+    ON CONFLICT ON CONSTRAINT exec_pkey DO NOTHING;
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    RETURN v_rows;
 END
 $$;
 
-ALTER FUNCTION fs.log_exec(p_sandbox uuid, p_exec jsonb) OWNER TO pgbox_owner;
+ALTER FUNCTION fs.log_execs(p_execs jsonb) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.log_exec(p_sandbox uuid, p_exec jsonb) IS 'Writes the audit row of a run that committed nothing (read-only, failed or without a change) and returns its id. Keys as in fs.apply, and version: the one the run saw.';
+COMMENT ON FUNCTION fs.log_execs(p_execs jsonb) IS 'Writes the audit rows of runs that committed nothing (read-only, failed, killed or without a change), of any sandboxes, and returns how many are new. An array of objects with the keys of fs.apply, sandbox_id, and version: the one the run saw.';
 
 CREATE FUNCTION fs.lstat(p_path text) RETURNS SETOF fs.entry
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1934,6 +2186,58 @@ ALTER FUNCTION fs.mv(p_from text, p_to text) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION fs.mv(p_from text, p_to text) IS 'Renames as rename(2) does: over a file or an empty directory of the same sort, never a directory below itself; two names of one file are left as they are. A directory moves with one name and a whiteout, however large it is.';
 
+CREATE FUNCTION fs.prune(p_age interval, p_operations bigint, p_limit integer DEFAULT 1000) RETURNS TABLE(changes bigint, execs bigint)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_done    timestamptz;
+    v_id      uuid;
+    v_version bigint;
+    v_seq     integer;
+    v_rows    bigint;
+BEGIN
+    changes := 0;
+    execs := 0;
+    IF p_age IS NOT NULL THEN
+        DELETE FROM pgbox.change c
+         WHERE c.ctid = ANY (ARRAY(SELECT o.ctid FROM pgbox.change o WHERE o.at < clock_timestamp() - p_age LIMIT p_limit));
+        GET DIAGNOSTICS changes = ROW_COUNT;
+        DELETE FROM pgbox.exec e
+         WHERE e.ctid = ANY (ARRAY(SELECT o.ctid FROM pgbox.exec o WHERE o.started_at < clock_timestamp() - p_age LIMIT p_limit));
+        GET DIAGNOSTICS execs = ROW_COUNT;
+    END IF;
+    IF p_operations IS NOT NULL THEN
+        SELECT h.done_at INTO v_done FROM pgbox.housekeeping h;
+        -- Only what was written to since can have grown too long.
+        FOR v_id IN SELECT s.id FROM pgbox.sandbox s WHERE s.last_used_at >= v_done ORDER BY s.id LOOP
+            EXIT WHEN changes >= p_limit;
+            SELECT c.version, c.seq INTO v_version, v_seq
+              FROM pgbox.change c
+             WHERE c.sandbox_id = v_id
+             ORDER BY c.version DESC, c.seq DESC
+            OFFSET p_operations
+             LIMIT 1;
+            CONTINUE WHEN NOT FOUND;
+            DELETE FROM pgbox.change c
+             WHERE c.ctid = ANY (ARRAY(
+                   SELECT o.ctid FROM pgbox.change o
+                    WHERE o.sandbox_id = v_id AND (o.version, o.seq) <= (v_version, v_seq)
+                    ORDER BY o.version, o.seq
+                    LIMIT p_limit - changes));
+            GET DIAGNOSTICS v_rows = ROW_COUNT;
+            changes := changes + v_rows;
+        END LOOP;
+    END IF;
+    RETURN NEXT;
+END
+$$;
+
+ALTER FUNCTION fs.prune(p_age interval, p_operations bigint, p_limit integer) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION fs.prune(p_age interval, p_operations bigint, p_limit integer) IS 'Removes up to p_limit operations of the journal and as many audit rows that are older than p_age, and of a sandbox''s journal what is more than its newest p_operations; NULL keeps all. Returns how many went. The count is looked at where something was written since the last round of fs.housekeep().';
+
 CREATE FUNCTION fs.put_blobs(p_sandbox uuid, p_data bytea[]) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2264,6 +2568,26 @@ ALTER FUNCTION fs.session() OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION fs.session() IS 'The server process that answers, the role that asks and whether that is a superuser.';
 
+CREATE FUNCTION fs.set_quota(p_tenant text, p_owner text DEFAULT ''::text, p_max_bytes bigint DEFAULT NULL::bigint, p_max_inodes bigint DEFAULT NULL::bigint, p_max_snapshots bigint DEFAULT NULL::bigint, p_max_sandboxes bigint DEFAULT NULL::bigint) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF coalesce(p_max_bytes, p_max_inodes, p_max_snapshots, p_max_sandboxes) IS NULL THEN
+        DELETE FROM pgbox.quota q WHERE q.tenant = p_tenant AND q.owner = p_owner;
+        RETURN;
+    END IF;
+    INSERT INTO pgbox.quota (tenant, owner, max_bytes, max_inodes, max_snapshots, max_sandboxes)
+    VALUES (p_tenant, p_owner, p_max_bytes, p_max_inodes, p_max_snapshots, p_max_sandboxes)
+    ON CONFLICT ON CONSTRAINT quota_pkey DO UPDATE
+    SET max_bytes = excluded.max_bytes, max_inodes = excluded.max_inodes, max_snapshots = excluded.max_snapshots, max_sandboxes = excluded.max_sandboxes;
+END
+$$;
+
+ALTER FUNCTION fs.set_quota(p_tenant text, p_owner text, p_max_bytes bigint, p_max_inodes bigint, p_max_snapshots bigint, p_max_sandboxes bigint) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION fs.set_quota(p_tenant text, p_owner text, p_max_bytes bigint, p_max_inodes bigint, p_max_snapshots bigint, p_max_sandboxes bigint) IS 'Sets what all sandboxes of an owner together, or of a tenant (owner ''''), may hold; NULL is no limit. Nothing that is there already goes.';
+
 CREATE FUNCTION fs.settle(p_sandbox uuid, p_exec uuid) RETURNS SETOF bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2273,7 +2597,7 @@ DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter_sandbox(p_sandbox);
     v_version bigint;
 BEGIN
-    SELECT e.version_after INTO v_version FROM pgbox.exec e WHERE e.id = p_exec AND e.sandbox_id = p_sandbox;
+    SELECT e.version_after INTO v_version FROM pgbox.exec e WHERE e.id = p_exec AND e.sandbox_id = p_sandbox AND e.committed;
     IF v_version IS NULL THEN
         -- It may not even have begun: on the next version it is stale, whenever it comes.
         PERFORM pgbox.bump(v_sandbox, 0, 0);
@@ -2454,6 +2778,59 @@ $$;
 ALTER FUNCTION fs.tag_image(p_tenant text, p_owner text, p_image text, p_name text, p_tag text) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.tag_image(p_tenant text, p_owner text, p_image text, p_name text, p_tag text) IS 'Gives an image another name and tag too, which then no longer mean what they did before; VF001 when they are somebody else''s.';
+CREATE VIEW fs.execs WITH (security_invoker='true') AS
+ SELECT e.id,
+    e.sandbox_id,
+    COALESCE(NULLIF(e.tenant, ''::text), s.tenant) AS tenant,
+    s.owner,
+    e.route,
+    e.caller,
+    e.script,
+    e.cwd,
+    e.read_only,
+    e.exit_code,
+    e.error,
+    e.idempotency_key,
+    e.started_at,
+    e.duration_us,
+    e.stdout_bytes,
+    e.stderr_bytes,
+    e.stdout_head,
+    e.stderr_head,
+    e.version_before,
+    e.version_after,
+    e.committed
+   FROM (pgbox.exec e
+     LEFT JOIN pgbox.sandbox s ON ((s.id = e.sandbox_id)));
+
+ALTER TABLE fs.execs OWNER TO pgbox_owner;
+
+COMMENT ON VIEW fs.execs IS 'Every run of every sandbox: who ran what, how it ended, what it changed (version_before, version_after).';
+
+CREATE FUNCTION fs.timeline(p_sandbox uuid, p_limit integer, p_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_before_id uuid DEFAULT NULL::uuid, p_since timestamp with time zone DEFAULT NULL::timestamp with time zone, p_caller text DEFAULT NULL::text, p_route text DEFAULT NULL::text, p_script text DEFAULT NULL::text, p_committed boolean DEFAULT NULL::boolean, p_failed boolean DEFAULT NULL::boolean) RETURNS SETOF fs.execs
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM pgbox.enter_sandbox_read(p_sandbox);
+    RETURN QUERY
+        SELECT v.* FROM fs.execs v
+         WHERE v.sandbox_id = p_sandbox
+           AND (p_before IS NULL OR (v.started_at, v.id) < (p_before, coalesce(p_before_id, '00000000-0000-0000-0000-000000000000')))
+           AND (p_since IS NULL OR v.started_at >= p_since)
+           AND (p_caller IS NULL OR v.caller = p_caller)
+           AND (p_route IS NULL OR v.route = p_route)
+           AND (p_script IS NULL OR strpos(v.script, p_script) > 0)
+           AND (p_committed IS NULL OR v.committed = p_committed)
+           AND (p_failed IS NULL OR (v.error IS NOT NULL OR coalesce(v.exit_code, 0) <> 0) = p_failed)
+         ORDER BY v.started_at DESC, v.id DESC
+         LIMIT p_limit;
+END
+$$;
+
+ALTER FUNCTION fs.timeline(p_sandbox uuid, p_limit integer, p_before timestamp with time zone, p_before_id uuid, p_since timestamp with time zone, p_caller text, p_route text, p_script text, p_committed boolean, p_failed boolean) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.timeline(p_sandbox uuid, p_limit integer, p_before timestamp with time zone, p_before_id uuid, p_since timestamp with time zone, p_caller text, p_route text, p_script text, p_committed boolean, p_failed boolean) IS 'The runs of a sandbox, newest first: of those that all filters let through, at most p_limit before the run p_before_id that began at p_before. p_script is a text that the script holds; failed is what was ended from outside or has an exit status other than 0.';
 
 CREATE FUNCTION fs.tree(p_path text DEFAULT '/'::text, p_depth integer DEFAULT NULL::integer) RETURNS SETOF fs.entry
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -2509,6 +2886,7 @@ DECLARE
     v         record;
     n         pgbox.inode;
     v_was     bigint;
+    v_hash    bytea;
 BEGIN
     IF p_size < 0 OR p_size IS NULL THEN
         PERFORM pgbox.raise_errno(22, 'truncate', p_path);
@@ -2521,13 +2899,17 @@ BEGIN
     END IF;
     n := pgbox.inode_of(v_sandbox.layers, v.ino);
     v_was := n.size;
+    IF v_sandbox.journal THEN
+        v_hash := pgbox.file_hash(v_sandbox.layers, n.ino, v_was);
+    END IF;
     PERFORM pgbox.resize(v_sandbox.layers, n.ino, v_was, p_size);
     n.size := p_size;
     n.mtime := pgbox.now_ns();
     n.ctime := n.mtime;
     PERFORM pgbox.put_inode(v_sandbox.layers[1], n);
     PERFORM pgbox.record(v_sandbox, ARRAY['truncate'], ARRAY[v.path], NULL, ARRAY[n.ino],
-                         CASE WHEN n.ino >= pgbox.first_ino() THEN n.size - v_was ELSE 0 END);
+                         CASE WHEN n.ino >= pgbox.first_ino() THEN n.size - v_was ELSE 0 END,
+                         p_size_before => ARRAY[v_was], p_hash_before => ARRAY[v_hash]);
 END
 $$;
 
@@ -2571,6 +2953,7 @@ ALTER FUNCTION fs.unlink(p_path text) OWNER TO pgbox_owner;
 COMMENT ON FUNCTION fs.unlink(p_path text) IS 'Removes a name of a file that is not a directory.';
 
 CREATE FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[] DEFAULT '{}'::text[], p_history jsonb DEFAULT NULL::jsonb) RETURNS SETOF fs.sandbox
+CREATE FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[] DEFAULT '{}'::text[], p_journal boolean DEFAULT NULL::boolean, p_max_snapshots bigint DEFAULT NULL::bigint) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -2588,6 +2971,14 @@ BEGIN
            history_seconds = CASE WHEN 'history' = ANY (p_clear) THEN NULL WHEN p_history IS NULL THEN s.history_seconds
                                   ELSE (p_history->>'seconds')::integer END,
            history_keep = coalesce((p_history->>'keep')::integer, s.history_keep)
+       SET name          = coalesce(p_name, s.name),
+           env           = coalesce(p_env, s.env),
+           labels        = coalesce(p_labels, s.labels),
+           max_bytes     = CASE WHEN 'max_bytes' = ANY (p_clear) THEN NULL ELSE coalesce(p_max_bytes, s.max_bytes) END,
+           max_inodes    = CASE WHEN 'max_inodes' = ANY (p_clear) THEN NULL ELSE coalesce(p_max_inodes, s.max_inodes) END,
+           expires_at    = CASE WHEN 'expires_at' = ANY (p_clear) THEN NULL ELSE coalesce(p_expires_at, s.expires_at) END,
+           max_snapshots = CASE WHEN 'max_snapshots' = ANY (p_clear) THEN NULL ELSE coalesce(p_max_snapshots, s.max_snapshots) END,
+           journal       = coalesce(p_journal, s.journal)
      WHERE s.id = p_sandbox;
     RETURN QUERY SELECT v.* FROM fs.sandbox v WHERE v.id = p_sandbox;
 END
@@ -2596,6 +2987,9 @@ $$;
 ALTER FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[], p_history jsonb) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[], p_history jsonb) IS 'Changes the settings of a sandbox; NULL leaves one as it is, p_clear names those to remove (max_bytes, max_inodes, expires_at, history), p_history says when commits take automatic snapshots, as in fs.create_sandbox. The tree and its version stay.';
+ALTER FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[], p_journal boolean, p_max_snapshots bigint) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[], p_journal boolean, p_max_snapshots bigint) IS 'Changes the settings of a sandbox; NULL leaves one as it is, p_clear names those to remove (max_bytes, max_inodes, max_snapshots, expires_at). The tree and its version stay.';
 
 CREATE FUNCTION fs.usage(p_sandbox uuid) RETURNS TABLE(version bigint, used_bytes bigint, used_inodes bigint, max_bytes bigint, max_inodes bigint, layers integer, snapshots bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -2655,6 +3049,7 @@ DECLARE
     v         record;
     n         pgbox.inode;
     v_was     bigint;
+    v_hash    bytea;
 BEGIN
     IF p_data IS NULL OR p_offset IS NULL OR p_offset < 0 THEN
         PERFORM pgbox.raise_errno(22, 'write', p_path);
@@ -2675,12 +3070,16 @@ BEGIN
         PERFORM pgbox.raise_errno(27, 'write', p_path);
     END IF;
     v_was := n.size;
+    IF v_sandbox.journal THEN
+        v_hash := pgbox.file_hash(v_sandbox.layers, n.ino, v_was);
+    END IF;
     n.size := pgbox.write_chunks(v_sandbox.layers, n.ino, v_was, p_offset, p_data);
     n.mtime := pgbox.now_ns();
     n.ctime := n.mtime;
     PERFORM pgbox.put_inode(v_sandbox.layers[1], n);
     PERFORM pgbox.record(v_sandbox, ARRAY['write'], ARRAY[v.path], NULL, ARRAY[n.ino],
-                         CASE WHEN n.ino >= pgbox.first_ino() THEN n.size - v_was ELSE 0 END);
+                         CASE WHEN n.ino >= pgbox.first_ino() THEN n.size - v_was ELSE 0 END,
+                         p_size_before => ARRAY[v_was], p_hash_before => ARRAY[v_hash]);
 END
 $$;
 
@@ -2698,6 +3097,7 @@ DECLARE
     f         record;
     n         pgbox.inode;
     v_was     bigint;
+    v_hash    bytea;
 BEGIN
     IF p_data IS NULL THEN
         PERFORM pgbox.raise_errno(22, 'write', p_path);
@@ -2711,6 +3111,9 @@ BEGIN
         RETURN n.ino;
     END IF;
     v_was := n.size;
+    IF v_sandbox.journal AND NOT f.created THEN
+        v_hash := pgbox.file_hash(v_sandbox.layers, n.ino, v_was);
+    END IF;
     -- what the new content does not cover
     PERFORM pgbox.cut_chunks(v_sandbox.layers, n.ino, (octet_length(p_data) + 65535) / 65536);
     n.size := 0;
@@ -2722,7 +3125,8 @@ BEGIN
     PERFORM pgbox.put_inode(v_sandbox.layers[1], n);
     PERFORM pgbox.record(v_sandbox, ARRAY[CASE WHEN f.created THEN 'create' ELSE 'write' END], ARRAY[f.path], NULL, ARRAY[n.ino],
                          CASE WHEN n.ino >= pgbox.first_ino() THEN n.size - v_was ELSE 0 END,
-                         f.created::integer, v_sandbox.next_ino + f.created::integer);
+                         f.created::integer, v_sandbox.next_ino + f.created::integer,
+                         ARRAY[CASE WHEN NOT f.created THEN v_was END], ARRAY[v_hash]);
     RETURN n.ino;
 END
 $$;
@@ -2738,10 +3142,10 @@ CREATE FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bi
 DECLARE
     v_id uuid := coalesce((p_exec->>'id')::uuid, gen_random_uuid());
 BEGIN
-    INSERT INTO pgbox.exec (id, sandbox_id, route, caller, script, cwd, read_only, exit_code, started_at, duration_us,
+    INSERT INTO pgbox.exec (id, sandbox_id, tenant, route, caller, script, cwd, read_only, exit_code, idempotency_key, started_at, duration_us,
                             stdout_bytes, stderr_bytes, stdout_head, stderr_head, version_before, version_after, committed)
-    VALUES (v_id, p_sandbox, coalesce(p_exec->>'route', ''), coalesce(p_exec->>'caller', ''), coalesce(p_exec->>'script', ''),
-            coalesce(p_exec->>'cwd', '/'), coalesce((p_exec->>'read_only')::boolean, false), (p_exec->>'exit_code')::integer,
+    VALUES (v_id, p_sandbox, coalesce(p_exec->>'tenant', ''), coalesce(p_exec->>'route', ''), coalesce(p_exec->>'caller', ''), coalesce(p_exec->>'script', ''),
+            coalesce(p_exec->>'cwd', '/'), coalesce((p_exec->>'read_only')::boolean, false), (p_exec->>'exit_code')::integer, p_exec->>'idempotency_key',
             coalesce((p_exec->>'started_at')::timestamptz, clock_timestamp()), coalesce((p_exec->>'duration_us')::bigint, 0),
             coalesce((p_exec->>'stdout_bytes')::bigint, 0), coalesce((p_exec->>'stderr_bytes')::bigint, 0),
             coalesce(p_exec->>'stdout_head', ''), coalesce(p_exec->>'stderr_head', ''),
@@ -3266,6 +3670,18 @@ $$;
 ALTER FUNCTION pgbox.compare(p_from uuid[], p_to uuid[], p_same boolean) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.compare(p_from uuid[], p_to uuid[], p_same boolean) IS 'What differs between two chains of layers by kind, mode, owner, target and content; times do not count. p_same: they are of one line, where an inode number means one file. Columns as in fs.diff.';
+CREATE FUNCTION pgbox.content_hash(p_size bigint, p_chunks bytea) RETURNS bytea
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT CASE WHEN p_size = 0 THEN sha256('')
+                WHEN p_size <= 65536 AND p_chunks IS NOT NULL THEN substring(p_chunks FROM 5)
+                ELSE sha256(int8send(p_size) || coalesce(p_chunks, '')) END
+$$;
+
+ALTER FUNCTION pgbox.content_hash(p_size bigint, p_chunks bytea) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.content_hash(p_size bigint, p_chunks bytea) IS 'Content hash of a regular file: the SHA-256 of its bytes when they are one chunk (65536 at most); else the SHA-256 of its size as 8 bytes, big-endian, followed for each chunk that is no hole by its number as 4 bytes and the SHA-256 of its bytes. p_chunks is that list of numbers and hashes.';
 
 CREATE FUNCTION pgbox.content_of(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_length bigint) RETURNS bytea
     LANGUAGE plpgsql STABLE
@@ -3527,6 +3943,68 @@ ALTER FUNCTION pgbox.dump_layers() OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.dump_layers() IS 'The layers a dump of the sandbox in scope needs: its own chain and those of its snapshots.';
 
+CREATE FUNCTION pgbox.enforce_quota() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_quota pgbox.quota;
+    v_used  record;
+BEGIN
+    -- The lock makes those who grow at the same time add up. Lock order: sandbox row, then the tenant's quota, then the owner's.
+    FOR v_quota IN
+        SELECT q.* FROM pgbox.quota q WHERE q.tenant = NEW.tenant AND q.owner IN ('', NEW.owner) ORDER BY q.owner FOR NO KEY UPDATE
+    LOOP
+        SELECT coalesce(sum(s.used_bytes), 0) AS bytes, coalesce(sum(s.used_inodes), 0) AS inodes, count(*) AS sandboxes INTO v_used
+          FROM pgbox.sandbox s
+         WHERE s.tenant = NEW.tenant AND (v_quota.owner = '' OR s.owner = v_quota.owner) AND s.deleted_at IS NULL;
+        IF v_used.bytes > v_quota.max_bytes AND (TG_OP = 'INSERT' OR NEW.used_bytes > OLD.used_bytes)
+           OR v_used.inodes > v_quota.max_inodes AND (TG_OP = 'INSERT' OR NEW.used_inodes > OLD.used_inodes)
+           OR v_used.sandboxes > v_quota.max_sandboxes AND TG_OP = 'INSERT' THEN
+            PERFORM pgbox.raise_errno(122, 'quota', NEW.id::text);
+        END IF;
+    END LOOP;
+    RETURN NULL;
+END
+$$;
+
+ALTER FUNCTION pgbox.enforce_quota() OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION pgbox.enforce_quota() IS 'Raises VF122 when a sandbox that is made or grows takes its owner or tenant past a limit of pgbox.quota. Who is over may still shrink, or change without growing.';
+
+CREATE FUNCTION pgbox.enforce_snapshot_quota() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox;
+    v_quota   pgbox.quota;
+BEGIN
+    SELECT s.* INTO v_sandbox FROM pgbox.sandbox s WHERE s.id = NEW.sandbox_id;
+    IF (SELECT count(*) FROM pgbox.snapshot n WHERE n.sandbox_id = NEW.sandbox_id) > v_sandbox.max_snapshots THEN
+        PERFORM pgbox.raise_errno(122, 'snapshot', NEW.sandbox_id::text);
+    END IF;
+    FOR v_quota IN
+        SELECT q.* FROM pgbox.quota q
+         WHERE q.tenant = v_sandbox.tenant AND q.owner IN ('', v_sandbox.owner) AND q.max_snapshots IS NOT NULL
+         ORDER BY q.owner
+           FOR NO KEY UPDATE
+    LOOP
+        IF (SELECT count(*)
+              FROM pgbox.snapshot n
+              JOIN pgbox.sandbox s ON s.id = n.sandbox_id
+             WHERE s.tenant = v_sandbox.tenant AND (v_quota.owner = '' OR s.owner = v_quota.owner)) > v_quota.max_snapshots THEN
+            PERFORM pgbox.raise_errno(122, 'snapshot', NEW.sandbox_id::text);
+        END IF;
+    END LOOP;
+    RETURN NULL;
+END
+$$;
+
+ALTER FUNCTION pgbox.enforce_snapshot_quota() OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION pgbox.enforce_snapshot_quota() IS 'Raises VF122 when a snapshot is one more than its sandbox (max_snapshots), owner or tenant may have.';
+
 CREATE FUNCTION pgbox.enter(p_write boolean) RETURNS pgbox.sandbox
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3687,6 +4165,32 @@ $_$;
 ALTER FUNCTION pgbox.find_image(p_tenant text, p_image text, p_op text, p_drop boolean) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.find_image(p_tenant text, p_image text, p_op text, p_drop boolean) IS 'An image of a tenant by name or name:tag (by default latest), locked against its removal (p_drop: for it); VF002 when there is none.';
+CREATE FUNCTION pgbox.file_hash(p_layers uuid[], p_ino bigint, p_size bigint) RETURNS bytea
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_chunks bytea;
+BEGIN
+    -- A byte written to a large file must not cost a pass over all of its chunks.
+    IF p_size > 67108864 THEN
+        RETURN NULL;
+    END IF;
+    IF p_size > 0 THEN
+        SELECT string_agg(int4send(e.idx) || e.sha256, '' ORDER BY e.idx) INTO v_chunks
+          FROM (SELECT DISTINCT ON (c.idx) c.idx, c.sha256
+                  FROM pgbox.chunk c
+                 WHERE c.layer_id = ANY (p_layers) AND c.ino = p_ino
+                 ORDER BY c.idx, array_position(p_layers, c.layer_id)) e
+         WHERE e.sha256 IS NOT NULL;
+    END IF;
+    RETURN pgbox.content_hash(p_size, v_chunks);
+END
+$$;
+
+ALTER FUNCTION pgbox.file_hash(p_layers uuid[], p_ino bigint, p_size bigint) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.file_hash(p_layers uuid[], p_ino bigint, p_size bigint) IS 'The content hash of a regular file of p_size bytes, NULL when it has more than 64 MiB.';
 
 CREATE FUNCTION pgbox.first_ino() RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -4267,22 +4771,31 @@ ALTER FUNCTION pgbox.raise_errno(p_errno integer, p_op text, p_path text) OWNER 
 
 COMMENT ON FUNCTION pgbox.raise_errno(p_errno integer, p_op text, p_path text) IS 'Raises SQLSTATE VF + three-digit Linux errno. The one place errors of the filesystem are made.';
 
-CREATE FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint DEFAULT 0, p_inodes bigint DEFAULT 0, p_next_ino bigint DEFAULT NULL::bigint) RETURNS void
+CREATE FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint DEFAULT 0, p_inodes bigint DEFAULT 0, p_next_ino bigint DEFAULT NULL::bigint, p_size_before bigint[] DEFAULT NULL::bigint[], p_hash_before bytea[] DEFAULT NULL::bytea[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
     v_version bigint := pgbox.bump(p_sandbox, p_bytes, p_inodes, p_next_ino);
 BEGIN
-    INSERT INTO pgbox.change (sandbox_id, version, seq, op, path, path_to, ino)
-    SELECT p_sandbox.id, v_version, c.n - 1, c.op, c.path, c.path_to, c.ino
-      FROM unnest(p_op, p_path, p_path_to, p_ino) WITH ORDINALITY AS c (op, path, path_to, ino, n);
+    IF NOT p_sandbox.journal THEN
+        RETURN;
+    END IF;
+    INSERT INTO pgbox.change (sandbox_id, version, seq, op, path, path_to, ino, size_before, size_after, hash_before, hash_after)
+    SELECT p_sandbox.id, v_version, c.n - 1, c.op, c.path, c.path_to, c.ino,
+           CASE WHEN p_size_before IS NOT NULL THEN c.size_before WHEN c.ino < p_sandbox.next_ino THEN a.size END, a.size,
+           CASE WHEN p_size_before IS NOT NULL THEN c.hash_before WHEN c.ino < p_sandbox.next_ino THEN a.hash END, a.hash
+      FROM unnest(p_op, p_path, p_path_to, p_ino, p_size_before, p_hash_before) WITH ORDINALITY AS c (op, path, path_to, ino, size_before, hash_before, n)
+      LEFT JOIN LATERAL (
+           SELECT i.size, pgbox.file_hash(p_sandbox.layers, i.ino, i.size) AS hash
+             FROM pgbox.inode_of(p_sandbox.layers, c.ino) i
+            WHERE i.kind = 8) a ON true;
 END
 $$;
 
-ALTER FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint, p_inodes bigint, p_next_ino bigint) OWNER TO pgbox_owner;
+ALTER FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint, p_inodes bigint, p_next_ino bigint, p_size_before bigint[], p_hash_before bytea[]) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint, p_inodes bigint, p_next_ino bigint) IS 'Ends a path verb that changed something: one bump of the version with the change of usage, and the journal rows.';
+COMMENT ON FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint, p_inodes bigint, p_next_ino bigint, p_size_before bigint[], p_hash_before bytea[]) IS 'Ends a path verb that changed something: one bump of the version with the change of usage, and the journal rows. p_size_before and p_hash_before are for verbs that change content: what the regular files were, NULL for a new one; without them it stayed what it is.';
 
 CREATE FUNCTION pgbox.refresh_base() RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4358,9 +4871,14 @@ DECLARE
     v         record;
     n         pgbox.inode;
     v_below   record;
+    v_hash    bytea;
     v_bytes   bigint := 0;
     v_inodes  bigint := 0;
     v_unref   record;
+    v_path    text[]   := '{}';
+    v_ino     bigint[] := '{}';
+    v_size    bigint[] := '{}';
+    v_hashes  bytea[]  := '{}';
 BEGIN
     v := pgbox.walk(v_sandbox.layers, p_path, 'parent', p_op);
     IF v.last <> 'norm' THEN
@@ -4376,15 +4894,29 @@ BEGIN
         IF NOT p_recursive THEN
             PERFORM pgbox.raise_errno(39, p_op, p_path);
         END IF;
+        IF v_sandbox.journal THEN
+            SELECT array_agg(s.path ORDER BY s.depth DESC, s.path COLLATE "C"), array_agg(s.ino ORDER BY s.depth DESC, s.path COLLATE "C"),
+                   array_agg(CASE s.kind WHEN 8 THEN s.size END ORDER BY s.depth DESC, s.path COLLATE "C"),
+                   array_agg(CASE s.kind WHEN 8 THEN pgbox.file_hash(v_sandbox.layers, s.ino, s.size) END ORDER BY s.depth DESC, s.path COLLATE "C")
+              INTO v_path, v_ino, v_size, v_hashes
+              FROM pgbox.subtree(v_sandbox.layers, v.ino, v.path, NULL) s
+             WHERE s.depth > 0;
+        END IF;
         v_below := pgbox.remove_below(v_sandbox.layers, v.ino, v_now);
         v_bytes := v_below.bytes;
         v_inodes := v_below.inodes;
     END IF;
     n := pgbox.inode_of(v_sandbox.layers, v.ino);
+    IF v_sandbox.journal AND n.kind = 8 THEN
+        v_hash := pgbox.file_hash(v_sandbox.layers, n.ino, n.size);
+    END IF;
     PERFORM pgbox.set_name(v_sandbox.layers, v.dir, v.name, NULL);
     v_unref := pgbox.unref(v_sandbox.layers, n, v_now);
     PERFORM pgbox.touch_dir(v_sandbox.layers, v.dir, v_now, CASE WHEN n.kind = 4 THEN -1 ELSE 0 END);
-    PERFORM pgbox.record(v_sandbox, ARRAY[p_op], ARRAY[v.path], NULL, ARRAY[n.ino], v_bytes + v_unref.bytes, v_inodes + v_unref.inodes);
+    -- Children first, as they went.
+    PERFORM pgbox.record(v_sandbox, array_fill(p_op, ARRAY[cardinality(v_path) + 1]), v_path || v.path, NULL, v_ino || n.ino,
+                         v_bytes + v_unref.bytes, v_inodes + v_unref.inodes, NULL,
+                         v_size || CASE n.kind WHEN 8 THEN n.size END, v_hashes || v_hash);
 END
 $$;
 
@@ -5161,13 +5693,54 @@ CREATE VIEW fs.changes WITH (security_invoker='true') AS
     c.path,
     c.path_to,
     c.ino,
-    c.at
+    c.at,
+    c.size_before,
+    c.size_after,
+    c.hash_before,
+    c.hash_after
    FROM (pgbox.change c
      LEFT JOIN pgbox.sandbox s ON ((s.id = c.sandbox_id)));
 
 ALTER TABLE fs.changes OWNER TO pgbox_owner;
 
-COMMENT ON VIEW fs.changes IS 'The journal of file operations, ordered by (version, seq) in a sandbox. exec_id is NULL for what was done in SQL.';
+COMMENT ON VIEW fs.changes IS 'The journal of file operations, ordered by (version, seq) in a sandbox. exec_id is NULL for what was done in SQL. Sizes and content hashes are those of a regular file before and after the whole version.';
+
+CREATE TABLE pgbox.blob (
+    sha256 bytea NOT NULL,
+    size integer NOT NULL,
+    data bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    idle_since timestamp with time zone,
+    CONSTRAINT blob_sha256_check CHECK ((octet_length(sha256) = 32)),
+    CONSTRAINT blob_size_check CHECK (((size = octet_length(data)) AND ((size >= 1) AND (size <= 65536))))
+);
+ALTER TABLE ONLY pgbox.blob ALTER COLUMN data SET STORAGE EXTERNAL;
+
+ALTER TABLE ONLY pgbox.blob FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE pgbox.blob OWNER TO pgbox_owner;
+
+COMMENT ON TABLE pgbox.blob IS 'Content-addressed bytes, one row for equal content in all sandboxes.';
+
+COMMENT ON COLUMN pgbox.blob.idle_since IS 'When fs.gc first found no chunk referring to this blob; it goes after a grace period, because readers of an older version may still want it.';
+
+CREATE VIEW fs.dedup WITH (security_invoker='true') AS
+ SELECT l.sandboxes,
+    l.bytes AS logical_bytes,
+    b.blobs,
+    b.bytes AS stored_bytes,
+    round(((l.bytes)::numeric / (NULLIF(b.bytes, 0))::numeric), 2) AS ratio
+   FROM (( SELECT count(*) AS sandboxes,
+            (COALESCE(sum(s.used_bytes), (0)::numeric))::bigint AS bytes
+           FROM pgbox.sandbox s
+          WHERE (s.deleted_at IS NULL)) l
+     CROSS JOIN ( SELECT count(*) AS blobs,
+            COALESCE(sum(o.size), (0)::bigint) AS bytes
+           FROM pgbox.blob o) b);
+
+ALTER TABLE fs.dedup OWNER TO pgbox_owner;
+
+COMMENT ON VIEW fs.dedup IS 'One row: the bytes that all sandboxes show, the bytes that are stored for them (snapshots and garbage included), and their ratio.';
 
 CREATE TABLE pgbox.chunk (
     layer_id uuid NOT NULL,
@@ -5213,8 +5786,7 @@ CREATE VIEW fs.files WITH (security_invoker='true') AS
         END AS size,
     to_timestamp((((t.mtime)::numeric / 1000000000.0))::double precision) AS modified_at,
     t.target,
-    k.sha256,
-    k.content_key
+    k.content_hash
    FROM ((pgbox.sandbox s
      CROSS JOIN LATERAL ( WITH RECURSIVE tree AS (
                  SELECT ('/'::text COLLATE "C") AS path,
@@ -5305,12 +5877,7 @@ CREATE VIEW fs.files WITH (security_invoker='true') AS
             tree.ctime,
             tree.target
            FROM tree) t)
-     LEFT JOIN LATERAL ( SELECT
-                CASE
-                    WHEN (t.size <= 65536) THEN (array_agg(c.sha256 ORDER BY c.idx))[1]
-                    ELSE NULL::bytea
-                END AS sha256,
-            sha256(string_agg((int4send(c.idx) || c.sha256), '\x'::bytea ORDER BY c.idx)) AS content_key
+     LEFT JOIN LATERAL ( SELECT pgbox.content_hash(t.size, string_agg((int4send(c.idx) || c.sha256), '\x'::bytea ORDER BY c.idx)) AS content_hash
            FROM ( SELECT DISTINCT ON (e.idx) e.idx,
                     e.sha256
                    FROM pgbox.chunk e
@@ -5321,10 +5888,10 @@ CREATE VIEW fs.files WITH (security_invoker='true') AS
 
 ALTER TABLE fs.files OWNER TO pgbox_owner;
 
-COMMENT ON VIEW fs.files IS 'Every path of every sandbox that is not dropped. kind: 1 fifo, 2 character device, 4 directory, 8 file, 10 symlink. sha256 is the hash of the content of a file of one chunk (65536 bytes at most, no hole); content_key is equal for files of equal size and chunks. Ask for one sandbox_id where you can.';
+COMMENT ON VIEW fs.files IS 'Every path of every sandbox that is not dropped. kind: 1 fifo, 2 character device, 4 directory, 8 file, 10 symlink. content_hash is the SHA-256 of a regular file''s bytes when they fit into one chunk (65536), else that of its size and the hashes of its chunks (pgbox.content_hash). Ask for one sandbox_id where you can.';
 
 CREATE VIEW fs.duplicates WITH (security_invoker='true') AS
- SELECT f.content_key,
+ SELECT f.content_hash,
     min(f.size) AS size,
     count(*) AS files,
     count(DISTINCT f.sandbox_id) AS sandboxes,
@@ -5334,67 +5901,115 @@ CREATE VIEW fs.duplicates WITH (security_invoker='true') AS
             v.ino,
             v.size,
             v.path,
-            v.content_key
+            v.content_hash
            FROM fs.files v
-          WHERE ((v.kind = 8) AND (v.content_key IS NOT NULL) AND (v.ino >= 1024))
+          WHERE ((v.kind = 8) AND (v.size > 0) AND (v.ino >= 1024))
           ORDER BY v.sandbox_id, v.ino, (v.path COLLATE "C")) f
-  GROUP BY f.content_key, f.size
+  GROUP BY f.content_hash, f.size
  HAVING (count(*) > 1);
 
 ALTER TABLE fs.duplicates OWNER TO pgbox_owner;
 
 COMMENT ON VIEW fs.duplicates IS 'Content that several files hold, in one sandbox or in many, and what storing it once saves. Hard links and the base layer do not count.';
 
-CREATE TABLE pgbox.exec (
+CREATE TABLE pgbox.layer (
     id uuid DEFAULT gen_random_uuid() NOT NULL,
-    sandbox_id uuid NOT NULL,
-    route text NOT NULL,
-    caller text NOT NULL,
-    script text NOT NULL,
-    cwd text NOT NULL,
-    read_only boolean NOT NULL,
-    exit_code integer,
-    started_at timestamp with time zone NOT NULL,
-    duration_us bigint NOT NULL,
-    stdout_bytes bigint NOT NULL,
-    stderr_bytes bigint NOT NULL,
-    stdout_head text NOT NULL,
-    stderr_head text NOT NULL,
-    version_before bigint NOT NULL,
-    version_after bigint NOT NULL,
-    committed boolean NOT NULL
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    sealed_at timestamp with time zone
 );
 
-ALTER TABLE ONLY pgbox.exec FORCE ROW LEVEL SECURITY;
+ALTER TABLE ONLY pgbox.layer FORCE ROW LEVEL SECURITY;
 
-ALTER TABLE pgbox.exec OWNER TO pgbox_owner;
+ALTER TABLE pgbox.layer OWNER TO pgbox_owner;
 
-CREATE VIEW fs.execs WITH (security_invoker='true') AS
- SELECT e.id,
-    e.sandbox_id,
-    s.tenant,
+COMMENT ON TABLE pgbox.layer IS 'A set of changes to a tree. Sealed layers never change again and may be shared by many sandboxes.';
+
+CREATE VIEW fs.layers WITH (security_invoker='true') AS
+ SELECT l.id,
+    l.created_at,
+    l.sealed_at,
+    b.sandboxes,
+    n.snapshots,
+    i.inodes,
+    c.chunks,
+    c.bytes
+   FROM ((((pgbox.layer l
+     CROSS JOIN LATERAL ( SELECT count(*) AS sandboxes
+           FROM pgbox.sandbox s
+          WHERE ((s.deleted_at IS NULL) AND (s.layers @> ARRAY[l.id]))) b)
+     CROSS JOIN LATERAL ( SELECT count(*) AS snapshots
+           FROM pgbox.snapshot p
+          WHERE (p.layers @> ARRAY[l.id])) n)
+     CROSS JOIN LATERAL ( SELECT count(*) AS inodes
+           FROM pgbox.inode e
+          WHERE ((e.layer_id = l.id) AND (e.kind <> 0))) i)
+     CROSS JOIN LATERAL ( SELECT count(*) AS chunks,
+            COALESCE(sum(o.size), (0)::bigint) AS bytes
+           FROM (pgbox.chunk k
+             JOIN pgbox.blob o ON ((o.sha256 = k.sha256)))
+          WHERE (k.layer_id = l.id)) c);
+
+ALTER TABLE fs.layers OWNER TO pgbox_owner;
+
+COMMENT ON VIEW fs.layers IS 'Every layer with who stands on it: living sandboxes and snapshots (none: fs.gc takes it), and what it holds itself. sealed_at is NULL for the top layer of a sandbox.';
+
+CREATE VIEW fs.owners WITH (security_invoker='true') AS
+ SELECT s.tenant,
     s.owner,
-    e.route,
-    e.caller,
-    e.script,
-    e.cwd,
-    e.read_only,
-    e.exit_code,
-    e.started_at,
-    e.duration_us,
-    e.stdout_bytes,
-    e.stderr_bytes,
-    e.stdout_head,
-    e.stderr_head,
-    e.version_before,
-    e.version_after,
-    e.committed
-   FROM (pgbox.exec e
-     LEFT JOIN pgbox.sandbox s ON ((s.id = e.sandbox_id)));
+    count(*) AS sandboxes,
+    (sum(s.used_bytes))::bigint AS used_bytes,
+    (sum(s.used_inodes))::bigint AS used_inodes,
+    (sum(n.snapshots))::bigint AS snapshots,
+    max(s.last_used_at) AS last_used_at
+   FROM (pgbox.sandbox s
+     CROSS JOIN LATERAL ( SELECT count(*) AS snapshots
+           FROM pgbox.snapshot p
+          WHERE (p.sandbox_id = s.id)) n)
+  WHERE (s.deleted_at IS NULL)
+  GROUP BY s.tenant, s.owner;
 
-ALTER TABLE fs.execs OWNER TO pgbox_owner;
+ALTER TABLE fs.owners OWNER TO pgbox_owner;
 
-COMMENT ON VIEW fs.execs IS 'Every run of every sandbox: who ran what, how it ended, what it changed (version_before, version_after).';
+COMMENT ON VIEW fs.owners IS 'What each owner of each tenant holds: the sums of fs.usage over sandboxes that are not dropped.';
+
+CREATE TABLE pgbox.quota (
+    tenant text NOT NULL,
+    owner text DEFAULT ''::text NOT NULL,
+    max_bytes bigint,
+    max_inodes bigint,
+    max_snapshots bigint,
+    max_sandboxes bigint,
+    CONSTRAINT quota_limits_check CHECK (((max_bytes >= 0) AND (max_inodes >= 0) AND (max_snapshots >= 0) AND (max_sandboxes >= 0)))
+);
+
+ALTER TABLE ONLY pgbox.quota FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE pgbox.quota OWNER TO pgbox_owner;
+
+COMMENT ON TABLE pgbox.quota IS 'Limits of all sandboxes of an owner together, or (owner '''') of a tenant. NULL: no limit.';
+
+CREATE VIEW fs.quotas WITH (security_invoker='true') AS
+ SELECT q.tenant,
+    q.owner,
+    u.sandboxes,
+    q.max_sandboxes,
+    u.used_bytes,
+    q.max_bytes,
+    u.used_inodes,
+    q.max_inodes,
+    u.snapshots,
+    q.max_snapshots
+   FROM (pgbox.quota q
+     CROSS JOIN LATERAL ( SELECT (COALESCE(sum(o.sandboxes), (0)::numeric))::bigint AS sandboxes,
+            (COALESCE(sum(o.used_bytes), (0)::numeric))::bigint AS used_bytes,
+            (COALESCE(sum(o.used_inodes), (0)::numeric))::bigint AS used_inodes,
+            (COALESCE(sum(o.snapshots), (0)::numeric))::bigint AS snapshots
+           FROM fs.owners o
+          WHERE ((o.tenant = q.tenant) AND ((q.owner = ''::text) OR (o.owner = q.owner)))) u);
+
+ALTER TABLE fs.quotas OWNER TO pgbox_owner;
+
+COMMENT ON VIEW fs.quotas IS 'Every quota and how much of it is used; owner is empty for one of a whole tenant.';
 
 CREATE VIEW fs.usage WITH (security_invoker='true') AS
  SELECT s.id AS sandbox_id,
@@ -5416,25 +6031,6 @@ CREATE VIEW fs.usage WITH (security_invoker='true') AS
 ALTER TABLE fs.usage OWNER TO pgbox_owner;
 
 COMMENT ON VIEW fs.usage IS 'What every sandbox that is not dropped holds and may hold (NULL: no limit). Bytes are the sizes of its regular files; the shared base layer does not count.';
-
-CREATE TABLE pgbox.blob (
-    sha256 bytea NOT NULL,
-    size integer NOT NULL,
-    data bytea NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    idle_since timestamp with time zone,
-    CONSTRAINT blob_sha256_check CHECK ((octet_length(sha256) = 32)),
-    CONSTRAINT blob_size_check CHECK (((size = octet_length(data)) AND ((size >= 1) AND (size <= 65536))))
-);
-ALTER TABLE ONLY pgbox.blob ALTER COLUMN data SET STORAGE EXTERNAL;
-
-ALTER TABLE ONLY pgbox.blob FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE pgbox.blob OWNER TO pgbox_owner;
-
-COMMENT ON TABLE pgbox.blob IS 'Content-addressed bytes, one row for equal content in all sandboxes.';
-
-COMMENT ON COLUMN pgbox.blob.idle_since IS 'When fs.gc first found no chunk referring to this blob; it goes after a grace period, because readers of an older version may still want it.';
 
 CREATE TABLE pgbox.housekeeping (
     singleton boolean DEFAULT true NOT NULL,
@@ -5460,6 +6056,18 @@ ALTER TABLE ONLY pgbox.layer FORCE ROW LEVEL SECURITY;
 ALTER TABLE pgbox.layer OWNER TO pgbox_owner;
 
 COMMENT ON TABLE pgbox.layer IS 'A set of changes to a tree. Sealed layers never change again and may be shared by many sandboxes.';
+CREATE TABLE pgbox.kv (
+    layer_id uuid NOT NULL,
+    key text NOT NULL COLLATE pg_catalog."C",
+    value jsonb,
+    CONSTRAINT kv_key_check CHECK (((octet_length(key) >= 1) AND (octet_length(key) <= 1024)))
+);
+
+ALTER TABLE ONLY pgbox.kv FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE pgbox.kv OWNER TO pgbox_owner;
+
+COMMENT ON COLUMN pgbox.kv.value IS 'NULL is a whiteout: the key of a lower layer is gone.';
 
 CREATE TABLE pgbox.migration (
     id integer NOT NULL,
@@ -5531,6 +6139,9 @@ ALTER TABLE ONLY pgbox.layer
 ALTER TABLE ONLY pgbox.migration
     ADD CONSTRAINT migration_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY pgbox.quota
+    ADD CONSTRAINT quota_pkey PRIMARY KEY (tenant, owner);
+
 ALTER TABLE ONLY pgbox.sandbox
     ADD CONSTRAINT sandbox_pkey PRIMARY KEY (id);
 
@@ -5545,11 +6156,23 @@ ALTER TABLE ONLY pgbox.snapshot
 
 CREATE INDEX blob_idle_since_idx ON pgbox.blob USING btree (idle_since) WHERE (idle_since IS NOT NULL);
 
+CREATE INDEX change_at_idx ON pgbox.change USING brin (at);
+
+CREATE INDEX change_hash_after_idx ON pgbox.change USING hash (hash_after) WHERE (hash_after IS NOT NULL);
+
+CREATE INDEX change_hash_before_idx ON pgbox.change USING hash (hash_before) WHERE (hash_before IS NOT NULL);
+
+CREATE INDEX change_path_idx ON pgbox.change USING hash (path);
+
+CREATE INDEX change_path_to_idx ON pgbox.change USING hash (path_to) WHERE (path_to IS NOT NULL);
+
 CREATE INDEX chunk_sha256_idx ON pgbox.chunk USING hash (sha256) WHERE (sha256 IS NOT NULL);
 
 CREATE INDEX dirent_ino_idx ON pgbox.dirent USING btree (layer_id, ino) WHERE (ino IS NOT NULL);
 
 CREATE INDEX exec_sandbox_idx ON pgbox.exec USING btree (sandbox_id, started_at);
+
+CREATE INDEX exec_started_at_idx ON pgbox.exec USING brin (started_at);
 
 CREATE INDEX idempotency_created_at_idx ON pgbox.idempotency USING btree (created_at);
 
@@ -5564,6 +6187,11 @@ CREATE INDEX sandbox_owner_idx ON pgbox.sandbox USING btree (tenant, owner, crea
 CREATE INDEX snapshot_layers_idx ON pgbox.snapshot USING gin (layers);
 
 CREATE INDEX snapshot_version_idx ON pgbox.snapshot USING btree (sandbox_id, kind, version);
+CREATE TRIGGER sandbox_quota_insert AFTER INSERT ON pgbox.sandbox FOR EACH ROW EXECUTE FUNCTION pgbox.enforce_quota();
+
+CREATE TRIGGER sandbox_quota_update AFTER UPDATE OF used_bytes, used_inodes ON pgbox.sandbox FOR EACH ROW WHEN (((new.used_bytes > old.used_bytes) OR (new.used_inodes > old.used_inodes))) EXECUTE FUNCTION pgbox.enforce_quota();
+
+CREATE TRIGGER snapshot_quota AFTER INSERT ON pgbox.snapshot FOR EACH ROW EXECUTE FUNCTION pgbox.enforce_snapshot_quota();
 
 ALTER TABLE pgbox.blob ENABLE ROW LEVEL SECURITY;
 
@@ -5697,6 +6325,12 @@ CREATE POLICY layer_maintainer ON pgbox.layer TO pgbox_maintainer USING (true) W
 
 CREATE POLICY layer_select ON pgbox.layer FOR SELECT TO pgbox_owner USING ((id = ANY (( SELECT pgbox.scope_layers() AS scope_layers)::uuid[])));
 
+ALTER TABLE pgbox.quota ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY quota_auditor ON pgbox.quota FOR SELECT TO pgbox_auditor USING (true);
+
+CREATE POLICY quota_maintainer ON pgbox.quota TO pgbox_maintainer USING (true) WITH CHECK (true);
+
 ALTER TABLE pgbox.sandbox ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY sandbox_auditor ON pgbox.sandbox FOR SELECT TO pgbox_auditor USING (true);
@@ -5755,17 +6389,36 @@ REVOKE ALL ON FUNCTION fs.append_file(p_path text, p_data bytea, p_mode integer)
 GRANT ALL ON FUNCTION fs.append_file(p_path text, p_data bytea, p_mode integer) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.append_file(p_path text, p_data bytea, p_mode integer) TO pgbox_gateway;
 
-REVOKE ALL ON FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[]) TO pgbox_maintainer;
-GRANT ALL ON FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[]) TO pgbox_gateway;
+REVOKE ALL ON FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[], p_size_before bigint[], p_size_after bigint[], p_hash_before bytea[], p_hash_after bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[], p_size_before bigint[], p_size_after bigint[], p_hash_before bytea[], p_hash_after bytea[]) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[], p_size_before bigint[], p_size_after bigint[], p_hash_before bytea[], p_hash_after bytea[]) TO pgbox_gateway;
 
 REVOKE ALL ON FUNCTION fs.base_layer() FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.base_layer() TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.base_layer() TO pgbox_gateway;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.change TO pgbox_maintainer;
+REVOKE ALL ON TABLE pgbox.change FROM pgbox_owner;
+GRANT SELECT,INSERT,REFERENCES,TRIGGER ON TABLE pgbox.change TO pgbox_owner;
+GRANT SELECT,INSERT,DELETE ON TABLE pgbox.change TO pgbox_maintainer;
 GRANT SELECT ON TABLE pgbox.change TO pgbox_auditor;
 GRANT SELECT ON TABLE pgbox.change TO pgbox_dump;
+
+REVOKE ALL ON TABLE pgbox.exec FROM pgbox_owner;
+GRANT SELECT,INSERT,REFERENCES,TRIGGER ON TABLE pgbox.exec TO pgbox_owner;
+GRANT SELECT,INSERT,DELETE ON TABLE pgbox.exec TO pgbox_maintainer;
+GRANT SELECT ON TABLE pgbox.exec TO pgbox_auditor;
+GRANT SELECT ON TABLE pgbox.exec TO pgbox_dump;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.inode TO pgbox_maintainer;
+GRANT SELECT ON TABLE pgbox.inode TO pgbox_auditor;
+GRANT SELECT ON TABLE pgbox.inode TO pgbox_dump;
+
+GRANT SELECT ON TABLE fs.last_write TO pgbox_maintainer;
+GRANT SELECT ON TABLE fs.last_write TO pgbox_auditor;
+
+REVOKE ALL ON FUNCTION fs.blame(p_sandbox uuid, p_path text) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.blame(p_sandbox uuid, p_path text) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.blame(p_sandbox uuid, p_path text) TO pgbox_gateway;
 
 GRANT SELECT ON TABLE fs.change TO pgbox_maintainer;
 GRANT SELECT ON TABLE fs.change TO pgbox_auditor;
@@ -5890,9 +6543,25 @@ REVOKE ALL ON FUNCTION fs.grep(p_pattern text, p_path text, p_name text, p_ignor
 GRANT ALL ON FUNCTION fs.grep(p_pattern text, p_path text, p_name text, p_ignore_case boolean) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.grep(p_pattern text, p_path text, p_name text, p_ignore_case boolean) TO pgbox_gateway;
 
-REVOKE ALL ON FUNCTION fs.housekeep(p_every interval, p_grace interval, p_limit integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION fs.housekeep(p_every interval, p_grace interval, p_limit integer) TO pgbox_owner;
-GRANT ALL ON FUNCTION fs.housekeep(p_every interval, p_grace interval, p_limit integer) TO pgbox_gateway;
+REVOKE ALL ON FUNCTION fs.hash_file(p_path text) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.hash_file(p_path text) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.hash_file(p_path text) TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.hash_of(p_data bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.hash_of(p_data bytea) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.hash_of(p_data bytea) TO pgbox_gateway;
+GRANT ALL ON FUNCTION fs.hash_of(p_data bytea) TO pgbox_auditor;
+
+GRANT SELECT ON TABLE fs.touches TO pgbox_maintainer;
+GRANT SELECT ON TABLE fs.touches TO pgbox_auditor;
+
+REVOKE ALL ON FUNCTION fs.history(p_sandbox uuid, p_path text, p_limit integer, p_before bigint, p_before_seq integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.history(p_sandbox uuid, p_path text, p_limit integer, p_before bigint, p_before_seq integer) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.history(p_sandbox uuid, p_path text, p_limit integer, p_before bigint, p_before_seq integer) TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.housekeep(p_every interval, p_grace interval, p_limit integer, p_history interval, p_operations bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.housekeep(p_every interval, p_grace interval, p_limit integer, p_history interval, p_operations bigint) TO pgbox_owner;
+GRANT ALL ON FUNCTION fs.housekeep(p_every interval, p_grace interval, p_limit integer, p_history interval, p_operations bigint) TO pgbox_gateway;
 
 REVOKE ALL ON FUNCTION fs.kv_delete(p_sandbox uuid, p_key text, p_expect_version bigint, p_expect_value jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.kv_delete(p_sandbox uuid, p_key text, p_expect_version bigint, p_expect_value jsonb) TO pgbox_maintainer;
@@ -5941,9 +6610,9 @@ REVOKE ALL ON FUNCTION fs.load_inodes(p_sandbox uuid, p_layer uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.load_inodes(p_sandbox uuid, p_layer uuid) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.load_inodes(p_sandbox uuid, p_layer uuid) TO pgbox_gateway;
 
-REVOKE ALL ON FUNCTION fs.log_exec(p_sandbox uuid, p_exec jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION fs.log_exec(p_sandbox uuid, p_exec jsonb) TO pgbox_maintainer;
-GRANT ALL ON FUNCTION fs.log_exec(p_sandbox uuid, p_exec jsonb) TO pgbox_gateway;
+REVOKE ALL ON FUNCTION fs.log_execs(p_execs jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.log_execs(p_execs jsonb) TO pgbox_owner;
+GRANT ALL ON FUNCTION fs.log_execs(p_execs jsonb) TO pgbox_gateway;
 
 REVOKE ALL ON FUNCTION fs.lstat(p_path text) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.lstat(p_path text) TO pgbox_maintainer;
@@ -5968,6 +6637,10 @@ GRANT ALL ON FUNCTION fs.mknod(p_path text, p_kind smallint, p_mode integer, p_r
 REVOKE ALL ON FUNCTION fs.mv(p_from text, p_to text) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.mv(p_from text, p_to text) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.mv(p_from text, p_to text) TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.prune(p_age interval, p_operations bigint, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.prune(p_age interval, p_operations bigint, p_limit integer) TO pgbox_owner;
+GRANT ALL ON FUNCTION fs.prune(p_age interval, p_operations bigint, p_limit integer) TO pgbox_gateway;
 
 REVOKE ALL ON FUNCTION fs.put_blobs(p_sandbox uuid, p_data bytea[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.put_blobs(p_sandbox uuid, p_data bytea[]) TO pgbox_maintainer;
@@ -6040,6 +6713,10 @@ REVOKE ALL ON FUNCTION fs.session() FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.session() TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.session() TO pgbox_gateway;
 
+REVOKE ALL ON FUNCTION fs.set_quota(p_tenant text, p_owner text, p_max_bytes bigint, p_max_inodes bigint, p_max_snapshots bigint, p_max_sandboxes bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.set_quota(p_tenant text, p_owner text, p_max_bytes bigint, p_max_inodes bigint, p_max_snapshots bigint, p_max_sandboxes bigint) TO pgbox_owner;
+GRANT ALL ON FUNCTION fs.set_quota(p_tenant text, p_owner text, p_max_bytes bigint, p_max_inodes bigint, p_max_snapshots bigint, p_max_sandboxes bigint) TO pgbox_gateway;
+
 REVOKE ALL ON FUNCTION fs.settle(p_sandbox uuid, p_exec uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.settle(p_sandbox uuid, p_exec uuid) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.settle(p_sandbox uuid, p_exec uuid) TO pgbox_gateway;
@@ -6070,6 +6747,12 @@ GRANT ALL ON FUNCTION fs.symlink(p_target text, p_path text) TO pgbox_gateway;
 REVOKE ALL ON FUNCTION fs.tag_image(p_tenant text, p_owner text, p_image text, p_name text, p_tag text) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.tag_image(p_tenant text, p_owner text, p_image text, p_name text, p_tag text) TO pgbox_owner;
 GRANT ALL ON FUNCTION fs.tag_image(p_tenant text, p_owner text, p_image text, p_name text, p_tag text) TO pgbox_gateway;
+GRANT SELECT ON TABLE fs.execs TO pgbox_maintainer;
+GRANT SELECT ON TABLE fs.execs TO pgbox_auditor;
+
+REVOKE ALL ON FUNCTION fs.timeline(p_sandbox uuid, p_limit integer, p_before timestamp with time zone, p_before_id uuid, p_since timestamp with time zone, p_caller text, p_route text, p_script text, p_committed boolean, p_failed boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.timeline(p_sandbox uuid, p_limit integer, p_before timestamp with time zone, p_before_id uuid, p_since timestamp with time zone, p_caller text, p_route text, p_script text, p_committed boolean, p_failed boolean) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.timeline(p_sandbox uuid, p_limit integer, p_before timestamp with time zone, p_before_id uuid, p_since timestamp with time zone, p_caller text, p_route text, p_script text, p_committed boolean, p_failed boolean) TO pgbox_gateway;
 
 REVOKE ALL ON FUNCTION fs.tree(p_path text, p_depth integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.tree(p_path text, p_depth integer) TO pgbox_maintainer;
@@ -6094,6 +6777,9 @@ GRANT ALL ON FUNCTION fs.unlink(p_path text) TO pgbox_gateway;
 REVOKE ALL ON FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[], p_history jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[], p_history jsonb) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[], p_history jsonb) TO pgbox_gateway;
+REVOKE ALL ON FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[], p_journal boolean, p_max_snapshots bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[], p_journal boolean, p_max_snapshots bigint) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[], p_journal boolean, p_max_snapshots bigint) TO pgbox_gateway;
 
 REVOKE ALL ON FUNCTION fs.usage(p_sandbox uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.usage(p_sandbox uuid) TO pgbox_maintainer;
@@ -6135,6 +6821,9 @@ GRANT ALL ON FUNCTION pgbox.chunk_at(p_layers uuid[], p_ino bigint, p_idx intege
 
 REVOKE ALL ON FUNCTION pgbox.compare(p_from uuid[], p_to uuid[], p_same boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.compare(p_from uuid[], p_to uuid[], p_same boolean) TO pgbox_maintainer;
+REVOKE ALL ON FUNCTION pgbox.content_hash(p_size bigint, p_chunks bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.content_hash(p_size bigint, p_chunks bytea) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION pgbox.content_hash(p_size bigint, p_chunks bytea) TO pgbox_auditor;
 
 REVOKE ALL ON FUNCTION pgbox.content_of(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_length bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.content_of(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_length bigint) TO pgbox_maintainer;
@@ -6164,6 +6853,12 @@ REVOKE ALL ON FUNCTION pgbox.dump_layers() FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.dump_layers() TO pgbox_maintainer;
 GRANT ALL ON FUNCTION pgbox.dump_layers() TO pgbox_dump;
 
+REVOKE ALL ON FUNCTION pgbox.enforce_quota() FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.enforce_quota() TO pgbox_owner;
+
+REVOKE ALL ON FUNCTION pgbox.enforce_snapshot_quota() FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.enforce_snapshot_quota() TO pgbox_owner;
+
 REVOKE ALL ON FUNCTION pgbox.enter(p_write boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.enter(p_write boolean) TO pgbox_maintainer;
 
@@ -6184,6 +6879,8 @@ GRANT ALL ON FUNCTION pgbox.entries(p_layers uuid[], p_dir bigint) TO pgbox_main
 
 REVOKE ALL ON FUNCTION pgbox.find_image(p_tenant text, p_image text, p_op text, p_drop boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.find_image(p_tenant text, p_image text, p_op text, p_drop boolean) TO pgbox_maintainer;
+REVOKE ALL ON FUNCTION pgbox.file_hash(p_layers uuid[], p_ino bigint, p_size bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.file_hash(p_layers uuid[], p_ino bigint, p_size bigint) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.first_ino() FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.first_ino() TO pgbox_maintainer;
@@ -6248,8 +6945,8 @@ GRANT ALL ON FUNCTION pgbox.put_inode(p_top uuid, p_inode pgbox.inode) TO pgbox_
 REVOKE ALL ON FUNCTION pgbox.raise_errno(p_errno integer, p_op text, p_path text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.raise_errno(p_errno integer, p_op text, p_path text) TO pgbox_maintainer;
 
-REVOKE ALL ON FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint, p_inodes bigint, p_next_ino bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint, p_inodes bigint, p_next_ino bigint) TO pgbox_maintainer;
+REVOKE ALL ON FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint, p_inodes bigint, p_next_ino bigint, p_size_before bigint[], p_hash_before bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint, p_inodes bigint, p_next_ino bigint, p_size_before bigint[], p_hash_before bytea[]) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.refresh_base() FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.refresh_base() TO pgbox_owner;
@@ -6321,6 +7018,13 @@ GRANT ALL ON FUNCTION pgbox.zeros(p_length integer) TO pgbox_maintainer;
 GRANT SELECT ON TABLE fs.changes TO pgbox_maintainer;
 GRANT SELECT ON TABLE fs.changes TO pgbox_auditor;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.blob TO pgbox_maintainer;
+GRANT SELECT ON TABLE pgbox.blob TO pgbox_auditor;
+GRANT SELECT ON TABLE pgbox.blob TO pgbox_dump;
+
+GRANT SELECT ON TABLE fs.dedup TO pgbox_maintainer;
+GRANT SELECT ON TABLE fs.dedup TO pgbox_auditor;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.chunk TO pgbox_maintainer;
 GRANT SELECT ON TABLE pgbox.chunk TO pgbox_auditor;
 GRANT SELECT ON TABLE pgbox.chunk TO pgbox_dump;
@@ -6335,19 +7039,24 @@ GRANT SELECT ON TABLE fs.files TO pgbox_auditor;
 GRANT SELECT ON TABLE fs.duplicates TO pgbox_maintainer;
 GRANT SELECT ON TABLE fs.duplicates TO pgbox_auditor;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.exec TO pgbox_maintainer;
-GRANT SELECT ON TABLE pgbox.exec TO pgbox_auditor;
-GRANT SELECT ON TABLE pgbox.exec TO pgbox_dump;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.layer TO pgbox_maintainer;
+GRANT SELECT ON TABLE pgbox.layer TO pgbox_auditor;
+GRANT SELECT ON TABLE pgbox.layer TO pgbox_dump;
 
-GRANT SELECT ON TABLE fs.execs TO pgbox_maintainer;
-GRANT SELECT ON TABLE fs.execs TO pgbox_auditor;
+GRANT SELECT ON TABLE fs.layers TO pgbox_maintainer;
+GRANT SELECT ON TABLE fs.layers TO pgbox_auditor;
+
+GRANT SELECT ON TABLE fs.owners TO pgbox_maintainer;
+GRANT SELECT ON TABLE fs.owners TO pgbox_auditor;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.quota TO pgbox_maintainer;
+GRANT SELECT ON TABLE pgbox.quota TO pgbox_auditor;
+
+GRANT SELECT ON TABLE fs.quotas TO pgbox_maintainer;
+GRANT SELECT ON TABLE fs.quotas TO pgbox_auditor;
 
 GRANT SELECT ON TABLE fs.usage TO pgbox_maintainer;
 GRANT SELECT ON TABLE fs.usage TO pgbox_auditor;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.blob TO pgbox_maintainer;
-GRANT SELECT ON TABLE pgbox.blob TO pgbox_auditor;
-GRANT SELECT ON TABLE pgbox.blob TO pgbox_dump;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.housekeeping TO pgbox_maintainer;
 GRANT SELECT ON TABLE pgbox.housekeeping TO pgbox_auditor;
@@ -6355,6 +7064,9 @@ GRANT SELECT ON TABLE pgbox.housekeeping TO pgbox_auditor;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.layer TO pgbox_maintainer;
 GRANT SELECT ON TABLE pgbox.layer TO pgbox_auditor;
 GRANT SELECT ON TABLE pgbox.layer TO pgbox_dump;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.kv TO pgbox_maintainer;
+GRANT SELECT ON TABLE pgbox.kv TO pgbox_auditor;
+GRANT SELECT ON TABLE pgbox.kv TO pgbox_dump;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.migration TO pgbox_owner;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.migration TO pgbox_maintainer;

@@ -22,7 +22,8 @@ FROM fs.apply(
     $18::bigint[], $19::text[], $20::bigint[],
     $21::bigint[], $22::integer[], $23::bytea[], $24::bytea[],
     $25::jsonb, $26::jsonb,
-    $27::text[], $28::text[], $29::text[], $30::bigint[])
+    $27::text[], $28::text[], $29::text[], $30::bigint[],
+    $31::bigint[], $32::bigint[], $33::bytea[], $34::bytea[])
 `
 
 type ApplyParams struct {
@@ -56,6 +57,10 @@ type ApplyParams struct {
 	Path        []string
 	PathTo      []string
 	ChangeIno   []int64
+	SizeBefore  []int64
+	SizeAfter   []int64
+	HashBefore  [][]byte
+	HashAfter   [][]byte
 }
 
 type ApplyRow struct {
@@ -98,6 +103,10 @@ func (q *Queries) Apply(ctx context.Context, arg ApplyParams) (ApplyRow, error) 
 		arg.Path,
 		arg.PathTo,
 		arg.ChangeIno,
+		arg.SizeBefore,
+		arg.SizeAfter,
+		arg.HashBefore,
+		arg.HashAfter,
 	)
 	var i ApplyRow
 	err := row.Scan(
@@ -110,20 +119,15 @@ func (q *Queries) Apply(ctx context.Context, arg ApplyParams) (ApplyRow, error) 
 	return i, err
 }
 
-const logExec = `-- name: LogExec :one
-SELECT fs.log_exec($1::uuid, $2::jsonb)::uuid AS id
+const logExecs = `-- name: LogExecs :one
+SELECT fs.log_execs($1::jsonb)::bigint AS rows
 `
 
-type LogExecParams struct {
-	Sandbox uuid.UUID
-	Exec    json.RawMessage
-}
-
-func (q *Queries) LogExec(ctx context.Context, arg LogExecParams) (uuid.UUID, error) {
-	row := q.db.QueryRow(ctx, logExec, arg.Sandbox, arg.Exec)
-	var id uuid.UUID
-	err := row.Scan(&id)
-	return id, err
+func (q *Queries) LogExecs(ctx context.Context, execs json.RawMessage) (int64, error) {
+	row := q.db.QueryRow(ctx, logExecs, execs)
+	var rows int64
+	err := row.Scan(&rows)
+	return rows, err
 }
 
 const settle = `-- name: Settle :many

@@ -57,14 +57,17 @@ func (q *Queries) GC(ctx context.Context, arg GCParams) (GCRow, error) {
 }
 
 const housekeep = `-- name: Housekeep :one
-SELECT due::boolean AS due, more::boolean AS more, sandboxes::bigint AS sandboxes, layers::bigint AS layers, blobs::bigint AS blobs, bytes::bigint AS bytes
-  FROM fs.housekeep($1::interval, $2::interval, $3::integer)
+SELECT due::boolean AS due, more::boolean AS more, sandboxes::bigint AS sandboxes, layers::bigint AS layers, blobs::bigint AS blobs, bytes::bigint AS bytes,
+       changes::bigint AS changes, execs::bigint AS execs
+  FROM fs.housekeep($1::interval, $2::interval, $3::integer, $4::interval, $5::bigint)
 `
 
 type HousekeepParams struct {
-	Every   time.Duration
-	Grace   time.Duration
-	MaxRows int32
+	Every      time.Duration
+	Grace      time.Duration
+	MaxRows    int32
+	History    *time.Duration
+	Operations *int64
 }
 
 type HousekeepRow struct {
@@ -74,10 +77,18 @@ type HousekeepRow struct {
 	Layers    int64
 	Blobs     int64
 	Bytes     int64
+	Changes   int64
+	Execs     int64
 }
 
 func (q *Queries) Housekeep(ctx context.Context, arg HousekeepParams) (HousekeepRow, error) {
-	row := q.db.QueryRow(ctx, housekeep, arg.Every, arg.Grace, arg.MaxRows)
+	row := q.db.QueryRow(ctx, housekeep,
+		arg.Every,
+		arg.Grace,
+		arg.MaxRows,
+		arg.History,
+		arg.Operations,
+	)
 	var i HousekeepRow
 	err := row.Scan(
 		&i.Due,
@@ -86,6 +97,8 @@ func (q *Queries) Housekeep(ctx context.Context, arg HousekeepParams) (Housekeep
 		&i.Layers,
 		&i.Blobs,
 		&i.Bytes,
+		&i.Changes,
+		&i.Execs,
 	)
 	return i, err
 }
@@ -128,4 +141,29 @@ func (q *Queries) Session(ctx context.Context) (SessionRow, error) {
 	var i SessionRow
 	err := row.Scan(&i.PID, &i.Role, &i.Superuser)
 	return i, err
+}
+
+const setQuota = `-- name: SetQuota :exec
+SELECT fs.set_quota($1::text, $2::text, $3::bigint, $4::bigint, $5::bigint, $6::bigint)
+`
+
+type SetQuotaParams struct {
+	Tenant       string
+	Owner        string
+	MaxBytes     *int64
+	MaxInodes    *int64
+	MaxSnapshots *int64
+	MaxSandboxes *int64
+}
+
+func (q *Queries) SetQuota(ctx context.Context, arg SetQuotaParams) error {
+	_, err := q.db.Exec(ctx, setQuota,
+		arg.Tenant,
+		arg.Owner,
+		arg.MaxBytes,
+		arg.MaxInodes,
+		arg.MaxSnapshots,
+		arg.MaxSandboxes,
+	)
+	return err
 }

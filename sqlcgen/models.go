@@ -13,15 +13,44 @@ import (
 
 // The journal of file operations as fs.changes_since() returns it; fs.changes adds whose sandbox it is.
 type FsChange struct {
-	SandboxID uuid.UUID
-	Version   int64
-	Seq       int32
-	ExecID    *uuid.UUID
-	Op        string
-	Path      string
-	PathTo    *string
-	Ino       int64
-	At        time.Time
+	SandboxID  uuid.UUID
+	Version    int64
+	Seq        int32
+	ExecID     *uuid.UUID
+	Op         string
+	Path       string
+	PathTo     *string
+	Ino        int64
+	At         time.Time
+	SizeBefore *int64
+	SizeAfter  *int64
+	HashBefore []byte
+	HashAfter  []byte
+}
+
+// Every run of every sandbox: who ran what, how it ended, what it changed (version_before, version_after).
+type FsExec struct {
+	ID             uuid.UUID
+	SandboxID      uuid.UUID
+	Tenant         string
+	Owner          *string
+	Route          string
+	Caller         string
+	Script         string
+	Cwd            string
+	ReadOnly       bool
+	ExitCode       *int32
+	Error          *string
+	IdempotencyKey *string
+	StartedAt      time.Time
+	DurationUs     int64
+	StdoutBytes    int64
+	StderrBytes    int64
+	StdoutHead     string
+	StderrHead     string
+	VersionBefore  int64
+	VersionAfter   int64
+	Committed      bool
 }
 
 // Every living sandbox, with what an exec has to know before it runs.
@@ -64,6 +93,19 @@ type FsKeyValue struct {
 	Version int64
 }
 
+// The row type of blame: a file and who wrote it last; as a table it is empty.
+type FsLastWrite struct {
+	Path    string
+	Ino     int64
+	Size    int64
+	Version *int64
+	At      *time.Time
+	ExecID  *uuid.UUID
+	Caller  *string
+	Route   *string
+	Script  *string
+}
+
 // Every sandbox, dropped ones too.
 type FsSandbox struct {
 	ID             uuid.UUID
@@ -88,6 +130,8 @@ type FsSandbox struct {
 	HistoryCommits *int32
 	HistorySeconds *int32
 	HistoryKeep    int32
+	Journal        bool
+	MaxSnapshots   *int64
 }
 
 // Every snapshot of every sandbox: named ones, automatic ones (@version) and what forks started from (@base).
@@ -100,4 +144,24 @@ type FsSnapshot struct {
 	UsedBytes  int64
 	UsedInodes int64
 	CreatedAt  time.Time
+}
+
+// The journal of file operations with the run that did each: who touched a path (path, path_to) or a content (hash_before, hash_after; fs.hash_of tells the hash of bytes). caller is NULL for what was done in SQL.
+type FsTouch struct {
+	SandboxID  uuid.UUID
+	Version    int64
+	Seq        int32
+	Op         string
+	Path       string
+	PathTo     *string
+	Ino        int64
+	At         time.Time
+	SizeBefore *int64
+	SizeAfter  *int64
+	HashBefore []byte
+	HashAfter  []byte
+	ExecID     *uuid.UUID
+	Caller     *string
+	Route      *string
+	Script     *string
 }

@@ -14,7 +14,7 @@ import (
 )
 
 const changesSince = `-- name: ChangesSince :many
-SELECT sandbox_id, version, seq, exec_id, op, path, path_to, ino, at FROM fs.changes_since($1::uuid, $2::bigint, $3::integer, $4::integer)
+SELECT sandbox_id, version, seq, exec_id, op, path, path_to, ino, at, size_before, size_after, hash_before, hash_after FROM fs.changes_since($1::uuid, $2::bigint, $3::integer, $4::integer)
 `
 
 type ChangesSinceParams struct {
@@ -48,6 +48,10 @@ func (q *Queries) ChangesSince(ctx context.Context, arg ChangesSinceParams) ([]F
 			&i.PathTo,
 			&i.Ino,
 			&i.At,
+			&i.SizeBefore,
+			&i.SizeAfter,
+			&i.HashBefore,
+			&i.HashAfter,
 		); err != nil {
 			return nil, err
 		}
@@ -60,7 +64,7 @@ func (q *Queries) ChangesSince(ctx context.Context, arg ChangesSinceParams) ([]F
 }
 
 const createSandbox = `-- name: CreateSandbox :one
-SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep FROM fs.create_sandbox(
+SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots FROM fs.create_sandbox(
     $1::uuid, $2::text, $3::text, $4::text,
     $5::jsonb, $6::jsonb, $7::jsonb,
     $8::bigint, $9::bigint, $10::timestamptz,
@@ -121,6 +125,8 @@ func (q *Queries) CreateSandbox(ctx context.Context, arg CreateSandboxParams) (F
 		&i.HistoryCommits,
 		&i.HistorySeconds,
 		&i.HistoryKeep,
+		&i.Journal,
+		&i.MaxSnapshots,
 	)
 	return i, err
 }
@@ -249,7 +255,7 @@ func (q *Queries) FenceAt(ctx context.Context, arg FenceAtParams) (FsFence, erro
 }
 
 const fork = `-- name: Fork :many
-SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep FROM fs.fork(
+SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots FROM fs.fork(
     $1::uuid, $2::uuid[], $3::text, $4::text, $5::text)
 `
 
@@ -299,6 +305,8 @@ func (q *Queries) Fork(ctx context.Context, arg ForkParams) ([]FsSandbox, error)
 			&i.HistoryCommits,
 			&i.HistorySeconds,
 			&i.HistoryKeep,
+			&i.Journal,
+			&i.MaxSnapshots,
 		); err != nil {
 			return nil, err
 		}
@@ -311,7 +319,7 @@ func (q *Queries) Fork(ctx context.Context, arg ForkParams) ([]FsSandbox, error)
 }
 
 const getSandbox = `-- name: GetSandbox :one
-SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep FROM fs.get_sandbox($1::uuid)
+SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots FROM fs.get_sandbox($1::uuid)
 `
 
 func (q *Queries) GetSandbox(ctx context.Context, sandbox uuid.UUID) (FsSandbox, error) {
@@ -340,12 +348,14 @@ func (q *Queries) GetSandbox(ctx context.Context, sandbox uuid.UUID) (FsSandbox,
 		&i.HistoryCommits,
 		&i.HistorySeconds,
 		&i.HistoryKeep,
+		&i.Journal,
+		&i.MaxSnapshots,
 	)
 	return i, err
 }
 
 const listSandboxes = `-- name: ListSandboxes :many
-SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep FROM fs.list_sandboxes(
+SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots FROM fs.list_sandboxes(
     $1::text, $2::text, $3::integer,
     $4::timestamptz, $5::uuid, $6::text, $7::jsonb)
 `
@@ -400,6 +410,8 @@ func (q *Queries) ListSandboxes(ctx context.Context, arg ListSandboxesParams) ([
 			&i.HistoryCommits,
 			&i.HistorySeconds,
 			&i.HistoryKeep,
+			&i.Journal,
+			&i.MaxSnapshots,
 		); err != nil {
 			return nil, err
 		}
@@ -463,22 +475,24 @@ func (q *Queries) Merge(ctx context.Context, arg MergeParams) ([]MergeRow, error
 }
 
 const updateSandbox = `-- name: UpdateSandbox :one
-SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep FROM fs.update_sandbox(
+SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots FROM fs.update_sandbox(
     $1::uuid, $2::text, $3::jsonb, $4::jsonb,
     $5::bigint, $6::bigint, $7::timestamptz, $8::text[],
-    $9::jsonb)
+    $9::jsonb, $10::boolean, $11::bigint)
 `
 
 type UpdateSandboxParams struct {
-	Sandbox   uuid.UUID
-	Name      *string
-	Env       json.RawMessage
-	Labels    json.RawMessage
-	MaxBytes  *int64
-	MaxInodes *int64
-	ExpiresAt *time.Time
-	Clear     []string
-	History   json.RawMessage
+	Sandbox      uuid.UUID
+	Name         *string
+	Env          json.RawMessage
+	Labels       json.RawMessage
+	MaxBytes     *int64
+	MaxInodes    *int64
+	ExpiresAt    *time.Time
+	Clear        []string
+	History      json.RawMessage
+	Journal      *bool
+	MaxSnapshots *int64
 }
 
 func (q *Queries) UpdateSandbox(ctx context.Context, arg UpdateSandboxParams) (FsSandbox, error) {
@@ -492,6 +506,8 @@ func (q *Queries) UpdateSandbox(ctx context.Context, arg UpdateSandboxParams) (F
 		arg.ExpiresAt,
 		arg.Clear,
 		arg.History,
+		arg.Journal,
+		arg.MaxSnapshots,
 	)
 	var i FsSandbox
 	err := row.Scan(
@@ -517,6 +533,8 @@ func (q *Queries) UpdateSandbox(ctx context.Context, arg UpdateSandboxParams) (F
 		&i.HistoryCommits,
 		&i.HistorySeconds,
 		&i.HistoryKeep,
+		&i.Journal,
+		&i.MaxSnapshots,
 	)
 	return i, err
 }

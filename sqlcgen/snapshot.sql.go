@@ -26,7 +26,7 @@ func (q *Queries) DropSnapshot(ctx context.Context, arg DropSnapshotParams) erro
 }
 
 const redo = `-- name: Redo :one
-SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep FROM fs.redo($1::uuid, $2::integer)
+SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots FROM fs.redo($1::uuid, $2::integer)
 `
 
 type RedoParams struct {
@@ -60,12 +60,14 @@ func (q *Queries) Redo(ctx context.Context, arg RedoParams) (FsSandbox, error) {
 		&i.HistoryCommits,
 		&i.HistorySeconds,
 		&i.HistoryKeep,
+		&i.Journal,
+		&i.MaxSnapshots,
 	)
 	return i, err
 }
 
 const restore = `-- name: Restore :one
-SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep FROM fs.restore($1::uuid, $2::text)
+SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots FROM fs.restore($1::uuid, $2::text)
 `
 
 type RestoreParams struct {
@@ -99,6 +101,8 @@ func (q *Queries) Restore(ctx context.Context, arg RestoreParams) (FsSandbox, er
 		&i.HistoryCommits,
 		&i.HistorySeconds,
 		&i.HistoryKeep,
+		&i.Journal,
+		&i.MaxSnapshots,
 	)
 	return i, err
 }
@@ -162,7 +166,7 @@ func (q *Queries) Snapshots(ctx context.Context, sandbox uuid.UUID) ([]FsSnapsho
 }
 
 const undo = `-- name: Undo :one
-SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep FROM fs.undo($1::uuid, $2::integer)
+SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots FROM fs.undo($1::uuid, $2::integer)
 `
 
 type UndoParams struct {
@@ -196,6 +200,8 @@ func (q *Queries) Undo(ctx context.Context, arg UndoParams) (FsSandbox, error) {
 		&i.HistoryCommits,
 		&i.HistorySeconds,
 		&i.HistoryKeep,
+		&i.Journal,
+		&i.MaxSnapshots,
 	)
 	return i, err
 }

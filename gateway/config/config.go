@@ -53,7 +53,9 @@ type Config struct {
 	ShutdownTimeout   time.Duration
 	Housekeeping      time.Duration // between two rounds of it, whichever gateway does them; 0: none
 	HousekeepingGrace time.Duration
-	SandboxMaxBytes   int64 // default quota of a new sandbox; 0: none
+	HistoryRetention  time.Duration // of the journal and the audit log; 0: for ever
+	JournalMax        int64         // operations kept of one sandbox; 0: all
+	SandboxMaxBytes   int64         // default quota of a new sandbox; 0: none
 	SandboxMaxInodes  int64
 }
 
@@ -118,6 +120,16 @@ func duration(p func(*Config) *time.Duration) func(*Config, string) error {
 		}
 		*p(c) = d
 		return nil
+	}
+}
+
+// durationOrOff is duration for what can be turned off, which is 0.
+func durationOrOff(p func(*Config) *time.Duration) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		if v == "off" {
+			return nil
+		}
+		return duration(p)(c, v)
 	}
 }
 
@@ -209,13 +221,10 @@ var variables = []variable{
 	{"LOCK_TIMEOUT", "30s", "longest wait for another writer of the same sandbox", duration(func(c *Config) *time.Duration { return &c.LockTimeout })},
 	{"LOCK_LEASE", "10s", "how long the lock of a gateway lasts that Redis does not hear of any more", duration(func(c *Config) *time.Duration { return &c.LockLease })},
 	{"SHUTDOWN_TIMEOUT", "30s", "longest wait for running scripts when told to stop", duration(func(c *Config) *time.Duration { return &c.ShutdownTimeout })},
-	{"HOUSEKEEPING_INTERVAL", "5m", "how often one of the gateways drops expired sandboxes and deletes what nothing refers to; off: never", func(c *Config, v string) error {
-		if v == "off" {
-			return nil
-		}
-		return duration(func(c *Config) *time.Duration { return &c.Housekeeping })(c, v)
-	}},
+	{"HOUSEKEEPING_INTERVAL", "5m", "how often one of the gateways drops expired sandboxes and deletes what nothing refers to; off: never", durationOrOff(func(c *Config) *time.Duration { return &c.Housekeeping })},
 	{"HOUSEKEEPING_GRACE", "1h", "how long content stays that nothing refers to; longer than any script runs", duration(func(c *Config) *time.Duration { return &c.HousekeepingGrace })},
+	{"HISTORY_RETENTION", "2160h", "how long the journal of file operations and the audit log are kept; off: for ever", durationOrOff(func(c *Config) *time.Duration { return &c.HistoryRetention })},
+	{"JOURNAL_MAX_OPERATIONS", "1000000", "operations kept of one sandbox; 0: all", number(func(c *Config) *int64 { return &c.JournalMax }, 0, 1<<40)},
 	{"SANDBOX_MAX_BYTES", "10GiB", "quota of a new sandbox, bytes of its files; 0: none", size(func(c *Config) *int64 { return &c.SandboxMaxBytes })},
 	{"SANDBOX_MAX_INODES", "1000000", "quota of a new sandbox, files and directories; 0: none", number(func(c *Config) *int64 { return &c.SandboxMaxInodes }, 0, 1<<40)},
 }

@@ -116,6 +116,7 @@ type Service struct {
 	gate  *gate
 	dog   *watchdog
 	calls *calls
+	log   *execLog
 
 	freshOnce sync.Once
 	fresh     map[string]string
@@ -131,6 +132,7 @@ func New(c Config) *Service {
 		gate:  newGate(c.MaxRuns, c.MaxOwnerRuns, c.MaxQueue, c.QueueWait),
 		dog:   newWatchdog(c.MaxLiveBytes, c.MaxHeapBytes, 20*time.Millisecond),
 		calls: newCalls(c.MaxInFlight),
+		log:   newExecLog(c.Store.LogExecs),
 	}
 }
 

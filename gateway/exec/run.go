@@ -115,11 +115,11 @@ func (s *Service) read(ctx context.Context, r *Request, pin *cache.Pin) (*Result
 	n := &run{s: s, r: r, fence: pin.Fence}
 	guard := &guardFS{Work: pin.Tree.Begin(ctx, s.options(pin.Fence, true))}
 	err := n.run(ctx, guard, nil, r.Stdin)
-	res := n.result()
 	if guard.violated() {
-		return res, newError(fserr.CodeReadOnlyViolation, nil, "the script tried to change a file")
+		err = newError(fserr.CodeReadOnlyViolation, nil, "the script tried to change a file")
 	}
-	return res, err
+	s.logged(n, err)
+	return n.result(), err
 }
 
 // write runs a script under the lock and commits what it changed.
@@ -140,6 +140,7 @@ func (s *Service) write(ctx context.Context, lease lock.Lease, r *Request) (*Res
 		if errors.Is(err, fserr.ESTALE) && attempt < s.cfg.StaleRetries && n.repeatable(in) {
 			continue
 		}
+		s.logged(n, err)
 		return n.result(), err
 	}
 }
@@ -192,12 +193,7 @@ func (s *Service) tryWrite(ctx context.Context, lease lock.Lease, r *Request, in
 			return n, err
 		}
 	}
-	exit := n.exit
-	next, err := s.commit(ctx, pin.Fence, w, d, state, store.Exec{
-		Route: r.Caller.Route, Caller: r.Caller.Subject, Script: r.Script, Cwd: n.dir, ExitCode: &exit,
-		StartedAt: n.began, Duration: n.took, StdoutBytes: n.stdout.size(), StderrBytes: n.stderr.size(),
-		StdoutHead: n.stdout.first(headBytes), StderrHead: n.stderr.first(headBytes),
-	}, answer)
+	next, err := s.commit(ctx, pin.Fence, w, d, state, n.audit(), answer)
 	if err != nil {
 		return n, err
 	}

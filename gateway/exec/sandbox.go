@@ -16,22 +16,24 @@ import (
 
 // Sandbox is what a client sees of a sandbox.
 type Sandbox struct {
-	ID         uuid.UUID
-	Tenant     string
-	Owner      string
-	Name       string
-	Env        map[string]string
-	Config     json.RawMessage // the client's runtime switches (python, javascript, network), an object
-	Labels     map[string]string
-	Version    int64
-	UsedBytes  int64
-	UsedInodes int64
-	MaxBytes   *int64 // nil: no limit
-	MaxInodes  *int64
-	CreatedAt  time.Time
-	LastUsedAt *time.Time
-	ExpiresAt  *time.Time
-	History    History
+	ID           uuid.UUID
+	Tenant       string
+	Owner        string
+	Name         string
+	Env          map[string]string
+	Config       json.RawMessage // the client's runtime switches (python, javascript, network), an object
+	Labels       map[string]string
+	Version      int64
+	UsedBytes    int64
+	UsedInodes   int64
+	MaxBytes     *int64 // nil: no limit
+	MaxInodes    *int64
+	MaxSnapshots *int64
+	Journal      bool // operations on files are written to the journal
+	CreatedAt    time.Time
+	LastUsedAt   *time.Time
+	ExpiresAt    *time.Time
+	History      History
 }
 
 // History says when commits take automatic snapshots of what they are about to change.
@@ -53,14 +55,16 @@ type NewSandbox struct {
 
 // SandboxUpdate changes what is not nil.
 type SandboxUpdate struct {
-	Name      *string
-	Env       map[string]string
-	Labels    map[string]string
-	ExpiresAt *time.Time
-	MaxBytes  *int64
-	MaxInodes *int64
-	History   *History
-	Clear     []string // of "max_bytes", "max_inodes", "expires_at", "history": those to remove
+	Name         *string
+	Env          map[string]string
+	Labels       map[string]string
+	ExpiresAt    *time.Time
+	MaxBytes     *int64
+	MaxInodes    *int64
+	MaxSnapshots *int64
+	Journal      *bool
+	History      *History
+	Clear        []string // of "max_bytes", "max_inodes", "max_snapshots", "expires_at", "history": those to remove
 }
 
 // ListOptions pages through a caller's sandboxes, newest first.
@@ -120,7 +124,7 @@ func sandboxOf(r *store.Sandbox) *Sandbox {
 	return &Sandbox{
 		ID: r.ID, Tenant: r.Tenant, Owner: r.Owner, Name: r.Name, Env: stringMap(r.Env), Config: r.Config, Labels: stringMap(r.Labels),
 		Version: r.Version, UsedBytes: r.UsedBytes, UsedInodes: r.UsedInodes, MaxBytes: r.MaxBytes, MaxInodes: r.MaxInodes,
-		CreatedAt: r.CreatedAt, LastUsedAt: r.LastUsedAt, ExpiresAt: r.ExpiresAt, History: r.History,
+		CreatedAt: r.CreatedAt, LastUsedAt: r.LastUsedAt, ExpiresAt: r.ExpiresAt, History: r.History, MaxSnapshots: r.MaxSnapshots, Journal: r.Journal,
 	}
 }
 
@@ -191,7 +195,7 @@ func (s *Service) create(ctx context.Context, c Caller, n NewSandbox) (*Sandbox,
 			return nil, err
 		}
 		return &store.Commit{Sandbox: f.ID, Version: f.Version, Delta: w.Delta(), Exec: store.Exec{
-			ID: uuid.New(), Route: c.Route, Caller: c.Subject, Script: "create", Cwd: "/", StartedAt: began, Duration: s.elapsed(began),
+			ID: uuid.New(), Tenant: c.Tenant, Route: c.Route, Caller: c.Subject, Key: c.key(), Script: "create", Cwd: "/", StartedAt: began, Duration: s.elapsed(began),
 		}}, nil
 	})
 	if err != nil {
@@ -278,7 +282,7 @@ func (s *Service) UpdateSandbox(ctx context.Context, c Caller, id uuid.UUID, u S
 		if err != nil {
 			return nil, err
 		}
-		b, err := s.store.Update(ctx, id, store.Update{Name: u.Name, Env: env, Labels: labels, MaxBytes: u.MaxBytes, MaxInodes: u.MaxInodes, ExpiresAt: u.ExpiresAt, History: u.History, Clear: u.Clear})
+		b, err := s.store.Update(ctx, id, store.Update{Name: u.Name, Env: env, Labels: labels, MaxBytes: u.MaxBytes, MaxInodes: u.MaxInodes, ExpiresAt: u.ExpiresAt, History: u.History, MaxSnapshots: u.MaxSnapshots, Journal: u.Journal, Clear: u.Clear})
 		if err != nil {
 			return nil, err
 		}

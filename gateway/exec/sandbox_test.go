@@ -1,16 +1,22 @@
 package exec_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/pgbox/pgbox/gateway/exec"
 	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/shell/command"
+	"github.com/pgbox/pgbox/gateway/store"
 	"github.com/pgbox/pgbox/sql/sqltest"
 )
 
@@ -239,4 +245,115 @@ func forked(list []exec.Sandbox, err error) (*exec.Sandbox, error) {
 		return nil, err
 	}
 	return &list[0], nil
+}
+
+// logged returns what the audit log says of a sandbox, oldest first.
+func logged(t testing.TB, s *exec.Service, id uuid.UUID) []string {
+	t.Helper()
+	if err := s.Audited(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := sqltest.Owner(t).Query(t.Context(), `SELECT concat_ws(' ', script, '|', tenant, caller, CASE WHEN read_only THEN 'ro' ELSE 'rw' END, exit_code, error, CASE WHEN committed THEN 'committed' END)
+		FROM pgbox.exec WHERE sandbox_id = $1 ORDER BY started_at, version_before, script`, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// Every run has its row: those that commit, read, change nothing, fail, are killed or are refused, on every route.
+func TestAuditLogOfEveryRun(t *testing.T) {
+	t.Parallel()
+	s, id := service(t, exec.Config{}), sandbox(t)
+	all := func(r exec.Request) {
+		r.Sandbox, r.Caller = id, alice
+		_, _ = s.Exec(t.Context(), r)
+	}
+	all(exec.Request{Script: "echo 1 > f"})
+	all(exec.Request{Script: "cat f", ReadOnly: true})
+	all(exec.Request{Script: "false"})
+	all(exec.Request{Script: "rm f", ReadOnly: true})
+	all(exec.Request{Script: "echo 2 > f; sleep 60", Timeout: 50 * time.Millisecond})
+	all(exec.Request{Script: "echo 3 > f; exit 4", Atomic: true})
+	if _, err := s.ExecBatch(t.Context(), exec.BatchRequest{Sandbox: id, Caller: alice, ReadOnly: true, Scripts: []exec.BatchScript{{ID: "a", Script: "head f"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Mkdir(t.Context(), alice, id, "/home/user", false); !errors.Is(err, fserr.EEXIST) {
+		t.Fatal(err)
+	}
+	want := []string{
+		"echo 1 > f | test owner rw 0 committed", "cat f | test owner ro 0", "false | test owner rw 1", "rm f | test owner ro 1 EREADONLY_VIOLATION",
+		"echo 2 > f; sleep 60 | test owner rw 124 EXEC_TIMEOUT", "echo 3 > f; exit 4 | test owner rw 4", "head f | test owner ro 0",
+		"mkdir /home/user | test owner rw EEXIST",
+	}
+	if got := logged(t, s, id); !slices.Equal(got, want) {
+		t.Errorf("log\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// What waits to be written when a service stops is written.
+func TestAuditLogIsWrittenAtShutdown(t *testing.T) {
+	t.Parallel()
+	st, err := store.Open(context.Background(), store.Config{URL: sqltest.ServingURL(t, sqltest.URL(t))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(st.Close)
+	s, id := exec.New(exec.Config{Store: st, Commands: command.All()}), sandbox(t)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 50 {
+				if _, err := s.Exec(t.Context(), exec.Request{Sandbox: id, Caller: alice, Script: ":", ReadOnly: true}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := s.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if err := sqltest.Owner(t).QueryRow(t.Context(), "SELECT count(*) FROM pgbox.exec WHERE sandbox_id = $1", id).Scan(&n); err != nil || n != 400 {
+		t.Errorf("%d rows, %v", n, err)
+	}
+}
+
+// The journal of a run says what each file held before and after it, and means the same by a hash as SQL does.
+func TestJournalOfContent(t *testing.T) {
+	t.Parallel()
+	s, id := service(t, exec.Config{}), sandbox(t)
+	run(t, s, id, "printf one > f; head -c 200000 /dev/zero | tr '\\0' x > big; : > none; mkdir d")
+	run(t, s, id, "printf two >> f; printf y | dd of=big bs=1 seek=100000 conv=notrunc status=none; chmod 600 none; echo 1 > brief; rm brief")
+	run(t, s, id, "mv f d/g; rm big; truncate -s 100000 hole")
+	rows, err := sqltest.Owner(t).Query(t.Context(), `SELECT concat_ws(' ', c.version, c.op, replace(c.path, '/home/user/', ''), coalesce(c.size_before::text, '-'), coalesce(c.size_after::text, '-'),
+			CASE c.hash_before WHEN sha256('one') THEN 'one' WHEN sha256('onetwo') THEN 'onetwo' WHEN sha256('') THEN 'empty'
+				WHEN fs.hash_of(convert_to(repeat('x', 200000), 'UTF8')) THEN 'x' WHEN fs.hash_of(convert_to(repeat('x', 100000) || 'y' || repeat('x', 99999), 'UTF8')) THEN 'y' ELSE coalesce(encode(c.hash_before, 'hex'), '-') END,
+			CASE c.hash_after WHEN sha256('one') THEN 'one' WHEN sha256('onetwo') THEN 'onetwo' WHEN sha256('') THEN 'empty'
+				WHEN fs.hash_of(convert_to(repeat('x', 200000), 'UTF8')) THEN 'x' WHEN fs.hash_of(convert_to(repeat('x', 100000) || 'y' || repeat('x', 99999), 'UTF8')) THEN 'y'
+				WHEN f.content_hash THEN 'as in fs.files' ELSE coalesce(encode(c.hash_after, 'hex'), '-') END)
+		FROM pgbox.change c
+		LEFT JOIN fs.files f ON f.sandbox_id = c.sandbox_id AND f.ino = c.ino
+		WHERE c.sandbox_id = $1 AND c.op NOT IN ('utimes') ORDER BY c.version, c.path, c.seq`, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	got = slices.Compact(got)
+	want := []string{
+		"1 create big - 200000 - x", "1 mkdir d - - - -", "1 create f - 3 - one", "1 create none - 0 - empty",
+		"2 write big 200000 200000 x y", "2 create brief - - - -", "2 unlink brief - - - -", "2 write f 3 6 one onetwo", "2 chmod none 0 0 empty empty",
+		"3 unlink big 200000 - y -", "3 rename f 6 6 onetwo onetwo", "3 create hole - 100000 - as in fs.files", "3 truncate hole - 100000 - as in fs.files",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("journal\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
 }

@@ -188,6 +188,22 @@ func (s *Service) update(ctx context.Context, lease lock.Lease, c Caller, id uui
 	}
 	defer pin.Release()
 	began := s.cfg.Now()
+	row := func() store.Exec {
+		return store.Exec{
+			ID: uuid.New(), Tenant: c.Tenant, Route: c.Route, Caller: c.Subject, Key: c.key(), Script: op + " " + path, Cwd: "/",
+			StartedAt: began, Duration: s.elapsed(began),
+		}
+	}
+	defer func() {
+		if committed {
+			return
+		}
+		e := store.LoggedExec{Exec: row(), Sandbox: id, Version: pin.Fence.Version}
+		if err != nil {
+			e.Error = string(asError(err).Code)
+		}
+		s.log.add(e)
+	}()
 	w := pin.Tree.Begin(ctx, s.options(pin.Fence, false))
 	if err := fn(pin.Tree, w); err != nil {
 		return false, err
@@ -205,9 +221,7 @@ func (s *Service) update(ctx context.Context, lease lock.Lease, c Caller, id uui
 			return false, err
 		}
 	}
-	_, err = s.commit(ctx, pin.Fence, w, d, nil, store.Exec{
-		Route: c.Route, Caller: c.Subject, Script: op + " " + path, Cwd: "/", StartedAt: began, Duration: s.cfg.Now().Sub(began),
-	}, answer)
+	_, err = s.commit(ctx, pin.Fence, w, d, nil, row(), answer)
 	return err == nil, err
 }
 
@@ -230,7 +244,6 @@ const cachedBlobBytes = 32 << 20
 func (s *Service) commit(ctx context.Context, f *store.Fence, w *tree.Work, d *tree.Delta, state json.RawMessage, audit store.Exec, answer *store.Answer) (*store.Fence, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.CommitTimeout)
 	defer cancel()
-	audit.ID = uuid.New()
 	a, err := s.store.Apply(ctx, store.Commit{Sandbox: f.ID, Version: f.Version, Delta: d, ShellState: state, Exec: audit, Answer: answer})
 	if err != nil {
 		// The next fence shows a stale tree anyway; after a lost connection not even the version is worth a belief.

@@ -90,12 +90,14 @@ type sandboxUsage struct {
 
 type sandboxDetail struct {
 	sandboxSummary
-	LastUsedAt *string      `json:"lastUsedAt" doc:"null: never"`
-	Version    int64        `json:"version" doc:"counts the commits"`
-	Usage      sandboxUsage `json:"usage"`
-	Limits     limits       `json:"limits"`
-	ExpiresAt  *string      `json:"expiresAt" doc:"null: never"`
-	History    *history     `json:"history" doc:"automatic snapshots; null: there are none"`
+	LastUsedAt   *string      `json:"lastUsedAt" doc:"null: never"`
+	Version      int64        `json:"version" doc:"counts the commits"`
+	Usage        sandboxUsage `json:"usage"`
+	Limits       limits       `json:"limits"`
+	MaxSnapshots *int64       `json:"maxSnapshots" doc:"null: no limit"`
+	Journal      bool         `json:"journal" doc:"operations on files are recorded, for changes, history, blame and events"`
+	ExpiresAt    *string      `json:"expiresAt" doc:"null: never"`
+	History      *history     `json:"history" doc:"automatic snapshots; null: there are none"`
 }
 
 func summarize(b *exec.Sandbox) (sandboxSummary, error) {
@@ -121,7 +123,7 @@ func detail(b *exec.Sandbox) (*sandboxDetail, error) {
 	}
 	d := &sandboxDetail{
 		sandboxSummary: sum, Version: b.Version, Usage: sandboxUsage{b.UsedBytes, b.UsedInodes},
-		Limits: limits{b.MaxBytes, b.MaxInodes}, LastUsedAt: optionalTime(b.LastUsedAt), ExpiresAt: optionalTime(b.ExpiresAt),
+		Limits: limits{b.MaxBytes, b.MaxInodes}, MaxSnapshots: b.MaxSnapshots, Journal: b.Journal, LastUsedAt: optionalTime(b.LastUsedAt), ExpiresAt: optionalTime(b.ExpiresAt),
 	}
 	if !b.History.Off() {
 		d.History = &history{b.History.Commits, b.History.Seconds, b.History.Keep}
@@ -156,12 +158,14 @@ type listOutput struct {
 type updateInput struct {
 	SandboxID
 	Body struct {
-		Name      *string           `json:"name,omitempty" maxLength:"255"`
-		Env       map[string]string `json:"env,omitempty"`
-		ExpiresIn *int64            `json:"expiresIn,omitempty" minimum:"1" doc:"seconds from now"`
-		Limits    limits            `json:"limits,omitempty"`
-		Labels    map[string]string `json:"labels,omitempty"`
-		History   *history          `json:"history,omitempty" doc:"automatic snapshots; an empty object ends them"`
+		Name         *string           `json:"name,omitempty" maxLength:"255"`
+		Env          map[string]string `json:"env,omitempty"`
+		ExpiresIn    *int64            `json:"expiresIn,omitempty" minimum:"1" doc:"seconds from now"`
+		Limits       limits            `json:"limits,omitempty"`
+		MaxSnapshots *int64            `json:"maxSnapshots,omitempty" minimum:"0"`
+		Journal      *bool             `json:"journal,omitempty" doc:"whether operations on files are recorded"`
+		Labels       map[string]string `json:"labels,omitempty"`
+		History      *history          `json:"history,omitempty" doc:"automatic snapshots; an empty object ends them"`
 	}
 }
 
@@ -334,7 +338,7 @@ func (s *server) updateSandbox(ctx context.Context, in *updateInput) (*detailOut
 	if err := validEnv(ctx, in.Body.Env); err != nil {
 		return nil, err
 	}
-	u := exec.SandboxUpdate{Name: in.Body.Name, Env: in.Body.Env, Labels: in.Body.Labels, MaxBytes: in.Body.Limits.MaxBytes, MaxInodes: in.Body.Limits.MaxInodes}
+	u := exec.SandboxUpdate{Name: in.Body.Name, Env: in.Body.Env, Labels: in.Body.Labels, MaxBytes: in.Body.Limits.MaxBytes, MaxInodes: in.Body.Limits.MaxInodes, MaxSnapshots: in.Body.MaxSnapshots, Journal: in.Body.Journal}
 	if in.Body.History != nil {
 		if u.History = in.Body.History.of(); u.History == nil {
 			u.Clear = append(u.Clear, "history")

@@ -272,6 +272,7 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 		"post /v1/sandboxes/{id}/writeFiles", "post /v1/sandboxes/{id}/mkdir", "get /v1/sandboxes/{id}/tree", "post /v1/sandboxes/{id}/ingest-files",
 		"post /v1/sandboxes/{id}/exec-sync", "post /v1/sandboxes/{id}/exec-sync-batch", "post /v1/sandboxes/{id}/exec",
 		"post /v1/sandboxes/{id}/fork", "post /v1/sandboxes/{id}/snapshots", "get /v1/sandboxes/{id}/snapshots", "post /v1/sandboxes/{id}/restore",
+		"get /v1/sandboxes/{id}/execs", "get /v1/sandboxes/{id}/changes", "get /v1/sandboxes/{id}/history", "get /v1/sandboxes/{id}/blame",
 	} {
 		method, path, _ := strings.Cut(route, " ")
 		op, ok := doc.Paths[path][method]

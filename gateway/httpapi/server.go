@@ -91,6 +91,7 @@ func New(cfg Config) http.Handler {
 	s.imageRoutes()
 	s.kvRoutes()
 	s.eventRoutes()
+	s.historyRoutes()
 	if s.MCP != nil {
 		s.mux.Handle("/mcp", s.MCP)
 	}

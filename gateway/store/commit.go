@@ -155,7 +155,7 @@ func uploadMissing(blobs map[tree.Hash][]byte, missing func([]tree.Hash) ([]tree
 // params are the arguments of fs.apply but for the contents.
 func params(c *Commit) (*sqlcgen.ApplyParams, error) {
 	d := c.Delta
-	audit, err := c.Exec.json()
+	audit, err := json.Marshal(c.Exec.row())
 	if err != nil {
 		return nil, err
 	}
@@ -197,35 +197,57 @@ func params(c *Commit) (*sqlcgen.ApplyParams, error) {
 	}
 	if n := len(d.Journal); n > 0 {
 		p.Op, p.Path, p.PathTo, p.ChangeIno = make([]string, n), make([]string, n), make([]string, n), make([]int64, n)
+		p.SizeBefore, p.SizeAfter, p.HashBefore, p.HashAfter = make([]int64, n), make([]int64, n), make([][]byte, n), make([][]byte, n)
 		for i := range d.Journal {
 			r := &d.Journal[i]
 			p.Op[i], p.Path[i], p.PathTo[i], p.ChangeIno[i] = r.Op, r.Path, r.PathTo, int64(r.Ino)
+			p.SizeBefore[i], p.HashBefore[i] = held(r.Before)
+			p.SizeAfter[i], p.HashAfter[i] = held(r.After)
 		}
 	}
 	return p, nil
 }
 
-// json is the audit row as fs.apply takes it.
-func (e *Exec) json() ([]byte, error) {
-	row := struct {
-		ID          uuid.UUID `json:"id"`
-		Route       string    `json:"route"`
-		Caller      string    `json:"caller"`
-		Script      string    `json:"script"`
-		Cwd         string    `json:"cwd"`
-		ReadOnly    bool      `json:"read_only,omitempty"`
-		ExitCode    *int      `json:"exit_code,omitempty"`
-		StartedAt   time.Time `json:"started_at"`
-		DurationUS  int64     `json:"duration_us"`
-		StdoutBytes int64     `json:"stdout_bytes"`
-		StderrBytes int64     `json:"stderr_bytes"`
-		StdoutHead  string    `json:"stdout_head"`
-		StderrHead  string    `json:"stderr_head"`
-	}{
-		e.ID, text(e.Route), text(e.Caller), text(e.Script), text(e.Cwd), e.ReadOnly, e.ExitCode, e.StartedAt.UTC(), e.Duration.Microseconds(),
-		e.StdoutBytes, e.StderrBytes, text(string(e.StdoutHead)), text(string(e.StderrHead)),
+// held is a digest as fs.apply takes it.
+func held(d *tree.Digest) (size int64, hash []byte) {
+	switch {
+	case d == nil:
+		return -1, nil
+	case d.Known:
+		hash = d.Hash[:]
 	}
-	return json.Marshal(row)
+	return d.Size, hash
+}
+
+// execRow is an audit row as fs.apply and fs.log_execs take it.
+type execRow struct {
+	ID          uuid.UUID  `json:"id"`
+	Sandbox     *uuid.UUID `json:"sandbox_id,omitempty"`
+	Tenant      string     `json:"tenant,omitempty"`
+	Key         string     `json:"idempotency_key,omitempty"`
+	Error       string     `json:"error,omitempty"`
+	Version     *int64     `json:"version,omitempty"`
+	Route       string     `json:"route"`
+	Caller      string     `json:"caller"`
+	Script      string     `json:"script"`
+	Cwd         string     `json:"cwd"`
+	ReadOnly    bool       `json:"read_only,omitempty"`
+	ExitCode    *int       `json:"exit_code,omitempty"`
+	StartedAt   time.Time  `json:"started_at"`
+	DurationUS  int64      `json:"duration_us"`
+	StdoutBytes int64      `json:"stdout_bytes"`
+	StderrBytes int64      `json:"stderr_bytes"`
+	StdoutHead  string     `json:"stdout_head"`
+	StderrHead  string     `json:"stderr_head"`
+}
+
+func (e *Exec) row() execRow {
+	return execRow{
+		ID: e.ID, Tenant: e.Tenant, Key: text(e.Key), Error: e.Error,
+		Route: text(e.Route), Caller: text(e.Caller), Script: text(e.Script), Cwd: text(e.Cwd), ReadOnly: e.ReadOnly, ExitCode: e.ExitCode,
+		StartedAt: e.StartedAt.UTC(), DurationUS: e.Duration.Microseconds(), StdoutBytes: e.StdoutBytes, StderrBytes: e.StderrBytes,
+		StdoutHead: text(string(e.StdoutHead)), StderrHead: text(string(e.StderrHead)),
+	}
 }
 
 // text makes s storable: valid UTF-8 without NUL, which Postgres has no text for.

@@ -50,22 +50,24 @@ func (f *Fence) same(g *Fence) bool {
 
 // Sandbox is a sandbox as the list shows it.
 type Sandbox struct {
-	ID         uuid.UUID
-	Tenant     string
-	Owner      string
-	Name       string
-	Env        json.RawMessage
-	Config     json.RawMessage
-	Labels     json.RawMessage
-	Version    int64
-	UsedBytes  int64
-	UsedInodes int64
-	MaxBytes   *int64
-	MaxInodes  *int64
-	CreatedAt  time.Time
-	LastUsedAt *time.Time
-	ExpiresAt  *time.Time
-	History    History
+	ID           uuid.UUID
+	Tenant       string
+	Owner        string
+	Name         string
+	Env          json.RawMessage
+	Config       json.RawMessage
+	Labels       json.RawMessage
+	Version      int64
+	UsedBytes    int64
+	UsedInodes   int64
+	MaxBytes     *int64
+	MaxInodes    *int64
+	MaxSnapshots *int64
+	Journal      bool // operations on files are written to the journal
+	CreatedAt    time.Time
+	LastUsedAt   *time.Time
+	ExpiresAt    *time.Time
+	History      History
 }
 
 // History says when commits take automatic snapshots of what they are about to change: when the last one is so many versions or seconds old; 0: not
@@ -106,14 +108,16 @@ type NewSandbox struct {
 
 // Update changes the columns of a sandbox that are not nil.
 type Update struct {
-	Name      *string
-	Env       json.RawMessage
-	Labels    json.RawMessage
-	MaxBytes  *int64
-	MaxInodes *int64
-	ExpiresAt *time.Time
-	History   *History
-	Clear     []string // of max_bytes, max_inodes, expires_at, history: those to remove
+	Name         *string
+	Env          json.RawMessage
+	Labels       json.RawMessage
+	MaxBytes     *int64
+	MaxInodes    *int64
+	MaxSnapshots *int64
+	Journal      *bool
+	ExpiresAt    *time.Time
+	History      *History
+	Clear        []string // of max_bytes, max_inodes, max_snapshots, expires_at, history: those to remove
 }
 
 // Snapshot is a state of a sandbox that is kept.
@@ -148,12 +152,15 @@ type KeyValue struct {
 // on the way.
 type Exec struct {
 	ID          uuid.UUID
+	Tenant      string
 	Route       string
 	Caller      string
+	Key         string // idempotency key; "": none
+	Error       string // code of what ended it from outside; "": it came to its own end
 	Script      string
 	Cwd         string
 	ReadOnly    bool
-	ExitCode    *int
+	ExitCode    *int // nil: no script
 	StartedAt   time.Time
 	Duration    time.Duration
 	StdoutBytes int64
@@ -191,4 +198,7 @@ type Change struct {
 	PathTo  string // of a rename, link or symlink; "" otherwise
 	Ino     int64
 	At      time.Time
+	// Of a regular file, before and after the whole version; nil: there was none, or (a hash) it has more than 64 MiB.
+	SizeBefore, SizeAfter *int64
+	HashBefore, HashAfter []byte
 }

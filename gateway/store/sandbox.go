@@ -16,7 +16,7 @@ import (
 func sandboxOf(r *sqlcgen.FsSandbox) *Sandbox {
 	b := &Sandbox{
 		ID: r.ID, Tenant: r.Tenant, Owner: r.Owner, Name: r.Name, Env: r.Env, Config: r.Config, Labels: r.Labels, Version: r.Version,
-		UsedBytes: r.UsedBytes, UsedInodes: r.UsedInodes, MaxBytes: r.MaxBytes, MaxInodes: r.MaxInodes,
+		UsedBytes: r.UsedBytes, UsedInodes: r.UsedInodes, MaxBytes: r.MaxBytes, MaxInodes: r.MaxInodes, MaxSnapshots: r.MaxSnapshots, Journal: r.Journal,
 		CreatedAt: r.CreatedAt, LastUsedAt: r.LastUsedAt, ExpiresAt: r.ExpiresAt, History: History{Keep: r.HistoryKeep},
 	}
 	if r.HistoryCommits != nil {
@@ -254,6 +254,7 @@ func (s *Store) Update(ctx context.Context, sandbox uuid.UUID, u Update) (*Sandb
 	err := s.read(ctx, "update_sandbox", func(ctx context.Context, c *pgxpool.Conn) (err error) {
 		r, err = sqlcgen.New(c).UpdateSandbox(ctx, sqlcgen.UpdateSandboxParams{
 			Sandbox: sandbox, Name: u.Name, Env: u.Env, Labels: u.Labels, MaxBytes: u.MaxBytes, MaxInodes: u.MaxInodes, ExpiresAt: u.ExpiresAt, Clear: clear, History: u.History.json(),
+			MaxSnapshots: u.MaxSnapshots, Journal: u.Journal,
 		})
 		return err
 	})
@@ -401,7 +402,7 @@ func (s *Store) ChangesSince(ctx context.Context, sandbox uuid.UUID, version int
 	}
 	out := make([]Change, len(rows))
 	for i, r := range rows {
-		out[i] = Change{Version: r.Version, Seq: r.Seq, Exec: r.ExecID, Op: r.Op, Path: r.Path, Ino: r.Ino, At: r.At}
+		out[i] = Change{Version: r.Version, Seq: r.Seq, Exec: r.ExecID, Op: r.Op, Path: r.Path, Ino: r.Ino, At: r.At, SizeBefore: r.SizeBefore, SizeAfter: r.SizeAfter, HashBefore: r.HashBefore, HashAfter: r.HashAfter}
 		if r.PathTo != nil {
 			out[i].PathTo = *r.PathTo
 		}

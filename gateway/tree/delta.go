@@ -70,6 +70,7 @@ func (w *Work) Delta() *Delta {
 		}
 		w.chunkRows(d, e)
 	}
+	w.digests(d.Journal)
 	slices.SortFunc(d.Inodes, func(a, b Inode) int { return cmp.Compare(a.Ino, b.Ino) })
 	slices.Sort(d.Gone)
 	slices.SortFunc(d.Dirents, func(a, b DirentRow) int {

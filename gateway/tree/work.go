@@ -83,6 +83,9 @@ type Change struct {
 	Path   string
 	PathTo string // of rename and link: the new name; of symlink: the target
 	Ino    Ino
+	// Before and After are what a regular file held before and after all that the Work did, filled in by [Work.Delta]; nil: there was none, or it is
+	// something else.
+	Before, After *Digest
 }
 
 // maxJournal bounds the operations, and with them the memory, of one Work; beyond it they fail with ENOSPC.

@@ -5,10 +5,10 @@ AS $$
 DECLARE
     v_id uuid := coalesce((p_exec->>'id')::uuid, gen_random_uuid());
 BEGIN
-    INSERT INTO pgbox.exec (id, sandbox_id, route, caller, script, cwd, read_only, exit_code, started_at, duration_us,
+    INSERT INTO pgbox.exec (id, sandbox_id, tenant, route, caller, script, cwd, read_only, exit_code, idempotency_key, started_at, duration_us,
                             stdout_bytes, stderr_bytes, stdout_head, stderr_head, version_before, version_after, committed)
-    VALUES (v_id, p_sandbox, coalesce(p_exec->>'route', ''), coalesce(p_exec->>'caller', ''), coalesce(p_exec->>'script', ''),
-            coalesce(p_exec->>'cwd', '/'), coalesce((p_exec->>'read_only')::boolean, false), (p_exec->>'exit_code')::integer,
+    VALUES (v_id, p_sandbox, coalesce(p_exec->>'tenant', ''), coalesce(p_exec->>'route', ''), coalesce(p_exec->>'caller', ''), coalesce(p_exec->>'script', ''),
+            coalesce(p_exec->>'cwd', '/'), coalesce((p_exec->>'read_only')::boolean, false), (p_exec->>'exit_code')::integer, p_exec->>'idempotency_key',
             coalesce((p_exec->>'started_at')::timestamptz, clock_timestamp()), coalesce((p_exec->>'duration_us')::bigint, 0),
             coalesce((p_exec->>'stdout_bytes')::bigint, 0), coalesce((p_exec->>'stderr_bytes')::bigint, 0),
             coalesce(p_exec->>'stdout_head', ''), coalesce(p_exec->>'stderr_head', ''),

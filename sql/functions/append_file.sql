@@ -8,6 +8,7 @@ DECLARE
     f         record;
     n         pgbox.inode;
     v_was     bigint;
+    v_hash    bytea;
 BEGIN
     IF p_data IS NULL THEN
         PERFORM pgbox.raise_errno(22, 'write', p_path);
@@ -21,6 +22,9 @@ BEGIN
         RETURN n.ino;
     END IF;
     v_was := n.size;
+    IF v_sandbox.journal AND NOT f.created THEN
+        v_hash := pgbox.file_hash(v_sandbox.layers, n.ino, v_was);
+    END IF;
     IF v_was + octet_length(p_data) > 140737488355328 THEN
         PERFORM pgbox.raise_errno(27, 'write', p_path);
     END IF;
@@ -34,7 +38,8 @@ BEGIN
     END IF;
     PERFORM pgbox.record(v_sandbox, ARRAY[CASE WHEN f.created THEN 'create' ELSE 'write' END], ARRAY[f.path], NULL, ARRAY[n.ino],
                          CASE WHEN n.ino >= pgbox.first_ino() THEN n.size - v_was ELSE 0 END,
-                         f.created::integer, v_sandbox.next_ino + f.created::integer);
+                         f.created::integer, v_sandbox.next_ino + f.created::integer,
+                         ARRAY[CASE WHEN NOT f.created THEN v_was END], ARRAY[v_hash]);
     RETURN n.ino;
 END
 $$;

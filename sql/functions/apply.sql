@@ -31,7 +31,11 @@ CREATE FUNCTION fs.apply(
     p_op           text[],
     p_path         text[],
     p_path_to      text[],
-    p_change_ino   bigint[]
+    p_change_ino   bigint[],
+    p_size_before  bigint[],
+    p_size_after   bigint[],
+    p_hash_before  bytea[],
+    p_hash_after   bytea[]
 ) RETURNS TABLE (version bigint, used_bytes bigint, used_inodes bigint, layers uuid[], changed_at timestamptz)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
@@ -150,9 +154,12 @@ BEGIN
         v_exec := pgbox.add_exec(p_sandbox, p_exec, p_version, v_version);
     END IF;
     IF cardinality(p_op) > 0 THEN
-        INSERT INTO pgbox.change (sandbox_id, version, seq, exec_id, op, path, path_to, ino)
-        SELECT p_sandbox, v_version, c.seq - 1, v_exec, c.op, c.path, nullif(c.path_to, ''), c.ino
-          FROM unnest(p_op, p_path, p_path_to, p_change_ino) WITH ORDINALITY AS c (op, path, path_to, ino, seq);
+        INSERT INTO pgbox.change (sandbox_id, version, seq, exec_id, op, path, path_to, ino, size_before, size_after, hash_before, hash_after)
+        SELECT p_sandbox, v_version, c.seq - 1, v_exec, c.op, c.path, nullif(c.path_to, ''), c.ino,
+               nullif(c.size_before, -1), nullif(c.size_after, -1), c.hash_before, c.hash_after
+          FROM unnest(p_op, p_path, p_path_to, p_change_ino, p_size_before, p_size_after, p_hash_before, p_hash_after) WITH ORDINALITY
+            AS c (op, path, path_to, ino, size_before, size_after, hash_before, hash_after, seq)
+         WHERE (SELECT s.journal FROM pgbox.sandbox s WHERE s.id = p_sandbox);
     END IF;
     RETURN QUERY SELECT v_version, p_used_bytes, p_used_inodes, v_layers, v_at;
 END
@@ -160,5 +167,5 @@ $$;
 
 COMMENT ON FUNCTION fs.apply(uuid, bigint, bigint, bigint, bigint, bigint[], smallint[], integer[], integer[], integer[], integer[], integer[],
     bigint[], bigint[], bigint[], text[], bigint[], bigint[], text[], bigint[], bigint[], integer[], bytea[], bytea[], jsonb, jsonb,
-    text[], text[], text[], bigint[]) IS
-    'Commits what one run changed, and nothing at all when the sandbox is no longer at p_version (VF116), a limit is exceeded (VF122) or the database lacks a content that a chunk names (VF061). Inodes, names, chunks and journal come as parallel arrays: p_ino… are the inodes as they are now (target empty except for symlinks), p_gone those without a name left, p_child 0 removes a name, a NULL hash makes a hole, p_blob carries new contents. p_used_* is the usage of the whole tree afterwards. The layers are others than before when an automatic snapshot was due; changed_at is when the version came about.';
+    text[], text[], text[], bigint[], bigint[], bigint[], bytea[], bytea[]) IS
+    'Commits what one run changed, and nothing at all when the sandbox is no longer at p_version (VF116), a limit is exceeded (VF122) or the database lacks a content that a chunk names (VF061). Inodes, names, chunks and journal come as parallel arrays: p_ino… are the inodes as they are now (target empty except for symlinks), p_gone those without a name left, p_child 0 removes a name, a NULL hash makes a hole, p_blob carries new contents. p_used_* is the usage of the whole tree afterwards. p_op… is the journal; sizes (-1: none) and content hashes are those of the regular files before and after the whole run. The layers are others than before when an automatic snapshot was due; changed_at is when the version came about.';

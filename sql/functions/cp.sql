@@ -13,6 +13,8 @@ DECLARE
     n         pgbox.inode;
     o         pgbox.inode;
     v_was     bigint;
+    v_hash    bytea;
+    v_below   record;
     v_copied  record;
 BEGIN
     f := pgbox.walk(v_layers, p_from, CASE WHEN p_recursive THEN 'nofollow' ELSE 'follow' END, 'cp');
@@ -32,6 +34,9 @@ BEGIN
             PERFORM pgbox.raise_errno(22, 'cp', p_to);
         END IF;
         v_was := o.size;
+        IF v_sandbox.journal AND NOT t.created THEN
+            v_hash := pgbox.file_hash(v_layers, o.ino, v_was);
+        END IF;
         PERFORM pgbox.cut_chunks(v_layers, o.ino, 0);
         PERFORM pgbox.copy_chunks(v_layers, ARRAY[n.ino], ARRAY[o.ino]);
         o.size := n.size;
@@ -40,7 +45,8 @@ BEGIN
         PERFORM pgbox.put_inode(v_layers[1], o);
         PERFORM pgbox.record(v_sandbox, ARRAY[CASE WHEN t.created THEN 'create' ELSE 'write' END], ARRAY[t.path], NULL, ARRAY[o.ino],
                              CASE WHEN o.ino >= pgbox.first_ino() THEN o.size - v_was ELSE 0 END,
-                             t.created::integer, v_sandbox.next_ino + t.created::integer);
+                             t.created::integer, v_sandbox.next_ino + t.created::integer,
+                             ARRAY[CASE WHEN NOT t.created THEN v_was END], ARRAY[v_hash]);
         RETURN o.ino;
     END IF;
 
@@ -54,7 +60,14 @@ BEGIN
     END IF;
     v_copied := pgbox.copy_tree(v_sandbox, n.ino, t.dir, t.name, v_now);
     PERFORM pgbox.touch_dir(v_layers, t.dir, v_now, CASE WHEN n.kind = 4 THEN 1 ELSE 0 END);
-    PERFORM pgbox.record(v_sandbox, ARRAY['copy'], ARRAY[f.path], ARRAY[t.path], ARRAY[v_sandbox.next_ino],
+    -- what came along, then the copy as a whole
+    SELECT array_agg(CASE s.kind WHEN 4 THEN 'mkdir' WHEN 10 THEN 'symlink' WHEN 8 THEN 'create' ELSE 'mknod' END ORDER BY s.depth, s.path COLLATE "C") AS op,
+           array_agg(s.path ORDER BY s.depth, s.path COLLATE "C") AS path, array_agg(s.target ORDER BY s.depth, s.path COLLATE "C") AS path_to,
+           array_agg(s.ino ORDER BY s.depth, s.path COLLATE "C") AS ino
+      INTO v_below
+      FROM pgbox.subtree(v_layers, v_sandbox.next_ino, t.path, NULL) s
+     WHERE s.depth > 0 AND n.kind = 4 AND v_sandbox.journal;
+    PERFORM pgbox.record(v_sandbox, v_below.op || ARRAY['copy'], v_below.path || f.path, v_below.path_to || t.path, v_below.ino || v_sandbox.next_ino,
                          v_copied.bytes, v_copied.inodes, v_sandbox.next_ino + v_copied.inodes);
     RETURN v_sandbox.next_ino;
 END

@@ -1,5 +1,10 @@
-CREATE FUNCTION fs.housekeep(p_every interval DEFAULT '0', p_grace interval DEFAULT '1 hour', p_limit integer DEFAULT 1000)
-    RETURNS TABLE (due boolean, more boolean, sandboxes bigint, layers bigint, blobs bigint, bytes bigint)
+CREATE FUNCTION fs.housekeep(
+    p_every      interval DEFAULT '0',
+    p_grace      interval DEFAULT '1 hour',
+    p_limit      integer  DEFAULT 1000,
+    p_history    interval DEFAULT NULL,
+    p_operations bigint   DEFAULT NULL
+) RETURNS TABLE (due boolean, more boolean, sandboxes bigint, layers bigint, blobs bigint, bytes bigint, changes bigint, execs bigint)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
 AS $$
@@ -12,10 +17,13 @@ BEGIN
     layers := 0;
     blobs := 0;
     bytes := 0;
+    changes := 0;
+    execs := 0;
     IF due THEN
         sandboxes := fs.expire(p_limit);
         SELECT g.layers, g.blobs, g.bytes INTO layers, blobs, bytes FROM fs.gc(p_grace, p_limit) g;
-        more := sandboxes >= p_limit OR layers >= p_limit OR blobs >= p_limit;
+        SELECT p.changes, p.execs INTO changes, execs FROM fs.prune(p_history, p_operations, p_limit) p;
+        more := sandboxes >= p_limit OR layers >= p_limit OR blobs >= p_limit OR changes >= p_limit OR execs >= p_limit;
         IF NOT more THEN
             UPDATE pgbox.housekeeping h SET done_at = clock_timestamp();
         END IF;
@@ -24,7 +32,7 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION fs.housekeep(interval, interval, integer) OWNER TO pgbox_maintainer;
+ALTER FUNCTION fs.housekeep(interval, interval, integer, interval, bigint) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.housekeep(interval, interval, integer) IS
-    'Runs fs.expire() and fs.gc() once, unless somebody else is at it or it was done to the end within p_every: due is false then. more: at most p_limit of a kind went, so call again.';
+COMMENT ON FUNCTION fs.housekeep(interval, interval, integer, interval, bigint) IS
+    'Runs fs.expire(), fs.gc() and fs.prune() once, unless somebody else is at it or it was done to the end within p_every: due is false then. more: at most p_limit of a kind went, so call again.';

@@ -8,9 +8,14 @@ DECLARE
     v         record;
     n         pgbox.inode;
     v_below   record;
+    v_hash    bytea;
     v_bytes   bigint := 0;
     v_inodes  bigint := 0;
     v_unref   record;
+    v_path    text[]   := '{}';
+    v_ino     bigint[] := '{}';
+    v_size    bigint[] := '{}';
+    v_hashes  bytea[]  := '{}';
 BEGIN
     v := pgbox.walk(v_sandbox.layers, p_path, 'parent', p_op);
     IF v.last <> 'norm' THEN
@@ -26,15 +31,29 @@ BEGIN
         IF NOT p_recursive THEN
             PERFORM pgbox.raise_errno(39, p_op, p_path);
         END IF;
+        IF v_sandbox.journal THEN
+            SELECT array_agg(s.path ORDER BY s.depth DESC, s.path COLLATE "C"), array_agg(s.ino ORDER BY s.depth DESC, s.path COLLATE "C"),
+                   array_agg(CASE s.kind WHEN 8 THEN s.size END ORDER BY s.depth DESC, s.path COLLATE "C"),
+                   array_agg(CASE s.kind WHEN 8 THEN pgbox.file_hash(v_sandbox.layers, s.ino, s.size) END ORDER BY s.depth DESC, s.path COLLATE "C")
+              INTO v_path, v_ino, v_size, v_hashes
+              FROM pgbox.subtree(v_sandbox.layers, v.ino, v.path, NULL) s
+             WHERE s.depth > 0;
+        END IF;
         v_below := pgbox.remove_below(v_sandbox.layers, v.ino, v_now);
         v_bytes := v_below.bytes;
         v_inodes := v_below.inodes;
     END IF;
     n := pgbox.inode_of(v_sandbox.layers, v.ino);
+    IF v_sandbox.journal AND n.kind = 8 THEN
+        v_hash := pgbox.file_hash(v_sandbox.layers, n.ino, n.size);
+    END IF;
     PERFORM pgbox.set_name(v_sandbox.layers, v.dir, v.name, NULL);
     v_unref := pgbox.unref(v_sandbox.layers, n, v_now);
     PERFORM pgbox.touch_dir(v_sandbox.layers, v.dir, v_now, CASE WHEN n.kind = 4 THEN -1 ELSE 0 END);
-    PERFORM pgbox.record(v_sandbox, ARRAY[p_op], ARRAY[v.path], NULL, ARRAY[n.ino], v_bytes + v_unref.bytes, v_inodes + v_unref.inodes);
+    -- Children first, as they went.
+    PERFORM pgbox.record(v_sandbox, array_fill(p_op, ARRAY[cardinality(v_path) + 1]), v_path || v.path, NULL, v_ino || n.ino,
+                         v_bytes + v_unref.bytes, v_inodes + v_unref.inodes, NULL,
+                         v_size || CASE n.kind WHEN 8 THEN n.size END, v_hashes || v_hash);
 END
 $$;
 

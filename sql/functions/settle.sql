@@ -7,7 +7,7 @@ DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter_sandbox(p_sandbox);
     v_version bigint;
 BEGIN
-    SELECT e.version_after INTO v_version FROM pgbox.exec e WHERE e.id = p_exec AND e.sandbox_id = p_sandbox;
+    SELECT e.version_after INTO v_version FROM pgbox.exec e WHERE e.id = p_exec AND e.sandbox_id = p_sandbox AND e.committed;
     IF v_version IS NULL THEN
         -- It may not even have begun: on the next version it is stale, whenever it comes.
         PERFORM pgbox.bump(v_sandbox, 0, 0);

@@ -8,6 +8,7 @@ DECLARE
     v         record;
     n         pgbox.inode;
     v_was     bigint;
+    v_hash    bytea;
 BEGIN
     IF p_size < 0 OR p_size IS NULL THEN
         PERFORM pgbox.raise_errno(22, 'truncate', p_path);
@@ -20,13 +21,17 @@ BEGIN
     END IF;
     n := pgbox.inode_of(v_sandbox.layers, v.ino);
     v_was := n.size;
+    IF v_sandbox.journal THEN
+        v_hash := pgbox.file_hash(v_sandbox.layers, n.ino, v_was);
+    END IF;
     PERFORM pgbox.resize(v_sandbox.layers, n.ino, v_was, p_size);
     n.size := p_size;
     n.mtime := pgbox.now_ns();
     n.ctime := n.mtime;
     PERFORM pgbox.put_inode(v_sandbox.layers[1], n);
     PERFORM pgbox.record(v_sandbox, ARRAY['truncate'], ARRAY[v.path], NULL, ARRAY[n.ino],
-                         CASE WHEN n.ino >= pgbox.first_ino() THEN n.size - v_was ELSE 0 END);
+                         CASE WHEN n.ino >= pgbox.first_ino() THEN n.size - v_was ELSE 0 END,
+                         p_size_before => ARRAY[v_was], p_hash_before => ARRAY[v_hash]);
 END
 $$;
 

@@ -1,13 +1,15 @@
 CREATE FUNCTION fs.update_sandbox(
-    p_sandbox    uuid,
-    p_name       text,
-    p_env        jsonb,
-    p_labels     jsonb,
-    p_max_bytes  bigint,
-    p_max_inodes bigint,
-    p_expires_at timestamptz,
-    p_clear      text[] DEFAULT '{}',
-    p_history    jsonb  DEFAULT NULL
+    p_sandbox       uuid,
+    p_name          text,
+    p_env           jsonb,
+    p_labels        jsonb,
+    p_max_bytes     bigint,
+    p_max_inodes    bigint,
+    p_expires_at    timestamptz,
+    p_clear         text[]  DEFAULT '{}',
+    p_history       jsonb   DEFAULT NULL,
+    p_journal       boolean DEFAULT NULL,
+    p_max_snapshots bigint  DEFAULT NULL
 ) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
@@ -15,12 +17,14 @@ AS $$
 BEGIN
     PERFORM pgbox.enter_sandbox(p_sandbox);
     UPDATE pgbox.sandbox s
-       SET name       = coalesce(p_name, s.name),
-           env        = coalesce(p_env, s.env),
-           labels     = coalesce(p_labels, s.labels),
-           max_bytes  = CASE WHEN 'max_bytes' = ANY (p_clear) THEN NULL ELSE coalesce(p_max_bytes, s.max_bytes) END,
-           max_inodes = CASE WHEN 'max_inodes' = ANY (p_clear) THEN NULL ELSE coalesce(p_max_inodes, s.max_inodes) END,
-           expires_at = CASE WHEN 'expires_at' = ANY (p_clear) THEN NULL ELSE coalesce(p_expires_at, s.expires_at) END,
+       SET name          = coalesce(p_name, s.name),
+           env           = coalesce(p_env, s.env),
+           labels        = coalesce(p_labels, s.labels),
+           max_bytes     = CASE WHEN 'max_bytes' = ANY (p_clear) THEN NULL ELSE coalesce(p_max_bytes, s.max_bytes) END,
+           max_inodes    = CASE WHEN 'max_inodes' = ANY (p_clear) THEN NULL ELSE coalesce(p_max_inodes, s.max_inodes) END,
+           expires_at    = CASE WHEN 'expires_at' = ANY (p_clear) THEN NULL ELSE coalesce(p_expires_at, s.expires_at) END,
+           max_snapshots = CASE WHEN 'max_snapshots' = ANY (p_clear) THEN NULL ELSE coalesce(p_max_snapshots, s.max_snapshots) END,
+           journal       = coalesce(p_journal, s.journal),
            history_commits = CASE WHEN 'history' = ANY (p_clear) THEN NULL WHEN p_history IS NULL THEN s.history_commits
                                   ELSE (p_history->>'commits')::integer END,
            history_seconds = CASE WHEN 'history' = ANY (p_clear) THEN NULL WHEN p_history IS NULL THEN s.history_seconds
@@ -31,5 +35,5 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION fs.update_sandbox(uuid, text, jsonb, jsonb, bigint, bigint, timestamptz, text[], jsonb) IS
-    'Changes the settings of a sandbox; NULL leaves one as it is, p_clear names those to remove (max_bytes, max_inodes, expires_at, history), p_history says when commits take automatic snapshots, as in fs.create_sandbox. The tree and its version stay.';
+COMMENT ON FUNCTION fs.update_sandbox(uuid, text, jsonb, jsonb, bigint, bigint, timestamptz, text[], jsonb, boolean, bigint) IS
+    'Changes the settings of a sandbox; NULL leaves one as it is, p_clear names those to remove (max_bytes, max_inodes, max_snapshots, expires_at, history), p_history says when commits take automatic snapshots, as in fs.create_sandbox, p_journal whether operations on files are recorded. The tree and its version stay.';

@@ -8,6 +8,7 @@ DECLARE
     v         record;
     n         pgbox.inode;
     v_was     bigint;
+    v_hash    bytea;
 BEGIN
     IF p_data IS NULL OR p_offset IS NULL OR p_offset < 0 THEN
         PERFORM pgbox.raise_errno(22, 'write', p_path);
@@ -28,12 +29,16 @@ BEGIN
         PERFORM pgbox.raise_errno(27, 'write', p_path);
     END IF;
     v_was := n.size;
+    IF v_sandbox.journal THEN
+        v_hash := pgbox.file_hash(v_sandbox.layers, n.ino, v_was);
+    END IF;
     n.size := pgbox.write_chunks(v_sandbox.layers, n.ino, v_was, p_offset, p_data);
     n.mtime := pgbox.now_ns();
     n.ctime := n.mtime;
     PERFORM pgbox.put_inode(v_sandbox.layers[1], n);
     PERFORM pgbox.record(v_sandbox, ARRAY['write'], ARRAY[v.path], NULL, ARRAY[n.ino],
-                         CASE WHEN n.ino >= pgbox.first_ino() THEN n.size - v_was ELSE 0 END);
+                         CASE WHEN n.ino >= pgbox.first_ino() THEN n.size - v_was ELSE 0 END,
+                         p_size_before => ARRAY[v_was], p_hash_before => ARRAY[v_hash]);
 END
 $$;
 

@@ -20,7 +20,7 @@ func dump(t testing.TB, u, sandbox string) (string, error) {
 	// A session of a login role that is a member, as an installation has it; here the superuser steps down.
 	cmd := exec.Command("pg_dump", "--role=pgbox_dump", "--enable-row-security", "--data-only", "--inserts", "--on-conflict-do-nothing",
 		"--schema=pgbox", "--exclude-table=pgbox.schema_digest", "--exclude-table=pgbox.migration", "--exclude-table=pgbox.idempotency",
-		"--exclude-table=pgbox.housekeeping", "--exclude-table=pgbox.image", u)
+		"--exclude-table=pgbox.housekeeping", "--exclude-table=pgbox.image", "--exclude-table=pgbox.quota", u)
 	cmd.Env = append(os.Environ(), "PGOPTIONS=-c app.sandbox_id="+sandbox)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs

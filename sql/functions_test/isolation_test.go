@@ -43,7 +43,7 @@ func tenant(t *testing.T, pool interface {
 	s.must("SELECT fs.mkdir('/dir-" + mark + "')")
 	s.must("SELECT fs.snapshot($1, '"+mark+"')", s.id)
 	s.must("SELECT fs.write_file('/dir-" + mark + "/top', '" + mark + " top')")
-	s.must("SELECT fs.log_exec($1, $2)", s.id, map[string]any{
+	s.must("SELECT fs.log_execs(jsonb_build_array($2::jsonb || jsonb_build_object('sandbox_id', $1::uuid)))", s.id, map[string]any{
 		"route": "test", "caller": mark, "script": mark, "cwd": "/", "read_only": true, "exit_code": 0, "started_at": "2026-01-01T00:00:00Z",
 		"duration_us": 1, "stdout_bytes": 0, "stderr_bytes": 0, "stdout_head": "", "stderr_head": "", "version": s.version(),
 	})
@@ -90,13 +90,20 @@ var calls = map[string]string{
 	"get_sandbox":    "SELECT fs.get_sandbox($1)",
 	"housekeep":      "SELECT fs.housekeep()",
 	"glob":           "SELECT fs.glob('/**')",
+	"blame":          "SELECT fs.blame($1, '/')",
+	"history":        "SELECT fs.history($1, '/alpha', 10)",
+	"timeline":       "SELECT fs.timeline($1, 10)",
+	"prune":          "SELECT fs.prune('100 years', NULL)",
+	"set_quota":      "SELECT fs.set_quota('tenant-alpha', 'owner-alpha', 1000000)",
+	"hash_file":      "SELECT fs.hash_file('/alpha')",
+	"hash_of":        "SELECT fs.hash_of('alpha')",
 	"grep":           "SELECT fs.grep('.*', '/')",
 	"link":           "SELECT fs.link('/mine', '/hard')",
 	"list_sandboxes": "SELECT fs.list_sandboxes('tenant-alpha', 'owner-alpha')",
 	"load_chunks":    "SELECT fs.load_chunks($1, layers[1]) FROM fs.fence($1)",
 	"load_dirents":   "SELECT fs.load_dirents($1, layers[1]) FROM fs.fence($1)",
 	"load_inodes":    "SELECT fs.load_inodes($1, layers[1]) FROM fs.fence($1)",
-	"log_exec":       "", // by tenant
+	"log_execs":      "SELECT fs.log_execs(jsonb_build_array(jsonb_build_object('sandbox_id', $1::text)))",
 	"lstat":          "SELECT fs.lstat('/link-alpha')",
 	"missing_blobs":  "SELECT fs.missing_blobs($1, ARRAY[sha256('nowhere')])",
 	"mkdir":          "SELECT fs.mkdir('/new/dir', p_parents => true)",
@@ -336,7 +343,7 @@ func TestIsolationNoScope(t *testing.T) {
 			continue
 		}
 		switch name {
-		case "base_layer", "create_sandbox", "expire", "gc", "housekeep", "list_sandboxes", "recall", "remember", "schema", "session":
+		case "base_layer", "create_sandbox", "expire", "gc", "hash_of", "housekeep", "list_sandboxes", "prune", "recall", "remember", "schema", "session", "set_quota":
 			continue // of no sandbox
 		}
 		for scope, want := range map[string]fserr.Errno{"": fserr.EINVAL, uuid.NewString(): fserr.ESRCH} {

@@ -1,5 +1,5 @@
 CREATE VIEW fs.execs WITH (security_invoker = true) AS
-SELECT e.id, e.sandbox_id, s.tenant, s.owner, e.route, e.caller, e.script, e.cwd, e.read_only, e.exit_code, e.started_at,
+SELECT e.id, e.sandbox_id, coalesce(nullif(e.tenant, ''), s.tenant) AS tenant, s.owner, e.route, e.caller, e.script, e.cwd, e.read_only, e.exit_code, e.error, e.idempotency_key, e.started_at,
        e.duration_us, e.stdout_bytes, e.stderr_bytes, e.stdout_head, e.stderr_head, e.version_before, e.version_after, e.committed
   FROM pgbox.exec e
   LEFT JOIN pgbox.sandbox s ON s.id = e.sandbox_id;

@@ -1,7 +1,7 @@
 CREATE VIEW fs.files WITH (security_invoker = true) AS
 SELECT s.id AS sandbox_id, s.tenant, s.owner, t.path, t.ino, t.kind, t.mode, t.uid, t.gid, t.nlink,
        CASE t.kind WHEN 10 THEN octet_length(t.target) ELSE t.size END AS size,
-       to_timestamp(t.mtime / 1000000000.0) AS modified_at, t.target, k.sha256, k.content_key
+       to_timestamp(t.mtime / 1000000000.0) AS modified_at, t.target, k.content_hash
   FROM pgbox.sandbox s
  CROSS JOIN LATERAL (
        WITH RECURSIVE tree AS (
@@ -29,8 +29,7 @@ SELECT s.id AS sandbox_id, s.tenant, s.owner, t.path, t.ino, t.kind, t.mode, t.u
        )
        SELECT tree.* FROM tree) t
   LEFT JOIN LATERAL (
-       SELECT CASE WHEN t.size <= 65536 THEN (array_agg(c.sha256 ORDER BY c.idx))[1] END AS sha256,
-              sha256(string_agg(int4send(c.idx) || c.sha256, '' ORDER BY c.idx)) AS content_key
+       SELECT pgbox.content_hash(t.size, string_agg(int4send(c.idx) || c.sha256, '' ORDER BY c.idx)) AS content_hash
          FROM (SELECT DISTINCT ON (e.idx) e.idx, e.sha256
                  FROM pgbox.chunk e
                 WHERE e.layer_id = ANY (s.layers) AND e.ino = t.ino
@@ -39,4 +38,4 @@ SELECT s.id AS sandbox_id, s.tenant, s.owner, t.path, t.ino, t.kind, t.mode, t.u
  WHERE s.deleted_at IS NULL;
 
 COMMENT ON VIEW fs.files IS
-    'Every path of every sandbox that is not dropped. kind: 1 fifo, 2 character device, 4 directory, 8 file, 10 symlink. sha256 is the hash of the content of a file of one chunk (65536 bytes at most, no hole); content_key is equal for files of equal size and chunks. Ask for one sandbox_id where you can.';
+    'Every path of every sandbox that is not dropped. kind: 1 fifo, 2 character device, 4 directory, 8 file, 10 symlink. content_hash is the SHA-256 of a regular file''s bytes when they fit into one chunk (65536), else that of its size and the hashes of its chunks (pgbox.content_hash). Ask for one sandbox_id where you can.';

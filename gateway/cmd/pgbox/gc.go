@@ -19,7 +19,7 @@ import (
 const sweepBatch = 1000
 
 // keepHouse tidies the database up every so often, together with the other gateways, until the returned function is called; that one waits.
-func keepHouse(ctx context.Context, st *store.Store, every, grace time.Duration) (stop func()) {
+func keepHouse(ctx context.Context, st *store.Store, every time.Duration, keep store.Retention) (stop func()) {
 	if every == 0 {
 		return func() {}
 	}
@@ -36,13 +36,14 @@ func keepHouse(ctx context.Context, st *store.Store, every, grace time.Duration)
 				timer.Stop()
 				return
 			}
-			swept, err := st.Housekeep(ctx, every, grace, sweepBatch)
+			swept, err := st.Housekeep(ctx, every, keep, sweepBatch)
 			switch {
 			case ctx.Err() != nil:
 			case err != nil:
 				slog.Warn("housekeeping failed, and is tried again", "op", "housekeep", "err", err)
 			case swept != store.Swept{}:
-				slog.Info("housekeeping", "op", "housekeep", "sandboxes", swept.Sandboxes, "layers", swept.Layers, "blobs", swept.Blobs, "bytes", swept.Bytes)
+				slog.Info("housekeeping", "op", "housekeep", "sandboxes", swept.Sandboxes, "layers", swept.Layers, "blobs", swept.Blobs, "bytes", swept.Bytes,
+					"changes", swept.Changes, "execs", swept.Execs)
 			}
 		}
 	}()
@@ -55,8 +56,8 @@ func keepHouse(ctx context.Context, st *store.Store, every, grace time.Duration)
 func gcCommand() *cobra.Command {
 	var grace time.Duration
 	cmd := &cobra.Command{
-		Use: "gc", GroupID: "server", Short: "Drop expired sandboxes and delete what nothing refers to, now", Args: cobra.NoArgs,
-		Long: "Drop expired sandboxes and delete what nothing refers to, now. A server does this by itself every HOUSEKEEPING_INTERVAL.",
+		Use: "gc", GroupID: "server", Short: "Drop expired sandboxes and delete what nothing refers to and history past its retention, now", Args: cobra.NoArgs,
+		Long: "Drop expired sandboxes and delete what nothing refers to and history past HISTORY_RETENTION and JOURNAL_MAX_OPERATIONS, now. A server does this by itself every HOUSEKEEPING_INTERVAL.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if grace < 0 {
 				return errors.New("--grace must not be negative")
@@ -73,8 +74,9 @@ func gcCommand() *cobra.Command {
 			if err := checkSchema(cmd.Context(), cfg.DatabaseURL); err != nil {
 				return err
 			}
-			swept, err := st.Housekeep(cmd.Context(), 0, grace, sweepBatch)
-			fmt.Printf("%d sandboxes dropped; %d layers and %d blobs of %d bytes deleted\n", swept.Sandboxes, swept.Layers, swept.Blobs, swept.Bytes)
+			swept, err := st.Housekeep(cmd.Context(), 0, store.Retention{Grace: grace, History: cfg.HistoryRetention, Operations: cfg.JournalMax}, sweepBatch)
+			fmt.Printf("%d sandboxes dropped; %d layers and %d blobs of %d bytes deleted; %d operations and %d runs forgotten\n",
+				swept.Sandboxes, swept.Layers, swept.Blobs, swept.Bytes, swept.Changes, swept.Execs)
 			return err
 		},
 	}

@@ -52,11 +52,11 @@ func TestGCCommand(t *testing.T) {
 	r.must(t, "exec", id, "--", "echo one > f; echo two > g")
 	r.must(t, "exec", id, "--", "rm f")
 	t.Setenv("DATABASE_URL", r.psql)
-	const nothing = "0 sandboxes dropped; 0 layers and 0 blobs of 0 bytes deleted\n"
+	const nothing = "0 sandboxes dropped; 0 layers and 0 blobs of 0 bytes deleted; 0 operations and 0 runs forgotten\n"
 	if out := r.must(t, "gc"); out != nothing {
 		t.Errorf("within the grace period: %q", out)
 	}
-	if out := r.must(t, "gc", "--grace", "0s"); out != "0 sandboxes dropped; 0 layers and 1 blobs of 4 bytes deleted\n" {
+	if out := r.must(t, "gc", "--grace", "0s"); out != "0 sandboxes dropped; 0 layers and 1 blobs of 4 bytes deleted; 0 operations and 0 runs forgotten\n" {
 		t.Errorf("after it: %q", out)
 	}
 	if out := r.must(t, "exec", id, "--", "cat g"); out != "two\n" {

@@ -89,10 +89,11 @@ func serve(ctx context.Context, cfg *config.Config, ready func(base string) erro
 		return err
 	}
 	defer follow.Stop()
-	defer keepHouse(ctx, st, cfg.Housekeeping, cfg.HousekeepingGrace)()
+	defer keepHouse(ctx, st, cfg.Housekeeping, store.Retention{Grace: cfg.HousekeepingGrace, History: cfg.HistoryRetention, Operations: cfg.JournalMax})()
 	metrics := prometheus.NewRegistry()
 	follow.Register(metrics)
 	st.Register(metrics)
+	metrics.MustRegister(service)
 	metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	tools := mcp.New(mcp.Config{
 		Version: version, Service: service, Verifier: verifier, Origins: cfg.MCPOrigins, MaxBytes: cfg.SandboxMaxBytes, MaxInodes: cfg.SandboxMaxInodes,

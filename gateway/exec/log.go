@@ -1,0 +1,228 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/pgbox/pgbox/gateway/store"
+)
+
+// Bounds of what waits to be written to the audit log.
+const (
+	logDelay = time.Second // how long a row waits for others
+	logBatch = 256         // rows of one statement
+	logRows  = 16384
+	logBytes = 32 << 20
+	logLast  = 5 * time.Second // what a shutdown gives the last batch
+)
+
+// execLog writes the audit rows of runs that committed nothing, in batches and behind their backs: no run waits for it. A row is lost when
+// Postgres is away for longer than the bounds allow, or the process is killed; the first is counted. (The row of a run that commits is
+// in the transaction of the commit.)
+type execLog struct {
+	write func(context.Context, []store.LoggedExec) error
+
+	mu      sync.Mutex
+	pending []store.LoggedExec
+	bytes   int
+	writing bool        // a batch is under way
+	timer   *time.Timer // runs when rows wait; nil: none does
+	closed  bool
+	wg      sync.WaitGroup
+
+	written, dropped atomic.Int64
+}
+
+func newExecLog(write func(context.Context, []store.LoggedExec) error) *execLog {
+	return &execLog{write: write}
+}
+
+func sizeOf(e *store.LoggedExec) int {
+	return 256 + len(e.Script) + len(e.Cwd) + len(e.StdoutHead) + len(e.StderrHead) + len(e.Caller) + len(e.Key)
+}
+
+// add takes a row; it never blocks.
+func (l *execLog) add(e store.LoggedExec) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	size := sizeOf(&e)
+	if l.closed || len(l.pending) >= logRows || l.bytes+size > logBytes {
+		l.dropped.Add(1)
+		return
+	}
+	l.pending = append(l.pending, e)
+	l.bytes += size
+	l.schedule()
+}
+
+// schedule sees to it that the rows that wait are written, under mu.
+func (l *execLog) schedule() {
+	switch {
+	case l.closed || l.writing || len(l.pending) == 0:
+	case len(l.pending) >= logBatch:
+		if l.timer != nil && !l.timer.Stop() {
+			return // it is about to write
+		}
+		l.timer = nil
+		l.writing = true
+		l.wg.Go(l.flush)
+	case l.timer == nil:
+		l.timer = time.AfterFunc(logDelay, l.tick)
+	}
+}
+
+func (l *execLog) tick() {
+	l.mu.Lock()
+	l.timer = nil
+	start := !l.closed && !l.writing && len(l.pending) > 0
+	if start {
+		l.writing = true
+		l.wg.Add(1)
+	}
+	l.mu.Unlock()
+	if start {
+		defer l.wg.Done()
+		l.flush()
+	}
+}
+
+// flush writes one batch after the other until few rows are left.
+func (l *execLog) flush() {
+	for {
+		ok := l.batch(context.Background())
+		l.mu.Lock()
+		if !ok || l.closed || len(l.pending) < logBatch {
+			l.writing = false
+			l.schedule()
+			if !ok && l.timer == nil && !l.closed && len(l.pending) > 0 {
+				l.timer = time.AfterFunc(logDelay, l.tick)
+			}
+			l.mu.Unlock()
+			return
+		}
+		l.mu.Unlock()
+	}
+}
+
+// hurry has the rows that wait written now. It reports whether there are none.
+func (l *execLog) hurry() (idle bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.pending) == 0 || l.closed {
+		return true
+	}
+	if !l.writing {
+		l.writing = true
+		l.wg.Go(l.flush)
+	}
+	return false
+}
+
+// batch writes the oldest rows. It reports whether another batch has a chance now.
+func (l *execLog) batch(ctx context.Context) bool {
+	l.mu.Lock()
+	rows := l.pending[:min(logBatch, len(l.pending))]
+	l.mu.Unlock()
+	err := l.write(ctx, rows)
+	if errors.Is(err, store.ErrUnavailable) || ctx.Err() != nil {
+		return false // they stay
+	}
+	if err != nil {
+		slog.Error("audit rows could not be written", "op", "log_execs", "rows", len(rows), "err", err)
+		l.dropped.Add(int64(len(rows)))
+	} else {
+		l.written.Add(int64(len(rows)))
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range rows {
+		l.bytes -= sizeOf(&rows[i])
+	}
+	clear(rows)
+	l.pending = l.pending[len(rows):]
+	return true
+}
+
+// close writes what waits and takes no more.
+func (l *execLog) close() {
+	l.mu.Lock()
+	l.closed = true
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+	l.mu.Unlock()
+	l.wg.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), logLast)
+	defer cancel()
+	for len(l.pending) > 0 && l.batch(ctx) {
+	}
+	if n := len(l.pending); n > 0 {
+		slog.Error("audit rows were lost", "op", "log_execs", "rows", n)
+		l.dropped.Add(int64(n))
+		l.pending = nil
+	}
+}
+
+var descLog = prometheus.NewDesc("pgbox_exec_log_rows_total", "Audit rows of runs that committed nothing, by what became of them.", []string{"result"}, nil)
+
+// Describe implements [prometheus.Collector].
+func (s *Service) Describe(ch chan<- *prometheus.Desc) { ch <- descLog }
+
+// Collect implements [prometheus.Collector].
+func (s *Service) Collect(ch chan<- prometheus.Metric) {
+	ch <- prometheus.MustNewConstMetric(descLog, prometheus.CounterValue, float64(s.log.written.Load()), "written")
+	ch <- prometheus.MustNewConstMetric(descLog, prometheus.CounterValue, float64(s.log.dropped.Load()), "dropped")
+}
+
+// Audited returns when every run that ended before has its row in the audit log, or ctx is done.
+func (s *Service) Audited(ctx context.Context) error {
+	for {
+		if s.log.hurry() {
+			return nil
+		}
+		t := time.NewTimer(10 * time.Millisecond)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return context.Cause(ctx)
+		case <-t.C:
+		}
+	}
+}
+
+// key is the name of the caller's idempotency key.
+func (c Caller) key() string {
+	if c.Key == nil {
+		return ""
+	}
+	return c.Key.Name
+}
+
+// audit is the row of a run.
+func (n *run) audit() store.Exec {
+	c, exit := n.r.Caller, n.exit
+	return store.Exec{
+		ID: uuid.New(), Tenant: c.Tenant, Route: c.Route, Caller: c.Subject, Key: c.key(), Script: n.r.Script, Cwd: n.dir, ReadOnly: n.r.ReadOnly,
+		ExitCode: &exit, StartedAt: n.began, Duration: n.took, StdoutBytes: n.stdout.size(), StderrBytes: n.stderr.size(),
+		StdoutHead: n.stdout.first(headBytes), StderrHead: n.stderr.first(headBytes),
+	}
+}
+
+// logged puts a run that committed nothing into the audit log; one that did not start is none.
+func (s *Service) logged(n *run, err error) {
+	if n == nil || n.stdout == nil || n.committed {
+		return
+	}
+	row := store.LoggedExec{Exec: n.audit(), Sandbox: n.fence.ID, Version: n.fence.Version}
+	if err != nil {
+		row.Error = string(asError(err).Code)
+	}
+	s.log.add(row)
+}

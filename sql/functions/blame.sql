@@ -1,0 +1,28 @@
+CREATE FUNCTION fs.blame(p_sandbox uuid, p_path text) RETURNS SETOF fs.last_write
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+    SET jit = off
+AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter_sandbox_read(p_sandbox);
+    v         record := pgbox.walk(v_sandbox.layers, p_path, 'follow', 'blame');
+BEGIN
+    RETURN QUERY
+    WITH file AS MATERIALIZED (
+        SELECT s.path, s.ino, s.size FROM pgbox.subtree(v_sandbox.layers, v.ino, v.path, NULL) s WHERE s.kind = 8 AND s.ino >= pgbox.first_ino()
+    ), written AS MATERIALIZED (
+        SELECT DISTINCT ON (c.ino) c.ino, c.version, c.at, c.exec_id
+          FROM pgbox.change c
+         WHERE c.sandbox_id = p_sandbox AND c.op IN ('create', 'write', 'truncate', 'copy')
+         ORDER BY c.ino, c.version DESC, c.seq DESC
+    )
+    SELECT f.path, f.ino, f.size, w.version, w.at, w.exec_id, e.caller, e.route, e.script
+      FROM file f
+      LEFT JOIN written w ON w.ino = f.ino
+      LEFT JOIN pgbox.exec e ON e.id = w.exec_id
+     ORDER BY f.path COLLATE "C";
+END
+$$;
+
+COMMENT ON FUNCTION fs.blame(uuid, text) IS
+    'Who wrote each regular file at or below a path last, by path. version is NULL for a file whose last writing is not in the journal: it came with a fork, or before the journal begins; caller is NULL for what was done in SQL.';

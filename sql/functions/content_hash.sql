@@ -1,0 +1,11 @@
+CREATE FUNCTION pgbox.content_hash(p_size bigint, p_chunks bytea) RETURNS bytea
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT CASE WHEN p_size = 0 THEN sha256('')
+                WHEN p_size <= 65536 AND p_chunks IS NOT NULL THEN substring(p_chunks FROM 5)
+                ELSE sha256(int8send(p_size) || coalesce(p_chunks, '')) END
+$$;
+
+COMMENT ON FUNCTION pgbox.content_hash(bigint, bytea) IS
+    'Content hash of a regular file: the SHA-256 of its bytes when they are one chunk (65536 at most); else the SHA-256 of its size as 8 bytes, big-endian, followed for each chunk that is no hole by its number as 4 bytes and the SHA-256 of its bytes. p_chunks is that list of numbers and hashes.';

@@ -1,0 +1,16 @@
+CREATE FUNCTION fs.hash_of(p_data bytea) RETURNS bytea
+    LANGUAGE plpgsql IMMUTABLE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_chunks bytea;
+BEGIN
+    SELECT string_agg(int4send(n.idx) || sha256(substring(p_data FROM n.idx * 65536 + 1 FOR 65536)), '' ORDER BY n.idx) INTO v_chunks
+      FROM generate_series(0, (octet_length(p_data) - 1) / 65536) AS n (idx)
+     WHERE octet_length(p_data) > 0;
+    RETURN pgbox.content_hash(octet_length(p_data), v_chunks);
+END
+$$;
+
+COMMENT ON FUNCTION fs.hash_of(bytea) IS
+    'The content hash that a file with these bytes has in fs.files and in the journal, for finding who touched a content (a file with holes has another).';

@@ -1,0 +1,52 @@
+CREATE FUNCTION fs.prune(p_age interval, p_operations bigint, p_limit integer DEFAULT 1000) RETURNS TABLE (changes bigint, execs bigint)
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+    SET jit = off
+AS $$
+DECLARE
+    v_done    timestamptz;
+    v_id      uuid;
+    v_version bigint;
+    v_seq     integer;
+    v_rows    bigint;
+BEGIN
+    changes := 0;
+    execs := 0;
+    IF p_age IS NOT NULL THEN
+        DELETE FROM pgbox.change c
+         WHERE c.ctid = ANY (ARRAY(SELECT o.ctid FROM pgbox.change o WHERE o.at < clock_timestamp() - p_age LIMIT p_limit));
+        GET DIAGNOSTICS changes = ROW_COUNT;
+        DELETE FROM pgbox.exec e
+         WHERE e.ctid = ANY (ARRAY(SELECT o.ctid FROM pgbox.exec o WHERE o.started_at < clock_timestamp() - p_age LIMIT p_limit));
+        GET DIAGNOSTICS execs = ROW_COUNT;
+    END IF;
+    IF p_operations IS NOT NULL THEN
+        SELECT h.done_at INTO v_done FROM pgbox.housekeeping h;
+        -- Only what was written to since can have grown too long.
+        FOR v_id IN SELECT s.id FROM pgbox.sandbox s WHERE s.last_used_at >= v_done ORDER BY s.id LOOP
+            EXIT WHEN changes >= p_limit;
+            SELECT c.version, c.seq INTO v_version, v_seq
+              FROM pgbox.change c
+             WHERE c.sandbox_id = v_id
+             ORDER BY c.version DESC, c.seq DESC
+            OFFSET p_operations
+             LIMIT 1;
+            CONTINUE WHEN NOT FOUND;
+            DELETE FROM pgbox.change c
+             WHERE c.ctid = ANY (ARRAY(
+                   SELECT o.ctid FROM pgbox.change o
+                    WHERE o.sandbox_id = v_id AND (o.version, o.seq) <= (v_version, v_seq)
+                    ORDER BY o.version, o.seq
+                    LIMIT p_limit - changes));
+            GET DIAGNOSTICS v_rows = ROW_COUNT;
+            changes := changes + v_rows;
+        END LOOP;
+    END IF;
+    RETURN NEXT;
+END
+$$;
+
+ALTER FUNCTION fs.prune(interval, bigint, integer) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION fs.prune(interval, bigint, integer) IS
+    'Removes up to p_limit operations of the journal and as many audit rows that are older than p_age, and of a sandbox''s journal what is more than its newest p_operations; NULL keeps all. Returns how many went. The count is looked at where something was written since the last round of fs.housekeep().';

@@ -1,0 +1,34 @@
+CREATE FUNCTION fs.timeline(
+    p_sandbox   uuid,
+    p_limit     integer,
+    p_before    timestamptz DEFAULT NULL,
+    p_before_id uuid        DEFAULT NULL,
+    p_since     timestamptz DEFAULT NULL,
+    p_caller    text        DEFAULT NULL,
+    p_route     text        DEFAULT NULL,
+    p_script    text        DEFAULT NULL,
+    p_committed boolean     DEFAULT NULL,
+    p_failed    boolean     DEFAULT NULL
+) RETURNS SETOF fs.execs
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    PERFORM pgbox.enter_sandbox_read(p_sandbox);
+    RETURN QUERY
+        SELECT v.* FROM fs.execs v
+         WHERE v.sandbox_id = p_sandbox
+           AND (p_before IS NULL OR (v.started_at, v.id) < (p_before, coalesce(p_before_id, '00000000-0000-0000-0000-000000000000')))
+           AND (p_since IS NULL OR v.started_at >= p_since)
+           AND (p_caller IS NULL OR v.caller = p_caller)
+           AND (p_route IS NULL OR v.route = p_route)
+           AND (p_script IS NULL OR strpos(v.script, p_script) > 0)
+           AND (p_committed IS NULL OR v.committed = p_committed)
+           AND (p_failed IS NULL OR (v.error IS NOT NULL OR coalesce(v.exit_code, 0) <> 0) = p_failed)
+         ORDER BY v.started_at DESC, v.id DESC
+         LIMIT p_limit;
+END
+$$;
+
+COMMENT ON FUNCTION fs.timeline(uuid, integer, timestamptz, uuid, timestamptz, text, text, text, boolean, boolean) IS
+    'The runs of a sandbox, newest first: of those that all filters let through, at most p_limit before the run p_before_id that began at p_before. p_script is a text that the script holds; failed is what was ended from outside or has an exit status other than 0.';

@@ -11,7 +11,7 @@ import (
 func TestHistoryRoutes(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
-	id := a.sandbox(nil)
+	id := a.sandbox(object{})
 	base := sandboxesPath + "/" + id
 	for _, script := range []string{"echo 1 > f", "cat f", "echo 2 >> f", "false"} {
 		into[execResult](t, a.do(http.MethodPost, base+"/exec-sync", map[string]any{"script": script}))

@@ -61,6 +61,7 @@ COMMENT ON FUNCTION fs.append_file(p_path text, p_data bytea, p_mode integer) IS
 CREATE FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[]) RETURNS TABLE(version bigint, used_bytes bigint, used_inodes bigint, layers uuid[], changed_at timestamp with time zone)
 CREATE FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[]) RETURNS TABLE(version bigint, used_bytes bigint, used_inodes bigint, layers uuid[])
 CREATE FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[], p_size_before bigint[], p_size_after bigint[], p_hash_before bytea[], p_hash_after bytea[]) RETURNS TABLE(version bigint, used_bytes bigint, used_inodes bigint)
+CREATE FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[], p_size_before bigint[], p_size_after bigint[], p_hash_before bytea[], p_hash_after bytea[]) RETURNS TABLE(version bigint, used_bytes bigint, used_inodes bigint, layers uuid[])
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -194,6 +195,7 @@ ALTER FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_u
 COMMENT ON FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[]) IS 'Commits what one run changed, and nothing at all when the sandbox is no longer at p_version (VF116), a limit is exceeded (VF122) or the database lacks a content that a chunk names (VF061). Inodes, names, chunks and journal come as parallel arrays: p_ino… are the inodes as they are now (target empty except for symlinks), p_gone those without a name left, p_child 0 removes a name, a NULL hash makes a hole, p_blob carries new contents. p_used_* is the usage of the whole tree afterwards. The layers are others than before when an automatic snapshot was due; changed_at is when the version came about.';
 COMMENT ON FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[]) IS 'Commits what one run changed, and nothing at all when the sandbox is no longer at p_version (VF116), a limit is exceeded (VF122) or the database lacks a content that a chunk names (VF061). Inodes, names, chunks and journal come as parallel arrays: p_ino… are the inodes as they are now (target empty except for symlinks), p_gone those without a name left, p_child 0 removes a name, a NULL hash makes a hole, p_blob carries new contents. p_used_* is the usage of the whole tree afterwards. The layers are others than before when an automatic snapshot was due.';
 COMMENT ON FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[], p_size_before bigint[], p_size_after bigint[], p_hash_before bytea[], p_hash_after bytea[]) IS 'Commits what one run changed, and nothing at all when the sandbox is no longer at p_version (VF116), a limit is exceeded (VF122) or the database lacks a content that a chunk names (VF061). Inodes, names, chunks and journal come as parallel arrays: p_ino… are the inodes as they are now (target empty except for symlinks), p_gone those without a name left, p_child 0 removes a name, a NULL hash makes a hole, p_blob carries new contents. p_used_* is the usage of the whole tree afterwards. p_op… is the journal; sizes (-1: none) and content hashes are those of the regular files before and after the whole run.';
+COMMENT ON FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[], p_size_before bigint[], p_size_after bigint[], p_hash_before bytea[], p_hash_after bytea[]) IS 'Commits what one run changed, and nothing at all when the sandbox is no longer at p_version (VF116), a limit is exceeded (VF122) or the database lacks a content that a chunk names (VF061). Inodes, names, chunks and journal come as parallel arrays: p_ino… are the inodes as they are now (target empty except for symlinks), p_gone those without a name left, p_child 0 removes a name, a NULL hash makes a hole, p_blob carries new contents. p_used_* is the usage of the whole tree afterwards. p_op… is the journal; sizes (-1: none) and content hashes are those of the regular files before and after the whole run. The layers are others than before when an automatic snapshot was due.';
 
 CREATE FUNCTION fs.base_layer() RETURNS uuid
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -589,9 +591,9 @@ CREATE TABLE pgbox.sandbox (
     history_keep integer DEFAULT 100 NOT NULL,
     history_version bigint DEFAULT '-1'::integer NOT NULL,
     history_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    CONSTRAINT sandbox_history_check CHECK (((history_commits > 0) AND (history_seconds >= 0) AND ((history_keep >= 1) AND (history_keep <= 10000)))),
     journal boolean DEFAULT true NOT NULL,
     max_snapshots bigint,
+    CONSTRAINT sandbox_history_check CHECK (((history_commits > 0) AND (history_seconds >= 0) AND ((history_keep >= 1) AND (history_keep <= 10000)))),
     CONSTRAINT sandbox_layers_check CHECK ((cardinality(layers) > 0)),
     CONSTRAINT sandbox_name_check CHECK ((length(name) <= 255)),
     CONSTRAINT sandbox_usage_check CHECK (((used_bytes >= 0) AND (used_inodes >= 0)))
@@ -615,6 +617,7 @@ COMMENT ON COLUMN pgbox.sandbox.history_seconds IS 'A commit takes an automatic 
 COMMENT ON COLUMN pgbox.sandbox.history_keep IS 'How many automatic snapshots are kept.';
 
 COMMENT ON COLUMN pgbox.sandbox.history_version IS 'The version at the last automatic snapshot; -1: there was none.';
+
 COMMENT ON COLUMN pgbox.sandbox.journal IS 'Whether file operations are written to pgbox.change. Without them there is no history, and events name versions only.';
 
 CREATE VIEW fs.sandbox WITH (security_invoker='true') AS
@@ -639,7 +642,7 @@ CREATE VIEW fs.sandbox WITH (security_invoker='true') AS
     s.deleted_at,
     s.history_commits,
     s.history_seconds,
-    s.history_keep
+    s.history_keep,
     s.journal,
     s.max_snapshots
    FROM pgbox.sandbox s;
@@ -918,33 +921,6 @@ $$;
 ALTER FUNCTION fs.fence_at(p_sandbox uuid, p_at text) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.fence_at(p_sandbox uuid, p_at text) IS 'Is fs.fence() of a state of a sandbox (p_at as in pgbox.state_at; VF002 when there is none). The layers of an earlier one begin with the nil id: they have no top to write to.';
-
-CREATE TABLE pgbox.inode (
-    layer_id uuid NOT NULL,
-    ino bigint NOT NULL,
-    kind smallint NOT NULL,
-    mode integer NOT NULL,
-    uid integer NOT NULL,
-    gid integer NOT NULL,
-    nlink integer NOT NULL,
-    rdev integer DEFAULT 0 NOT NULL,
-    size bigint DEFAULT 0 NOT NULL,
-    mtime bigint NOT NULL,
-    ctime bigint NOT NULL,
-    target text COLLATE pg_catalog."C",
-    CONSTRAINT inode_kind_check CHECK ((kind = ANY (ARRAY[0, 1, 2, 4, 8, 10]))),
-    CONSTRAINT inode_mode_check CHECK (((mode >= 0) AND (mode <= 4095))),
-    CONSTRAINT inode_size_check CHECK ((size >= 0)),
-    CONSTRAINT inode_target_check CHECK (((kind = 10) = (target IS NOT NULL)))
-);
-
-ALTER TABLE ONLY pgbox.inode FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE pgbox.inode OWNER TO pgbox_owner;
-
-COMMENT ON COLUMN pgbox.inode.mtime IS 'Nanoseconds since the epoch.';
-
-COMMENT ON COLUMN pgbox.inode.ctime IS 'Nanoseconds since the epoch.';
 
 CREATE VIEW fs.entry WITH (security_invoker='true') AS
  SELECT ''::text AS path,
@@ -2778,6 +2754,7 @@ $$;
 ALTER FUNCTION fs.tag_image(p_tenant text, p_owner text, p_image text, p_name text, p_tag text) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.tag_image(p_tenant text, p_owner text, p_image text, p_name text, p_tag text) IS 'Gives an image another name and tag too, which then no longer mean what they did before; VF001 when they are somebody else''s.';
+
 CREATE VIEW fs.execs WITH (security_invoker='true') AS
  SELECT e.id,
     e.sandbox_id,
@@ -2952,25 +2929,13 @@ ALTER FUNCTION fs.unlink(p_path text) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION fs.unlink(p_path text) IS 'Removes a name of a file that is not a directory.';
 
-CREATE FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[] DEFAULT '{}'::text[], p_history jsonb DEFAULT NULL::jsonb) RETURNS SETOF fs.sandbox
-CREATE FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[] DEFAULT '{}'::text[], p_journal boolean DEFAULT NULL::boolean, p_max_snapshots bigint DEFAULT NULL::bigint) RETURNS SETOF fs.sandbox
+CREATE FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[] DEFAULT '{}'::text[], p_history jsonb DEFAULT NULL::jsonb, p_journal boolean DEFAULT NULL::boolean, p_max_snapshots bigint DEFAULT NULL::bigint) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
     PERFORM pgbox.enter_sandbox(p_sandbox);
     UPDATE pgbox.sandbox s
-       SET name       = coalesce(p_name, s.name),
-           env        = coalesce(p_env, s.env),
-           labels     = coalesce(p_labels, s.labels),
-           max_bytes  = CASE WHEN 'max_bytes' = ANY (p_clear) THEN NULL ELSE coalesce(p_max_bytes, s.max_bytes) END,
-           max_inodes = CASE WHEN 'max_inodes' = ANY (p_clear) THEN NULL ELSE coalesce(p_max_inodes, s.max_inodes) END,
-           expires_at = CASE WHEN 'expires_at' = ANY (p_clear) THEN NULL ELSE coalesce(p_expires_at, s.expires_at) END,
-           history_commits = CASE WHEN 'history' = ANY (p_clear) THEN NULL WHEN p_history IS NULL THEN s.history_commits
-                                  ELSE (p_history->>'commits')::integer END,
-           history_seconds = CASE WHEN 'history' = ANY (p_clear) THEN NULL WHEN p_history IS NULL THEN s.history_seconds
-                                  ELSE (p_history->>'seconds')::integer END,
-           history_keep = coalesce((p_history->>'keep')::integer, s.history_keep)
        SET name          = coalesce(p_name, s.name),
            env           = coalesce(p_env, s.env),
            labels        = coalesce(p_labels, s.labels),
@@ -2978,18 +2943,20 @@ BEGIN
            max_inodes    = CASE WHEN 'max_inodes' = ANY (p_clear) THEN NULL ELSE coalesce(p_max_inodes, s.max_inodes) END,
            expires_at    = CASE WHEN 'expires_at' = ANY (p_clear) THEN NULL ELSE coalesce(p_expires_at, s.expires_at) END,
            max_snapshots = CASE WHEN 'max_snapshots' = ANY (p_clear) THEN NULL ELSE coalesce(p_max_snapshots, s.max_snapshots) END,
-           journal       = coalesce(p_journal, s.journal)
+           journal       = coalesce(p_journal, s.journal),
+           history_commits = CASE WHEN 'history' = ANY (p_clear) THEN NULL WHEN p_history IS NULL THEN s.history_commits
+                                  ELSE (p_history->>'commits')::integer END,
+           history_seconds = CASE WHEN 'history' = ANY (p_clear) THEN NULL WHEN p_history IS NULL THEN s.history_seconds
+                                  ELSE (p_history->>'seconds')::integer END,
+           history_keep = coalesce((p_history->>'keep')::integer, s.history_keep)
      WHERE s.id = p_sandbox;
     RETURN QUERY SELECT v.* FROM fs.sandbox v WHERE v.id = p_sandbox;
 END
 $$;
 
-ALTER FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[], p_history jsonb) OWNER TO pgbox_owner;
+ALTER FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[], p_history jsonb, p_journal boolean, p_max_snapshots bigint) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[], p_history jsonb) IS 'Changes the settings of a sandbox; NULL leaves one as it is, p_clear names those to remove (max_bytes, max_inodes, expires_at, history), p_history says when commits take automatic snapshots, as in fs.create_sandbox. The tree and its version stay.';
-ALTER FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[], p_journal boolean, p_max_snapshots bigint) OWNER TO pgbox_owner;
-
-COMMENT ON FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[], p_journal boolean, p_max_snapshots bigint) IS 'Changes the settings of a sandbox; NULL leaves one as it is, p_clear names those to remove (max_bytes, max_inodes, max_snapshots, expires_at). The tree and its version stay.';
+COMMENT ON FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[], p_history jsonb, p_journal boolean, p_max_snapshots bigint) IS 'Changes the settings of a sandbox; NULL leaves one as it is, p_clear names those to remove (max_bytes, max_inodes, max_snapshots, expires_at, history), p_history says when commits take automatic snapshots, as in fs.create_sandbox, p_journal whether operations on files are recorded. The tree and its version stay.';
 
 CREATE FUNCTION fs.usage(p_sandbox uuid) RETURNS TABLE(version bigint, used_bytes bigint, used_inodes bigint, max_bytes bigint, max_inodes bigint, layers integer, snapshots bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -4140,31 +4107,6 @@ ALTER FUNCTION pgbox.entries(p_layers uuid[], p_dir bigint) OWNER TO pgbox_owner
 
 COMMENT ON FUNCTION pgbox.entries(p_layers uuid[], p_dir bigint) IS 'The effective names of one directory in byte order.';
 
-CREATE FUNCTION pgbox.find_image(p_tenant text, p_image text, p_op text, p_drop boolean DEFAULT false) RETURNS pgbox.image
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $_$
-DECLARE
-    v_name  text := regexp_replace(p_image, ':[^:/]*$', '');
-    v_tag   text := coalesce(substring(p_image FROM ':([^:/]*)$'), 'latest');
-    v_image pgbox.image;
-BEGIN
-    IF p_drop THEN
-        SELECT i.* INTO v_image FROM pgbox.image i WHERE i.tenant = p_tenant AND i.name = v_name AND i.tag = v_tag FOR UPDATE;
-    ELSE
-        -- Whoever drops the image or moves the tag waits until the caller stands on its layers.
-        SELECT i.* INTO v_image FROM pgbox.image i WHERE i.tenant = p_tenant AND i.name = v_name AND i.tag = v_tag FOR SHARE;
-    END IF;
-    IF v_image.id IS NULL THEN
-        PERFORM pgbox.raise_errno(2, p_op, p_image);
-    END IF;
-    RETURN v_image;
-END
-$_$;
-
-ALTER FUNCTION pgbox.find_image(p_tenant text, p_image text, p_op text, p_drop boolean) OWNER TO pgbox_owner;
-
-COMMENT ON FUNCTION pgbox.find_image(p_tenant text, p_image text, p_op text, p_drop boolean) IS 'An image of a tenant by name or name:tag (by default latest), locked against its removal (p_drop: for it); VF002 when there is none.';
 CREATE FUNCTION pgbox.file_hash(p_layers uuid[], p_ino bigint, p_size bigint) RETURNS bytea
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4191,6 +4133,32 @@ $$;
 ALTER FUNCTION pgbox.file_hash(p_layers uuid[], p_ino bigint, p_size bigint) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.file_hash(p_layers uuid[], p_ino bigint, p_size bigint) IS 'The content hash of a regular file of p_size bytes, NULL when it has more than 64 MiB.';
+
+CREATE FUNCTION pgbox.find_image(p_tenant text, p_image text, p_op text, p_drop boolean DEFAULT false) RETURNS pgbox.image
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    v_name  text := regexp_replace(p_image, ':[^:/]*$', '');
+    v_tag   text := coalesce(substring(p_image FROM ':([^:/]*)$'), 'latest');
+    v_image pgbox.image;
+BEGIN
+    IF p_drop THEN
+        SELECT i.* INTO v_image FROM pgbox.image i WHERE i.tenant = p_tenant AND i.name = v_name AND i.tag = v_tag FOR UPDATE;
+    ELSE
+        -- Whoever drops the image or moves the tag waits until the caller stands on its layers.
+        SELECT i.* INTO v_image FROM pgbox.image i WHERE i.tenant = p_tenant AND i.name = v_name AND i.tag = v_tag FOR SHARE;
+    END IF;
+    IF v_image.id IS NULL THEN
+        PERFORM pgbox.raise_errno(2, p_op, p_image);
+    END IF;
+    RETURN v_image;
+END
+$_$;
+
+ALTER FUNCTION pgbox.find_image(p_tenant text, p_image text, p_op text, p_drop boolean) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.find_image(p_tenant text, p_image text, p_op text, p_drop boolean) IS 'An image of a tenant by name or name:tag (by default latest), locked against its removal (p_drop: for it); VF002 when there is none.';
 
 CREATE FUNCTION pgbox.first_ino() RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -5915,7 +5883,8 @@ COMMENT ON VIEW fs.duplicates IS 'Content that several files hold, in one sandbo
 CREATE TABLE pgbox.layer (
     id uuid DEFAULT gen_random_uuid() NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    sealed_at timestamp with time zone
+    sealed_at timestamp with time zone,
+    row_count bigint
 );
 
 ALTER TABLE ONLY pgbox.layer FORCE ROW LEVEL SECURITY;
@@ -6044,31 +6013,6 @@ ALTER TABLE pgbox.housekeeping OWNER TO pgbox_owner;
 
 COMMENT ON TABLE pgbox.housekeeping IS 'One row. Whoever has it locked is the one that tidies up; done_at is when that was last done to the end.';
 
-CREATE TABLE pgbox.layer (
-    id uuid DEFAULT gen_random_uuid() NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    sealed_at timestamp with time zone,
-    row_count bigint
-);
-
-ALTER TABLE ONLY pgbox.layer FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE pgbox.layer OWNER TO pgbox_owner;
-
-COMMENT ON TABLE pgbox.layer IS 'A set of changes to a tree. Sealed layers never change again and may be shared by many sandboxes.';
-CREATE TABLE pgbox.kv (
-    layer_id uuid NOT NULL,
-    key text NOT NULL COLLATE pg_catalog."C",
-    value jsonb,
-    CONSTRAINT kv_key_check CHECK (((octet_length(key) >= 1) AND (octet_length(key) <= 1024)))
-);
-
-ALTER TABLE ONLY pgbox.kv FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE pgbox.kv OWNER TO pgbox_owner;
-
-COMMENT ON COLUMN pgbox.kv.value IS 'NULL is a whiteout: the key of a lower layer is gone.';
-
 CREATE TABLE pgbox.migration (
     id integer NOT NULL,
     version_id bigint NOT NULL,
@@ -6187,6 +6131,7 @@ CREATE INDEX sandbox_owner_idx ON pgbox.sandbox USING btree (tenant, owner, crea
 CREATE INDEX snapshot_layers_idx ON pgbox.snapshot USING gin (layers);
 
 CREATE INDEX snapshot_version_idx ON pgbox.snapshot USING btree (sandbox_id, kind, version);
+
 CREATE TRIGGER sandbox_quota_insert AFTER INSERT ON pgbox.sandbox FOR EACH ROW EXECUTE FUNCTION pgbox.enforce_quota();
 
 CREATE TRIGGER sandbox_quota_update AFTER UPDATE OF used_bytes, used_inodes ON pgbox.sandbox FOR EACH ROW WHEN (((new.used_bytes > old.used_bytes) OR (new.used_inodes > old.used_inodes))) EXECUTE FUNCTION pgbox.enforce_quota();
@@ -6498,10 +6443,6 @@ REVOKE ALL ON FUNCTION fs.fence_at(p_sandbox uuid, p_at text) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.fence_at(p_sandbox uuid, p_at text) TO pgbox_owner;
 GRANT ALL ON FUNCTION fs.fence_at(p_sandbox uuid, p_at text) TO pgbox_gateway;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.inode TO pgbox_maintainer;
-GRANT SELECT ON TABLE pgbox.inode TO pgbox_auditor;
-GRANT SELECT ON TABLE pgbox.inode TO pgbox_dump;
-
 GRANT SELECT ON TABLE fs.entry TO pgbox_maintainer;
 GRANT SELECT ON TABLE fs.entry TO pgbox_auditor;
 
@@ -6747,6 +6688,7 @@ GRANT ALL ON FUNCTION fs.symlink(p_target text, p_path text) TO pgbox_gateway;
 REVOKE ALL ON FUNCTION fs.tag_image(p_tenant text, p_owner text, p_image text, p_name text, p_tag text) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.tag_image(p_tenant text, p_owner text, p_image text, p_name text, p_tag text) TO pgbox_owner;
 GRANT ALL ON FUNCTION fs.tag_image(p_tenant text, p_owner text, p_image text, p_name text, p_tag text) TO pgbox_gateway;
+
 GRANT SELECT ON TABLE fs.execs TO pgbox_maintainer;
 GRANT SELECT ON TABLE fs.execs TO pgbox_auditor;
 
@@ -6774,12 +6716,9 @@ REVOKE ALL ON FUNCTION fs.unlink(p_path text) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.unlink(p_path text) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.unlink(p_path text) TO pgbox_gateway;
 
-REVOKE ALL ON FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[], p_history jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[], p_history jsonb) TO pgbox_maintainer;
-GRANT ALL ON FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[], p_history jsonb) TO pgbox_gateway;
-REVOKE ALL ON FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[], p_journal boolean, p_max_snapshots bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[], p_journal boolean, p_max_snapshots bigint) TO pgbox_maintainer;
-GRANT ALL ON FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[], p_journal boolean, p_max_snapshots bigint) TO pgbox_gateway;
+REVOKE ALL ON FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[], p_history jsonb, p_journal boolean, p_max_snapshots bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[], p_history jsonb, p_journal boolean, p_max_snapshots bigint) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[], p_history jsonb, p_journal boolean, p_max_snapshots bigint) TO pgbox_gateway;
 
 REVOKE ALL ON FUNCTION fs.usage(p_sandbox uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.usage(p_sandbox uuid) TO pgbox_maintainer;
@@ -6877,10 +6816,11 @@ GRANT ALL ON FUNCTION pgbox.enter_sandbox_read(p_sandbox uuid) TO pgbox_maintain
 REVOKE ALL ON FUNCTION pgbox.entries(p_layers uuid[], p_dir bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.entries(p_layers uuid[], p_dir bigint) TO pgbox_maintainer;
 
-REVOKE ALL ON FUNCTION pgbox.find_image(p_tenant text, p_image text, p_op text, p_drop boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION pgbox.find_image(p_tenant text, p_image text, p_op text, p_drop boolean) TO pgbox_maintainer;
 REVOKE ALL ON FUNCTION pgbox.file_hash(p_layers uuid[], p_ino bigint, p_size bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.file_hash(p_layers uuid[], p_ino bigint, p_size bigint) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.find_image(p_tenant text, p_image text, p_op text, p_drop boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.find_image(p_tenant text, p_image text, p_op text, p_drop boolean) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.first_ino() FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.first_ino() TO pgbox_maintainer;
@@ -7060,13 +7000,6 @@ GRANT SELECT ON TABLE fs.usage TO pgbox_auditor;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.housekeeping TO pgbox_maintainer;
 GRANT SELECT ON TABLE pgbox.housekeeping TO pgbox_auditor;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.layer TO pgbox_maintainer;
-GRANT SELECT ON TABLE pgbox.layer TO pgbox_auditor;
-GRANT SELECT ON TABLE pgbox.layer TO pgbox_dump;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.kv TO pgbox_maintainer;
-GRANT SELECT ON TABLE pgbox.kv TO pgbox_auditor;
-GRANT SELECT ON TABLE pgbox.kv TO pgbox_dump;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.migration TO pgbox_owner;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.migration TO pgbox_maintainer;

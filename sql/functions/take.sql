@@ -33,7 +33,8 @@ BEGIN
         v_here.mtime := v_from.mtime;
         PERFORM pgbox.put_inode(p_layers[1], v_here);
         v_sandbox := pgbox.enter(true);
-        PERFORM pgbox.record(v_sandbox, ARRAY['write'], ARRAY[p_path], NULL, ARRAY[v_here.ino], v_from.size);
+        PERFORM pgbox.record(v_sandbox, ARRAY['write'], ARRAY[p_path], NULL, ARRAY[v_here.ino], v_from.size,
+                             p_size_before => ARRAY[0::bigint], p_hash_before => ARRAY[sha256('')]);
     ELSE
         PERFORM fs.mknod(p_path, v_from.kind);
     END IF;

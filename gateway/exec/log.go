@@ -33,6 +33,7 @@ type execLog struct {
 	pending []store.LoggedExec
 	bytes   int
 	writing bool        // a batch is under way
+	failed  bool        // Postgres was away: the next attempt waits, however many rows there are
 	timer   *time.Timer // runs when rows wait; nil: none does
 	closed  bool
 	wg      sync.WaitGroup
@@ -66,7 +67,7 @@ func (l *execLog) add(e store.LoggedExec) {
 func (l *execLog) schedule() {
 	switch {
 	case l.closed || l.writing || len(l.pending) == 0:
-	case len(l.pending) >= logBatch:
+	case len(l.pending) >= logBatch && !l.failed:
 		if l.timer != nil && !l.timer.Stop() {
 			return // it is about to write
 		}
@@ -99,11 +100,8 @@ func (l *execLog) flush() {
 		ok := l.batch(context.Background())
 		l.mu.Lock()
 		if !ok || l.closed || len(l.pending) < logBatch {
-			l.writing = false
+			l.writing, l.failed = false, !ok
 			l.schedule()
-			if !ok && l.timer == nil && !l.closed && len(l.pending) > 0 {
-				l.timer = time.AfterFunc(logDelay, l.tick)
-			}
 			l.mu.Unlock()
 			return
 		}

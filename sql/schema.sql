@@ -3637,6 +3637,7 @@ $$;
 ALTER FUNCTION pgbox.compare(p_from uuid[], p_to uuid[], p_same boolean) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.compare(p_from uuid[], p_to uuid[], p_same boolean) IS 'What differs between two chains of layers by kind, mode, owner, target and content; times do not count. p_same: they are of one line, where an inode number means one file. Columns as in fs.diff.';
+
 CREATE FUNCTION pgbox.content_hash(p_size bigint, p_chunks bytea) RETURNS bytea
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5339,7 +5340,8 @@ BEGIN
         v_here.mtime := v_from.mtime;
         PERFORM pgbox.put_inode(p_layers[1], v_here);
         v_sandbox := pgbox.enter(true);
-        PERFORM pgbox.record(v_sandbox, ARRAY['write'], ARRAY[p_path], NULL, ARRAY[v_here.ino], v_from.size);
+        PERFORM pgbox.record(v_sandbox, ARRAY['write'], ARRAY[p_path], NULL, ARRAY[v_here.ino], v_from.size,
+                             p_size_before => ARRAY[0::bigint], p_hash_before => ARRAY[sha256('')]);
     ELSE
         PERFORM fs.mknod(p_path, v_from.kind);
     END IF;
@@ -6760,6 +6762,7 @@ GRANT ALL ON FUNCTION pgbox.chunk_at(p_layers uuid[], p_ino bigint, p_idx intege
 
 REVOKE ALL ON FUNCTION pgbox.compare(p_from uuid[], p_to uuid[], p_same boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.compare(p_from uuid[], p_to uuid[], p_same boolean) TO pgbox_maintainer;
+
 REVOKE ALL ON FUNCTION pgbox.content_hash(p_size bigint, p_chunks bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.content_hash(p_size bigint, p_chunks bytea) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION pgbox.content_hash(p_size bigint, p_chunks bytea) TO pgbox_auditor;

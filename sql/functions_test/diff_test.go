@@ -133,8 +133,10 @@ func TestDiff_ofRandomTrees(t *testing.T) {
 			m := model.New(target{s}.Dump(), func(path string) []byte { return get[[]byte](s, "SELECT fs.read_file($1)", path) }, 1000, 1000)
 			for range n {
 				op := g.Next(m)
-				m.Apply(op)
-				target{s}.Apply(op)
+				_, want := m.Apply(op)
+				if _, got := (target{s}).Apply(op); got != want {
+					t.Fatalf("seed %d: %+v: %v, want %v", seed, op, got, want)
+				}
 			}
 		}
 		steps(60)

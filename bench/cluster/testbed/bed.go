@@ -50,7 +50,7 @@ type Bed struct {
 	alive context.Context // until Stop
 	quit  func()
 
-	rebounce sync.Mutex // of whoever ends and starts PgBouncer
+	bouncing sync.Mutex // of whoever ends and starts PgBouncer
 
 	mu        sync.Mutex
 	links     []*link.Link
@@ -141,8 +141,8 @@ func (b *Bed) Stop() {
 	}
 	wg.Wait()
 	b.quit()
-	b.rebounce.Lock()
-	defer b.rebounce.Unlock()
+	b.bouncing.Lock()
+	defer b.bouncing.Unlock()
 	if b.bouncer != nil {
 		b.bouncer.Stop()
 	}
@@ -226,8 +226,8 @@ func (b *Bed) startBouncer(ctx context.Context) error {
 
 // RestartBouncer ends PgBouncer, with all its connections, and starts it again.
 func (b *Bed) RestartBouncer(ctx context.Context) (err error) {
-	b.rebounce.Lock()
-	defer b.rebounce.Unlock()
+	b.bouncing.Lock()
+	defer b.bouncing.Unlock()
 	return b.restartBouncer(ctx)
 }
 
@@ -239,8 +239,8 @@ func (b *Bed) keepBouncer(p *devdb.Pooler) {
 	case <-b.alive.Done():
 		return
 	}
-	b.rebounce.Lock()
-	defer b.rebounce.Unlock()
+	b.bouncing.Lock()
+	defer b.bouncing.Unlock()
 	b.mu.Lock()
 	current := b.bouncer == p
 	b.mu.Unlock()
@@ -249,7 +249,7 @@ func (b *Bed) keepBouncer(p *devdb.Pooler) {
 	}
 }
 
-// restartBouncer wants rebounce.
+// restartBouncer wants bouncing.
 func (b *Bed) restartBouncer(ctx context.Context) (err error) {
 	b.mu.Lock()
 	old := b.bouncer

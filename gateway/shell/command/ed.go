@@ -69,7 +69,6 @@ type edRun struct {
 	restricted bool
 	window     int
 	message    string
-	held       int
 
 	global []string // the lines of a global command's list that are left
 	inList bool
@@ -1198,32 +1197,30 @@ func (e *edRun) substitute() error {
 // the delimiter rest is a NUL.
 func (e *edRun) replacement(s string, delim byte) (text, rest string, err error) {
 	var b strings.Builder
-	for {
-		for i := 0; i < len(s); i++ {
-			switch {
-			case s[i] == delim:
-				return b.String(), s[i+1:], nil
-			case s[i] == '\\' && i+1 < len(s):
-				if s[i+1] != delim {
-					b.WriteByte('\\')
-				} else if delim == '&' {
-					b.WriteByte('\\')
-				}
-				i++
-				b.WriteByte(s[i])
-			case s[i] == '\\':
-				next, ok := e.input()
-				if !ok {
-					return "", "", edUnexpected
-				}
-				b.WriteString("\\\n")
-				s, i = next, -1
-			default:
-				b.WriteByte(s[i])
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == delim:
+			return b.String(), s[i+1:], nil
+		case s[i] == '\\' && i+1 < len(s):
+			if s[i+1] != delim {
+				b.WriteByte('\\')
+			} else if delim == '&' {
+				b.WriteByte('\\')
 			}
+			i++
+			b.WriteByte(s[i])
+		case s[i] == '\\':
+			next, ok := e.input()
+			if !ok {
+				return "", "", edUnexpected
+			}
+			b.WriteString("\\\n")
+			s, i = next, -1
+		default:
+			b.WriteByte(s[i])
 		}
-		return b.String(), "\x00", nil
 	}
+	return b.String(), "\x00", nil
 }
 
 // edEndless is the answer of replaceIn to an empty match where all are to be replaced, which ed refuses. No line holds a newline.

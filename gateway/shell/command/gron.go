@@ -99,7 +99,7 @@ func gron(_ context.Context, p *proc.Process) int {
 			return 2
 		}
 	}
-	in := io.Reader(p.Stdin)
+	in := p.Stdin
 	if len(names) > 0 && names[0] != "" && names[0] != "-" {
 		if strings.HasPrefix(names[0], "http://") || strings.HasPrefix(names[0], "https://") {
 			fmt.Fprintf(p.Err, "Get \"%s\": there is no network\n", names[0])

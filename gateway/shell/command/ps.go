@@ -102,7 +102,6 @@ type psRun struct {
 	now     time.Time
 	all     []proc.Info
 	columns []psColumn
-	keys    []string
 }
 
 func (r *psRun) leader(proc.Info) int { return r.all[0].PID }

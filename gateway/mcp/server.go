@@ -51,7 +51,7 @@ const instructions = `Each sandbox is a persistent Linux-like filesystem with ba
 Create one with sandbox_create and keep its id: files, the working directory and exported variables are still there in the next call, and days later.
 Run scripts with bash_exec; several commands in one script are one transaction: a script that is killed (timeout, limit) changes nothing.
 readOnly scripts run at once, beside any writer. Use file_read, file_write and file_edit for single files, fs_ingest for many.
-Before something risky take a sandbox_snapshot or a sandbox_fork: both take no time and no space.
+Before something risky take a sandbox_snapshot or a sandbox_fork: both take no time and no space. sandbox_diff shows what changed, sandbox_merge brings a fork's work back.
 An error says in "applied" whether anything was changed, and in "retryable" whether the same call may succeed later.`
 
 type server struct {
@@ -68,6 +68,7 @@ func New(cfg Config) http.Handler {
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
 	})
 	s.sandboxTools(impl)
+	s.branchTools(impl)
 	s.execTools(impl)
 	s.fileTools(impl)
 	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return impl }, &sdk.StreamableHTTPOptions{

@@ -177,7 +177,8 @@ func TestToolsAreDescribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reading := map[string]bool{"sandbox_list": true, "file_read": true, "fs_list": true, "fs_glob": true, "fs_grep": true, "fs_export": true, "sandbox_snapshots": true, "image_list": true}
+	reading := map[string]bool{"sandbox_list": true, "file_read": true, "fs_list": true, "fs_glob": true, "fs_grep": true, "fs_export": true, "sandbox_snapshots": true, "image_list": true,
+		"sandbox_diff": true, "kv_get": true, "kv_list": true}
 	for _, tool := range tools.Tools {
 		a := tool.Annotations
 		schema, _ := tool.InputSchema.(object)
@@ -346,6 +347,46 @@ func TestFiles(t *testing.T) {
 	c.fails("file_write", object{"id": id, "path": "f", "content": ""}, "INVALID_INPUT")
 	c.fails("file_write", object{"id": id, "path": "/f", "content": "?", "encoding": "base64"}, "INVALID_INPUT")
 	c.fails("file_read", object{"id": id, "path": "/home/user"}, "EISDIR")
+}
+
+func TestBranches(t *testing.T) {
+	t.Parallel()
+	c := newEndpoint(t, nil).as("alice")
+	id := c.sandbox(object{"files": object{"/home/user/a": "one\ntwo\n", "/home/user/b": "b\n"}})
+	fork := c.must("sandbox_fork", object{"id": id})["id"]
+	c.must("bash_exec", object{"id": fork, "script": "sed -i s/two/2/ a; mv b c; echo new > d"})
+	changes := c.must("sandbox_diff", object{"id": fork, "lines": true})["changes"].([]any)
+	var got []string
+	for _, x := range changes {
+		d := x.(object)
+		got = append(got, d["status"].(string)+" "+d["path"].(string))
+		if d["path"] == "/home/user/a" && !strings.Contains(d["unified"].(string), "-two\n+2\n") {
+			t.Errorf("%v", d)
+		}
+	}
+	same(t, "diff", got, []string{"M /home/user/a", "R /home/user/c", "A /home/user/d"})
+	c.must("bash_exec", object{"id": id, "script": "echo other > d"})
+	refused := c.must("sandbox_merge", object{"id": id, "from": fork})
+	same(t, "a conflict", []any{refused["merged"], refused["conflicts"]}, []any{false, 1})
+	same(t, "nothing was done", c.must("bash_exec", object{"id": id, "script": "cat a; ls"})["stdout"], "one\ntwo\na\nb\nd\n")
+	merged := c.must("sandbox_merge", object{"id": id, "from": fork, "conflict": "theirs"})
+	same(t, "theirs", merged["merged"], true)
+	same(t, "merged", c.must("bash_exec", object{"id": id, "script": "cat a d; ls"})["stdout"], "one\n2\nnew\na\nc\nd\n")
+	c.fails("sandbox_merge", object{"id": id, "from": id}, "INVALID_INPUT")
+	c.fails("sandbox_merge", object{"id": id, "from": fork, "conflict": "maybe"}, "INVALID_INPUT")
+	c.fails("sandbox_diff", object{"id": id, "fromAt": "none"}, "ENOENT")
+
+	v := c.must("kv_set", object{"id": id, "key": "k/1", "value": object{"n": 1, "a": []int{1, 2}}})["version"]
+	c.must("kv_set", object{"id": id, "key": "k/2", "value": "text"})
+	same(t, "get", c.must("kv_get", object{"id": id, "key": "k/1"})["value"], object{"n": 1, "a": []int{1, 2}})
+	c.must("kv_set", object{"id": id, "key": "k/1", "value": 2, "expectVersion": v})
+	c.fails("kv_set", object{"id": id, "key": "k/1", "value": 3, "expectVersion": v}, "ESTALE")
+	c.fails("kv_set", object{"id": id, "key": "k/1", "value": nil}, "INVALID_INPUT")
+	c.fails("kv_set", object{"id": id, "key": "", "value": 1}, "INVALID_INPUT")
+	same(t, "list", len(c.must("kv_list", object{"id": id, "prefix": "k/"})["keys"].([]any)), 2)
+	same(t, "page", c.must("kv_list", object{"id": id, "prefix": "k/", "limit": 1, "after": "k/1"})["keys"].([]any)[0].(object)["value"], "text")
+	c.must("kv_delete", object{"id": id, "key": "k/1"})
+	c.fails("kv_get", object{"id": id, "key": "k/1"}, "ENOENT")
 }
 
 // A file is read to its end in pieces, by lines and within a line that is longer than the budget, and nothing is lost or repeated.

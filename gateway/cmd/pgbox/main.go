@@ -56,8 +56,8 @@ func rootCommand() *cobra.Command {
 		timelineCommand(c), logCommand(c), blameCommand(c),
 	} {
 		cmd.GroupID = "client"
-		cmd.PersistentFlags().StringVar(&c.url, "url", "", "server (default $PGBOX_URL, else the last `pgbox dev`)")
-		cmd.PersistentFlags().StringVar(&c.token, "token", "", "bearer token (default $PGBOX_TOKEN, else the last `pgbox dev`)")
+		cmd.PersistentFlags().StringVar(&c.url, "url", "", "server (default $PGBOX_URL, else that of the last pgbox dev)")
+		cmd.PersistentFlags().StringVar(&c.token, "token", "", "bearer token (default $PGBOX_TOKEN, else that of the last pgbox dev)")
 		root.AddCommand(cmd)
 	}
 	return root

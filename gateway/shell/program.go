@@ -337,7 +337,7 @@ func (x *exec) runShell(ctx context.Context, p *proc.Process, name string, args 
 	defer x.budget.Exited()
 	sh := x.newShell(ctx, name, args, p.PID)
 	x.mu.Lock()
-	sh.proc.args = p.Args
+	sh.proc.args = slices.Clone(p.Args)
 	x.mu.Unlock()
 	sh.umask = p.Umask
 	for _, kv := range p.Env.List() {

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -536,7 +537,7 @@ func (sh *Shell) external(args []string, temps [][2]string) {
 	}
 	env := &environ{sh: sh, over: temps, path: path}
 	p := sh.process(args, env)
-	sh.proc.program.Store(&proc.Info{PID: p.PID, PPID: sh.proc.pid, Args: p.Args, Start: sh.x.now()})
+	sh.proc.program.Store(&proc.Info{PID: p.PID, PPID: sh.proc.pid, Args: slices.Clone(p.Args), Start: sh.x.now()})
 	sh.status = sh.x.runFile(sh.ctx, p, path, 0)
 	sh.proc.program.Store(nil)
 	sh.checkAlive()

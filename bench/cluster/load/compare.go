@@ -27,7 +27,7 @@ func (l *Load) Compare(ctx context.Context) (found []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	defer hangUp(ctx, conn)
 	for _, id := range l.Sandboxes() {
 		state, _, err := sqlShow(ctx, l.cfg.SQL, id)
 		if err != nil {

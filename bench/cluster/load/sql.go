@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -22,13 +23,11 @@ func sqlChange(ctx context.Context, url, sandbox, token string) (history.Outcome
 	if err != nil {
 		return history.Refused, err
 	}
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	defer hangUp(ctx, conn)
 	tx, err := conn.Begin(ctx)
 	if err != nil {
 		return history.Refused, err
 	}
-	// Without effect after the commit.
-	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
 	if err := sqlStatements(ctx, tx, sandbox, token); err != nil {
 		return history.Refused, err
 	}
@@ -99,18 +98,24 @@ func names(ctx context.Context, tx pgx.Tx, dir string) ([]string, error) {
 	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
+// hangUp closes a connection, which ends its transaction. It does not wait for an answer: a server that was lost unnoticed gives none.
+func hangUp(ctx context.Context, conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_ = conn.Close(ctx)
+}
+
 // sqlShow is what history.Show would print, read in one snapshot of the database.
 func sqlShow(ctx context.Context, url, sandbox string) (shown string, version int64, err error) {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		return "", 0, err
 	}
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	defer hangUp(ctx, conn)
 	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 	if err != nil {
 		return "", 0, err
 	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
 	if _, err := tx.Exec(ctx, "SELECT fs.use($1)", sandbox); err != nil {
 		return "", 0, err
 	}

@@ -219,7 +219,7 @@ var abouts = map[string]About{
 	"xzless":           {Does: "show xz files", Differ: "prints everything: there is no terminal"},
 	"xzmore":           {Does: "show xz files", Differ: "prints everything: there is no terminal"},
 	"yes":              {Does: "print a line over and over"},
-	"yq":               {Does: "process YAML and JSON with expressions of jq", Differ: "no TOML, XML or CSV; no eval-all"},
+	"yq":               {Does: "process YAML, JSON, TOML, XML, CSV and properties with expressions of jq", Differ: "no eval-all"},
 	"zcat":             {Does: "decompress gzip files to standard output"},
 	"zcmp":             {Does: "compare gzip files byte by byte"},
 	"zdiff":            {Does: "compare gzip files line by line"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/pgbox/pgbox/gateway/shell/format"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/jq"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
@@ -13,7 +14,7 @@ import (
 
 var yqSpec = getopt.New("CI:MNPceijno:p:ry", "colors=C indent:=I no-colors=M no-doc=N prettyPrint=P exit-status=e inplace=i tojson=j null-input=n "+
 	"output-format:=o input-format:=p unwrapScalar::=r raw-output=r compact-output=c yaml-output=y").
-	WithUsage("[eval] [OPTION]... EXPRESSION [FILE]...", "Process YAML and JSON with expressions of jq.").WithVersion("(with the options of mikefarah's yq) 4")
+	WithUsage("[eval] [OPTION]... EXPRESSION [FILE]...", "Process YAML, JSON, TOML, XML, CSV, TSV and properties with expressions of jq.").WithVersion("(with the options of mikefarah's yq) 4")
 
 // yqRun is a yq command line.
 type yqRun struct {
@@ -21,6 +22,8 @@ type yqRun struct {
 	expr                                    *jq.Program
 	json, raw, compact, noSep, null, pretty bool
 	indent                                  int
+	in, out                                 *format.Codec // nil: YAML, which JSON is too; json says what is written
+	autoIn, autoOut                         bool          // a file's name says what it is, and what is written
 	held                                    int
 	last                                    any
 }
@@ -32,7 +35,7 @@ func (r *yqRun) hold(n int) {
 
 func yq(_ context.Context, p *proc.Process) int {
 	opts, args := yqSpec.Parse(p)
-	r := &yqRun{p: p, raw: true, indent: 2}
+	r := &yqRun{p: p, raw: true, indent: 2, autoIn: true, autoOut: true}
 	defer func() { p.Release(r.held) }()
 	inPlace, exitStatus := false, false
 	for _, o := range opts {
@@ -41,13 +44,24 @@ func yq(_ context.Context, p *proc.Process) int {
 		case "i":
 			inPlace = true
 		case "o", "p":
-			switch o.Value {
-			case "json", "j":
+			codec, known := format.Named(o.Value)
+			switch {
+			case o.Value == "auto" || o.Value == "a":
+				continue
+			case known && o.Key == "p":
+				r.in = &codec
+			case known:
+				r.out, r.json = &codec, false
+			case o.Value == "json" || o.Value == "j":
 				r.json = r.json || o.Key == "o"
-			case "yaml", "y", "auto", "a":
-			default:
-				p.Errorf("format %s is not supported: yaml and json are", o.Value)
+			case o.Value != "yaml" && o.Value != "y":
+				p.Errorf("unknown format %s: want yaml, json, toml, xml, csv, tsv or props", quote(o.Value))
 				return 1
+			}
+			if o.Key == "p" {
+				r.autoIn = false
+			} else {
+				r.autoOut = false
 			}
 		case "j":
 			r.json = true
@@ -115,7 +129,7 @@ func (r *yqRun) file(name string, inPlace, more bool) error {
 		if err != nil {
 			return err
 		}
-		if docs, err = yaml.Parse(text, r.p.Tick); err != nil {
+		if docs, err = r.parse(name, text); err != nil {
 			return err
 		}
 	}
@@ -137,7 +151,7 @@ func (r *yqRun) file(name string, inPlace, more bool) error {
 				return err
 			}
 			r.hold(len(text))
-			if first && (i > 0 || more) && !r.json && !r.noSep {
+			if first && (i > 0 || more) && !r.json && r.out == nil && !r.noSep {
 				out = append(out, "---\n"...)
 			}
 			first = false
@@ -159,6 +173,26 @@ func (r *yqRun) file(name string, inPlace, more bool) error {
 	return errors.Join(err, f.Close())
 }
 
+// parse reads a text by the format of -p, else by the name's ending, which then is what is written as well.
+func (r *yqRun) parse(name string, text []byte) ([]yaml.Document, error) {
+	in := r.in
+	if dot := strings.LastIndexByte(name, '.'); in == nil && r.autoIn && dot >= 0 && len(name)-dot > 2 {
+		if codec, ok := format.Named(name[dot+1:]); ok {
+			if in = &codec; r.autoOut && !r.json {
+				r.out = in
+			}
+		}
+	}
+	if in == nil {
+		return yaml.Parse(text, r.p.Tick)
+	}
+	v, err := in.Decode(text, r.p.Tick, r.hold)
+	if err != nil {
+		return nil, err
+	}
+	return []yaml.Document{yaml.New(v)}, nil
+}
+
 func isContainer(v any) bool {
 	switch v.(type) {
 	case *jq.Object, *jq.Array:
@@ -171,6 +205,9 @@ func isContainer(v any) bool {
 func (r *yqRun) format(v any, d yaml.Document) ([]byte, error) {
 	if s, ok := v.(string); ok && r.raw {
 		return append([]byte(s), '\n'), nil
+	}
+	if r.out != nil {
+		return r.out.Encode(v, r.indent)
 	}
 	if r.json || r.compact && isContainer(v) {
 		style := jq.Style{Indent: strings.Repeat(" ", r.indent)}

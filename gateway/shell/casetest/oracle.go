@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -28,9 +30,20 @@ func giveAway(dir string) error {
 // oracleTimeout bounds one script of the real tools: some regular expressions take glibc for ever.
 const oracleTimeout = 20 * time.Second
 
+// heed has signals that this process was started to ignore, as nohup and a shell's background do, caught: a program that is started gets their
+// default then, and scripts that show traps show no others.
+var heed = sync.OnceFunc(func() {
+	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
+	}
+})
+
 // Oracle runs a case under the real bash and tools, in an empty directory of its own whose name the result shows as
 // [Home]. As root it runs as an unprivileged user: a script must not be able to change the machine.
 func Oracle(ctx context.Context, c Case) (Result, error) {
+	heed()
 	dir, err := os.MkdirTemp("", "case")
 	if err != nil {
 		return Result{}, err

@@ -252,6 +252,16 @@ type MergeSpec struct {
 	Conflict string    // fail (nothing is done), ours, theirs; "": fail
 }
 
+// Outcome counts the conflicts of what Merge told, and says whether it was done all the same.
+func (m *MergeSpec) Outcome(list []MergeChange) (conflicts int, merged bool) {
+	for i := range list {
+		if list[i].Outcome == "conflict" {
+			conflicts++
+		}
+	}
+	return conflicts, conflicts == 0 || m.Conflict == "ours" || m.Conflict == "theirs"
+}
+
 // Merge does in a sandbox what happened in another one of the caller's, and tells of every change what became of it. All of it is one commit, which
 // Undo takes back.
 func (s *Service) Merge(ctx context.Context, c Caller, id uuid.UUID, spec MergeSpec) (list []MergeChange, err error) {

@@ -327,7 +327,7 @@ func (s *Service) DropSandbox(ctx context.Context, c Caller, id uuid.UUID) error
 const maxForks = 100
 
 // Fork makes count new sandboxes of the caller's that start as copies of id as it is, or was (at as in Caller.At). Several get -1, -2, … after
-// their name.
+// their name, which is that of the original when it is empty.
 func (s *Service) Fork(ctx context.Context, c Caller, id uuid.UUID, name string, count int, at string) ([]Sandbox, error) {
 	if count < 1 || count > maxForks {
 		return nil, newError(fserr.CodeInvalidInput, nil, fmt.Sprintf("count: want a number from 1 to %d", maxForks))
@@ -339,6 +339,9 @@ func (s *Service) Fork(ctx context.Context, c Caller, id uuid.UUID, name string,
 	list, _, err := once(ctx, s, c, func() ([]Sandbox, bool, error) {
 		var list []Sandbox
 		_, err := s.verb(ctx, c, id, func(ctx context.Context, f *store.Fence) (*Sandbox, error) {
+			if name == "" {
+				name = f.Name
+			}
 			ids := make([]uuid.UUID, count)
 			for i := range ids {
 				ids[i] = uuid.New()

@@ -79,11 +79,8 @@ func (s *server) merge(ctx context.Context, in *mergeInput) (*mergeOutput, error
 	out.Body.Changes = make([]mergeChange, len(list))
 	for i, c := range list {
 		out.Body.Changes[i] = mergeChange(c)
-		if c.Outcome == "conflict" {
-			out.Body.Conflicts++
-		}
 	}
-	out.Body.Merged = out.Body.Conflicts == 0 || spec.Conflict == "ours" || spec.Conflict == "theirs"
+	out.Body.Conflicts, out.Body.Merged = spec.Outcome(list)
 	return out, nil
 }
 
@@ -114,7 +111,7 @@ func (s *server) diff(ctx context.Context, in *diffInput) (*diffOutput, error) {
 	out.Body.Changes = make([]difference, len(list))
 	for i := range list {
 		d := &list[i]
-		out.Body.Changes[i] = difference{d.Path, d.Status, kindName(d.Kind), d.PathFrom, d.Inserted, d.Deleted, d.Binary, d.Unified}
+		out.Body.Changes[i] = difference{d.Path, d.Status, d.Kind.Name(), d.PathFrom, d.Inserted, d.Deleted, d.Binary, d.Unified}
 	}
 	return out, nil
 }

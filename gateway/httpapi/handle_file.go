@@ -23,7 +23,6 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/exec"
 	"github.com/pgbox/pgbox/gateway/fserr"
-	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
 
 const (
@@ -115,20 +114,6 @@ func contentType(name string) string {
 	return t
 }
 
-func kindName(k proc.Kind) string {
-	switch k {
-	case proc.Dir:
-		return "dir"
-	case proc.Symlink:
-		return "symlink"
-	case proc.Char:
-		return "char"
-	case proc.FIFO:
-		return "fifo"
-	}
-	return "file"
-}
-
 type fileStat struct {
 	Kind  string `json:"kind"`
 	Mode  uint32 `json:"mode"`
@@ -154,7 +139,7 @@ func (s *server) readFile(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer f.Close()
 	mtime := time.Unix(0, f.Mtime)
-	stat, err := json.Marshal(fileStat{kindName(f.Kind), f.Mode, f.Size, timestamp(mtime)})
+	stat, err := json.Marshal(fileStat{f.Kind.Name(), f.Mode, f.Size, timestamp(mtime)})
 	if err != nil {
 		return err
 	}
@@ -347,7 +332,7 @@ func (s *server) tree(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	entry := func(i exec.Info) treeEntry {
-		return treeEntry{i.Path, kindName(i.Kind), i.Size, timestamp(time.Unix(0, i.Mtime))}
+		return treeEntry{i.Path, i.Kind.Name(), i.Size, timestamp(time.Unix(0, i.Mtime))}
 	}
 	if strings.Contains(r.Header.Get("Accept"), "application/x-ndjson") {
 		w.Header().Set("Content-Type", "application/x-ndjson")

@@ -101,15 +101,7 @@ func (s *server) fork(ctx context.Context, in *forkInput) (*forkOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := in.Body.Name
-	if name == "" {
-		b, err := s.Service.GetSandbox(ctx, c, id)
-		if err != nil {
-			return nil, err
-		}
-		name = b.Name
-	}
-	list, err := s.Service.Fork(ctx, c, id, name, max(in.Body.Count, 1), in.Body.At)
+	list, err := s.Service.Fork(ctx, c, id, in.Body.Name, max(in.Body.Count, 1), in.Body.At)
 	if err != nil {
 		return nil, err
 	}

@@ -144,7 +144,7 @@ func (s *server) branchTools(m *sdk.Server) {
 		})
 	add(m, "kv_list", "List keys", "List the keys of the sandbox's key-value store with their values, sorted.", reads,
 		func(ctx context.Context, c call, in *kvListArgs) (any, error) {
-			id, err := sandboxID(in.ID)
+			id, err := exec.ParseID(in.ID)
 			if err != nil {
 				return nil, err
 			}
@@ -170,17 +170,17 @@ func (a *keyArg) parse() (uuid.UUID, error) {
 	if len(a.Key) < 1 || len(a.Key) > 1024 {
 		return uuid.Nil, failure(fserr.CodeInvalidInput, "key: has 1 to 1024 bytes")
 	}
-	return sandboxID(a.ID)
+	return exec.ParseID(a.ID)
 }
 
 func (s *server) diff(ctx context.Context, c call, in *diffArgs) (any, error) {
-	id, err := sandboxID(in.ID)
+	id, err := exec.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
 	spec := exec.DiffSpec{At: in.At, FromAt: in.FromAt, Lines: in.Lines}
 	if in.From != "" {
-		if spec.From, err = sandboxID(in.From); err != nil {
+		if spec.From, err = exec.ParseID(in.From); err != nil {
 			return nil, err
 		}
 	}
@@ -193,18 +193,18 @@ func (s *server) diff(ctx context.Context, c call, in *diffArgs) (any, error) {
 	}
 	out := diffResult{ok: done, Changes: make([]difference, len(list))}
 	for i, d := range list {
-		out.Changes[i] = difference{d.Path, d.Status, kind(d.Kind), d.PathFrom, d.Inserted, d.Deleted, d.Binary, d.Unified}
+		out.Changes[i] = difference{d.Path, d.Status, d.Kind.Name(), d.PathFrom, d.Inserted, d.Deleted, d.Binary, d.Unified}
 	}
 	return out, nil
 }
 
 func (s *server) merge(ctx context.Context, c call, in *mergeArgs) (any, error) {
-	id, err := sandboxID(in.ID)
+	id, err := exec.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
 	spec := exec.MergeSpec{FromAt: in.FromAt, Base: in.Base, Conflict: in.Conflict}
-	if spec.From, err = sandboxID(in.From); err != nil {
+	if spec.From, err = exec.ParseID(in.From); err != nil {
 		return nil, err
 	}
 	if spec.From == id {
@@ -220,10 +220,7 @@ func (s *server) merge(ctx context.Context, c call, in *mergeArgs) (any, error) 
 	out := mergeResult{ok: done, Changes: make([]mergeChange, len(list))}
 	for i, m := range list {
 		out.Changes[i] = mergeChange(m)
-		if m.Outcome == "conflict" {
-			out.Conflicts++
-		}
 	}
-	out.Merged = out.Conflicts == 0 || in.Conflict == "ours" || in.Conflict == "theirs"
+	out.Conflicts, out.Merged = spec.Outcome(list)
 	return out, nil
 }

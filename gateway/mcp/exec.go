@@ -103,7 +103,7 @@ func outputLimit(n int) (int, error) {
 }
 
 func (s *server) bash(ctx context.Context, c call, in *bashArgs) (any, error) {
-	id, err := sandboxID(in.ID)
+	id, err := exec.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func middle(b []byte, keep int) (string, bool) {
 }
 
 func (s *server) batch(ctx context.Context, c call, in *batchArgs) (any, error) {
-	id, err := sandboxID(in.ID)
+	id, err := exec.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -193,7 +193,7 @@ func absolute(path, def string) (string, error) {
 }
 
 func (a *pathArg) parse() (uuid.UUID, string, error) {
-	id, err := sandboxID(a.ID)
+	id, err := exec.ParseID(a.ID)
 	if err != nil {
 		return id, "", err
 	}
@@ -202,7 +202,7 @@ func (a *pathArg) parse() (uuid.UUID, string, error) {
 }
 
 func (a *dirArgs) parse() (uuid.UUID, error) {
-	id, err := sandboxID(a.ID)
+	id, err := exec.ParseID(a.ID)
 	if err != nil {
 		return id, err
 	}
@@ -357,7 +357,7 @@ func (s *server) edit(ctx context.Context, c call, in *editArgs) (any, error) {
 }
 
 func (s *server) ingest(ctx context.Context, c call, in *ingestArgs) (any, error) {
-	id, err := sandboxID(in.ID)
+	id, err := exec.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -396,20 +396,6 @@ func (s *server) ingest(ctx context.Context, c call, in *ingestArgs) (any, error
 	return ingestResult{done, n}, nil
 }
 
-func kind(k proc.Kind) string {
-	switch k {
-	case proc.Dir:
-		return "dir"
-	case proc.Symlink:
-		return "symlink"
-	case proc.Char:
-		return "char"
-	case proc.FIFO:
-		return "fifo"
-	}
-	return "file"
-}
-
 // errEnough ends a walk.
 var errEnough = errors.New("enough")
 
@@ -433,7 +419,7 @@ func (s *server) list(ctx context.Context, c call, in *listDirArgs) (any, error)
 			out.Truncated = true
 			return errEnough
 		}
-		out.Entries = append(out.Entries, entry{i.Path, kind(i.Kind), i.Size, i.Mode, timestamp(time.Unix(0, i.Mtime))})
+		out.Entries = append(out.Entries, entry{i.Path, i.Kind.Name(), i.Size, i.Mode, timestamp(time.Unix(0, i.Mtime))})
 		return nil
 	})
 	if err != nil && !errors.Is(err, errEnough) {
@@ -526,7 +512,7 @@ func (s *server) grep(ctx context.Context, c call, in *grepArgs) (any, error) {
 }
 
 func (s *server) export(ctx context.Context, c call, in *exportArgs) (any, error) {
-	id, err := sandboxID(in.ID)
+	id, err := exec.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}

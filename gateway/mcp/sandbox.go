@@ -192,7 +192,7 @@ func (s *server) sandboxTools(m *sdk.Server) {
 		})
 	add(m, "sandbox_delete", "Delete a sandbox", "Delete a sandbox with all its files and snapshots.", overrides,
 		func(ctx context.Context, c call, in *sandboxArg) (any, error) {
-			id, err := sandboxID(in.ID)
+			id, err := exec.ParseID(in.ID)
 			if err != nil {
 				return nil, err
 			}
@@ -200,16 +200,9 @@ func (s *server) sandboxTools(m *sdk.Server) {
 		})
 	add(m, "sandbox_fork", "Fork a sandbox", "Make a new sandbox that starts as a copy of this one. It takes no time, whatever its size.", adds,
 		func(ctx context.Context, c call, in *forkArgs) (any, error) {
-			id, err := sandboxID(in.ID)
+			id, err := exec.ParseID(in.ID)
 			if err != nil {
 				return nil, err
-			}
-			if in.Name == "" {
-				b, err := s.Service.GetSandbox(ctx, c.Caller, id)
-				if err != nil {
-					return nil, err
-				}
-				in.Name = b.Name
 			}
 			if in.Count == 0 {
 				in.Count = 1
@@ -226,7 +219,7 @@ func (s *server) sandboxTools(m *sdk.Server) {
 		})
 	add(m, "sandbox_snapshot", "Snapshot a sandbox", "Name the present state of a sandbox, so that sandbox_restore can bring it back. It takes no time.", adds,
 		func(ctx context.Context, c call, in *snapshotArgs) (any, error) {
-			id, err := sandboxID(in.ID)
+			id, err := exec.ParseID(in.ID)
 			if err != nil {
 				return nil, err
 			}
@@ -238,7 +231,7 @@ func (s *server) sandboxTools(m *sdk.Server) {
 		})
 	add(m, "sandbox_snapshots", "List snapshots", "List the snapshots of a sandbox, oldest first.", reads,
 		func(ctx context.Context, c call, in *sandboxArg) (any, error) {
-			id, err := sandboxID(in.ID)
+			id, err := exec.ParseID(in.ID)
 			if err != nil {
 				return nil, err
 			}
@@ -254,7 +247,7 @@ func (s *server) sandboxTools(m *sdk.Server) {
 		})
 	add(m, "sandbox_restore", "Restore an earlier state", "Bring a sandbox back to an earlier state: files, working directory and variables. sandbox_undo takes it back where undo is on.", overrides,
 		func(ctx context.Context, c call, in *restoreArgs) (any, error) {
-			id, err := sandboxID(in.ID)
+			id, err := exec.ParseID(in.ID)
 			if err != nil {
 				return nil, err
 			}
@@ -290,7 +283,7 @@ func moved(b *exec.Sandbox, err error) (any, error) {
 }
 
 func step(ctx context.Context, c call, in *stepsArgs, f func(ctx context.Context, c exec.Caller, id uuid.UUID, steps int) (*exec.Sandbox, error)) (any, error) {
-	id, err := sandboxID(in.ID)
+	id, err := exec.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}

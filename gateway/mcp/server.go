@@ -15,7 +15,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/google/uuid"
 	sdkauth "github.com/modelcontextprotocol/go-sdk/auth"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -198,9 +197,6 @@ func caller(req *sdk.CallToolRequest) exec.Caller {
 	}
 	return c
 }
-
-// sandboxID reads the argument that names a sandbox.
-func sandboxID(id string) (uuid.UUID, error) { return exec.ParseID(id) }
 
 // internal logs what a client may not see.
 func internal(tool string, err error) *exec.Error {

@@ -590,15 +590,9 @@ func (e *edRun) command(line string, warned bool) error {
 		return err
 	}
 	if e.cmd == "" {
-		n := e.second
-		if e.addresses == 0 {
-			n = e.cur + 1
-			if e.inList {
-				n = e.cur
-			}
-		}
-		if n < 1 || n > e.size() {
-			return edBadAddress
+		n, err := e.next()
+		if err != nil {
+			return err
 		}
 		return e.print(n, n, "p")
 	}
@@ -986,7 +980,8 @@ func (e *edRun) moveOrCopy(c byte) error {
 	return nil
 }
 
-func (e *edRun) scroll() error {
+// next is the line that is meant, without an address the one after the current one; within g it is the current one itself.
+func (e *edRun) next() (int, error) {
 	n := e.second
 	if e.addresses == 0 {
 		n = e.cur + 1
@@ -995,7 +990,15 @@ func (e *edRun) scroll() error {
 		}
 	}
 	if n < 1 || n > e.size() {
-		return edBadAddress
+		return 0, edBadAddress
+	}
+	return n, nil
+}
+
+func (e *edRun) scroll() error {
+	n, err := e.next()
+	if err != nil {
+		return err
 	}
 	if d := edDigits(e.cmd); d > 0 {
 		k, err := strconv.Atoi(e.cmd[:d])

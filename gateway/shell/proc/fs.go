@@ -17,6 +17,21 @@ const (
 	Symlink Kind = 10
 )
 
+// Name is the kind as the interfaces of the gateway call it.
+func (k Kind) Name() string {
+	switch k {
+	case Dir:
+		return "dir"
+	case Symlink:
+		return "symlink"
+	case Char:
+		return "char"
+	case FIFO:
+		return "fifo"
+	}
+	return "file"
+}
+
 // Flags of [FS.Open]; the values are those of package os.
 const (
 	ReadOnly  = os.O_RDONLY

@@ -85,8 +85,12 @@ type findRun struct {
 	batches   []*findBatch
 	files     map[string]proc.File
 	lastPred  string
-	depth     int // nesting of the expression
+	pathList  string // what -files0-from names
+	depth     int    // nesting of the expression
 }
+
+// findFileSystem is the type that every file is on.
+const findFileSystem = "ext4"
 
 // findDebug are the words of -D; none has an effect.
 var findDebug = []string{"exec", "opt", "rates", "search", "stat", "time", "tree", "all", "help"}
@@ -112,12 +116,23 @@ leading:
 				return 1
 			}
 			for _, flag := range strings.Split(args[1], ",") {
+				if flag == "help" {
+					p.Out.WriteString("Valid arguments for -D:\n" + strings.Join(findDebug, ", ") + "\n")
+					return 0
+				}
 				if !slices.Contains(findDebug, flag) {
 					p.Errorf("Ignoring unrecognised debug flag %s", quote(flag))
 				}
 			}
 			args = args[1:]
-		case strings.HasPrefix(a, "-O") && len(a) > 2:
+		case a == "-O":
+			p.Errorf("The -O option must be immediately followed by a decimal integer")
+			return 1
+		case strings.HasPrefix(a, "-O"):
+			if a[2] < '0' || a[2] > '9' {
+				p.Errorf("Please specify a decimal number immediately after -O")
+				return 1
+			}
 		case a == "--":
 			args = args[1:]
 			break leading
@@ -136,13 +151,17 @@ leading:
 			f.fatal("missing argument to `-files0-from'")
 		}
 		if len(starts) > 0 {
-			p.Errorf("extra operand %s", quoteName(starts[0]))
-			p.Err.WriteString("file operands cannot be combined with -files0-from\n")
+			p.Errorf("extra operand %s", quote(starts[0]))
+			p.Errorf("file operands cannot be combined with -files0-from")
 			return 1
 		}
 		list, ok := filesFrom(p, args[i+1], quote, "cannot open %s for reading: %s")
 		if !ok {
 			return 1
+		}
+		f.pathList = args[i+1]
+		if f.pathList == "-" {
+			f.pathList = "(standard input)"
 		}
 		starts, args = list, slices.Concat(args[:i], args[i+2:])
 	} else if len(starts) == 0 {
@@ -169,9 +188,14 @@ leading:
 		first, print := test, f.printer("\n")
 		test = func(e *findEntry) bool { return first(e) && print(e) }
 	}
-	for _, s := range starts {
+	for i, s := range starts {
 		if f.quit {
 			break
+		}
+		if s == "" && f.pathList != "" {
+			p.Errorf("%s:%d: invalid zero-length file name", quote(f.pathList), i+1)
+			f.status = 1
+			continue
 		}
 		f.walk(s, test)
 	}
@@ -182,7 +206,7 @@ leading:
 }
 
 func startsExpression(a string) bool {
-	return len(a) > 1 && a[0] == '-' || a == "(" || a == ")" || a == "!" || a == ","
+	return len(a) > 1 && a[0] == '-' || a == "(" || a == ")" || a == "!"
 }
 
 func (f *findRun) fatal(format string, args ...any) {
@@ -225,7 +249,7 @@ func (f *findRun) visit(e *findEntry, dir bool, test findTest, parents []findPar
 	}
 	if dir && !f.prune && e.depth < f.maxDepth {
 		entries, err := f.p.ReadDir(e.path)
-		if err != nil && !errors.Is(err, fserr.ENOENT) {
+		if err != nil {
 			f.complain(e.path, err)
 		}
 		prefix := e.path
@@ -473,7 +497,11 @@ func (f *findRun) predicate() findTest {
 		cmp := f.compare(name, f.arg(name))
 		return func(e *findEntry) bool { return cmp(int64(e.stat().Ino)) }
 	case "-used":
-		cmp := f.compare(name, f.arg(name))
+		arg := f.arg(name)
+		if n, err := strconv.ParseFloat(strings.TrimLeft(arg, "+-"), 64); err != nil || math.IsNaN(n) {
+			f.fatal("Invalid argument %s to -used", arg)
+		}
+		cmp := f.compare(name, arg)
 		return func(e *findEntry) bool { return cmp((e.stat().Mtime - e.stat().Ctime) / int64(24*time.Hour)) }
 	case "-samefile":
 		st := f.reference(f.arg(name))
@@ -503,8 +531,8 @@ func (f *findRun) predicate() findTest {
 	case "-xdev", "-mount", "-noleaf", "-warn", "-nowarn", "-ignore_readdir_race", "-noignore_readdir_race":
 		return always
 	case "-fstype":
-		f.arg(name)
-		return always
+		fs := f.arg(name)
+		return func(*findEntry) bool { return fs == findFileSystem }
 	case "-true":
 		return always
 	case "-false":
@@ -553,7 +581,11 @@ func (f *findRun) predicate() findTest {
 	case "-exec", "-execdir", "-ok", "-okdir":
 		f.action = true
 		return f.execTest(name)
-	case "-help", "-version":
+	case "-help":
+		f.p.Out.WriteString("Usage: find [-H] [-L] [-P] [-Olevel] [-D debugopts] [path...] [expression]\n\n" +
+			"Looks at the paths, the current directory without one, and at everything below; the expression says what to print or do, -print without one.\n")
+		f.p.Exit(0)
+	case "-version":
 		f.p.Out.WriteString("find (GNU findutils) 4.9.0\n")
 		f.p.Exit(0)
 	case "-context":
@@ -562,6 +594,9 @@ func (f *findRun) predicate() findTest {
 	if xy, ok := strings.CutPrefix(name, "-newer"); ok {
 		if len(xy) == 2 && strings.IndexByte("acm", xy[0]) >= 0 && strings.IndexByte("acmt", xy[1]) >= 0 {
 			return f.newerTest(xy, f.arg(name))
+		}
+		if len(xy) == 2 && (xy[0] == 'B' || xy[1] == 'B') {
+			f.p.Errorf("This system does not provide a way to find the birth time of a file.")
 		}
 		f.fatal("invalid predicate `%s'", name)
 	}
@@ -710,11 +745,14 @@ func (f *findRun) permTest(arg string) findTest {
 		kind, spec = arg[0], arg[1:]
 	}
 	change, ok := parseMode(spec)
-	if !ok || spec == "" {
+	if !ok || spec == "" || spec[0] == '+' && len(spec) > 1 && spec[1] >= '0' && spec[1] <= '9' {
 		f.fatal("invalid mode %s", quote(arg))
 	}
 	want := change.apply(0, false, 0)
 	wantDir := change.apply(0, true, 0)
+	if kind == '/' && want == 0 {
+		f.p.Errorf("warning: you have specified a mode pattern %s (which is equivalent to /000). The meaning of -perm /000 has now been changed to be consistent with -perm -000; that is, while it used to match no files, it now matches all files.", arg)
+	}
 	return func(e *findEntry) bool {
 		st := e.stat()
 		w := want
@@ -1042,7 +1080,9 @@ func (f *findRun) parseFormat(format string) []findPiece {
 				continue
 			case strings.IndexByte("ABCT", verb) >= 0:
 				if i+1 >= len(format) {
-					f.fatal("error: %% at end of format string")
+					f.p.Errorf("warning: format directive `%%%c' should be followed by another character", verb)
+					text.WriteString(format[start-1:])
+					continue
 				}
 				i++
 				out = append(out, findPiece{text: text.String(), flags: flags, verb: verb, time: format[i]})
@@ -1084,7 +1124,7 @@ func (f *findRun) formatter(format string, w io.Writer) findTest {
 }
 
 func (f *findRun) directive(pc *findPiece, e *findEntry) string {
-	str := func(s string) string { return fmt.Sprintf("%"+strings.TrimLeft(pc.flags, "0")+"s", s) }
+	str := func(s string) string { return fmt.Sprintf("%"+strings.TrimLeft(pc.flags, "0#")+"s", s) }
 	num := func(n int64) string {
 		if pc.flags == "" {
 			return strconv.FormatInt(n, 10)
@@ -1097,17 +1137,20 @@ func (f *findRun) directive(pc *findPiece, e *findEntry) string {
 	case 'p':
 		return str(e.path)
 	case 'f':
-		if strings.Trim(e.path, "/") == "" {
-			return str("")
+		switch {
+		case strings.Trim(e.path, "/") == "":
+			return str("/")
+		case strings.HasSuffix(e.path, "/"):
+			return str(e.base() + "/")
 		}
 		return str(e.base())
 	case 'h':
 		i := strings.LastIndexByte(strings.TrimRight(e.path, "/"), '/')
 		switch {
+		case i == 0 || strings.Trim(e.path, "/") == "":
+			return str("")
 		case i < 0:
 			return str(".")
-		case i == 0:
-			return str("")
 		}
 		return str(e.path[:i])
 	case 'P':
@@ -1121,11 +1164,11 @@ func (f *findRun) directive(pc *findPiece, e *findEntry) string {
 	case 'd':
 		return num(int64(e.depth))
 	case 's':
-		return num(st.Size)
+		return str(strconv.FormatInt(st.Size, 10))
 	case 'b':
-		return num(st.Blocks)
+		return str(strconv.FormatInt(st.Blocks, 10))
 	case 'k':
-		return num((st.Blocks + 1) / 2)
+		return str(strconv.FormatInt((st.Blocks+1)/2, 10))
 	case 'S':
 		if st.Size == 0 {
 			return str("1")
@@ -1139,17 +1182,17 @@ func (f *findRun) directive(pc *findPiece, e *findEntry) string {
 	case 'M':
 		return str(string(kindLetter(st.Kind)) + modeString(st.Mode))
 	case 'n':
-		return num(int64(st.Nlink))
+		return str(strconv.FormatUint(uint64(st.Nlink), 10))
 	case 'i':
-		return num(int64(st.Ino))
+		return str(strconv.FormatUint(st.Ino, 10))
 	case 'u':
 		return str(orNumber(f.userName(st.UID), st.UID))
 	case 'U':
-		return num(int64(st.UID))
+		return str(strconv.FormatUint(uint64(st.UID), 10))
 	case 'g':
 		return str(orNumber(f.groupName(st.GID), st.GID))
 	case 'G':
-		return num(int64(st.GID))
+		return str(strconv.FormatUint(uint64(st.GID), 10))
 	case 'l':
 		if st.Kind != proc.Symlink {
 			return str("")
@@ -1172,7 +1215,7 @@ func (f *findRun) directive(pc *findPiece, e *findEntry) string {
 		}
 		return str(findKind(t.Kind))
 	case 'F':
-		return str("ext4")
+		return str(findFileSystem)
 	case 'D':
 		return num(1)
 	case 'a', 't':
@@ -1256,6 +1299,11 @@ func (f *findRun) execTest(name string) findTest {
 		}
 	}
 	if end < 0 {
+		for i := f.pos + 1; i < len(f.args) && !ask; i++ {
+			if a := f.args[i-1]; f.args[i] == "+" && strings.Contains(a, "{}") {
+				f.fatal("In ‘%s ... {} +’ the ‘{}’ must appear by itself, but you specified %s", name, quote(a))
+			}
+		}
 		f.fatal("missing argument to `%s'", name)
 	}
 	if end == start {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -46,6 +47,7 @@ type xargsRun struct {
 	exit    bool
 	keepIn  bool
 	initial []string
+	slot    string // the variable that holds the number of the process; they run one after the other, so it is 0
 	base    int // bytes of the initial arguments
 	args    []string
 	used    int
@@ -90,6 +92,10 @@ func xargs(ctx context.Context, p *proc.Process) int {
 		case "d":
 			c, ok := xargsDelimiter(o.Value)
 			if !ok {
+				if len(o.Value) == 2 && o.Value[0] == '\\' {
+					p.Errorf("Invalid escape sequence %s in input delimiter specification.", o.Value)
+					return 1
+				}
 				p.Errorf("Invalid input delimiter specification %s: the delimiter must be either a single character or an escape sequence starting with \\.", o.Value)
 				return 1
 			}
@@ -146,6 +152,12 @@ func xargs(ctx context.Context, p *proc.Process) int {
 			return 1
 		case "x":
 			x.exit = true
+		case "process-slot-var":
+			if strings.Contains(o.Value, "=") {
+				p.Errorf("option --process-slot-var may not be set to a value which includes `='")
+				return 1
+			}
+			x.slot = o.Value
 		}
 	}
 	if len(args) == 0 {
@@ -298,6 +310,9 @@ func (x *xargsRun) token() (tok []byte, endLine, ok bool) {
 }
 
 func (x *xargsRun) unmatched(q byte) {
+	if len(x.args) > 0 {
+		x.run()
+	}
 	kind := "double"
 	if q == '\'' {
 		kind = "single"
@@ -391,6 +406,9 @@ func (x *xargsRun) spawn(argv []string) {
 		fmt.Fprintln(x.p.Err, strings.Join(words, " "))
 	}
 	child := x.p.Child(argv...)
+	if x.slot != "" {
+		child.Env = environ(slices.Clone(x.p.Env.List())).set(x.slot + "=0")
+	}
 	if !x.keepIn {
 		child.Stdin = bytes.NewReader(nil)
 	}

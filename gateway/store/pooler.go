@@ -13,13 +13,25 @@ import (
 )
 
 // pooler finds out, with the first connection, whether a pooler (PgBouncer, transaction pooling) stands between us and Postgres, and makes
-// connections fit for that: it refuses the parameter "role", and a statement prepared over it may meet another session the next time.
+// connections fit for that: it refuses the parameters of a session, and a statement prepared over it may meet another session the next time.
 type pooler struct {
 	auto bool // choose the exec mode too
 
 	mu      sync.Mutex
 	decided bool
 	pooled  bool
+}
+
+// The parameters of our sessions.
+const (
+	roleParam = "role"
+	idleParam = "idle_in_transaction_session_timeout"
+)
+
+// unset removes what a pooler refuses.
+func unset(cc *pgx.ConnConfig) {
+	delete(cc.RuntimeParams, roleParam)
+	delete(cc.RuntimeParams, idleParam)
 }
 
 // prepare is a pool's BeforeConnect.
@@ -34,7 +46,7 @@ func (p *pooler) prepare(ctx context.Context, cc *pgx.ConnConfig) error {
 		p.decided, p.pooled = true, pooled
 	}
 	if p.pooled {
-		delete(cc.RuntimeParams, "role")
+		unset(cc)
 		if p.auto {
 			cc.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 		}
@@ -52,7 +64,7 @@ func behindPooler(ctx context.Context, cc *pgx.ConnConfig) (bool, error) {
 	cc.DefaultQueryExecMode, cc.Tracer = pgx.QueryExecModeSimpleProtocol, nil
 	conn, err := pgx.ConnectConfig(ctx, cc)
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == protocolViolation {
-		delete(cc.RuntimeParams, "role")
+		unset(cc)
 		conn, err = pgx.ConnectConfig(ctx, cc)
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -34,7 +35,8 @@ type Config struct {
 	MinConns       int32         // kept open; default 2
 	ExecMode       ExecMode      // default Auto
 	ConnectTimeout time.Duration // default 5 s
-	// Timeout bounds every statement but a commit, with the wait for a free connection; default 30 s.
+	// Timeout bounds every statement but a commit, with the wait for a free connection; default 30 s. Postgres ends a session that leaves a transaction
+	// open for that long without asking anything: its process is frozen, or gone without a trace, and others wait for its locks.
 	Timeout time.Duration
 	// Role is what sessions run as; default pgbox_gateway, which the user of URL must be a member of (or be). A pooler takes no role: there
 	// it is for the pooler, or for the rights of the user.
@@ -59,10 +61,7 @@ type Store struct {
 
 // Open makes the pool. It does not wait for Postgres: a Store outlives restarts of the server, and Ping tells.
 func Open(ctx context.Context, c Config) (*Store, error) {
-	s := &Store{timeout: 30 * time.Second}
-	if c.Timeout > 0 {
-		s.timeout = c.Timeout
-	}
+	s := &Store{timeout: timeout(&c)}
 	pc, err := poolConfig(&c, c.URL)
 	if err != nil {
 		return nil, err
@@ -97,6 +96,13 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	return s, nil
 }
 
+func timeout(c *Config) time.Duration {
+	if c.Timeout > 0 {
+		return c.Timeout
+	}
+	return 30 * time.Second
+}
+
 // poolConfig is what the pools of a store have in common.
 func poolConfig(c *Config, url string) (*pgxpool.Config, error) {
 	pc, err := pgxpool.ParseConfig(url)
@@ -127,7 +133,8 @@ func poolConfig(c *Config, url string) (*pgxpool.Config, error) {
 	if role == "" {
 		role = "pgbox_gateway"
 	}
-	cc.RuntimeParams["role"] = role
+	cc.RuntimeParams[roleParam] = role
+	cc.RuntimeParams[idleParam] = strconv.FormatInt(timeout(c).Milliseconds(), 10)
 	if cc.RuntimeParams["application_name"] == "" {
 		cc.RuntimeParams["application_name"] = "pgbox"
 	}

@@ -414,6 +414,46 @@ func TestReadsSurviveDeadConnections(t *testing.T) {
 	s.Close()
 }
 
+// TestFrozenTransactionIsEnded: what a process that stands still has locked is given back.
+func TestFrozenTransactionIsEnded(t *testing.T) {
+	t.Parallel()
+	url := sqltest.Database(t)
+	s := open(t, store.Config{URL: url, Timeout: 300 * time.Millisecond})
+	admin := sqltest.Connect(t, url)
+	defer func() { _ = admin.Close(context.Background()) }()
+	frozen := func() (n int, err error) {
+		err = admin.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'").Scan(&n)
+		return n, err
+	}
+	n := store.NewSandbox{ID: uuid.New(), Tenant: "t", Owner: "o", Name: "n"}
+	var stuck error
+	_, err := s.CreateWith(t.Context(), n, nil, func(ctx context.Context, f *store.Fence, load store.LoadFunc) (*store.Commit, error) {
+		for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+			n, err := frozen()
+			if err != nil {
+				stuck = err
+				return nil, err
+			}
+			if n == 0 {
+				_, err := load(ctx, f.Layers)
+				return nil, err
+			}
+			if time.Now().After(end) {
+				stuck = errors.New("the transaction is still open")
+				return nil, stuck
+			}
+		}
+	})
+	if stuck != nil || err == nil {
+		t.Fatalf("%v, %v", stuck, err)
+	}
+	var left int
+	if err := admin.QueryRow(t.Context(), "SELECT count(*) FROM pgbox.sandbox WHERE id = $1", n.ID).Scan(&left); err != nil || left != 0 {
+		t.Fatalf("%d sandboxes are left: %v", left, err)
+	}
+	s.Close()
+}
+
 func TestCreateWithFilesIsAllOrNothing(t *testing.T) {
 	t.Parallel()
 	s := open(t, store.Config{})

@@ -219,6 +219,7 @@ func (b *Bed) startBouncer(ctx context.Context) error {
 	b.pooling = devdb.PoolerConfig{Dir: filepath.Join(b.Dir, "pgbouncer"), Target: serverURL(b.server, "gateway"), Role: "pgbox_gateway", PoolSize: 40, Log: log, Settings: map[string]string{
 		"auth_type": "any", "server_connect_timeout": "3", "server_login_retry": "1", "query_wait_timeout": "10",
 		"query_timeout":             "15",   // of a failover that nobody was told of it keeps connections that never answer
+		"idle_transaction_timeout":  "30",   // of a gateway that is frozen
 		"ignore_startup_parameters": "role", // it is that of Role
 	}}
 	return b.RestartBouncer(ctx)

@@ -46,4 +46,4 @@ SELECT * FROM fs.changes_since(@sandbox::uuid, @version::bigint, @seq::integer, 
 
 -- name: Merge :many
 SELECT path::text AS path, status::text AS status, outcome::text AS outcome, detail::text AS detail
-FROM fs.merge(@sandbox::uuid, sqlc.arg('from')::uuid, @from_at::text, @base::text, @conflict::text);
+FROM fs.merge(@sandbox::uuid, sqlc.arg('from')::uuid, @from_at::text, @base::text, @conflict::text, sqlc.narg('exec')::jsonb);

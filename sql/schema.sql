@@ -587,6 +587,7 @@ CREATE TABLE pgbox.sandbox (
     history_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     journal boolean DEFAULT true NOT NULL,
     max_snapshots bigint,
+    open_version bigint,
     CONSTRAINT sandbox_history_check CHECK (((history_commits > 0) AND (history_seconds >= 0) AND ((history_keep >= 1) AND (history_keep <= 10000)))),
     CONSTRAINT sandbox_layers_check CHECK ((cardinality(layers) > 0)),
     CONSTRAINT sandbox_name_check CHECK ((length(name) <= 255)),
@@ -613,6 +614,8 @@ COMMENT ON COLUMN pgbox.sandbox.history_keep IS 'How many automatic snapshots ar
 COMMENT ON COLUMN pgbox.sandbox.history_version IS 'The version at the last automatic snapshot; -1: there was none.';
 
 COMMENT ON COLUMN pgbox.sandbox.journal IS 'Whether file operations are written to pgbox.change. Without them there is no history, and events name versions only.';
+
+COMMENT ON COLUMN pgbox.sandbox.open_version IS 'The version that every operation of the running transaction leads to, while a verb of several (fs.merge) is at work, which writes the journal itself. NULL in every row that can be seen.';
 
 CREATE VIEW fs.sandbox WITH (security_invoker='true') AS
  SELECT s.id,
@@ -1803,7 +1806,7 @@ ALTER FUNCTION fs.lstat(p_path text) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION fs.lstat(p_path text) IS 'Is stat without following a symlink in the last component.';
 
-CREATE FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text DEFAULT NULL::text, p_base text DEFAULT '@base'::text, p_conflict text DEFAULT 'fail'::text) RETURNS TABLE(path text, status text, outcome text, detail text)
+CREATE FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text DEFAULT NULL::text, p_base text DEFAULT '@base'::text, p_conflict text DEFAULT 'fail'::text, p_exec jsonb DEFAULT NULL::jsonb) RETURNS TABLE(path text, status text, outcome text, detail text)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -1815,6 +1818,8 @@ DECLARE
     v_base      uuid[];
     v_from      uuid[];
     v_layers    uuid[];
+    v_version   bigint;
+    v_exec      uuid;
     v_kin       boolean;
     v_moved     text[] := '{}'; -- directories renamed so far, from and to by turns
     v_conflicts integer := 0;
@@ -1848,12 +1853,14 @@ BEGIN
         OR EXISTS (SELECT FROM pgbox.snapshot n WHERE n.sandbox_id = p_sandbox AND n.layers @> v_base[1:1] AND cardinality(v_base) > 1);
 
     PERFORM set_config('app.sandbox_id', p_sandbox::text, true), set_config('app.at', '', true);
-    -- One automatic snapshot for all of it, and none between.
-    v_layers := (pgbox.point(v_ours, 'undo')).layers;
-    UPDATE pgbox.sandbox s SET history_commits = NULL, history_seconds = NULL WHERE s.id = p_sandbox;
+    v_version := v_ours.version;
 
     -- A block of its own, so that what was done can be taken back and the conflicts still be told.
     BEGIN
+        -- One automatic snapshot and one version for all of it.
+        v_ours := pgbox.point(v_ours, 'undo');
+        v_layers := v_ours.layers;
+        UPDATE pgbox.sandbox s SET open_version = v_version + 1 WHERE s.id = p_sandbox;
         FOR c IN
             SELECT d.*,
                    CASE WHEN d.status <> 'D' THEN 1
@@ -1982,19 +1989,23 @@ BEGIN
             END IF;
             RETURN NEXT;
         END LOOP;
-        IF v_conflicts > 0 AND p_conflict = 'fail' THEN
-            RAISE EXCEPTION USING ERRCODE = 'P0001', MESSAGE = 'conflicts';
+        UPDATE pgbox.sandbox s SET open_version = NULL WHERE s.id = p_sandbox RETURNING s.* INTO v_ours;
+        IF v_conflicts > 0 AND p_conflict = 'fail' OR v_ours.version = v_version THEN
+            RAISE EXCEPTION USING ERRCODE = 'P0001', MESSAGE = 'nothing is to be done';
         END IF;
+        IF p_exec IS NOT NULL THEN
+            v_exec := pgbox.add_exec(p_sandbox, p_exec, v_version, v_ours.version);
+        END IF;
+        PERFORM pgbox.record_step(v_ours, v_layers[2:], v_exec);
     EXCEPTION WHEN raise_exception THEN
         NULL;
     END;
-    UPDATE pgbox.sandbox s SET history_commits = v_ours.history_commits, history_seconds = v_ours.history_seconds WHERE s.id = p_sandbox;
 END
 $_$;
 
-ALTER FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text, p_base text, p_conflict text) OWNER TO pgbox_maintainer;
+ALTER FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text, p_base text, p_conflict text, p_exec jsonb) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text, p_base text, p_conflict text) IS 'Does in a sandbox what happened in another of the same owner between p_base (by default what that one was forked from) and p_from_at (by default now), all in one transaction that fs.undo() takes back. Returns every change with its outcome: merged, same (was so already), kept (a directory with something of ours in it), conflict. With p_conflict fail nothing is done when there is a conflict; ours leaves what is here in those places, theirs puts what is there.';
+COMMENT ON FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text, p_base text, p_conflict text, p_exec jsonb) IS 'Does in a sandbox what happened in another of the same owner between p_base (by default what that one was forked from) and p_from_at (by default now), all as one version that fs.undo() takes back; the journal tells what changed by it. Returns every change with its outcome: merged, same (was so already), kept (a directory with something of ours in it), conflict. With p_conflict fail nothing is done when there is a conflict; ours leaves what is here in those places, theirs puts what is there. p_exec is for the audit row, as in fs.apply; NULL: none.';
 
 CREATE FUNCTION fs.missing_blobs(p_sandbox uuid, p_sha256 bytea[]) RETURNS SETOF bytea
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -2411,7 +2422,7 @@ ALTER FUNCTION fs.recall(p_tenant text, p_owner text, p_keys text[]) OWNER TO pg
 
 COMMENT ON FUNCTION fs.recall(p_tenant text, p_owner text, p_keys text[]) IS 'The answers that are kept under idempotency keys of an owner, with the digest of the request each belongs to.';
 
-CREATE FUNCTION fs.redo(p_sandbox uuid, p_steps integer DEFAULT 1) RETURNS SETOF fs.sandbox
+CREATE FUNCTION fs.redo(p_sandbox uuid, p_steps integer DEFAULT 1, p_exec jsonb DEFAULT NULL::jsonb) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -2421,14 +2432,14 @@ BEGIN
     IF v_sandbox.undone_version IS DISTINCT FROM v_sandbox.version THEN
         PERFORM pgbox.raise_errno(61, 'redo', p_sandbox::text);
     END IF;
-    PERFORM pgbox.step(v_sandbox, 'redo', 'undo', p_steps);
+    PERFORM pgbox.step(v_sandbox, 'redo', 'undo', p_steps, p_exec);
     RETURN QUERY SELECT v.* FROM fs.sandbox v WHERE v.id = p_sandbox;
 END
 $$;
 
-ALTER FUNCTION fs.redo(p_sandbox uuid, p_steps integer) OWNER TO pgbox_maintainer;
+ALTER FUNCTION fs.redo(p_sandbox uuid, p_steps integer, p_exec jsonb) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.redo(p_sandbox uuid, p_steps integer) IS 'Brings back what fs.undo() took away, p_steps of it; VF061 when there is not as much, or something was committed since.';
+COMMENT ON FUNCTION fs.redo(p_sandbox uuid, p_steps integer, p_exec jsonb) IS 'Brings back what fs.undo() took away, p_steps of it; VF061 when there is not as much, or something was committed since.';
 
 CREATE FUNCTION fs.remember(p_tenant text, p_owner text, p_key text, p_digest bytea, p_result bytea) RETURNS void
     LANGUAGE sql SECURITY DEFINER
@@ -2458,24 +2469,33 @@ ALTER FUNCTION fs.resolve(p_path text, p_follow boolean) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION fs.resolve(p_path text, p_follow boolean) IS 'Returns the inode number that a path names. p_follow says whether a symlink in the last component is followed.';
 
-CREATE FUNCTION fs.restore(p_sandbox uuid, p_at text) RETURNS SETOF fs.sandbox
+CREATE FUNCTION fs.restore(p_sandbox uuid, p_at text, p_exec jsonb DEFAULT NULL::jsonb) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.lock_sandbox(p_sandbox);
     v_state   pgbox.snapshot := pgbox.state_at(v_sandbox, p_at);
+    v_before  bigint := v_sandbox.version;
+    v_layers  uuid[];
+    v_exec    uuid;
 BEGIN
     IF v_state.id IS NOT NULL THEN
-        PERFORM pgbox.stand_on(pgbox.point(v_sandbox, 'undo'), v_state);
+        v_sandbox := pgbox.point(v_sandbox, 'undo');
+        v_layers := v_sandbox.layers;
+        v_sandbox := pgbox.stand_on(v_sandbox, v_state);
+        IF p_exec IS NOT NULL THEN
+            v_exec := pgbox.add_exec(p_sandbox, p_exec, v_before, v_sandbox.version);
+        END IF;
+        PERFORM pgbox.record_step(v_sandbox, v_layers, v_exec);
     END IF;
     RETURN QUERY SELECT v.* FROM fs.sandbox v WHERE v.id = p_sandbox;
 END
 $$;
 
-ALTER FUNCTION fs.restore(p_sandbox uuid, p_at text) OWNER TO pgbox_maintainer;
+ALTER FUNCTION fs.restore(p_sandbox uuid, p_at text, p_exec jsonb) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.restore(p_sandbox uuid, p_at text) IS 'Puts the tree and shell state of a sandbox back to an earlier state (p_at as in pgbox.state_at; VF002 when there is none), whatever its size. fs.undo() takes it back.';
+COMMENT ON FUNCTION fs.restore(p_sandbox uuid, p_at text, p_exec jsonb) IS 'Puts the tree and shell state of a sandbox back to an earlier state (p_at as in pgbox.state_at; VF002 when there is none), whatever its size; the journal tells what changed by that. fs.undo() takes it back. p_exec is for the audit row, as in fs.apply; NULL: none.';
 
 CREATE FUNCTION fs.rm(p_path text, p_recursive boolean DEFAULT false) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2888,7 +2908,7 @@ ALTER FUNCTION fs.truncate(p_path text, p_size bigint) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION fs.truncate(p_path text, p_size bigint) IS 'Sets the size of a regular file. What it grows by is a hole.';
 
-CREATE FUNCTION fs.undo(p_sandbox uuid, p_steps integer DEFAULT 1) RETURNS SETOF fs.sandbox
+CREATE FUNCTION fs.undo(p_sandbox uuid, p_steps integer DEFAULT 1, p_exec jsonb DEFAULT NULL::jsonb) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -2899,14 +2919,14 @@ BEGIN
         -- What was undone before the last commit cannot be redone over it.
         UPDATE pgbox.snapshot n SET stack = NULL WHERE n.sandbox_id = p_sandbox AND n.kind = 'automatic' AND n.stack = 'redo';
     END IF;
-    PERFORM pgbox.step(v_sandbox, 'undo', 'redo', p_steps);
+    PERFORM pgbox.step(v_sandbox, 'undo', 'redo', p_steps, p_exec);
     RETURN QUERY SELECT v.* FROM fs.sandbox v WHERE v.id = p_sandbox;
 END
 $$;
 
-ALTER FUNCTION fs.undo(p_sandbox uuid, p_steps integer) OWNER TO pgbox_maintainer;
+ALTER FUNCTION fs.undo(p_sandbox uuid, p_steps integer, p_exec jsonb) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.undo(p_sandbox uuid, p_steps integer) IS 'Puts a sandbox back to what it was at its newest automatic snapshots, p_steps of them: with one before every commit, takes the last commits back. VF061 when there are not as many. fs.redo() brings them again, until the next commit.';
+COMMENT ON FUNCTION fs.undo(p_sandbox uuid, p_steps integer, p_exec jsonb) IS 'Puts a sandbox back to what it was at its newest automatic snapshots, p_steps of them: with one before every commit, takes the last commits back. VF061 when there are not as many. fs.redo() brings them again, until the next commit.';
 
 CREATE FUNCTION fs.unlink(p_path text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3107,7 +3127,7 @@ BEGIN
                             stdout_bytes, stderr_bytes, stdout_head, stderr_head, version_before, version_after, committed)
     VALUES (v_id, p_sandbox, coalesce(p_exec->>'tenant', ''), coalesce(p_exec->>'route', ''), coalesce(p_exec->>'caller', ''), coalesce(p_exec->>'script', ''),
             coalesce(p_exec->>'cwd', '/'), coalesce((p_exec->>'read_only')::boolean, false), (p_exec->>'exit_code')::integer, p_exec->>'idempotency_key',
-            coalesce((p_exec->>'started_at')::timestamptz, clock_timestamp()), coalesce((p_exec->>'duration_us')::bigint, 0),
+            coalesce((p_exec->>'started_at')::timestamptz, clock_timestamp()), coalesce((p_exec->>'duration_us')::bigint, (extract(epoch FROM clock_timestamp() - now()) * 1000000)::bigint),
             coalesce((p_exec->>'stdout_bytes')::bigint, 0), coalesce((p_exec->>'stderr_bytes')::bigint, 0),
             coalesce(p_exec->>'stdout_head', ''), coalesce(p_exec->>'stderr_head', ''),
             p_version_before, coalesce(p_version_after, p_version_before), p_version_after IS NOT NULL);
@@ -3117,7 +3137,7 @@ $$;
 
 ALTER FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bigint, p_version_after bigint) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bigint, p_version_after bigint) IS 'Writes one audit row of a run; p_version_after is NULL when it committed nothing. Keys of p_exec are columns of pgbox.exec.';
+COMMENT ON FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bigint, p_version_after bigint) IS 'Writes one audit row of a run; p_version_after is NULL when it committed nothing. Keys of p_exec are columns of pgbox.exec; without duration_us it is that of the transaction so far.';
 
 CREATE FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, OUT layers uuid[], OUT changed_at timestamp with time zone) RETURNS record
     LANGUAGE plpgsql
@@ -3451,6 +3471,8 @@ CREATE FUNCTION pgbox.bump(p_sandbox pgbox.sandbox, p_bytes bigint, p_inodes big
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+DECLARE
+    v_version bigint := coalesce(p_sandbox.open_version, p_sandbox.version + 1);
 BEGIN
     -- Who is over a limit may still shrink, or change without growing.
     IF (p_bytes > 0 AND p_sandbox.used_bytes + p_bytes > p_sandbox.max_bytes)
@@ -3458,21 +3480,21 @@ BEGIN
         PERFORM pgbox.raise_errno(122, 'write', p_sandbox.id::text);
     END IF;
     UPDATE pgbox.sandbox s
-       SET version      = p_sandbox.version + 1,
-           tree_version = p_sandbox.version + 1,
+       SET version      = v_version,
+           tree_version = v_version,
            next_ino     = coalesce(p_next_ino, p_sandbox.next_ino),
            used_bytes   = p_sandbox.used_bytes + p_bytes,
            used_inodes  = p_sandbox.used_inodes + p_inodes,
            shell_state  = coalesce(p_shell_state, p_sandbox.shell_state),
            last_used_at = clock_timestamp()
      WHERE s.id = p_sandbox.id;
-    RETURN p_sandbox.version + 1;
+    RETURN v_version;
 END
 $$;
 
 ALTER FUNCTION pgbox.bump(p_sandbox pgbox.sandbox, p_bytes bigint, p_inodes bigint, p_next_ino bigint, p_shell_state jsonb) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.bump(p_sandbox pgbox.sandbox, p_bytes bigint, p_inodes bigint, p_next_ino bigint, p_shell_state jsonb) IS 'Increments the version of the sandbox row that pgbox.enter(true) returned, adds p_bytes and p_inodes (may be negative) to its usage and enforces its limits (VF122). Every mutation of a tree calls it once; the result is the new version.';
+COMMENT ON FUNCTION pgbox.bump(p_sandbox pgbox.sandbox, p_bytes bigint, p_inodes bigint, p_next_ino bigint, p_shell_state jsonb) IS 'Increments the version of the sandbox row (within a verb of several operations: once for all) that pgbox.enter(true) returned, adds p_bytes and p_inodes (may be negative) to its usage and enforces its limits (VF122). Every mutation of a tree calls it once; the result is the new version.';
 
 CREATE FUNCTION pgbox.chunk_at(p_layers uuid[], p_ino bigint, p_idx integer) RETURNS bytea
     LANGUAGE plpgsql STABLE
@@ -3986,8 +4008,11 @@ BEGIN
     IF v_sandbox.id IS NULL OR v_sandbox.deleted_at IS NOT NULL OR v_sandbox.expires_at <= clock_timestamp() THEN
         PERFORM pgbox.raise_errno(3, 'enter', v_id::text);
     END IF;
+    IF v_sandbox.open_version IS NOT NULL THEN
+        -- One of many operations: the verb they make up has taken the snapshot, and writes the journal.
+        v_sandbox.journal := false;
     -- The same condition is in pgbox.advance().
-    IF p_write AND v_sandbox.tree_version > v_sandbox.history_version
+    ELSIF p_write AND v_sandbox.tree_version > v_sandbox.history_version
        AND (v_sandbox.version - v_sandbox.history_version >= v_sandbox.history_commits
             OR v_sandbox.history_at + v_sandbox.history_seconds * interval '1 second' <= clock_timestamp()) THEN
         v_sandbox := pgbox.point(v_sandbox, 'undo');
@@ -4760,6 +4785,73 @@ ALTER FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[],
 
 COMMENT ON FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint, p_inodes bigint, p_next_ino bigint, p_size_before bigint[], p_hash_before bytea[]) IS 'Ends a path verb that changed something: one bump of the version with the change of usage, and the journal rows. p_size_before and p_hash_before are for verbs that change content: what the regular files were, NULL for a new one; without them it stayed what it is.';
 
+CREATE FUNCTION pgbox.record_step(p_sandbox pgbox.sandbox, p_before uuid[], p_exec uuid) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+BEGIN
+    IF NOT p_sandbox.journal THEN
+        RETURN;
+    END IF;
+    INSERT INTO pgbox.change (sandbox_id, version, seq, exec_id, op, path, path_to, ino, size_before, size_after, hash_before, hash_after)
+    WITH d AS MATERIALIZED (
+        SELECT c.path, c.status, coalesce(nullif(c.path_from, ''), c.path) AS path_from,
+               o.ino AS old_ino, o.kind AS old_kind, o.mode AS old_mode, o.uid AS old_uid, o.gid AS old_gid,
+               CASE WHEN o.kind = 8 THEN o.size END AS old_size,
+               CASE WHEN o.kind = 8 THEN pgbox.file_hash(p_before, o.ino, o.size) END AS old_hash,
+               n.ino, n.kind, n.mode, n.uid, n.gid, n.target,
+               CASE WHEN n.kind = 8 THEN n.size END AS size,
+               CASE WHEN n.kind = 8 THEN pgbox.file_hash(p_sandbox.layers, n.ino, n.size) END AS hash,
+               c.status IN ('D', 'T') OR c.status = 'M' AND c.ino <> c.ino_from AND c.kind NOT IN (4, 8) AS gone,
+               c.status IN ('A', 'T') OR c.status = 'M' AND c.ino <> c.ino_from AND c.kind NOT IN (4, 8) AS made
+          FROM pgbox.compare(p_before, p_sandbox.layers, true) c
+          LEFT JOIN LATERAL pgbox.inode_of(p_before, c.ino_from) o ON c.status <> 'A'
+          LEFT JOIN LATERAL pgbox.inode_of(p_sandbox.layers, c.ino) n ON c.status <> 'D'
+    ), step AS (
+        SELECT CASE d.old_kind WHEN 4 THEN 3 ELSE 1 END AS pass, CASE d.old_kind WHEN 4 THEN 'rmdir' ELSE 'unlink' END AS op, d.path_from AS path,
+               NULL::text AS path_to, d.old_ino AS ino, d.old_size AS size_before, NULL::bigint AS size_after, d.old_hash AS hash_before, NULL::bytea AS hash_after
+          FROM d WHERE d.gone
+        UNION ALL
+        SELECT 2, 'rename', d.path_from, d.path, d.ino, d.old_size, d.size, d.old_hash, d.hash FROM d WHERE d.status = 'R'
+        UNION ALL
+        SELECT 4, CASE WHEN l.path IS NOT NULL THEN 'link' WHEN d.kind = 4 THEN 'mkdir' WHEN d.kind = 8 THEN 'create' WHEN d.kind = 10 THEN 'symlink' ELSE 'mknod' END,
+               coalesce(l.path, d.path), CASE WHEN l.path IS NOT NULL THEN d.path ELSE d.target END,
+               d.ino, CASE WHEN l.path IS NOT NULL THEN d.size END, d.size, CASE WHEN l.path IS NOT NULL THEN d.hash END, d.hash
+          FROM d
+          -- another name of what was there already
+          LEFT JOIN LATERAL (SELECT min(g.path) AS path
+                               FROM pgbox.dir_paths(p_before, ARRAY[d.ino]) g
+                              WHERE d.kind = 8 AND (pgbox.inode_of(p_before, d.ino)).kind = 8) l ON true
+         WHERE d.made
+        UNION ALL
+        SELECT 5, 'write', d.path, NULL, d.ino, d.old_size, d.size, d.old_hash, d.hash
+          FROM d
+         WHERE d.status IN ('M', 'R') AND d.kind = 8
+           AND (d.size <> d.old_size OR coalesce(d.hash <> d.old_hash,
+                   -- too long to have one
+                   (SELECT regexp_replace(o.looks, '^([0-9]+[|]){4}', '') FROM pgbox.describe_inodes(p_before, ARRAY[d.old_ino]) o)
+                IS DISTINCT FROM
+                   (SELECT regexp_replace(o.looks, '^([0-9]+[|]){4}', '') FROM pgbox.describe_inodes(p_sandbox.layers, ARRAY[d.ino]) o)))
+        UNION ALL
+        SELECT 6, 'chmod', d.path, NULL, d.ino, d.old_size, d.size, d.old_hash, d.hash
+          FROM d WHERE d.status IN ('M', 'R') AND NOT d.made AND d.mode <> d.old_mode
+        UNION ALL
+        SELECT 7, 'chown', d.path, NULL, d.ino, d.old_size, d.size, d.old_hash, d.hash
+          FROM d WHERE d.status IN ('M', 'R') AND NOT d.made AND (d.uid <> d.old_uid OR d.gid <> d.old_gid)
+    )
+    SELECT p_sandbox.id, p_sandbox.version,
+           row_number() OVER (ORDER BY s.pass, CASE s.pass WHEN 3 THEN -length(s.path) END, s.path COLLATE "C", s.path_to COLLATE "C") - 1,
+           p_exec, s.op, s.path, s.path_to, s.ino, s.size_before, s.size_after, s.hash_before, s.hash_after
+      FROM step s;
+END
+$$;
+
+ALTER FUNCTION pgbox.record_step(p_sandbox pgbox.sandbox, p_before uuid[], p_exec uuid) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.record_step(p_sandbox pgbox.sandbox, p_before uuid[], p_exec uuid) IS 'The journal of a version that put a sandbox (p_sandbox is its row as it is now) from the layers p_before on other ones, or was made of many operations: what differs, as the operations that would have led there. An inode number means the same file in both.';
+
 CREATE FUNCTION pgbox.refresh_base() RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5232,13 +5324,16 @@ ALTER FUNCTION pgbox.state_at(p_sandbox pgbox.sandbox, p_at text) OWNER TO pgbox
 
 COMMENT ON FUNCTION pgbox.state_at(p_sandbox pgbox.sandbox, p_at text) IS 'A state of a sandbox: now (NULL, empty, @head), what it started from (@base), a snapshot by name or id, a version (@57 or 57), the newest kept state that is not younger than a time. VF002 when there is none or it is not kept any more. id is NULL for the present one.';
 
-CREATE FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_steps integer) RETURNS void
+CREATE FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_steps integer, p_exec jsonb) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
     v_states pgbox.snapshot[];
     v_state  pgbox.snapshot;
+    v_before bigint := p_sandbox.version;
+    v_layers uuid[];
+    v_exec   uuid := CASE WHEN p_exec IS NOT NULL THEN coalesce((p_exec->>'id')::uuid, gen_random_uuid()) END;
 BEGIN
     IF p_steps < 1 THEN
         PERFORM pgbox.raise_errno(22, p_from, p_steps::text);
@@ -5254,15 +5349,21 @@ BEGIN
     UPDATE pgbox.snapshot n SET stack = NULL WHERE n.id IN (SELECT u.id FROM unnest(v_states) u);
     -- Every step is a version of its own, so that each can be taken back.
     FOREACH v_state IN ARRAY v_states LOOP
-        p_sandbox := pgbox.stand_on(pgbox.point(p_sandbox, p_to), v_state);
+        p_sandbox := pgbox.point(p_sandbox, p_to);
+        v_layers := p_sandbox.layers;
+        p_sandbox := pgbox.stand_on(p_sandbox, v_state);
+        PERFORM pgbox.record_step(p_sandbox, v_layers, v_exec);
     END LOOP;
+    IF p_exec IS NOT NULL THEN
+        PERFORM pgbox.add_exec(p_sandbox.id, p_exec || jsonb_build_object('id', v_exec), v_before, p_sandbox.version);
+    END IF;
     UPDATE pgbox.sandbox s SET undone_version = s.version WHERE s.id = p_sandbox.id;
 END
 $$;
 
-ALTER FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_steps integer) OWNER TO pgbox_maintainer;
+ALTER FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_steps integer, p_exec jsonb) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_steps integer) IS 'Moves a locked sandbox to the newest states of one stack (undo, redo), leaving those it was in on the other. VF061 when the stack has fewer.';
+COMMENT ON FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_steps integer, p_exec jsonb) IS 'Moves a locked sandbox to the newest states of one stack (undo, redo), leaving those it was in on the other. VF061 when the stack has fewer. p_exec is for the audit row of all of it, as in fs.apply; NULL: none.';
 
 CREATE FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer) RETURNS TABLE(path text, name text, parent bigint, depth integer, ino bigint, kind smallint, mode integer, uid integer, gid integer, nlink integer, rdev integer, size bigint, mtime bigint, ctime bigint, target text)
     LANGUAGE plpgsql STABLE
@@ -6555,9 +6656,9 @@ REVOKE ALL ON FUNCTION fs.lstat(p_path text) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.lstat(p_path text) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.lstat(p_path text) TO pgbox_gateway;
 
-REVOKE ALL ON FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text, p_base text, p_conflict text) FROM PUBLIC;
-GRANT ALL ON FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text, p_base text, p_conflict text) TO pgbox_owner;
-GRANT ALL ON FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text, p_base text, p_conflict text) TO pgbox_gateway;
+REVOKE ALL ON FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text, p_base text, p_conflict text, p_exec jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text, p_base text, p_conflict text, p_exec jsonb) TO pgbox_owner;
+GRANT ALL ON FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text, p_base text, p_conflict text, p_exec jsonb) TO pgbox_gateway;
 
 REVOKE ALL ON FUNCTION fs.missing_blobs(p_sandbox uuid, p_sha256 bytea[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.missing_blobs(p_sandbox uuid, p_sha256 bytea[]) TO pgbox_maintainer;
@@ -6618,9 +6719,9 @@ REVOKE ALL ON FUNCTION fs.recall(p_tenant text, p_owner text, p_keys text[]) FRO
 GRANT ALL ON FUNCTION fs.recall(p_tenant text, p_owner text, p_keys text[]) TO pgbox_owner;
 GRANT ALL ON FUNCTION fs.recall(p_tenant text, p_owner text, p_keys text[]) TO pgbox_gateway;
 
-REVOKE ALL ON FUNCTION fs.redo(p_sandbox uuid, p_steps integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION fs.redo(p_sandbox uuid, p_steps integer) TO pgbox_owner;
-GRANT ALL ON FUNCTION fs.redo(p_sandbox uuid, p_steps integer) TO pgbox_gateway;
+REVOKE ALL ON FUNCTION fs.redo(p_sandbox uuid, p_steps integer, p_exec jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.redo(p_sandbox uuid, p_steps integer, p_exec jsonb) TO pgbox_owner;
+GRANT ALL ON FUNCTION fs.redo(p_sandbox uuid, p_steps integer, p_exec jsonb) TO pgbox_gateway;
 
 REVOKE ALL ON FUNCTION fs.remember(p_tenant text, p_owner text, p_key text, p_digest bytea, p_result bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.remember(p_tenant text, p_owner text, p_key text, p_digest bytea, p_result bytea) TO pgbox_owner;
@@ -6630,9 +6731,9 @@ REVOKE ALL ON FUNCTION fs.resolve(p_path text, p_follow boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.resolve(p_path text, p_follow boolean) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.resolve(p_path text, p_follow boolean) TO pgbox_gateway;
 
-REVOKE ALL ON FUNCTION fs.restore(p_sandbox uuid, p_at text) FROM PUBLIC;
-GRANT ALL ON FUNCTION fs.restore(p_sandbox uuid, p_at text) TO pgbox_owner;
-GRANT ALL ON FUNCTION fs.restore(p_sandbox uuid, p_at text) TO pgbox_gateway;
+REVOKE ALL ON FUNCTION fs.restore(p_sandbox uuid, p_at text, p_exec jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.restore(p_sandbox uuid, p_at text, p_exec jsonb) TO pgbox_owner;
+GRANT ALL ON FUNCTION fs.restore(p_sandbox uuid, p_at text, p_exec jsonb) TO pgbox_gateway;
 
 REVOKE ALL ON FUNCTION fs.rm(p_path text, p_recursive boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.rm(p_path text, p_recursive boolean) TO pgbox_maintainer;
@@ -6704,9 +6805,9 @@ REVOKE ALL ON FUNCTION fs.truncate(p_path text, p_size bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.truncate(p_path text, p_size bigint) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.truncate(p_path text, p_size bigint) TO pgbox_gateway;
 
-REVOKE ALL ON FUNCTION fs.undo(p_sandbox uuid, p_steps integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION fs.undo(p_sandbox uuid, p_steps integer) TO pgbox_owner;
-GRANT ALL ON FUNCTION fs.undo(p_sandbox uuid, p_steps integer) TO pgbox_gateway;
+REVOKE ALL ON FUNCTION fs.undo(p_sandbox uuid, p_steps integer, p_exec jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.undo(p_sandbox uuid, p_steps integer, p_exec jsonb) TO pgbox_owner;
+GRANT ALL ON FUNCTION fs.undo(p_sandbox uuid, p_steps integer, p_exec jsonb) TO pgbox_gateway;
 
 REVOKE ALL ON FUNCTION fs.unlink(p_path text) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.unlink(p_path text) TO pgbox_maintainer;
@@ -6885,6 +6986,9 @@ GRANT ALL ON FUNCTION pgbox.raise_errno(p_errno integer, p_op text, p_path text)
 REVOKE ALL ON FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint, p_inodes bigint, p_next_ino bigint, p_size_before bigint[], p_hash_before bytea[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint, p_inodes bigint, p_next_ino bigint, p_size_before bigint[], p_hash_before bytea[]) TO pgbox_maintainer;
 
+REVOKE ALL ON FUNCTION pgbox.record_step(p_sandbox pgbox.sandbox, p_before uuid[], p_exec uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.record_step(p_sandbox pgbox.sandbox, p_before uuid[], p_exec uuid) TO pgbox_maintainer;
+
 REVOKE ALL ON FUNCTION pgbox.refresh_base() FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.refresh_base() TO pgbox_owner;
 
@@ -6922,8 +7026,8 @@ GRANT ALL ON FUNCTION pgbox.stand_on(p_sandbox pgbox.sandbox, p_state pgbox.snap
 REVOKE ALL ON FUNCTION pgbox.state_at(p_sandbox pgbox.sandbox, p_at text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.state_at(p_sandbox pgbox.sandbox, p_at text) TO pgbox_maintainer;
 
-REVOKE ALL ON FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_steps integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_steps integer) TO pgbox_owner;
+REVOKE ALL ON FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_steps integer, p_exec jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_steps integer, p_exec jsonb) TO pgbox_owner;
 
 REVOKE ALL ON FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer) TO pgbox_maintainer;

@@ -425,7 +425,7 @@ func (q *Queries) ListSandboxes(ctx context.Context, arg ListSandboxesParams) ([
 
 const merge = `-- name: Merge :many
 SELECT path::text AS path, status::text AS status, outcome::text AS outcome, detail::text AS detail
-FROM fs.merge($1::uuid, $2::uuid, $3::text, $4::text, $5::text)
+FROM fs.merge($1::uuid, $2::uuid, $3::text, $4::text, $5::text, $6::jsonb)
 `
 
 type MergeParams struct {
@@ -434,6 +434,7 @@ type MergeParams struct {
 	FromAt   string
 	Base     string
 	Conflict string
+	Exec     json.RawMessage
 }
 
 type MergeRow struct {
@@ -450,6 +451,7 @@ func (q *Queries) Merge(ctx context.Context, arg MergeParams) ([]MergeRow, error
 		arg.FromAt,
 		arg.Base,
 		arg.Conflict,
+		arg.Exec,
 	)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ package sqlcgen
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/google/uuid"
 )
@@ -26,16 +27,17 @@ func (q *Queries) DropSnapshot(ctx context.Context, arg DropSnapshotParams) erro
 }
 
 const redo = `-- name: Redo :one
-SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots FROM fs.redo($1::uuid, $2::integer)
+SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots FROM fs.redo($1::uuid, $2::integer, $3::jsonb)
 `
 
 type RedoParams struct {
 	Sandbox uuid.UUID
 	Steps   int32
+	Exec    json.RawMessage
 }
 
 func (q *Queries) Redo(ctx context.Context, arg RedoParams) (FsSandbox, error) {
-	row := q.db.QueryRow(ctx, redo, arg.Sandbox, arg.Steps)
+	row := q.db.QueryRow(ctx, redo, arg.Sandbox, arg.Steps, arg.Exec)
 	var i FsSandbox
 	err := row.Scan(
 		&i.ID,
@@ -67,16 +69,17 @@ func (q *Queries) Redo(ctx context.Context, arg RedoParams) (FsSandbox, error) {
 }
 
 const restore = `-- name: Restore :one
-SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots FROM fs.restore($1::uuid, $2::text)
+SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots FROM fs.restore($1::uuid, $2::text, $3::jsonb)
 `
 
 type RestoreParams struct {
 	Sandbox uuid.UUID
 	At      string
+	Exec    json.RawMessage
 }
 
 func (q *Queries) Restore(ctx context.Context, arg RestoreParams) (FsSandbox, error) {
-	row := q.db.QueryRow(ctx, restore, arg.Sandbox, arg.At)
+	row := q.db.QueryRow(ctx, restore, arg.Sandbox, arg.At, arg.Exec)
 	var i FsSandbox
 	err := row.Scan(
 		&i.ID,
@@ -166,16 +169,17 @@ func (q *Queries) Snapshots(ctx context.Context, sandbox uuid.UUID) ([]FsSnapsho
 }
 
 const undo = `-- name: Undo :one
-SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots FROM fs.undo($1::uuid, $2::integer)
+SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots FROM fs.undo($1::uuid, $2::integer, $3::jsonb)
 `
 
 type UndoParams struct {
 	Sandbox uuid.UUID
 	Steps   int32
+	Exec    json.RawMessage
 }
 
 func (q *Queries) Undo(ctx context.Context, arg UndoParams) (FsSandbox, error) {
-	row := q.db.QueryRow(ctx, undo, arg.Sandbox, arg.Steps)
+	row := q.db.QueryRow(ctx, undo, arg.Sandbox, arg.Steps, arg.Exec)
 	var i FsSandbox
 	err := row.Scan(
 		&i.ID,

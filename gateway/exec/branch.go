@@ -45,26 +45,45 @@ func errNoState(at string, err error) error {
 	return newError(fserr.CodeENOENT, err, fmt.Sprintf("no such snapshot or version, or it is not kept any more: %s", at))
 }
 
-// moved is verb for what puts a sandbox on another chain of layers.
-func (s *Service) moved(ctx context.Context, c Caller, id uuid.UUID, fn func(ctx context.Context) (*store.Sandbox, error)) (*Sandbox, error) {
-	return s.verb(ctx, c, id, func(ctx context.Context, _ *store.Fence) (*Sandbox, error) {
-		b, err := fn(ctx)
+// changed is verb for a change of the tree that the database makes. fn hands on the audit row, which what is committed has in its transaction. fn may
+// report less than was committed: a row is written once.
+func (s *Service) changed(ctx context.Context, c Caller, id uuid.UUID, what string, fn func(ctx context.Context, e store.Exec) (b *Sandbox, committed bool, err error)) (*Sandbox, error) {
+	return s.verb(ctx, c, id, func(ctx context.Context, f *store.Fence) (*Sandbox, error) {
+		row := s.rowOf(c, what, s.cfg.Now())
+		row.Duration = 0 // the database knows
+		b, committed, err := fn(ctx, row)
 		s.trees.Drop(id)
-		if err != nil {
-			return nil, err
+		if !committed && (b == nil || b.Version == f.Version) {
+			row.Duration = s.elapsed(row.StartedAt)
+			e := store.LoggedExec{Exec: row, Sandbox: id, Version: f.Version}
+			if err != nil {
+				e.Error = string(asError(err).Code)
+			}
+			s.log.add(e)
 		}
-		return sandboxOf(b), nil
+		return b, err
+	})
+}
+
+// moved is changed for what puts a sandbox on another chain of layers.
+func (s *Service) moved(ctx context.Context, c Caller, id uuid.UUID, what string, fn func(ctx context.Context, e store.Exec) (*store.Sandbox, error)) (*Sandbox, error) {
+	return s.changed(ctx, c, id, what, func(ctx context.Context, e store.Exec) (*Sandbox, bool, error) {
+		b, err := fn(ctx, e)
+		if err != nil {
+			return nil, false, err
+		}
+		return sandboxOf(b), false, nil // its version tells
 	})
 }
 
 // Restore brings a sandbox back to an earlier state (at as in Caller.At). Undo takes it back.
 func (s *Service) Restore(ctx context.Context, c Caller, id uuid.UUID, at string) (*Sandbox, error) {
-	return s.moved(ctx, c, id, func(ctx context.Context) (*store.Sandbox, error) {
+	return s.moved(ctx, c, id, "restore "+at, func(ctx context.Context, e store.Exec) (*store.Sandbox, error) {
 		state, err := stateName(at)
 		if err != nil {
 			return nil, err
 		}
-		b, err := s.store.Restore(ctx, id, state)
+		b, err := s.store.Restore(ctx, id, state, e)
 		if errors.Is(err, fserr.ENOENT) {
 			err = errNoState(at, err)
 		}
@@ -74,8 +93,8 @@ func (s *Service) Restore(ctx context.Context, c Caller, id uuid.UUID, at string
 
 // Undo takes back what was committed since the newest automatic snapshots, steps of them.
 func (s *Service) Undo(ctx context.Context, c Caller, id uuid.UUID, steps int) (*Sandbox, error) {
-	return s.moved(ctx, c, id, func(ctx context.Context) (*store.Sandbox, error) {
-		b, err := s.store.Undo(ctx, id, steps)
+	return s.moved(ctx, c, id, fmt.Sprint("undo ", steps), func(ctx context.Context, e store.Exec) (*store.Sandbox, error) {
+		b, err := s.store.Undo(ctx, id, steps, e)
 		if errors.Is(err, fserr.ENODATA) {
 			err = newError(fserr.CodeENOENT, fserr.ENOENT, "there is no automatic snapshot to go back to")
 		}
@@ -85,8 +104,8 @@ func (s *Service) Undo(ctx context.Context, c Caller, id uuid.UUID, steps int) (
 
 // Redo brings back what Undo took away.
 func (s *Service) Redo(ctx context.Context, c Caller, id uuid.UUID, steps int) (*Sandbox, error) {
-	return s.moved(ctx, c, id, func(ctx context.Context) (*store.Sandbox, error) {
-		b, err := s.store.Redo(ctx, id, steps)
+	return s.moved(ctx, c, id, fmt.Sprint("redo ", steps), func(ctx context.Context, e store.Exec) (*store.Sandbox, error) {
+		b, err := s.store.Redo(ctx, id, steps, e)
 		if errors.Is(err, fserr.ENODATA) {
 			err = newError(fserr.CodeENOENT, fserr.ENOENT, "there is nothing to redo")
 		}

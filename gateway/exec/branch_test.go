@@ -11,7 +11,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/pgbox/pgbox/gateway/exec"
+	"github.com/pgbox/pgbox/gateway/feed"
 	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/store"
+	"github.com/pgbox/pgbox/sql/sqltest"
 )
 
 // bob has no sandbox here.
@@ -292,4 +295,101 @@ func TestMerge(t *testing.T) {
 	}
 	_, err = s.Merge(t.Context(), alice, id, exec.MergeSpec{From: uuid.New()})
 	wantError(t, err, fserr.CodeENOENT, exec.AppliedNo)
+}
+
+// What the database does to a tree in one step, another gateway has in its cache, by a patch or by a reload; in the log it is one run of the caller's.
+func TestMergeUndoAndRestoreAreOneVersionForOthers(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []feed.Mode{feed.Replication, feed.Version} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			s, other := service(t, exec.Config{}), service(t, exec.Config{})
+			var follow *follower
+			if mode == feed.Replication {
+				other, _, _ = fed(t, feed.Config{Mode: mode})
+				st, err := store.Open(t.Context(), store.Config{URL: sqltest.ServingURL(t, sqltest.URL(t))})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(st.Close)
+				follow = &follower{t, st, other.Trees()}
+			}
+			id := sandbox(t)
+			run(t, s, id, "echo 1 > f; mkdir d; echo x > d/x; echo gone > gone")
+			fork, err := forked(s.Fork(t.Context(), alice, id, "fork", 1, ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			run(t, s, fork.ID, "echo 2 > f; mv d e; echo y > e/y; rm gone")
+			run(t, s, id, "echo mine > d/mine")
+
+			version := func() int64 {
+				b, err := s.GetSandbox(t.Context(), alice, id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return b.Version
+			}
+			const before, after = "d f gone\n1\nmine\nx\n", "e f\n2\nmine\nx\ny\n"
+			want := func(text string) {
+				t.Helper()
+				if follow != nil {
+					follow.check(id)
+				}
+				if res, err := other.Exec(t.Context(), exec.Request{Caller: alice, Sandbox: id, Script: "echo *; cat f */*", ReadOnly: true}); err != nil || string(res.Stdout) != text {
+					t.Errorf("%q, %v, want %q", res.Stdout, err, text)
+				}
+			}
+			want(before)
+			kept := version()
+			for _, v := range []struct {
+				route, what, want string
+				do                func(c exec.Caller) error
+			}{
+				{"merge", "merge " + fork.ID.String(), after, func(c exec.Caller) error {
+					_, err := s.Merge(t.Context(), c, id, exec.MergeSpec{From: fork.ID})
+					return err
+				}},
+				{"undo", "undo 1", before, func(c exec.Caller) error { _, err := s.Undo(t.Context(), c, id, 1); return err }},
+				{"redo", "redo 1", after, func(c exec.Caller) error { _, err := s.Redo(t.Context(), c, id, 1); return err }},
+				{"restore", fmt.Sprint("restore ", kept), before, func(c exec.Caller) error {
+					_, err := s.Restore(t.Context(), c, id, fmt.Sprint(kept))
+					return err
+				}},
+			} {
+				c := alice
+				c.Route = v.route
+				was := version()
+				if err := v.do(c); err != nil {
+					t.Fatalf("%s: %v", v.route, err)
+				}
+				if now := version(); now != was+1 {
+					t.Errorf("%s: version %d, was %d", v.route, now, was)
+				}
+				want(v.want)
+				runs, err := s.Timeline(t.Context(), alice, id, store.TimelineFilter{Limit: 10, Route: &v.route})
+				if err != nil || len(runs) != 1 || runs[0].Caller != alice.Subject || runs[0].Script != v.what || !runs[0].Committed || runs[0].VersionAfter != was+1 {
+					t.Fatalf("%s: %+v, %v", v.route, runs, err)
+				}
+				ops, err := s.Changes(t.Context(), alice, id, exec.Cursor{Version: was, Seq: 1 << 30}, 100)
+				if err != nil || len(ops) != 4 {
+					t.Errorf("%s: journal %+v, %v", v.route, ops, err)
+				}
+				for _, op := range ops {
+					if op.Exec == nil || *op.Exec != runs[0].ID {
+						t.Errorf("%s: operation of %v, want %v", v.route, op.Exec, runs[0].ID)
+					}
+				}
+			}
+			// What does nothing, or fails, is a run that committed nothing.
+			c := alice
+			c.Route = "undo"
+			_, err = s.Undo(t.Context(), c, id, 50)
+			wantError(t, err, fserr.CodeENOENT, exec.AppliedNo)
+			runs, err := s.Timeline(t.Context(), alice, id, store.TimelineFilter{Limit: 1, Route: &c.Route})
+			if err != nil || len(runs) != 1 || runs[0].Committed || runs[0].Error != string(fserr.CodeENOENT) || runs[0].Script != "undo 50" {
+				t.Errorf("%+v, %v", runs, err)
+			}
+		})
+	}
 }

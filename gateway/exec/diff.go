@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -279,13 +280,13 @@ func (s *Service) Merge(ctx context.Context, c Caller, id uuid.UUID, spec MergeS
 	if spec.Conflict == "" {
 		spec.Conflict = "fail"
 	}
-	_, err = s.verb(ctx, c, id, func(ctx context.Context, _ *store.Fence) (*Sandbox, error) {
-		list, err = s.store.Merge(ctx, id, spec.From, fromAt, base, spec.Conflict)
-		s.trees.Drop(id)
+	_, err = s.changed(ctx, c, id, "merge "+spec.From.String(), func(ctx context.Context, e store.Exec) (_ *Sandbox, committed bool, err error) {
+		list, err = s.store.Merge(ctx, id, spec.From, fromAt, base, spec.Conflict, e)
 		if errors.Is(err, fserr.ENOENT) {
 			err = newError(fserr.CodeENOENT, err, "no such sandbox, snapshot or version of yours, or it is not kept any more")
 		}
-		return nil, err
+		_, merged := spec.Outcome(list)
+		return nil, merged && slices.ContainsFunc(list, func(m MergeChange) bool { return m.Outcome == "merged" }), err
 	})
 	return list, err
 }

@@ -295,7 +295,23 @@ func TestPatchedTreeEqualsALoadedOneAfterEveryCommit(t *testing.T) {
 				t.Fatal(err)
 			}
 		case 3:
-			w.exec("SELECT fs.flatten($1)", w.id)
+			if i%2 == 0 {
+				w.exec("SELECT fs.flatten($1)", w.id)
+				break
+			}
+			// a fork comes back
+			fork, err := forked(w.s[0].Fork(t.Context(), alice, w.id, "branch", 1, ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ours := w.id
+			w.id = fork.ID
+			w.gateway()
+			w.id = ours
+			w.gateway()
+			if _, err := w.s[0].Merge(t.Context(), alice, w.id, exec.MergeSpec{From: fork.ID, Conflict: "theirs"}); err != nil {
+				t.Fatal(err)
+			}
 		case 4: // settings alone
 			soon := time.Now().Add(time.Hour).Truncate(time.Microsecond)
 			if _, err := w.s[0].UpdateSandbox(t.Context(), alice, w.id, exec.SandboxUpdate{Name: new(fmt.Sprint("name ", i)), Env: map[string]string{"BIG": strings.Repeat("x", w.r.IntN(9000))}, ExpiresAt: &soon}); err != nil {

@@ -203,6 +203,13 @@ func (c Caller) key() string {
 	return c.Key.Name
 }
 
+// rowOf is the audit row of a verb that began at a time and ends now.
+func (s *Service) rowOf(c Caller, what string, began time.Time) store.Exec {
+	return store.Exec{
+		ID: uuid.New(), Tenant: c.Tenant, Route: c.Route, Caller: c.Subject, Key: c.key(), Script: what, Cwd: "/", StartedAt: began, Duration: s.elapsed(began),
+	}
+}
+
 // audit is the row of a run.
 func (n *run) audit() store.Exec {
 	c, exit := n.r.Caller, n.exit

@@ -194,9 +194,7 @@ func (s *Service) create(ctx context.Context, c Caller, n NewSandbox) (*Sandbox,
 		if err := writeAll(w, n.Files); err != nil {
 			return nil, err
 		}
-		return &store.Commit{Sandbox: f.ID, Version: f.Version, Delta: w.Delta(), Exec: store.Exec{
-			ID: uuid.New(), Tenant: c.Tenant, Route: c.Route, Caller: c.Subject, Key: c.key(), Script: "create", Cwd: "/", StartedAt: began, Duration: s.elapsed(began),
-		}}, nil
+		return &store.Commit{Sandbox: f.ID, Version: f.Version, Delta: w.Delta(), Exec: s.rowOf(c, "create", began)}, nil
 	})
 	if err != nil {
 		return nil, noImage(n.Image, err)

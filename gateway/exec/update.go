@@ -188,12 +188,7 @@ func (s *Service) update(ctx context.Context, lease lock.Lease, c Caller, id uui
 	}
 	defer pin.Release()
 	began := s.cfg.Now()
-	row := func() store.Exec {
-		return store.Exec{
-			ID: uuid.New(), Tenant: c.Tenant, Route: c.Route, Caller: c.Subject, Key: c.key(), Script: op + " " + path, Cwd: "/",
-			StartedAt: began, Duration: s.elapsed(began),
-		}
-	}
+	row := func() store.Exec { return s.rowOf(c, op+" "+path, began) }
 	defer func() {
 		if committed {
 			return

@@ -234,7 +234,7 @@ type execRow struct {
 	ReadOnly    bool       `json:"read_only,omitempty"`
 	ExitCode    *int       `json:"exit_code,omitempty"`
 	StartedAt   time.Time  `json:"started_at"`
-	DurationUS  int64      `json:"duration_us"`
+	DurationUS  int64      `json:"duration_us,omitempty"` // zero: what the transaction takes
 	StdoutBytes int64      `json:"stdout_bytes"`
 	StderrBytes int64      `json:"stderr_bytes"`
 	StdoutHead  string     `json:"stdout_head"`

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -44,11 +45,15 @@ type MergeChange struct {
 }
 
 // Merge does in a sandbox what happened in another of its owner between two states. conflict says what to do when both changed the same: fail does
-// nothing at all, ours leaves it, theirs takes the other side's. It is ENOENT when there is no such sandbox or state.
-func (s *Store) Merge(ctx context.Context, sandbox, from uuid.UUID, fromAt, base, conflict string) ([]MergeChange, error) {
+// nothing at all, ours leaves it, theirs takes the other side's. It is ENOENT when there is no such sandbox or state. e is the audit row of a merge that changes something.
+func (s *Store) Merge(ctx context.Context, sandbox, from uuid.UUID, fromAt, base, conflict string, e Exec) ([]MergeChange, error) {
+	audit, err := json.Marshal(e.row())
+	if err != nil {
+		return nil, err
+	}
 	var rows []sqlcgen.MergeRow
-	err := s.write(ctx, "merge", func(ctx context.Context, q *sqlcgen.Queries) (err error) {
-		rows, err = q.Merge(ctx, sqlcgen.MergeParams{Sandbox: sandbox, From: from, FromAt: fromAt, Base: base, Conflict: conflict})
+	err = s.write(ctx, "merge", func(ctx context.Context, q *sqlcgen.Queries) (err error) {
+		rows, err = q.Merge(ctx, sqlcgen.MergeParams{Sandbox: sandbox, From: from, FromAt: fromAt, Base: base, Conflict: conflict, Exec: audit})
 		return err
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -356,32 +357,36 @@ func (s *Store) DropSnapshot(ctx context.Context, sandbox, snapshot uuid.UUID) e
 	})
 }
 
-// Restore puts a sandbox back to an earlier state; ENOENT when there is no such state. Undo takes it back.
-func (s *Store) Restore(ctx context.Context, sandbox uuid.UUID, at string) (*Sandbox, error) {
-	return s.moved(ctx, "restore", func(ctx context.Context, q *sqlcgen.Queries) (sqlcgen.FsSandbox, error) {
-		return q.Restore(ctx, sqlcgen.RestoreParams{Sandbox: sandbox, At: at})
+// Restore puts a sandbox back to an earlier state; ENOENT when there is no such state. Undo takes it back. e is the audit row of what changes something.
+func (s *Store) Restore(ctx context.Context, sandbox uuid.UUID, at string, e Exec) (*Sandbox, error) {
+	return s.moved(ctx, "restore", e, func(ctx context.Context, q *sqlcgen.Queries, audit []byte) (sqlcgen.FsSandbox, error) {
+		return q.Restore(ctx, sqlcgen.RestoreParams{Sandbox: sandbox, At: at, Exec: audit})
 	})
 }
 
 // Undo puts a sandbox back to what it was at its newest automatic snapshots; ENODATA when there are fewer than steps.
-func (s *Store) Undo(ctx context.Context, sandbox uuid.UUID, steps int) (*Sandbox, error) {
-	return s.moved(ctx, "undo", func(ctx context.Context, q *sqlcgen.Queries) (sqlcgen.FsSandbox, error) {
-		return q.Undo(ctx, sqlcgen.UndoParams{Sandbox: sandbox, Steps: int32(steps)})
+func (s *Store) Undo(ctx context.Context, sandbox uuid.UUID, steps int, e Exec) (*Sandbox, error) {
+	return s.moved(ctx, "undo", e, func(ctx context.Context, q *sqlcgen.Queries, audit []byte) (sqlcgen.FsSandbox, error) {
+		return q.Undo(ctx, sqlcgen.UndoParams{Sandbox: sandbox, Steps: int32(steps), Exec: audit})
 	})
 }
 
 // Redo brings back what Undo took away; ENODATA when there is not as much, or something was committed since.
-func (s *Store) Redo(ctx context.Context, sandbox uuid.UUID, steps int) (*Sandbox, error) {
-	return s.moved(ctx, "redo", func(ctx context.Context, q *sqlcgen.Queries) (sqlcgen.FsSandbox, error) {
-		return q.Redo(ctx, sqlcgen.RedoParams{Sandbox: sandbox, Steps: int32(steps)})
+func (s *Store) Redo(ctx context.Context, sandbox uuid.UUID, steps int, e Exec) (*Sandbox, error) {
+	return s.moved(ctx, "redo", e, func(ctx context.Context, q *sqlcgen.Queries, audit []byte) (sqlcgen.FsSandbox, error) {
+		return q.Redo(ctx, sqlcgen.RedoParams{Sandbox: sandbox, Steps: int32(steps), Exec: audit})
 	})
 }
 
 // moved runs a verb that puts a sandbox on another chain of layers.
-func (s *Store) moved(ctx context.Context, op string, fn func(ctx context.Context, q *sqlcgen.Queries) (sqlcgen.FsSandbox, error)) (*Sandbox, error) {
+func (s *Store) moved(ctx context.Context, op string, e Exec, fn func(ctx context.Context, q *sqlcgen.Queries, audit []byte) (sqlcgen.FsSandbox, error)) (*Sandbox, error) {
+	audit, err := json.Marshal(e.row())
+	if err != nil {
+		return nil, err
+	}
 	var r sqlcgen.FsSandbox
-	err := s.write(ctx, op, func(ctx context.Context, q *sqlcgen.Queries) (err error) {
-		r, err = fn(ctx, q)
+	err = s.write(ctx, op, func(ctx context.Context, q *sqlcgen.Queries) (err error) {
+		r, err = fn(ctx, q, audit)
 		return err
 	})
 	if err != nil {

@@ -8,6 +8,8 @@ CREATE FUNCTION pgbox.bump(
     LANGUAGE plpgsql VOLATILE
     SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    v_version bigint := coalesce(p_sandbox.open_version, p_sandbox.version + 1);
 BEGIN
     -- Who is over a limit may still shrink, or change without growing.
     IF (p_bytes > 0 AND p_sandbox.used_bytes + p_bytes > p_sandbox.max_bytes)
@@ -15,17 +17,17 @@ BEGIN
         PERFORM pgbox.raise_errno(122, 'write', p_sandbox.id::text);
     END IF;
     UPDATE pgbox.sandbox s
-       SET version      = p_sandbox.version + 1,
-           tree_version = p_sandbox.version + 1,
+       SET version      = v_version,
+           tree_version = v_version,
            next_ino     = coalesce(p_next_ino, p_sandbox.next_ino),
            used_bytes   = p_sandbox.used_bytes + p_bytes,
            used_inodes  = p_sandbox.used_inodes + p_inodes,
            shell_state  = coalesce(p_shell_state, p_sandbox.shell_state),
            last_used_at = clock_timestamp()
      WHERE s.id = p_sandbox.id;
-    RETURN p_sandbox.version + 1;
+    RETURN v_version;
 END
 $$;
 
 COMMENT ON FUNCTION pgbox.bump(pgbox.sandbox, bigint, bigint, bigint, jsonb) IS
-    'Increments the version of the sandbox row that pgbox.enter(true) returned, adds p_bytes and p_inodes (may be negative) to its usage and enforces its limits (VF122). Every mutation of a tree calls it once; the result is the new version.';
+    'Increments the version of the sandbox row (within a verb of several operations: once for all) that pgbox.enter(true) returned, adds p_bytes and p_inodes (may be negative) to its usage and enforces its limits (VF122). Every mutation of a tree calls it once; the result is the new version.';

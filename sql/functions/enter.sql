@@ -17,8 +17,11 @@ BEGIN
     IF v_sandbox.id IS NULL OR v_sandbox.deleted_at IS NOT NULL OR v_sandbox.expires_at <= clock_timestamp() THEN
         PERFORM pgbox.raise_errno(3, 'enter', v_id::text);
     END IF;
+    IF v_sandbox.open_version IS NOT NULL THEN
+        -- One of many operations: the verb they make up has taken the snapshot, and writes the journal.
+        v_sandbox.journal := false;
     -- The same condition is in pgbox.advance().
-    IF p_write AND v_sandbox.tree_version > v_sandbox.history_version
+    ELSIF p_write AND v_sandbox.tree_version > v_sandbox.history_version
        AND (v_sandbox.version - v_sandbox.history_version >= v_sandbox.history_commits
             OR v_sandbox.history_at + v_sandbox.history_seconds * interval '1 second' <= clock_timestamp()) THEN
         v_sandbox := pgbox.point(v_sandbox, 'undo');

@@ -3,7 +3,8 @@ CREATE FUNCTION fs.merge(
     p_from     uuid,
     p_from_at  text DEFAULT NULL,
     p_base     text DEFAULT '@base',
-    p_conflict text DEFAULT 'fail'
+    p_conflict text DEFAULT 'fail',
+    p_exec     jsonb DEFAULT NULL
 ) RETURNS TABLE (path text, status text, outcome text, detail text)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
@@ -16,6 +17,8 @@ DECLARE
     v_base      uuid[];
     v_from      uuid[];
     v_layers    uuid[];
+    v_version   bigint;
+    v_exec      uuid;
     v_kin       boolean;
     v_moved     text[] := '{}'; -- directories renamed so far, from and to by turns
     v_conflicts integer := 0;
@@ -49,12 +52,14 @@ BEGIN
         OR EXISTS (SELECT FROM pgbox.snapshot n WHERE n.sandbox_id = p_sandbox AND n.layers @> v_base[1:1] AND cardinality(v_base) > 1);
 
     PERFORM set_config('app.sandbox_id', p_sandbox::text, true), set_config('app.at', '', true);
-    -- One automatic snapshot for all of it, and none between.
-    v_layers := (pgbox.point(v_ours, 'undo')).layers;
-    UPDATE pgbox.sandbox s SET history_commits = NULL, history_seconds = NULL WHERE s.id = p_sandbox;
+    v_version := v_ours.version;
 
     -- A block of its own, so that what was done can be taken back and the conflicts still be told.
     BEGIN
+        -- One automatic snapshot and one version for all of it.
+        v_ours := pgbox.point(v_ours, 'undo');
+        v_layers := v_ours.layers;
+        UPDATE pgbox.sandbox s SET open_version = v_version + 1 WHERE s.id = p_sandbox;
         FOR c IN
             SELECT d.*,
                    CASE WHEN d.status <> 'D' THEN 1
@@ -183,17 +188,21 @@ BEGIN
             END IF;
             RETURN NEXT;
         END LOOP;
-        IF v_conflicts > 0 AND p_conflict = 'fail' THEN
-            RAISE EXCEPTION USING ERRCODE = 'P0001', MESSAGE = 'conflicts';
+        UPDATE pgbox.sandbox s SET open_version = NULL WHERE s.id = p_sandbox RETURNING s.* INTO v_ours;
+        IF v_conflicts > 0 AND p_conflict = 'fail' OR v_ours.version = v_version THEN
+            RAISE EXCEPTION USING ERRCODE = 'P0001', MESSAGE = 'nothing is to be done';
         END IF;
+        IF p_exec IS NOT NULL THEN
+            v_exec := pgbox.add_exec(p_sandbox, p_exec, v_version, v_ours.version);
+        END IF;
+        PERFORM pgbox.record_step(v_ours, v_layers[2:], v_exec);
     EXCEPTION WHEN raise_exception THEN
         NULL;
     END;
-    UPDATE pgbox.sandbox s SET history_commits = v_ours.history_commits, history_seconds = v_ours.history_seconds WHERE s.id = p_sandbox;
 END
 $$;
 
-ALTER FUNCTION fs.merge(uuid, uuid, text, text, text) OWNER TO pgbox_maintainer;
+ALTER FUNCTION fs.merge(uuid, uuid, text, text, text, jsonb) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.merge(uuid, uuid, text, text, text) IS
-    'Does in a sandbox what happened in another of the same owner between p_base (by default what that one was forked from) and p_from_at (by default now), all in one transaction that fs.undo() takes back. Returns every change with its outcome: merged, same (was so already), kept (a directory with something of ours in it), conflict. With p_conflict fail nothing is done when there is a conflict; ours leaves what is here in those places, theirs puts what is there.';
+COMMENT ON FUNCTION fs.merge(uuid, uuid, text, text, text, jsonb) IS
+    'Does in a sandbox what happened in another of the same owner between p_base (by default what that one was forked from) and p_from_at (by default now), all as one version that fs.undo() takes back; the journal tells what changed by it. Returns every change with its outcome: merged, same (was so already), kept (a directory with something of ours in it), conflict. With p_conflict fail nothing is done when there is a conflict; ours leaves what is here in those places, theirs puts what is there. p_exec is for the audit row, as in fs.apply; NULL: none.';

@@ -1,4 +1,4 @@
-CREATE FUNCTION fs.redo(p_sandbox uuid, p_steps integer DEFAULT 1) RETURNS SETOF fs.sandbox
+CREATE FUNCTION fs.redo(p_sandbox uuid, p_steps integer DEFAULT 1, p_exec jsonb DEFAULT NULL) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
 AS $$
@@ -8,12 +8,12 @@ BEGIN
     IF v_sandbox.undone_version IS DISTINCT FROM v_sandbox.version THEN
         PERFORM pgbox.raise_errno(61, 'redo', p_sandbox::text);
     END IF;
-    PERFORM pgbox.step(v_sandbox, 'redo', 'undo', p_steps);
+    PERFORM pgbox.step(v_sandbox, 'redo', 'undo', p_steps, p_exec);
     RETURN QUERY SELECT v.* FROM fs.sandbox v WHERE v.id = p_sandbox;
 END
 $$;
 
-ALTER FUNCTION fs.redo(uuid, integer) OWNER TO pgbox_maintainer;
+ALTER FUNCTION fs.redo(uuid, integer, jsonb) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.redo(uuid, integer) IS
+COMMENT ON FUNCTION fs.redo(uuid, integer, jsonb) IS
     'Brings back what fs.undo() took away, p_steps of it; VF061 when there is not as much, or something was committed since.';

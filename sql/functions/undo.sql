@@ -1,4 +1,4 @@
-CREATE FUNCTION fs.undo(p_sandbox uuid, p_steps integer DEFAULT 1) RETURNS SETOF fs.sandbox
+CREATE FUNCTION fs.undo(p_sandbox uuid, p_steps integer DEFAULT 1, p_exec jsonb DEFAULT NULL) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
 AS $$
@@ -9,12 +9,12 @@ BEGIN
         -- What was undone before the last commit cannot be redone over it.
         UPDATE pgbox.snapshot n SET stack = NULL WHERE n.sandbox_id = p_sandbox AND n.kind = 'automatic' AND n.stack = 'redo';
     END IF;
-    PERFORM pgbox.step(v_sandbox, 'undo', 'redo', p_steps);
+    PERFORM pgbox.step(v_sandbox, 'undo', 'redo', p_steps, p_exec);
     RETURN QUERY SELECT v.* FROM fs.sandbox v WHERE v.id = p_sandbox;
 END
 $$;
 
-ALTER FUNCTION fs.undo(uuid, integer) OWNER TO pgbox_maintainer;
+ALTER FUNCTION fs.undo(uuid, integer, jsonb) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.undo(uuid, integer) IS
+COMMENT ON FUNCTION fs.undo(uuid, integer, jsonb) IS
     'Puts a sandbox back to what it was at its newest automatic snapshots, p_steps of them: with one before every commit, takes the last commits back. VF061 when there are not as many. fs.redo() brings them again, until the next commit.';

@@ -79,7 +79,7 @@ func TestMerge_cleanChanges(t *testing.T) {
 			t.Errorf("again: %s", line)
 		}
 	}
-	undo(t, q, ours.id, 2)
+	undo(t, q, ours.id, 1)
 	wants(ours, "f", text, "/f")
 	wants(ours, "here", text, "/d/added")
 	lists(ours, nil, "SELECT f::text FROM fs.fsck() f")

@@ -45,7 +45,7 @@ hostile: ## only the hostile scripts, and what they leave their neighbours
 	$(GO) test -count=1 -timeout 15m -run Hostile ./gateway/httpapi
 
 postgres18: ## the SQL tests again, on Postgres 18
-	PGBOX_POSTGRES_BIN=$$(.ci/postgres18) $(GO) test -count=1 -timeout 15m ./sql/...
+	PGBOX_TEST_POSTGRES_BIN=$$(.ci/postgres18) $(GO) test -count=1 -timeout 15m ./sql/...
 
 pooled: build ## the tests of the gateway again, through a PgBouncer that pools transactions
 	PGBOX_TEST_POOLER=1 PGBOX_BINARY=$(CURDIR)/$(BIN) $(GO) test -count=1 -timeout 15m -skip 'Hostile|TestStandby' ./gateway/store ./gateway/exec ./gateway/httpapi ./gateway/cmd/pgbox

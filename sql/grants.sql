@@ -29,4 +29,4 @@ GRANT EXECUTE ON FUNCTION pgbox.content_hash(bigint, bytea), fs.hash_of(bytea) T
 GRANT USAGE ON SCHEMA pgbox TO pgbox_dump;
 GRANT SELECT ON pgbox.layer, pgbox.sandbox, pgbox.inode, pgbox.dirent, pgbox.chunk, pgbox.blob, pgbox.snapshot,
     pgbox.exec, pgbox.change, pgbox.kv TO pgbox_dump;
-GRANT EXECUTE ON FUNCTION pgbox.scope_sandbox(), pgbox.dump_layers() TO pgbox_dump;
+GRANT EXECUTE ON FUNCTION pgbox.scope_sandbox(), pgbox.dump_layers(), pgbox.digest_sandbox(uuid) TO pgbox_dump;

@@ -3467,6 +3467,25 @@ ALTER FUNCTION pgbox.base_entries() OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.base_entries() IS 'What the base layer holds: one row per path. uid is also the gid.';
 
+CREATE FUNCTION pgbox.begin_restore(p_sandbox uuid, p_top uuid) RETURNS void
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    -- A dump says ON CONFLICT DO NOTHING, for what sandboxes share: it would mix two states of one sandbox, or of one top layer.
+    IF EXISTS (SELECT FROM pgbox.sandbox s WHERE s.id = p_sandbox) THEN
+        PERFORM pgbox.raise_errno(17, 'restore sandbox', p_sandbox::text);
+    END IF;
+    IF EXISTS (SELECT FROM pgbox.layer l WHERE l.id = p_top) THEN
+        PERFORM pgbox.raise_errno(17, 'restore layer', p_top::text);
+    END IF;
+END
+$$;
+
+ALTER FUNCTION pgbox.begin_restore(p_sandbox uuid, p_top uuid) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION pgbox.begin_restore(p_sandbox uuid, p_top uuid) IS 'Goes before the rows of a dumped sandbox: VF017 when the sandbox is in this database, or was (ids are never used again), or its top layer is.';
+
 CREATE FUNCTION pgbox.bump(p_sandbox pgbox.sandbox, p_bytes bigint, p_inodes bigint, p_next_ino bigint DEFAULT NULL::bigint, p_shell_state jsonb DEFAULT NULL::jsonb) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3855,6 +3874,84 @@ ALTER FUNCTION pgbox.describe_inodes(p_layers uuid[], p_inos bigint[]) OWNER TO 
 
 COMMENT ON FUNCTION pgbox.describe_inodes(p_layers uuid[], p_inos bigint[]) IS 'Kind and a text that is equal for equal attributes and content, of the given inodes over a chain of layers.';
 
+CREATE FUNCTION pgbox.digest_sandbox(p_sandbox uuid) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET "TimeZone" TO 'UTC'
+    SET "DateStyle" TO 'ISO, YMD'
+    SET bytea_output TO 'hex'
+    AS $$
+DECLARE
+    -- Layers count by their places and not by their ids: a copy has another top.
+    v_layers uuid[] := ARRAY(SELECT unnest(s.layers) FROM pgbox.sandbox s WHERE s.id = p_sandbox
+                             UNION
+                             SELECT unnest(n.layers) FROM pgbox.snapshot n WHERE n.sandbox_id = p_sandbox);
+    v_digest text;
+BEGIN
+    WITH part (layer_id, what, part, n, hash) AS (
+        -- in parts, because no value may have more than 1 GiB
+        SELECT i.layer_id, 'inodes', i.ino >> 12, count(*),
+               sha256(convert_to(string_agg(ROW(i.ino, i.kind, i.mode, i.uid, i.gid, i.nlink, i.rdev, i.size, i.mtime, i.ctime, i.target)::text, '' ORDER BY i.ino), 'UTF8'))
+          FROM pgbox.inode i WHERE i.layer_id = ANY (v_layers) GROUP BY i.layer_id, i.ino >> 12
+        UNION ALL
+        SELECT d.layer_id, 'names', d.parent_ino >> 8, count(*),
+               sha256(convert_to(string_agg(ROW(d.parent_ino, d.name, d.ino)::text, '' ORDER BY d.parent_ino, d.name), 'UTF8'))
+          FROM pgbox.dirent d WHERE d.layer_id = ANY (v_layers) GROUP BY d.layer_id, d.parent_ino >> 8
+        UNION ALL
+        SELECT c.layer_id, 'chunks', c.ino >> 8, count(*),
+               sha256(string_agg(int8send(c.ino) || int4send(c.idx) || coalesce(c.sha256, ''), '' ORDER BY c.ino, c.idx))
+          FROM pgbox.chunk c WHERE c.layer_id = ANY (v_layers) GROUP BY c.layer_id, c.ino >> 8
+        UNION ALL
+        SELECT k.layer_id, 'keys', 0, count(*), sha256(convert_to(string_agg(ROW(k.key, k.value, k.version)::text, '' ORDER BY k.key), 'UTF8'))
+          FROM pgbox.kv k WHERE k.layer_id = ANY (v_layers) GROUP BY k.layer_id
+    ), layer (id, n, hash) AS MATERIALIZED (
+        SELECT l.id, 1, sha256(convert_to((l.sealed_at IS NOT NULL)::text, 'UTF8') ||
+                               coalesce((SELECT string_agg(p.hash, '' ORDER BY p.what, p.part) FROM part p WHERE p.layer_id = l.id), ''))
+          FROM pgbox.layer l WHERE l.id = ANY (v_layers)
+    ), row_hash (what, hash) AS (
+        SELECT 'sandboxes', convert_to(ROW(s.tenant, s.owner, s.name, s.next_ino, s.version, s.env, s.config, s.labels, s.max_bytes, s.max_inodes, s.max_snapshots,
+                   s.used_bytes, s.used_inodes, s.shell_state, s.created_at, s.last_used_at, s.expires_at, s.deleted_at, s.tree_version, s.undone_version,
+                   s.history_commits, s.history_seconds, s.history_keep, s.history_version, s.history_at, s.journal)::text, 'UTF8') ||
+               (SELECT string_agg(l.hash, '' ORDER BY u.n) FROM unnest(s.layers) WITH ORDINALITY AS u (id, n) JOIN layer l ON l.id = u.id)
+          FROM pgbox.sandbox s WHERE s.id = p_sandbox
+        UNION ALL
+        SELECT 'snapshots', convert_to(ROW(n.name, n.next_ino, n.version, n.used_bytes, n.used_inodes, n.shell_state, n.created_at, n.kind, n.stack,
+                   n.tree_version, n.changed_at)::text, 'UTF8') ||
+               (SELECT string_agg(l.hash, '' ORDER BY u.n) FROM unnest(n.layers) WITH ORDINALITY AS u (id, n) JOIN layer l ON l.id = u.id)
+          FROM pgbox.snapshot n WHERE n.sandbox_id = p_sandbox
+        UNION ALL
+        SELECT 'runs', convert_to(ROW(e.tenant, e.route, e.caller, e.script, e.cwd, e.read_only, e.exit_code, e.started_at, e.duration_us, e.stdout_bytes, e.stderr_bytes,
+                   e.stdout_head, e.stderr_head, e.version_before, e.version_after, e.committed, e.error, e.idempotency_key)::text, 'UTF8')
+          FROM pgbox.exec e WHERE e.sandbox_id = p_sandbox
+        UNION ALL
+        SELECT 'operations', convert_to(ROW(c.version, c.seq, c.exec_id IS NULL, c.op, c.path, c.path_to, c.ino, c.at, c.size_before, c.size_after, c.hash_before,
+                   c.hash_after)::text, 'UTF8')
+          FROM pgbox.change c WHERE c.sandbox_id = p_sandbox
+        UNION ALL
+        -- The bytes are what their name says, or they do not count.
+        SELECT 'contents', b.sha256
+          FROM pgbox.blob b
+         WHERE b.sha256 IN (SELECT c.sha256 FROM pgbox.chunk c WHERE c.layer_id = ANY (v_layers) AND c.sha256 IS NOT NULL) AND sha256(b.data) = b.sha256
+    ), kind (what, n, hash) AS (
+        SELECT r.what, count(*), sha256(string_agg(r.hash, '' ORDER BY r.hash)) FROM (SELECT h.what, sha256(h.hash) AS hash FROM row_hash h) r GROUP BY r.what
+        UNION ALL
+        SELECT p.what, sum(p.n), NULL FROM part p GROUP BY p.what
+        UNION ALL
+        SELECT 'layers', count(*), NULL FROM layer l
+    )
+    SELECT string_agg(k.n || ' ' || k.what, ', ' ORDER BY k.what COLLATE "C") || ', sha256 ' ||
+           encode(sha256(string_agg(convert_to(k.n || k.what, 'UTF8') || coalesce(k.hash, ''), '' ORDER BY k.what COLLATE "C")), 'hex')
+      INTO v_digest
+      FROM kind k;
+    RETURN v_digest;
+END
+$$;
+
+ALTER FUNCTION pgbox.digest_sandbox(p_sandbox uuid) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.digest_sandbox(p_sandbox uuid) IS 'How many rows of each kind belong to a sandbox, and a hash over all of them and over the contents they name, but for ids: what was restored has the digest of what was dumped.';
+
 CREATE FUNCTION pgbox.dir_paths(p_layers uuid[], p_dirs bigint[]) RETURNS TABLE(ino bigint, path text)
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3926,6 +4023,53 @@ $$;
 ALTER FUNCTION pgbox.dump_layers() OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.dump_layers() IS 'The layers a dump of the sandbox in scope needs: its own chain and those of its snapshots.';
+
+CREATE FUNCTION pgbox.end_restore(p_sandbox uuid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_own    xid := pg_current_xact_id()::xid;
+    v_layers uuid[];
+    v_others uuid[];
+    v_top    uuid;
+    v_new    uuid;
+BEGIN
+    SELECT s.layers[1], s.layers || ARRAY(SELECT unnest(n.layers) FROM pgbox.snapshot n WHERE n.sandbox_id = s.id)
+      INTO v_top, v_layers
+      FROM pgbox.sandbox s WHERE s.id = p_sandbox;
+    IF v_top IS NULL THEN
+        PERFORM pgbox.raise_errno(3, 'restore', p_sandbox::text);
+    END IF;
+    -- What was here before must be here still, and fs.gc waits until this is over.
+    PERFORM FROM pgbox.layer l WHERE l.id = ANY (v_layers) ORDER BY l.id FOR KEY SHARE;
+    PERFORM FROM pgbox.blob b WHERE b.sha256 = ANY (ARRAY(SELECT c.sha256 FROM pgbox.chunk c WHERE c.layer_id = ANY (v_layers) AND c.sha256 IS NOT NULL))
+      ORDER BY b.sha256 FOR KEY SHARE;
+    -- A sealed layer is the same wherever it is. One that was open when this database was copied, and went another way since, is not: its sandbox must not get rows of this one.
+    v_others := ARRAY(SELECT l.id FROM pgbox.layer l WHERE l.id = ANY (v_layers) AND l.xmin <> v_own);
+    IF EXISTS (SELECT FROM pgbox.inode r WHERE r.layer_id = ANY (v_others) AND r.xmin = v_own)
+       OR EXISTS (SELECT FROM pgbox.dirent r WHERE r.layer_id = ANY (v_others) AND r.xmin = v_own)
+       OR EXISTS (SELECT FROM pgbox.chunk r WHERE r.layer_id = ANY (v_others) AND r.xmin = v_own)
+       OR EXISTS (SELECT FROM pgbox.kv r WHERE r.layer_id = ANY (v_others) AND r.xmin = v_own) THEN
+        PERFORM pgbox.raise_errno(116, 'restore', p_sandbox::text);
+    END IF;
+    -- The top was open when it was dumped, so there may be another state of it in the original, in another restore, in the cache of a gateway that is at
+    -- work: under a name of its own nothing takes one for the other.
+    INSERT INTO pgbox.layer (id) VALUES (gen_random_uuid()) RETURNING id INTO v_new;
+    UPDATE pgbox.inode r SET layer_id = v_new WHERE r.layer_id = v_top;
+    UPDATE pgbox.dirent r SET layer_id = v_new WHERE r.layer_id = v_top;
+    UPDATE pgbox.chunk r SET layer_id = v_new WHERE r.layer_id = v_top;
+    UPDATE pgbox.kv r SET layer_id = v_new WHERE r.layer_id = v_top;
+    DELETE FROM pgbox.layer l WHERE l.id = v_top;
+    UPDATE pgbox.sandbox s SET layers = v_new || s.layers[2:] WHERE s.id = p_sandbox;
+END
+$$;
+
+ALTER FUNCTION pgbox.end_restore(p_sandbox uuid) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION pgbox.end_restore(p_sandbox uuid) IS 'Goes after the rows of a dumped sandbox, in their transaction: gives it a top layer that no cache knows and holds on to what it shares with others. VF116 when a layer that was here before is another than in the dump.';
 
 CREATE FUNCTION pgbox.enforce_quota() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
@@ -6849,6 +6993,9 @@ GRANT ALL ON FUNCTION pgbox.base_commands() TO pgbox_maintainer;
 REVOKE ALL ON FUNCTION pgbox.base_entries() FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.base_entries() TO pgbox_maintainer;
 
+REVOKE ALL ON FUNCTION pgbox.begin_restore(p_sandbox uuid, p_top uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.begin_restore(p_sandbox uuid, p_top uuid) TO pgbox_owner;
+
 REVOKE ALL ON FUNCTION pgbox.bump(p_sandbox pgbox.sandbox, p_bytes bigint, p_inodes bigint, p_next_ino bigint, p_shell_state jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.bump(p_sandbox pgbox.sandbox, p_bytes bigint, p_inodes bigint, p_next_ino bigint, p_shell_state jsonb) TO pgbox_maintainer;
 
@@ -6880,6 +7027,10 @@ GRANT ALL ON FUNCTION pgbox.cut_chunks(p_layers uuid[], p_ino bigint, p_from int
 REVOKE ALL ON FUNCTION pgbox.describe_inodes(p_layers uuid[], p_inos bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.describe_inodes(p_layers uuid[], p_inos bigint[]) TO pgbox_maintainer;
 
+REVOKE ALL ON FUNCTION pgbox.digest_sandbox(p_sandbox uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.digest_sandbox(p_sandbox uuid) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION pgbox.digest_sandbox(p_sandbox uuid) TO pgbox_dump;
+
 REVOKE ALL ON FUNCTION pgbox.dir_paths(p_layers uuid[], p_dirs bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.dir_paths(p_layers uuid[], p_dirs bigint[]) TO pgbox_maintainer;
 
@@ -6889,6 +7040,9 @@ GRANT ALL ON FUNCTION pgbox.drop_locked(p_sandbox pgbox.sandbox) TO pgbox_owner;
 REVOKE ALL ON FUNCTION pgbox.dump_layers() FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.dump_layers() TO pgbox_maintainer;
 GRANT ALL ON FUNCTION pgbox.dump_layers() TO pgbox_dump;
+
+REVOKE ALL ON FUNCTION pgbox.end_restore(p_sandbox uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.end_restore(p_sandbox uuid) TO pgbox_owner;
 
 REVOKE ALL ON FUNCTION pgbox.enforce_quota() FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.enforce_quota() TO pgbox_owner;

@@ -22,7 +22,7 @@ func start(t *testing.T, d string) *devdb.Cluster {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	c, err := devdb.Start(ctx, devdb.Config{Dir: d, BinDir: os.Getenv("PGBOX_POSTGRES_BIN"), Listen: true})
+	c, err := devdb.Start(ctx, devdb.Config{Dir: d, BinDir: os.Getenv("PGBOX_TEST_POSTGRES_BIN"), Listen: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestClusterKeepsItsDataAcrossRestarts(t *testing.T) {
 func TestSecondProcessIsRefused(t *testing.T) {
 	d := sqltest.ServerDir(t)
 	start(t, d)
-	_, err := devdb.Start(t.Context(), devdb.Config{Dir: d, BinDir: os.Getenv("PGBOX_POSTGRES_BIN")})
+	_, err := devdb.Start(t.Context(), devdb.Config{Dir: d, BinDir: os.Getenv("PGBOX_TEST_POSTGRES_BIN")})
 	if !errors.Is(err, devdb.ErrInUse) {
 		t.Fatalf("got %v", err)
 	}
@@ -147,7 +147,7 @@ func TestClusterOfAnotherMajorVersionIsRefusedClearly(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(d, "data", "PG_VERSION"), []byte("9.6\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	_, err := devdb.Start(t.Context(), devdb.Config{Dir: d, BinDir: os.Getenv("PGBOX_POSTGRES_BIN")})
+	_, err := devdb.Start(t.Context(), devdb.Config{Dir: d, BinDir: os.Getenv("PGBOX_TEST_POSTGRES_BIN")})
 	if err == nil || !strings.Contains(err.Error(), "made by PostgreSQL 9.6") {
 		t.Fatalf("got %v", err)
 	}

@@ -26,8 +26,8 @@ import (
 )
 
 // Main runs the tests of a package and then stops and removes what they
-// started, after an interrupt too.
-func Main(m *testing.M) {
+// started, after an interrupt too. Then it calls after.
+func Main(m *testing.M, after ...func()) {
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
 	go func() {
@@ -35,7 +35,11 @@ func Main(m *testing.M) {
 		teardown()
 		os.Exit(130)
 	}()
-	os.Exit(run(m))
+	status := run(m)
+	for _, f := range after {
+		f()
+	}
+	os.Exit(status)
 }
 
 func run(m *testing.M) int {

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/pgbox/pgbox/sql/sqltest"
 )
 
 // binary is the program under test: $PGBOX_BINARY, or built once.
@@ -39,11 +41,11 @@ var binary = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
-	status := m.Run()
-	if b, err := binary(); err == nil && os.Getenv("PGBOX_BINARY") == "" {
-		_ = os.RemoveAll(filepath.Dir(b))
-	}
-	os.Exit(status)
+	sqltest.Main(m, func() {
+		if b, err := binary(); err == nil && os.Getenv("PGBOX_BINARY") == "" {
+			_ = os.RemoveAll(filepath.Dir(b))
+		}
+	})
 }
 
 // running is a `pgbox dev` process.

@@ -48,7 +48,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.AddGroup(&cobra.Group{ID: "server", Title: "Server:"}, &cobra.Group{ID: "client", Title: "Client (of a running server):"})
-	root.AddCommand(devCommand(), serveCommand(), migrateCommand(), gcCommand(), tokenCommand())
+	root.AddCommand(devCommand(), serveCommand(), migrateCommand(), gcCommand(), exportCommand(), importCommand(), tokenCommand())
 	c := new(client)
 	for _, cmd := range []*cobra.Command{
 		sandboxCommand(c), execCommand(c), fsCommand(c), ingestCommand(c), imageCommand(c), kvCommand(c),

@@ -14,7 +14,7 @@ import (
 	"github.com/pgbox/pgbox/sql/migrate"
 )
 
-// directURL is the database migrations go to: DATABASE_DIRECT_URL, else DATABASE_URL.
+// directURL is the database that migrations, pg_dump and psql go to: DATABASE_DIRECT_URL, else DATABASE_URL.
 func directURL() (string, error) {
 	c, err := config.Load(os.Getenv)
 	if err != nil {

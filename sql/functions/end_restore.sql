@@ -1,0 +1,47 @@
+CREATE FUNCTION pgbox.end_restore(p_sandbox uuid) RETURNS void
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+    SET enable_seqscan = off
+    SET jit = off
+AS $$
+DECLARE
+    v_own    xid := pg_current_xact_id()::xid;
+    v_layers uuid[];
+    v_others uuid[];
+    v_top    uuid;
+    v_new    uuid;
+BEGIN
+    SELECT s.layers[1], s.layers || ARRAY(SELECT unnest(n.layers) FROM pgbox.snapshot n WHERE n.sandbox_id = s.id)
+      INTO v_top, v_layers
+      FROM pgbox.sandbox s WHERE s.id = p_sandbox;
+    IF v_top IS NULL THEN
+        PERFORM pgbox.raise_errno(3, 'restore', p_sandbox::text);
+    END IF;
+    -- What was here before must be here still, and fs.gc waits until this is over.
+    PERFORM FROM pgbox.layer l WHERE l.id = ANY (v_layers) ORDER BY l.id FOR KEY SHARE;
+    PERFORM FROM pgbox.blob b WHERE b.sha256 = ANY (ARRAY(SELECT c.sha256 FROM pgbox.chunk c WHERE c.layer_id = ANY (v_layers) AND c.sha256 IS NOT NULL))
+      ORDER BY b.sha256 FOR KEY SHARE;
+    -- A sealed layer is the same wherever it is. One that was open when this database was copied, and went another way since, is not: its sandbox must not get rows of this one.
+    v_others := ARRAY(SELECT l.id FROM pgbox.layer l WHERE l.id = ANY (v_layers) AND l.xmin <> v_own);
+    IF EXISTS (SELECT FROM pgbox.inode r WHERE r.layer_id = ANY (v_others) AND r.xmin = v_own)
+       OR EXISTS (SELECT FROM pgbox.dirent r WHERE r.layer_id = ANY (v_others) AND r.xmin = v_own)
+       OR EXISTS (SELECT FROM pgbox.chunk r WHERE r.layer_id = ANY (v_others) AND r.xmin = v_own)
+       OR EXISTS (SELECT FROM pgbox.kv r WHERE r.layer_id = ANY (v_others) AND r.xmin = v_own) THEN
+        PERFORM pgbox.raise_errno(116, 'restore', p_sandbox::text);
+    END IF;
+    -- The top was open when it was dumped, so there may be another state of it in the original, in another restore, in the cache of a gateway that is at
+    -- work: under a name of its own nothing takes one for the other.
+    INSERT INTO pgbox.layer (id) VALUES (gen_random_uuid()) RETURNING id INTO v_new;
+    UPDATE pgbox.inode r SET layer_id = v_new WHERE r.layer_id = v_top;
+    UPDATE pgbox.dirent r SET layer_id = v_new WHERE r.layer_id = v_top;
+    UPDATE pgbox.chunk r SET layer_id = v_new WHERE r.layer_id = v_top;
+    UPDATE pgbox.kv r SET layer_id = v_new WHERE r.layer_id = v_top;
+    DELETE FROM pgbox.layer l WHERE l.id = v_top;
+    UPDATE pgbox.sandbox s SET layers = v_new || s.layers[2:] WHERE s.id = p_sandbox;
+END
+$$;
+
+ALTER FUNCTION pgbox.end_restore(uuid) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION pgbox.end_restore(uuid) IS
+    'Goes after the rows of a dumped sandbox, in their transaction: gives it a top layer that no cache knows and holds on to what it shares with others. VF116 when a layer that was here before is another than in the dump.';

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"path"
 	"strconv"
 	"strings"
@@ -47,7 +48,8 @@ var tarLong = map[string]string{
 	"delete": "delete", "catenate": "A", "concatenate": "A", "file": "f:", "directory": "C:", "files-from": "T:",
 	"exclude-from": "X:", "exclude": "exclude:", "verbose": "v", "gzip": "z", "gunzip": "z", "ungzip": "z", "bzip2": "j",
 	"xz": "J", "zstd": "zstd", "auto-compress": "a", "preserve-permissions": "p", "same-permissions": "p", "to-stdout": "O",
-	"keep-old-files": "k", "skip-old-files": "skip-old-files", "keep-newer-files": "keep-newer-files", "overwrite": "overwrite",
+	"keep-old-files": "k", "skip-old-files": "skip-old-files", "keep-newer-files": "keep-newer-files", "overwrite": "overwrite", "check-links": "check-links", "show-defaults": "show-defaults", "compress": "Z", "uncompress": "Z",
+	"listed-incremental": "listed-incremental:", "incremental": "G", "interactive": "w", "confirmation": "w", "multi-volume": "M",
 	"touch": "m", "absolute-names": "P", "dereference": "h", "strip-components": "strip-components:", "transform": "transform:",
 	"xform": "transform:", "owner": "owner:", "group": "group:", "mtime": "mtime:", "mode": "mode:", "sort": "sort:",
 	"wildcards": "wildcards", "no-wildcards": "no-wildcards", "no-recursion": "no-recursion", "recursion": "recursion",
@@ -59,18 +61,18 @@ var tarLong = map[string]string{
 	"xattrs": "posix", "no-xattrs": "posix", "acls": "posix", "no-acls": "posix", "selinux": "posix", "no-selinux": "posix",
 	"force-local": "posix", "unlink-first": "U", "verify": "W", "use-compress-program": "I:", "one-file-system": "posix",
 	"numeric": "numeric-owner", "no-overwrite-dir": "posix", "keep-directory-symlink": "keep-directory-symlink", "delay-directory-restore": "posix",
-	"occurrence": "occurrence", "quoting-style": "quoting-style:", "checkpoint": "posix", "clamp-mtime": "clamp-mtime", "ignore-zeros": "i",
+	"occurrence": "occurrence", "quoting-style": "quoting-style:", "checkpoint": "checkpoint", "clamp-mtime": "clamp-mtime", "ignore-zeros": "i",
 	"to-command": "to-command:", "utc": "utc", "record-size": "record-size:", "lzma": "lzma", "test-label": "test-label", "label": "V:",
-	"backup": "backup", "suffix": "suffix:", "index-file": "index-file:", "checkpoint-action": "warning:", "newer": "N:", "after-date": "N:",
+	"backup": "backup", "suffix": "suffix:", "index-file": "index-file:", "checkpoint-action": "checkpoint-action:", "newer": "N:", "after-date": "N:",
 	"newer-mtime": "newer-mtime:", "starting-file": "K:", "add-file": "add-file:", "hard-dereference": "hard-dereference",
 	"exclude-backups": "exclude-backups", "exclude-caches": "exclude-caches", "exclude-caches-under": "exclude-caches-under",
 	"exclude-caches-all": "exclude-caches-all", "exclude-tag": "exclude-tag:", "exclude-tag-under": "exclude-tag-under:",
-	"exclude-tag-all": "exclude-tag-all:", "exclude-vcs-ignores": "posix", "exclude-ignore": "warning:", "exclude-ignore-recursive": "warning:",
+	"exclude-tag-all": "exclude-tag-all:", "exclude-vcs-ignores": "exclude-vcs-ignores", "exclude-ignore": "exclude-ignore:", "exclude-ignore-recursive": "exclude-ignore-recursive:",
 	"wildcards-match-slash": "wildcards-match-slash", "no-wildcards-match-slash": "no-wildcards-match-slash", "ignore-case": "ignore-case",
 	"no-ignore-case": "no-ignore-case", "block-number": "R", "show-stored-names": "show-transformed-names",
 	"verbatim-files-from": "verbatim-files-from", "no-verbatim-files-from": "no-verbatim-files-from", "no-null": "no-null",
-	"recursive-unlink": "U", "preserve-order": "posix", "same-order": "posix", "ignore-command-error": "posix", "no-auto-compress": "posix",
-	"no-ignore-command-error": "posix", "restrict": "posix", "pax-option": "warning:", "hole-detection": "warning:", "sparse-version": "warning:",
+	"recursive-unlink": "U", "preserve-order": "posix", "same-order": "posix", "ignore-command-error": "ignore-command-error", "no-auto-compress": "posix",
+	"no-ignore-command-error": "no-ignore-command-error", "restrict": "posix", "pax-option": "warning:", "hole-detection": "warning:", "sparse-version": "warning:",
 	"check-device": "posix", "no-check-device": "posix", "overwrite-dir": "posix", "no-delay-directory-restore": "posix", "seek": "posix",
 	"no-seek": "posix", "owner-map": "warning:", "group-map": "warning:", "quote-chars": "warning:", "no-quote-chars": "warning:",
 	"atime-preserve": "posix", "set-mtime-command": "warning:", "level": "warning:",
@@ -107,6 +109,7 @@ type tarRun struct {
 	noRecurse, null, numeric, fullTime, remove, overwrite              bool
 	noOwner, sameOwner, ignoreZeros, utc, totals, transformed, blocks  bool
 	verbatim, clamp, hardDereference, keepDirLinks, noFail             bool
+	checkLinks, anyStatus, v7, oneTop                                  bool
 	strip                                                              int
 	transforms                                                         []tarTransform
 	owner, group                                                       *tarOwner
@@ -117,7 +120,7 @@ type tarRun struct {
 	status    int
 	width     int
 	warned    map[string]bool
-	links     map[uint64]string
+	links     map[uint64]*tarLink
 	users     map[uint32]string
 	groups    map[uint32]string
 	backup    backups
@@ -136,9 +139,20 @@ type tarRun struct {
 	listTo    io.Writer
 	archived  map[string]int64 // -u: mtimes in the archive
 	index     func()           // closes --index-file
-	in        *countingReader  // the archive being read, decompressed
+	in        *tarInput        // the archive being read, decompressed
 	current   int              // index of the source that is being added
-	self      uint64           // inode of the archive, which is not put into itself
+	topLevel  string           // --one-top-level
+	every     int64            // --checkpoint
+	actions   []checkpoint
+	ignores   []tarIgnore
+	ignored   []tarIgnored // those of the directories above the current file
+	self      uint64       // inode of the archive, which is not put into itself
+}
+
+// tarLink is the first name of a file that may have more, and how many are not in the archive yet.
+type tarLink struct {
+	name string
+	left int64
 }
 
 type tarOwner struct {
@@ -150,7 +164,7 @@ type tarOwner struct {
 type tarStop struct{}
 
 func tarMain(ctx context.Context, p *proc.Process) (status int) {
-	t := &tarRun{p: p, ctx: ctx, width: 19, hit: map[int]bool{}, warned: map[string]bool{}, links: map[uint64]string{}, listTo: p.Out, backup: newBackups(p), hformat: stdtar.FormatGNU, record: tarRecord, seen: map[string]int{}}
+	t := &tarRun{p: p, ctx: ctx, width: 19, hit: map[int]bool{}, warned: map[string]bool{}, links: map[uint64]*tarLink{}, listTo: p.Out, backup: newBackups(p), hformat: stdtar.FormatGNU, record: tarRecord, seen: map[string]int{}}
 	defer func() {
 		if r := recover(); r != nil {
 			if _, ok := r.(tarStop); !ok {
@@ -309,6 +323,9 @@ func (t *tarRun) options(args []string) (done bool, status int) {
 		}
 		t.status = 2
 	}
+	if t.oneTop && t.topLevel == "" && !t.deduceTop() {
+		return true, t.usage("Cannot deduce top-level directory name; please set it explicitly with --one-top-level=DIR")
+	}
 	if t.op == "x" || t.op == "t" || t.op == "d" {
 		t.named = t.sources
 	}
@@ -318,6 +335,9 @@ func (t *tarRun) options(args []string) (done bool, status int) {
 
 // source adds a name from the command line or a list.
 func (t *tarRun) source(dir, name string) {
+	if name == "" {
+		t.say("Substituting `.' for empty member name")
+	}
 	m := t.matching
 	t.sources = append(t.sources, tarSource{dir, name, t.noRecurse, &m})
 	t.late = nil
@@ -350,6 +370,9 @@ func (t *tarRun) option(key, val string, has bool, dir *string) (done bool, stat
 		}
 		t.op = key
 	case "f":
+		if t.file != "" && t.file != val {
+			return true, t.usage("Multiple archive files require '-M' option")
+		}
 		t.file = val
 	case "C":
 		t.change(val, dir)
@@ -358,7 +381,7 @@ func (t *tarRun) option(key, val string, has bool, dir *string) (done bool, stat
 	case "X":
 		b, err := t.p.ReadFile(val)
 		if err != nil {
-			t.fatal("%s: Cannot open: %s", val, proc.Strerror(err))
+			t.fatal("%s: %s", val, proc.Strerror(err))
 		}
 		for _, l := range strings.Split(string(b), "\n") {
 			if l != "" {
@@ -380,13 +403,13 @@ func (t *tarRun) option(key, val string, has bool, dir *string) (done bool, stat
 	case "v":
 		t.verbose++
 	case "z":
-		t.format, t.packed = archive.Gzip, true
+		return t.pack(archive.Gzip)
 	case "j":
-		t.format, t.packed = archive.Bzip2, true
+		return t.pack(archive.Bzip2)
 	case "J":
-		t.format, t.packed = archive.XZ, true
+		return t.pack(archive.XZ)
 	case "zstd":
-		t.format, t.packed = archive.Zstd, true
+		return t.pack(archive.Zstd)
 	case "I":
 		t.packed = true
 		switch strings.Fields(val + " x")[0] {
@@ -399,7 +422,7 @@ func (t *tarRun) option(key, val string, has bool, dir *string) (done bool, stat
 		case "bzip2":
 			t.format = archive.Bzip2
 		default:
-			t.fatal("%s: Cannot exec: No such file or directory", val)
+			t.noProgram(strings.Fields(val + " x")[0])
 		}
 	case "a":
 		t.byName = true
@@ -443,18 +466,22 @@ func (t *tarRun) option(key, val string, has bool, dir *string) (done bool, stat
 		t.group = parseOwner(val, t.names("/etc/group"))
 	case "mtime":
 		when, err := datetime.Parse(val, localNow(t.p))
-		if err != nil {
+		if strings.HasPrefix(val, "/") || strings.HasPrefix(val, ".") {
 			st, serr := t.p.Stat(val)
 			if serr != nil {
-				return true, t.usage("%s: Invalid date", val)
+				t.say("%s: Cannot stat: %s", val, proc.Strerror(serr))
+				t.fatal("Date sample file not found")
 			}
 			when = time.Unix(0, st.Mtime)
+		} else if err != nil {
+			t.say("Substituting %d for unknown date format %s", math.MinInt64+1, quote(val))
+			when = time.Unix(0, 0)
 		}
 		t.mtime = &when
 	case "mode":
 		m, ok := parseMode(val)
 		if !ok {
-			return true, t.usage("Invalid mode given on option")
+			t.fatal("Invalid mode given on option")
 		}
 		t.mode = &m
 	case "wildcards", "no-wildcards":
@@ -471,7 +498,7 @@ func (t *tarRun) option(key, val string, has bool, dir *string) (done bool, stat
 		t.noRecurse = true
 		t.positional("--no-recursion")
 	case "lzma":
-		t.format, t.packed = archive.LZMA, true
+		return t.pack(archive.LZMA)
 	case "utc":
 		t.utc = true
 	case "totals":
@@ -497,7 +524,12 @@ func (t *tarRun) option(key, val string, has bool, dir *string) (done bool, stat
 	case "to-command":
 		t.command = val
 	case "quoting-style":
-		t.quoting = val
+		switch val {
+		case "literal", "shell", "shell-always", "shell-escape", "shell-escape-always", "c", "c-maybe", "escape", "locale", "clocale":
+			t.quoting = val
+		default:
+			t.fatal("Unknown quoting style '%s'. Try 'tar --quoting-style=help' to get a list.", val)
+		}
 	case "add-file":
 		t.source(*dir, val)
 	case "K":
@@ -545,11 +577,13 @@ func (t *tarRun) option(key, val string, has bool, dir *string) (done bool, stat
 		t.newerThan, t.changed = &when, key == "N"
 	case "b", "record-size":
 		n, problem := parseCount(val, sizeSuffixes)
-		if problem != numberOK || n < 1 || n > 1<<20 {
-			return true, t.usage("Invalid blocking factor")
-		}
-		if key == "b" {
+		switch {
+		case problem != numberOK || n < 1 || n > 1<<20:
+			return true, t.usage("%s: Invalid blocking factor", val)
+		case key == "b":
 			n *= tarBlock
+		case n%tarBlock != 0:
+			return true, t.usage("Record size must be a multiple of 512.")
 		}
 		t.record = max(n/tarBlock*tarBlock, tarBlock)
 	case "H", "pax", "v7":
@@ -562,7 +596,7 @@ func (t *tarRun) option(key, val string, has bool, dir *string) (done bool, stat
 		case "pax", "posix":
 			t.hformat = stdtar.FormatPAX
 		case "ustar", "v7":
-			t.hformat = stdtar.FormatUSTAR
+			t.hformat, t.v7 = stdtar.FormatUSTAR, val == "v7"
 		default:
 			return true, t.usage("%s: Invalid archive format", val)
 		}
@@ -577,18 +611,58 @@ func (t *tarRun) option(key, val string, has bool, dir *string) (done bool, stat
 	case "remove-files":
 		t.remove = true
 	case "one-top-level":
-		if !has {
-			val = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(path.Base(t.file), path.Ext(t.file)), ".tar"), ".")
+		t.oneTop, t.topLevel = true, strings.TrimSuffix(val, "/")
+	case "check-links", "l":
+		t.checkLinks = true
+	case "show-defaults":
+		t.p.Out.WriteString("--format=gnu -f- -b20 --quoting-style=escape --rmt-command=/usr/sbin/rmt --rsh-command=/usr/bin/rsh\n")
+		return true, 0
+	case "ignore-command-error", "no-ignore-command-error":
+		t.anyStatus = key == "ignore-command-error"
+	case "checkpoint":
+		t.every = 10
+		if val, dots := strings.CutPrefix(val, "."); has {
+			n, err := strconv.ParseInt(val, 10, 64)
+			switch {
+			case dots:
+				t.actions = append(t.actions, checkpoint{what: "dot"})
+				if val == "" {
+					n, err = 10, nil
+				}
+			}
+			if err != nil || n < 1 {
+				t.fatal("%s: invalid checkpoint number", val)
+			}
+			t.every = n
 		}
-		_ = t.p.FS.Mkdir(t.p.Abs(val), 0o777&^t.p.Umask)
-		*dir = val
+	case "checkpoint-action":
+		t.checkpointAction(val)
+		if t.every == 0 {
+			t.every = 10
+		}
+	case "exclude-ignore", "exclude-ignore-recursive":
+		t.ignores = append(t.ignores, tarIgnore{val, key != "exclude-ignore"})
+		t.positional("--" + key + " " + quote(val))
+	case "exclude-vcs-ignores":
+		for _, f := range []string{".cvsignore", ".gitignore", ".bzrignore", ".hgignore"} {
+			t.ignores = append(t.ignores, tarIgnore{f, f != ".cvsignore"})
+		}
+	case "sort":
+		if val != "none" && val != "name" && val != "inode" {
+			t.p.Out.Flush()
+			t.say("invalid argument %s for %s\nValid arguments are:\n  - ‘none’\n  - ‘name’\n  - ‘inode’", quote(val), quote("--sort"))
+			t.status = 2
+			panic(tarStop{})
+		}
+	case "Z":
+		t.noProgram("compress")
 	case "help":
 		t.p.Out.WriteString(tarHelp)
 		return true, 0
 	case "version":
 		t.p.Out.WriteString("tar (GNU tar) 1.34\n")
 		return true, 0
-	case "S", "U", "w", "B", "W", "l", "n", "s", "g", "L", "F", "sort", "posix", "warning":
+	case "S", "U", "w", "B", "W", "n", "s", "g", "G", "L", "F", "listed-incremental", "posix", "warning":
 		// What an archive of the sandbox always is, or what changes nothing here.
 	default:
 		t.say("invalid option -- '%s'", key)
@@ -596,6 +670,40 @@ func (t *tarRun) option(key, val string, has bool, dir *string) (done bool, stat
 		return true, 64
 	}
 	return false, 0
+}
+
+// pack is an option that names a compression.
+func (t *tarRun) pack(f archive.Format) (done bool, status int) {
+	if t.packed && t.format != f {
+		return true, t.usage("Conflicting compression options")
+	}
+	t.format, t.packed = f, true
+	return false, 0
+}
+
+// noProgram ends the run because there is no such program to compress with.
+func (t *tarRun) noProgram(name string) {
+	t.p.Out.Flush()
+	t.p.Err.WriteString("/bin/sh: 1: " + name + ": not found\n")
+	t.say("Child returned status 127")
+	t.fatal("")
+}
+
+// tarSuffixes are the endings of archives that --one-top-level takes off.
+var tarSuffixes = []string{".tgz", ".taz", ".taZ", ".tbz", ".tbz2", ".tz2", ".tlz", ".txz", ".tzst", ".gz", ".Z", ".bz2", ".lz", ".lzma", ".lzo", ".xz", ".zst"}
+
+// deduceTop names the top-level directory after the archive.
+func (t *tarRun) deduceTop() bool {
+	base := path.Base(t.file)
+	name := base
+	for _, x := range tarSuffixes {
+		if s, ok := strings.CutSuffix(name, x); ok {
+			name = s
+			break
+		}
+	}
+	t.topLevel = strings.TrimSuffix(name, ".tar")
+	return t.file != "" && t.file != "-" && t.topLevel != base && t.topLevel != ""
 }
 
 // change is -C.
@@ -617,7 +725,7 @@ func (t *tarRun) fromFile(name, dir string) {
 		b, err = t.p.ReadFile(name)
 	}
 	if err != nil {
-		t.fatal("%s: Cannot open: %s", name, proc.Strerror(err))
+		t.fatal("%s: Cannot stat: %s", name, proc.Strerror(err))
 	}
 	sep := "\n"
 	if t.null {

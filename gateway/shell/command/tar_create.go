@@ -41,10 +41,10 @@ func (t *tarRun) create() {
 	if t.file != "" && t.file != "-" {
 		f, err := t.p.Open(t.file, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
 		if err != nil {
-			t.fatal("%s: Cannot open: %s", t.file, proc.Strerror(err))
+			t.noFile(t.compression() != archive.None, err)
 		}
 		defer f.Close()
-		if st, err := f.Stat(); err == nil && st.Kind == proc.Regular {
+		if st, err := f.Stat(); err == nil && st.Kind == proc.Regular && t.compression() == archive.None { // a child writes a compressed one
 			t.self = st.Ino
 		}
 		out = f
@@ -70,7 +70,8 @@ func (t *tarRun) create() {
 // writeAll writes the sources and the end of the archive, filled to a whole record; before is how long the archive was.
 func (t *tarRun) writeAll(out io.Writer, before int64) {
 	buf := bufio.NewWriterSize(out, 64<<10)
-	n := &checkedWriter{w: buf}
+	records := &recordWriter{t: t, w: buf, n: before, last: before / t.record}
+	n := &checkedWriter{w: records}
 	w := stdtar.NewWriter(n)
 	if t.label != "" {
 		if err := w.WriteHeader(&stdtar.Header{Typeflag: 'V', Name: t.label, ModTime: t.p.Now(), Format: stdtar.FormatGNU}); err != nil {
@@ -86,6 +87,11 @@ func (t *tarRun) writeAll(out io.Writer, before int64) {
 	}
 	if err := w.Close(); err != nil {
 		return // the writer below remembers why
+	}
+	for _, l := range t.links {
+		if t.checkLinks && l.left > 0 {
+			t.say("Missing links to %s.", quote(l.name))
+		}
 	}
 	if rest := (before + n.n) % t.record; rest != 0 {
 		_, _ = n.Write(make([]byte, t.record-rest))
@@ -135,6 +141,9 @@ func (t *tarRun) add(w *stdtar.Writer, s tarSource, name string, given bool) {
 		}
 		return
 	}
+	if t.ignoring(name) {
+		return
+	}
 	content, below := true, !s.flat
 	if st.IsDir() && below {
 		var whole bool
@@ -153,9 +162,10 @@ func (t *tarRun) add(w *stdtar.Writer, s tarSource, name string, given bool) {
 	if st.IsDir() && member != "/" {
 		member += "/"
 	}
-	original := t.safe(member, "member names")
+	typed, original := member, t.safe(member, "member names")
 	member = t.rename(original, 'r')
-	if when, ok := t.archived[strings.TrimSuffix(member, "/")]; ok && !st.IsDir() && st.Mtime/1e9 <= when {
+	known, inArchive := t.archived[strings.TrimSuffix(member, "/")]
+	if inArchive && !st.IsDir() && st.Mtime/1e9 <= known {
 		return
 	}
 	h := &stdtar.Header{
@@ -195,12 +205,14 @@ func (t *tarRun) add(w *stdtar.Writer, s tarSource, name string, given bool) {
 		h.Devmajor, h.Devminor = int64(st.Rdev>>8), int64(st.Rdev&0xff)
 	default:
 		h.Typeflag, h.Size = stdtar.TypeReg, st.Size
-		if first, ok := t.links[st.Ino]; ok && !t.hardDereference {
-			h.Typeflag, h.Size, h.Linkname = stdtar.TypeLink, 0, t.rename(t.safe(first, "hard link targets"), 'h')
-			break
-		}
-		if st.Nlink > 1 || t.follow {
-			t.links[st.Ino] = original
+		if !t.hardDereference && (st.Nlink > 1 || t.follow || len(t.sources) > 1) {
+			if first := t.links[st.Ino]; first != nil {
+				first.left--
+				h.Typeflag, h.Size, h.Linkname = stdtar.TypeLink, 0, t.rename(first.name, 'h')
+				break
+			}
+			t.safe(name, "hard link targets")
+			t.links[st.Ino] = &tarLink{original, int64(st.Nlink) - 1}
 		}
 		if data, err = p.Open(full, proc.ReadOnly, 0); err != nil {
 			if t.noFail {
@@ -212,19 +224,38 @@ func (t *tarRun) add(w *stdtar.Writer, s tarSource, name string, given bool) {
 		}
 		defer data.Close()
 	}
-	if given && h.Typeflag == stdtar.TypeReg && strings.HasPrefix(name, "/") {
-		t.safe(name, "hard link targets")
+	dirKnown := inArchive && st.IsDir() // -u looks only at what is in it
+	if t.numeric {
+		h.Uname, h.Gname = "", ""
 	}
-	t.display(h, original, t.verbose)
+	if t.v7 {
+		h.Uname, h.Gname = "", ""
+		if len(h.Name) > 99 {
+			t.fail("%s: file name is too long (max 99); not dumped", name)
+			return
+		}
+	}
+	if !dirKnown {
+		t.display(h, typed, t.verbose)
+	}
 	if t.mtime != nil && !(t.clamp && h.ModTime.Before(*t.mtime)) {
 		h.ModTime = time.Unix(t.mtime.Unix(), 0)
 	}
-	if err := w.WriteHeader(h); err != nil {
-		if t.hformat == stdtar.FormatUSTAR {
-			t.fail("%s: file name is too long (max 255); not dumped", name)
-		} else {
-			t.fail("%s: %v", name, err)
-		}
+	if dirKnown {
+		err = nil
+	} else {
+		err = w.WriteHeader(h)
+	}
+	switch {
+	case err == nil:
+	case t.hformat == stdtar.FormatUSTAR && len(h.Name) > 256:
+		t.fail("%s: file name is too long (max 256); not dumped", name)
+		return
+	case t.hformat == stdtar.FormatUSTAR:
+		t.fail("%s: file name is too long (cannot be split); not dumped", name)
+		return
+	default:
+		t.fail("%s: %v", name, err)
 		return
 	}
 	if data != nil {
@@ -243,6 +274,7 @@ func (t *tarRun) add(w *stdtar.Writer, s tarSource, name string, given bool) {
 			t.fail("%s: Cannot open: %s", name, proc.Strerror(err))
 			return
 		}
+		defer t.ignoreIn(full, name)()
 		for _, d := range list {
 			if !content && !t.isTag(d.Name) {
 				continue
@@ -279,6 +311,11 @@ const cacheSignature = "Signature: 8a477f597d28d172789f06886806bc55"
 
 // tagged looks for the tags in a directory: whether it goes into the archive at all, its content besides the tag, and anything below it.
 func (t *tarRun) tagged(name, full string) (whole, content, below bool) {
+	warn := func(tag, what string) {
+		if t.verbose > 0 {
+			t.say("%s: contains a cache directory tag %s; %s not dumped", strings.TrimSuffix(name, "/")+"/", tag, what)
+		}
+	}
 	for _, g := range t.tags {
 		tag := joinPath(full, g.name)
 		if _, err := t.p.Lstat(tag); err != nil {
@@ -291,13 +328,13 @@ func (t *tarRun) tagged(name, full string) (whole, content, below bool) {
 		}
 		switch g.what {
 		case "all":
-			t.say("%s: contains a cache directory tag %s; directory not dumped", strings.TrimSuffix(name, "/")+"/", g.name)
+			warn(g.name, "directory")
 			return false, false, false
 		case "under":
-			t.say("%s: contains a cache directory tag %s; contents not dumped", strings.TrimSuffix(name, "/")+"/", g.name)
+			warn(g.name, "contents")
 			return true, true, false
 		default:
-			t.say("%s: contains a cache directory tag %s; contents not dumped", strings.TrimSuffix(name, "/")+"/", g.name)
+			warn(g.name, "contents")
 			return true, false, true
 		}
 	}
@@ -310,4 +347,52 @@ func (t *tarRun) total(what string, n int64) {
 		t.p.Out.Flush()
 		fmt.Fprintf(t.p.Err, "Total bytes %s: %d (%siB, 0B/s)\n", what, n, humanSize(uint64(max(n, 0)), 1024))
 	}
+}
+
+// tarIgnore is a file of patterns that is looked for in every directory (--exclude-ignore).
+type tarIgnore struct {
+	file  string
+	below bool // its patterns hold in the directories below too
+}
+
+// tarIgnored is what such a file says.
+type tarIgnored struct {
+	dir      string
+	patterns []string
+	below    bool
+}
+
+// ignoreIn reads the directory's files of patterns; what it returns ends their scope.
+func (t *tarRun) ignoreIn(full, name string) func() {
+	before := len(t.ignored)
+	for _, g := range t.ignores {
+		b, err := t.p.ReadFile(joinPath(full, g.file))
+		if err != nil {
+			continue
+		}
+		in := tarIgnored{dir: strings.TrimSuffix(name, "/") + "/", below: g.below}
+		for l := range strings.Lines(string(b)) {
+			if l = strings.TrimSpace(l); l != "" && l[0] != '#' {
+				in.patterns = append(in.patterns, l)
+			}
+		}
+		t.ignored = append(t.ignored, in)
+	}
+	return func() { t.ignored = t.ignored[:before] }
+}
+
+// ignoring reports whether a pattern of a directory above keeps the name out.
+func (t *tarRun) ignoring(name string) bool {
+	for _, in := range t.ignored {
+		rel, ok := strings.CutPrefix(name, in.dir)
+		if !ok || !in.below && strings.Contains(rel, "/") {
+			continue
+		}
+		for _, p := range in.patterns {
+			if fnmatch(p, rel, false) || fnmatch(p, baseName(rel), false) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -16,13 +16,13 @@ import (
 )
 
 // input opens the archive for reading, decompressed.
-func (t *tarRun) input() (r *stdtar.Reader, done func()) {
+func (t *tarRun) input() (r *tarInput, done func()) {
 	in := t.p.Stdin
 	done = func() {}
 	if t.file != "" && t.file != "-" {
 		f, err := t.p.Open(t.file, proc.ReadOnly, 0)
 		if err != nil {
-			t.fatal("%s: Cannot open: %s", t.file, proc.Strerror(err))
+			t.noFile(t.packed, err)
 		}
 		if st, err := f.Stat(); err == nil && st.IsDir() {
 			t.say("%s: Cannot read: Is a directory", t.file)
@@ -37,26 +37,28 @@ func (t *tarRun) input() (r *stdtar.Reader, done func()) {
 	format := archive.Detect(head)
 	switch {
 	case t.packed && format != t.format:
-		fmt.Fprintf(t.p.Err, "\n%s: stdin: not in %s format\n", t.format, t.format)
-		t.say("Child returned status 1")
+		status := filterFailed(t.p, t.format, len(head) == 0, false)
+		t.say("Child returned status %d", status)
 		t.fatal("")
 	case format != archive.None && !t.packed && (t.file == "" || t.file == "-"):
 		t.say("Archive is compressed. Use -%s option", map[archive.Format]string{archive.Gzip: "z", archive.Bzip2: "j", archive.XZ: "J", archive.Zstd: "-zstd"}[format])
 		t.fatal("")
 	case format == archive.None && len(head) < tarBlock:
-		t.say("This does not look like a tar archive")
+		t.fail("This does not look like a tar archive")
+		t.missing()
 		t.say("Exiting with failure status due to previous errors")
-		t.status = 2
 		panic(tarStop{})
 	}
 	t.p.Hold(tarMemory)
 	z, err := archive.NewReader(format, br)
 	if err != nil {
-		t.fatal("%s: %v", format, err)
+		status := filterFailed(t.p, format, false, true)
+		t.say("Child returned status %d", status)
+		t.fatal("")
 	}
 	closeFile := done
-	t.in = &countingReader{r: z}
-	return stdtar.NewReader(t.in), func() {
+	t.in = newTarInput(t, format, z)
+	return t.in, func() {
 		_ = z.Close()
 		t.p.Release(tarMemory)
 		closeFile()
@@ -81,30 +83,38 @@ func (t *tarRun) read() {
 			}
 		}
 	}
-	if (t.stdout || t.command != "") && t.index == nil {
+	if t.stdout && t.index == nil {
 		t.listTo = t.p.Err
 	}
-	first := true
-	next := int64(0)
+	first, skipping := true, false
 	for {
 		t.p.Tick(1)
-		t.at = next
 		h, err := r.Next()
-		if errors.Is(err, io.EOF) && t.in.n%tarBlock != 0 {
-			err = io.ErrUnexpectedEOF
-		}
 		if errors.Is(err, io.EOF) {
+			break
+		}
+		if errors.Is(err, stdtar.ErrHeader) {
+			if !skipping {
+				t.corrupt(err, first)
+			}
+			first, skipping = false, true
+			continue
+		}
+		if skipping && errors.Is(err, io.ErrUnexpectedEOF) && t.in.failed == nil {
 			break
 		}
 		if err != nil {
 			t.corrupt(err, first)
 			break
 		}
-		first = false
-		next = t.in.n
-		if h.Typeflag == stdtar.TypeReg {
-			next += (h.Size + tarBlock - 1) / tarBlock * tarBlock
+		t.at = max(t.in.n-tarBlock, 0)
+		if first && t.label != "" && (h.Typeflag != 'V' || !fnmatch(t.label, h.Name, false)) {
+			if h.Typeflag != 'V' {
+				t.fatal("Archive not labeled to match %s", quote(t.label))
+			}
+			t.fatal("Volume %s does not match %s", quote(h.Name), quote(t.label))
 		}
+		first, skipping = false, false
 		if h.Typeflag == stdtar.TypeXGlobalHeader {
 			continue
 		}
@@ -113,8 +123,11 @@ func (t *tarRun) read() {
 			continue
 		}
 		if t.op == "t" {
+			if h.Typeflag != 'V' {
+				t.safe(h.Name, "member names") // only to say so
+			}
 			if t.transformed {
-				h.Name, h.Linkname = t.rename(t.stripped(h.Name), 'r'), t.rename(h.Linkname, 's')
+				h.Name, h.Linkname = t.below(t.rename(t.stripped(h.Name), 'r')), t.rename(h.Linkname, 's')
 			}
 			t.show(h, t.listTo, t.verbose+1)
 			continue
@@ -122,7 +135,7 @@ func (t *tarRun) read() {
 		t.extract(r, h, s)
 	}
 	if t.blocks {
-		_, _ = fmt.Fprintf(t.listTo, "block %d: ** Block of NULs **\n", t.at/tarBlock)
+		_, _ = fmt.Fprintf(t.listTo, "block %d: ** Block of NULs **\n", t.in.n/tarBlock-1)
 	}
 	for _, f := range slices.Backward(t.later) {
 		f()
@@ -133,7 +146,15 @@ func (t *tarRun) read() {
 
 func (t *tarRun) corrupt(err error, first bool) {
 	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, io.ErrUnexpectedEOF), t.in != nil && t.in.failed != nil:
+		if t.in != nil && t.in.failed != nil && t.in.format != archive.None {
+			status := filterFailed(t.p, t.in.format, false, true)
+			t.in.format = archive.None // once
+			if first {
+				t.say("Child returned status %d", status)
+				t.fatal("")
+			}
+		}
 		t.say("Unexpected EOF in archive")
 		t.fatal("")
 	case first:
@@ -160,11 +181,12 @@ func (t *tarRun) extract(r io.Reader, h *stdtar.Header, s tarSource) {
 	if h.Typeflag == stdtar.TypeSymlink {
 		h.Linkname = t.rename(h.Linkname, 's')
 	}
+	inside := t.safe(member, "member names")
 	if !t.absolute && slices.Contains(strings.Split(member, "/"), "..") {
 		t.fail("%s: Member name contains '..'", h.Name)
 		return
 	}
-	member = t.safe(member, "member names")
+	member = t.below(inside)
 	if t.transformed {
 		c := *h
 		c.Name = member
@@ -287,7 +309,7 @@ func (t *tarRun) extract(r io.Reader, h *stdtar.Header, s tarSource) {
 		if t.strip > 0 {
 			target = t.stripped(target)
 		}
-		target = p.Abs(s.at(t.rename(target, 'h')))
+		target = p.Abs(s.at(t.below(t.rename(target, 'h'))))
 		err := p.FS.Link(target, abs)
 		if errors.Is(err, fserr.ENOENT) {
 			t.parents(s, name)
@@ -329,10 +351,23 @@ func (t *tarRun) extract(r io.Reader, h *stdtar.Header, s tarSource) {
 		t.fail("%s: Cannot write: %s", name, proc.Strerror(w.err))
 	case err != nil:
 		if errors.Is(err, io.ErrUnexpectedEOF) {
+			if t.in.failed != nil && t.in.format != archive.None {
+				filterFailed(p, t.in.format, false, true)
+				t.in.format = archive.None
+			}
 			t.say("Unexpected EOF in archive") // once for the data, once for the header that should follow
 		}
 		t.corrupt(err, false)
 	}
+}
+
+// below puts a name below --one-top-level's directory, unless it is there already.
+func (t *tarRun) below(name string) string {
+	top := t.topLevel
+	if top == "" || name == top || strings.HasPrefix(name, top+"/") {
+		return name
+	}
+	return top + "/" + name
 }
 
 // stripped is a member name without --strip-components' components; a directory keeps its slash.
@@ -361,7 +396,7 @@ func (t *tarRun) pipe(r io.Reader, h *stdtar.Header, member string) {
 		env = env.set(kv)
 	}
 	child.Env, child.Stdin = env, r
-	if status := t.p.Exec(t.ctx, child); status != 0 {
+	if status := t.p.Exec(t.ctx, child); status != 0 && !t.anyStatus {
 		t.fail("%d: Child returned status %d", t.p.PID, status)
 	}
 }

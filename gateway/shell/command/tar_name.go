@@ -30,11 +30,24 @@ func (x tarTransform) covers(kind byte) bool {
 	return on
 }
 
+func (t *tarRun) badTransform() {
+	t.status = t.usage("Invalid transform expression")
+	panic(tarStop{})
+}
+
 // transform parses s/re/repl/flags, several joined by semicolons.
 func (t *tarRun) transform(expr string) {
+	base := "" // of the flags
 	for expr != "" {
+		if set, rest, ok := strings.Cut(strings.TrimPrefix(expr, "flags="), ";"); strings.HasPrefix(expr, "flags=") {
+			if base = "RSH" + set; !ok {
+				return
+			}
+			expr = rest
+			continue
+		}
 		if len(expr) < 4 || expr[0] != 's' {
-			t.fatal("Invalid transform expression")
+			t.badTransform()
 		}
 		sep := expr[1]
 		var parts []string
@@ -49,7 +62,7 @@ func (t *tarRun) transform(expr string) {
 			}
 		}
 		if len(parts) < 2 {
-			t.fatal("Invalid transform expression")
+			t.badTransform()
 		}
 		flags := expr[i:]
 		expr = ""
@@ -58,11 +71,11 @@ func (t *tarRun) transform(expr string) {
 		}
 		re, err := regex.Compile(parts[0], regex.Options{Dialect: regex.Sed, Extended: strings.Contains(flags, "x"), IgnoreCase: strings.Contains(flags, "i")})
 		if err != nil {
-			t.fatal("Invalid transform expression")
+			t.badTransform()
 		}
 		re.SetTick(t.p.Tick)
 		nth, _ := strconv.Atoi(strings.TrimFunc(flags, func(r rune) bool { return r < '0' || r > '9' }))
-		t.transforms = append(t.transforms, tarTransform{re, parts[1], strings.Contains(flags, "g"), nth, flags})
+		t.transforms = append(t.transforms, tarTransform{re, parts[1], strings.Contains(flags, "g"), nth, base + flags})
 	}
 }
 
@@ -268,12 +281,16 @@ func (t *tarRun) quoteName(s string) string {
 		return shellQuotePlain(s, false)
 	case "shell-always":
 		return shellQuotePlain(s, true)
-	case "c", "c-maybe":
+	case "c":
+		return `"` + strings.ReplaceAll(tarQuote(s), `"`, `\"`) + `"`
+	case "c-maybe":
 		q := `"` + strings.ReplaceAll(tarQuote(s), `"`, `\"`) + `"`
-		if t.quoting == "c-maybe" && q == `"`+s+`"` {
+		if strings.ReplaceAll(q, `\\`, `\`) == `"`+s+`"` {
 			return s
 		}
 		return q
+	case "locale", "clocale":
+		return "‘" + tarQuote(s) + "’"
 	}
 	return tarQuote(s)
 }

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/shell/archive"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
 
@@ -18,10 +20,7 @@ func (t *tarRun) append() {
 	if t.file == "" || t.file == "-" {
 		t.fatal("Options '-Aru' are incompatible with '-f -'")
 	}
-	if t.packed {
-		t.status = t.usage("Cannot update compressed archives")
-		panic(tarStop{})
-	}
+	t.onlyPlain()
 	f, err := t.p.Open(t.file, proc.ReadWrite|proc.Create, 0o666)
 	if err != nil {
 		t.fatal("%s: Cannot open: %s", t.file, proc.Strerror(err))
@@ -44,14 +43,32 @@ func (t *tarRun) append() {
 	}
 }
 
+// onlyPlain refuses to change an archive that is compressed.
+func (t *tarRun) onlyPlain() {
+	const refusal = "Cannot update compressed archives"
+	if t.packed {
+		t.status = t.usage(refusal)
+		panic(tarStop{})
+	}
+	f, err := t.p.Open(t.file, proc.ReadOnly, 0)
+	if err != nil {
+		return // whoever opens it next says why
+	}
+	head := make([]byte, 8)
+	n, _ := io.ReadFull(f, head)
+	_ = f.Close()
+	if archive.Detect(head[:n]) != archive.None {
+		t.fatal(refusal)
+	}
+}
+
 // scan finds where the members of an archive end, and for -u when each was changed.
 func (t *tarRun) scan(f proc.File) int64 {
 	st, err := f.Stat()
 	if err != nil || st.Size == 0 {
 		return 0
 	}
-	pos := &countingReader{r: f}
-	r := stdtar.NewReader(pos)
+	r := newTarInput(t, archive.None, f)
 	end := int64(0)
 	if t.op == "u" {
 		t.archived = map[string]int64{}
@@ -72,13 +89,14 @@ func (t *tarRun) scan(f proc.File) int64 {
 		if _, err := t.copy(io.Discard, r); err != nil {
 			t.corrupt(err, false)
 		}
-		end = (pos.n + tarBlock - 1) / tarBlock * tarBlock
+		end = (r.n + tarBlock - 1) / tarBlock * tarBlock
 	}
 }
 
 // delete is --delete: the archive is written again without the members.
 func (t *tarRun) delete() {
 	t.named = t.sources
+	t.onlyPlain()
 	r, done := t.input()
 	var out bytes.Buffer
 	held := 0
@@ -126,10 +144,7 @@ func (t *tarRun) delete() {
 
 // concatenate is -A: the members of other archives go to the end of this one, as they are.
 func (t *tarRun) concatenate() {
-	if t.packed {
-		t.status = t.usage("Cannot update compressed archives")
-		panic(tarStop{})
-	}
+	t.onlyPlain()
 	f, err := t.p.Open(t.file, proc.ReadWrite|proc.Create, 0o666)
 	if err != nil {
 		t.fatal("%s: Cannot open: %s", t.file, proc.Strerror(err))
@@ -280,12 +295,22 @@ func (t *tarRun) compareMember(r io.Reader, h *stdtar.Header, s tarSource) {
 	}
 }
 
-// testLabel prints the label of the archive.
+// testLabel prints the label of the archive, or compares it with those given.
 func (t *tarRun) testLabel() {
 	r, done := t.input()
 	defer done()
 	h, err := r.Next()
-	if err == nil && h.Typeflag == 'V' {
-		fmt.Fprintln(t.p.Out, h.Name)
+	labelled := err == nil && h.Typeflag == 'V'
+	if len(t.sources) == 0 {
+		if labelled {
+			fmt.Fprintln(t.p.Out, h.Name)
+		}
+		return
+	}
+	if !labelled || !slices.ContainsFunc(t.sources, func(s tarSource) bool { return s.name == h.Name }) {
+		if t.verbose > 0 {
+			t.say("Archive label mismatch")
+		}
+		t.status = 1
 	}
 }

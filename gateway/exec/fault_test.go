@@ -1,17 +1,21 @@
 package exec_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/pgbox/pgbox/gateway/devdb/link"
 	"github.com/pgbox/pgbox/gateway/exec"
 	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/store"
@@ -117,6 +121,58 @@ func TestOutcomesAreTrueWhileConnectionsDie(t *testing.T) {
 	if killed.Load() == 0 || outcomes[exec.AppliedYes] == 0 {
 		t.Error("the test has not tested anything")
 	}
+}
+
+// TestScriptThatCannotReadIsEnded: a script that meets contents which cannot be had must not go on as if the file were damaged: what it would
+// print and commit is nothing that the tree says.
+func TestScriptThatCannotReadIsEnded(t *testing.T) {
+	t.Parallel()
+	l := wire(t, "postgres")
+	url, err := l.ToPostgres(sqltest.ServingURL(t, sqltest.URL(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := store.Open(t.Context(), store.Config{URL: url, Timeout: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(st.Close)
+	s, other, id := service(t, exec.Config{Store: st}), service(t, exec.Config{}), sandbox(t)
+	run(t, other, id, "echo precious > f")
+	for _, r := range []exec.Request{
+		{Script: `read go; x=$(cat f); echo "$x" > copy; echo "$x"`},
+		{Script: `read go; x=$(cat f); echo "[$x]"`, ReadOnly: true},
+		{Script: `read go; cat f > /dev/null || exit 0`, ReadOnly: true},
+		// Written back in part: what is around it has to be read.
+		{Script: `read go; printf x 1<>f`},
+	} {
+		var seen bytes.Buffer
+		r.Sandbox, r.Caller, r.Stdout, r.Stderr = id, alice, &seen, &seen
+		r.Stdin = iotest.OneByteReader(io.MultiReader(strings.NewReader("go"), cutting{l}, strings.NewReader("\n")))
+		_, err := s.Exec(t.Context(), r)
+		if e := wantError(t, err, fserr.CodeUnavailable, exec.AppliedNo); strings.Contains(e.Message, "127.0.0.1") {
+			t.Errorf("%s: %s", r.Script, e.Message)
+		}
+		if got := seen.String(); strings.Contains(got, "postgres") || strings.Contains(got, "[") {
+			t.Errorf("%s printed %q", r.Script, got)
+		}
+		wantNoFile(t, other, id, "/home/user/copy")
+		if got := read(t, other, id, "/home/user/f"); got != "precious\n" {
+			t.Errorf("after %s: %q", r.Script, got)
+		}
+		l.Heal()
+	}
+	if got := run(t, s, id, "cat f"); string(got.Stdout) != "precious\n" {
+		t.Errorf("afterwards: %q %q", got.Stdout, got.Stderr)
+	}
+}
+
+// cutting is an empty input that cuts a link when it is read.
+type cutting struct{ l *link.Link }
+
+func (c cutting) Read([]byte) (int, error) {
+	c.l.Cut()
+	return 0, io.EOF
 }
 
 func TestBrokenShellStateIsAFreshOne(t *testing.T) {

@@ -113,7 +113,9 @@ func (s *Service) read(ctx context.Context, r *Request, pin *cache.Pin) (*Result
 	}
 	defer s.gate.leave(ownerKey(r.Caller))
 	n := &run{s: s, r: r, fence: pin.Fence}
-	guard := &guardFS{Work: pin.Tree.Begin(ctx, s.options(pin.Fence, true))}
+	options := s.options(pin.Fence, true)
+	options.Failed = n.failed
+	guard := &guardFS{Work: pin.Tree.Begin(ctx, options)}
 	err := n.run(ctx, guard, nil, r.Stdin)
 	if guard.violated() {
 		err = newError(fserr.CodeReadOnlyViolation, nil, "the script tried to change a file")
@@ -165,7 +167,7 @@ func (s *Service) tryWrite(ctx context.Context, lease lock.Lease, r *Request, in
 	defer pin.Release()
 	n := &run{s: s, r: r, fence: pin.Fence, version: pin.Fence.Version}
 	options := s.options(pin.Fence, false)
-	options.Wrote = n.wrote
+	options.Wrote, options.Failed = n.wrote, n.failed
 	w := pin.Tree.Begin(ctx, options)
 	var stdin io.Reader
 	if in != nil {
@@ -227,6 +229,14 @@ func (n *run) wrote(bytes int) error {
 		return nil
 	}
 	return n.budget.Write(int64(bytes))
+}
+
+// failed ends a script that met a file whose contents cannot be had for now: to go on without them would be to answer, and to commit, what the tree
+// does not say.
+func (n *run) failed(err error) {
+	if n.budget != nil {
+		n.budget.Kill(err)
+	}
 }
 
 // run executes the script over fs. The error says what ended it from outside.

@@ -13,12 +13,21 @@ func (w *Work) load(hashes []Hash) ([][]byte, error) {
 	}
 	data, err := w.o.Content.Load(w.ctx, hashes)
 	if err != nil {
-		return nil, err
+		return nil, w.failed(err)
 	}
 	if len(data) != len(hashes) {
 		return nil, fmt.Errorf("content store returned %d chunks for %d: %w", len(data), len(hashes), fserr.EIO)
 	}
 	return data, nil
+}
+
+// failed tells Options.Failed of an error of the store, and returns what is said of it here.
+func (w *Work) failed(err error) error {
+	if _, ok := fserr.Of(err); ok || w.o.Failed == nil {
+		return err
+	}
+	w.o.Failed(err)
+	return fserr.EIO
 }
 
 // one gets the bytes of one chunk.
@@ -378,5 +387,5 @@ func (w *Work) spillNow() error {
 		r.c.frozen = false
 	}
 	w.mu.Unlock()
-	return fmt.Errorf("store written chunks early: %w", err)
+	return fmt.Errorf("store written chunks early: %w", w.failed(err))
 }

@@ -36,6 +36,9 @@ type Options struct {
 	MaxReadFile int64
 	// Wrote is nil, or told of every write before it is done; its error fails the write.
 	Wrote func(n int) error
+	// Failed is nil, or told of an error of Content or Spill that is nothing a file could have (it carries no errno): the store cannot be reached. Who reads
+	// or writes gets EIO then, because a program must neither show such an error nor go on as if the file were damaged.
+	Failed func(err error)
 	// DirtyMax is how many bytes of written chunks stay in memory when there is a Spill. Above it
 	// chunks are handed to Spill, must be known to Content when it returns, and are dropped.
 	DirtyMax int64

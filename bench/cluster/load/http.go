@@ -32,6 +32,7 @@ type Reply struct {
 	Version   int64  `json:"version"`
 	Results   []struct {
 		Stdout    string `json:"stdout"`
+		Stderr    string `json:"stderr"`
 		ExitCode  int    `json:"exitCode"`
 		Error     string `json:"error"`
 		Version   int64  `json:"version"`

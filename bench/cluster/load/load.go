@@ -174,6 +174,9 @@ func (l *Load) insist(ctx context.Context, rng *rand.Rand, key, method, path str
 		cancel()
 		switch {
 		case err == nil && a.ok():
+			if a.Stderr != "" {
+				l.tell("the script of %s (version %d) failed: %s", path, a.Version, a.Stderr)
+			}
 			return a, nil
 		case ctx.Err() != nil:
 			return a, ctx.Err()

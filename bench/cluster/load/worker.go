@@ -78,8 +78,13 @@ func (w *worker) outcome(what string, r Replica, a *Reply, err error) history.Ou
 		o = history.Applied
 	}
 	w.count(what, o.String())
-	if a.ok() && (a.ExitCode != 0 || a.Stderr != "") {
-		w.tell("%s: the script of %s at %s (version %d) failed: status %d, %s", w.name, what, r.Name, a.Version, a.ExitCode, a.Stderr)
+	if a.ok() {
+		w.failed(what, r, a.Version, a.ExitCode, a.Stderr)
+		for i := range a.Results {
+			if p := &a.Results[i]; p.Error == "" {
+				w.failed(what, r, p.Version, p.ExitCode, p.Stderr)
+			}
+		}
 	}
 	if !a.ok() {
 		w.count("  "+a.Code, "applied "+a.Applied)
@@ -89,6 +94,13 @@ func (w *worker) outcome(what string, r Replica, a *Reply, err error) history.Ou
 		}
 	}
 	return o
+}
+
+// failed tells of a script that did not do what it does on a tree that is whole.
+func (w *worker) failed(what string, r Replica, version int64, status int, stderr string) {
+	if status != 0 || stderr != "" {
+		w.tell("%s: the script of %s at %s (version %d) failed: status %d, %s", w.name, what, r.Name, version, status, stderr)
+	}
 }
 
 func (w *worker) execBody(token string) map[string]any {

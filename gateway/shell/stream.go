@@ -47,6 +47,7 @@ func (d *desc) retain() *desc {
 
 func (d *desc) release() {
 	if d.refs.Add(-1) == 0 {
+		d.budget.Locks.Release(d)
 		d.close()
 		d.budget.CloseFile()
 	}
@@ -246,6 +247,9 @@ type fileHandle struct {
 	s *fileStream
 }
 
+// LockOwner is what holds the locks of flock(2): the description, which descriptors share.
+func (h *fileHandle) LockOwner() any { return h.d }
+
 func (h *fileHandle) ReadAt(b []byte, off int64) (int, error)  { return h.s.f.ReadAt(b, off) }
 func (h *fileHandle) WriteAt(b []byte, off int64) (int, error) { return h.s.f.WriteAt(b, off) }
 func (h *fileHandle) Stat() (proc.Stat, error)                 { return h.s.f.Stat() }
@@ -321,6 +325,8 @@ func bind(ctx context.Context, d *desc) any {
 	switch s := d.stream.(type) {
 	case *fileStream:
 		return &fileHandle{h, s}
+	case *dirStream:
+		return &fileHandle{h, &s.fileStream}
 	case *memory:
 		if !s.isPipe() {
 			return &memHandle{h, s}

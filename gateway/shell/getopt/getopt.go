@@ -43,6 +43,7 @@ type Spec struct {
 	about    string
 	version  string
 	hint     string
+	letters  bool // -h and -V are --help and --version
 }
 
 // New makes a Spec; see the package documentation for the notation.
@@ -99,6 +100,12 @@ func (s *Spec) WithUsage(operands, about string) *Spec {
 
 // WithVersion sets what --version prints after the name ("(GNU coreutils) 9.1" unless set).
 func (s *Spec) WithVersion(v string) *Spec { s.version = v; return s }
+
+// WithLetters adds -h and -V for --help and --version, as the tools of util-linux have them; the version is one line.
+func (s *Spec) WithLetters() *Spec {
+	s.letters, s.short['h'], s.short['V'] = true, None, None
+	return s
+}
 
 // UsageError is a command line that does not fit the Spec. Its text is glibc's
 // message without the program's name.
@@ -201,20 +208,20 @@ func (s *Spec) Parse(p *proc.Process) (opts []Option, operands []string) {
 		s.Hint(p)
 	}
 	for _, o := range opts {
-		if !o.Long {
-			continue
-		}
-		switch o.Key {
-		case "help":
+		switch {
+		case o.Long && o.Key == "help", s.letters && o.Key == "h":
 			s.help(p)
 			p.Exit(0)
-		case "version":
+		case o.Long && o.Key == "version", s.letters && o.Key == "V":
 			v := s.version
 			if v == "" {
 				v = "(GNU coreutils) 9.1"
 			}
 			// Scripts look for the version they know on the first line.
-			fmt.Fprintf(p.Out, "%s %s\nThis is pgbox's own implementation, compatible with that version.\n", p.Name(), v)
+			fmt.Fprintf(p.Out, "%s %s\n", p.Name(), v)
+			if !s.letters {
+				p.Out.WriteString("This is pgbox's own implementation, compatible with that version.\n")
+			}
 			p.Exit(0)
 		}
 	}

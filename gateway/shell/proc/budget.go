@@ -68,6 +68,7 @@ func (e *LimitError) Error() string {
 // concurrent use.
 type Budget struct {
 	Limits Limits
+	Locks  Locks // of flock(2), between the processes of the exec
 
 	ctx        context.Context
 	cancel     context.CancelCauseFunc

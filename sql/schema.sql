@@ -588,6 +588,7 @@ CREATE TABLE pgbox.sandbox (
     journal boolean DEFAULT true NOT NULL,
     max_snapshots bigint,
     open_version bigint,
+    pruned_version bigint DEFAULT 0 NOT NULL,
     CONSTRAINT sandbox_history_check CHECK (((history_commits > 0) AND (history_seconds >= 0) AND ((history_keep >= 1) AND (history_keep <= 10000)))),
     CONSTRAINT sandbox_layers_check CHECK ((cardinality(layers) > 0)),
     CONSTRAINT sandbox_name_check CHECK ((length(name) <= 255)),
@@ -617,6 +618,8 @@ COMMENT ON COLUMN pgbox.sandbox.journal IS 'Whether file operations are written 
 
 COMMENT ON COLUMN pgbox.sandbox.open_version IS 'The version that every operation of the running transaction leads to, while a verb of several (fs.merge) is at work, which writes the journal itself. NULL in every row that can be seen.';
 
+COMMENT ON COLUMN pgbox.sandbox.pruned_version IS 'fs.prune() has removed operations of this version and of those before it from the journal; 0: it has removed none.';
+
 CREATE VIEW fs.sandbox WITH (security_invoker='true') AS
  SELECT s.id,
     s.tenant,
@@ -641,7 +644,8 @@ CREATE VIEW fs.sandbox WITH (security_invoker='true') AS
     s.history_seconds,
     s.history_keep,
     s.journal,
-    s.max_snapshots
+    s.max_snapshots,
+    s.pruned_version
    FROM pgbox.sandbox s;
 
 ALTER TABLE fs.sandbox OWNER TO pgbox_owner;
@@ -2177,14 +2181,17 @@ DECLARE
     v_id      uuid;
     v_version bigint;
     v_seq     integer;
-    v_rows    bigint;
 BEGIN
     changes := 0;
     execs := 0;
     IF p_age IS NOT NULL THEN
-        DELETE FROM pgbox.change c
-         WHERE c.ctid = ANY (ARRAY(SELECT o.ctid FROM pgbox.change o WHERE o.at < clock_timestamp() - p_age LIMIT p_limit));
-        GET DIAGNOSTICS changes = ROW_COUNT;
+        FOR v_id, v_version, v_seq IN
+            SELECT DISTINCT ON (g.sandbox_id) g.sandbox_id, g.version, g.seq
+              FROM (SELECT o.sandbox_id, o.version, o.seq FROM pgbox.change o WHERE o.at < clock_timestamp() - p_age LIMIT p_limit) g
+             ORDER BY g.sandbox_id, g.version DESC, g.seq DESC
+        LOOP
+            changes := changes + pgbox.prune_journal(v_id, v_version, v_seq, p_limit - changes);
+        END LOOP;
         DELETE FROM pgbox.exec e
          WHERE e.ctid = ANY (ARRAY(SELECT o.ctid FROM pgbox.exec o WHERE o.started_at < clock_timestamp() - p_age LIMIT p_limit));
         GET DIAGNOSTICS execs = ROW_COUNT;
@@ -2201,14 +2208,7 @@ BEGIN
             OFFSET p_operations
              LIMIT 1;
             CONTINUE WHEN NOT FOUND;
-            DELETE FROM pgbox.change c
-             WHERE c.ctid = ANY (ARRAY(
-                   SELECT o.ctid FROM pgbox.change o
-                    WHERE o.sandbox_id = v_id AND (o.version, o.seq) <= (v_version, v_seq)
-                    ORDER BY o.version, o.seq
-                    LIMIT p_limit - changes));
-            GET DIAGNOSTICS v_rows = ROW_COUNT;
-            changes := changes + v_rows;
+            changes := changes + pgbox.prune_journal(v_id, v_version, v_seq, p_limit - changes);
         END LOOP;
     END IF;
     RETURN NEXT;
@@ -2217,7 +2217,7 @@ $$;
 
 ALTER FUNCTION fs.prune(p_age interval, p_operations bigint, p_limit integer) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.prune(p_age interval, p_operations bigint, p_limit integer) IS 'Removes up to p_limit operations of the journal and as many audit rows that are older than p_age, and of a sandbox''s journal what is more than its newest p_operations; NULL keeps all. Returns how many went. The count is looked at where something was written since the last round of fs.housekeep().';
+COMMENT ON FUNCTION fs.prune(p_age interval, p_operations bigint, p_limit integer) IS 'Removes up to p_limit operations of the journal and as many audit rows that are older than p_age, and of a sandbox''s journal what is more than its newest p_operations; NULL keeps all. Returns how many went. The count is looked at where something was written since the last round of fs.housekeep(); a sandbox that is being written to is left for the next.';
 
 CREATE FUNCTION fs.put_blobs(p_sandbox uuid, p_data bytea[]) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4813,6 +4813,37 @@ ALTER FUNCTION pgbox.point(p_sandbox pgbox.sandbox, p_stack text) OWNER TO pgbox
 
 COMMENT ON FUNCTION pgbox.point(p_sandbox pgbox.sandbox, p_stack text) IS 'Takes the automatic snapshot of a locked sandbox that is about to change, on the stack of undo or of redo, and lets the oldest beyond history_keep go. Returns the row as it is now.';
 
+CREATE FUNCTION pgbox.prune_journal(p_sandbox uuid, p_version bigint, p_seq integer, p_limit bigint) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_pruned bigint;
+    v_rows   bigint;
+BEGIN
+    -- Whoever waited for the writer of one sandbox would hold up those of the sandboxes it has marked already.
+    PERFORM FROM pgbox.sandbox s WHERE s.id = p_sandbox FOR NO KEY UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        RETURN 0;
+    END IF;
+    WITH gone AS (
+        DELETE FROM pgbox.change c
+         WHERE c.ctid = ANY (ARRAY(
+               SELECT o.ctid FROM pgbox.change o
+                WHERE o.sandbox_id = p_sandbox AND (o.version, o.seq) <= (p_version, p_seq)
+                ORDER BY o.version, o.seq
+                LIMIT p_limit))
+        RETURNING c.version)
+    SELECT count(*), max(g.version) INTO v_rows, v_pruned FROM gone g;
+    UPDATE pgbox.sandbox s SET pruned_version = v_pruned WHERE s.id = p_sandbox AND s.pruned_version < v_pruned;
+    RETURN v_rows;
+END
+$$;
+
+ALTER FUNCTION pgbox.prune_journal(p_sandbox uuid, p_version bigint, p_seq integer, p_limit bigint) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION pgbox.prune_journal(p_sandbox uuid, p_version bigint, p_seq integer, p_limit bigint) IS 'Removes up to p_limit operations of a sandbox''s journal, oldest first and none behind operation p_seq of p_version, and notes that they are gone. Returns how many; none while somebody writes to the sandbox.';
+
 CREATE FUNCTION pgbox.put_chunks(p_layers uuid[], p_ino bigint, p_first integer, p_data bytea[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -7143,6 +7174,9 @@ GRANT ALL ON FUNCTION pgbox.open_file(p_sandbox pgbox.sandbox, p_path text, p_mo
 
 REVOKE ALL ON FUNCTION pgbox.point(p_sandbox pgbox.sandbox, p_stack text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.point(p_sandbox pgbox.sandbox, p_stack text) TO pgbox_owner;
+
+REVOKE ALL ON FUNCTION pgbox.prune_journal(p_sandbox uuid, p_version bigint, p_seq integer, p_limit bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.prune_journal(p_sandbox uuid, p_version bigint, p_seq integer, p_limit bigint) TO pgbox_owner;
 
 REVOKE ALL ON FUNCTION pgbox.put_chunks(p_layers uuid[], p_ino bigint, p_first integer, p_data bytea[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.put_chunks(p_layers uuid[], p_ino bigint, p_first integer, p_data bytea[]) TO pgbox_maintainer;

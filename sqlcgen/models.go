@@ -132,6 +132,7 @@ type FsSandbox struct {
 	HistoryKeep    int32
 	Journal        bool
 	MaxSnapshots   *int64
+	PrunedVersion  int64
 }
 
 // Every snapshot of every sandbox: named ones, automatic ones (@version) and what forks started from (@base).

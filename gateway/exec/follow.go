@@ -28,6 +28,8 @@ const Whole = math.MaxInt32
 type News struct {
 	Changes []Change
 	At      Cursor
+	// Gap: operations of At's version and of those before it are no longer in the journal. Who keeps a copy of the tree has to read it again.
+	Gap bool
 }
 
 // newsMax is how many operations are delivered at once.
@@ -35,7 +37,8 @@ const newsMax = 512
 
 // Follow delivers what is committed in a sandbox, from after on or, when that is nil, from now on, until deliver returns an error, ctx is done, the
 // sandbox is gone (SANDBOX_NOT_FOUND) or the process shuts down (ESHUTTINGDOWN). Nothing is left out or repeated, however slow
-// deliver is. What happened before after is not looked at, and a place that does not exist yet waits for it.
+// deliver is, but what housekeeping has removed from the journal, which is told first. What happened before after is not looked at, and a place that does
+// not exist yet waits for it.
 func (s *Service) Follow(ctx context.Context, c Caller, id uuid.UUID, after *Cursor, deliver func(News) error) error {
 	ctx, end, err := s.calls.begin(ctx)
 	if err != nil {
@@ -64,6 +67,11 @@ func (s *Service) follow(ctx context.Context, c Caller, id uuid.UUID, after *Cur
 				return err
 			}
 		}
+		if first && after != nil {
+			if err := s.skipGap(ctx, id, &at, deliver); err != nil {
+				return err
+			}
+		}
 		if err := s.catchUp(ctx, f, &at, deliver); err != nil {
 			return err
 		}
@@ -86,6 +94,19 @@ func (s *Service) follow(ctx context.Context, c Caller, id uuid.UUID, after *Cur
 			return err
 		}
 	}
+}
+
+// skipGap delivers that what follows a place is gone from the journal, if it is.
+func (s *Service) skipGap(ctx context.Context, id uuid.UUID, at *Cursor, deliver func(News) error) error {
+	b, err := s.store.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	if at.Version > b.Pruned || at.Version == b.Pruned && at.Seq == Whole {
+		return nil
+	}
+	*at = Cursor{b.Pruned, Whole}
+	return deliver(News{At: *at, Gap: true})
 }
 
 // catchUp delivers the journal from a place to the version of f.

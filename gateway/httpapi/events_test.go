@@ -161,6 +161,27 @@ func TestEventsShowEveryCommitAndGoOnWhereTheyEnded(t *testing.T) {
 				t.Fatalf("%+v", ev)
 			}
 			_ = f.res.Body.Close()
+			// What the journal no longer has is told, once.
+			old, recent := fmt.Sprintf("%d.0", base), fmt.Sprint(base+4)
+			if _, err := sqltest.Owner(t).Exec(t.Context(), "SELECT pgbox.prune_journal($1, $2, 1000, 1000)", id, base); err != nil {
+				t.Fatal(err)
+			}
+			for _, from := range []string{"0", old} {
+				f = a.follow(id, from)
+				if ev, _ := f.next(); ev.T != "gap" || ev.Version != base {
+					t.Fatalf("resumed after %s: %+v", from, ev)
+				}
+				if ev, _ := f.next(); ev.Op != "mkdir" || ev.Version != base+1 {
+					t.Fatalf("behind the gap: %+v", ev)
+				}
+				_ = f.res.Body.Close()
+			}
+			f = a.follow(id, recent)
+			a.exec(id, "echo no gap > i")
+			if ev, _ := f.next(); ev.T != "change" || ev.Version != base+5 {
+				t.Fatalf("%+v", ev)
+			}
+			_ = f.res.Body.Close()
 			// From the middle of a version on.
 			f = a.follow(id, place)
 			var again []string

@@ -20,7 +20,7 @@ import (
 
 // sandboxEvent is one server-sent event of a sandbox; T is also its name.
 type sandboxEvent struct {
-	T         string `json:"t" enum:"change,version,error"`
+	T         string `json:"t" enum:"change,version,gap,error"`
 	Version   int64  `json:"version,omitempty" doc:"the sandbox's version the change led to; all changes of one version became visible at once"`
 	Op        string `json:"op,omitempty" doc:"change: create, write, rename, unlink, …"`
 	Path      string `json:"path,omitempty"`
@@ -46,7 +46,7 @@ var errSlow = errors.New("the client reads too slowly")
 func (s *server) eventRoutes() {
 	op := operation(http.MethodGet, sandboxesPath+"/{id}/events", "events", "Follow what is committed in a sandbox, as server-sent events", "sandboxes", false)
 	op.Description = "An event `change` for every operation on a file, in order, and `version` for a version that changed no file; the first event of a stream that is not resumed is the version it begins at. " +
-		"Every event has an id: with it in Last-Event-ID the stream goes on behind that event, and nothing is missed or repeated. A client that reads too slowly is told so in an event `error` (code ESLOW), and the stream ends."
+		"Every event has an id: with it in Last-Event-ID the stream goes on behind that event, and nothing is missed or repeated; if operations behind it are no longer in the journal, `gap` is the first event, with the version up to which they may be missing. A client that reads too slowly is told so in an event `error` (code ESLOW), and the stream ends."
 	place := &huma.Schema{Type: huma.TypeString, Pattern: `^[0-9]+(\.[0-9]+)?$`}
 	op.Parameters = []*huma.Param{
 		{Name: lastEvent, In: "header", Description: "id of the last event that was received", Schema: place},
@@ -143,6 +143,10 @@ func (e *eventWriter) deliver(n exec.News) error {
 		}
 	}
 	switch {
+	case n.Gap:
+		if err := e.event(n.At, &sandboxEvent{T: "gap", Version: n.At.Version}); err != nil {
+			return err
+		}
 	case n.At.Version > e.at.Version:
 		if err := e.event(n.At, &sandboxEvent{T: "version", Version: n.At.Version}); err != nil {
 			return err

@@ -63,7 +63,8 @@ type Sandbox struct {
 	MaxBytes     *int64
 	MaxInodes    *int64
 	MaxSnapshots *int64
-	Journal      bool // operations on files are written to the journal
+	Journal      bool  // operations on files are written to the journal
+	Pruned       int64 // operations of this version and of those before are gone from the journal; 0: none
 	CreatedAt    time.Time
 	LastUsedAt   *time.Time
 	ExpiresAt    *time.Time

@@ -17,7 +17,7 @@ import (
 func sandboxOf(r *sqlcgen.FsSandbox) *Sandbox {
 	b := &Sandbox{
 		ID: r.ID, Tenant: r.Tenant, Owner: r.Owner, Name: r.Name, Env: r.Env, Config: r.Config, Labels: r.Labels, Version: r.Version,
-		UsedBytes: r.UsedBytes, UsedInodes: r.UsedInodes, MaxBytes: r.MaxBytes, MaxInodes: r.MaxInodes, MaxSnapshots: r.MaxSnapshots, Journal: r.Journal,
+		UsedBytes: r.UsedBytes, UsedInodes: r.UsedInodes, MaxBytes: r.MaxBytes, MaxInodes: r.MaxInodes, MaxSnapshots: r.MaxSnapshots, Journal: r.Journal, Pruned: r.PrunedVersion,
 		CreatedAt: r.CreatedAt, LastUsedAt: r.LastUsedAt, ExpiresAt: r.ExpiresAt, History: History{Keep: r.HistoryKeep},
 	}
 	if r.HistoryCommits != nil {

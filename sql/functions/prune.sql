@@ -8,14 +8,17 @@ DECLARE
     v_id      uuid;
     v_version bigint;
     v_seq     integer;
-    v_rows    bigint;
 BEGIN
     changes := 0;
     execs := 0;
     IF p_age IS NOT NULL THEN
-        DELETE FROM pgbox.change c
-         WHERE c.ctid = ANY (ARRAY(SELECT o.ctid FROM pgbox.change o WHERE o.at < clock_timestamp() - p_age LIMIT p_limit));
-        GET DIAGNOSTICS changes = ROW_COUNT;
+        FOR v_id, v_version, v_seq IN
+            SELECT DISTINCT ON (g.sandbox_id) g.sandbox_id, g.version, g.seq
+              FROM (SELECT o.sandbox_id, o.version, o.seq FROM pgbox.change o WHERE o.at < clock_timestamp() - p_age LIMIT p_limit) g
+             ORDER BY g.sandbox_id, g.version DESC, g.seq DESC
+        LOOP
+            changes := changes + pgbox.prune_journal(v_id, v_version, v_seq, p_limit - changes);
+        END LOOP;
         DELETE FROM pgbox.exec e
          WHERE e.ctid = ANY (ARRAY(SELECT o.ctid FROM pgbox.exec o WHERE o.started_at < clock_timestamp() - p_age LIMIT p_limit));
         GET DIAGNOSTICS execs = ROW_COUNT;
@@ -32,14 +35,7 @@ BEGIN
             OFFSET p_operations
              LIMIT 1;
             CONTINUE WHEN NOT FOUND;
-            DELETE FROM pgbox.change c
-             WHERE c.ctid = ANY (ARRAY(
-                   SELECT o.ctid FROM pgbox.change o
-                    WHERE o.sandbox_id = v_id AND (o.version, o.seq) <= (v_version, v_seq)
-                    ORDER BY o.version, o.seq
-                    LIMIT p_limit - changes));
-            GET DIAGNOSTICS v_rows = ROW_COUNT;
-            changes := changes + v_rows;
+            changes := changes + pgbox.prune_journal(v_id, v_version, v_seq, p_limit - changes);
         END LOOP;
     END IF;
     RETURN NEXT;
@@ -49,4 +45,4 @@ $$;
 ALTER FUNCTION fs.prune(interval, bigint, integer) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.prune(interval, bigint, integer) IS
-    'Removes up to p_limit operations of the journal and as many audit rows that are older than p_age, and of a sandbox''s journal what is more than its newest p_operations; NULL keeps all. Returns how many went. The count is looked at where something was written since the last round of fs.housekeep().';
+    'Removes up to p_limit operations of the journal and as many audit rows that are older than p_age, and of a sandbox''s journal what is more than its newest p_operations; NULL keeps all. Returns how many went. The count is looked at where something was written since the last round of fs.housekeep(); a sandbox that is being written to is left for the next.';

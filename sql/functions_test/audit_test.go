@@ -176,6 +176,10 @@ func TestPrune(t *testing.T) {
 	if n, m := count("change", s.id), count("change", quiet.id); n != 7 || m != 1 {
 		t.Errorf("%d and %d operations are left", n, m)
 	}
+	pruned := func() int { return one[int](t, s.admin, "SELECT pruned_version::int FROM fs.sandbox WHERE id = $1", s.id) }
+	if v := pruned(); v != 4 {
+		t.Errorf("pruned up to %d", v)
+	}
 	five := int64(5)
 	s.must("SELECT fs.use($1)", s.id)
 	s.must("SELECT fs.write_file('/f', 'new')") // it was used since the last round
@@ -184,6 +188,9 @@ func TestPrune(t *testing.T) {
 	}
 	if n := one[int](t, s.admin, "SELECT min(version)::int FROM pgbox.change WHERE sandbox_id = $1", s.id); n != 8 || count("change", s.id) != 5 || count("change", quiet.id) != 1 || count("exec", quiet.id) != 1 {
 		t.Errorf("the oldest operation is of version %d", n)
+	}
+	if v := pruned(); v != 7 {
+		t.Errorf("pruned up to %d", v)
 	}
 }
 

@@ -13,8 +13,16 @@ import (
 // small and large are the numbers of files of the two trees whose verbs are compared.
 func (e *env) branchSizes() (small, large int) { return 10, e.times(100_000, 1000) }
 
-// onTrees compares a verb, in SQL, on a large tree (A) with the same on a small one (B).
-func onTrees(verb func(ctx context.Context, tx pgx.Tx, id string) error) func(ctx context.Context, e *env) (ratio, error) {
+// change is what precedes a verb that needs something to have changed, in a transaction of its own.
+func (e *env) change(ctx context.Context, id string) error {
+	return pgx.BeginFunc(ctx, e.owner, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, "SELECT fs.write_file(p, 'changed') FROM fs.use($1), unnest(ARRAY['/home/user/new0', '/home/user/new1']) p", id)
+		return err
+	})
+}
+
+// onTrees compares a verb, in SQL, on a large tree (A) with the same on a small one (B). What before does is not measured.
+func onTrees(before func(e *env, ctx context.Context, id string) error, verb func(ctx context.Context, tx pgx.Tx, id string) error) func(ctx context.Context, e *env) (ratio, error) {
 	return func(ctx context.Context, e *env) (ratio, error) {
 		small, large := e.branchSizes()
 		var steps [2]work
@@ -24,6 +32,11 @@ func onTrees(verb func(ctx context.Context, tx pgx.Tx, id string) error) func(ct
 				return ratio{}, err
 			}
 			steps[i] = func(ctx context.Context) (took time.Duration, err error) {
+				if before != nil {
+					if err := before(e, ctx, id); err != nil {
+						return 0, err
+					}
+				}
 				err = pgx.BeginFunc(ctx, e.owner, func(tx pgx.Tx) error {
 					start := time.Now()
 					defer func() { took = time.Since(start) }()
@@ -60,10 +73,10 @@ func sqlVerb(sql string) func(ctx context.Context, tx pgx.Tx, id string) error {
 }
 
 var (
-	benchSnapshot    = onTrees(sqlVerb("SELECT fs.snapshot($1, gen_random_uuid()::text)"))
-	benchRestore     = onTrees(sqlVerb("SELECT fs.restore($1, 'full')"))
-	benchCreateImage = onTrees(sqlVerb("SELECT fs.create_sandbox(NULL, i.tenant, i.owner, 'n', NULL, NULL, NULL, NULL, NULL, NULL, i.name) FROM pgbox.image i WHERE i.name = 'bench-' || $1::text"))
-	benchDiff        = onTrees(func(ctx context.Context, tx pgx.Tx, id string) error {
+	benchSnapshot    = onTrees((*env).change, sqlVerb("SELECT fs.snapshot($1, gen_random_uuid()::text)"))
+	benchRestore     = onTrees((*env).change, sqlVerb("SELECT fs.restore($1, 'full')"))
+	benchCreateImage = onTrees(nil, sqlVerb("SELECT fs.create_sandbox(NULL, i.tenant, i.owner, 'n', NULL, NULL, NULL, NULL, NULL, NULL, i.name) FROM pgbox.image i WHERE i.name = 'bench-' || $1::text"))
+	benchDiff        = onTrees(nil, func(ctx context.Context, tx pgx.Tx, id string) error {
 		var n int
 		if err := tx.QueryRow(ctx, "SELECT count(*) FROM fs.diff($1, NULL, NULL, 'full')", id).Scan(&n); err != nil {
 			return err

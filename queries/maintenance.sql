@@ -9,6 +9,18 @@ SELECT due::boolean AS due, more::boolean AS more, sandboxes::bigint AS sandboxe
        changes::bigint AS changes, execs::bigint AS execs
   FROM fs.housekeep(@every::interval, @grace::interval, @max_rows::integer, sqlc.narg('history')::interval, sqlc.narg('operations')::bigint);
 
+-- name: FsckAll :many
+SELECT * FROM fs.fsck_all(sqlc.narg('every')::interval);
+
+-- name: FsckSandbox :many
+SELECT * FROM fs.fsck_sandbox(@sandbox::uuid);
+
+-- name: Repair :many
+SELECT * FROM fs.repair(@sandbox::uuid);
+
+-- name: Quota :many
+SELECT * FROM fs.quota(@tenant::text, @owner::text);
+
 -- name: SetQuota :exec
 SELECT fs.set_quota(@tenant::text, @owner::text, sqlc.narg('max_bytes')::bigint, sqlc.narg('max_inodes')::bigint, sqlc.narg('max_snapshots')::bigint, sqlc.narg('max_sandboxes')::bigint);
 

@@ -1045,12 +1045,16 @@ CREATE VIEW fs.fault WITH (security_invoker='true') AS
  SELECT NULL::uuid AS sandbox_id,
     ''::text AS check_name,
     NULL::bigint AS ino,
-    ''::text AS detail
+    ''::text AS detail,
+    NULL::bigint AS dir,
+    NULL::text AS name,
+    NULL::integer AS idx,
+    NULL::bigint AS want
   WHERE false;
 
 ALTER TABLE fs.fault OWNER TO pgbox_owner;
 
-COMMENT ON VIEW fs.fault IS 'The row type of fsck: one broken invariant; as a table it is empty.';
+COMMENT ON VIEW fs.fault IS 'The row type of fsck: one broken invariant; as a table it is empty. dir and name are of the name that is wrong, idx of the chunk, want is the number that it should be.';
 
 CREATE FUNCTION fs.fsck() RETURNS SETOF fs.fault
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1062,7 +1066,7 @@ DECLARE
     v_layers  uuid[] := v_sandbox.layers;
 BEGIN
     RETURN QUERY
-    SELECT v_sandbox.id, f.check_name, NULL::bigint, f.layer::text
+    SELECT v_sandbox.id, f.check_name, NULL::bigint, f.layer::text, NULL::bigint, NULL::text, NULL::integer, NULL::bigint
       FROM (SELECT CASE WHEN l.id IS NULL THEN 'missing_layer'
                         WHEN c.n = 1 AND l.sealed_at IS NOT NULL THEN 'sealed_top'
                         WHEN c.n > 1 AND l.sealed_at IS NULL THEN 'unsealed_layer'
@@ -1106,35 +1110,36 @@ BEGIN
     ), subdirs AS MATERIALIZED (
         SELECT e.parent_ino AS ino, count(*) AS n FROM edge e GROUP BY e.parent_ino
     )
-    SELECT v_sandbox.id, 'missing_root', 1::bigint, 'the root directory is missing'
+    SELECT v_sandbox.id, 'missing_root', 1::bigint, 'the root directory is missing', NULL::bigint, NULL::text, NULL::integer, NULL::bigint
      WHERE NOT EXISTS (SELECT FROM live i WHERE i.ino = 1 AND i.kind = 4)
     UNION ALL
-    SELECT v_sandbox.id, 'dangling_dirent', d.ino, format('%s in directory %s', d.name, d.parent_ino)
+    SELECT v_sandbox.id, 'dangling_dirent', d.ino, format('%s in directory %s', d.name, d.parent_ino), d.parent_ino, d.name, NULL, NULL
       FROM dirent d WHERE NOT EXISTS (SELECT FROM live i WHERE i.ino = d.ino)
     UNION ALL
-    SELECT v_sandbox.id, 'orphan_dirent', d.ino, format('%s in directory %s, which is none', d.name, d.parent_ino)
+    SELECT v_sandbox.id, 'orphan_dirent', d.ino, format('%s in directory %s, which is none', d.name, d.parent_ino), d.parent_ino, d.name, NULL, NULL
       FROM dirent d WHERE NOT EXISTS (SELECT FROM live i WHERE i.ino = d.parent_ino AND i.kind = 4)
     UNION ALL
-    SELECT v_sandbox.id, 'unreachable_inode', i.ino, format('kind %s', i.kind)
+    SELECT v_sandbox.id, 'unreachable_inode', i.ino, format('kind %s', i.kind), NULL, NULL, NULL, NULL
       FROM live i WHERE NOT EXISTS (SELECT FROM reached r WHERE r.ino = i.ino)
     UNION ALL
-    SELECT v_sandbox.id, 'cycle', a.ino, 'the directory is below itself'
+    SELECT v_sandbox.id, 'cycle', a.ino, 'the directory is below itself', NULL, NULL, NULL, NULL
       FROM above a WHERE a.ino = a.start
     UNION ALL
-    SELECT v_sandbox.id, 'directory_names', e.ino, format('%s names', count(*))
+    SELECT v_sandbox.id, 'directory_names', e.ino, format('%s names', count(*)), NULL, NULL, NULL, NULL
       FROM edge e GROUP BY e.ino HAVING count(*) > 1
     UNION ALL
-    SELECT v_sandbox.id, 'nlink', i.ino, format('%s, not %s', i.nlink, CASE i.kind WHEN 4 THEN 2 + coalesce(s.n, 0) ELSE coalesce(m.n, 0) END)
+    SELECT v_sandbox.id, 'nlink', i.ino, format('%s, not %s', i.nlink, CASE i.kind WHEN 4 THEN 2 + coalesce(s.n, 0) ELSE coalesce(m.n, 0) END),
+           NULL, NULL, NULL, CASE i.kind WHEN 4 THEN 2 + coalesce(s.n, 0) ELSE coalesce(m.n, 0) END
       FROM live i
       LEFT JOIN names m ON m.ino = i.ino
       LEFT JOIN subdirs s ON s.ino = i.ino
      WHERE i.nlink <> CASE i.kind WHEN 4 THEN 2 + coalesce(s.n, 0) ELSE coalesce(m.n, 0) END
     UNION ALL
-    SELECT v_sandbox.id, 'next_ino', max(i.ino), format('next_ino is %s', v_sandbox.next_ino)
+    SELECT v_sandbox.id, 'next_ino', max(i.ino), format('next_ino is %s', v_sandbox.next_ino), NULL, NULL, NULL, greatest(max(i.ino) + 1, pgbox.first_ino())
       FROM inode i
     HAVING coalesce(max(i.ino), 0) >= v_sandbox.next_ino OR v_sandbox.next_ino < pgbox.first_ino()
     UNION ALL
-    SELECT v_sandbox.id, 'used_bytes', NULL, format('%s, not %s', v_sandbox.used_bytes, u.bytes)
+    SELECT v_sandbox.id, 'used_bytes', NULL, format('%s, not %s', v_sandbox.used_bytes, u.bytes), NULL, NULL, NULL, u.bytes::bigint
       FROM (SELECT (SELECT coalesce(sum(i.size), 0) FROM live i WHERE i.kind = 8 AND i.ino >= pgbox.first_ino())
                  + (SELECT coalesce(sum(pgbox.kv_bytes(k.key, k.value)), 0)
                       FROM (SELECT DISTINCT ON (e.key) e.key, e.value FROM pgbox.kv e
@@ -1142,7 +1147,7 @@ BEGIN
                              ORDER BY e.key, array_position(v_layers, e.layer_id)) k) AS bytes) u
      WHERE u.bytes <> v_sandbox.used_bytes
     UNION ALL
-    SELECT v_sandbox.id, 'used_inodes', NULL, format('%s, not %s', v_sandbox.used_inodes, u.inodes)
+    SELECT v_sandbox.id, 'used_inodes', NULL, format('%s, not %s', v_sandbox.used_inodes, u.inodes), NULL, NULL, NULL, u.inodes
       FROM (SELECT count(*) AS inodes FROM live i WHERE i.ino >= pgbox.first_ino()) u
      WHERE u.inodes <> v_sandbox.used_inodes;
 
@@ -1165,7 +1170,7 @@ BEGIN
           FROM (SELECT DISTINCT c.sha256 FROM chunk c) u
           LEFT JOIN pgbox.blob b ON b.sha256 = u.sha256
     )
-    SELECT v_sandbox.id, f.check_name, f.ino, format('chunk %s: %s', f.idx, encode(f.sha256, 'hex'))
+    SELECT v_sandbox.id, f.check_name, f.ino, format('chunk %s: %s', f.idx, encode(f.sha256, 'hex')), NULL::bigint, NULL::text, f.idx, NULL::bigint
       FROM (SELECT c.*,
                    CASE WHEN i.kind = 0 AND i.pos < c.pos THEN NULL -- a whiteout hides the chunks below it
                         WHEN coalesce(i.kind, 0) <> 8 THEN 'orphan_chunk'
@@ -1183,6 +1188,74 @@ $$;
 ALTER FUNCTION fs.fsck() OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION fs.fsck() IS 'Checks every invariant of the sandbox in scope and returns one row for each that is broken: missing_layer, sealed_top, unsealed_layer, repeated_layer, missing_root, dangling_dirent, orphan_dirent, unreachable_inode, cycle, directory_names, nlink, next_ino, used_bytes, used_inodes, orphan_chunk, chunk_past_end, missing_blob, corrupt_blob, chunk_length.';
+
+CREATE FUNCTION fs.fsck_all(p_every interval DEFAULT NULL::interval) RETURNS SETOF fs.fault
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_scope text := current_setting('app.sandbox_id', true);
+    v_id    uuid;
+BEGIN
+    IF p_every IS NOT NULL THEN
+        -- The transaction's lock is the leader's, behind a pooler too. Not the row's, as fs.housekeep() shall go on meanwhile.
+        IF NOT pg_try_advisory_xact_lock(hashtextextended('pgbox.fsck_all', 0))
+           OR EXISTS (SELECT FROM pgbox.housekeeping h WHERE h.checked_at > clock_timestamp() - p_every) THEN
+            RETURN;
+        END IF;
+    END IF;
+    FOR v_id IN
+        SELECT s.id FROM pgbox.sandbox s
+         WHERE s.deleted_at IS NULL AND (s.expires_at IS NULL OR s.expires_at > clock_timestamp())
+         ORDER BY s.id
+    LOOP
+        PERFORM set_config('app.sandbox_id', v_id::text, true);
+        BEGIN
+            RETURN QUERY SELECT f.* FROM fs.fsck() f;
+        EXCEPTION WHEN SQLSTATE 'VF003' THEN
+            NULL; -- dropped meanwhile
+        END;
+    END LOOP;
+    PERFORM set_config('app.sandbox_id', coalesce(v_scope, ''), true);
+    -- What snapshots and images stand on is there, and does not change any more.
+    RETURN QUERY
+    SELECT c.sandbox_id, CASE WHEN l.id IS NULL THEN 'missing_layer' ELSE 'unsealed_layer' END, NULL::bigint, c.what || ': ' || u.id,
+           NULL::bigint, NULL::text, NULL::integer, NULL::bigint
+      FROM (SELECT n.sandbox_id, 'snapshot ' || n.name AS what, n.layers FROM pgbox.snapshot n
+            UNION ALL
+            SELECT NULL, 'image ' || i.tenant || '/' || i.name || ':' || i.tag, i.layers FROM pgbox.image i) c
+     CROSS JOIN unnest(c.layers) AS u (id)
+      LEFT JOIN pgbox.layer l ON l.id = u.id
+     WHERE l.id IS NULL OR l.sealed_at IS NULL;
+    RETURN QUERY
+    SELECT n.sandbox_id, 'snapshot_version', NULL::bigint, format('%s: versions %s to %s, sandbox %s', n.name, n.tree_version, n.version, s.version),
+           NULL::bigint, NULL::text, NULL::integer, NULL::bigint
+      FROM pgbox.snapshot n
+      JOIN pgbox.sandbox s ON s.id = n.sandbox_id
+     WHERE n.tree_version > n.version OR n.version > s.version OR s.tree_version > s.version;
+    IF p_every IS NOT NULL THEN
+        UPDATE pgbox.housekeeping h SET checked_at = clock_timestamp();
+    END IF;
+END
+$$;
+
+ALTER FUNCTION fs.fsck_all(p_every interval) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION fs.fsck_all(p_every interval) IS 'Is fs.fsck() for every sandbox that lives, and looks at the layers of all snapshots and images. With p_every it returns nothing while somebody else is at it, or when it was done within that time.';
+
+CREATE FUNCTION fs.fsck_sandbox(p_sandbox uuid) RETURNS SETOF fs.fault
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM pgbox.enter_sandbox_read(p_sandbox);
+    RETURN QUERY SELECT f.* FROM fs.fsck() f;
+END
+$$;
+
+ALTER FUNCTION fs.fsck_sandbox(p_sandbox uuid) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.fsck_sandbox(p_sandbox uuid) IS 'Is fs.fsck() for a sandbox that the caller names.';
 
 CREATE FUNCTION fs.gc(p_grace interval DEFAULT '01:00:00'::interval, p_limit integer DEFAULT 10000) RETURNS TABLE(layers bigint, blobs bigint, bytes bigint)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2242,6 +2315,119 @@ ALTER FUNCTION fs.put_blobs(p_sandbox uuid, p_data bytea[]) OWNER TO pgbox_owner
 
 COMMENT ON FUNCTION fs.put_blobs(p_sandbox uuid, p_data bytea[]) IS 'Stores contents under their SHA-256 and returns how many were new. Nothing refers to them until fs.apply does; fs.gc collects those that never are.';
 
+CREATE TABLE pgbox.snapshot (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    sandbox_id uuid NOT NULL,
+    name text NOT NULL,
+    layers uuid[] NOT NULL,
+    next_ino bigint NOT NULL,
+    version bigint NOT NULL,
+    used_bytes bigint NOT NULL,
+    used_inodes bigint NOT NULL,
+    shell_state jsonb NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    kind text DEFAULT 'named'::text NOT NULL,
+    stack text,
+    tree_version bigint DEFAULT 0 NOT NULL,
+    changed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT snapshot_kind_check CHECK ((kind = ANY (ARRAY['named'::text, 'automatic'::text, 'base'::text]))),
+    CONSTRAINT snapshot_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255))),
+    CONSTRAINT snapshot_stack_check CHECK ((stack = ANY (ARRAY['undo'::text, 'redo'::text])))
+);
+
+ALTER TABLE ONLY pgbox.snapshot FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE pgbox.snapshot OWNER TO pgbox_owner;
+
+COMMENT ON COLUMN pgbox.snapshot.kind IS 'named by somebody; automatic: before a change; base: what a fork or a sandbox of an image started from. The names of the last two begin with @.';
+
+COMMENT ON COLUMN pgbox.snapshot.stack IS 'What the next undo or redo leads to is the newest snapshot of its stack.';
+
+COMMENT ON COLUMN pgbox.snapshot.tree_version IS 'The snapshot is the tree of every version from this one to version.';
+
+COMMENT ON COLUMN pgbox.snapshot.changed_at IS 'When the tree came to be as it is here.';
+
+CREATE VIEW fs.owners WITH (security_invoker='true') AS
+ SELECT s.tenant,
+    s.owner,
+    count(*) AS sandboxes,
+    (sum(s.used_bytes))::bigint AS used_bytes,
+    (sum(s.used_inodes))::bigint AS used_inodes,
+    (sum(n.snapshots))::bigint AS snapshots,
+    max(s.last_used_at) AS last_used_at
+   FROM (pgbox.sandbox s
+     CROSS JOIN LATERAL ( SELECT count(*) AS snapshots
+           FROM pgbox.snapshot p
+          WHERE (p.sandbox_id = s.id)) n)
+  WHERE (s.deleted_at IS NULL)
+  GROUP BY s.tenant, s.owner;
+
+ALTER TABLE fs.owners OWNER TO pgbox_owner;
+
+COMMENT ON VIEW fs.owners IS 'What each owner of each tenant holds: the sums of fs.usage over sandboxes that are not dropped.';
+
+CREATE TABLE pgbox.quota (
+    tenant text NOT NULL,
+    owner text DEFAULT ''::text NOT NULL,
+    max_bytes bigint,
+    max_inodes bigint,
+    max_snapshots bigint,
+    max_sandboxes bigint,
+    CONSTRAINT quota_limits_check CHECK (((max_bytes >= 0) AND (max_inodes >= 0) AND (max_snapshots >= 0) AND (max_sandboxes >= 0)))
+);
+
+ALTER TABLE ONLY pgbox.quota FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE pgbox.quota OWNER TO pgbox_owner;
+
+COMMENT ON TABLE pgbox.quota IS 'Limits of all sandboxes of an owner together, or (owner '''') of a tenant. NULL: no limit.';
+
+CREATE VIEW fs.quotas WITH (security_invoker='true') AS
+ SELECT q.tenant,
+    q.owner,
+    u.sandboxes,
+    q.max_sandboxes,
+    u.used_bytes,
+    q.max_bytes,
+    u.used_inodes,
+    q.max_inodes,
+    u.snapshots,
+    q.max_snapshots
+   FROM (pgbox.quota q
+     CROSS JOIN LATERAL ( SELECT (COALESCE(sum(o.sandboxes), (0)::numeric))::bigint AS sandboxes,
+            (COALESCE(sum(o.used_bytes), (0)::numeric))::bigint AS used_bytes,
+            (COALESCE(sum(o.used_inodes), (0)::numeric))::bigint AS used_inodes,
+            (COALESCE(sum(o.snapshots), (0)::numeric))::bigint AS snapshots
+           FROM fs.owners o
+          WHERE ((o.tenant = q.tenant) AND ((q.owner = ''::text) OR (o.owner = q.owner)))) u);
+
+ALTER TABLE fs.quotas OWNER TO pgbox_owner;
+
+COMMENT ON VIEW fs.quotas IS 'Every quota and how much of it is used; owner is empty for one of a whole tenant.';
+
+CREATE FUNCTION fs.quota(p_tenant text, p_owner text) RETURNS SETOF fs.quotas
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN QUERY
+    SELECT p_tenant, w.owner, u.sandboxes, q.max_sandboxes, u.used_bytes, q.max_bytes, u.used_inodes, q.max_inodes, u.snapshots, q.max_snapshots
+      FROM (VALUES ('', 1), (p_owner, 2)) AS w (owner, n)
+      LEFT JOIN pgbox.quota q ON q.tenant = p_tenant AND q.owner = w.owner
+     CROSS JOIN LATERAL (
+           SELECT coalesce(sum(o.sandboxes), 0)::bigint AS sandboxes, coalesce(sum(o.used_bytes), 0)::bigint AS used_bytes,
+                  coalesce(sum(o.used_inodes), 0)::bigint AS used_inodes, coalesce(sum(o.snapshots), 0)::bigint AS snapshots
+             FROM fs.owners o
+            WHERE o.tenant = p_tenant AND (w.owner = '' OR o.owner = w.owner)) u
+     WHERE w.n = 1 OR p_owner <> ''
+     ORDER BY w.n;
+END
+$$;
+
+ALTER FUNCTION fs.quota(p_tenant text, p_owner text) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION fs.quota(p_tenant text, p_owner text) IS 'What a tenant (its owner is empty) and one of its owners (empty: no second row) hold, and what they may; a limit that is NULL is none.';
+
 CREATE FUNCTION fs.read_blobs(p_sandbox uuid, p_sha256 bytea[]) RETURNS TABLE(sha256 bytea, data bytea)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2453,6 +2639,110 @@ ALTER FUNCTION fs.remember(p_tenant text, p_owner text, p_key text, p_digest byt
 
 COMMENT ON FUNCTION fs.remember(p_tenant text, p_owner text, p_key text, p_digest bytea, p_result bytea) IS 'Keeps the answer to a request under its idempotency key, in the transaction of what the request changed. It violates idempotency_pkey when the key has been used: then nothing of the transaction is applied.';
 
+CREATE FUNCTION fs.repair(p_sandbox uuid) RETURNS SETOF fs.fault
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    -- What each pass mends. Later ones depend on the earlier: a name that goes changes a link count, a file that goes the usage.
+    c_names  constant text[] := ARRAY['unsealed_layer', 'dangling_dirent', 'orphan_dirent', 'orphan_chunk', 'chunk_past_end', 'next_ino'];
+    c_lost   constant text[] := ARRAY['unreachable_inode'];
+    c_counts constant text[] := ARRAY['nlink'];
+    c_usage  constant text[] := ARRAY['used_bytes', 'used_inodes'];
+    v_sandbox pgbox.sandbox := pgbox.lock_sandbox(p_sandbox);
+    v_layers  uuid[] := v_sandbox.layers;
+    v_now     bigint := pgbox.now_ns();
+    v_lost    bigint;
+    n         pgbox.inode;
+    f         fs.fault;
+    v_done    boolean := false;
+    v_op      text[]   := '{}';
+    v_path    text[]   := '{}';
+    v_ino     bigint[] := '{}';
+BEGIN
+    PERFORM set_config('app.sandbox_id', p_sandbox::text, true), set_config('app.at', '', true), set_config('app.layers', v_layers::text, true);
+    IF (pgbox.inode_of(v_layers, 1)).kind IS DISTINCT FROM 4 THEN
+        RETURN; -- there is nothing to hang anything on
+    END IF;
+    FOR f IN SELECT c.* FROM fs.fsck() c WHERE c.check_name = 'sealed_top' LOOP
+        INSERT INTO pgbox.layer (id) VALUES (gen_random_uuid()) RETURNING id || v_layers INTO v_layers;
+        UPDATE pgbox.sandbox s SET layers = v_layers WHERE s.id = p_sandbox;
+        v_done := true;
+        RETURN NEXT f;
+    END LOOP;
+    FOR v_pass IN 1..4 LOOP
+        FOR f IN
+            SELECT c.* FROM fs.fsck() c
+             WHERE c.check_name = ANY (CASE v_pass WHEN 1 THEN c_names WHEN 2 THEN c_lost WHEN 3 THEN c_counts ELSE c_usage END)
+        LOOP
+            CASE f.check_name
+            WHEN 'unsealed_layer' THEN
+                -- Unless somebody else writes there.
+                UPDATE pgbox.layer l SET sealed_at = v_sandbox.last_used_at
+                 WHERE l.id = f.detail::uuid
+                   AND NOT EXISTS (SELECT FROM pgbox.sandbox s WHERE s.layers @> ARRAY[l.id] AND s.layers[1] = l.id AND s.deleted_at IS NULL);
+                CONTINUE WHEN NOT FOUND;
+            WHEN 'dangling_dirent', 'orphan_dirent' THEN
+                PERFORM pgbox.set_name(v_layers, f.dir, f.name, NULL);
+                v_op := v_op || 'unlink'::text;
+                v_path := v_path || (coalesce((SELECT min(d.path) FROM pgbox.dir_paths(v_layers, ARRAY[f.dir]) d), '/lost+found/#' || f.dir) || '/' || f.name);
+                v_ino := v_ino || f.ino;
+            WHEN 'orphan_chunk', 'chunk_past_end' THEN
+                DELETE FROM pgbox.chunk c WHERE c.layer_id = v_layers[1] AND c.ino = f.ino AND c.idx = f.idx;
+                INSERT INTO pgbox.chunk (layer_id, ino, idx, sha256)
+                SELECT v_layers[1], f.ino, f.idx, NULL
+                 WHERE EXISTS (SELECT FROM pgbox.chunk c WHERE c.layer_id = ANY (v_layers[2:]) AND c.ino = f.ino AND c.idx = f.idx AND c.sha256 IS NOT NULL);
+            WHEN 'next_ino' THEN
+                UPDATE pgbox.sandbox s SET next_ino = f.want WHERE s.id = p_sandbox;
+            WHEN 'unreachable_inode' THEN
+                -- What has a name in a lost directory comes back with that; a circle of directories stays.
+                CONTINUE WHEN EXISTS (
+                    SELECT FROM pgbox.dirent d
+                     WHERE d.layer_id = ANY (v_layers) AND d.ino = f.ino AND pgbox.lookup(v_layers, d.parent_ino, d.name) = f.ino);
+                v_lost := pgbox.lookup(v_layers, 1, 'lost+found');
+                IF v_lost IS NULL THEN
+                    SELECT s.* INTO v_sandbox FROM pgbox.sandbox s WHERE s.id = p_sandbox;
+                    v_sandbox.layers := v_layers;
+                    n := NULL;
+                    n.kind := 4;
+                    n.mode := 448;
+                    v_lost := (pgbox.create_inode(v_sandbox, 1, 'lost+found', n)).ino;
+                    UPDATE pgbox.sandbox s SET next_ino = v_lost + 1 WHERE s.id = p_sandbox;
+                    v_op := v_op || 'mkdir'::text;
+                    v_path := v_path || '/lost+found'::text;
+                    v_ino := v_ino || v_lost;
+                END IF;
+                CONTINUE WHEN (pgbox.inode_of(v_layers, v_lost)).kind IS DISTINCT FROM 4;
+                PERFORM pgbox.set_name(v_layers, v_lost, '#' || f.ino, f.ino);
+                v_op := v_op || 'link'::text;
+                v_path := v_path || ('/lost+found/#' || f.ino);
+                v_ino := v_ino || f.ino;
+            WHEN 'nlink' THEN
+                n := pgbox.inode_of(v_layers, f.ino);
+                n.nlink := f.want;
+                n.ctime := v_now;
+                PERFORM pgbox.put_inode(v_layers[1], n);
+            WHEN 'used_bytes' THEN
+                UPDATE pgbox.sandbox s SET used_bytes = f.want WHERE s.id = p_sandbox;
+            WHEN 'used_inodes' THEN
+                UPDATE pgbox.sandbox s SET used_inodes = f.want WHERE s.id = p_sandbox;
+            END CASE;
+            v_done := true;
+            RETURN NEXT f;
+        END LOOP;
+    END LOOP;
+    IF v_done THEN
+        SELECT s.* INTO v_sandbox FROM pgbox.sandbox s WHERE s.id = p_sandbox;
+        PERFORM pgbox.record(v_sandbox, v_op, v_path, NULL, v_ino);
+    END IF;
+END
+$$;
+
+ALTER FUNCTION fs.repair(p_sandbox uuid) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION fs.repair(p_sandbox uuid) IS 'Mends what fs.fsck() finds in a sandbox and what can be mended without losing anything that can be reached: counters of usage, link counts, next_ino, names of nothing, chunks of nothing, seals. Files and directories without a name get one in /lost+found. It is one version; what was mended is returned, and what cannot be (lost or corrupt content, circles of directories, missing layers) is left for a restore.';
+
 CREATE FUNCTION fs.resolve(p_path text, p_follow boolean DEFAULT true) RETURNS bigint
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2600,38 +2890,6 @@ $$;
 ALTER FUNCTION fs.settle(p_sandbox uuid, p_exec uuid) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION fs.settle(p_sandbox uuid, p_exec uuid) IS 'Settles what became of an fs.apply whose connection was lost: the version it led to, or no row when it was not applied and never will be. p_exec is the id of its audit row.';
-
-CREATE TABLE pgbox.snapshot (
-    id uuid DEFAULT gen_random_uuid() NOT NULL,
-    sandbox_id uuid NOT NULL,
-    name text NOT NULL,
-    layers uuid[] NOT NULL,
-    next_ino bigint NOT NULL,
-    version bigint NOT NULL,
-    used_bytes bigint NOT NULL,
-    used_inodes bigint NOT NULL,
-    shell_state jsonb NOT NULL,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    kind text DEFAULT 'named'::text NOT NULL,
-    stack text,
-    tree_version bigint DEFAULT 0 NOT NULL,
-    changed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    CONSTRAINT snapshot_kind_check CHECK ((kind = ANY (ARRAY['named'::text, 'automatic'::text, 'base'::text]))),
-    CONSTRAINT snapshot_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255))),
-    CONSTRAINT snapshot_stack_check CHECK ((stack = ANY (ARRAY['undo'::text, 'redo'::text])))
-);
-
-ALTER TABLE ONLY pgbox.snapshot FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE pgbox.snapshot OWNER TO pgbox_owner;
-
-COMMENT ON COLUMN pgbox.snapshot.kind IS 'named by somebody; automatic: before a change; base: what a fork or a sandbox of an image started from. The names of the last two begin with @.';
-
-COMMENT ON COLUMN pgbox.snapshot.stack IS 'What the next undo or redo leads to is the newest snapshot of its stack.';
-
-COMMENT ON COLUMN pgbox.snapshot.tree_version IS 'The snapshot is the tree of every version from this one to version.';
-
-COMMENT ON COLUMN pgbox.snapshot.changed_at IS 'When the tree came to be as it is here.';
 
 CREATE VIEW fs.snapshot WITH (security_invoker='true') AS
  SELECT n.id,
@@ -4424,44 +4682,6 @@ ALTER FUNCTION pgbox.free_layers(p_layers uuid[]) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.free_layers(p_layers uuid[]) IS 'Deletes those of the given layers that no living sandbox, no snapshot and no image stands on, and returns how many.';
 
-CREATE FUNCTION pgbox.fsck_all() RETURNS SETOF fs.fault
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-DECLARE
-    v_scope text := current_setting('app.sandbox_id', true);
-    v_id    uuid;
-BEGIN
-    FOR v_id IN
-        SELECT s.id FROM pgbox.sandbox s
-         WHERE s.deleted_at IS NULL AND (s.expires_at IS NULL OR s.expires_at > clock_timestamp())
-         ORDER BY s.id
-    LOOP
-        PERFORM set_config('app.sandbox_id', v_id::text, true);
-        RETURN QUERY SELECT f.* FROM fs.fsck() f;
-    END LOOP;
-    PERFORM set_config('app.sandbox_id', coalesce(v_scope, ''), true);
-    -- What snapshots and images stand on is there, and does not change any more.
-    RETURN QUERY
-    SELECT c.sandbox_id, CASE WHEN l.id IS NULL THEN 'missing_layer' ELSE 'unsealed_layer' END, NULL::bigint, c.what || ': ' || u.id
-      FROM (SELECT n.sandbox_id, 'snapshot ' || n.name AS what, n.layers FROM pgbox.snapshot n
-            UNION ALL
-            SELECT NULL, 'image ' || i.tenant || '/' || i.name || ':' || i.tag, i.layers FROM pgbox.image i) c
-     CROSS JOIN unnest(c.layers) AS u (id)
-      LEFT JOIN pgbox.layer l ON l.id = u.id
-     WHERE l.id IS NULL OR l.sealed_at IS NULL;
-    RETURN QUERY
-    SELECT n.sandbox_id, 'snapshot_version', NULL::bigint, format('%s: versions %s to %s, sandbox %s', n.name, n.tree_version, n.version, s.version)
-      FROM pgbox.snapshot n
-      JOIN pgbox.sandbox s ON s.id = n.sandbox_id
-     WHERE n.tree_version > n.version OR n.version > s.version OR s.tree_version > s.version;
-END
-$$;
-
-ALTER FUNCTION pgbox.fsck_all() OWNER TO pgbox_maintainer;
-
-COMMENT ON FUNCTION pgbox.fsck_all() IS 'Is fs.fsck() for every sandbox that lives, and the layers of all snapshots and images. For maintainers: the gateway cannot call it.';
-
 CREATE FUNCTION pgbox.glob_regex(p_glob text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -6213,64 +6433,6 @@ ALTER TABLE fs.layers OWNER TO pgbox_owner;
 
 COMMENT ON VIEW fs.layers IS 'Every layer with who stands on it: living sandboxes and snapshots (none: fs.gc takes it), and what it holds itself. sealed_at is NULL for the top layer of a sandbox.';
 
-CREATE VIEW fs.owners WITH (security_invoker='true') AS
- SELECT s.tenant,
-    s.owner,
-    count(*) AS sandboxes,
-    (sum(s.used_bytes))::bigint AS used_bytes,
-    (sum(s.used_inodes))::bigint AS used_inodes,
-    (sum(n.snapshots))::bigint AS snapshots,
-    max(s.last_used_at) AS last_used_at
-   FROM (pgbox.sandbox s
-     CROSS JOIN LATERAL ( SELECT count(*) AS snapshots
-           FROM pgbox.snapshot p
-          WHERE (p.sandbox_id = s.id)) n)
-  WHERE (s.deleted_at IS NULL)
-  GROUP BY s.tenant, s.owner;
-
-ALTER TABLE fs.owners OWNER TO pgbox_owner;
-
-COMMENT ON VIEW fs.owners IS 'What each owner of each tenant holds: the sums of fs.usage over sandboxes that are not dropped.';
-
-CREATE TABLE pgbox.quota (
-    tenant text NOT NULL,
-    owner text DEFAULT ''::text NOT NULL,
-    max_bytes bigint,
-    max_inodes bigint,
-    max_snapshots bigint,
-    max_sandboxes bigint,
-    CONSTRAINT quota_limits_check CHECK (((max_bytes >= 0) AND (max_inodes >= 0) AND (max_snapshots >= 0) AND (max_sandboxes >= 0)))
-);
-
-ALTER TABLE ONLY pgbox.quota FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE pgbox.quota OWNER TO pgbox_owner;
-
-COMMENT ON TABLE pgbox.quota IS 'Limits of all sandboxes of an owner together, or (owner '''') of a tenant. NULL: no limit.';
-
-CREATE VIEW fs.quotas WITH (security_invoker='true') AS
- SELECT q.tenant,
-    q.owner,
-    u.sandboxes,
-    q.max_sandboxes,
-    u.used_bytes,
-    q.max_bytes,
-    u.used_inodes,
-    q.max_inodes,
-    u.snapshots,
-    q.max_snapshots
-   FROM (pgbox.quota q
-     CROSS JOIN LATERAL ( SELECT (COALESCE(sum(o.sandboxes), (0)::numeric))::bigint AS sandboxes,
-            (COALESCE(sum(o.used_bytes), (0)::numeric))::bigint AS used_bytes,
-            (COALESCE(sum(o.used_inodes), (0)::numeric))::bigint AS used_inodes,
-            (COALESCE(sum(o.snapshots), (0)::numeric))::bigint AS snapshots
-           FROM fs.owners o
-          WHERE ((o.tenant = q.tenant) AND ((q.owner = ''::text) OR (o.owner = q.owner)))) u);
-
-ALTER TABLE fs.quotas OWNER TO pgbox_owner;
-
-COMMENT ON VIEW fs.quotas IS 'Every quota and how much of it is used; owner is empty for one of a whole tenant.';
-
 CREATE VIEW fs.usage WITH (security_invoker='true') AS
  SELECT s.id AS sandbox_id,
     s.tenant,
@@ -6295,6 +6457,7 @@ COMMENT ON VIEW fs.usage IS 'What every sandbox that is not dropped holds and ma
 CREATE TABLE pgbox.housekeeping (
     singleton boolean DEFAULT true NOT NULL,
     done_at timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    checked_at timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
     CONSTRAINT housekeeping_singleton_check CHECK (singleton)
 );
 
@@ -6303,6 +6466,8 @@ ALTER TABLE ONLY pgbox.housekeeping FORCE ROW LEVEL SECURITY;
 ALTER TABLE pgbox.housekeeping OWNER TO pgbox_owner;
 
 COMMENT ON TABLE pgbox.housekeeping IS 'One row. Whoever has it locked is the one that tidies up; done_at is when that was last done to the end.';
+
+COMMENT ON COLUMN pgbox.housekeeping.checked_at IS 'When fs.fsck_all was last done on a schedule.';
 
 CREATE TABLE pgbox.migration (
     id integer NOT NULL,
@@ -6756,6 +6921,14 @@ REVOKE ALL ON FUNCTION fs.fsck() FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.fsck() TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.fsck() TO pgbox_gateway;
 
+REVOKE ALL ON FUNCTION fs.fsck_all(p_every interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.fsck_all(p_every interval) TO pgbox_owner;
+GRANT ALL ON FUNCTION fs.fsck_all(p_every interval) TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.fsck_sandbox(p_sandbox uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.fsck_sandbox(p_sandbox uuid) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.fsck_sandbox(p_sandbox uuid) TO pgbox_gateway;
+
 REVOKE ALL ON FUNCTION fs.gc(p_grace interval, p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.gc(p_grace interval, p_limit integer) TO pgbox_owner;
 GRANT ALL ON FUNCTION fs.gc(p_grace interval, p_limit integer) TO pgbox_gateway;
@@ -6878,6 +7051,23 @@ REVOKE ALL ON FUNCTION fs.put_blobs(p_sandbox uuid, p_data bytea[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.put_blobs(p_sandbox uuid, p_data bytea[]) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.put_blobs(p_sandbox uuid, p_data bytea[]) TO pgbox_gateway;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.snapshot TO pgbox_maintainer;
+GRANT SELECT ON TABLE pgbox.snapshot TO pgbox_auditor;
+GRANT SELECT ON TABLE pgbox.snapshot TO pgbox_dump;
+
+GRANT SELECT ON TABLE fs.owners TO pgbox_maintainer;
+GRANT SELECT ON TABLE fs.owners TO pgbox_auditor;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.quota TO pgbox_maintainer;
+GRANT SELECT ON TABLE pgbox.quota TO pgbox_auditor;
+
+GRANT SELECT ON TABLE fs.quotas TO pgbox_maintainer;
+GRANT SELECT ON TABLE fs.quotas TO pgbox_auditor;
+
+REVOKE ALL ON FUNCTION fs.quota(p_tenant text, p_owner text) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.quota(p_tenant text, p_owner text) TO pgbox_owner;
+GRANT ALL ON FUNCTION fs.quota(p_tenant text, p_owner text) TO pgbox_gateway;
+
 REVOKE ALL ON FUNCTION fs.read_blobs(p_sandbox uuid, p_sha256 bytea[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.read_blobs(p_sandbox uuid, p_sha256 bytea[]) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.read_blobs(p_sandbox uuid, p_sha256 bytea[]) TO pgbox_gateway;
@@ -6921,6 +7111,10 @@ REVOKE ALL ON FUNCTION fs.remember(p_tenant text, p_owner text, p_key text, p_di
 GRANT ALL ON FUNCTION fs.remember(p_tenant text, p_owner text, p_key text, p_digest bytea, p_result bytea) TO pgbox_owner;
 GRANT ALL ON FUNCTION fs.remember(p_tenant text, p_owner text, p_key text, p_digest bytea, p_result bytea) TO pgbox_gateway;
 
+REVOKE ALL ON FUNCTION fs.repair(p_sandbox uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.repair(p_sandbox uuid) TO pgbox_owner;
+GRANT ALL ON FUNCTION fs.repair(p_sandbox uuid) TO pgbox_gateway;
+
 REVOKE ALL ON FUNCTION fs.resolve(p_path text, p_follow boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.resolve(p_path text, p_follow boolean) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.resolve(p_path text, p_follow boolean) TO pgbox_gateway;
@@ -6952,10 +7146,6 @@ GRANT ALL ON FUNCTION fs.set_quota(p_tenant text, p_owner text, p_max_bytes bigi
 REVOKE ALL ON FUNCTION fs.settle(p_sandbox uuid, p_exec uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.settle(p_sandbox uuid, p_exec uuid) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.settle(p_sandbox uuid, p_exec uuid) TO pgbox_gateway;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.snapshot TO pgbox_maintainer;
-GRANT SELECT ON TABLE pgbox.snapshot TO pgbox_auditor;
-GRANT SELECT ON TABLE pgbox.snapshot TO pgbox_dump;
 
 GRANT SELECT ON TABLE fs.snapshot TO pgbox_maintainer;
 GRANT SELECT ON TABLE fs.snapshot TO pgbox_auditor;
@@ -7133,9 +7323,6 @@ GRANT ALL ON FUNCTION pgbox.forget(p_layers uuid[], p_inos bigint[]) TO pgbox_ma
 REVOKE ALL ON FUNCTION pgbox.free_layers(p_layers uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.free_layers(p_layers uuid[]) TO pgbox_owner;
 
-REVOKE ALL ON FUNCTION pgbox.fsck_all() FROM PUBLIC;
-GRANT ALL ON FUNCTION pgbox.fsck_all() TO pgbox_owner;
-
 REVOKE ALL ON FUNCTION pgbox.glob_regex(p_glob text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.glob_regex(p_glob text) TO pgbox_maintainer;
 
@@ -7293,15 +7480,6 @@ GRANT SELECT ON TABLE pgbox.layer TO pgbox_dump;
 
 GRANT SELECT ON TABLE fs.layers TO pgbox_maintainer;
 GRANT SELECT ON TABLE fs.layers TO pgbox_auditor;
-
-GRANT SELECT ON TABLE fs.owners TO pgbox_maintainer;
-GRANT SELECT ON TABLE fs.owners TO pgbox_auditor;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.quota TO pgbox_maintainer;
-GRANT SELECT ON TABLE pgbox.quota TO pgbox_auditor;
-
-GRANT SELECT ON TABLE fs.quotas TO pgbox_maintainer;
-GRANT SELECT ON TABLE fs.quotas TO pgbox_auditor;
 
 GRANT SELECT ON TABLE fs.usage TO pgbox_maintainer;
 GRANT SELECT ON TABLE fs.usage TO pgbox_auditor;

@@ -34,6 +34,72 @@ func (q *Queries) Flatten(ctx context.Context, sandbox uuid.UUID) (int32, error)
 	return layers, err
 }
 
+const fsckAll = `-- name: FsckAll :many
+SELECT sandbox_id, check_name, ino, detail, dir, name, idx, want FROM fs.fsck_all($1::interval)
+`
+
+func (q *Queries) FsckAll(ctx context.Context, every *time.Duration) ([]FsFault, error) {
+	rows, err := q.db.Query(ctx, fsckAll, every)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []FsFault
+	for rows.Next() {
+		var i FsFault
+		if err := rows.Scan(
+			&i.SandboxID,
+			&i.CheckName,
+			&i.Ino,
+			&i.Detail,
+			&i.Dir,
+			&i.Name,
+			&i.Idx,
+			&i.Want,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const fsckSandbox = `-- name: FsckSandbox :many
+SELECT sandbox_id, check_name, ino, detail, dir, name, idx, want FROM fs.fsck_sandbox($1::uuid)
+`
+
+func (q *Queries) FsckSandbox(ctx context.Context, sandbox uuid.UUID) ([]FsFault, error) {
+	rows, err := q.db.Query(ctx, fsckSandbox, sandbox)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []FsFault
+	for rows.Next() {
+		var i FsFault
+		if err := rows.Scan(
+			&i.SandboxID,
+			&i.CheckName,
+			&i.Ino,
+			&i.Detail,
+			&i.Dir,
+			&i.Name,
+			&i.Idx,
+			&i.Want,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const gC = `-- name: GC :one
 SELECT layers::bigint AS layers, blobs::bigint AS blobs, bytes::bigint AS bytes FROM fs.gc($1::interval, $2::integer)
 `
@@ -101,6 +167,79 @@ func (q *Queries) Housekeep(ctx context.Context, arg HousekeepParams) (Housekeep
 		&i.Execs,
 	)
 	return i, err
+}
+
+const quota = `-- name: Quota :many
+SELECT tenant, owner, sandboxes, max_sandboxes, used_bytes, max_bytes, used_inodes, max_inodes, snapshots, max_snapshots FROM fs.quota($1::text, $2::text)
+`
+
+type QuotaParams struct {
+	Tenant string
+	Owner  string
+}
+
+func (q *Queries) Quota(ctx context.Context, arg QuotaParams) ([]FsQuota, error) {
+	rows, err := q.db.Query(ctx, quota, arg.Tenant, arg.Owner)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []FsQuota
+	for rows.Next() {
+		var i FsQuota
+		if err := rows.Scan(
+			&i.Tenant,
+			&i.Owner,
+			&i.Sandboxes,
+			&i.MaxSandboxes,
+			&i.UsedBytes,
+			&i.MaxBytes,
+			&i.UsedInodes,
+			&i.MaxInodes,
+			&i.Snapshots,
+			&i.MaxSnapshots,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const repair = `-- name: Repair :many
+SELECT sandbox_id, check_name, ino, detail, dir, name, idx, want FROM fs.repair($1::uuid)
+`
+
+func (q *Queries) Repair(ctx context.Context, sandbox uuid.UUID) ([]FsFault, error) {
+	rows, err := q.db.Query(ctx, repair, sandbox)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []FsFault
+	for rows.Next() {
+		var i FsFault
+		if err := rows.Scan(
+			&i.SandboxID,
+			&i.CheckName,
+			&i.Ino,
+			&i.Detail,
+			&i.Dir,
+			&i.Name,
+			&i.Idx,
+			&i.Want,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const schema = `-- name: Schema :one

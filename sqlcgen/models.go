@@ -53,6 +53,18 @@ type FsExec struct {
 	Committed      bool
 }
 
+// The row type of fsck: one broken invariant; as a table it is empty. dir and name are of the name that is wrong, idx of the chunk, want is the number that it should be.
+type FsFault struct {
+	SandboxID *uuid.UUID
+	CheckName string
+	Ino       *int64
+	Detail    string
+	Dir       *int64
+	Name      *string
+	Idx       *int32
+	Want      *int64
+}
+
 // Every living sandbox, with what an exec has to know before it runs.
 type FsFence struct {
 	ID         uuid.UUID
@@ -104,6 +116,20 @@ type FsLastWrite struct {
 	Caller  *string
 	Route   *string
 	Script  *string
+}
+
+// Every quota and how much of it is used; owner is empty for one of a whole tenant.
+type FsQuota struct {
+	Tenant       string
+	Owner        string
+	Sandboxes    int64
+	MaxSandboxes *int64
+	UsedBytes    int64
+	MaxBytes     *int64
+	UsedInodes   int64
+	MaxInodes    *int64
+	Snapshots    int64
+	MaxSnapshots *int64
 }
 
 // Every sandbox, dropped ones too.

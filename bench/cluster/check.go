@@ -116,7 +116,7 @@ func verdict(found []string) error {
 // fsck looks for broken invariants in all sandboxes.
 func fsck(ctx context.Context, b *testbed.Bed) (found []string, err error) {
 	err = b.Admin(ctx, func(c *pgx.Conn) error {
-		rows, err := c.Query(ctx, "SELECT 'fsck: ' || to_jsonb(f)::text FROM pgbox.fsck_all() f")
+		rows, err := c.Query(ctx, "SELECT 'fsck: ' || to_jsonb(f)::text FROM fs.fsck_all() f")
 		if err != nil {
 			return err
 		}

@@ -53,6 +53,7 @@ type Config struct {
 	ShutdownTimeout   time.Duration
 	Housekeeping      time.Duration // between two rounds of it, whichever gateway does them; 0: none
 	HousekeepingGrace time.Duration
+	FsckInterval      time.Duration // between two checks of all sandboxes, whichever gateway does them; 0: none
 	HistoryRetention  time.Duration // of the journal and the audit log; 0: for ever
 	JournalMax        int64         // operations kept of one sandbox; 0: all
 	SandboxMaxBytes   int64         // default quota of a new sandbox; 0: none
@@ -222,6 +223,7 @@ var variables = []variable{
 	{"LOCK_LEASE", "10s", "how long the lock of a gateway lasts that Redis does not hear of any more", duration(func(c *Config) *time.Duration { return &c.LockLease })},
 	{"SHUTDOWN_TIMEOUT", "30s", "longest wait for running scripts when told to stop", duration(func(c *Config) *time.Duration { return &c.ShutdownTimeout })},
 	{"HOUSEKEEPING_INTERVAL", "5m", "how often one of the gateways drops expired sandboxes and deletes what nothing refers to; off: never", durationOrOff(func(c *Config) *time.Duration { return &c.Housekeeping })},
+	{"FSCK_INTERVAL", "off", "how often one of the gateways checks every invariant of all sandboxes, contents included, and logs what is broken; off: never", durationOrOff(func(c *Config) *time.Duration { return &c.FsckInterval })},
 	{"HOUSEKEEPING_GRACE", "1h", "how long content stays that nothing refers to; longer than any script runs", duration(func(c *Config) *time.Duration { return &c.HousekeepingGrace })},
 	{"HISTORY_RETENTION", "2160h", "how long the journal of file operations and the audit log are kept; off: for ever", durationOrOff(func(c *Config) *time.Duration { return &c.HistoryRetention })},
 	{"JOURNAL_MAX_OPERATIONS", "1000000", "operations kept of one sandbox; 0: all", number(func(c *Config) *int64 { return &c.JournalMax }, 0, 1<<40)},

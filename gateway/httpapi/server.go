@@ -92,6 +92,7 @@ func New(cfg Config) http.Handler {
 	s.kvRoutes()
 	s.eventRoutes()
 	s.historyRoutes()
+	s.quotaRoutes()
 	if s.MCP != nil {
 		s.mux.Handle("/mcp", s.MCP)
 	}

@@ -60,7 +60,7 @@ func newAPI(t *testing.T, configure ...func(*exec.Config)) *api {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := httptest.NewServer(New(Config{Version: "test", Service: svc, Verifier: v, AuthSecret: testSecret}))
+	srv := httptest.NewServer(New(Config{Version: "test", Service: svc, Verifier: v, AuthSecret: testSecret, AdminSecret: testAdminSecret}))
 	t.Cleanup(srv.Close)
 	a := &api{t: t, url: srv.URL, verifier: v, tenant: uuid.NewString()}
 	a.token = a.tokenOf("alice", a.tenant)

@@ -139,6 +139,30 @@ type Quota struct {
 	MaxBytes, MaxInodes, MaxSnapshots, MaxSandboxes *int64
 }
 
+// Holding is what a tenant or an owner holds, and may.
+type Holding struct {
+	Quota
+	Bytes, Inodes, Snapshots, Sandboxes int64
+}
+
+// Quota returns what a tenant holds and, unless owner is empty, one of its owners.
+func (s *Store) Quota(ctx context.Context, tenant, owner string) ([]Holding, error) {
+	var rows []sqlcgen.FsQuota
+	err := s.read(ctx, "quota", func(ctx context.Context, c *pgxpool.Conn) (err error) {
+		rows, err = sqlcgen.New(c).Quota(ctx, sqlcgen.QuotaParams{Tenant: tenant, Owner: owner})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Holding, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		out[i] = Holding{Quota{r.MaxBytes, r.MaxInodes, r.MaxSnapshots, r.MaxSandboxes}, r.UsedBytes, r.UsedInodes, r.Snapshots, r.Sandboxes}
+	}
+	return out, nil
+}
+
 // SetQuota sets the quota of an owner, or (owner "") of a tenant. One without limits removes it.
 func (s *Store) SetQuota(ctx context.Context, tenant, owner string, q Quota) error {
 	return s.write(ctx, "set_quota", func(ctx context.Context, c *sqlcgen.Queries) error {

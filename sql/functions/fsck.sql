@@ -8,7 +8,7 @@ DECLARE
     v_layers  uuid[] := v_sandbox.layers;
 BEGIN
     RETURN QUERY
-    SELECT v_sandbox.id, f.check_name, NULL::bigint, f.layer::text
+    SELECT v_sandbox.id, f.check_name, NULL::bigint, f.layer::text, NULL::bigint, NULL::text, NULL::integer, NULL::bigint
       FROM (SELECT CASE WHEN l.id IS NULL THEN 'missing_layer'
                         WHEN c.n = 1 AND l.sealed_at IS NOT NULL THEN 'sealed_top'
                         WHEN c.n > 1 AND l.sealed_at IS NULL THEN 'unsealed_layer'
@@ -52,35 +52,36 @@ BEGIN
     ), subdirs AS MATERIALIZED (
         SELECT e.parent_ino AS ino, count(*) AS n FROM edge e GROUP BY e.parent_ino
     )
-    SELECT v_sandbox.id, 'missing_root', 1::bigint, 'the root directory is missing'
+    SELECT v_sandbox.id, 'missing_root', 1::bigint, 'the root directory is missing', NULL::bigint, NULL::text, NULL::integer, NULL::bigint
      WHERE NOT EXISTS (SELECT FROM live i WHERE i.ino = 1 AND i.kind = 4)
     UNION ALL
-    SELECT v_sandbox.id, 'dangling_dirent', d.ino, format('%s in directory %s', d.name, d.parent_ino)
+    SELECT v_sandbox.id, 'dangling_dirent', d.ino, format('%s in directory %s', d.name, d.parent_ino), d.parent_ino, d.name, NULL, NULL
       FROM dirent d WHERE NOT EXISTS (SELECT FROM live i WHERE i.ino = d.ino)
     UNION ALL
-    SELECT v_sandbox.id, 'orphan_dirent', d.ino, format('%s in directory %s, which is none', d.name, d.parent_ino)
+    SELECT v_sandbox.id, 'orphan_dirent', d.ino, format('%s in directory %s, which is none', d.name, d.parent_ino), d.parent_ino, d.name, NULL, NULL
       FROM dirent d WHERE NOT EXISTS (SELECT FROM live i WHERE i.ino = d.parent_ino AND i.kind = 4)
     UNION ALL
-    SELECT v_sandbox.id, 'unreachable_inode', i.ino, format('kind %s', i.kind)
+    SELECT v_sandbox.id, 'unreachable_inode', i.ino, format('kind %s', i.kind), NULL, NULL, NULL, NULL
       FROM live i WHERE NOT EXISTS (SELECT FROM reached r WHERE r.ino = i.ino)
     UNION ALL
-    SELECT v_sandbox.id, 'cycle', a.ino, 'the directory is below itself'
+    SELECT v_sandbox.id, 'cycle', a.ino, 'the directory is below itself', NULL, NULL, NULL, NULL
       FROM above a WHERE a.ino = a.start
     UNION ALL
-    SELECT v_sandbox.id, 'directory_names', e.ino, format('%s names', count(*))
+    SELECT v_sandbox.id, 'directory_names', e.ino, format('%s names', count(*)), NULL, NULL, NULL, NULL
       FROM edge e GROUP BY e.ino HAVING count(*) > 1
     UNION ALL
-    SELECT v_sandbox.id, 'nlink', i.ino, format('%s, not %s', i.nlink, CASE i.kind WHEN 4 THEN 2 + coalesce(s.n, 0) ELSE coalesce(m.n, 0) END)
+    SELECT v_sandbox.id, 'nlink', i.ino, format('%s, not %s', i.nlink, CASE i.kind WHEN 4 THEN 2 + coalesce(s.n, 0) ELSE coalesce(m.n, 0) END),
+           NULL, NULL, NULL, CASE i.kind WHEN 4 THEN 2 + coalesce(s.n, 0) ELSE coalesce(m.n, 0) END
       FROM live i
       LEFT JOIN names m ON m.ino = i.ino
       LEFT JOIN subdirs s ON s.ino = i.ino
      WHERE i.nlink <> CASE i.kind WHEN 4 THEN 2 + coalesce(s.n, 0) ELSE coalesce(m.n, 0) END
     UNION ALL
-    SELECT v_sandbox.id, 'next_ino', max(i.ino), format('next_ino is %s', v_sandbox.next_ino)
+    SELECT v_sandbox.id, 'next_ino', max(i.ino), format('next_ino is %s', v_sandbox.next_ino), NULL, NULL, NULL, greatest(max(i.ino) + 1, pgbox.first_ino())
       FROM inode i
     HAVING coalesce(max(i.ino), 0) >= v_sandbox.next_ino OR v_sandbox.next_ino < pgbox.first_ino()
     UNION ALL
-    SELECT v_sandbox.id, 'used_bytes', NULL, format('%s, not %s', v_sandbox.used_bytes, u.bytes)
+    SELECT v_sandbox.id, 'used_bytes', NULL, format('%s, not %s', v_sandbox.used_bytes, u.bytes), NULL, NULL, NULL, u.bytes::bigint
       FROM (SELECT (SELECT coalesce(sum(i.size), 0) FROM live i WHERE i.kind = 8 AND i.ino >= pgbox.first_ino())
                  + (SELECT coalesce(sum(pgbox.kv_bytes(k.key, k.value)), 0)
                       FROM (SELECT DISTINCT ON (e.key) e.key, e.value FROM pgbox.kv e
@@ -88,7 +89,7 @@ BEGIN
                              ORDER BY e.key, array_position(v_layers, e.layer_id)) k) AS bytes) u
      WHERE u.bytes <> v_sandbox.used_bytes
     UNION ALL
-    SELECT v_sandbox.id, 'used_inodes', NULL, format('%s, not %s', v_sandbox.used_inodes, u.inodes)
+    SELECT v_sandbox.id, 'used_inodes', NULL, format('%s, not %s', v_sandbox.used_inodes, u.inodes), NULL, NULL, NULL, u.inodes
       FROM (SELECT count(*) AS inodes FROM live i WHERE i.ino >= pgbox.first_ino()) u
      WHERE u.inodes <> v_sandbox.used_inodes;
 
@@ -111,7 +112,7 @@ BEGIN
           FROM (SELECT DISTINCT c.sha256 FROM chunk c) u
           LEFT JOIN pgbox.blob b ON b.sha256 = u.sha256
     )
-    SELECT v_sandbox.id, f.check_name, f.ino, format('chunk %s: %s', f.idx, encode(f.sha256, 'hex'))
+    SELECT v_sandbox.id, f.check_name, f.ino, format('chunk %s: %s', f.idx, encode(f.sha256, 'hex')), NULL::bigint, NULL::text, f.idx, NULL::bigint
       FROM (SELECT c.*,
                    CASE WHEN i.kind = 0 AND i.pos < c.pos THEN NULL -- a whiteout hides the chunks below it
                         WHEN coalesce(i.kind, 0) <> 8 THEN 'orphan_chunk'

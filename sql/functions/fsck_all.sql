@@ -1,4 +1,4 @@
-CREATE FUNCTION pgbox.fsck_all() RETURNS SETOF fs.fault
+CREATE FUNCTION fs.fsck_all(p_every interval DEFAULT NULL) RETURNS SETOF fs.fault
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
 AS $$
@@ -6,18 +6,30 @@ DECLARE
     v_scope text := current_setting('app.sandbox_id', true);
     v_id    uuid;
 BEGIN
+    IF p_every IS NOT NULL THEN
+        -- The transaction's lock is the leader's, behind a pooler too. Not the row's, as fs.housekeep() shall go on meanwhile.
+        IF NOT pg_try_advisory_xact_lock(hashtextextended('pgbox.fsck_all', 0))
+           OR EXISTS (SELECT FROM pgbox.housekeeping h WHERE h.checked_at > clock_timestamp() - p_every) THEN
+            RETURN;
+        END IF;
+    END IF;
     FOR v_id IN
         SELECT s.id FROM pgbox.sandbox s
          WHERE s.deleted_at IS NULL AND (s.expires_at IS NULL OR s.expires_at > clock_timestamp())
          ORDER BY s.id
     LOOP
         PERFORM set_config('app.sandbox_id', v_id::text, true);
-        RETURN QUERY SELECT f.* FROM fs.fsck() f;
+        BEGIN
+            RETURN QUERY SELECT f.* FROM fs.fsck() f;
+        EXCEPTION WHEN SQLSTATE 'VF003' THEN
+            NULL; -- dropped meanwhile
+        END;
     END LOOP;
     PERFORM set_config('app.sandbox_id', coalesce(v_scope, ''), true);
     -- What snapshots and images stand on is there, and does not change any more.
     RETURN QUERY
-    SELECT c.sandbox_id, CASE WHEN l.id IS NULL THEN 'missing_layer' ELSE 'unsealed_layer' END, NULL::bigint, c.what || ': ' || u.id
+    SELECT c.sandbox_id, CASE WHEN l.id IS NULL THEN 'missing_layer' ELSE 'unsealed_layer' END, NULL::bigint, c.what || ': ' || u.id,
+           NULL::bigint, NULL::text, NULL::integer, NULL::bigint
       FROM (SELECT n.sandbox_id, 'snapshot ' || n.name AS what, n.layers FROM pgbox.snapshot n
             UNION ALL
             SELECT NULL, 'image ' || i.tenant || '/' || i.name || ':' || i.tag, i.layers FROM pgbox.image i) c
@@ -25,14 +37,18 @@ BEGIN
       LEFT JOIN pgbox.layer l ON l.id = u.id
      WHERE l.id IS NULL OR l.sealed_at IS NULL;
     RETURN QUERY
-    SELECT n.sandbox_id, 'snapshot_version', NULL::bigint, format('%s: versions %s to %s, sandbox %s', n.name, n.tree_version, n.version, s.version)
+    SELECT n.sandbox_id, 'snapshot_version', NULL::bigint, format('%s: versions %s to %s, sandbox %s', n.name, n.tree_version, n.version, s.version),
+           NULL::bigint, NULL::text, NULL::integer, NULL::bigint
       FROM pgbox.snapshot n
       JOIN pgbox.sandbox s ON s.id = n.sandbox_id
      WHERE n.tree_version > n.version OR n.version > s.version OR s.tree_version > s.version;
+    IF p_every IS NOT NULL THEN
+        UPDATE pgbox.housekeeping h SET checked_at = clock_timestamp();
+    END IF;
 END
 $$;
 
-ALTER FUNCTION pgbox.fsck_all() OWNER TO pgbox_maintainer;
+ALTER FUNCTION fs.fsck_all(interval) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.fsck_all() IS
-    'Is fs.fsck() for every sandbox that lives, and the layers of all snapshots and images. For maintainers: the gateway cannot call it.';
+COMMENT ON FUNCTION fs.fsck_all(interval) IS
+    'Is fs.fsck() for every sandbox that lives, and looks at the layers of all snapshots and images. With p_every it returns nothing while somebody else is at it, or when it was done within that time.';

@@ -2,6 +2,10 @@ package functions_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -97,6 +101,108 @@ func TestGC_doesNotDeleteWhatApplyIsAdopting(t *testing.T) {
 	}
 	if m := must[[][]byte](t)(q.MissingBlobs(t.Context(), sqlcgen.MissingBlobsParams{Sandbox: id, SHA256: d.ChunkSHA256})); len(m) != 0 {
 		t.Fatal("the adopted content is gone")
+	}
+}
+
+// Writers write, remove and write again the same few contents while gc, without grace, takes away whatever nobody refers to at a moment: with fs.apply, which
+// names contents that it believes to be there, and with the path verbs. Whatever was committed can be read, then and at the end.
+func TestGC_besideWritersOfTheSameContents(t *testing.T) {
+	t.Parallel()
+	_, u, _ := gcDatabase(t)
+	const writers, rounds, contents = 4, 60, 5
+	var failed atomic.Bool
+	var running atomic.Int32
+	var refused atomic.Int64
+	var wg sync.WaitGroup
+	content := func(i int) string { return strings.Repeat(fmt.Sprint("content ", i, " "), 3000) }
+	fail := func(format string, args ...any) {
+		failed.Store(true)
+		t.Errorf(format, args...)
+	}
+	ids := make([]uuid.UUID, writers)
+	running.Store(writers)
+	for w := range writers {
+		conn := sqltest.Connect(t, sqltest.GatewayURL(u))
+		q := sqlcgen.New(conn)
+		ids[w] = create(t, q, sqlcgen.CreateSandboxParams{Name: "writer"}).ID
+		wg.Go(func() {
+			defer running.Add(-1)
+			ctx := context.Background()
+			exec := func(sql string, args ...any) bool {
+				_, err := conn.Exec(ctx, sql, args...)
+				if err != nil {
+					fail("%s: %v", sql, err)
+				}
+				return err == nil
+			}
+			if !exec("SELECT fs.use($1)", ids[w]) {
+				return
+			}
+			for n := 0; n < rounds && !failed.Load(); n++ {
+				i := (n*(w+1) + w) % contents
+				if w%2 == 0 {
+					if !exec("SELECT fs.write_file('/f', convert_to($1, 'UTF8'))", content(i)) {
+						return
+					}
+				} else {
+					d := begin(t, q, ids[w])
+					d.create(1, fmt.Sprint("g", n), content(i))
+					blobs := d.Blob
+					d.Blob = nil
+					_, err := q.Apply(ctx, d.ApplyParams)
+					for range 10 { // as the gateway does
+						if errno, _ := fserr.FromSQLState(code(err)); errno != fserr.ENODATA {
+							break
+						}
+						refused.Add(1)
+						d.Blob = blobs
+						_, err = q.Apply(ctx, d.ApplyParams)
+					}
+					if err != nil {
+						fail("apply: %v", err)
+						return
+					}
+					if !exec("SELECT fs.mv($1, '/f')", fmt.Sprint("/g", n)) {
+						return
+					}
+				}
+				var got string
+				if err := conn.QueryRow(ctx, "SELECT convert_from(fs.read_file('/f'), 'UTF8')").Scan(&got); err != nil || got != content(i) {
+					fail("writer %d, round %d: read %d bytes, %v", w, n, len(got), err)
+					return
+				}
+				if n < rounds-1 && !exec("SELECT fs.rm('/f')") {
+					return
+				}
+			}
+		})
+	}
+	collector := sqlcgen.New(sqltest.Connect(t, sqltest.GatewayURL(u)))
+	deleted := int64(0)
+	for running.Load() > 0 {
+		r, err := collector.GC(t.Context(), sqlcgen.GCParams{Grace: 0, MaxRows: 3})
+		if err != nil {
+			failed.Store(true)
+			t.Error(err)
+			break
+		}
+		deleted += r.Blobs
+	}
+	wg.Wait()
+	if deleted < contents || refused.Load() == 0 {
+		t.Errorf("%d contents deleted, %d writers asked for theirs: they did not meet", deleted, refused.Load())
+	}
+	admin := sqltest.Connect(t, u)
+	if n := one[int](t, admin, "SELECT count(*)::int FROM fs.fsck_all()"); n != 0 {
+		t.Errorf("%d faults", n)
+	}
+	gc(t, collector, 0)
+	gc(t, collector, 0)
+	if n := one[int](t, admin, "SELECT count(*)::int FROM pgbox.blob b WHERE idle_since IS NOT NULL OR NOT EXISTS (SELECT FROM pgbox.chunk c WHERE c.sha256 = b.sha256)"); n != 0 {
+		t.Errorf("%d contents are left that nothing refers to, or marked that something does", n)
+	}
+	if n := one[int](t, admin, "SELECT count(*)::int FROM fs.fsck_all()"); n != 0 {
+		t.Errorf("%d faults after the last gc", n)
 	}
 }
 

@@ -1,6 +1,7 @@
 CREATE VIEW fs.fault WITH (security_invoker = true) AS
-SELECT NULL::uuid AS sandbox_id, ''::text AS check_name, NULL::bigint AS ino, ''::text AS detail
+SELECT NULL::uuid AS sandbox_id, ''::text AS check_name, NULL::bigint AS ino, ''::text AS detail,
+       NULL::bigint AS dir, NULL::text AS name, NULL::integer AS idx, NULL::bigint AS want
  WHERE false;
 
 COMMENT ON VIEW fs.fault IS
-    'The row type of fsck: one broken invariant; as a table it is empty.';
+    'The row type of fsck: one broken invariant; as a table it is empty. dir and name are of the name that is wrong, idx of the chunk, want is the number that it should be.';

@@ -18,7 +18,8 @@ import (
 
 // client speaks to a running server's REST interface.
 type client struct {
-	url, token string
+	url, token  string
+	adminSecret string // of the server; "": not sent
 }
 
 // credentials is what `pgbox dev` leaves for the other sub-commands.
@@ -88,6 +89,9 @@ func (c *client) do(ctx context.Context, method, path, contentType string, body 
 		return nil, err
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token)
+	if c.adminSecret != "" {
+		req.Header.Set("X-Admin-Secret", c.adminSecret)
+	}
 	if contentType != "" {
 		req.Header.Set("Content-Type", contentType)
 	}

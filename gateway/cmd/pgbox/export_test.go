@@ -320,7 +320,7 @@ func TestExport_intoNewerPostgres(t *testing.T) {
 	if a, b := ask[string](t, source, digestOf, id), ask[string](t, target, digestOf, id); a != b {
 		t.Errorf("source %s\ntarget %s", a, b)
 	}
-	if n := ask[int](t, target, "SELECT count(*)::int FROM pgbox.fsck_all()"); n != 0 {
+	if n := ask[int](t, target, "SELECT count(*)::int FROM fs.fsck_all()"); n != 0 {
 		t.Errorf("%d faults", n)
 	}
 }
@@ -341,7 +341,7 @@ func TestDump_ofTheWholeDatabase(t *testing.T) {
 		t.Error(err)
 	}
 	for _, sql := range []string{
-		"SELECT coalesce(string_agg(f::text, ' '), '') FROM pgbox.fsck_all() f",
+		"SELECT coalesce(string_agg(f::text, ' '), '') FROM fs.fsck_all() f",
 		"SELECT string_agg(pgbox.digest_sandbox(s.id), ' ' ORDER BY s.id) FROM pgbox.sandbox s",
 		"SELECT count(*) || md5(string_agg(concat_ws(' ', p.proowner::regrole, ARRAY(SELECT unnest(p.proacl)::text ORDER BY 1), pg_get_functiondef(p.oid)), ' ' ORDER BY p.oid::regprocedure::text)) FROM pg_proc p WHERE p.pronamespace IN ('fs'::regnamespace, 'pgbox'::regnamespace)",
 		"SELECT string_agg(p::text, ' ' ORDER BY p::text) FROM pg_policies p WHERE p.schemaname = 'pgbox'",

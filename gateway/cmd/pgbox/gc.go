@@ -6,20 +6,18 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/pgbox/pgbox/gateway/config"
 	"github.com/pgbox/pgbox/gateway/store"
 )
 
 // sweepBatch is how many rows of a kind go in one transaction: few enough that nobody waits long for their locks.
 const sweepBatch = 1000
 
-// keepHouse tidies the database up every so often, together with the other gateways, until the returned function is called; that one waits.
-func keepHouse(ctx context.Context, st *store.Store, every time.Duration, keep store.Retention) (stop func()) {
+// regularly calls f about as often as every says (0: never), until the returned function is called; that one waits.
+func regularly(ctx context.Context, every time.Duration, f func(ctx context.Context)) (stop func()) {
 	if every == 0 {
 		return func() {}
 	}
@@ -36,21 +34,28 @@ func keepHouse(ctx context.Context, st *store.Store, every time.Duration, keep s
 				timer.Stop()
 				return
 			}
-			swept, err := st.Housekeep(ctx, every, keep, sweepBatch)
-			switch {
-			case ctx.Err() != nil:
-			case err != nil:
-				slog.Warn("housekeeping failed, and is tried again", "op", "housekeep", "err", err)
-			case swept != store.Swept{}:
-				slog.Info("housekeeping", "op", "housekeep", "sandboxes", swept.Sandboxes, "layers", swept.Layers, "blobs", swept.Blobs, "bytes", swept.Bytes,
-					"changes", swept.Changes, "execs", swept.Execs)
-			}
+			f(ctx)
 		}
 	}()
 	return func() {
 		cancel()
 		<-done
 	}
+}
+
+// keepHouse tidies the database up every so often, together with the other gateways.
+func keepHouse(ctx context.Context, st *store.Store, every time.Duration, keep store.Retention) (stop func()) {
+	return regularly(ctx, every, func(ctx context.Context) {
+		swept, err := st.Housekeep(ctx, every, keep, sweepBatch)
+		switch {
+		case ctx.Err() != nil:
+		case err != nil:
+			slog.Warn("housekeeping failed, and is tried again", "op", "housekeep", "err", err)
+		case swept != store.Swept{}:
+			slog.Info("housekeeping", "op", "housekeep", "sandboxes", swept.Sandboxes, "layers", swept.Layers, "blobs", swept.Blobs, "bytes", swept.Bytes,
+				"changes", swept.Changes, "execs", swept.Execs)
+		}
+	})
 }
 
 func gcCommand() *cobra.Command {
@@ -62,18 +67,11 @@ func gcCommand() *cobra.Command {
 			if grace < 0 {
 				return errors.New("--grace must not be negative")
 			}
-			cfg, err := config.Load(os.Getenv)
-			if err = errors.Join(err, cfg.Require(os.Getenv, "DATABASE_URL")); err != nil {
-				return err
-			}
-			st, err := store.Open(cmd.Context(), store.Config{URL: cfg.DatabaseURL, MaxConns: 2, ExecMode: store.ExecMode(cfg.DatabaseExecMode)})
+			cfg, st, err := maintain(cmd.Context())
 			if err != nil {
 				return err
 			}
 			defer st.Close()
-			if err := checkSchema(cmd.Context(), cfg.DatabaseURL); err != nil {
-				return err
-			}
 			swept, err := st.Housekeep(cmd.Context(), 0, store.Retention{Grace: grace, History: cfg.HistoryRetention, Operations: cfg.JournalMax}, sweepBatch)
 			fmt.Printf("%d sandboxes dropped; %d layers and %d blobs of %d bytes deleted; %d operations and %d runs forgotten\n",
 				swept.Sandboxes, swept.Layers, swept.Blobs, swept.Bytes, swept.Changes, swept.Execs)

@@ -46,6 +46,56 @@ func TestHousekeeping(t *testing.T) {
 	r.stop(t)
 }
 
+// A check finds what is broken by hand and mends it; a server checks by itself and logs.
+func TestFsckCommand(t *testing.T) {
+	r := startDev(t, dataDir(t), "FSCK_INTERVAL=100ms")
+	conn, err := pgx.Connect(t.Context(), r.psql)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.Background()) }()
+	id := strings.TrimSpace(r.must(t, "sandbox", "create"))
+	r.must(t, "exec", id, "--", "mkdir d; echo lost > d/f; echo left > left")
+	t.Setenv("DATABASE_URL", r.psql)
+	if out := r.must(t, "fsck") + r.must(t, "fsck", id); out != "" {
+		t.Errorf("%q", out)
+	}
+	for _, sql := range []string{
+		"UPDATE pgbox.sandbox SET used_bytes = 1 WHERE id = $1",
+		"DELETE FROM pgbox.dirent d USING pgbox.sandbox s WHERE s.id = $1 AND d.layer_id = s.layers[1] AND d.name = 'd'",
+	} {
+		if _, err := conn.Exec(t.Context(), sql, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for end := time.Now().Add(time.Minute); !strings.Contains(r.stderr.String(), "unreachable_inode"); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("nothing in the log:\n%s", r.stderr)
+		}
+	}
+	out, errs, status := r.pgbox(t, "", "fsck", id)
+	if status != 1 || !strings.Contains(out, id+" used_bytes: 1, not 10\n") || !strings.Contains(out, " unreachable_inode inode ") || !strings.Contains(errs, "4 broken") {
+		t.Errorf("%d, %q, %q", status, out, errs)
+	}
+	if all, _, status := r.pgbox(t, "", "fsck"); status != 1 || all != out {
+		t.Errorf("%d, %q, want %q", status, all, out)
+	}
+	if out := r.must(t, "fsck", "--repair", id); !strings.Contains(out, "mended "+id+" used_bytes: 1, not 10\n") {
+		t.Errorf("%q", out)
+	}
+	if out := r.must(t, "fsck"); out != "" {
+		t.Errorf("%q", out)
+	}
+	// The server's own cache does not hide it.
+	if out := r.must(t, "exec", id, "--", "cat /lost+found/*/f left"); out != "lost\nleft\n" {
+		t.Errorf("%q", out)
+	}
+	if _, errs, status := r.pgbox(t, "", "fsck", "00000000-0000-4000-8000-000000000000"); status != 1 || !strings.Contains(errs, "no such sandbox") {
+		t.Errorf("%d, %q", status, errs)
+	}
+	r.stop(t)
+}
+
 func TestGCCommand(t *testing.T) {
 	r := startDev(t, dataDir(t), "HOUSEKEEPING_INTERVAL=off")
 	id := strings.TrimSpace(r.must(t, "sandbox", "create"))

@@ -48,12 +48,12 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.AddGroup(&cobra.Group{ID: "server", Title: "Server:"}, &cobra.Group{ID: "client", Title: "Client (of a running server):"})
-	root.AddCommand(devCommand(), serveCommand(), migrateCommand(), gcCommand(), exportCommand(), importCommand(), tokenCommand())
+	root.AddCommand(devCommand(), serveCommand(), migrateCommand(), gcCommand(), fsckCommand(), exportCommand(), importCommand(), tokenCommand())
 	c := new(client)
 	for _, cmd := range []*cobra.Command{
 		sandboxCommand(c), execCommand(c), fsCommand(c), ingestCommand(c), imageCommand(c), kvCommand(c),
 		forkCommand(c), snapshotCommand(c), restoreCommand(c), undoCommand(c), redoCommand(c), diffCommand(c), mergeCommand(c),
-		timelineCommand(c), logCommand(c), blameCommand(c),
+		quotaCommand(c), timelineCommand(c), logCommand(c), blameCommand(c),
 	} {
 		cmd.GroupID = "client"
 		cmd.PersistentFlags().StringVar(&c.url, "url", "", "server (default $PGBOX_URL, else that of the last pgbox dev)")

@@ -90,6 +90,7 @@ func serve(ctx context.Context, cfg *config.Config, ready func(base string) erro
 	}
 	defer follow.Stop()
 	defer keepHouse(ctx, st, cfg.Housekeeping, store.Retention{Grace: cfg.HousekeepingGrace, History: cfg.HistoryRetention, Operations: cfg.JournalMax})()
+	defer keepChecking(ctx, st, cfg.FsckInterval)()
 	metrics := prometheus.NewRegistry()
 	follow.Register(metrics)
 	st.Register(metrics)

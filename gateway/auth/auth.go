@@ -8,7 +8,6 @@ package auth
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -16,6 +15,8 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/google/uuid"
 	"github.com/maypok86/otter/v2"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
 )
 
 // DefaultTenant is the tenant of a token that names none.
@@ -24,11 +25,19 @@ const DefaultTenant = "default"
 // MinSecret is the shortest secret accepted, in bytes.
 const MinSecret = 16
 
-// The reasons a request is refused; each is one wire code.
+// Error is a reason to refuse a request.
+type Error struct {
+	Code fserr.Code
+	text string
+}
+
+func (e *Error) Error() string { return e.text }
+
+// The reasons a request is refused.
 var (
-	ErrRequired      = errors.New("authentication required")  // no Authorization header
-	ErrInvalid       = errors.New("invalid or expired token") // malformed, forged, expired
-	ErrUnknownTenant = errors.New("the token's tenant is unknown here")
+	ErrRequired      = &Error{fserr.CodeAuthRequired, "authentication required"} // no Authorization header
+	ErrInvalid       = &Error{fserr.CodeAuthInvalid, "invalid or expired token"} // malformed, forged, expired
+	ErrUnknownTenant = &Error{fserr.CodeAuthUnknownTenant, "the token's tenant is unknown here"}
 )
 
 // Identity is who a verified token speaks for.

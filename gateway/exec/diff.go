@@ -30,7 +30,7 @@ type Difference struct {
 type DiffSpec struct {
 	At     string    // state of the sandbox, as in Caller.At; "": the present one
 	From   uuid.UUID // the other sandbox; zero: the same
-	FromAt string    // its state; "": the present one
+	FromAt string    // its state; "": of the same sandbox what it began as (@base), of another the present one
 	Lines  bool      // compare texts line by line
 }
 
@@ -55,9 +55,12 @@ func (s *Service) Diff(ctx context.Context, c Caller, id uuid.UUID, spec DiffSpe
 		if err != nil {
 			return nil, err
 		}
-		from := id
-		if spec.From != uuid.Nil {
-			from = spec.From
+		from := spec.From
+		if from == uuid.Nil {
+			from = id
+		}
+		if from == id && fromAt == "" {
+			fromAt = "@base"
 		}
 		rows, err := s.store.Diff(ctx, id, at, from, fromAt)
 		if errors.Is(err, fserr.ENOENT) {

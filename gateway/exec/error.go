@@ -12,6 +12,17 @@ import (
 	"github.com/pgbox/pgbox/gateway/store"
 )
 
+// Timestamp is a time as clients see it, in milliseconds.
+func Timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// OptionalTimestamp is Timestamp of a time that may not be there.
+func OptionalTimestamp(t *time.Time) *string {
+	if t == nil {
+		return nil
+	}
+	return new(Timestamp(*t))
+}
+
 // Applied says whether a failed call changed the sandbox.
 type Applied string
 

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"reflect"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -98,12 +99,23 @@ func (s *Service) normalize(r *Request) error {
 	if r.Cwd != "" && (r.Cwd[0] != '/' || strings.IndexByte(r.Cwd, 0) >= 0) {
 		return newError(fserr.CodeInvalidInput, nil, "cwd: must be an absolute path")
 	}
-	for k, v := range r.Env {
-		if k == "" || strings.ContainsAny(k, "=\x00") || strings.IndexByte(v, 0) >= 0 {
-			return newError(fserr.CodeInvalidInput, nil, "env: not a name and value of an environment variable")
+	return checkEnv(r.Env)
+}
+
+// checkEnv tells everything that cannot be an environment variable.
+func checkEnv(env map[string]string) error {
+	var bad []string
+	for _, k := range slices.Sorted(maps.Keys(env)) {
+		if k == "" || strings.ContainsAny(k, "=\x00") || strings.IndexByte(env[k], 0) >= 0 {
+			bad = append(bad, fmt.Sprintf("env: %q cannot be an environment variable", k))
 		}
 	}
-	return nil
+	if bad == nil {
+		return nil
+	}
+	e := newError(fserr.CodeInvalidInput, nil, "validation_error")
+	e.Details = bad
+	return e
 }
 
 // read runs a script on a snapshot.

@@ -156,6 +156,9 @@ func (s *Service) create(ctx context.Context, c Caller, n NewSandbox) (*Sandbox,
 			return nil, err
 		}
 	}
+	if err := checkEnv(n.Env); err != nil {
+		return nil, err
+	}
 	env, err := object(n.Env)
 	if err != nil {
 		return nil, err
@@ -271,6 +274,9 @@ func (s *Service) get(ctx context.Context, c Caller, id uuid.UUID) (*Sandbox, er
 
 // UpdateSandbox changes a sandbox's name, environment, labels, expiry or limits.
 func (s *Service) UpdateSandbox(ctx context.Context, c Caller, id uuid.UUID, u SandboxUpdate) (*Sandbox, error) {
+	if err := checkEnv(u.Env); err != nil {
+		return nil, err
+	}
 	return s.verb(ctx, c, id, func(ctx context.Context, _ *store.Fence) (*Sandbox, error) {
 		env, err := object(u.Env)
 		if err != nil {

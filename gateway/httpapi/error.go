@@ -54,9 +54,10 @@ func invalidInput(ctx context.Context, details ...string) *ErrorBody {
 // and answered without its text, which may hold SQL or names of the host.
 func toBody(ctx context.Context, err error) *ErrorBody {
 	var (
-		body  *ErrorBody
-		known *exec.Error
-		large *http.MaxBytesError
+		body    *ErrorBody
+		known   *exec.Error
+		large   *http.MaxBytesError
+		refused *auth.Error
 	)
 	switch {
 	case errors.As(err, &body):
@@ -70,12 +71,8 @@ func toBody(ctx context.Context, err error) *ErrorBody {
 		return b
 	case errors.As(err, &large):
 		return newErrorBody(ctx, fserr.CodePayloadTooLarge, "the request body is larger than allowed")
-	case errors.Is(err, auth.ErrRequired):
-		return newErrorBody(ctx, fserr.CodeAuthRequired, err.Error())
-	case errors.Is(err, auth.ErrUnknownTenant):
-		return newErrorBody(ctx, fserr.CodeAuthUnknownTenant, err.Error())
-	case errors.Is(err, auth.ErrInvalid):
-		return newErrorBody(ctx, fserr.CodeAuthInvalid, err.Error())
+	case errors.As(err, &refused):
+		return newErrorBody(ctx, refused.Code, err.Error())
 	case errors.Is(err, context.Canceled):
 		return newErrorBody(ctx, fserr.CodeSessionClosing, "the client went away")
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"github.com/pgbox/pgbox/gateway/exec"
 	"github.com/pgbox/pgbox/gateway/fserr"
 )
 
@@ -90,10 +91,9 @@ func (s *server) issue(_ context.Context, in *tokenInput) (*tokenOutput, error) 
 	out.Body.Token, out.Body.Subject, out.Body.Tenant = token, in.Body.Subject, in.Body.Tenant
 	if !expires.IsZero() {
 		out.Body.ExpiresAt = new(string)
-		*out.Body.ExpiresAt = timestamp(expires)
+		*out.Body.ExpiresAt = exec.Timestamp(expires)
 	}
 	return out, nil
 }
 
 // timestamp is the wire's time: UTC with milliseconds.
-func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/google/uuid"
-
 	"github.com/pgbox/pgbox/gateway/exec"
 )
 
@@ -99,9 +97,6 @@ func (s *server) diff(ctx context.Context, in *diffInput) (*diffOutput, error) {
 		if spec.From, err = exec.ParseID(in.From); err != nil {
 			return nil, err
 		}
-	}
-	if spec.FromAt == "" && (spec.From == uuid.Nil || spec.From == id) {
-		spec.FromAt = "@base"
 	}
 	list, err := s.Service.Diff(ctx, caller(ctx, "diff"), id, spec)
 	if err != nil {

@@ -134,7 +134,7 @@ type eventWriter struct {
 func (e *eventWriter) deliver(n exec.News) error {
 	for i := range n.Changes {
 		c := &n.Changes[i]
-		ev := sandboxEvent{T: "change", Version: c.Version, Op: c.Op, Path: c.Path, PathTo: c.PathTo, At: timestamp(c.At)}
+		ev := sandboxEvent{T: "change", Version: c.Version, Op: c.Op, Path: c.Path, PathTo: c.PathTo, At: exec.Timestamp(c.At)}
 		if c.Exec != nil {
 			ev.Exec = c.Exec.String()
 		}

@@ -113,9 +113,6 @@ func (s *server) request(ctx context.Context, in *execInput, route string) (exec
 	if b.Cwd != "" && (!strings.HasPrefix(b.Cwd, "/") || strings.ContainsRune(b.Cwd, 0)) {
 		return exec.Request{}, invalidInput(ctx, "cwd: must be absolute")
 	}
-	if err := validEnv(ctx, b.Env); err != nil {
-		return exec.Request{}, err
-	}
 	if len(b.Script) > maxScript {
 		return exec.Request{}, newErrorBody(ctx, fserr.CodePayloadTooLarge, fmt.Sprintf("a script has at most %d bytes", maxScript))
 	}

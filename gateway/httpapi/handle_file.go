@@ -139,7 +139,7 @@ func (s *server) readFile(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer f.Close()
 	mtime := time.Unix(0, f.Mtime)
-	stat, err := json.Marshal(fileStat{f.Kind.Name(), f.Mode, f.Size, timestamp(mtime)})
+	stat, err := json.Marshal(fileStat{f.Kind.Name(), f.Mode, f.Size, exec.Timestamp(mtime)})
 	if err != nil {
 		return err
 	}
@@ -332,7 +332,7 @@ func (s *server) tree(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	entry := func(i exec.Info) treeEntry {
-		return treeEntry{i.Path, i.Kind.Name(), i.Size, timestamp(time.Unix(0, i.Mtime))}
+		return treeEntry{i.Path, i.Kind.Name(), i.Size, exec.Timestamp(time.Unix(0, i.Mtime))}
 	}
 	if strings.Contains(r.Header.Get("Accept"), "application/x-ndjson") {
 		w.Header().Set("Content-Type", "application/x-ndjson")

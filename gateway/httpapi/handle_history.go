@@ -184,7 +184,7 @@ func (s *server) execs(ctx context.Context, in *timelineInput) (*timelineOutput,
 		r := &runs[i]
 		out.Body.Execs[i] = runBody{
 			ID: r.ID.String(), Route: r.Route, Caller: r.Caller, Script: r.Script, Cwd: r.Cwd, ReadOnly: r.ReadOnly, ExitCode: r.ExitCode, Error: r.Error,
-			IdempotencyKey: r.Key, StartedAt: timestamp(r.StartedAt), DurationMs: r.Duration.Milliseconds(), StdoutBytes: r.StdoutBytes, StderrBytes: r.StderrBytes,
+			IdempotencyKey: r.Key, StartedAt: exec.Timestamp(r.StartedAt), DurationMs: r.Duration.Milliseconds(), StdoutBytes: r.StdoutBytes, StderrBytes: r.StderrBytes,
 			StdoutHead: string(r.StdoutHead), StderrHead: string(r.StderrHead), VersionBefore: r.VersionBefore, VersionAfter: r.VersionAfter, Committed: r.Committed,
 		}
 	}
@@ -197,7 +197,7 @@ func (s *server) execs(ctx context.Context, in *timelineInput) (*timelineOutput,
 func describeChange(c *store.Change) changeBody {
 	b := changeBody{
 		Version: c.Version, Seq: c.Seq, Op: c.Op, Path: c.Path, PathTo: c.PathTo, Ino: c.Ino, SizeBefore: c.SizeBefore, SizeAfter: c.SizeAfter,
-		HashBefore: hex.EncodeToString(c.HashBefore), HashAfter: hex.EncodeToString(c.HashAfter), At: timestamp(c.At),
+		HashBefore: hex.EncodeToString(c.HashBefore), HashAfter: hex.EncodeToString(c.HashAfter), At: exec.Timestamp(c.At),
 	}
 	if c.Exec != nil {
 		b.Exec = c.Exec.String()
@@ -271,7 +271,7 @@ func (s *server) blame(ctx context.Context, in *blameInput) (*blameOutput, error
 	out.Body.Files = make([]blameBody, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		b := blameBody{Path: r.Path, Size: r.Size, Version: r.Version, At: optionalTime(r.At), Caller: r.Caller, Route: r.Route, Script: r.Script}
+		b := blameBody{Path: r.Path, Size: r.Size, Version: r.Version, At: exec.OptionalTimestamp(r.At), Caller: r.Caller, Route: r.Route, Script: r.Script}
 		if r.Exec != nil {
 			b.Exec = r.Exec.String()
 		}

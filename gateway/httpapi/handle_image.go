@@ -77,7 +77,7 @@ func splitImage(ctx context.Context, field, image string) (name, tag string, err
 }
 
 func describeImage(i *exec.Image) imageBody {
-	return imageBody{i.ID.String(), i.Name, i.Tag, i.Owner, sandboxUsage{i.UsedBytes, i.UsedInodes}, timestamp(i.CreatedAt)}
+	return imageBody{i.ID.String(), i.Name, i.Tag, i.Owner, sandboxUsage{i.UsedBytes, i.UsedInodes}, exec.Timestamp(i.CreatedAt)}
 }
 
 func (s *server) createImage(ctx context.Context, in *createImageInput) (*imageOutput, error) {

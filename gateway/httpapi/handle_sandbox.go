@@ -111,7 +111,7 @@ func summarize(b *exec.Sandbox) (sandboxSummary, error) {
 		c.Network = false
 	}
 	return sandboxSummary{
-		ID: b.ID.String(), Name: b.Name, Owner: b.Owner, CreatedAt: timestamp(b.CreatedAt),
+		ID: b.ID.String(), Name: b.Name, Owner: b.Owner, CreatedAt: exec.Timestamp(b.CreatedAt),
 		Python: c.Python, PythonRuntime: c.PythonRuntime, JavaScript: c.JavaScript, Network: c.Network, Labels: b.Labels,
 	}, nil
 }
@@ -123,20 +123,12 @@ func detail(b *exec.Sandbox) (*sandboxDetail, error) {
 	}
 	d := &sandboxDetail{
 		sandboxSummary: sum, Version: b.Version, Usage: sandboxUsage{b.UsedBytes, b.UsedInodes},
-		Limits: limits{b.MaxBytes, b.MaxInodes}, MaxSnapshots: b.MaxSnapshots, Journal: b.Journal, LastUsedAt: optionalTime(b.LastUsedAt), ExpiresAt: optionalTime(b.ExpiresAt),
+		Limits: limits{b.MaxBytes, b.MaxInodes}, MaxSnapshots: b.MaxSnapshots, Journal: b.Journal, LastUsedAt: exec.OptionalTimestamp(b.LastUsedAt), ExpiresAt: exec.OptionalTimestamp(b.ExpiresAt),
 	}
 	if !b.History.Off() {
 		d.History = &history{b.History.Commits, b.History.Seconds, b.History.Keep}
 	}
 	return d, nil
-}
-
-func optionalTime(t *time.Time) *string {
-	if t == nil {
-		return nil
-	}
-	s := timestamp(*t)
-	return &s
 }
 
 type summaryOutput struct{ Body sandboxSummary }
@@ -214,9 +206,6 @@ func (s *server) createSandbox(ctx context.Context, in *createInput) (*summaryOu
 	if n.Name == "" {
 		n.Name = "sandbox-" + uuid.NewString()[:8]
 	}
-	if err := validEnv(ctx, b.Env); err != nil {
-		return nil, err
-	}
 	var err error
 	if n.Files, err = textFiles(ctx, b.Files); err != nil {
 		return nil, err
@@ -279,19 +268,6 @@ func textFiles(ctx context.Context, files map[string]string) (map[string][]byte,
 	return out, nil
 }
 
-func validEnv(ctx context.Context, env map[string]string) error {
-	var bad []string
-	for k, v := range env {
-		if k == "" || strings.ContainsAny(k, "=\x00") || strings.ContainsRune(v, 0) {
-			bad = append(bad, fmt.Sprintf("env: %q cannot be an environment variable", k))
-		}
-	}
-	if bad != nil {
-		return invalidInput(ctx, bad...)
-	}
-	return nil
-}
-
 func (s *server) listSandboxes(ctx context.Context, in *listInput) (*listOutput, error) {
 	o := exec.ListOptions{Limit: in.Limit}
 	all := in.Limit == 0
@@ -333,9 +309,6 @@ func (s *server) listSandboxes(ctx context.Context, in *listInput) (*listOutput,
 func (s *server) updateSandbox(ctx context.Context, in *updateInput) (*detailOutput, error) {
 	id, err := exec.ParseID(in.ID)
 	if err != nil {
-		return nil, err
-	}
-	if err := validEnv(ctx, in.Body.Env); err != nil {
 		return nil, err
 	}
 	u := exec.SandboxUpdate{Name: in.Body.Name, Env: in.Body.Env, Labels: in.Body.Labels, MaxBytes: in.Body.Limits.MaxBytes, MaxInodes: in.Body.Limits.MaxInodes, MaxSnapshots: in.Body.MaxSnapshots, Journal: in.Body.Journal}

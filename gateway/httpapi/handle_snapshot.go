@@ -121,7 +121,7 @@ func (s *server) fork(ctx context.Context, in *forkInput) (*forkOutput, error) {
 }
 
 func describeSnapshot(n *exec.Snapshot) snapshotBody {
-	return snapshotBody{ID: n.ID.String(), Name: n.Name, Automatic: n.Automatic, Version: n.Version, CreatedAt: timestamp(n.CreatedAt)}
+	return snapshotBody{ID: n.ID.String(), Name: n.Name, Automatic: n.Automatic, Version: n.Version, CreatedAt: exec.Timestamp(n.CreatedAt)}
 }
 
 func (s *server) snapshot(ctx context.Context, in *snapshotInput) (*snapshotOutput, error) {

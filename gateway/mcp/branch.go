@@ -184,9 +184,6 @@ func (s *server) diff(ctx context.Context, c call, in *diffArgs) (any, error) {
 			return nil, err
 		}
 	}
-	if spec.FromAt == "" && (spec.From == uuid.Nil || spec.From == id) {
-		spec.FromAt = "@base"
-	}
 	list, err := s.Service.Diff(ctx, c.Caller, id, spec)
 	if err != nil {
 		return nil, err

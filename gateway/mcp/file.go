@@ -419,7 +419,7 @@ func (s *server) list(ctx context.Context, c call, in *listDirArgs) (any, error)
 			out.Truncated = true
 			return errEnough
 		}
-		out.Entries = append(out.Entries, entry{i.Path, i.Kind.Name(), i.Size, i.Mode, timestamp(time.Unix(0, i.Mtime))})
+		out.Entries = append(out.Entries, entry{i.Path, i.Kind.Name(), i.Size, i.Mode, exec.Timestamp(time.Unix(0, i.Mtime))})
 		return nil
 	})
 	if err != nil && !errors.Is(err, errEnough) {

@@ -39,18 +39,9 @@ type sandboxResult struct {
 	Labels     map[string]string `json:"labels,omitempty"`
 }
 
-func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
-
-func optional(t *time.Time) *string {
-	if t == nil {
-		return nil
-	}
-	return new(timestamp(*t))
-}
-
 func describe(b *exec.Sandbox) sandboxResult {
-	return sandboxResult{ok: done, ID: b.ID.String(), Name: b.Name, CreatedAt: timestamp(b.CreatedAt), LastUsedAt: optional(b.LastUsedAt),
-		ExpiresAt: optional(b.ExpiresAt), Version: b.Version, UsedBytes: b.UsedBytes, UsedInodes: b.UsedInodes, Labels: b.Labels}
+	return sandboxResult{ok: done, ID: b.ID.String(), Name: b.Name, CreatedAt: exec.Timestamp(b.CreatedAt), LastUsedAt: exec.OptionalTimestamp(b.LastUsedAt),
+		ExpiresAt: exec.OptionalTimestamp(b.ExpiresAt), Version: b.Version, UsedBytes: b.UsedBytes, UsedInodes: b.UsedInodes, Labels: b.Labels}
 }
 
 type listArgs struct {
@@ -87,7 +78,7 @@ type snapshotResult struct {
 }
 
 func describeSnapshot(n *exec.Snapshot) snapshotResult {
-	return snapshotResult{ok: done, ID: n.ID.String(), Name: n.Name, Version: n.Version, CreatedAt: timestamp(n.CreatedAt)}
+	return snapshotResult{ok: done, ID: n.ID.String(), Name: n.Name, Version: n.Version, CreatedAt: exec.Timestamp(n.CreatedAt)}
 }
 
 type restoreArgs struct {
@@ -268,7 +259,7 @@ func (s *server) sandboxTools(m *sdk.Server) {
 			}
 			out := imagesResult{ok: done, Images: make([]imageResult, len(all))}
 			for i, m := range all {
-				out.Images[i] = imageResult{m.Name, m.Tag, m.UsedBytes, m.UsedInodes, timestamp(m.CreatedAt)}
+				out.Images[i] = imageResult{m.Name, m.Tag, m.UsedBytes, m.UsedInodes, exec.Timestamp(m.CreatedAt)}
 			}
 			return out, nil
 		})

@@ -112,17 +112,16 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	id, err := s.identify(r)
 	if err != nil {
-		var known *exec.Error
+		var (
+			known   *exec.Error
+			refused *auth.Error
+		)
 		code, message := fserr.CodeInternal, "internal error"
 		switch {
 		case errors.As(err, &known):
 			code, message = known.Code, known.Message
-		case errors.Is(err, auth.ErrRequired):
-			code, message = fserr.CodeAuthRequired, err.Error()
-		case errors.Is(err, auth.ErrUnknownTenant):
-			code, message = fserr.CodeAuthUnknownTenant, err.Error()
-		case errors.Is(err, auth.ErrInvalid):
-			code, message = fserr.CodeAuthInvalid, err.Error()
+		case errors.As(err, &refused):
+			code, message = refused.Code, err.Error()
 		}
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		refuse(w, code, message)

@@ -68,6 +68,24 @@ type checksumRun struct {
 	auto                                             bool // cksum -c: the tag of each line says which digest
 }
 
+// checking sets an option that means something with -c only, and returns its long name.
+func (c *checksumRun) checking(key string) string {
+	switch key {
+	case "ignore-missing":
+		c.ignoreMissing = true
+	case "quiet":
+		c.quiet, c.silent, c.warn = true, false, false
+	case "status":
+		c.silent, c.quiet, c.warn = true, false, false
+	case "strict":
+		c.strict = true
+	case "w":
+		c.warn, c.silent, c.quiet = true, false, false
+		return "warn"
+	}
+	return key
+}
+
 func (d digest) run(p *proc.Process) int {
 	spec := checksumSpec
 	if d.tag == "BLAKE2b" {
@@ -92,18 +110,10 @@ func (d digest) run(p *proc.Process) int {
 			}
 		case "tag":
 			c.tagged = true
-		case "ignore-missing":
-			c.ignoreMissing, checkOnly = true, o.Key
-		case "quiet":
-			c.quiet, c.silent, c.warn, checkOnly = true, false, false, o.Key
-		case "status":
-			c.silent, c.quiet, c.warn, checkOnly = true, false, false, o.Key
-		case "strict":
-			c.strict, checkOnly = true, o.Key
-		case "w":
-			c.warn, c.silent, c.quiet, checkOnly = true, false, false, "warn"
 		case "z":
 			c.zero = true
+		default:
+			checkOnly = c.checking(o.Key)
 		}
 	}
 	switch {

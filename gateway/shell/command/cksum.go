@@ -48,18 +48,10 @@ func cksum(_ context.Context, p *proc.Process) int {
 			c.tagged = true
 		case "untagged":
 			c.tagged = false
-		case "ignore-missing":
-			c.ignoreMissing, checkOnly = true, o.Key
-		case "quiet":
-			c.quiet, c.silent, c.warn, checkOnly = true, false, false, o.Key
-		case "status":
-			c.silent, c.quiet, c.warn, checkOnly = true, false, false, o.Key
-		case "strict":
-			c.strict, checkOnly = true, o.Key
-		case "w":
-			c.warn, c.silent, c.quiet, checkOnly = true, false, false, "warn"
 		case "z":
 			c.zero = true
+		default:
+			checkOnly = c.checking(o.Key)
 		}
 	}
 	n := 0

@@ -531,11 +531,15 @@ func (r *compressRun) pack(name string, in io.Reader, out io.Writer) (n, m int64
 
 // copyTicking copies block by block, so that the exec's end is noticed.
 func copyTicking(p *proc.Process, dst io.Writer, src io.Reader) (int64, error) {
-	buf := make([]byte, 64<<10)
+	return copyThrough(p, make([]byte, 64<<10), dst, src, 6)
+}
+
+// copyThrough copies block by block through buf; 1<<shift bytes are a tick.
+func copyThrough(p *proc.Process, buf []byte, dst io.Writer, src io.Reader, shift int) (int64, error) {
 	total := int64(0)
 	for {
 		n, err := src.Read(buf)
-		p.Tick(1 + n>>6)
+		p.Tick(1 + n>>shift)
 		if n > 0 {
 			if _, werr := dst.Write(buf[:n]); werr != nil {
 				return total, werr

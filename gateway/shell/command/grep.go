@@ -738,16 +738,21 @@ func (g *grepRun) searchFrom(b []byte, pos int, _ bool) {
 
 // next finds the next matching line at or after pos.
 func (g *grepRun) next(b []byte, pos int) (s, e int, ok bool) {
-	if g.delim == '\n' {
-		return g.re.MatchLine(b, pos)
+	return matchingLine(g.p, g.re, b, pos, g.delim)
+}
+
+// matchingLine finds the next line with a match at or after pos, without its delimiter.
+func matchingLine(p *proc.Process, re *regex.Regexp, b []byte, pos int, delim byte) (s, e int, ok bool) {
+	if delim == '\n' {
+		return re.MatchLine(b, pos)
 	}
 	for pos < len(b) {
 		e := len(b)
-		if i := bytes.IndexByte(b[pos:], g.delim); i >= 0 {
+		if i := bytes.IndexByte(b[pos:], delim); i >= 0 {
 			e = pos + i
 		}
-		g.p.Tick(1)
-		if g.re.Match(b[pos:e]) {
+		p.Tick(1)
+		if re.Match(b[pos:e]) {
 			return pos, e, true
 		}
 		pos = e + 1

@@ -153,21 +153,7 @@ func lineEndAt(b []byte, pos int, delim byte) int {
 
 // next finds the next line with a match at or after pos, without its delimiter.
 func (g *rgRun) next(b []byte, pos int) (s, e int, ok bool) {
-	if g.delim == '\n' {
-		return g.re.MatchLine(b, pos)
-	}
-	for pos < len(b) {
-		e := len(b)
-		if i := bytes.IndexByte(b[pos:], g.delim); i >= 0 {
-			e = pos + i
-		}
-		g.p.Tick(1)
-		if g.re.Match(b[pos:e]) {
-			return pos, e, true
-		}
-		pos = e + 1
-	}
-	return 0, 0, false
+	return matchingLine(g.p, g.re, b, pos, g.delim)
 }
 
 // spans searches the whole text (-U): a match selects the lines it touches.

@@ -414,21 +414,5 @@ func (t *tarRun) copy(dst io.Writer, src io.Reader) (int64, error) {
 	if t.buf == nil {
 		t.buf = make([]byte, 64<<10) // one for all members: clearing it costs more than a small one's copy
 	}
-	buf, total := t.buf, int64(0)
-	for {
-		n, err := src.Read(buf)
-		t.p.Tick(1 + n>>10)
-		if n > 0 {
-			if _, werr := dst.Write(buf[:n]); werr != nil {
-				return total, werr
-			}
-			total += int64(n)
-		}
-		if errors.Is(err, io.EOF) {
-			return total, nil
-		}
-		if err != nil {
-			return total, err
-		}
-	}
+	return copyThrough(t.p, t.buf, dst, src, 10)
 }

@@ -48,7 +48,7 @@ type xargsRun struct {
 	keepIn  bool
 	initial []string
 	slot    string // the variable that holds the number of the process; they run one after the other, so it is 0
-	base    int // bytes of the initial arguments
+	base    int    // bytes of the initial arguments
 	args    []string
 	used    int
 	status  int

@@ -17,6 +17,7 @@ type Commit struct {
 	SameLayers, SameEnv, SameConfig, SameShellState bool
 
 	First  int64 // version after the first change of the row; Fence.Version after the last. 0: not one after another
+	New    bool  // the row was inserted: a sandbox that was made, or one that was restored from a dump
 	Gone   bool  // dropped
 	Layers map[uuid.UUID]*Rows
 }
@@ -108,6 +109,11 @@ func (c *Trees) plan(old *entry, h *Commit) (*step, Outcome) {
 		return nil, Dropped
 	}
 	f := h.fence(old.fence)
+	if h.New && !slices.Contains(old.fence.Layers, f.Layers[0]) {
+		// What is cached is another history of it, whose versions say nothing about this one.
+		c.remove(old)
+		return nil, Dropped
+	}
 	now := old.fence.Version
 	switch {
 	case f.Version < now:

@@ -134,8 +134,9 @@ func (c *Trees) Get(ctx context.Context, f *store.Fence) (Pin, error) {
 				c.mu.Unlock()
 				return Pin{Tree: b.tree, Fence: f}, nil
 			}
-			if c.following && e.fence.Version > f.Version && !e.heard {
-				// Committed since the fence was read.
+			if c.following && e.fence.Version > f.Version && !e.heard && slices.Contains(e.fence.Layers, f.Layers[0]) {
+				// Committed since the fence was read, and not a sandbox that was restored to an earlier state, under another top layer, which the listener
+				// has yet to hear of.
 				p := c.pin(e)
 				c.mu.Unlock()
 				return p, nil

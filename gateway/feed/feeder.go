@@ -227,7 +227,7 @@ func (f *feeder) sandbox(op replication.Op, old, now *row) error {
 	b.same.state = b.same.state && same.state
 	switch {
 	case op == replication.Inserted:
-		b.First = 0 // a tree of that name cannot be cached, unless its row was removed and restored
+		b.First, b.New = 0, true
 	case first:
 		b.First = b.Fence.Version
 	case b.Fence.Version != before && b.Fence.Version != before+1:

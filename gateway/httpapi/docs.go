@@ -22,6 +22,7 @@ var (
 	typeOfTree     = reflect.TypeFor[[]treeEntry]()
 	typeOfIngest   = reflect.TypeFor[ingestBody]()
 	typeOfIngested = reflect.TypeFor[ingestedBody]()
+	typeOfImported = reflect.TypeFor[importedBody]()
 	typeOfEvent    = reflect.TypeFor[event]()
 	typeOfExec     = reflect.TypeFor[execBody]()
 )

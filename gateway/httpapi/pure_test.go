@@ -273,6 +273,7 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 		"post /v1/sandboxes/{id}/exec-sync", "post /v1/sandboxes/{id}/exec-sync-batch", "post /v1/sandboxes/{id}/exec",
 		"post /v1/sandboxes/{id}/fork", "post /v1/sandboxes/{id}/snapshots", "get /v1/sandboxes/{id}/snapshots", "post /v1/sandboxes/{id}/restore",
 		"get /v1/sandboxes/{id}/execs", "get /v1/sandboxes/{id}/changes", "get /v1/sandboxes/{id}/history", "get /v1/sandboxes/{id}/blame",
+		"get /v1/sandboxes/{id}/export", "post /v1/sandboxes/{id}/import",
 	} {
 		method, path, _ := strings.Cut(route, " ")
 		op, ok := doc.Paths[path][method]

@@ -93,6 +93,7 @@ func New(cfg Config) http.Handler {
 	s.eventRoutes()
 	s.historyRoutes()
 	s.quotaRoutes()
+	s.archiveRoutes()
 	if s.MCP != nil {
 		s.mux.Handle("/mcp", s.MCP)
 	}

@@ -125,6 +125,11 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) err
 		}
 		body, contentType = bytes.NewReader(data), "application/json"
 	}
+	return c.send(ctx, method, path, contentType, body, out)
+}
+
+// send is call with a body that is not JSON.
+func (c *client) send(ctx context.Context, method, path, contentType string, body io.Reader, out any) error {
 	res, err := c.do(ctx, method, path, contentType, body)
 	if err != nil {
 		return err

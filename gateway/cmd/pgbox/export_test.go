@@ -357,3 +357,50 @@ func TestDump_ofTheWholeDatabase(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A sandbox that is restored under a gateway at work, to an earlier state than the gateway has cached, is served as it was restored.
+func TestExport_besideALiveGateway(t *testing.T) {
+	for _, mode := range []string{"version", "replication"} {
+		t.Run(mode, func(t *testing.T) {
+			r := startDev(t, dataDir(t), "CACHE_INVALIDATION="+mode)
+			id := strings.TrimSpace(r.must(t, "sandbox", "create"))
+			run := func(want, script string, args ...string) {
+				t.Helper()
+				if got := r.must(t, append(append([]string{"exec", id}, args...), "--", script)...); got != want {
+					t.Errorf("%s: %q, want %q", script, got, want)
+				}
+			}
+			run("", "echo one > f; echo kept > g")
+			dump := exported(t, r.psql, uuid.MustParse(id))
+			// The open layer of the dump is sealed later, with other rows, and a chain that holds it is cached.
+			run("", "echo two > f; rm g; echo new > h")
+			r.must(t, "snapshot", "create", id, "later")
+			run("", "echo three > f")
+			run("three\nf h hello\n", "cat f; touch hello; echo *")
+			purge := `WITH gone AS (DELETE FROM pgbox.sandbox WHERE id = '` + id + `' RETURNING layers), old AS (SELECT unnest(layers) AS id FROM gone),
+				a AS (DELETE FROM pgbox.inode WHERE layer_id IN (SELECT id FROM old EXCEPT SELECT fs.base_layer())), b AS (DELETE FROM pgbox.dirent WHERE layer_id IN (SELECT id FROM old EXCEPT SELECT fs.base_layer())),
+				c AS (DELETE FROM pgbox.chunk WHERE layer_id IN (SELECT id FROM old EXCEPT SELECT fs.base_layer())), d AS (DELETE FROM pgbox.snapshot WHERE sandbox_id = '` + id + `'),
+				e AS (DELETE FROM pgbox.change WHERE sandbox_id = '` + id + `'), f AS (DELETE FROM pgbox.exec WHERE sandbox_id = '` + id + `')
+				DELETE FROM pgbox.layer WHERE id IN (SELECT id FROM old EXCEPT SELECT fs.base_layer());`
+			// In one transaction, so that the gateway never finds it gone.
+			if out, err := psql(t, r.psql, strings.Replace(dump, "\nBEGIN;\n", "\nBEGIN;\n"+purge+"\n", 1)); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			for range 3 {
+				run("one\nkept\nf g\n", "cat f g; echo *", "--read-only")
+			}
+			// The same versions come again, on other ways.
+			run("", "echo other > f")
+			r.must(t, "snapshot", "create", id, "later")
+			run("", "rm g")
+			run("other\nf\n", "cat f; echo *")
+			if got := ask[string](t, r.psql, "SELECT set_config('app.sandbox_id', $1, false) || string_agg(name, ' ' ORDER BY name) FROM (SELECT set_config('app.sandbox_id', $1, false)) s, fs.readdir('/home/user')", id); got != id+"f" {
+				t.Errorf("in SQL: %s", got)
+			}
+			if n := ask[int](t, r.psql, "SELECT count(*)::int FROM pgbox.fsck_all()"); n != 0 {
+				t.Errorf("%d faults", n)
+			}
+			r.stop(t)
+		})
+	}
+}

@@ -1,20 +1,14 @@
 package main
 
 import (
-	"archive/tar"
-	"bufio"
-	"compress/gzip"
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"os"
-	"path"
 	"path/filepath"
-	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/schollz/progressbar/v3"
@@ -122,7 +116,7 @@ func imageCreateCommand(c *client) *cobra.Command {
 			if err := c.commitImage(ctx, made.ID, args[0], "", replace); err != nil {
 				return err
 			}
-			fmt.Printf("%d files in image %s\n", n, args[0])
+			fmt.Printf("%d entries in image %s\n", n, args[0])
 			return nil
 		},
 	}
@@ -136,7 +130,7 @@ func imageCreateCommand(c *client) *cobra.Command {
 // ingestAny copies a directory or an archive into a sandbox.
 func (c *client) ingestAny(ctx context.Context, id, to, from string, all bool, bar *progressbar.ProgressBar) (int, error) {
 	if from == "-" {
-		return c.ingestTar(ctx, id, to, os.Stdin, bar)
+		return c.importTar(ctx, id, to, io.TeeReader(os.Stdin, bar))
 	}
 	st, err := os.Stat(from)
 	if err != nil {
@@ -148,7 +142,7 @@ func (c *client) ingestAny(ctx context.Context, id, to, from string, all bool, b
 			return 0, err
 		}
 		defer func() { _ = f.Close() }()
-		return c.ingestTar(ctx, id, to, f, bar)
+		return c.importTar(ctx, id, to, io.TeeReader(f, bar))
 	}
 	_, err = os.Lstat(filepath.Join(from, ".git"))
 	files, err := localFiles(from, err == nil && !all)
@@ -157,95 +151,3 @@ func (c *client) ingestAny(ctx context.Context, id, to, from string, all bool, b
 	}
 	return c.ingest(ctx, id, to, from, files.entries, bar)
 }
-
-// ingestTar sends the files and symlinks of an archive in batches.
-func (c *client) ingestTar(ctx context.Context, id, to string, r io.Reader, bar *progressbar.ProgressBar) (int, error) {
-	buffered := bufio.NewReader(r)
-	if magic, err := buffered.Peek(2); err == nil && magic[0] == 0x1f && magic[1] == 0x8b {
-		z, err := gzip.NewReader(buffered)
-		if err != nil {
-			return 0, err
-		}
-		buffered = bufio.NewReader(z)
-	}
-	var (
-		in         ingestBody
-		done, size int
-	)
-	send := func() error {
-		n := len(in.Files) + len(in.Symlinks)
-		if n > 0 {
-			if err := c.call(ctx, http.MethodPost, sandboxPath(id, "/ingest-files"), in, nil); err != nil {
-				return fmt.Errorf("after %d files: %w", done, err)
-			}
-		}
-		done += n
-		in = ingestBody{BasePath: to, Files: map[string]string{}, Modes: map[string]uint32{}, Symlinks: map[string]string{}}
-		err := bar.Add(size)
-		size = 0
-		return err
-	}
-	if err := send(); err != nil {
-		return done, err
-	}
-	links := map[string]string{} // hard links, by what they are names of
-	archive := tar.NewReader(buffered)
-	for {
-		h, err := archive.Next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return done, err
-		}
-		name := strings.TrimPrefix(path.Clean("/"+h.Name), "/")
-		if name == "" {
-			continue
-		}
-		if len(in.Files)+len(in.Symlinks) >= ingestBatchFiles || size > 0 && size+int(h.Size) > ingestBatchBytes {
-			if err := send(); err != nil {
-				return done, err
-			}
-		}
-		switch h.Typeflag {
-		case tar.TypeReg:
-			data, err := io.ReadAll(archive)
-			if err != nil {
-				return done, err
-			}
-			delete(in.Symlinks, name)
-			in.Files[name] = base64.StdEncoding.EncodeToString(data)
-			in.Modes[name] = uint32(h.FileInfo().Mode().Perm())
-			size += len(data)
-		case tar.TypeSymlink:
-			delete(in.Files, name)
-			in.Symlinks[name] = h.Linkname
-		case tar.TypeLink:
-			links[name] = strings.TrimPrefix(path.Clean("/"+h.Linkname), "/")
-		case tar.TypeDir, tar.TypeXGlobalHeader:
-		default:
-			return done, fmt.Errorf("%s: neither a file, a directory nor a link", h.Name)
-		}
-	}
-	if err := send(); err != nil {
-		return done, err
-	}
-	for name, target := range links {
-		script := "mkdir -p -- " + quote(path.Dir(path.Join(to, name))) + " && ln -f -- " + quote(path.Join(to, target)) + " " + quote(path.Join(to, name))
-		var out struct {
-			ExitCode int    `json:"exitCode"`
-			Stderr   string `json:"stderr"`
-		}
-		if err := c.call(ctx, http.MethodPost, sandboxPath(id, "/exec-sync"), map[string]string{"script": script, "cwd": "/"}, &out); err != nil {
-			return done, err
-		}
-		if out.ExitCode != 0 {
-			return done, errors.New(strings.TrimSpace(out.Stderr))
-		}
-		done++
-	}
-	return done, nil
-}
-
-// quote makes a word of bash that stands for s.
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

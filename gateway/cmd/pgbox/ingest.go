@@ -1,15 +1,17 @@
 package main
 
 import (
+	"archive/tar"
+	"bytes"
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"net/http"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 
 	gitignore "github.com/sabhiram/go-gitignore"
 	"github.com/schollz/progressbar/v3"
@@ -30,8 +32,8 @@ func ingestCommand(c *client) *cobra.Command {
 		quiet   bool
 	)
 	cmd := &cobra.Command{
-		Use: "ingest ID DIR", Short: "Copy a local directory into a sandbox, with modes and symlinks", Args: cobra.ExactArgs(2),
-		Long: "Copy a local directory into a sandbox, with modes and symlinks. Each batch of files is one transaction; when a batch fails, the error says how many files were already there.",
+		Use: "ingest ID DIR", Short: "Copy a local directory into a sandbox, with modes, times, symlinks and empty directories", Args: cobra.ExactArgs(2),
+		Long: "Copy a local directory into a sandbox, with modes, times, symlinks and empty directories. Each batch of files is one transaction; when a batch fails, the error says how much was already there.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			files, err := localFiles(args[1], respect)
 			if err != nil {
@@ -41,12 +43,12 @@ func ingestCommand(c *client) *cobra.Command {
 				progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetVisibility(!quiet), progressbar.OptionClearOnFinish())
 			n, err := c.ingest(cmd.Context(), args[0], to, args[1], files.entries, bar)
 			if err != nil {
-				return fmt.Errorf("after %d of %d files: %w", n, len(files.entries), err)
+				return fmt.Errorf("after %d of %d entries: %w", n, len(files.entries), err)
 			}
 			if err := bar.Finish(); err != nil {
 				return err
 			}
-			fmt.Printf("%d files, %d bytes into %s\n", n, files.bytes, to)
+			fmt.Printf("%d entries, %d bytes into %s\n", n, files.bytes, to)
 			return nil
 		},
 	}
@@ -58,8 +60,7 @@ func ingestCommand(c *client) *cobra.Command {
 
 type localEntry struct {
 	rel  string
-	mode fs.FileMode
-	size int64
+	size int64 // of a regular file
 }
 
 type localTree struct {
@@ -67,9 +68,10 @@ type localTree struct {
 	bytes   int64
 }
 
-// localFiles lists the regular files and symlinks below dir. With respect, each directory's .gitignore
+// localFiles lists what is below dir: regular files and symlinks, then directories, the deepest first, so that each gets its time after what is in it. With respect, each directory's .gitignore
 // applies to what is below it, as git does.
 func localFiles(dir string, respect bool) (localTree, error) {
+	var dirs []localEntry
 	type rules struct {
 		base string
 		ign  *gitignore.GitIgnore
@@ -111,6 +113,9 @@ func localFiles(dir string, respect bool) (localTree, error) {
 			return nil
 		}
 		if d.IsDir() {
+			if rel != "." {
+				dirs = append(dirs, localEntry{rel: filepath.ToSlash(rel)})
+			}
 			if !respect {
 				return nil
 			}
@@ -129,51 +134,41 @@ func localFiles(dir string, respect bool) (localTree, error) {
 		if !info.Mode().IsRegular() && info.Mode()&fs.ModeSymlink == 0 {
 			return fmt.Errorf("%s: neither a file, a directory nor a symlink", p)
 		}
-		out.entries = append(out.entries, localEntry{filepath.ToSlash(rel), info.Mode(), info.Size()})
+		e := localEntry{rel: filepath.ToSlash(rel)}
 		if info.Mode().IsRegular() {
-			out.bytes += info.Size()
+			e.size = info.Size()
 		}
+		out.entries = append(out.entries, e)
+		out.bytes += e.size
 		return nil
 	})
+	slices.Reverse(dirs)
+	out.entries = append(out.entries, dirs...)
 	return out, err
 }
 
-type ingestBody struct {
-	BasePath string            `json:"basePath"`
-	Files    map[string]string `json:"files"`
-	Modes    map[string]uint32 `json:"modes,omitempty"`
-	Symlinks map[string]string `json:"symlinks,omitempty"`
-}
-
-// ingest sends entries in batches and returns how many the server has acknowledged.
+// ingest sends entries in batches, as archives, and returns how many the server has acknowledged.
 func (c *client) ingest(ctx context.Context, id, to, dir string, entries []localEntry, bar *progressbar.ProgressBar) (int, error) {
 	done := 0
+	var batch bytes.Buffer
 	for done < len(entries) {
-		in := ingestBody{BasePath: to, Files: map[string]string{}, Modes: map[string]uint32{}, Symlinks: map[string]string{}}
+		batch.Reset()
+		t := tar.NewWriter(&batch)
 		n, size := 0, int64(0)
 		for _, e := range entries[done:] {
 			if n == ingestBatchFiles || (n > 0 && size+e.size > ingestBatchBytes) {
 				break
 			}
 			n++
-			p := filepath.Join(dir, filepath.FromSlash(e.rel))
-			if e.mode&fs.ModeSymlink != 0 {
-				target, err := os.Readlink(p)
-				if err != nil {
-					return done, err
-				}
-				in.Symlinks[e.rel] = target
-				continue
-			}
-			data, err := os.ReadFile(p)
-			if err != nil {
+			size += e.size
+			if err := addLocal(t, filepath.Join(dir, filepath.FromSlash(e.rel)), e.rel); err != nil {
 				return done, err
 			}
-			size += int64(len(data))
-			in.Files[e.rel] = base64.StdEncoding.EncodeToString(data)
-			in.Modes[e.rel] = uint32(e.mode.Perm())
 		}
-		if err := c.call(ctx, http.MethodPost, sandboxPath(id, "/ingest-files"), in, nil); err != nil {
+		if err := t.Close(); err != nil {
+			return done, err
+		}
+		if _, err := c.importTar(ctx, id, to, &batch); err != nil {
 			return done, err
 		}
 		done += n
@@ -182,4 +177,35 @@ func (c *client) ingest(ctx context.Context, id, to, dir string, entries []local
 		}
 	}
 	return done, nil
+}
+
+// addLocal writes a local file, directory or symlink to an archive.
+func addLocal(t *tar.Writer, p, name string) error {
+	info, err := os.Lstat(p)
+	if err != nil {
+		return err
+	}
+	target := ""
+	if info.Mode()&fs.ModeSymlink != 0 {
+		if target, err = os.Readlink(p); err != nil {
+			return err
+		}
+	}
+	h, err := tar.FileInfoHeader(info, target)
+	if err != nil {
+		return err
+	}
+	h.Name, h.Format = name, tar.FormatPAX // times in nanoseconds
+	if info.IsDir() {
+		h.Name += "/"
+	}
+	if err := t.WriteHeader(h); err != nil || !info.Mode().IsRegular() {
+		return err
+	}
+	f, err := os.Open(p)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(t, f)
+	return errors.Join(err, f.Close())
 }

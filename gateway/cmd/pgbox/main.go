@@ -53,7 +53,7 @@ func rootCommand() *cobra.Command {
 	for _, cmd := range []*cobra.Command{
 		sandboxCommand(c), execCommand(c), fsCommand(c), ingestCommand(c), imageCommand(c), kvCommand(c),
 		forkCommand(c), snapshotCommand(c), restoreCommand(c), undoCommand(c), redoCommand(c), diffCommand(c), mergeCommand(c),
-		quotaCommand(c), timelineCommand(c), logCommand(c), blameCommand(c),
+		quotaCommand(c), timelineCommand(c), logCommand(c), blameCommand(c), tarCommand(c),
 	} {
 		cmd.GroupID = "client"
 		cmd.PersistentFlags().StringVar(&c.url, "url", "", "server (default $PGBOX_URL, else that of the last pgbox dev)")

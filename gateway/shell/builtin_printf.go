@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -46,7 +47,7 @@ func builtinPrintf(sh *Shell, args []string) int {
 		sh.eprint(sh.prefixIf("printf: usage: printf [-v var] format [arguments]\n"))
 		return 2
 	}
-	p := printer{sh: sh, args: args[1:], now: sh.x.now}
+	p := printer{sh: sh, args: args[1:], now: sh.x.now, out: target == ""}
 	p.run(args[0])
 	if target != "" {
 		sh.setTarget(target, string(p.buf))
@@ -69,6 +70,8 @@ type printer struct {
 	status int
 	stop   bool
 	now    func() time.Time
+	out    bool // to standard output: a message comes after the lines that were printed before
+	gone   int  // bytes of it that are no longer in buf
 }
 
 func (p *printer) next() (string, bool) {
@@ -95,8 +98,17 @@ func (p *printer) run(format string) {
 }
 
 func (p *printer) fail(format string, args ...any) {
-	p.sh.errorf("printf: "+format, args...)
+	p.warn(format, args...)
 	p.status = 1
+}
+
+func (p *printer) warn(format string, args ...any) {
+	if n := bytes.LastIndexByte(p.buf, '\n') + 1; p.out && n > 0 {
+		p.sh.obuf = append(p.sh.obuf, p.buf[:n]...)
+		p.gone += n
+		p.buf = append(p.buf[:0], p.buf[n:]...)
+	}
+	p.sh.errorf("printf: "+format, args...)
 }
 
 // once goes through the format one time.
@@ -278,7 +290,7 @@ func (p *printer) directive(s string) (int, bool) {
 	case 'n':
 		a, _ := p.next()
 		if isName(a) {
-			p.sh.setVar(a, itoa(len(p.buf)))
+			p.sh.setVar(a, itoa(p.gone+len(p.buf)))
 		}
 	default:
 		p.fail("`%c': invalid format character", c)
@@ -355,7 +367,7 @@ func (p *printer) integer(s string) int64 {
 	n, rest, err := parseInt(t)
 	switch {
 	case err != nil:
-		p.sh.errorf("printf: warning: %s: Numerical result out of range", s)
+		p.warn("warning: %s: Numerical result out of range", s)
 	case rest != "" || t == "":
 		p.fail("%s: invalid number", s)
 	}

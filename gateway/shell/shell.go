@@ -150,7 +150,8 @@ type Shell struct {
 	seconds       time.Time
 	secOffset     int64
 	obuf          []byte
-	procSubs      []int // descriptors of process substitutions of the running command
+	running       string // the builtin whose output is in obuf
+	procSubs      []int  // descriptors of process substitutions of the running command
 	arithMemo     map[string]*arith.Expr
 	ifs           ifsTable
 	ifsChanged    bool
@@ -716,6 +717,7 @@ func (sh *Shell) prefix() string {
 
 // errorf prints a message of the shell on stderr.
 func (sh *Shell) errorf(format string, args ...any) {
+	sh.flushLines()
 	sh.eprint(sh.prefix() + fmt.Sprintf(format, args...) + "\n")
 }
 

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -492,7 +493,7 @@ var assigning = map[string]bool{"read": true, "mapfile": true, "readarray": true
 // runBuiltin runs a builtin and prints what it put into obuf.
 func (sh *Shell) runBuiltin(b builtin, c *simpleCmd, args []string) {
 	status := 0
-	sh.misused = false
+	sh.misused, sh.running = false, args[0]
 	switch {
 	case c != nil && c.isDecl:
 		status = sh.declare(args[0], sh.declOperands(c.decl))
@@ -527,6 +528,19 @@ func (sh *Shell) flush(name string) {
 	if err != nil {
 		sh.writeFailed(name, err)
 	}
+}
+
+// flushLines prints the whole lines of the running builtin's output: bash's standard output is line buffered, and so a message
+// comes after them.
+func (sh *Shell) flushLines() {
+	n := bytes.LastIndexByte(sh.obuf, '\n') + 1
+	if n == 0 {
+		return
+	}
+	rest := string(sh.obuf[n:])
+	sh.obuf = sh.obuf[:n]
+	sh.flush(sh.running)
+	sh.obuf = append(sh.obuf, rest...)
 }
 
 func (sh *Shell) external(args []string, temps [][2]string) {

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"path"
 	"strings"
@@ -15,14 +16,16 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/shell/archive"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
 
-var gzipSpec = getopt.New("acdfhklLnNqrS:tvV123456789",
+var gzipSpec = getopt.New("acdfklLnNqrS:tvZ123456789",
 	"ascii=a stdout=c to-stdout=c decompress=d uncompress=d force=f keep=k list=l license=L no-name=n name=N quiet=q silent=q recursive=r suffix:=S synchronous test=t verbose=v fast=1 best=9 rsyncable").
 	WithHint("Try `%[1]s --help' for more information.").
-	WithUsage("[OPTION]... [FILE]...", "Compress or uncompress FILEs (by default, compress FILES in-place).")
+	WithUsage("[OPTION]... [FILE]...", "Compress or uncompress FILEs (by default, compress FILES in-place).").
+	WithVersion("1.12").WithLetters()
 
 // gzipMemory is what a compressor holds.
 const gzipMemory = 1 << 20
@@ -36,6 +39,7 @@ type gzipRun struct {
 	status                                            int
 	files                                             int
 	totalIn, totalOut                                 int64
+	overhead                                          int64 // bytes around the data of the file listed last
 }
 
 func gzipMain(ctx context.Context, p *proc.Process) int {
@@ -68,14 +72,20 @@ func gzipMain(ctx context.Context, p *proc.Process) int {
 		case "r":
 			g.recursive = true
 		case "S":
-			g.suffix = o.Value
+			if g.suffix = o.Value; g.suffix == "" || len(g.suffix) > 30 {
+				g.say("invalid suffix '%s'", g.suffix)
+				return 1
+			}
 		case "t":
 			g.test, g.decompress = true, true
 		case "v":
 			g.verbose = true
-		case "V":
+		case "L":
 			p.Out.WriteString("gzip 1.12\n")
 			return 0
+		case "Z":
+			p.Errorf("-Z not supported in this version")
+			gzipSpec.Hint(p)
 		default:
 			if len(o.Key) == 1 && o.Key[0] >= '1' && o.Key[0] <= '9' {
 				g.level = int(o.Key[0] - '0')
@@ -95,7 +105,7 @@ func gzipMain(ctx context.Context, p *proc.Process) int {
 		}
 	}
 	if g.list && g.files > 1 {
-		g.line(g.totalIn, g.totalOut, ratio(g.totalOut-g.totalIn, g.totalOut), "(totals)")
+		g.line(g.totalIn, g.totalOut, ratio(g.totalOut-(g.totalIn-g.overhead), g.totalOut), "(totals)")
 	}
 	return g.status
 }
@@ -201,6 +211,10 @@ func (g *gzipRun) file(name string) {
 		g.warn("%s is not a directory or a regular file - ignored", name)
 		return
 	}
+	if !g.stdout && !g.force && !g.test && !g.list && st.Nlink > 1 {
+		g.warn("%s has %d other link%s -- file ignored", name, st.Nlink-1, map[bool]string{true: "s"}[st.Nlink > 2])
+		return
+	}
 	target, suffixed := g.target(name)
 	switch {
 	case g.decompress && !suffixed && !g.stdout && !g.list && !g.test:
@@ -269,7 +283,7 @@ func (g *gzipRun) replace(name, target string, in io.Reader, st proc.Stat) {
 	var n, m int64
 	if g.decompress {
 		ok = g.unzip(name, in, w)
-		m, n = st.Size-18, w.n
+		m, n = st.Size-int64(gzipHeader(in))-8, w.n
 	} else {
 		n, m = g.zip(in, w, path.Base(name), st)
 	}
@@ -296,6 +310,21 @@ func (g *gzipRun) replace(name, target string, in io.Reader, st proc.Stat) {
 	}
 }
 
+// gzipHeader is the size of the header of a file that was read.
+func gzipHeader(in io.Reader) int {
+	const fixed, hasName = 10, 8
+	head := make([]byte, fixed+256)
+	f, ok := in.(io.ReaderAt)
+	if !ok {
+		return fixed
+	}
+	n, _ := f.ReadAt(head, 0)
+	if n <= fixed || head[3]&hasName == 0 {
+		return fixed
+	}
+	return fixed + bytes.IndexByte(head[fixed:n], 0) + 1
+}
+
 // checkedWriter remembers the first error, and how much was written.
 type checkedWriter struct {
 	w   io.Writer
@@ -316,6 +345,17 @@ func (w *checkedWriter) Write(b []byte) (int, error) {
 // zip compresses in to out and returns the sizes of the data: plain and deflated.
 func (g *gzipRun) zip(in io.Reader, out io.Writer, name string, st proc.Stat) (n, m int64) {
 	w := &checkedWriter{w: out}
+	start := make([]byte, deflateWhole+1)
+	g.p.Hold(len(start))
+	defer g.p.Release(len(start))
+	have, err := g.fill(in, start)
+	if err != nil && !errors.Is(err, io.EOF) {
+		g.fail("%s: %s", cmpOr(name, "stdin"), proc.Strerror(err))
+	}
+	if have <= deflateWhole {
+		return int64(have), g.whole(w, start[:have], name, st)
+	}
+	in = io.MultiReader(bytes.NewReader(start), in)
 	z, err := gzip.NewWriterLevel(w, g.level)
 	if err != nil {
 		g.fail("%v", err)
@@ -342,6 +382,50 @@ func (g *gzipRun) zip(in io.Reader, out io.Writer, name string, st proc.Stat) (n
 		head += int64(len(name)) + 1
 	}
 	return n, w.n - head - 8
+}
+
+// deflateWhole is up to which size data is compressed in one piece, so that it takes as many bytes as with GNU gzip.
+const deflateWhole = 1 << 20
+
+// fill reads until the buffer is full or there is no more.
+func (g *gzipRun) fill(in io.Reader, b []byte) (n int, err error) {
+	for n < len(b) && err == nil {
+		var m int
+		m, err = in.Read(b[n:])
+		g.p.Tick(1 + m>>10)
+		n += m
+	}
+	return n, err
+}
+
+// whole writes the member of data and returns its deflated size.
+func (g *gzipRun) whole(w io.Writer, data []byte, name string, st proc.Stat) int64 {
+	const deflated, hasName, unix = 8, 8, 3
+	head := []byte{0x1f, 0x8b, deflated, 0, 0, 0, 0, 0, 0, unix}
+	switch g.level {
+	case 1:
+		head[8] = 4
+	case 9:
+		head[8] = 2
+	}
+	if !g.noName {
+		if st.Kind == proc.Regular {
+			if s := st.Mtime / int64(time.Second); s > 0 && s < 1<<32 {
+				binary.LittleEndian.PutUint32(head[4:], uint32(s))
+			}
+		}
+		if name != "" && latin(name) {
+			head[3] |= hasName
+			head = append(append(head, name...), 0)
+		}
+	}
+	packed := archive.Deflate(data, g.level, g.p.Tick)
+	tail := binary.LittleEndian.AppendUint32(nil, crc32.ChecksumIEEE(data))
+	tail = binary.LittleEndian.AppendUint32(tail, uint32(len(data))) //nolint:gosec // at most deflateWhole
+	for _, b := range [][]byte{head, packed, tail} {
+		_, _ = w.Write(b) // the writer remembers what went wrong
+	}
+	return int64(len(packed))
 }
 
 // latin reports whether a name can stand in a gzip header.
@@ -486,12 +570,17 @@ func (g *gzipRun) listing(name string, in io.Reader) {
 		header += len(z.Name) + 1
 	}
 	mtime := z.ModTime
-	out, err := g.copy(io.Discard, z)
+	all, err := g.copy(io.Discard, z)
 	if err != nil {
 		g.broken(name, err)
 		return
 	}
-	if !g.head {
+	out := int64(binary.LittleEndian.Uint32(tail.last[4:])) // what the last member says
+	overhead := int64(header) + 8
+	if out != all&(1<<32-1) {
+		overhead = 0 // several members: GNU counts their headers as data
+	}
+	if !g.head && !g.quiet {
 		g.head = true
 		if g.verbose {
 			g.p.Out.WriteString("method  crc     date  time  ")
@@ -514,7 +603,8 @@ func (g *gzipRun) listing(name string, in io.Reader) {
 	if g.withName && z.Name != "" {
 		target = z.Name
 	}
-	g.line(count.n, out, ratio(out-(count.n-int64(header)-8), out), target)
+	g.overhead = overhead
+	g.line(count.n, out, ratio(out-(count.n-overhead), out), target)
 	g.files++
 	g.totalIn += count.n
 	g.totalOut += out

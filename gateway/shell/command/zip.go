@@ -755,6 +755,9 @@ func zipPercent(n, m int64) int64 {
 }
 
 func (z *zipRun) deflate(data []byte) ([]byte, error) {
+	if len(data) <= deflateWhole {
+		return archive.Deflate(data, z.level, z.p.Tick), nil
+	}
 	var out bytes.Buffer
 	w, err := flate.NewWriter(&out, z.level)
 	if err != nil {

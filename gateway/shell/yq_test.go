@@ -44,6 +44,12 @@ func TestYq(t *testing.T) {
 		{`yq -o props . f.yaml`, "a.b = 1\na.l.0 = x\na.l.1 = y\ns = q\n"},
 		{`yq -p xml . <<< '<a><b></a>'; echo $?; yq -p toml . <<< 'a = '; echo $?; yq -o csv . f.yaml; echo $?; yq -p nosuch . f.yaml; echo $?; yq -n -o xml '{"a b":1}'; echo $?`, "1\n1\n1\n1\n1\n"},
 		{`head -c 100000 /dev/zero | tr '\0' '[' > deep; (printf 'a = '; cat deep) | yq -p toml .; echo $?; for i in {1..2000}; do printf '<a>'; done | yq -p xml .; echo $?`, "1\n1\n"},
+		{`printf 'a: 1 # one\nl: [1]\nm: {x: 1}\n' > a.yml; printf 'b: 2\nl: [2]\nm: {y: 2}\n' > b.yml; yq ea 'select(fileIndex == 0) * select(fileIndex == 1)' a.yml b.yml; yq eval-all -o json -I0 'select(fi==0) *+ select(fi==1)' a.yml b.yml`,
+			"a: 1 # one\nl: [2]\nm: {x: 1, y: 2}\nb: 2\n" + `{"a":1,"l":[1,2],"m":{"x":1,"y":2},"b":2}` + "\n"},
+		{`printf 'a: 1\n' > a.yml; printf 'b: 2\n' > b.yml; yq ea -o json -I0 '. as $item ireduce ({}; . * $item)' a.yml b.yml; yq ea -o json -I0 '[.]' a.yml b.yml; yq -o json -I0 '. as $x ireduce (0; . + 1)' a.yml`, `{"a":1,"b":2}` + "\n" + `[{"a":1},{"b":2}]` + "\n1\n"},
+		{`yq -n -o json -I0 '{"a":1,"l":[{"x":1}]} *n {"a":2,"b":3}, ({"a":1} *? {"a":2,"b":3}), ({"l":[{"x":1}]} *d {"l":[{"y":2}]})'`, `{"a":1,"l":[{"x":1}],"b":3}` + "\n" + `{"a":2}` + "\n" + `{"l":[{"x":1,"y":2}]}` + "\n"},
+		{`N=3 S=3 yq -n -o json -I0 '{"n": env(N), "s": strenv(S)}'; printf 'b: 1\na: {d: 1, c: 2}\n' | yq -o json -I0 'sort_keys(..)'; yq 'with(.a; .b = 2 | .n = 1)' f.yaml`, `{"n":3,"s":"3"}` + "\n" + `{"a":{"c":2,"d":1},"b":1}` + "\n# c\na:\n  b: 2 # n\n  l: [x, y]\n  n: 1\ns: \"q\"\n"},
+		{`printf 'a: x\n---\na: y\n' > d.yml; yq -s .a d.yml; cat x.yml y.yml; yq -s '"f" + ($index | tostring)' d.yml; cat f1.yml; yq 'select(di == 1) | .a' d.yml; yq 'filename, .a | tag' d.yml | head -2`, "a: x\na: y\na: y\n---\ny\n!!str\n!!str\n"},
 	} {
 		o := runLimited(t, proc.Limits{}, time.Minute, file+c.script)
 		if o.err != nil || o.out != c.want {

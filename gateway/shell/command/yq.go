@@ -12,14 +12,17 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/yaml"
 )
 
-var yqSpec = getopt.New("CI:MNPceijno:p:ry", "colors=C indent:=I no-colors=M no-doc=N prettyPrint=P exit-status=e inplace=i tojson=j null-input=n "+
+var yqSpec = getopt.New("CI:MNPceijno:p:rs:y", "colors=C indent:=I no-colors=M no-doc=N prettyPrint=P exit-status=e inplace=i split-exp:=s tojson=j null-input=n "+
 	"output-format:=o input-format:=p unwrapScalar::=r raw-output=r compact-output=c yaml-output=y").
-	WithUsage("[eval] [OPTION]... EXPRESSION [FILE]...", "Process YAML, JSON, TOML, XML, CSV, TSV and properties with expressions of jq.").WithVersion("(with the options of mikefarah's yq) 4")
+	WithUsage("[eval | eval-all] [OPTION]... EXPRESSION [FILE]...", "Process YAML, JSON, TOML, XML, CSV, TSV and properties with expressions of jq.").WithVersion("(with the options of mikefarah's yq) 4")
 
 // yqRun is a yq command line.
 type yqRun struct {
 	p                                       *proc.Process
-	expr                                    *jq.Program
+	src, split                              string // expressions: what to print, and the names of the files of -s
+	all                                     bool   // eval-all: the documents of all files together
+	once                                    bool   // src is about all of them
+	results                                 int
 	json, raw, compact, noSep, null, pretty bool
 	indent                                  int
 	in, out                                 *format.Codec // nil: YAML, which JSON is too; json says what is written
@@ -84,10 +87,14 @@ func yq(_ context.Context, p *proc.Process) int {
 			r.null = true
 		case "e":
 			exitStatus = true
+		case "s":
+			r.split = o.Value
 		}
 	}
 	if len(args) > 0 && (args[0] == "e" || args[0] == "eval") {
 		args = args[1:]
+	} else if len(args) > 0 && (args[0] == "ea" || args[0] == "eval-all") {
+		args, r.all = args[1:], true
 	}
 	src := "."
 	if len(args) > 0 {
@@ -96,18 +103,29 @@ func yq(_ context.Context, p *proc.Process) int {
 			src, args = args[0], args[1:]
 		}
 	}
-	var err error
-	if r.expr, err = jq.Compile(src, nil, nil); err != nil {
+	r.src, r.once = yqExpression(src, r.all)
+	scope := yqScope{}
+	if r.all {
+		scope.docs, scope.files = jq.NewArray(nil), jq.NewArray(nil)
+	}
+	if _, err := scope.compile(r.src); err != nil {
 		p.Errorf("%v", err)
 		return 1
 	}
 	if len(args) == 0 || r.null {
 		args = []string{"-"}
 	}
-	for i, name := range args {
-		if err := r.file(name, inPlace, i > 0); err != nil {
+	if r.all {
+		if name, err := r.together(args, inPlace); err != nil {
 			p.Errorf("%s: %s", name, proc.Strerror(err))
 			return 1
+		}
+	} else {
+		for i, name := range args {
+			if err := r.file(name, i, inPlace); err != nil {
+				p.Errorf("%s: %s", name, proc.Strerror(err))
+				return 1
+			}
 		}
 	}
 	if exitStatus && (r.last == nil || r.last == false) {
@@ -116,51 +134,147 @@ func yq(_ context.Context, p *proc.Process) int {
 	return 0
 }
 
-// file evaluates the expression on the documents of a file.
-func (r *yqRun) file(name string, inPlace, more bool) error {
+// yqSource is a document and where it comes from.
+type yqSource struct {
+	yaml.Document
+	yqScope
+}
+
+// read returns the documents of a file.
+func (r *yqRun) read(name string, file int) ([]yqSource, error) {
 	docs := []yaml.Document{yaml.New(nil)}
 	if !r.null {
 		f, err := r.p.OpenInput(name)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		text, err := r.p.ReadAll(f)
 		f.Close()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if docs, err = r.parse(name, text); err != nil {
-			return err
+			return nil, err
 		}
+	}
+	out := make([]yqSource, len(docs))
+	for i, d := range docs {
+		out[i] = yqSource{d, yqScope{file: file, document: i, name: name}}
+	}
+	return out, nil
+}
+
+// file evaluates the expression on the documents of a file.
+func (r *yqRun) file(name string, n int, inPlace bool) error {
+	docs, err := r.read(name, n)
+	if err != nil {
+		return err
 	}
 	var out []byte
 	for i, d := range docs {
-		first := true
-		v, err := d.Value(r.hold)
-		if err != nil {
-			return err
-		}
-		if err := r.eval(v, func(x any) error {
-			r.last = x
-			result, err := d.With(x, r.hold)
-			if err != nil {
-				return err
-			}
-			text, err := r.format(x, result)
-			if err != nil {
-				return err
-			}
-			r.hold(len(text))
-			if first && (i > 0 || more) && !r.json && r.out == nil && !r.noSep {
-				out = append(out, "---\n"...)
-			}
-			first = false
-			out = append(out, text...)
-			return nil
-		}); err != nil {
+		if out, err = r.document(out, d, i > 0 || n > 0); err != nil {
 			return err
 		}
 	}
+	return r.write(name, out, inPlace)
+}
+
+// together evaluates the expression on the documents of all files. name is the file that an error is about.
+func (r *yqRun) together(names []string, inPlace bool) (name string, err error) {
+	var docs []yqSource
+	var values, files []any
+	for i, n := range names {
+		found, err := r.read(n, i)
+		if err != nil {
+			return n, err
+		}
+		var own []any
+		for _, d := range found {
+			v, err := d.Value(r.hold)
+			if err != nil {
+				return n, err
+			}
+			own = append(own, v)
+		}
+		docs, values, files = append(docs, found...), append(values, own...), append(files, jq.NewArray(own))
+	}
+	if r.once {
+		// The first document keeps its comments, as far as it is what the others are merged into.
+		docs = docs[:min(len(docs), 1)]
+	}
+	var out []byte
+	for i, d := range docs {
+		d.document, d.docs, d.files = i, jq.NewArray(values), jq.NewArray(files)
+		if out, err = r.document(out, d, i > 0); err != nil {
+			return d.name, err
+		}
+	}
+	return names[0], r.write(names[0], out, inPlace)
+}
+
+// document appends what the expression makes of a document; later says that something may be there already.
+func (r *yqRun) document(out []byte, d yqSource, later bool) ([]byte, error) {
+	first := true
+	v, err := d.Value(r.hold)
+	if err != nil {
+		return out, err
+	}
+	expr, err := d.compile(r.src)
+	if err != nil {
+		return out, err
+	}
+	return out, r.eval(expr, v, func(x any) error {
+		r.last = x
+		result, err := d.With(x, r.hold)
+		if err != nil {
+			return err
+		}
+		text, err := r.format(x, result)
+		if err != nil {
+			return err
+		}
+		r.hold(len(text))
+		if r.split != "" {
+			return r.part(x, text)
+		}
+		if first && later && !r.json && r.out == nil && !r.noSep {
+			out = append(out, "---\n"...)
+		}
+		first = false
+		out = append(out, text...)
+		return nil
+	})
+}
+
+// part writes a result into a file of its own, named by -s.
+func (r *yqRun) part(v any, text []byte) error {
+	src, _ := yqExpression(r.split, false)
+	name, err := yqScope{document: r.results}.compile(src)
+	if err != nil {
+		return err
+	}
+	r.results++
+	return r.eval(name, v, func(x any) error {
+		file := string(jq.Style{}.Append(nil, x))
+		if s, ok := x.(string); ok {
+			file = s
+		}
+		if !strings.Contains(file[strings.LastIndexByte(file, '/')+1:], ".") {
+			if file += ".yml"; r.json {
+				file = strings.TrimSuffix(file, "yml") + "json"
+			}
+		}
+		f, err := r.p.Open(file, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(text)
+		return errors.Join(err, f.Close())
+	})
+}
+
+// write prints the output, or puts it in place of the file.
+func (r *yqRun) write(name string, out []byte, inPlace bool) error {
 	if !inPlace || name == "-" {
 		_, _ = r.p.Out.Write(out)
 		return nil
@@ -222,7 +336,7 @@ func (r *yqRun) format(v any, d yaml.Document) ([]byte, error) {
 	return yaml.Encode([]yaml.Document{d}, max(r.indent, 2), r.p.Tick)
 }
 
-func (r *yqRun) eval(v any, emit func(any) error) error {
+func (r *yqRun) eval(expr *jq.Program, v any, emit func(any) error) error {
 	env := jq.NewObject()
 	for _, kv := range r.p.Env.List() {
 		k, x, _ := strings.Cut(kv, "=")
@@ -235,5 +349,5 @@ func (r *yqRun) eval(v any, emit func(any) error) error {
 		Debug: func(any) {}, Warn: func(any) {},
 		Now: func() float64 { return float64(r.p.Now().UnixMicro()) / 1e6 },
 	}
-	return m.Eval(r.expr, v, emit)
+	return m.Eval(expr, v, emit)
 }

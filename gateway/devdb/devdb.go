@@ -178,7 +178,7 @@ func (c *Cluster) Stop() {
 // Kill ends the server at once, like a loss of power, and gives the directory free.
 func (c *Cluster) Kill() {
 	c.stop.Do(func() {
-		c.server.endGroup()
+		c.server.endAll()
 		c.release()
 	})
 }

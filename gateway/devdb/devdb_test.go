@@ -171,6 +171,37 @@ func TestDeadServerIsReported(t *testing.T) {
 	}
 }
 
+// TestKilledServerLeavesNobodyBehind: a backend that does not notice the end of its server would keep the directory.
+func TestKilledServerLeavesNobodyBehind(t *testing.T) {
+	d := sqltest.ServerDir(t)
+	c := start(t, d)
+	conn, err := pgx.Connect(t.Context(), c.URL("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	backend := int(conn.PgConn().PID())
+	if err := syscall.Kill(backend, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = syscall.Kill(backend, syscall.SIGKILL) // it should be gone
+		_ = conn.Close(context.Background())
+	}()
+	killed := make(chan struct{})
+	go func() {
+		defer close(killed)
+		c.Kill()
+	}()
+	select {
+	case <-killed:
+	case <-time.After(time.Minute):
+		t.Fatal("the server is still there")
+	}
+	if got := query(t, start(t, d).URL("postgres"), "SELECT 'here'"); got != "here" {
+		t.Fatal(got)
+	}
+}
+
 func TestStandbyFollowsAndIsPromoted(t *testing.T) {
 	primary := start(t, sqltest.ServerDir(t))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

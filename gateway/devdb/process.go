@@ -1,10 +1,13 @@
 package devdb
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -86,10 +89,37 @@ func (p *process) end(signals ...syscall.Signal) {
 	}
 }
 
-// endGroup kills the process and its children.
-func (p *process) endGroup() {
-	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+// endAll kills the process and its children. A backend of Postgres leads a session of its own, and one that waits for a lock whose holder is
+// gone never notices that it is alone; as long as it is there, no other server can start in its directory.
+func (p *process) endAll() {
+	pid := p.cmd.Process.Pid
+	_ = syscall.Kill(pid, syscall.SIGSTOP) // it starts no more of them
+	for _, child := range children(pid) {
+		_ = syscall.Kill(child, syscall.SIGKILL)
+	}
+	_ = syscall.Kill(-pid, syscall.SIGKILL)
 	<-p.exited
+}
+
+// children are the processes that pid has started, as far as the system has a /proc.
+func children(pid int) (out []int) {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, name := range stats {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			continue // it has ended
+		}
+		// proc(5): pid, (comm), state, ppid; comm may hold anything.
+		var child, parent int
+		var state string
+		if _, err := fmt.Sscan(string(b), &child); err != nil {
+			continue
+		}
+		if _, err := fmt.Sscan(string(b[bytes.LastIndexByte(b, ')')+1:]), &state, &parent); err == nil && parent == pid {
+			out = append(out, child)
+		}
+	}
+	return out
 }
 
 // tail keeps the end of what a server printed, for error messages, and passes

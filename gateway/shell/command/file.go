@@ -38,7 +38,8 @@ const fileHead = 1 << 20
 func fileMain(_ context.Context, p *proc.Process) int {
 	opts, args := fileSpec.Parse(p)
 	sep, mode := ":", ""
-	var brief, follow, noPad, zero bool
+	var brief, follow, noPad bool
+	nuls := 0
 	for _, o := range opts {
 		switch o.Key {
 		case "b":
@@ -54,7 +55,7 @@ func fileMain(_ context.Context, p *proc.Process) int {
 		case "N":
 			noPad = true
 		case "0":
-			zero = true
+			nuls++
 		case "F":
 			sep = o.Value
 		case "f":
@@ -83,16 +84,16 @@ func fileMain(_ context.Context, p *proc.Process) int {
 		if !brief {
 			shown := fileName(name)
 			p.Out.WriteString(shown)
-			if zero {
+			if nuls > 0 {
 				p.Out.WriteByte(0)
-			} else {
-				p.Out.WriteString(sep)
 			}
-			gap := 1
-			if !noPad {
-				gap += width - runewidth.StringWidth(shown)
+			if nuls < 2 {
+				gap := 1
+				if !noPad {
+					gap += width - runewidth.StringWidth(shown)
+				}
+				p.Out.WriteString(sep + strings.Repeat(" ", gap))
 			}
-			p.Out.WriteString(strings.Repeat(" ", gap))
 		}
 		switch mode {
 		case "mime":
@@ -105,13 +106,25 @@ func fileMain(_ context.Context, p *proc.Process) int {
 		case "mime-encoding":
 			p.Out.WriteString(k.charset)
 		case "extension":
-			p.Out.WriteString("???")
+			p.Out.WriteString(cmpOr(fileExtensions[k.mime], "???"))
 		default:
 			p.Out.WriteString(k.text)
 		}
-		p.Out.WriteByte('\n')
+		if nuls > 1 {
+			p.Out.WriteByte(0)
+		} else {
+			p.Out.WriteByte('\n')
+		}
 	}
 	return 0
+}
+
+// fileExtensions are the usual endings of a type's names (--extension).
+var fileExtensions = map[string]string{
+	"image/png": "png", "image/gif": "gif", "application/pdf": "pdf", "image/jpeg": "jpeg/jpg/jpe/jfif", "application/x-xz": "xz",
+	"application/gzip": "gz/tgz/tpz/ipk/vbox-extpack/svgz/blend/dia/gnucash/rdata/xoj", "application/x-bzip2": "bz2", "application/zstd": "zst",
+	"application/x-tar": "tar/gtar", "application/vnd.sqlite3": "sqlite/sqlite3/db/db3/dbe/sdb/help", "audio/x-wav": "wav/wave",
+	"image/webp": "webp", "image/bmp": "bmp/ico", "image/svg+xml": "svg",
 }
 
 func fileName(name string) string {
@@ -210,6 +223,9 @@ func magic(b []byte, size int64) (fileKind, bool) {
 	switch {
 	case has(b, 0, "\x7fELF") && len(b) >= 20:
 		return elf(b), true
+	case has(b, 0, "\x7fELF") && len(b) >= 8: // cut off
+		class, endian := map[byte]string{1: " 32-bit", 2: " 64-bit"}[b[4]], map[byte]string{1: " LSB", 2: " MSB"}[b[5]]
+		return kind("ELF"+class+endian+" (SYSV)", "application/octet-stream")
 	case has(b, 0, "\x89PNG\r\n\x1a\n") && len(b) >= 29:
 		color := map[byte]string{0: "grayscale", 2: "/color RGB", 3: " colormap", 4: "gray+alpha", 6: "/color RGBA"}[b[25]]
 		if !strings.HasPrefix(color, "/") && !strings.HasPrefix(color, " ") {
@@ -415,7 +431,11 @@ func classifyText(b []byte) fileKind {
 	case bytes.HasPrefix(b, []byte("-----BEGIN RSA PRIVATE KEY-----")):
 		k.text = "PEM RSA private key"
 		return k
-	case bytes.HasPrefix(b, []byte("diff --git ")) || bytes.HasPrefix(b, []byte("--- ")) && bytes.Contains(b, []byte("\n+++ ")):
+	case bytes.HasPrefix(b, []byte("diff ")):
+		k.text, k.mime = "diff output, "+encoding+" text", "text/x-diff"
+	case bytes.HasPrefix(b, []byte("*** ")) && bytes.Contains(b, []byte("\n--- ")):
+		k.text, k.mime = "context diff output, "+encoding+" text", "text/x-diff"
+	case bytes.HasPrefix(b, []byte("--- ")) && bytes.Contains(b, []byte("\n+++ ")):
 		k.text, k.mime = "unified diff output, "+encoding+" text", "text/x-diff"
 	case cSource.Match(b):
 		k.text, k.mime = "C source, "+encoding+" text", "text/x-c"

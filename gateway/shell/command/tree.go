@@ -39,6 +39,7 @@ type treeRun struct {
 	bytes                                                                   int64
 	active                                                                  map[uint64]bool
 	status                                                                  int
+	closeOut                                                                func() // of -o
 }
 
 // treeNode is an entry that will be shown.
@@ -56,6 +57,9 @@ type treeNode struct {
 func tree(_ context.Context, p *proc.Process) int {
 	t := &treeRun{p: p, names: names{p: p}, sort: "name", active: map[uint64]bool{}}
 	roots, status := t.parse()
+	if t.closeOut != nil {
+		defer t.closeOut()
+	}
 	if status >= 0 {
 		return status
 	}
@@ -229,6 +233,18 @@ func (t *treeRun) parse() (roots []string, status int) {
 						return nil, usage("Invalid level, must be greater than 0.")
 					}
 					t.level = n
+				case 'o':
+					f, err := p.Open(args[i], proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+					if err != nil {
+						return nil, usage(fmt.Sprintf("invalid filename '%s'", args[i]))
+					}
+					stdout := p.Out
+					p.Out = proc.NewWriter(f, p)
+					t.closeOut = func() {
+						p.Out.Flush()
+						p.Out = stdout
+						_ = f.Close()
+					}
 				case 'P':
 					t.include = append(t.include, strings.Split(args[i], "|")...)
 				case 'I':

@@ -3,9 +3,11 @@ package functions_test
 import (
 	"context"
 	"encoding/hex"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -179,7 +181,31 @@ func TestModel(t *testing.T) {
 					if c.every == 0 || r.IntN(c.every) > 0 {
 						return
 					}
-					switch r.IntN(10) {
+					switch r.IntN(12) {
+					case 10: // changes of another sort, and back to before them
+						s.must("SELECT fs.snapshot($1, $2)", s.id, "before "+strconv.Itoa(n))
+						g.shake(r, n)
+						lists(s, nil, "SELECT f::text FROM fs.fsck() f")
+						s.must("SELECT fs.restore($1, $2)", s.id, "before "+strconv.Itoa(n))
+					case 11: // a fork comes back, and what came with it goes again
+						ours := s.id
+						s.must("SELECT fs.use(id) FROM fs.fork($1, NULL, NULL)", ours)
+						theirs := get[uuid.UUID](s, "SELECT current_setting('app.sandbox_id')::uuid")
+						s.id = theirs
+						g.shake(r, n)
+						want := looks(g.Dump())
+						s.id = ours
+						s.must("SELECT fs.use($1)", ours)
+						version := s.version()
+						lists(s, nil, "SELECT path || ' ' || outcome || ' ' || detail FROM fs.merge($1, $2) WHERE outcome NOT IN ('merged', 'same')", ours, theirs)
+						if got := looks(g.Dump()); !slices.Equal(got, want) {
+							t.Errorf("merged:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+						}
+						if v := s.version(); v != version+1 {
+							t.Errorf("version %d after a merge, was %d", v, version)
+						}
+						lists(s, nil, "SELECT f::text FROM fs.fsck() f")
+						s.must("SELECT fs.undo($1)", ours)
 					case 8: // a layer and a snapshot for every operation from here on, or no longer
 						s.must("SELECT fs.update_sandbox($1, NULL, NULL, NULL, NULL, NULL, NULL, $2, $3)", s.id, pick(r, []string{}, []string{"history"}),
 							map[string]int{"commits": 1, "keep": 9})
@@ -227,6 +253,37 @@ func TestModel(t *testing.T) {
 			}
 		})
 	}
+}
+
+// shake changes something everywhere: a new file, a new directory, and of what is in the root a name, a mode and a removal.
+func (g target) shake(r *rand.Rand, n int) {
+	s := g.scope
+	s.must("SELECT fs.mkdir($1)", fmt.Sprint("/shaken-", n))
+	s.must("SELECT fs.write_file($1, 'shaken')", fmt.Sprint("/shaken-", n, "/f"))
+	names := list[string](s, "SELECT '/' || name FROM fs.readdir('/') WHERE ino >= 1024 AND kind IN (4, 8) ORDER BY name")
+	r.Shuffle(len(names), func(i, k int) { names[i], names[k] = names[k], names[i] })
+	for i, sql := range []string{"SELECT fs.rm($1, true)", "SELECT fs.mv($1, '/moved-' || $2::text)", "SELECT fs.chmod($1, 448) WHERE $2::text <> ''"} {
+		if i < len(names) {
+			args := []any{names[i], strconv.Itoa(n)}
+			if i == 0 {
+				args = args[:1]
+			}
+			s.must(sql, args...)
+		}
+	}
+}
+
+// looks is a dump without what a merge makes anew: times, and which files are one.
+func looks(dump []model.Entry) []string {
+	out := make([]string, len(dump))
+	for i, e := range dump {
+		size := e.Attr.Size
+		if e.Attr.Kind == proc.Dir {
+			size = 0
+		}
+		out[i] = fmt.Sprintf("%s kind=%d mode=%#o owner=%d:%d size=%d sum=%.12s target=%q", e.Path, e.Attr.Kind, e.Attr.Mode, e.Attr.UID, e.Attr.GID, size, e.Sum, e.Target)
+	}
+	return out
 }
 
 func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }

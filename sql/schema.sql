@@ -1908,9 +1908,10 @@ DECLARE
     v_was       text;
     v_new       text;
     v_apply     boolean;
+    v_marked    integer;
     c           record;
 BEGIN
-    IF p_conflict NOT IN ('fail', 'ours', 'theirs') THEN
+    IF p_conflict NOT IN ('fail', 'ours', 'theirs', 'markers') THEN
         PERFORM pgbox.raise_errno(22, 'merge', p_conflict);
     ELSIF p_sandbox = p_from THEN
         PERFORM pgbox.raise_errno(22, 'merge', p_from::text);
@@ -2053,6 +2054,16 @@ BEGIN
                         detail := 'its directory was deleted here';
                     END IF;
                 END IF;
+                IF v_apply AND outcome = 'conflict' AND p_conflict = 'markers' AND detail IN ('added on both sides', 'changed on both sides') THEN
+                    v_marked := pgbox.merge_files(v_layers, v_to, v_base, CASE WHEN c.status = 'A' THEN 0 ELSE c.ino_from END, v_from, c.ino);
+                    IF v_marked = 0 THEN
+                        outcome := 'merged';
+                        detail := 'line by line';
+                        v_apply := false;
+                    ELSIF v_marked > 0 THEN
+                        detail := format('%s, %s marked', detail, CASE v_marked WHEN 1 THEN 'one place' ELSE v_marked || ' places' END);
+                    END IF;
+                END IF;
                 IF v_apply AND (outcome = 'merged' OR outcome = 'conflict' AND p_conflict = 'theirs') THEN
                     v_dir := coalesce(nullif(regexp_replace(v_to, '/[^/]*$', ''), ''), '/');
                     IF (pgbox.walk(v_layers, v_dir, 'follow', NULL)).kind IS DISTINCT FROM 4 THEN
@@ -2082,7 +2093,7 @@ $_$;
 
 ALTER FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text, p_base text, p_conflict text, p_exec jsonb) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text, p_base text, p_conflict text, p_exec jsonb) IS 'Does in a sandbox what happened in another of the same owner between p_base (by default what that one was forked from) and p_from_at (by default now), all as one version that fs.undo() takes back; the journal tells what changed by it. Returns every change with its outcome: merged, same (was so already), kept (a directory with something of ours in it), conflict. With p_conflict fail nothing is done when there is a conflict; ours leaves what is here in those places, theirs puts what is there. p_exec is for the audit row, as in fs.apply; NULL: none.';
+COMMENT ON FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text, p_base text, p_conflict text, p_exec jsonb) IS 'Does in a sandbox what happened in another of the same owner between p_base (by default what that one was forked from) and p_from_at (by default now), all as one version that fs.undo() takes back; the journal tells what changed by it. Returns every change with its outcome: merged, same (was so already), kept (a directory with something of ours in it), conflict. With p_conflict fail nothing is done when there is a conflict; ours leaves what is here in those places, theirs puts what is there, markers merges texts line by line and puts both sides of what both changed between <<<<<<< and >>>>>>> (other conflicts stay as with ours). p_exec is for the audit row, as in fs.apply; NULL: none.';
 
 CREATE FUNCTION fs.missing_blobs(p_sandbox uuid, p_sha256 bytea[]) RETURNS SETOF bytea
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -4905,6 +4916,136 @@ ALTER FUNCTION pgbox.lookup(p_layers uuid[], p_dir bigint, p_name text) OWNER TO
 
 COMMENT ON FUNCTION pgbox.lookup(p_layers uuid[], p_dir bigint, p_name text) IS 'The inode a name has in a directory, NULL when the directory has no such name.';
 
+CREATE FUNCTION pgbox.match_lines(p_a integer[], p_b integer[]) RETURNS integer[]
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_na    constant integer := cardinality(p_a);
+    v_nb    constant integer := cardinality(p_b);
+    v_match integer[] := array_fill(0, ARRAY[v_na]);
+    v_used  boolean[] := array_fill(false, ARRAY[v_nb]);
+    v_from  integer := 1; -- what follows the common beginning
+    v_a     integer := v_na;
+    v_b     integer := v_nb;
+    v_i     integer[];
+    v_j     integer[];
+    v_tails integer[] := '{}'; -- of the increasing sequences of each length, the one that ends lowest
+    v_prev  integer[] := '{}';
+    v_low   integer;
+    v_high  integer;
+    v_mid   integer;
+    v_at    integer;
+BEGIN
+    WHILE v_from <= v_na AND v_from <= v_nb AND p_a[v_from] = p_b[v_from] LOOP
+        v_match[v_from] := v_from;
+        v_used[v_from] := true;
+        v_from := v_from + 1;
+    END LOOP;
+    WHILE v_a >= v_from AND v_b >= v_from AND p_a[v_a] = p_b[v_b] LOOP
+        v_match[v_a] := v_b;
+        v_used[v_b] := true;
+        v_a := v_a - 1;
+        v_b := v_b - 1;
+    END LOOP;
+
+    -- Lines that both sides have once, in the order that most of them share.
+    SELECT array_agg(x.a ORDER BY x.a), array_agg(x.b ORDER BY x.a) INTO v_i, v_j
+      FROM (SELECT max(u.a)::integer AS a, max(u.b)::integer AS b
+              FROM (SELECT l.line, l.n AS a, NULL::bigint AS b FROM unnest(p_a) WITH ORDINALITY AS l (line, n) WHERE l.n BETWEEN v_from AND v_a
+                    UNION ALL
+                    SELECT l.line, NULL, l.n FROM unnest(p_b) WITH ORDINALITY AS l (line, n) WHERE l.n BETWEEN v_from AND v_b) u
+             GROUP BY u.line
+            HAVING count(u.a) = 1 AND count(u.b) = 1) x;
+    FOR k IN 1..coalesce(cardinality(v_i), 0) LOOP
+        v_low := 1;
+        v_high := cardinality(v_tails) + 1;
+        WHILE v_low < v_high LOOP
+            v_mid := (v_low + v_high) / 2;
+            IF v_j[v_tails[v_mid]] < v_j[k] THEN
+                v_low := v_mid + 1;
+            ELSE
+                v_high := v_mid;
+            END IF;
+        END LOOP;
+        v_prev[k] := CASE WHEN v_low > 1 THEN v_tails[v_low - 1] ELSE 0 END;
+        v_tails[v_low] := k;
+    END LOOP;
+    v_at := CASE WHEN cardinality(v_tails) > 0 THEN v_tails[cardinality(v_tails)] ELSE 0 END;
+    WHILE v_at > 0 LOOP
+        v_match[v_i[v_at]] := v_j[v_at];
+        v_used[v_j[v_at]] := true;
+        v_at := v_prev[v_at];
+    END LOOP;
+
+    -- And what is equal next to them.
+    FOR i IN v_from..v_a LOOP
+        v_at := CASE WHEN i = 1 THEN 1 WHEN v_match[i - 1] > 0 THEN v_match[i - 1] + 1 ELSE 0 END;
+        IF v_match[i] = 0 AND v_at BETWEEN 1 AND v_nb AND NOT v_used[v_at] AND p_a[i] = p_b[v_at] THEN
+            v_match[i] := v_at;
+            v_used[v_at] := true;
+        END IF;
+    END LOOP;
+    FOR i IN REVERSE v_a..v_from LOOP
+        v_at := CASE WHEN i = v_na THEN v_nb WHEN v_match[i + 1] > 0 THEN v_match[i + 1] - 1 ELSE 0 END;
+        IF v_match[i] = 0 AND v_at BETWEEN 1 AND v_nb AND NOT v_used[v_at] AND p_a[i] = p_b[v_at] THEN
+            v_match[i] := v_at;
+            v_used[v_at] := true;
+        END IF;
+    END LOOP;
+    RETURN v_match;
+END
+$$;
+
+ALTER FUNCTION pgbox.match_lines(p_a integer[], p_b integer[]) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.match_lines(p_a integer[], p_b integer[]) IS 'Which line of p_b is which line of p_a (0: none), in order, where equal numbers are equal lines: the common beginning and end, the lines that both have once, and the equal ones next to them.';
+
+CREATE FUNCTION pgbox.merge_files(p_layers uuid[], p_path text, p_base uuid[], p_base_ino bigint, p_from uuid[], p_from_ino bigint) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    c_longest constant bigint := 1048576;
+    v_ours    pgbox.inode := pgbox.inode_of(p_layers, (pgbox.walk(p_layers, p_path, 'nofollow', NULL)).ino);
+    v_base    pgbox.inode := pgbox.inode_of(p_base, p_base_ino);
+    v_theirs  pgbox.inode := pgbox.inode_of(p_from, p_from_ino);
+    v_old     bytea := '';
+    v_data    bytea;
+    v_new     bytea;
+    v_text    record;
+BEGIN
+    IF v_ours.kind IS DISTINCT FROM 8 OR v_theirs.kind IS DISTINCT FROM 8 OR coalesce(v_base.kind, 8) <> 8
+       OR greatest(v_ours.size, v_theirs.size, v_base.size) > c_longest THEN
+        RETURN NULL;
+    END IF;
+    IF v_base.ino IS NOT NULL THEN
+        v_old := pgbox.content_of(p_base, v_base.ino, v_base.size, 0, v_base.size);
+    END IF;
+    v_data := pgbox.content_of(p_layers, v_ours.ino, v_ours.size, 0, v_ours.size);
+    v_new := pgbox.content_of(p_from, v_theirs.ino, v_theirs.size, 0, v_theirs.size);
+    IF position('\x00'::bytea IN v_old || v_data || v_new) > 0 THEN
+        RETURN NULL;
+    END IF;
+    v_text := pgbox.merge_texts(v_old, v_data, v_new);
+    IF v_text.merged <> v_data THEN
+        PERFORM fs.write_file(p_path, v_text.merged);
+    END IF;
+    -- A mode or an owner that only the other side changed comes along.
+    IF v_theirs.mode <> v_base.mode AND v_ours.mode = v_base.mode THEN
+        PERFORM fs.chmod(p_path, v_theirs.mode);
+    END IF;
+    IF (v_theirs.uid, v_theirs.gid) <> (v_base.uid, v_base.gid) AND (v_ours.uid, v_ours.gid) = (v_base.uid, v_base.gid) THEN
+        PERFORM fs.chown(p_path, v_theirs.uid, v_theirs.gid, false);
+    END IF;
+    RETURN v_text.conflicts;
+END
+$$;
+
+ALTER FUNCTION pgbox.merge_files(p_layers uuid[], p_path text, p_base uuid[], p_base_ino bigint, p_from uuid[], p_from_ino bigint) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION pgbox.merge_files(p_layers uuid[], p_path text, p_base uuid[], p_base_ino bigint, p_from uuid[], p_from_ino bigint) IS 'Writes what pgbox.merge_texts() makes of the text at a path of the sandbox in scope and of another chain, since a common one (p_base_ino 0: none), and returns the number of places that are marked. NULL, and nothing is done, when one of them is no text of at most 1 MiB.';
+
 CREATE FUNCTION pgbox.merge_layers(p_layers uuid[], p_count integer) RETURNS uuid[]
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4970,6 +5111,91 @@ $$;
 ALTER FUNCTION pgbox.merge_layers(p_layers uuid[], p_count integer) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.merge_layers(p_layers uuid[], p_count integer) IS 'Copies what the newest p_count layers of a chain hold into one new layer, and returns the chain with that in their place.';
+
+CREATE FUNCTION pgbox.merge_texts(p_base bytea, p_ours bytea, p_theirs bytea, OUT merged bytea, OUT conflicts integer) RETURNS record
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    -- One character for each byte, so that any text comes back as it was.
+    v_base   text[] := string_to_array(convert_from(p_base, 'LATIN1'), E'\n');
+    v_ours   text[] := string_to_array(convert_from(p_ours, 'LATIN1'), E'\n');
+    v_theirs text[] := string_to_array(convert_from(p_theirs, 'LATIN1'), E'\n');
+    v_nb     constant integer := cardinality(v_base);
+    v_b      integer[]; -- the lines as numbers, which are found and compared faster
+    v_u      integer[];
+    v_h      integer[];
+    v_mo     integer[];
+    v_mt     integer[];
+    v_out    text[] := '{}';
+    v_marked text[];
+    b        integer := 1;
+    o        integer := 1;
+    t        integer := 1;
+    v_to     integer;
+    v_o      integer;
+    v_t      integer;
+BEGIN
+    WITH line AS (
+        SELECT 1 AS side, u.n, u.line FROM unnest(v_base) WITH ORDINALITY AS u (line, n)
+        UNION ALL
+        SELECT 2, u.n, u.line FROM unnest(v_ours) WITH ORDINALITY AS u (line, n)
+        UNION ALL
+        SELECT 3, u.n, u.line FROM unnest(v_theirs) WITH ORDINALITY AS u (line, n)
+    ), number AS (
+        SELECT l.side, l.n, dense_rank() OVER (ORDER BY l.line COLLATE "C")::integer AS id FROM line l
+    )
+    SELECT coalesce(array_agg(m.id ORDER BY m.n) FILTER (WHERE m.side = 1), '{}'), coalesce(array_agg(m.id ORDER BY m.n) FILTER (WHERE m.side = 2), '{}'),
+           coalesce(array_agg(m.id ORDER BY m.n) FILTER (WHERE m.side = 3), '{}')
+      INTO v_b, v_u, v_h
+      FROM number m;
+    v_mo := pgbox.match_lines(v_b, v_u);
+    v_mt := pgbox.match_lines(v_b, v_h);
+    conflicts := 0;
+    LOOP
+        -- The next line that all three have.
+        v_to := b;
+        WHILE v_to <= v_nb AND (v_mo[v_to] < o OR v_mt[v_to] < t) LOOP
+            v_to := v_to + 1;
+        END LOOP;
+        v_o := CASE WHEN v_to <= v_nb THEN v_mo[v_to] ELSE cardinality(v_ours) + 1 END;
+        v_t := CASE WHEN v_to <= v_nb THEN v_mt[v_to] ELSE cardinality(v_theirs) + 1 END;
+        IF v_to > b OR v_o > o OR v_t > t THEN
+            IF v_h[t:v_t - 1] = v_b[b:v_to - 1] OR v_h[t:v_t - 1] = v_u[o:v_o - 1] THEN
+                v_marked := v_ours[o:v_o - 1];
+            ELSIF v_u[o:v_o - 1] = v_b[b:v_to - 1] THEN
+                v_marked := v_theirs[t:v_t - 1];
+            ELSE
+                conflicts := conflicts + 1;
+                v_marked := '{"<<<<<<< ours"}'::text[]
+                    || CASE WHEN v_to > v_nb AND v_ours[v_o - 1] = '' THEN v_ours[o:v_o - 2] ELSE v_ours[o:v_o - 1] END
+                    || '{=======}'::text[]
+                    || CASE WHEN v_to > v_nb AND v_theirs[v_t - 1] = '' THEN v_theirs[t:v_t - 2] ELSE v_theirs[t:v_t - 1] END
+                    || '{">>>>>>> theirs"}'::text[];
+                -- The last line ends with a newline.
+                IF v_to > v_nb THEN
+                    v_marked := v_marked || ''::text;
+                END IF;
+            END IF;
+            v_out := v_out || v_marked;
+        END IF;
+        EXIT WHEN v_to > v_nb;
+        b := v_to;
+        WHILE v_to < v_nb AND v_mo[v_to + 1] = v_mo[v_to] + 1 AND v_mt[v_to + 1] = v_mt[v_to] + 1 LOOP
+            v_to := v_to + 1;
+        END LOOP;
+        v_out := v_out || v_base[b:v_to];
+        o := v_mo[v_to] + 1;
+        t := v_mt[v_to] + 1;
+        b := v_to + 1;
+    END LOOP;
+    merged := convert_to(array_to_string(v_out, E'\n'), 'LATIN1');
+END
+$$;
+
+ALTER FUNCTION pgbox.merge_texts(p_base bytea, p_ours bytea, p_theirs bytea, OUT merged bytea, OUT conflicts integer) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.merge_texts(p_base bytea, p_ours bytea, p_theirs bytea, OUT merged bytea, OUT conflicts integer) IS 'Merges the changes of two texts since a common one, line by line. Places that both changed differently have both sides between the lines <<<<<<< ours, ======= and >>>>>>> theirs, and are counted.';
 
 CREATE FUNCTION pgbox.now_ns() RETURNS bigint
     LANGUAGE sql
@@ -7362,8 +7588,17 @@ GRANT ALL ON FUNCTION pgbox.looks_at(p_layers uuid[], p_path text) TO pgbox_main
 REVOKE ALL ON FUNCTION pgbox.lookup(p_layers uuid[], p_dir bigint, p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.lookup(p_layers uuid[], p_dir bigint, p_name text) TO pgbox_maintainer;
 
+REVOKE ALL ON FUNCTION pgbox.match_lines(p_a integer[], p_b integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.match_lines(p_a integer[], p_b integer[]) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.merge_files(p_layers uuid[], p_path text, p_base uuid[], p_base_ino bigint, p_from uuid[], p_from_ino bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.merge_files(p_layers uuid[], p_path text, p_base uuid[], p_base_ino bigint, p_from uuid[], p_from_ino bigint) TO pgbox_owner;
+
 REVOKE ALL ON FUNCTION pgbox.merge_layers(p_layers uuid[], p_count integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.merge_layers(p_layers uuid[], p_count integer) TO pgbox_owner;
+
+REVOKE ALL ON FUNCTION pgbox.merge_texts(p_base bytea, p_ours bytea, p_theirs bytea, OUT merged bytea, OUT conflicts integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.merge_texts(p_base bytea, p_ours bytea, p_theirs bytea, OUT merged bytea, OUT conflicts integer) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.now_ns() FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.now_ns() TO pgbox_maintainer;

@@ -281,6 +281,19 @@ func TestMerge(t *testing.T) {
 	if got := read(t, s, id, "/home/user/f"); got != "5\n" {
 		t.Fatalf("%q", got)
 	}
+	spec := exec.MergeSpec{From: fork.ID, Conflict: "markers"}
+	if list, err = s.Merge(t.Context(), alice, id, spec); err != nil {
+		t.Fatal(err)
+	}
+	if n, merged := spec.Outcome(list); n != 1 || !merged {
+		t.Errorf("%d conflicts, merged %v", n, merged)
+	}
+	if got := read(t, other, id, "/home/user/f"); got != "<<<<<<< ours\n5\n=======\n4\n>>>>>>> theirs\n" {
+		t.Fatalf("%q", got)
+	}
+	if _, err := other.Undo(t.Context(), alice, id, 1); err != nil {
+		t.Fatal(err)
+	}
 	if _, err = s.Merge(t.Context(), alice, id, exec.MergeSpec{From: fork.ID, Conflict: "theirs"}); err != nil {
 		t.Fatal(err)
 	}

@@ -253,7 +253,7 @@ type MergeSpec struct {
 	From     uuid.UUID // the other sandbox
 	FromAt   string    // its state, as in Caller.At; "": the present one
 	Base     string    // since which state of it; "": since what it was forked from
-	Conflict string    // fail (nothing is done), ours, theirs; "": fail
+	Conflict string    // fail (nothing is done), ours, theirs, markers (texts get both sides, marked); "": fail
 }
 
 // Outcome counts the conflicts of what Merge told, and says whether it was done all the same.
@@ -263,7 +263,7 @@ func (m *MergeSpec) Outcome(list []MergeChange) (conflicts int, merged bool) {
 			conflicts++
 		}
 	}
-	return conflicts, conflicts == 0 || m.Conflict == "ours" || m.Conflict == "theirs"
+	return conflicts, conflicts == 0 || m.Conflict == "ours" || m.Conflict == "theirs" || m.Conflict == "markers"
 }
 
 // Merge does in a sandbox what happened in another one of the caller's, and tells of every change what became of it. All of it is one commit, which

@@ -38,7 +38,7 @@ type mergeInput struct {
 		From     string `json:"from" required:"true" doc:"id of another sandbox of yours"`
 		FromAt   string `json:"fromAt,omitempty" maxLength:"300" doc:"its state; by default the present one"`
 		Base     string `json:"base,omitempty" maxLength:"300" doc:"since which state of it; by default what it was forked from"`
-		Conflict string `json:"conflict,omitempty" enum:"fail,ours,theirs" default:"fail" doc:"when both changed the same: do nothing at all, leave it, or take theirs"`
+		Conflict string `json:"conflict,omitempty" enum:"fail,ours,theirs,markers" default:"fail" doc:"when both changed the same: do nothing at all, leave it, take theirs, or write both sides of texts between markers"`
 	}
 }
 

@@ -43,7 +43,7 @@ type mergeArgs struct {
 	From     string `json:"from" jsonschema:"id of the other sandbox"`
 	FromAt   string `json:"fromAt,omitempty" jsonschema:"its state; by default the present one"`
 	Base     string `json:"base,omitempty" jsonschema:"since which state of it; by default since what it was forked from"`
-	Conflict string `json:"conflict,omitempty" jsonschema:"what to do where both changed the same: fail (default: nothing at all is done), ours, theirs"`
+	Conflict string `json:"conflict,omitempty" jsonschema:"what to do where both changed the same: fail (default: nothing at all is done), ours, theirs, markers (texts are merged line by line; both sides of what is left stand between <<<<<<< and >>>>>>>)"`
 }
 
 type mergeChange struct {
@@ -207,8 +207,8 @@ func (s *server) merge(ctx context.Context, c call, in *mergeArgs) (any, error) 
 	if spec.From == id {
 		return nil, failure(fserr.CodeInvalidInput, "from: a sandbox is not merged with itself")
 	}
-	if c := in.Conflict; c != "" && c != "fail" && c != "ours" && c != "theirs" {
-		return nil, failure(fserr.CodeInvalidInput, "conflict: want fail, ours or theirs")
+	if c := in.Conflict; c != "" && c != "fail" && c != "ours" && c != "theirs" && c != "markers" {
+		return nil, failure(fserr.CodeInvalidInput, "conflict: want fail, ours, theirs or markers")
 	}
 	list, err := s.Service.Merge(ctx, c.Caller, id, spec)
 	if err != nil {

@@ -45,7 +45,7 @@ type MergeChange struct {
 }
 
 // Merge does in a sandbox what happened in another of its owner between two states. conflict says what to do when both changed the same: fail does
-// nothing at all, ours leaves it, theirs takes the other side's. It is ENOENT when there is no such sandbox or state. e is the audit row of a merge that changes something.
+// nothing at all, ours leaves it, theirs takes the other side's, markers writes both sides of texts. It is ENOENT when there is no such sandbox or state. e is the audit row of a merge that changes something.
 func (s *Store) Merge(ctx context.Context, sandbox, from uuid.UUID, fromAt, base, conflict string, e Exec) ([]MergeChange, error) {
 	audit, err := json.Marshal(e.row())
 	if err != nil {

@@ -30,9 +30,10 @@ DECLARE
     v_was       text;
     v_new       text;
     v_apply     boolean;
+    v_marked    integer;
     c           record;
 BEGIN
-    IF p_conflict NOT IN ('fail', 'ours', 'theirs') THEN
+    IF p_conflict NOT IN ('fail', 'ours', 'theirs', 'markers') THEN
         PERFORM pgbox.raise_errno(22, 'merge', p_conflict);
     ELSIF p_sandbox = p_from THEN
         PERFORM pgbox.raise_errno(22, 'merge', p_from::text);
@@ -175,6 +176,16 @@ BEGIN
                         detail := 'its directory was deleted here';
                     END IF;
                 END IF;
+                IF v_apply AND outcome = 'conflict' AND p_conflict = 'markers' AND detail IN ('added on both sides', 'changed on both sides') THEN
+                    v_marked := pgbox.merge_files(v_layers, v_to, v_base, CASE WHEN c.status = 'A' THEN 0 ELSE c.ino_from END, v_from, c.ino);
+                    IF v_marked = 0 THEN
+                        outcome := 'merged';
+                        detail := 'line by line';
+                        v_apply := false;
+                    ELSIF v_marked > 0 THEN
+                        detail := format('%s, %s marked', detail, CASE v_marked WHEN 1 THEN 'one place' ELSE v_marked || ' places' END);
+                    END IF;
+                END IF;
                 IF v_apply AND (outcome = 'merged' OR outcome = 'conflict' AND p_conflict = 'theirs') THEN
                     v_dir := coalesce(nullif(regexp_replace(v_to, '/[^/]*$', ''), ''), '/');
                     IF (pgbox.walk(v_layers, v_dir, 'follow', NULL)).kind IS DISTINCT FROM 4 THEN
@@ -205,4 +216,4 @@ $$;
 ALTER FUNCTION fs.merge(uuid, uuid, text, text, text, jsonb) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.merge(uuid, uuid, text, text, text, jsonb) IS
-    'Does in a sandbox what happened in another of the same owner between p_base (by default what that one was forked from) and p_from_at (by default now), all as one version that fs.undo() takes back; the journal tells what changed by it. Returns every change with its outcome: merged, same (was so already), kept (a directory with something of ours in it), conflict. With p_conflict fail nothing is done when there is a conflict; ours leaves what is here in those places, theirs puts what is there. p_exec is for the audit row, as in fs.apply; NULL: none.';
+    'Does in a sandbox what happened in another of the same owner between p_base (by default what that one was forked from) and p_from_at (by default now), all as one version that fs.undo() takes back; the journal tells what changed by it. Returns every change with its outcome: merged, same (was so already), kept (a directory with something of ours in it), conflict. With p_conflict fail nothing is done when there is a conflict; ours leaves what is here in those places, theirs puts what is there, markers merges texts line by line and puts both sides of what both changed between <<<<<<< and >>>>>>> (other conflicts stay as with ours). p_exec is for the audit row, as in fs.apply; NULL: none.';

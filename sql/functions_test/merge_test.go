@@ -1,6 +1,7 @@
 package functions_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -156,4 +157,43 @@ func TestMerge_isForTheOwner(t *testing.T) {
 		_, err := q.Merge(t.Context(), p)
 		wantErrno(t, err, fserr.EINVAL)
 	}
+}
+
+// With markers texts are merged line by line; what both sides changed differently stands between markers, and is told.
+func TestMerge_markers(t *testing.T) {
+	t.Parallel()
+	q, ours, theirs := sides(t, `SELECT fs.write_file('/clean', E'1\n2\n3\n4\n5\n')`, `SELECT fs.write_file('/marked', E'1\n2\n3\n4\n5\n6\n')`,
+		"SELECT fs.write_file('/end', 'x')", `SELECT fs.write_file('/binary', '\x6100'::bytea)`, "SELECT fs.write_file('/removed', 'r')", "SELECT fs.write_file('/empty', '')")
+	for _, s := range []string{`SELECT fs.write_file('/clean', E'1\n2\n3\n4\n5\n6\n')`, "SELECT fs.chmod('/clean', 448)", `SELECT fs.write_file('/marked', E'1\ntwo\n3\n4\n5\nsix\n')`,
+		"SELECT fs.write_file('/end', 'theirs')", `SELECT fs.write_file('/both', E'theirs\n')`, `SELECT fs.write_file('/binary', '\x6200'::bytea)`,
+		"SELECT fs.write_file('/removed', 'changed there')", `SELECT fs.write_file('/empty', E'theirs\n')`} {
+		theirs.must(s)
+	}
+	for _, s := range []string{`SELECT fs.write_file('/clean', E'one\n2\n4\n5\n')`, `SELECT fs.write_file('/marked', E'0\n1\n2\n2b\n3\n4\n5\n')`, `SELECT fs.write_file('/end', E'ours\n')`,
+		`SELECT fs.write_file('/both', E'ours\n')`, `SELECT fs.write_file('/binary', '\x6300'::bytea)`, "SELECT fs.rm('/removed')"} {
+		ours.must(s)
+	}
+	before := ours.version()
+	got := merge(t, q, ours.id, theirs.id, "markers")
+	want := []string{
+		"conflict A /both: added on both sides, one place marked", "conflict M /binary: changed on both sides", "conflict M /end: changed on both sides, one place marked",
+		"conflict M /marked: changed on both sides, 2 places marked", "conflict M /removed: deleted here, changed there", "merged M /clean: line by line", "merged M /empty",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+	if v := ours.version(); v != before+1 {
+		t.Errorf("version %d, was %d", v, before)
+	}
+	for path, want := range map[string]string{
+		"/clean": "one\n2\n4\n5\n6\n", "/marked": "0\n1\n<<<<<<< ours\n2\n2b\n=======\ntwo\n>>>>>>> theirs\n3\n4\n5\n<<<<<<< ours\n=======\nsix\n>>>>>>> theirs\n", "/end": "<<<<<<< ours\nours\n=======\ntheirs\n>>>>>>> theirs\n",
+		"/both": "<<<<<<< ours\nours\n=======\ntheirs\n>>>>>>> theirs\n", "/binary": "c\x00",
+	} {
+		wants(ours, fmt.Sprintf("%x", want), "SELECT encode(fs.read_file($1), 'hex')", path)
+	}
+	wants(ours, int32(448), "SELECT mode FROM fs.stat('/clean')")
+	ours.fails(fserr.ENOENT, text, "/removed")
+	lists(ours, nil, "SELECT f::text FROM fs.fsck() f")
+	undo(t, q, ours.id, 1)
+	wants(ours, "one\n2\n4\n5\n", text, "/clean")
 }

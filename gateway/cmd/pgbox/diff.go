@@ -102,12 +102,12 @@ func splitState(s string) (id, at string) {
 
 func mergeCommand(c *client) *cobra.Command {
 	var (
-		base         string
-		ours, theirs bool
+		base                  string
+		ours, theirs, markers bool
 	)
 	cmd := &cobra.Command{
 		Use: "merge ID FROM-ID[@STATE]", Aliases: []string{"apply"}, Short: "Do in a sandbox what happened in another; undo takes it back", Args: cobra.ExactArgs(2),
-		Long: "Do in a sandbox what happened in another since that one was forked, or since the state that --base names. Where both changed the same, nothing at all is done and the status is 1, unless --ours or --theirs says which to take.",
+		Long: "Do in a sandbox what happened in another since that one was forked, or since the state that --base names. Where both changed the same, nothing at all is done and the status is 1, unless --ours or --theirs says which to take. With --markers texts are merged line by line; what both changed differently stands between <<<<<<< and >>>>>>>, and the status is 1, too.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, at := splitState(args[1])
 			in := map[string]string{"from": from, "fromAt": at, "base": base, "conflict": "fail"}
@@ -116,13 +116,16 @@ func mergeCommand(c *client) *cobra.Command {
 				in["conflict"] = "ours"
 			case theirs:
 				in["conflict"] = "theirs"
+			case markers:
+				in["conflict"] = "markers"
 			}
 			if base == "base" {
 				in["base"] = "@base"
 			}
 			var out struct {
-				Merged  bool `json:"merged"`
-				Changes []struct {
+				Merged    bool `json:"merged"`
+				Conflicts int  `json:"conflicts"`
+				Changes   []struct {
 					Path    string `json:"path"`
 					Status  string `json:"status"`
 					Outcome string `json:"outcome"`
@@ -139,7 +142,7 @@ func mergeCommand(c *client) *cobra.Command {
 				}
 				fmt.Println(line)
 			}
-			if !out.Merged {
+			if !out.Merged || markers && out.Conflicts > 0 {
 				return exitStatus(1)
 			}
 			return nil
@@ -148,6 +151,7 @@ func mergeCommand(c *client) *cobra.Command {
 	cmd.Flags().StringVar(&base, "base", "", "since which state of the other sandbox: "+stateHelp)
 	cmd.Flags().BoolVar(&ours, "ours", false, "in conflicts leave what is here")
 	cmd.Flags().BoolVar(&theirs, "theirs", false, "in conflicts take what is there")
-	cmd.MarkFlagsMutuallyExclusive("ours", "theirs")
+	cmd.Flags().BoolVar(&markers, "markers", false, "in conflicts of texts write both sides, between markers")
+	cmd.MarkFlagsMutuallyExclusive("ours", "theirs", "markers")
 	return cmd
 }

@@ -1,0 +1,83 @@
+CREATE FUNCTION pgbox.merge_texts(p_base bytea, p_ours bytea, p_theirs bytea, OUT merged bytea, OUT conflicts integer)
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    -- One character for each byte, so that any text comes back as it was.
+    v_base   text[] := string_to_array(convert_from(p_base, 'LATIN1'), E'\n');
+    v_ours   text[] := string_to_array(convert_from(p_ours, 'LATIN1'), E'\n');
+    v_theirs text[] := string_to_array(convert_from(p_theirs, 'LATIN1'), E'\n');
+    v_nb     constant integer := cardinality(v_base);
+    v_b      integer[]; -- the lines as numbers, which are found and compared faster
+    v_u      integer[];
+    v_h      integer[];
+    v_mo     integer[];
+    v_mt     integer[];
+    v_out    text[] := '{}';
+    v_marked text[];
+    b        integer := 1;
+    o        integer := 1;
+    t        integer := 1;
+    v_to     integer;
+    v_o      integer;
+    v_t      integer;
+BEGIN
+    WITH line AS (
+        SELECT 1 AS side, u.n, u.line FROM unnest(v_base) WITH ORDINALITY AS u (line, n)
+        UNION ALL
+        SELECT 2, u.n, u.line FROM unnest(v_ours) WITH ORDINALITY AS u (line, n)
+        UNION ALL
+        SELECT 3, u.n, u.line FROM unnest(v_theirs) WITH ORDINALITY AS u (line, n)
+    ), number AS (
+        SELECT l.side, l.n, dense_rank() OVER (ORDER BY l.line COLLATE "C")::integer AS id FROM line l
+    )
+    SELECT coalesce(array_agg(m.id ORDER BY m.n) FILTER (WHERE m.side = 1), '{}'), coalesce(array_agg(m.id ORDER BY m.n) FILTER (WHERE m.side = 2), '{}'),
+           coalesce(array_agg(m.id ORDER BY m.n) FILTER (WHERE m.side = 3), '{}')
+      INTO v_b, v_u, v_h
+      FROM number m;
+    v_mo := pgbox.match_lines(v_b, v_u);
+    v_mt := pgbox.match_lines(v_b, v_h);
+    conflicts := 0;
+    LOOP
+        -- The next line that all three have.
+        v_to := b;
+        WHILE v_to <= v_nb AND (v_mo[v_to] < o OR v_mt[v_to] < t) LOOP
+            v_to := v_to + 1;
+        END LOOP;
+        v_o := CASE WHEN v_to <= v_nb THEN v_mo[v_to] ELSE cardinality(v_ours) + 1 END;
+        v_t := CASE WHEN v_to <= v_nb THEN v_mt[v_to] ELSE cardinality(v_theirs) + 1 END;
+        IF v_to > b OR v_o > o OR v_t > t THEN
+            IF v_h[t:v_t - 1] = v_b[b:v_to - 1] OR v_h[t:v_t - 1] = v_u[o:v_o - 1] THEN
+                v_marked := v_ours[o:v_o - 1];
+            ELSIF v_u[o:v_o - 1] = v_b[b:v_to - 1] THEN
+                v_marked := v_theirs[t:v_t - 1];
+            ELSE
+                conflicts := conflicts + 1;
+                v_marked := '{"<<<<<<< ours"}'::text[]
+                    || CASE WHEN v_to > v_nb AND v_ours[v_o - 1] = '' THEN v_ours[o:v_o - 2] ELSE v_ours[o:v_o - 1] END
+                    || '{=======}'::text[]
+                    || CASE WHEN v_to > v_nb AND v_theirs[v_t - 1] = '' THEN v_theirs[t:v_t - 2] ELSE v_theirs[t:v_t - 1] END
+                    || '{">>>>>>> theirs"}'::text[];
+                -- The last line ends with a newline.
+                IF v_to > v_nb THEN
+                    v_marked := v_marked || ''::text;
+                END IF;
+            END IF;
+            v_out := v_out || v_marked;
+        END IF;
+        EXIT WHEN v_to > v_nb;
+        b := v_to;
+        WHILE v_to < v_nb AND v_mo[v_to + 1] = v_mo[v_to] + 1 AND v_mt[v_to + 1] = v_mt[v_to] + 1 LOOP
+            v_to := v_to + 1;
+        END LOOP;
+        v_out := v_out || v_base[b:v_to];
+        o := v_mo[v_to] + 1;
+        t := v_mt[v_to] + 1;
+        b := v_to + 1;
+    END LOOP;
+    merged := convert_to(array_to_string(v_out, E'\n'), 'LATIN1');
+END
+$$;
+
+COMMENT ON FUNCTION pgbox.merge_texts(bytea, bytea, bytea) IS
+    'Merges the changes of two texts since a common one, line by line. Places that both changed differently have both sides between the lines <<<<<<< ours, ======= and >>>>>>> theirs, and are counted.';

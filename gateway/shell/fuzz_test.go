@@ -190,6 +190,29 @@ func FuzzYq(f *testing.F) {
 	})
 }
 
+func FuzzXML(f *testing.F) {
+	base := newBase(f)
+	for _, s := range []struct{ expr, in string }{
+		{`//a[@b="c"]/following::d[last()]`, "<?xml version='1.0' encoding='UTF-8'?><!DOCTYPE a [<!ENTITY e 'x&#65;'>]><a b=\"c\">t&e;<d/><!-- x --><d xmlns:n='u' n:k='v'>2</d><![CDATA[<]]><?p i?></a>"},
+		{`count(//*[position() mod 2 = 1]) + sum(//d) div 2`, "<a><b> <c/> </b>&lt;</a>"}, {`substring(concat("a", name(/*)), 1, 2) | ../@*`, "<a:b/>"}, {`-(1 - 2) * 3.5e1 >= "x" or not(id("y"))`, "<a><b></a>"},
+	} {
+		f.Add(s.expr, s.in)
+	}
+	f.Fuzz(func(t *testing.T, expr, in string) {
+		fuzzScript(t, base, map[string]string{"e": text(expr)}, in, `cat > f; for o in --format --noent --recover --c14n --html '--encode us-ascii'; do xmllint $o f; done; xmllint --xpath "$e" f; xmllint --html --xpath "$e" f; xmllint --recover --noblanks --xpath "//*[$e]" f`)
+	})
+}
+
+func FuzzCSV(f *testing.F) {
+	base := newBase(f)
+	for _, s := range []string{"a,b\n1,\"x\"\"y\n\"\n2,\n", "a;b\n1;2,5\n", "d,t\n2020-01-02,1:30\n", "a\tb\n$1\t-2e3\n", "a\r\n\r\n'x',1\n", "x|y\nyes|n/a\n"} {
+		f.Add(s, "1-")
+	}
+	f.Fuzz(func(t *testing.T, in, columns string) {
+		fuzzScript(t, base, map[string]string{"c": text(columns)}, in, `cat > f.csv; csvcut -c "$c" f.csv; csvgrep -c "$c" -r "$c" f.csv; for t in csvsort csvlook csvstat csvjson csvformat csvstack csvclean 'csvjoin f.csv' 'csvlook -H -I' 'in2csv -f json'; do $t f.csv; done; csvformat -U 3 -P x -D "$c" f.csv; in2csv -s f.csv f.csv; jo "$c" < f.csv; col < f.csv; ul -txterm f.csv; colrm 2 < f.csv; bat --style=full --decorations=always -r "$c" f.csv`)
+	})
+}
+
 func FuzzFind(f *testing.F) {
 	base := newBase(f)
 	for _, s := range []string{"-name *.c -o ( -type f ! -size +10k ) -print", "-mtime -1 -newermt yesterday -perm -u=w,/g+x -printf %p\\t%TY-%m\\n", "-exec echo {} + -ok rm {} ;", "-maxdepth 1 -mindepth 1 -prune -o -print0", "-regextype posix-extended -iregex .*(a|b) -quit",

@@ -262,7 +262,8 @@ func (k *csvkitRun) reader(name string) (*csv.Reader, error) {
 
 func (k *csvkitRun) next(r *csv.Reader) ([]string, error) {
 	row, err := r.Read()
-	if err != nil && !errors.Is(err, io.EOF) {
+	var known *csv.Error
+	if err != nil && !errors.Is(err, io.EOF) && !errors.As(err, &known) {
 		return nil, noFile(k.name(), err)
 	}
 	k.p.Tick(1 + len(row))

@@ -3,6 +3,7 @@ package csv
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 )
@@ -37,11 +38,20 @@ type Reader struct {
 	line int
 	buf  strings.Builder
 	skip bool // a \n after \r is part of it
+
+	// MaxField is how many bytes a field may have.
+	MaxField int
 }
+
+// Bounds of what is read: Python's of a field, and one of a row.
+const (
+	maxField = 131072
+	maxRow   = 16 << 20
+)
 
 // NewReader reads rows of r.
 func NewReader(r io.Reader, d Dialect) *Reader {
-	return &Reader{d: d, r: bufio.NewReaderSize(r, 64<<10)}
+	return &Reader{d: d, r: bufio.NewReaderSize(r, 64<<10), MaxField: maxField}
 }
 
 // Line is the number of the line that the last row ended on.
@@ -96,11 +106,19 @@ func (r *Reader) Read() ([]string, error) {
 	row := []string{}
 	at := startRow
 	r.buf.Reset()
+	size := 0
 	save := func() {
+		size += 16 + r.buf.Len()
 		row = append(row, strings.Clone(r.buf.String()))
 		r.buf.Reset()
 	}
 	for {
+		if r.buf.Len() > r.MaxField {
+			return nil, &Error{"FieldSizeLimitError", fmt.Sprintf("CSV contains a field longer than the maximum length of %d characters. Try raising the maximum with the field_size_limit parameter, or try setting quoting=csv.QUOTE_NONE.", r.MaxField)}
+		}
+		if size > maxRow {
+			return nil, &Error{"Error", "row too long"}
+		}
 		c, err := r.rune()
 		if err != nil {
 			if !errors.Is(err, io.EOF) || at == startRow {

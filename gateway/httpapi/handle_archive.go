@@ -100,7 +100,7 @@ func (s *server) importTar(w http.ResponseWriter, r *http.Request) error {
 	c := caller(ctx, "import")
 	if key := r.Header.Get(idempotencyHeader); key != "" {
 		digest := sha256.New()
-		fmt.Fprintf(digest, "import %s %q ", id, dir)
+		_, _ = fmt.Fprintf(digest, "import %s %q ", id, dir)
 		digest.Write(data)
 		if c, err = withKey(ctx, c, key, [sha256.Size]byte(digest.Sum(nil))); err != nil {
 			return err

@@ -176,7 +176,9 @@ func TestPrune(t *testing.T) {
 	if n, m := count("change", s.id), count("change", quiet.id); n != 7 || m != 1 {
 		t.Errorf("%d and %d operations are left", n, m)
 	}
-	pruned := func() int { return one[int](t, s.admin, "SELECT pruned_version::int FROM fs.sandbox WHERE id = $1", s.id) }
+	pruned := func() int {
+		return one[int](t, s.admin, "SELECT pruned_version::int FROM fs.sandbox WHERE id = $1", s.id)
+	}
 	if v := pruned(); v != 4 {
 		t.Errorf("pruned up to %d", v)
 	}

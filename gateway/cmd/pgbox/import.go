@@ -125,13 +125,13 @@ func (c *dumpCopy) run() error {
 	last := ""
 	for {
 		line, err := c.in.ReadString('\n')
-		if err == io.EOF && line == "" {
+		if errors.Is(err, io.EOF) && line == "" {
 			if last != dumpEnd {
 				return errors.New("the dump ends too early")
 			}
 			return nil
 		}
-		if err != nil && err != io.EOF {
+		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
 		switch {

@@ -26,7 +26,7 @@ type batRange struct{ from, to int }
 
 type batRun struct {
 	p                                       *proc.Process
-	showAll, plain, decorated               bool
+	showAll, decorated                      bool
 	numbers, grid, header, size, rule, snip bool
 	tabs, width                             int
 	ranges                                  []batRange

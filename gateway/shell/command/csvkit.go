@@ -70,8 +70,7 @@ type csvkitRun struct {
 	held     int
 	text     []byte
 	openFile io.Closer
-	header   bool // the header line of a reader was read
-	count    int  // rows read after it
+	count    int // rows read after it
 }
 
 func csvkit(_ context.Context, p *proc.Process) int {
@@ -252,10 +251,9 @@ func (k *csvkitRun) reader(name string) (*csv.Reader, error) {
 		return nil, err
 	}
 	rows := csv.NewReader(r, k.in)
-	for range k.skip {
-		if rows.SkipLine() != nil {
-			break
-		}
+	skipped := 0
+	for skipped < k.skip && rows.SkipLine() == nil { // an error is for whoever reads on
+		skipped++
 	}
 	return rows, nil
 }

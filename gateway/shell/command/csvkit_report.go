@@ -234,11 +234,11 @@ func csvNumber(r *big.Rat) string {
 
 // pythonFloat is a number as Python prints a float.
 func pythonFloat(f float64) string {
-	s := strconv.FormatFloat(f, 'g', -1, 64)
 	if a := math.Abs(f); a != 0 && (a < 1e-4 || a >= 1e16) {
 		return strconv.FormatFloat(f, 'e', -1, 64)
 	}
-	if s = strconv.FormatFloat(f, 'f', -1, 64); !strings.Contains(s, ".") {
+	s := strconv.FormatFloat(f, 'f', -1, 64)
+	if !strings.Contains(s, ".") {
 		s += ".0"
 	}
 	return s

@@ -43,10 +43,10 @@ type joNode struct {
 }
 
 type joRun struct {
-	p                                        *proc.Process
-	plainWords, noBooleans, dedupe, skipNull bool
-	delim                                    string
-	root                                     *joNode
+	p                            *proc.Process
+	noBooleans, dedupe, skipNull bool
+	delim                        string
+	root                         *joNode
 }
 
 // errJo is a problem that was reported already.

@@ -24,14 +24,14 @@ const (
 )
 
 type xmllintRun struct {
-	p                                              *proc.Process
-	options                                        xml.Options
-	format, silent, canonical, quiet, isHTML, drop bool
-	level                                          int
-	expr                                           string
-	encoding, output                               string
-	out                                            []byte
-	held                                           int
+	p                                       *proc.Process
+	options                                 xml.Options
+	format, silent, canonical, isHTML, drop bool
+	level                                   int
+	expr                                    string
+	encoding, output                        string
+	out                                     []byte
+	held                                    int
 }
 
 // xmllintIgnored are options that change nothing here; those that take an argument have a space after them.
@@ -180,7 +180,6 @@ func (r *xmllintRun) read(name string) (doc *xml.Node, ok bool) {
 	for _, e := range problems {
 		r.p.Out.Flush()
 		r.p.Err.WriteString(shown + ":" + e.Error() + "\n")
-		ok = false
 	}
 	return doc, doc != nil && (!hasFatal(problems) || r.options.Recover)
 }

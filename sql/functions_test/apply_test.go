@@ -258,7 +258,7 @@ func TestApply_plansServeOneRowAndTenThousand(t *testing.T) {
 	for i := range 10_000 {
 		d.create(1, fmt.Sprint("f", i), fmt.Sprint("content ", i))
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	must[sqlcgen.ApplyRow](t)(q.Apply(ctx, d.ApplyParams))
 	d2 := begin(t, q, id)

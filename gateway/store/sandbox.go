@@ -87,9 +87,13 @@ func (s *Store) Create(ctx context.Context, n NewSandbox, answer AnswerFunc) (*S
 	return sandboxOf(&r), nil
 }
 
-// created settles an unknown outcome of a creation: the id is ours alone, so the sandbox is there or it is not.
+// open reports whether an error leaves open that a creation was done: the ids are ours alone, so what has one already was made by an
+// earlier attempt whose answer did not come.
+func open(err error) bool { return errors.Is(err, ErrUnknown) || errors.Is(err, fserr.EEXIST) }
+
+// created settles an outcome that is open: the sandbox is there or it is not.
 func (s *Store) created(ctx context.Context, id uuid.UUID, err error) (*Sandbox, error) {
-	if !errors.Is(err, ErrUnknown) {
+	if !open(err) {
 		return nil, err
 	}
 	if b, err := s.Get(ctx, id); err == nil {
@@ -297,7 +301,7 @@ func (s *Store) Fork(ctx context.Context, sandbox uuid.UUID, ids []uuid.UUID, na
 		}
 		return answer(out)
 	})
-	if err != nil && errors.Is(err, ErrUnknown) {
+	if err != nil && open(err) {
 		// All or none: one tells of the others.
 		out = make([]Sandbox, len(ids))
 		for i, id := range ids {

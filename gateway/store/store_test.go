@@ -541,3 +541,20 @@ func TestCloseLeavesNothingRunning(t *testing.T) {
 	}
 	s.Close()
 }
+
+// TestCreationDoneBeforeIsThere: an id that is ours and is taken was taken by an attempt whose answer was lost.
+func TestCreationDoneBeforeIsThere(t *testing.T) {
+	t.Parallel()
+	s := open(t, store.Config{})
+	n := store.NewSandbox{ID: uuid.New(), Tenant: "t", Owner: "o", Name: "n"}
+	ids := []uuid.UUID{uuid.New(), uuid.New()}
+	for range 2 {
+		if b, err := s.Create(t.Context(), n, nil); err != nil || b.ID != n.ID {
+			t.Fatalf("%+v, %v", b, err)
+		}
+		forks, err := s.Fork(t.Context(), n.ID, ids, "f", "o", "", nil)
+		if err != nil || len(forks) != 2 || forks[0].ID != ids[0] || forks[1].ID != ids[1] {
+			t.Fatalf("%+v, %v", forks, err)
+		}
+	}
+}

@@ -4212,7 +4212,7 @@ BEGIN
     ), row_hash (what, hash) AS (
         SELECT 'sandboxes', convert_to(ROW(s.tenant, s.owner, s.name, s.next_ino, s.version, s.env, s.config, s.labels, s.max_bytes, s.max_inodes, s.max_snapshots,
                    s.used_bytes, s.used_inodes, s.shell_state, s.created_at, s.last_used_at, s.expires_at, s.deleted_at, s.tree_version, s.undone_version,
-                   s.history_commits, s.history_seconds, s.history_keep, s.history_version, s.history_at, s.journal)::text, 'UTF8') ||
+                   s.history_commits, s.history_seconds, s.history_keep, s.history_version, s.history_at, s.journal, s.open_version, s.pruned_version)::text, 'UTF8') ||
                (SELECT string_agg(l.hash, '' ORDER BY u.n) FROM unnest(s.layers) WITH ORDINALITY AS u (id, n) JOIN layer l ON l.id = u.id)
           FROM pgbox.sandbox s WHERE s.id = p_sandbox
         UNION ALL

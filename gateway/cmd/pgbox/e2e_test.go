@@ -53,7 +53,25 @@ type running struct {
 	cmd              *exec.Cmd
 	url, token, psql string
 	config           string // XDG_CONFIG_HOME
-	stderr           *bytes.Buffer
+	stderr           *printed
+}
+
+// printed is what a process prints, to be read while it does.
+type printed struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (p *printed) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.buf.Write(b)
+}
+
+func (p *printed) String() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.buf.String()
 }
 
 var announced = regexp.MustCompile(`(?m)^  (url|token|psql) +(?:psql ')?([^ '\n]+)`)
@@ -65,7 +83,7 @@ func startDev(t *testing.T, data string, env ...string) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &running{cmd: exec.Command(bin, "dev", "--data", data, "--port", "0"), config: t.TempDir(), stderr: new(bytes.Buffer)}
+	r := &running{cmd: exec.Command(bin, "dev", "--data", data, "--port", "0"), config: t.TempDir(), stderr: new(printed)}
 	r.cmd.Env = append(os.Environ(), append(env, "XDG_CONFIG_HOME="+r.config)...)
 	r.cmd.Stderr = r.stderr
 	out, err := r.cmd.StdoutPipe()

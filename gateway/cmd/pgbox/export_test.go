@@ -345,7 +345,7 @@ func TestDump_ofTheWholeDatabase(t *testing.T) {
 		"SELECT string_agg(pgbox.digest_sandbox(s.id), ' ' ORDER BY s.id) FROM pgbox.sandbox s",
 		"SELECT count(*) || md5(string_agg(concat_ws(' ', p.proowner::regrole, ARRAY(SELECT unnest(p.proacl)::text ORDER BY 1), pg_get_functiondef(p.oid)), ' ' ORDER BY p.oid::regprocedure::text)) FROM pg_proc p WHERE p.pronamespace IN ('fs'::regnamespace, 'pgbox'::regnamespace)",
 		"SELECT string_agg(p::text, ' ' ORDER BY p::text) FROM pg_policies p WHERE p.schemaname = 'pgbox'",
-		"SELECT string_agg(concat_ws(' ', c.oid::regclass, c.relowner::regrole, ARRAY(SELECT unnest(c.relacl)::text ORDER BY 1), c.relrowsecurity, c.relforcerowsecurity), ' ' ORDER BY c.relname) FROM pg_class c WHERE c.relnamespace IN ('fs'::regnamespace, 'pgbox'::regnamespace)",
+		"SELECT string_agg(concat_ws(' ', c.oid::regclass, c.relowner::regrole, ARRAY(SELECT unnest(c.relacl)::text ORDER BY 1), c.relrowsecurity, c.relforcerowsecurity), ' ' ORDER BY c.relnamespace::regnamespace::text, c.relname) FROM pg_class c WHERE c.relnamespace IN ('fs'::regnamespace, 'pgbox'::regnamespace)",
 		"SELECT string_agg(t.schemaname || t.tablename, ' ' ORDER BY t.tablename) FROM pg_publication_tables t",
 	} {
 		if a, b := ask[string](t, source, sql), ask[string](t, target, sql); a != b {
@@ -397,7 +397,7 @@ func TestExport_besideALiveGateway(t *testing.T) {
 			if got := ask[string](t, r.psql, "SELECT set_config('app.sandbox_id', $1, false) || string_agg(name, ' ' ORDER BY name) FROM (SELECT set_config('app.sandbox_id', $1, false)) s, fs.readdir('/home/user')", id); got != id+"f" {
 				t.Errorf("in SQL: %s", got)
 			}
-			if n := ask[int](t, r.psql, "SELECT count(*)::int FROM pgbox.fsck_all()"); n != 0 {
+			if n := ask[int](t, r.psql, "SELECT count(*)::int FROM fs.fsck_all()"); n != 0 {
 				t.Errorf("%d faults", n)
 			}
 			r.stop(t)

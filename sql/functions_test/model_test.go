@@ -161,9 +161,9 @@ func TestModel(t *testing.T) {
 		ops   int
 		every int // a step of the sandbox every so many operations, on average
 	}{
-		{"one layer", 1500, 0},
-		{"long layers", 1500, 60},
-		{"short layers", 1500, 12},
+		{"one layer", 800, 0},
+		{"long layers", 800, 60},
+		{"short layers", 800, 12},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -413,10 +413,11 @@ func (sh *Shell) cmdSubst(p *cmdPart) string {
 		}
 	}
 	sh.checkAlive()
-	c.mu.Lock()
-	out := proc.String(c.b)
-	c.mu.Unlock()
+	out, err := c.text(sh.checkAlive)
 	sh.x.budget.Release(c.held)
+	if err != nil {
+		panic(killPanic{err})
+	}
 	return sh.cleanSubst(out)
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -194,10 +195,16 @@ func (s *sink) write(ctx context.Context, b []byte) (int, error) {
 	return n, err
 }
 
+// captureBlock is how large the pieces become in which a capture keeps what it gets: what grows as a whole is copied as a whole, and nothing ends a
+// copy of hundreds of megabytes.
+const captureBlock = 1 << 20
+
 // capture collects the output of a command substitution.
 type capture struct {
 	mu     sync.Mutex
-	b      []byte
+	full   [][]byte
+	b      []byte // the last piece, which still grows
+	n      int    // in all pieces
 	held   int64
 	closed chan struct{}
 	budget *proc.Budget
@@ -207,23 +214,67 @@ func (*capture) read(context.Context, []byte) (int, error)            { return 0
 func (*capture) readUntil(context.Context, byte, int) ([]byte, error) { return nil, fserr.EBADF }
 func (c *capture) close()                                             { close(c.closed) }
 func (c *capture) write(ctx context.Context, b []byte) (int, error) {
-	if ctx.Err() != nil {
-		return 0, fserr.EPIPE
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if need := len(c.b) + len(b); need > cap(c.b) {
-		size := max(need, 2*cap(c.b), 512)
-		if err := c.budget.Hold(int64(size) - c.held); err != nil {
-			return 0, err
+	done := 0
+	for {
+		if ctx.Err() != nil {
+			return done, fserr.EPIPE
 		}
-		c.held = int64(size)
-		bigger := make([]byte, len(c.b), size)
-		proc.Copy(bigger, c.b)
-		c.b = bigger
+		if len(c.b) == cap(c.b) || cap(c.b) < captureBlock && len(c.b)+len(b)-done > cap(c.b) {
+			if err := c.grow(len(b) - done); err != nil {
+				return done, err
+			}
+		}
+		n := min(len(b)-done, cap(c.b)-len(c.b))
+		c.b = append(c.b, b[done:done+n]...)
+		c.n += n
+		if done += n; done == len(b) {
+			return done, nil
+		}
 	}
-	c.b = append(c.b, b...)
-	return len(b), nil
+}
+
+// grow makes room for n more bytes, or for a part of them.
+func (c *capture) grow(n int) error {
+	size := min(max(len(c.b)+n, 2*cap(c.b), 512), captureBlock)
+	old := c.b
+	if len(old) == captureBlock {
+		old = nil
+	}
+	more := int64(size - cap(old))
+	if err := c.budget.Hold(more); err != nil {
+		return err
+	}
+	c.held += more
+	if old == nil && len(c.b) > 0 {
+		c.full = append(c.full, c.b)
+	}
+	c.b = append(make([]byte, 0, size), old...)
+	return nil
+}
+
+// text is all that came; alive is called between the pieces and does not return when the script has been ended.
+func (c *capture) text(alive func()) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.full) == 0 {
+		return proc.String(c.b), nil
+	}
+	if err := c.budget.Hold(int64(c.n)); err != nil {
+		return "", err
+	}
+	c.held += int64(c.n)
+	var out strings.Builder
+	out.Grow(c.n)
+	for i, b := range append(c.full, c.b) {
+		alive()
+		out.Write(b)
+		if i < len(c.full) {
+			c.full[i] = nil
+		}
+	}
+	return out.String(), nil
 }
 
 // handle is a description as a command sees it: bound to the context of the process that runs it.

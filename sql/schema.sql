@@ -1195,6 +1195,9 @@ CREATE FUNCTION fs.fsck_all(p_every interval DEFAULT NULL::interval) RETURNS SET
     AS $$
 DECLARE
     v_scope text := current_setting('app.sandbox_id', true);
+    -- Whose things are broken is for auditors; who only serves learns that somebody should look. It goes by who logged in: the current role is the owner's here,
+    -- and a session may take any role of its login's.
+    v_told  boolean := pg_has_role(session_user, 'pgbox_auditor', 'MEMBER');
     v_id    uuid;
 BEGIN
     IF p_every IS NOT NULL THEN
@@ -1211,7 +1214,7 @@ BEGIN
     LOOP
         PERFORM set_config('app.sandbox_id', v_id::text, true);
         BEGIN
-            RETURN QUERY SELECT f.* FROM fs.fsck() f;
+            RETURN QUERY SELECT v.* FROM fs.fsck() f, pgbox.veil(f, v_told) v;
         EXCEPTION WHEN SQLSTATE 'VF003' THEN
             NULL; -- dropped meanwhile
         END;
@@ -1219,19 +1222,21 @@ BEGIN
     PERFORM set_config('app.sandbox_id', coalesce(v_scope, ''), true);
     -- What snapshots and images stand on is there, and does not change any more.
     RETURN QUERY
-    SELECT c.sandbox_id, CASE WHEN l.id IS NULL THEN 'missing_layer' ELSE 'unsealed_layer' END, NULL::bigint, c.what || ': ' || u.id,
-           NULL::bigint, NULL::text, NULL::integer, NULL::bigint
+    SELECT v.*
       FROM (SELECT n.sandbox_id, 'snapshot ' || n.name AS what, n.layers FROM pgbox.snapshot n
             UNION ALL
             SELECT NULL, 'image ' || i.tenant || '/' || i.name || ':' || i.tag, i.layers FROM pgbox.image i) c
      CROSS JOIN unnest(c.layers) AS u (id)
       LEFT JOIN pgbox.layer l ON l.id = u.id
+     CROSS JOIN pgbox.veil(ROW (c.sandbox_id, CASE WHEN l.id IS NULL THEN 'missing_layer' ELSE 'unsealed_layer' END, NULL, c.what || ': ' || u.id,
+                                NULL, NULL, NULL, NULL)::fs.fault, v_told) v
      WHERE l.id IS NULL OR l.sealed_at IS NULL;
     RETURN QUERY
-    SELECT n.sandbox_id, 'snapshot_version', NULL::bigint, format('%s: versions %s to %s, sandbox %s', n.name, n.tree_version, n.version, s.version),
-           NULL::bigint, NULL::text, NULL::integer, NULL::bigint
+    SELECT v.*
       FROM pgbox.snapshot n
       JOIN pgbox.sandbox s ON s.id = n.sandbox_id
+     CROSS JOIN pgbox.veil(ROW (n.sandbox_id, 'snapshot_version', NULL, format('%s: versions %s to %s, sandbox %s', n.name, n.tree_version, n.version, s.version),
+                                NULL, NULL, NULL, NULL)::fs.fault, v_told) v
      WHERE n.tree_version > n.version OR n.version > s.version OR s.tree_version > s.version;
     IF p_every IS NOT NULL THEN
         UPDATE pgbox.housekeeping h SET checked_at = clock_timestamp();
@@ -1241,7 +1246,7 @@ $$;
 
 ALTER FUNCTION fs.fsck_all(p_every interval) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.fsck_all(p_every interval) IS 'Is fs.fsck() for every sandbox that lives, and looks at the layers of all snapshots and images. With p_every it returns nothing while somebody else is at it, or when it was done within that time.';
+COMMENT ON FUNCTION fs.fsck_all(p_every interval) IS 'Is fs.fsck() for every sandbox that lives, and looks at the layers of all snapshots and images. Who did not log in as a member of pgbox_auditor is told which invariants are broken, and not where. With p_every it returns nothing while somebody else is at it, or when it was done within that time.';
 
 CREATE FUNCTION fs.fsck_sandbox(p_sandbox uuid) RETURNS SETOF fs.fault
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -3217,7 +3222,9 @@ CREATE FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_la
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
-    PERFORM pgbox.enter_sandbox(p_sandbox);
+    -- Not pgbox.enter(): settings are not what an automatic snapshot keeps, and one that there is no room for would refuse the room.
+    PERFORM set_config('app.sandbox_id', p_sandbox::text, true), set_config('app.at', '', true);
+    PERFORM pgbox.lock_sandbox(p_sandbox);
     UPDATE pgbox.sandbox s
        SET name          = coalesce(p_name, s.name),
            env           = coalesce(p_env, s.env),
@@ -4879,7 +4886,7 @@ $$;
 
 ALTER FUNCTION pgbox.lock_sandbox(p_sandbox uuid) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.lock_sandbox(p_sandbox uuid) IS 'Begins a verb of the maintainer: locks the row of a living sandbox and returns it (VF003). Scopes nothing; pgbox.enter() is for verbs inside one sandbox.';
+COMMENT ON FUNCTION pgbox.lock_sandbox(p_sandbox uuid) IS 'Begins a verb that is not one inside a sandbox: locks the row of a living sandbox and returns it (VF003). Scopes nothing; pgbox.enter() is for verbs inside one sandbox.';
 
 CREATE FUNCTION pgbox.looks_at(p_layers uuid[], p_path text) RETURNS text
     LANGUAGE plpgsql STABLE
@@ -5243,6 +5250,8 @@ CREATE FUNCTION pgbox.point(p_sandbox pgbox.sandbox, p_stack text) RETURNS pgbox
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+DECLARE
+    v_keep integer := p_sandbox.history_keep;
 BEGIN
     p_sandbox := pgbox.seal_top(p_sandbox);
     p_sandbox.history_version := p_sandbox.version;
@@ -5251,25 +5260,29 @@ BEGIN
     UPDATE pgbox.sandbox s
        SET layers = p_sandbox.layers, history_version = p_sandbox.history_version, history_at = p_sandbox.history_at
      WHERE s.id = p_sandbox.id;
+    -- Room is made first, or a sandbox that may have no more snapshots could not commit any more. Those that were named stay, whatever comes.
+    IF p_sandbox.max_snapshots IS NOT NULL THEN
+        v_keep := least(v_keep, p_sandbox.max_snapshots - (SELECT count(*) FROM pgbox.snapshot n WHERE n.sandbox_id = p_sandbox.id AND n.kind <> 'automatic'));
+    END IF;
+    -- Their layers go with the next fs.gc.
+    DELETE FROM pgbox.snapshot n
+     WHERE n.sandbox_id = p_sandbox.id AND n.kind = 'automatic' AND n.version < p_sandbox.version
+       AND n.version <= (SELECT o.version FROM pgbox.snapshot o
+                          WHERE o.sandbox_id = p_sandbox.id AND o.kind = 'automatic' AND o.version < p_sandbox.version
+                          ORDER BY o.version DESC
+                         OFFSET greatest(v_keep, 1) - 1 LIMIT 1);
     INSERT INTO pgbox.snapshot AS n (sandbox_id, name, kind, stack, layers, next_ino, version, used_bytes, used_inodes, shell_state, tree_version, changed_at)
     VALUES (p_sandbox.id, '@' || p_sandbox.version, 'automatic', p_stack, p_sandbox.layers[2:], p_sandbox.next_ino, p_sandbox.version,
             p_sandbox.used_bytes, p_sandbox.used_inodes, p_sandbox.shell_state, p_sandbox.tree_version,
             coalesce(p_sandbox.last_used_at, p_sandbox.created_at))
     ON CONFLICT ON CONSTRAINT snapshot_name_key DO UPDATE SET stack = excluded.stack;
-    -- Their layers go with the next fs.gc.
-    DELETE FROM pgbox.snapshot n
-     WHERE n.sandbox_id = p_sandbox.id AND n.kind = 'automatic'
-       AND n.version <= (SELECT o.version FROM pgbox.snapshot o
-                          WHERE o.sandbox_id = p_sandbox.id AND o.kind = 'automatic'
-                          ORDER BY o.version DESC
-                         OFFSET p_sandbox.history_keep LIMIT 1);
     RETURN p_sandbox;
 END
 $$;
 
 ALTER FUNCTION pgbox.point(p_sandbox pgbox.sandbox, p_stack text) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.point(p_sandbox pgbox.sandbox, p_stack text) IS 'Takes the automatic snapshot of a locked sandbox that is about to change, on the stack of undo or of redo, and lets the oldest beyond history_keep go. Returns the row as it is now.';
+COMMENT ON FUNCTION pgbox.point(p_sandbox pgbox.sandbox, p_stack text) IS 'Takes the automatic snapshot of a locked sandbox that is about to change, on the stack of undo or of redo, and lets the oldest go beyond history_keep, and beyond what max_snapshots leaves beside those with names. Returns the row as it is now.';
 
 CREATE FUNCTION pgbox.prune_journal(p_sandbox uuid, p_version bigint, p_seq integer, p_limit bigint) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -6189,6 +6202,18 @@ $$;
 ALTER FUNCTION pgbox.vacant(p_layers uuid[], p_path text, p_op text, p_is_dir boolean, OUT dir bigint, OUT name text, OUT path text) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.vacant(p_layers uuid[], p_path text, p_op text, p_is_dir boolean, OUT dir bigint, OUT name text, OUT path text) IS 'Finds the place of a new name as Linux does: what exists is EEXIST, also ".", ".." and "/"; a trailing slash is for directories only.';
+
+CREATE FUNCTION pgbox.veil(p_fault fs.fault, p_told boolean) RETURNS fs.fault
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT CASE WHEN p_told THEN p_fault
+                ELSE ROW (NULL, (p_fault).check_name, NULL, 'where is told to members of pgbox_auditor', NULL, NULL, NULL, NULL)::fs.fault END
+$$;
+
+ALTER FUNCTION pgbox.veil(p_fault fs.fault, p_told boolean) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.veil(p_fault fs.fault, p_told boolean) IS 'A fault as it is told to who may know of all sandboxes, or else only which invariant is broken.';
 
 CREATE FUNCTION pgbox.walk(p_layers uuid[], p_path text, p_mode text, p_op text, OUT dir bigint, OUT dirs bigint[], OUT dir_path text, OUT name text, OUT last text, OUT slash boolean, OUT ino bigint, OUT kind smallint, OUT target text, OUT path text, OUT fault integer) RETURNS record
     LANGUAGE plpgsql STABLE
@@ -7687,6 +7712,9 @@ GRANT ALL ON FUNCTION pgbox.unref(p_layers uuid[], p_inode pgbox.inode, p_now bi
 
 REVOKE ALL ON FUNCTION pgbox.vacant(p_layers uuid[], p_path text, p_op text, p_is_dir boolean, OUT dir bigint, OUT name text, OUT path text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.vacant(p_layers uuid[], p_path text, p_op text, p_is_dir boolean, OUT dir bigint, OUT name text, OUT path text) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.veil(p_fault fs.fault, p_told boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.veil(p_fault fs.fault, p_told boolean) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.walk(p_layers uuid[], p_path text, p_mode text, p_op text, OUT dir bigint, OUT dirs bigint[], OUT dir_path text, OUT name text, OUT last text, OUT slash boolean, OUT ino bigint, OUT kind smallint, OUT target text, OUT path text, OUT fault integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.walk(p_layers uuid[], p_path text, p_mode text, p_op text, OUT dir bigint, OUT dirs bigint[], OUT dir_path text, OUT name text, OUT last text, OUT slash boolean, OUT ino bigint, OUT kind smallint, OUT target text, OUT path text, OUT fault integer) TO pgbox_maintainer;

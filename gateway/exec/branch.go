@@ -91,8 +91,21 @@ func (s *Service) Restore(ctx context.Context, c Caller, id uuid.UUID, at string
 	})
 }
 
+// MaxSteps is how many steps Undo and Redo take at once, and how many automatic snapshots a sandbox may keep.
+const MaxSteps = 10_000
+
+func checkSteps(steps int) error {
+	if steps < 1 || steps > MaxSteps {
+		return newError(fserr.CodeInvalidInput, nil, fmt.Sprintf("steps: want 1 to %d", MaxSteps))
+	}
+	return nil
+}
+
 // Undo takes back what was committed since the newest automatic snapshots, steps of them.
 func (s *Service) Undo(ctx context.Context, c Caller, id uuid.UUID, steps int) (*Sandbox, error) {
+	if err := checkSteps(steps); err != nil {
+		return nil, err
+	}
 	return s.moved(ctx, c, id, fmt.Sprint("undo ", steps), func(ctx context.Context, e store.Exec) (*store.Sandbox, error) {
 		b, err := s.store.Undo(ctx, id, steps, e)
 		if errors.Is(err, fserr.ENODATA) {
@@ -104,6 +117,9 @@ func (s *Service) Undo(ctx context.Context, c Caller, id uuid.UUID, steps int) (
 
 // Redo brings back what Undo took away.
 func (s *Service) Redo(ctx context.Context, c Caller, id uuid.UUID, steps int) (*Sandbox, error) {
+	if err := checkSteps(steps); err != nil {
+		return nil, err
+	}
 	return s.moved(ctx, c, id, fmt.Sprint("redo ", steps), func(ctx context.Context, e store.Exec) (*store.Sandbox, error) {
 		b, err := s.store.Redo(ctx, id, steps, e)
 		if errors.Is(err, fserr.ENODATA) {
@@ -111,6 +127,16 @@ func (s *Service) Redo(ctx context.Context, c Caller, id uuid.UUID, steps int) (
 		}
 		return b, err
 	})
+}
+
+// Flatten merges the layers of a sandbox into one over the base layer, and returns how many there were and are. No file changes.
+func (s *Service) Flatten(ctx context.Context, c Caller, id uuid.UUID) (before, after int, err error) {
+	_, err = s.verb(ctx, c, id, func(ctx context.Context, _ *store.Fence) (*Sandbox, error) {
+		before, err = s.store.Flatten(ctx, id)
+		s.trees.Drop(id)
+		return nil, err
+	})
+	return before, min(before, 2), err
 }
 
 // DropSnapshot forgets a snapshot.

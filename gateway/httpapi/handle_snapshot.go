@@ -60,7 +60,14 @@ type restoreInput struct {
 type stepsInput struct {
 	SandboxID
 	Body struct {
-		Steps int `json:"steps,omitempty" minimum:"1" maximum:"100" default:"1"`
+		Steps int `json:"steps,omitempty" minimum:"1" maximum:"10000" default:"1" doc:"how many"`
+	}
+}
+
+type flattenOutput struct {
+	Body struct {
+		LayersBefore int `json:"layersBefore"`
+		Layers       int `json:"layers" doc:"with the base layer"`
 	}
 }
 
@@ -90,6 +97,7 @@ func (s *server) snapshotRoutes() {
 		func(ctx context.Context, in *stepsInput) (*detailOutput, error) {
 			return s.step(ctx, in, "redo", s.Service.Redo)
 		})
+	handle(s, operation(http.MethodPost, base+"/flatten", "flattenSandbox", "Merge the layers of a sandbox into one over the base, for faster cold loads; snapshots and forks keep theirs, and its files stay as they are", "snapshots", false), s.flatten)
 }
 
 func (s *server) fork(ctx context.Context, in *forkInput) (*forkOutput, error) {
@@ -187,6 +195,20 @@ func (s *server) dropSnapshot(ctx context.Context, in *snapshotID) (*struct{}, e
 		return nil, invalidInput(ctx, "snapshot: expected string to be an RFC 4122 uuid")
 	}
 	return nil, s.Service.DropSnapshot(ctx, caller(ctx, "snapshot"), id, snapshot)
+}
+
+func (s *server) flatten(ctx context.Context, in *SandboxID) (*flattenOutput, error) {
+	id, err := exec.ParseID(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	before, after, err := s.Service.Flatten(ctx, caller(ctx, "flatten"), id)
+	if err != nil {
+		return nil, err
+	}
+	out := new(flattenOutput)
+	out.Body.LayersBefore, out.Body.Layers = before, after
+	return out, nil
 }
 
 func (s *server) step(ctx context.Context, in *stepsInput, route string, fn func(context.Context, exec.Caller, uuid.UUID, int) (*exec.Sandbox, error)) (*detailOutput, error) {

@@ -99,7 +99,7 @@ type snapshotsResult struct {
 
 type stepsArgs struct {
 	sandboxArg
-	Steps int `json:"steps,omitempty" jsonschema:"how many; 1 by default"`
+	Steps int `json:"steps,omitempty" jsonschema:"how many, 1 to 10000; 1 by default"`
 }
 
 type imagesArgs struct {
@@ -280,9 +280,6 @@ func step(ctx context.Context, c call, in *stepsArgs, f func(ctx context.Context
 	}
 	if in.Steps == 0 {
 		in.Steps = 1
-	}
-	if in.Steps < 0 || in.Steps > 10_000 {
-		return nil, failure(fserr.CodeInvalidInput, "steps: want 1 to 10000")
 	}
 	return moved(f(ctx, c.Caller, id, in.Steps))
 }

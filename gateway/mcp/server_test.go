@@ -178,7 +178,7 @@ func TestToolsAreDescribed(t *testing.T) {
 		t.Fatal(err)
 	}
 	reading := map[string]bool{"sandbox_list": true, "file_read": true, "fs_list": true, "fs_glob": true, "fs_grep": true, "fs_export": true, "sandbox_snapshots": true, "image_list": true,
-		"sandbox_diff": true, "kv_get": true, "kv_list": true}
+		"sandbox_diff": true, "sandbox_timeline": true, "file_log": true, "file_blame": true, "kv_get": true, "kv_list": true}
 	for _, tool := range tools.Tools {
 		a := tool.Annotations
 		schema, _ := tool.InputSchema.(object)
@@ -387,6 +387,62 @@ func TestBranches(t *testing.T) {
 	same(t, "page", c.must("kv_list", object{"id": id, "prefix": "k/", "limit": 1, "after": "k/1"})["keys"].([]any)[0].(object)["value"], "text")
 	c.must("kv_delete", object{"id": id, "key": "k/1"})
 	c.fails("kv_get", object{"id": id, "key": "k/1"}, "ENOENT")
+}
+
+// The history that an agent sees is that of the other interfaces; filters come before the limit.
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	e := newEndpoint(t, nil)
+	c := e.as("alice")
+	id := c.sandbox(object{"undo": true})
+	for _, script := range []string{"echo one > f; echo g > g", "cat f", "false", "echo two > f"} {
+		c.must("bash_exec", object{"id": id, "script": script})
+	}
+	scripts := func(args object) (out []string) {
+		t.Helper()
+		args["id"] = id
+		for _, x := range c.must("sandbox_timeline", args)["execs"].([]any) {
+			r := x.(object)
+			if r["caller"] != "alice" || r["route"] != "mcp:bash_exec" || r["startedAt"] == "" {
+				t.Errorf("%v", r)
+			}
+			out = append(out, r["script"].(string))
+		}
+		return out
+	}
+	same(t, "all", scripts(object{}), []string{"echo two > f", "false", "cat f", "echo one > f; echo g > g"})
+	same(t, "the last failure", scripts(object{"failed": true, "limit": 1}), []string{"false"})
+	same(t, "commits", scripts(object{"committed": true, "script": "one", "caller": "alice"}), []string{"echo one > f; echo g > g"})
+	same(t, "of nobody", scripts(object{"caller": "bob"}), nil)
+	same(t, "of the future", scripts(object{"since": "2999-01-01T00:00:00Z"}), nil)
+	read := c.must("sandbox_timeline", object{"id": id, "script": "cat f"})["execs"].([]any)[0].(object)
+	same(t, "a reader", []any{read["stdoutHead"], read["exitCode"], read["versionBefore"], read["versionAfter"], read["committed"]}, []any{"one\n", 0, 1, 1, false})
+
+	changes := c.must("file_log", object{"id": id, "path": "/home/user/f"})["changes"].([]any)
+	if len(changes) != 2 {
+		t.Fatalf("%v", changes)
+	}
+	last, first := changes[0].(object), changes[1].(object)
+	same(t, "log", []any{last["op"], last["version"], last["script"], last["sizeAfter"], first["op"], first["version"]}, []any{"write", 2, "echo two > f", 4, "create", 1})
+	same(t, "contents", last["hashBefore"], first["hashAfter"])
+	same(t, "as it was", c.must("file_read", object{"id": id, "path": "/home/user/f", "at": "1"})["content"], "one\n")
+	same(t, "the newest", len(c.must("file_log", object{"id": id, "path": "/home/user/f", "limit": 1})["changes"].([]any)), 1)
+
+	var blame []any
+	for _, x := range c.must("file_blame", object{"id": id})["files"].([]any) {
+		f := x.(object)
+		blame = append(blame, f["path"], f["version"], f["script"], f["caller"])
+	}
+	same(t, "blame", blame, []any{"/home/user/f", 2, "echo two > f", "alice", "/home/user/g", 1, "echo one > f; echo g > g", "alice"})
+
+	c.fails("sandbox_timeline", object{"id": id, "limit": 1001}, "INVALID_INPUT")
+	c.fails("sandbox_timeline", object{"id": id, "since": "yesterday"}, "INVALID_INPUT")
+	c.fails("file_log", object{"id": id, "path": "f"}, "INVALID_INPUT")
+	c.fails("file_log", object{"id": id, "path": "/f", "limit": -1}, "INVALID_INPUT")
+	c.fails("file_blame", object{"id": id, "path": "/nowhere"}, "ENOENT")
+	for tool, args := range map[string]object{"sandbox_timeline": {"id": id}, "file_log": {"id": id, "path": "/f"}, "file_blame": {"id": id}} {
+		e.as("mallory").fails(tool, args, "FORBIDDEN")
+	}
 }
 
 // A file is read to its end in pieces, by lines and within a line that is longer than the budget, and nothing is lost or repeated.

@@ -382,6 +382,16 @@ func (s *Store) Redo(ctx context.Context, sandbox uuid.UUID, steps int, e Exec) 
 	})
 }
 
+// Flatten merges the layers of a sandbox into one over the base layer, and returns how many there were.
+func (s *Store) Flatten(ctx context.Context, sandbox uuid.UUID) (layers int, err error) {
+	err = s.write(ctx, "flatten", func(ctx context.Context, q *sqlcgen.Queries) error {
+		n, err := q.Flatten(ctx, sandbox)
+		layers = int(n)
+		return err
+	})
+	return layers, err
+}
+
 // moved runs a verb that puts a sandbox on another chain of layers.
 func (s *Store) moved(ctx context.Context, op string, e Exec, fn func(ctx context.Context, q *sqlcgen.Queries, audit []byte) (sqlcgen.FsSandbox, error)) (*Sandbox, error) {
 	audit, err := json.Marshal(e.row())

@@ -4,6 +4,9 @@ CREATE FUNCTION fs.fsck_all(p_every interval DEFAULT NULL) RETURNS SETOF fs.faul
 AS $$
 DECLARE
     v_scope text := current_setting('app.sandbox_id', true);
+    -- Whose things are broken is for auditors; who only serves learns that somebody should look. It goes by who logged in: the current role is the owner's here,
+    -- and a session may take any role of its login's.
+    v_told  boolean := pg_has_role(session_user, 'pgbox_auditor', 'MEMBER');
     v_id    uuid;
 BEGIN
     IF p_every IS NOT NULL THEN
@@ -20,7 +23,7 @@ BEGIN
     LOOP
         PERFORM set_config('app.sandbox_id', v_id::text, true);
         BEGIN
-            RETURN QUERY SELECT f.* FROM fs.fsck() f;
+            RETURN QUERY SELECT v.* FROM fs.fsck() f, pgbox.veil(f, v_told) v;
         EXCEPTION WHEN SQLSTATE 'VF003' THEN
             NULL; -- dropped meanwhile
         END;
@@ -28,19 +31,21 @@ BEGIN
     PERFORM set_config('app.sandbox_id', coalesce(v_scope, ''), true);
     -- What snapshots and images stand on is there, and does not change any more.
     RETURN QUERY
-    SELECT c.sandbox_id, CASE WHEN l.id IS NULL THEN 'missing_layer' ELSE 'unsealed_layer' END, NULL::bigint, c.what || ': ' || u.id,
-           NULL::bigint, NULL::text, NULL::integer, NULL::bigint
+    SELECT v.*
       FROM (SELECT n.sandbox_id, 'snapshot ' || n.name AS what, n.layers FROM pgbox.snapshot n
             UNION ALL
             SELECT NULL, 'image ' || i.tenant || '/' || i.name || ':' || i.tag, i.layers FROM pgbox.image i) c
      CROSS JOIN unnest(c.layers) AS u (id)
       LEFT JOIN pgbox.layer l ON l.id = u.id
+     CROSS JOIN pgbox.veil(ROW (c.sandbox_id, CASE WHEN l.id IS NULL THEN 'missing_layer' ELSE 'unsealed_layer' END, NULL, c.what || ': ' || u.id,
+                                NULL, NULL, NULL, NULL)::fs.fault, v_told) v
      WHERE l.id IS NULL OR l.sealed_at IS NULL;
     RETURN QUERY
-    SELECT n.sandbox_id, 'snapshot_version', NULL::bigint, format('%s: versions %s to %s, sandbox %s', n.name, n.tree_version, n.version, s.version),
-           NULL::bigint, NULL::text, NULL::integer, NULL::bigint
+    SELECT v.*
       FROM pgbox.snapshot n
       JOIN pgbox.sandbox s ON s.id = n.sandbox_id
+     CROSS JOIN pgbox.veil(ROW (n.sandbox_id, 'snapshot_version', NULL, format('%s: versions %s to %s, sandbox %s', n.name, n.tree_version, n.version, s.version),
+                                NULL, NULL, NULL, NULL)::fs.fault, v_told) v
      WHERE n.tree_version > n.version OR n.version > s.version OR s.tree_version > s.version;
     IF p_every IS NOT NULL THEN
         UPDATE pgbox.housekeeping h SET checked_at = clock_timestamp();
@@ -51,4 +56,4 @@ $$;
 ALTER FUNCTION fs.fsck_all(interval) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.fsck_all(interval) IS
-    'Is fs.fsck() for every sandbox that lives, and looks at the layers of all snapshots and images. With p_every it returns nothing while somebody else is at it, or when it was done within that time.';
+    'Is fs.fsck() for every sandbox that lives, and looks at the layers of all snapshots and images. Who did not log in as a member of pgbox_auditor is told which invariants are broken, and not where. With p_every it returns nothing while somebody else is at it, or when it was done within that time.';

@@ -14,4 +14,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.lock_sandbox(uuid) IS
-    'Begins a verb of the maintainer: locks the row of a living sandbox and returns it (VF003). Scopes nothing; pgbox.enter() is for verbs inside one sandbox.';
+    'Begins a verb that is not one inside a sandbox: locks the row of a living sandbox and returns it (VF003). Scopes nothing; pgbox.enter() is for verbs inside one sandbox.';

@@ -15,7 +15,9 @@ CREATE FUNCTION fs.update_sandbox(
     SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    PERFORM pgbox.enter_sandbox(p_sandbox);
+    -- Not pgbox.enter(): settings are not what an automatic snapshot keeps, and one that there is no room for would refuse the room.
+    PERFORM set_config('app.sandbox_id', p_sandbox::text, true), set_config('app.at', '', true);
+    PERFORM pgbox.lock_sandbox(p_sandbox);
     UPDATE pgbox.sandbox s
        SET name          = coalesce(p_name, s.name),
            env           = coalesce(p_env, s.env),

@@ -261,6 +261,69 @@ func TestQuota(t *testing.T) {
 	_ = pool
 }
 
+// Each limit of each holder refuses what goes past it with EDQUOT, and then the sandbox is what it was; what fits is done.
+func TestQuota_everyLimit(t *testing.T) {
+	t.Parallel()
+	q, _ := queries(t)
+	n := func(v int64) *int64 { return &v }
+	for _, holder := range []string{"sandbox", "owner", "tenant"} {
+		for _, of := range []string{"bytes", "inodes", "snapshots"} {
+			t.Run(holder+" "+of, func(t *testing.T) {
+				tenant := uuid.NewString()
+				make := func() *scope {
+					s := &scope{TB: t, conn: sqltest.Connect(t, sqltest.GatewayURL(sqltest.URL(t))), admin: sqltest.Owner(t)}
+					s.id = create(t, q, sqlcgen.CreateSandboxParams{Tenant: tenant, Owner: "ann", Name: "q"}).ID
+					s.must("SELECT fs.use($1)", s.id)
+					s.must("SELECT fs.write_file('/f', '12345')")
+					s.must("SELECT fs.snapshot($1, 'first')", s.id)
+					return s
+				}
+				s := make()
+				held := int64(1)
+				if holder != "sandbox" {
+					make() // counts together
+					held = 2
+				}
+				var bytes, inodes, snapshots *int64
+				over, fits := "", ""
+				switch of {
+				case "bytes":
+					bytes, over, fits = n(5*held+3), "SELECT fs.append_file('/f', '1234')", "SELECT fs.append_file('/f', '123')"
+				case "inodes":
+					inodes, over, fits = n(held+1), "SELECT fs.mkdir('/d/e', p_parents => true)", "SELECT fs.mkdir('/d')"
+				case "snapshots":
+					snapshots, over = n(held+1), fmt.Sprintf("SELECT fs.snapshot('%[1]s', 'second'), fs.snapshot('%[1]s', 'third')", s.id)
+					fits = fmt.Sprintf("SELECT fs.snapshot('%s', 'second')", s.id)
+				}
+				if holder == "sandbox" {
+					must[sqlcgen.FsSandbox](t)(q.UpdateSandbox(t.Context(), sqlcgen.UpdateSandboxParams{Sandbox: s.id, MaxBytes: bytes, MaxInodes: inodes, MaxSnapshots: snapshots, Clear: []string{}}))
+				} else {
+					p := sqlcgen.SetQuotaParams{Tenant: tenant, MaxBytes: bytes, MaxInodes: inodes, MaxSnapshots: snapshots}
+					if holder == "owner" {
+						p.Owner = "ann"
+					}
+					if err := q.SetQuota(t.Context(), p); err != nil {
+						t.Fatal(err)
+					}
+				}
+				state := func() string {
+					return one[string](t, s.admin, `SELECT concat_ws(' ', s.version, s.used_bytes, s.used_inodes, array_to_string(s.layers, ','), (SELECT string_agg(n.name, ',' ORDER BY n.name) FROM pgbox.snapshot n WHERE n.sandbox_id = s.id),
+						(SELECT count(*) FROM pgbox.change c WHERE c.sandbox_id = s.id)) FROM pgbox.sandbox s WHERE s.id = $1`, s.id)
+				}
+				before := state()
+				s.fails(fserr.EDQUOT, over)
+				if after := state(); after != before {
+					t.Errorf("was %s, is %s", before, after)
+				}
+				s.must(fits)
+				if after := state(); after == before {
+					t.Error("what fits was not done")
+				}
+			})
+		}
+	}
+}
+
 // Two that grow at the same time do not both get the last byte.
 func TestQuota_concurrent(t *testing.T) {
 	t.Parallel()

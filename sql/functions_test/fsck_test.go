@@ -2,9 +2,12 @@ package functions_test
 
 import (
 	"context"
+	neturl "net/url"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/uuid"
 
 	"github.com/pgbox/pgbox/sql/sqltest"
 )
@@ -179,6 +182,20 @@ func TestFsckAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := one[string](t, admin, "SELECT sandbox_id || ' ' || check_name FROM fs.fsck_all()"); got != b.String()+" used_bytes" {
+		t.Error(got)
+	}
+	// The login of a gateway is told that something is broken, and nothing about the sandbox that it is.
+	login := "gateway_" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	if _, err := admin.Exec(t.Context(), "CREATE ROLE "+login+" LOGIN PASSWORD 'p' IN ROLE pgbox_gateway"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = admin.Exec(context.Background(), "DROP ROLE "+login) })
+	serving, err := neturl.Parse(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serving.User = neturl.UserPassword(login, "p")
+	if got := one[string](t, sqltest.Connect(t, serving.String()), "SELECT f::text FROM fs.fsck_all() f"); got != `(,used_bytes,,"where is told to members of pgbox_auditor",,,,)` {
 		t.Error(got)
 	}
 	if _, err := admin.Exec(t.Context(), "UPDATE pgbox.sandbox SET expires_at = now() WHERE id = $1", b); err != nil {

@@ -181,6 +181,46 @@ func TestHistory_everySoOften(t *testing.T) {
 }
 
 // A chain that grows by a layer with every commit stays short, and the merges do not copy what is large and old again and again.
+// Commits go on when a sandbox has as many snapshots as it may: the oldest automatic ones make room, those with names never.
+func TestHistory_withinMaxSnapshots(t *testing.T) {
+	t.Parallel()
+	q, pool := queries(t)
+	id := remembering(t, q, pool, `{"commits": 1}`)
+	atMost := func(n int64) {
+		t.Helper()
+		must[sqlcgen.FsSandbox](t)(q.UpdateSandbox(t.Context(), sqlcgen.UpdateSandboxParams{Sandbox: id, MaxSnapshots: &n, Clear: []string{}}))
+	}
+	wantNames := func(want ...string) {
+		t.Helper()
+		var names []string
+		for _, n := range must[[]sqlcgen.FsSnapshot](t)(q.Snapshots(t.Context(), id)) {
+			names = append(names, n.Name)
+		}
+		wantKeys(t, names, want...)
+	}
+	write(t, q, id, "f0", "0")
+	must[sqlcgen.FsSnapshot](t)(q.Snapshot(t.Context(), sqlcgen.SnapshotParams{Sandbox: id, Name: "mine"}))
+	atMost(3)
+	for i := range 4 {
+		write(t, q, id, fmt.Sprint("g", i), "g")
+	}
+	named := must[sqlcgen.FsFence](t)(q.Fence(t.Context(), id)).Version
+	wantNames("mine", fmt.Sprint("@", named-2), fmt.Sprint("@", named-1))
+	undo(t, q, id, 1)
+	wantNoFile(t, pool, id, "/g3")
+	redo(t, q, id, 1)
+	wantFile(t, pool, id, "/g3", "g")
+	atMost(1) // no room beside the one with a name
+	d := begin(t, q, id)
+	d.create(1, "h", "h")
+	_, err := q.Apply(t.Context(), d.ApplyParams)
+	wantErrno(t, err, fserr.EDQUOT)
+	wantNoFile(t, pool, id, "/h")
+	atMost(2)
+	d.apply(t, q)
+	wantFile(t, pool, id, "/h", "h")
+}
+
 func TestHistory_keepsTheChainShort(t *testing.T) {
 	t.Parallel()
 	q, pool := queries(t)

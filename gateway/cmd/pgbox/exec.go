@@ -18,6 +18,7 @@ import (
 func execCommand(c *client) *cobra.Command {
 	var (
 		cwd      string
+		at       string
 		readOnly bool
 		atomic   bool
 		timeout  time.Duration
@@ -40,6 +41,9 @@ func execCommand(c *client) *cobra.Command {
 			if atomic {
 				in["atomic"] = true
 			}
+			if at != "" {
+				in["at"], in["readOnly"] = at, true
+			}
 			if cwd != "" {
 				in["cwd"] = cwd
 			}
@@ -56,6 +60,7 @@ func execCommand(c *client) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&cwd, "cwd", "", "working directory (default: where the last script left off)")
+	cmd.Flags().StringVar(&at, "at", "", "run on an earlier state, read-only: "+stateHelp)
 	cmd.Flags().BoolVar(&readOnly, "read-only", false, "run on a snapshot, without a lock; any change fails")
 	cmd.Flags().BoolVar(&atomic, "atomic", false, "apply nothing unless the script exits 0")
 	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "end the script after this long (at most 5m)")
@@ -75,6 +80,7 @@ func relay(r io.Reader, stdout, stderr io.Writer) error {
 				ExitCode int    `json:"exitCode"`
 				Error    string `json:"error"`
 				Code     string `json:"code"`
+				Applied  string `json:"applied"`
 			}
 			if err := json.Unmarshal([]byte(data), &ev); err != nil {
 				return fmt.Errorf("read the event stream: %w", err)
@@ -85,7 +91,7 @@ func relay(r io.Reader, stdout, stderr io.Writer) error {
 			case "stderr":
 				_, err = io.WriteString(stderr, ev.Data)
 			case "error":
-				failed = fmt.Errorf("%s (%s)", ev.Error, ev.Code)
+				failed = &apiError{Message: ev.Error, Code: ev.Code, Applied: ev.Applied}
 			case "exit":
 				switch {
 				case failed != nil:

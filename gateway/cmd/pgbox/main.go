@@ -52,7 +52,7 @@ func rootCommand() *cobra.Command {
 	c := new(client)
 	for _, cmd := range []*cobra.Command{
 		sandboxCommand(c), execCommand(c), fsCommand(c), ingestCommand(c), imageCommand(c), kvCommand(c),
-		forkCommand(c), snapshotCommand(c), restoreCommand(c), undoCommand(c), redoCommand(c), diffCommand(c), mergeCommand(c),
+		forkCommand(c), snapshotCommand(c), restoreCommand(c), undoCommand(c), redoCommand(c), flattenCommand(c), diffCommand(c), mergeCommand(c),
 		quotaCommand(c), timelineCommand(c), logCommand(c), blameCommand(c), tarCommand(c),
 	} {
 		cmd.GroupID = "client"

@@ -22,7 +22,7 @@ cluster: ## three gateways on a replicated Postgres, PgBouncer and Redis, on loo
 
 # The short form; `go run ./bench/cluster check -duration 30m` is the long one.
 test-cluster: build ## kill, freeze, cut and fail over that installation under load and check what clients saw; broken builds must be found
-	PGBOX_BINARY=$(CURDIR)/$(BIN) $(GO) run ./bench/cluster check -duration 45s
+	PGBOX_BINARY=$(CURDIR)/$(BIN) $(GO) run ./bench/cluster check -duration 60s
 
 build: ## bin/pgbox, one static binary
 	@mkdir -p bin

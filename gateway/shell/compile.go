@@ -458,20 +458,24 @@ func unescape(s, chars string) string {
 	return b.String()
 }
 
-// maskedArray reports whether w is the array that maskArray hid from the parser.
+// maskedArray reports whether w ends with an array that maskArray hid from the parser: what goes on after the parenthesis is no array for bash.
 func (c *compiler) maskedArray(w *syntax.Word) bool {
-	for _, p := range w.Parts {
-		if _, ok := p.(*syntax.DblQuoted); ok && c.text(p.Pos().Offset(), p.Pos().Offset()+1) == "(" {
-			return true
-		}
-	}
-	return false
+	return len(w.Parts) > 0 && c.masked(w.Parts[len(w.Parts)-1])
+}
+
+// masked reports whether p is a text in parentheses that maskArray hid from the parser.
+func (c *compiler) masked(p syntax.WordPart) bool {
+	_, ok := p.(*syntax.DblQuoted)
+	return ok && c.text(p.Pos().Offset(), p.Pos().Offset()+1) == "("
 }
 
 // assignments compiles a text of assignments, or the operands of a declaration command, that stands on its own.
 func (c *compiler) assignments(text string, decl bool) []*assign {
 	if decl {
 		text = "declare " + text
+	}
+	if text == c.src { // it would be read the same way for ever
+		return nil
 	}
 	f, bad, err := parseFile(text, c.step)
 	if err != nil || len(f.Stmts) != 1 {
@@ -931,6 +935,10 @@ func (c *compiler) part(p syntax.WordPart, dq bool) []part {
 		}
 		return []part{c.quoted(v)}
 	case *syntax.DblQuoted:
+		if c.masked(x) {
+			at, end := x.Pos().Offset(), x.End().Offset()
+			return append(append([]part{c.quoted("(")}, c.loose(c.text(at+1, end-1))...), c.quoted(")"))
+		}
 		parts := c.parts(x.Parts, true)
 		if dq { // "${x:-"a"}": already inside quotes
 			return parts

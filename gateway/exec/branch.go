@@ -160,10 +160,12 @@ func (s *Service) CreateImage(ctx context.Context, c Caller, id uuid.UUID, name,
 			return nil, err
 		}
 		image, err = s.store.CreateImage(ctx, id, name, tag, state, replace)
-		if at != "" && errors.Is(err, fserr.ENOENT) {
+		switch {
+		case at != "" && errors.Is(err, fserr.ENOENT):
 			err = errNoState(at, err)
-		}
-		if err == nil {
+		case errors.Is(err, fserr.EEXIST):
+			err = newError(fserr.CodeEEXIST, err, "there is an image of that name and tag already: "+name)
+		case err == nil:
 			s.sealed(ctx, f)
 		}
 		return nil, err
@@ -229,7 +231,7 @@ func (s *Service) KvList(ctx context.Context, c Caller, id uuid.UUID, prefix str
 func (s *Service) KvSet(ctx context.Context, c Caller, id uuid.UUID, key string, value json.RawMessage, e Expect) (version int64, err error) {
 	_, err = s.verb(ctx, c, id, func(ctx context.Context, _ *store.Fence) (*Sandbox, error) {
 		version, err = s.store.KvSet(ctx, id, key, value, e)
-		return nil, err
+		return nil, noKey(err)
 	})
 	return version, err
 }
@@ -243,8 +245,11 @@ func (s *Service) KvDelete(ctx context.Context, c Caller, id uuid.UUID, key stri
 }
 
 func noKey(err error) error {
-	if errors.Is(err, fserr.ENOENT) {
+	switch {
+	case errors.Is(err, fserr.ENOENT):
 		return newError(fserr.CodeENOENT, err, "no such key")
+	case errors.Is(err, fserr.ESTALE):
+		return newError(fserr.CodeESTALE, err, "the key is not as expected")
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -390,7 +391,12 @@ func (s *Service) Snapshot(ctx context.Context, c Caller, id uuid.UUID, name str
 	var snap *Snapshot
 	_, err := s.verb(ctx, c, id, func(ctx context.Context, f *store.Fence) (*Sandbox, error) {
 		r, err := s.store.Snapshot(ctx, id, name)
-		if err != nil {
+		switch {
+		case errors.Is(err, fserr.EEXIST):
+			return nil, newError(fserr.CodeEEXIST, err, "there is a snapshot of that name already: "+name)
+		case errors.Is(err, fserr.EINVAL) && strings.HasPrefix(name, "@"):
+			return nil, newError(fserr.CodeEINVAL, err, "names that begin with @ are those of automatic snapshots: "+name)
+		case err != nil:
 			return nil, err
 		}
 		snap = r

@@ -12,7 +12,7 @@ import (
 type forkInput struct {
 	SandboxID
 	Keyed
-	Body struct {
+	Body *struct {
 		Name  string `json:"name,omitempty" maxLength:"255" doc:"by default the name of the original; several get -1, -2, … after it"`
 		Count int    `json:"count,omitempty" minimum:"1" maximum:"100" default:"1" doc:"how many"`
 		At    string `json:"at,omitempty" maxLength:"300" doc:"an earlier state of the original: a snapshot by name or id, @base, a version or a time"`
@@ -59,7 +59,7 @@ type restoreInput struct {
 
 type stepsInput struct {
 	SandboxID
-	Body struct {
+	Body *struct {
 		Steps int `json:"steps,omitempty" minimum:"1" maximum:"10000" default:"1" doc:"how many"`
 	}
 }
@@ -109,7 +109,11 @@ func (s *server) fork(ctx context.Context, in *forkInput) (*forkOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.Service.Fork(ctx, c, id, in.Body.Name, max(in.Body.Count, 1), in.Body.At)
+	name, count, at := "", 1, ""
+	if in.Body != nil {
+		name, count, at = in.Body.Name, max(in.Body.Count, 1), in.Body.At
+	}
+	list, err := s.Service.Fork(ctx, c, id, name, count, at)
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +220,11 @@ func (s *server) step(ctx context.Context, in *stepsInput, route string, fn func
 	if err != nil {
 		return nil, err
 	}
-	b, err := fn(ctx, caller(ctx, route), id, max(in.Body.Steps, 1))
+	steps := 1
+	if in.Body != nil {
+		steps = max(in.Body.Steps, 1)
+	}
+	b, err := fn(ctx, caller(ctx, route), id, steps)
 	if err != nil {
 		return nil, err
 	}

@@ -273,6 +273,9 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 		"post /v1/sandboxes/{id}/exec-sync", "post /v1/sandboxes/{id}/exec-sync-batch", "post /v1/sandboxes/{id}/exec",
 		"post /v1/sandboxes/{id}/fork", "post /v1/sandboxes/{id}/snapshots", "get /v1/sandboxes/{id}/snapshots", "post /v1/sandboxes/{id}/restore",
 		"get /v1/sandboxes/{id}/execs", "get /v1/sandboxes/{id}/changes", "get /v1/sandboxes/{id}/history", "get /v1/sandboxes/{id}/blame",
+		"post /v1/sandboxes/{id}/undo", "post /v1/sandboxes/{id}/redo", "post /v1/sandboxes/{id}/flatten", "get /v1/sandboxes/{id}/diff", "post /v1/sandboxes/{id}/merge",
+		"delete /v1/sandboxes/{id}/snapshots/{snapshot}", "get /v1/images", "post /v1/images", "post /v1/images/tag", "delete /v1/images",
+		"get /v1/sandboxes/{id}/kv", "get /v1/sandboxes/{id}/kv/{key...}", "put /v1/sandboxes/{id}/kv/{key...}", "delete /v1/sandboxes/{id}/kv/{key...}",
 		"get /v1/sandboxes/{id}/export", "post /v1/sandboxes/{id}/import",
 	} {
 		method, path, _ := strings.Cut(route, " ")

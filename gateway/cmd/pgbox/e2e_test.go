@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -403,7 +404,145 @@ func TestCommandLine(t *testing.T) {
 			t.Fatalf("%q", out)
 		}
 	})
+	t.Run("images", func(t *testing.T) { imageCommands(t, r) })
+	t.Run("history", func(t *testing.T) { historyCommands(t, r) })
 	r.stop(t)
+}
+
+// imageCommands are what people do with images: a git work tree goes in without what .gitignore files exclude, and sandboxes of it are apart.
+func imageCommands(t *testing.T, r *running) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		".gitignore": "*.log\n/out/\n!keep.log\n", "a.log": "x", "keep.log": "kept", "out/bin": "x", "src/out/kept": "k", "src/.gitignore": "*.tmp\n", "src/b.tmp": "x", "src/main.go": "package main\n", ".git/HEAD": "ref: refs/heads/main\n",
+	} {
+		p := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fails := func(want string, args ...string) {
+		t.Helper()
+		out, errOut, status := r.pgbox(t, "", args...)
+		if status != 1 || errOut != want || out != "" {
+			t.Errorf("pgbox %s: status %d, %q, %q; want %q", strings.Join(args, " "), status, out, errOut, want)
+		}
+	}
+	prints := func(want string, args ...string) {
+		t.Helper()
+		if out := r.must(t, args...); out != want {
+			t.Errorf("pgbox %s: %q, want %q", strings.Join(args, " "), out, want)
+		}
+	}
+	prints("7 entries in image work\n", "image", "create", "work", dir, "-q")
+	fails("pgbox: there is an image of that name and tag already: work (EEXIST, applied: no)\n", "image", "create", "work", dir, "-q")
+	prints("13 entries in image work:all\n", "image", "create", "work:all", dir, "-q", "--all", "--to", "/srv")
+	one := strings.TrimSpace(r.must(t, "sandbox", "create", "--from", "work:latest"))
+	two := strings.TrimSpace(r.must(t, "sandbox", "create", "--from", "work"))
+	prints(".\n./.gitignore\n./keep.log\n./src\n./src/.gitignore\n./src/main.go\n./src/out\n./src/out/kept\n", "exec", one, "--", "find . | sort")
+	all := strings.TrimSpace(r.must(t, "sandbox", "create", "--from", "work:all"))
+	prints("/srv/.git/HEAD\n/srv/a.log\n/srv/out/bin\n", "exec", all, "--", "ls -d /srv/.git/HEAD /srv/a.log /srv/out/bin")
+	// The directory that moves is the image's; what is in it comes along, and only here.
+	prints("package main\nkept\n", "exec", one, "--", "mv src lib; cat lib/main.go keep.log; echo; rm keep.log")
+	prints("kept", "exec", two, "--", "cat keep.log; ls lib 2> /dev/null; echo two >> src/main.go")
+	prints("package main\n", "exec", one, "--", "cat lib/main.go")
+	prints("D /home/user/keep.log\nR /home/user/src -> /home/user/lib\n", "diff", one)
+	r.must(t, "image", "commit", one, "work:next")
+	r.must(t, "image", "tag", "work:next", "work")
+	three := strings.TrimSpace(r.must(t, "sandbox", "create", "--from", "work"))
+	prints("lib\n", "exec", three, "--", "ls")
+	prints("keep.log\nsrc\n", "exec", two, "--", "ls")
+	r.must(t, "image", "rm", "work", "work:all", "work:next") // in use, all of them
+	prints("package main\ntwo\n", "exec", two, "--", "cat src/main.go")
+	fails("pgbox: no such image: work (ENOENT, applied: no)\n", "sandbox", "create", "--from", "work")
+	fails("pgbox: remove work: no such image: work (ENOENT, applied: no)\n", "image", "rm", "work")
+	prints("2 layers, were 4\n", "flatten", one)
+	prints("lib\n", "exec", one, "--", "ls")
+}
+
+// historyCommands are timeline, log, blame and diff, to the letter.
+func historyCommands(t *testing.T, r *running) {
+	id := strings.TrimSpace(r.must(t, "sandbox", "create", "--history", "1"))
+	for _, script := range []string{"echo one > f; echo x > gone", "echo two >> f; mkdir d; mv gone d/moved", "false", "cat f", "printf 'two\\nthree\\n' > f"} {
+		r.pgbox(t, "", "exec", id, "--", script)
+	}
+	at := regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`)
+	ms := regexp.MustCompile(`(│ T +│) +\d+ │`)
+	table := func(args ...string) string {
+		t.Helper()
+		var out strings.Builder
+		for i, line := range strings.Split(strings.TrimSpace(r.must(t, args...)), "\n") {
+			if i >= 3 && strings.HasPrefix(line, "│") {
+				out.WriteString(strings.Join(strings.Fields(ms.ReplaceAllString(at.ReplaceAllString(line, "T"), "$1 N │")), " ") + "\n")
+			}
+		}
+		return out.String()
+	}
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{"│ T │ N │ dev │ exec │ 0 │ 2 → 3 │ printf 'two\\nthree\\n' > f │\n│ T │ N │ dev │ exec │ 0 │ 2 │ cat f │\n│ T │ N │ dev │ exec │ 1 │ 2 │ false │\n", []string{"timeline", id, "-n", "3"}},
+		{"│ T │ N │ dev │ exec │ 1 │ 2 │ false │\n", []string{"timeline", id, "--failed", "-n", "1"}},
+		{"│ T │ N │ dev │ exec │ 0 │ 0 → 1 │ echo one > f; echo x > gone │\n", []string{"timeline", id, "--committed", "--script", "x > gone", "-n", "1"}},
+		{"│ T │ N │ dev │ exec │ 0 │ 2 │ cat f │\n", []string{"timeline", id, "--unchanged", "--succeeded", "--caller", "dev", "--route", "exec", "--since", "1h"}},
+		{"", []string{"timeline", id, "--caller", "nobody"}},
+		{"│ 3 │ T │ write │ /home/user/f │ 10 │ f3952ccd5acb │ dev │ printf 'two\\nthree\\n' > f │\n│ 2 │ T │ write │ /home/user/f │ 8 │ c3f9c8c283a2 │ dev │ echo two >> f; mkdir d; mv gone d/moved │\n│ 1 │ T │ create │ /home/user/f │ 4 │ 2c8b08da5ce6 │ dev │ echo one > f; echo x > gone │\n", []string{"log", id, "/home/user/f"}},
+		{"│ 2 │ T │ rename │ /home/user/gone → /home/user/d/moved │ 2 │ 73cb3858a687 │ dev │ echo two >> f; mkdir d; mv gone d/moved │\n", []string{"log", id, "/home/user/d/moved", "-n", "1"}},
+		{"│ /home/user/d/moved │ 2 │ 1 │ T │ dev │ echo one > f; echo x > gone │\n│ /home/user/f │ 10 │ 3 │ T │ dev │ printf 'two\\nthree\\n' > f │\n", []string{"blame", id, "/home"}},
+	} {
+		if got := table(c.args...); got != c.want {
+			t.Errorf("pgbox %s:\n%s\nwant\n%s", strings.Join(c.args, " "), got, c.want)
+		}
+	}
+	var runs []struct{ Script, Caller, Route string }
+	if err := json.Unmarshal([]byte(r.must(t, "timeline", id, "--json", "-n", "2")), &runs); err != nil || len(runs) != 2 || runs[1].Script != "cat f" || runs[1].Caller != "dev" || runs[1].Route != "exec" {
+		t.Errorf("%+v, %v", runs, err)
+	}
+	for want, args := range map[string][]string{
+		"A /home/user/d\nA /home/user/d/moved\nA /home/user/f\n":                    {"diff", id},
+		"A /home/user/d\nR /home/user/gone -> /home/user/d/moved\nM /home/user/f\n": {"diff", id + "@1", id},
+		"": {"diff", id, id},
+		"M /home/user/f | +1 -1\n1 changed, 1 lines inserted, 1 deleted\n":                                  {"diff", "--stat", id + "@2", id + "@3"},
+		"--- a/home/user/f\n+++ b/home/user/f\n@@ -1,2 +1,2 @@\n-one\n two\n+three\n":                       {"diff", "--unified", id + "@2", id},
+		"[\n  {\n    \"path\": \"/home/user/f\",\n    \"status\": \"M\",\n    \"kind\": \"file\"\n  }\n]\n": {"diff", "--json", id + "@2", id},
+		"one\ntwo\n": {"exec", id, "--at", "2", "--", "cat f"},
+	} {
+		if got := r.must(t, args...); got != want {
+			t.Errorf("pgbox %s: %q, want %q", strings.Join(args, " "), got, want)
+		}
+	}
+	for want, args := range map[string][]string{
+		"pgbox: no such snapshot or version, or it is not kept any more: 9 (ENOENT, applied: no)\n":                {"restore", id, "9"},
+		"pgbox: no such sandbox, snapshot or version of yours, or it is not kept any more (ENOENT, applied: no)\n": {"diff", id + "@9", id},
+		"pgbox: there is nothing to redo (ENOENT, applied: no)\n":                                                  {"redo", id},
+		"pgbox: there is no automatic snapshot to go back to (ENOENT, applied: no)\n":                              {"undo", id, "-n", "9"},
+		"pgbox: validation_error: steps: expected number <= 10000 (INVALID_INPUT, applied: no)\n":                  {"undo", id, "-n", "10001"},
+		"pgbox: the script tried to change a file (EREADONLY_VIOLATION, applied: no)\n":                            {"exec", id, "--at", "2", "--", "touch f 2> /dev/null"},
+	} {
+		if out, errOut, status := r.pgbox(t, "", args...); status != 1 || errOut != want || out != "" {
+			t.Errorf("pgbox %s: status %d, %q, %q; want %q", strings.Join(args, " "), status, out, errOut, want)
+		}
+	}
+	// Markers are written, and the status says that there is something to look at.
+	fork := strings.TrimSpace(r.must(t, "fork", id))
+	r.must(t, "exec", fork, "--", "sed -i s/three/THEIRS/ f")
+	r.must(t, "exec", id, "--", "sed -i s/three/OURS/ f")
+	if out, _, status := r.pgbox(t, "", "merge", id, fork, "--markers"); status != 1 || out != "conflict M /home/user/f (changed on both sides, one place marked)\n" {
+		t.Errorf("%d: %q", status, out)
+	}
+	if out := r.must(t, "fs", "cat", id, "/home/user/f"); out != "two\n<<<<<<< ours\nOURS\n=======\nTHEIRS\n>>>>>>> theirs\n" {
+		t.Errorf("%q", out)
+	}
+	r.must(t, "undo", id)
+	if out := r.must(t, "merge", id, fork, "--theirs"); out != "conflict M /home/user/f (changed on both sides)\n" {
+		t.Errorf("%q", out)
+	}
+	if out := r.must(t, "fs", "cat", id, "/home/user/f"); out != "two\nTHEIRS\n" {
+		t.Errorf("%q", out)
+	}
 }
 
 func TestServeRefusesBadConfiguration(t *testing.T) {

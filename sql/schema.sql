@@ -3628,6 +3628,7 @@ SELECT ARRAY[
     'reset',
     'rev',
     'rg',
+    'rgrep',
     'rm',
     'rmdir',
     'run-parts',

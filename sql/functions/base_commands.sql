@@ -167,6 +167,7 @@ SELECT ARRAY[
     'reset',
     'rev',
     'rg',
+    'rgrep',
     'rm',
     'rmdir',
     'run-parts',

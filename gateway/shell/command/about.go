@@ -169,6 +169,7 @@ var abouts = map[string]About{
 	"reset":            {Does: "initialise a terminal", Differ: "fails: there is none"},
 	"rev":              {Does: "reverse the characters of lines"},
 	"rg":               {Does: "search trees for a pattern"},
+	"rgrep":            {Does: "grep -r"},
 	"rm":               {Does: "remove files and directories"},
 	"rmdir":            {Does: "remove empty directories"},
 	"run-parts":        {Does: "run the scripts of a directory"},

@@ -52,7 +52,18 @@ func cat(_ context.Context, p *proc.Process) int {
 		}
 	}
 	plain := !c.number && !c.squeeze && !c.ends && !c.tabs && !c.nonprinting
-	status := eachInput(p, args, func(_ string, r io.Reader) error {
+	out, failed := outputFile(p), 0
+	status := eachInput(p, args, func(name string, r io.Reader) error {
+		// A file that grows while it is read would never end.
+		if f, ok := r.(proc.File); ok && out != 0 {
+			if st, err := f.Stat(); err == nil && st.Ino == out && st.Kind == proc.Regular {
+				if at, err := f.Seek(0, io.SeekCurrent); err == nil && at < st.Size {
+					p.Errorf("%s: input file is output file", quoteColon(name))
+					failed = 1
+					return nil
+				}
+			}
+		}
 		if plain {
 			// Every block goes on at once: cat of a slow pipe shows what is there.
 			return readBlocks(p, r, func(b []byte) { p.Out.Write(b); p.Out.Flush() })
@@ -62,7 +73,7 @@ func cat(_ context.Context, p *proc.Process) int {
 	if c.pendingCR {
 		p.Out.WriteByte('\r')
 	}
-	return status
+	return max(status, failed)
 }
 
 func (c *catState) write(b []byte) {

@@ -48,6 +48,7 @@ func cksum(_ context.Context, p *proc.Process) int {
 			c.tagged = true
 		case "untagged":
 			c.tagged = false
+		case "debug": // says which instructions of the processor are used
 		case "z":
 			c.zero = true
 		default:

@@ -92,6 +92,10 @@ func comm(_ context.Context, p *proc.Process) int {
 		var l []byte
 		l, have[i] = in[i].next()
 		line[i] = chomp(l, end)
+		if err := in[i].err; err != nil {
+			p.Errorf("%s: %s", quoteColon(args[i]), proc.Strerror(err))
+			p.Exit(1)
+		}
 		// At the end the last two lines are looked at again, since by now an unpaired line may have been met.
 		bad := have[i] && seen[i] > 0 && bytes.Compare(prev[i], line[i]) > 0 || !have[i] && seen[i] > 1 && bytes.Compare(older[i], prev[i]) > 0
 		if bad && check >= 0 && !warned[i] && (check > 0 || unpaired) {
@@ -141,12 +145,6 @@ func comm(_ context.Context, p *proc.Process) int {
 			unpaired = true
 			put(1, line[1])
 			read(1)
-		}
-	}
-	for i, l := range in {
-		if l.err != nil {
-			p.Errorf("%s: %s", quoteColon(args[i]), proc.Strerror(l.err))
-			return 1
 		}
 	}
 	if total {

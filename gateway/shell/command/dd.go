@@ -22,7 +22,7 @@ var ddSpec = getopt.New("", "").WithUsage("[OPERAND]...\n  or:  dd OPTION", "Cop
 const ddMaxBlock = 256 << 20
 
 var (
-	ddConversions = []string{"block", "unblock", "lcase", "ucase", "sparse", "swab", "noerror", "nocreat", "excl", "notrunc", "sync", "fdatasync", "fsync"}
+	ddConversions = []string{"ascii", "ebcdic", "ibm", "block", "unblock", "lcase", "ucase", "sparse", "swab", "noerror", "nocreat", "excl", "notrunc", "sync", "fdatasync", "fsync"}
 	ddFlags       = []string{"append", "binary", "cio", "direct", "directory", "dsync", "noatime", "nocache", "noctty", "nofollow", "nolinks", "nonblock", "sync", "text", "fullblock", "count_bytes", "skip_bytes", "seek_bytes"}
 )
 
@@ -43,14 +43,19 @@ type ddRun struct {
 	buf                   []byte // output not yet a full block
 	column                int64  // of conv=block and unblock
 	spaces                int64
-	odd                   []byte // the byte that conv=swab holds back
-	direct                bool   // blocks go out as they come in
+	translate             *[256]byte // nil when characters stay as they are
+	newline, blank        byte       // of the output's character set
+	odd                   []byte     // the byte that conv=swab holds back
+	direct                bool       // blocks go out as they come in
 	failed                bool
 }
 
 // ddNumber reads a number with units, and products of them with x. inBytes: it ends in B.
 func ddNumber(s string) (n int64, inBytes, ok bool) {
 	total := big.NewInt(1)
+	if strings.Count(s, "x") > 1 {
+		return 0, false, false
+	}
 	for part := range strings.SplitSeq(s, "x") {
 		k := 0
 		for k < len(part) && isDigit(part[k]) {
@@ -82,7 +87,7 @@ func ddNumber(s string) (n int64, inBytes, ok bool) {
 
 func dd(_ context.Context, p *proc.Process) int {
 	_, args := ddSpec.Parse(p)
-	d := &ddRun{p: p, ibs: 512, obs: 512, count: -1}
+	d := &ddRun{p: p, ibs: 512, obs: 512, count: -1, newline: '\n', blank: ' '}
 	if !d.operands(args) {
 		return 1
 	}
@@ -174,6 +179,9 @@ func (d *ddRun) operands(args []string) bool {
 			continue
 		}
 		n, inBytes, good := ddNumber(value)
+		if n == 0 && strings.HasPrefix(value, "0x") {
+			p.Errorf("warning: %s is a zero multiplier; use %s if that is intended", quote("0x"), quote("00x"))
+		}
 		low, high := int64(0), int64(math.MaxInt64)
 		switch name {
 		case "bs", "ibs", "obs", "cbs":
@@ -220,14 +228,59 @@ func (d *ddRun) operands(args []string) bool {
 		}
 		return false
 	}
+	if d.has("ascii") && (d.has("ebcdic") || d.has("ibm")) || d.has("ebcdic") && d.has("ibm") {
+		p.Errorf("cannot combine any two of {ascii,ebcdic,ibm}")
+		return false
+	}
+	// A character set of cards comes with their records.
+	if d.has("ascii") {
+		d.conv = append(d.conv, "unblock")
+	}
+	if d.has("ebcdic") || d.has("ibm") {
+		d.conv = append(d.conv, "block")
+	}
 	if both("block", "unblock") || both("lcase", "ucase") || both("excl", "nocreat") {
 		return false
 	}
 	if d.cbs == 0 {
 		d.conv = slices.DeleteFunc(d.conv, func(c string) bool { return c == "block" || c == "unblock" })
 	}
-	d.direct = bs > 0 && !d.has("block") && !d.has("unblock") && !d.has("sync") && !d.has("swab") && !d.has("lcase") && !d.has("ucase")
+	d.setTranslation()
+	d.direct = bs > 0 && !d.has("block") && !d.has("unblock") && !d.has("sync") && !d.has("swab") && d.translate == nil
 	return true
+}
+
+// setTranslation makes one table of the character sets and the case.
+func (d *ddRun) setTranslation() {
+	var t [256]byte
+	for i := range t {
+		c := byte(i)
+		if d.has("ascii") {
+			c = ebcdicToASCII[c]
+		}
+		switch {
+		case d.has("ucase") && c >= 'a' && c <= 'z':
+			c -= 'a' - 'A'
+		case d.has("lcase") && c >= 'A' && c <= 'Z':
+			c += 'a' - 'A'
+		}
+		switch {
+		case d.has("ebcdic"):
+			c = asciiToEBCDIC[c]
+		case d.has("ibm"):
+			c = asciiToIBM[c]
+		}
+		t[i] = c
+	}
+	switch {
+	case d.has("ebcdic"):
+		d.newline, d.blank = asciiToEBCDIC['\n'], asciiToEBCDIC[' ']
+	case d.has("ibm"):
+		d.newline, d.blank = asciiToIBM['\n'], asciiToIBM[' ']
+	case !d.has("ascii") && !d.has("ucase") && !d.has("lcase"):
+		return
+	}
+	d.translate = &t
 }
 
 func (d *ddRun) has(conv string) bool { return slices.Contains(d.conv, conv) }
@@ -340,17 +393,6 @@ func (d *ddRun) copy() error {
 	defer p.Release(int(d.ibs + d.obs))
 	block := make([]byte, d.ibs)
 	full := slices.Contains(d.iflag, "fullblock")
-	var upper, lower [256]byte
-	for i := range 256 {
-		c := byte(i)
-		upper[i], lower[i] = c, c
-		if c >= 'a' && c <= 'z' {
-			upper[i] = c - 32
-		}
-		if c >= 'A' && c <= 'Z' {
-			lower[i] = c + 32
-		}
-	}
 	taken := int64(0)
 	for {
 		b := block
@@ -389,13 +431,9 @@ func (d *ddRun) copy() error {
 					b[i] = fill
 				}
 			}
-			for i := range b {
-				if d.has("ucase") {
-					b[i] = upper[b[i]]
-				} else if d.has("lcase") {
-					b[i] = lower[b[i]]
-				} else {
-					break
+			if d.translate != nil {
+				for i := range b {
+					b[i] = d.translate[b[i]]
 				}
 			}
 			if werr := d.put(b); werr != nil {
@@ -427,7 +465,7 @@ func (d *ddRun) put(b []byte) error {
 		return d.write(b)
 	case d.has("block"):
 		for _, c := range b {
-			if c == '\n' {
+			if c == d.newline {
 				if err := d.fill(); err != nil {
 					return err
 				}
@@ -474,9 +512,10 @@ func (d *ddRun) put(b []byte) error {
 func (d *ddRun) fill() error { return d.pad(d.cbs - d.column) }
 
 func (d *ddRun) pad(n int64) error {
+	fill := bytes.Repeat([]byte{d.blank}, int(max(0, min(n, int64(len(blanks))))))
 	for n > 0 {
-		k := min(n, int64(len(blanks)))
-		if err := d.add([]byte(blanks[:k])); err != nil {
+		k := min(n, int64(len(fill)))
+		if err := d.add(fill[:k]); err != nil {
 			return err
 		}
 		d.p.Tick(1)

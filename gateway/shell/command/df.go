@@ -42,11 +42,7 @@ func df(_ context.Context, p *proc.Process) int {
 		case "B":
 			b, ok := parseBlockSize(o.Value)
 			if !ok {
-				name := "-B"
-				if o.Long {
-					name = "--block-size"
-				}
-				p.Errorf("invalid %s argument '%s'", name, o.Value)
+				badBlockSize(p, o)
 				return 1
 			}
 			d.block = b

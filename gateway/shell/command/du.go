@@ -79,7 +79,7 @@ func du(_ context.Context, p *proc.Process) int {
 		case "B":
 			b, ok := parseBlockSize(o.Value)
 			if !ok {
-				p.Errorf("invalid --block-size argument '%s'", o.Value)
+				badBlockSize(p, o)
 				return 1
 			}
 			d.size = b

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -89,6 +90,13 @@ func env(ctx context.Context, p *proc.Process) int {
 			dir, hasDir = o.Value, true
 		case "0":
 			null = true
+		case "block-signal", "default-signal", "ignore-signal":
+			for name := range strings.SplitSeq(o.Value, ",") {
+				if _, ok := signalNumber(name); !ok && name != "" {
+					p.Errorf("%s: invalid signal", quote(name))
+					envSpec.Hint(p)
+				}
+			}
 		}
 	}
 	if len(args) > 0 && args[0] == "-" {
@@ -216,6 +224,8 @@ func expandSplit(p *proc.Process, args []string) (envSplit, bool) {
 	return envSplit{}, true
 }
 
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
 // splitString is the little language of env -S.
 func splitString(p *proc.Process, s string) ([]string, bool) {
 	var words []string
@@ -285,7 +295,7 @@ func splitString(p *proc.Process, s string) ([]string, bool) {
 			if i+1 < len(s) && s[i+1] == '{' {
 				name, _, ok = strings.Cut(s[i+2:], "}")
 			}
-			if !ok || name == "" {
+			if !ok || !variableName.MatchString(name) {
 				p.Errorf("only ${VARNAME} expansion is supported, error at: %s", s[i:])
 				return nil, false
 			}

@@ -48,7 +48,7 @@ type factorRun struct {
 }
 
 func (f *factorRun) print(word []byte) {
-	digits := bytes.TrimPrefix(word, []byte("+"))
+	digits := bytes.TrimPrefix(bytes.TrimLeft(word, " "), []byte("+"))
 	valid := len(digits) > 0 && len(digits) <= factorDigits
 	for _, c := range digits {
 		valid = valid && isDigit(c)

@@ -349,7 +349,7 @@ func (f *findRun) not() findTest {
 	case "(":
 		f.pos++
 		if f.pos >= len(f.args) {
-			f.fatal("invalid expression; I was expecting to find a ')' somewhere but did not see one.")
+			f.fatal("invalid expression; expected to find a ')' but didn't see one. Perhaps you need an extra predicate after '('")
 		}
 		if f.peek() == ")" {
 			f.fatal("invalid expression; empty parentheses are not allowed.")
@@ -893,6 +893,9 @@ func (f *findRun) regexTest(pat string, fold bool) findTest {
 		opt.Extended, opt.Dialect = true, regex.Grep
 	case "posix-extended":
 		opt.Extended = true
+	case "posix-minimal-basic":
+		// Only POSIX's own operators.
+		src = strings.NewReplacer(`\\`, `\\`, `\|`, `|`, `\+`, `+`, `\?`, `?`).Replace(pat)
 	}
 	re, err := regex.Compile(src, opt)
 	if err != nil {

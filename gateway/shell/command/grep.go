@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,12 +18,11 @@ import (
 )
 
 var grepSpec = getopt.New("0123456789A:B:C:D:EFGHILPTUVX:abcd:e:f:hiLlm:noqRrsuvwxyZz",
-	"basic-regexp=G extended-regexp=E fixed-strings=F perl-regexp=P regexp:=e file:=f ignore-case=i no-ignore-case "+
-		"word-regexp=w line-regexp=x null-data=z no-messages=s invert-match=v max-count:=m byte-offset=b line-number=n "+
-		"line-buffered with-filename=H no-filename=h label: only-matching=o quiet=q silent=q binary-files: text=a "+
-		"directories:=d devices:=D recursive=r dereference-recursive=R include: exclude: exclude-from: exclude-dir: "+
-		"files-without-match=L files-with-matches=l count=c initial-tab=T null=Z before-context:=B after-context:=A "+
-		"context:=C group-separator: no-group-separator color:: colour::=color binary=U version=V").
+	"basic-regexp=G extended-regexp=E fixed-strings=F perl-regexp=P after-context:=A before-context:=B "+
+		"binary-files: binary=U byte-offset=b context:=C color:: colour::=color count=c devices:=D directories:=d exclude: exclude-from: "+
+		"exclude-dir: file:=f files-with-matches=l files-without-match=L include: ignore-case=i no-ignore-case initial-tab=T label: "+
+		"line-buffered line-number=n line-regexp=x max-count:=m no-filename=h group-separator: no-group-separator no-messages=s null=Z null-data=z only-matching=o quiet=q "+
+		"recursive=r dereference-recursive=R regexp:=e invert-match=v silent=q text=a version=V with-filename=H word-regexp=w").
 	WithStatus(2).
 	WithUsage("[OPTION]... PATTERNS [FILE]...", "Search for PATTERNS in each FILE.").
 	WithVersion("(GNU grep) 3.8")
@@ -50,6 +50,7 @@ type grepRun struct {
 	names      bool
 	nulName    bool
 	tab        bool
+	width      int // of numbers with -T
 	color      bool
 	colors     grepColors
 	flush      bool
@@ -90,6 +91,10 @@ type grepRun struct {
 
 func grep(ctx context.Context, p *proc.Process) int  { return grepMain(ctx, p, 'G') }
 func egrep(ctx context.Context, p *proc.Process) int { return grepMain(ctx, p, 'E') }
+func rgrep(ctx context.Context, p *proc.Process) int {
+	p.Args = slices.Insert(p.Args, 1, "-r")
+	return grepMain(ctx, p, 'G')
+}
 func fgrep(ctx context.Context, p *proc.Process) int { return grepMain(ctx, p, 'F') }
 
 func grepMain(_ context.Context, p *proc.Process, kind byte) int {
@@ -114,7 +119,7 @@ func grepMain(_ context.Context, p *proc.Process, kind byte) int {
 		}
 		switch o.Key {
 		case "E", "F", "G", "P":
-			if chosen != 0 && chosen != o.Key[0] && (chosen == 'P' || o.Key == "P") {
+			if chosen != 0 && chosen != o.Key[0] {
 				p.Errorf("conflicting matchers specified")
 				return 2
 			}
@@ -263,7 +268,8 @@ func grepMain(_ context.Context, p *proc.Process, kind byte) int {
 			case "never", "no", "none", "auto", "tty", "if-tty", "":
 				g.color = false
 			default:
-				return grepUsage(p)
+				p.Args[1] = "--help"
+				grepSpec.Parse(p)
 			}
 		case "V":
 			p.Out.WriteString("grep (GNU grep) 3.8\n")
@@ -318,11 +324,7 @@ func grepMain(_ context.Context, p *proc.Process, kind byte) int {
 	default:
 		g.names = len(args) > 1 || g.recurse
 	}
-	if out, ok := p.Stdout.(interface{ Stat() (proc.Stat, error) }); ok {
-		if st, err := out.Stat(); err == nil && st.Kind == proc.Regular {
-			g.outIno = st.Ino
-		}
-	}
+	g.outIno = outputFile(p)
 	if len(args) == 0 {
 		if g.recurse {
 			g.directory(".", "", nil)
@@ -465,7 +467,7 @@ func (g *grepRun) operand(name string) {
 				return
 			}
 			g.directory(name, strings.TrimRight(name, "/")+"/", nil)
-		case !g.skipDirs:
+		case !g.skipDirs && !g.skipDirectory(strings.TrimRight(name, "/")):
 			g.complain(name, fserr.EISDIR)
 			if g.count || g.list == 'L' {
 				g.beginFile(name)
@@ -500,7 +502,7 @@ func (g *grepRun) directory(dir, prefix string, parents []uint64) {
 		for _, ino := range parents {
 			if ino == st.Ino {
 				if !g.silent {
-					g.p.Errorf("warning: %s: recursive directory loop", strings.TrimRight(prefix, "/"))
+					g.p.Errorf("%s: warning: recursive directory loop", strings.TrimRight(prefix, "/"))
 				}
 				return
 			}
@@ -550,10 +552,27 @@ func (g *grepRun) stdin() {
 	if seekable {
 		start, _ = s.Seek(0, io.SeekCurrent)
 	}
+	g.setWidth(math.MaxInt64)
+	if f, ok := in.(proc.File); ok {
+		if st, err := f.Stat(); err == nil && st.Kind == proc.Regular {
+			g.setWidth(st.Size)
+		}
+	}
 	g.stream(g.label, in)
 	if seekable && g.max >= 0 && g.selected >= g.max {
 		_, _ = s.Seek(start+g.lastEnd, io.SeekStart)
 	}
+}
+
+// setWidth makes room for the largest line number or offset of a file.
+func (g *grepRun) setWidth(size int64) {
+	if !g.tab {
+		return
+	}
+	if g.number && size < math.MaxInt64 {
+		size++
+	}
+	g.width = len(strconv.FormatInt(size, 10))
 }
 
 // isOutput refuses a file that is also standard output.
@@ -586,6 +605,11 @@ func (g *grepRun) file(name string, st proc.Stat) {
 			return
 		}
 		defer f.Close()
+		if st.Kind == proc.Regular {
+			g.setWidth(st.Size)
+		} else {
+			g.setWidth(math.MaxInt64)
+		}
 		g.stream(name, f)
 		return
 	}
@@ -595,6 +619,7 @@ func (g *grepRun) file(name string, st proc.Stat) {
 		return
 	}
 	g.p.Tick(8)
+	g.setWidth(int64(len(b)))
 	g.beginFile(name)
 	g.search(b, true)
 	g.endFile()
@@ -1029,13 +1054,9 @@ func (g *grepRun) countLines(pos int) {
 
 // head prints what stands before a line that begins (or, with -o, a match) at pos.
 func (g *grepRun) head(pos int, mark byte) {
-	width := 0
-	if g.tab {
-		width = 2
-	}
 	number := func(style string, n int64) {
 		s := strconv.FormatInt(n, 10)
-		for range width - len(s) {
+		for range g.width - len(s) {
 			g.p.Out.WriteByte(' ')
 		}
 		g.paint(style, s)

@@ -108,6 +108,16 @@ func readBlocks(p *proc.Process, r io.Reader, f func(block []byte)) error {
 	}
 }
 
+// outputFile is the inode of a regular file on standard output, 0 when there is none.
+func outputFile(p *proc.Process) uint64 {
+	if out, ok := p.Stdout.(interface{ Stat() (proc.Stat, error) }); ok {
+		if st, err := out.Stat(); err == nil && st.Kind == proc.Regular {
+			return st.Ino
+		}
+	}
+	return 0
+}
+
 // eachInput calls f for every operand (standard input when there is none), says what cannot be opened
 // or read, and returns 1 when anything failed.
 func eachInput(p *proc.Process, names []string, f func(name string, r io.Reader) error) int {

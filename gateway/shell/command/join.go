@@ -129,12 +129,6 @@ func join(_ context.Context, p *proc.Process) int {
 		return 1
 	}
 	j.run(header)
-	for i, l := range j.in {
-		if l.err != nil {
-			p.Errorf("%s: %s", quoteColon(args[i]), proc.Strerror(l.err))
-			return 1
-		}
-	}
 	if j.status != 0 && j.check == 0 {
 		p.Errorf("input is not in sorted order")
 	}
@@ -219,6 +213,10 @@ func (j *joinRun) compareKeys(a, b []byte) int {
 
 func (j *joinRun) next(i int) *joinLine {
 	raw, ok := j.in[i].next()
+	if err := j.in[i].err; err != nil {
+		j.p.Errorf("read error: %s", proc.Strerror(err))
+		j.p.Exit(1)
+	}
 	if !ok {
 		return nil
 	}
@@ -270,17 +268,17 @@ func (j *joinRun) run(header bool) {
 		r := j.compareKeys(j.keyOf(a, 0), j.keyOf(b, 1))
 		switch {
 		case r < 0:
-			j.seenUnpaired = true
 			if j.unpaired[0] {
 				j.print(a, nil)
 			}
 			a = j.next(0)
-		case r > 0:
 			j.seenUnpaired = true
+		case r > 0:
 			if j.unpaired[1] {
 				j.print(nil, b)
 			}
 			b = j.next(1)
+			j.seenUnpaired = true
 		default:
 			var nextA, nextB *joinLine
 			a.kept, b.kept = true, true

@@ -55,7 +55,7 @@ type lister struct {
 
 	all, almostAll, noBackups, dirs, recursive, reverse, dirsFirst bool
 	inode, blocks, numeric, noOwner, noGroup, author, color        bool
-	hideControl                                                    bool
+	hideControl, context                                           bool
 	deref                                                          string // "always", "args", "dirs", "never"
 	indicator                                                      string // "", "slash", "file-type", "classify"
 	ignore, hide                                                   []string
@@ -222,6 +222,8 @@ func (l *lister) option(o getopt.Option, style, timeKey *string, sortSet *bool) 
 		l.format, l.numeric = 'l', true
 	case "author":
 		l.author = true
+	case "Z":
+		l.context = true
 	case "h":
 		l.size, l.blockSize = blockSize{human: 1024}, blockSize{human: 1024}
 	case "si":
@@ -231,7 +233,7 @@ func (l *lister) option(o getopt.Option, style, timeKey *string, sortSet *bool) 
 	case "block-size":
 		b, ok := parseBlockSize(o.Value)
 		if !ok {
-			p.Errorf("invalid --block-size argument '%s'", o.Value)
+			badBlockSize(p, o)
 			p.Exit(2)
 		}
 		l.size, l.blockSize = b, b
@@ -640,6 +642,9 @@ func (l *lister) cell(f *lsFile) (text string, width int) {
 		}
 		text += pad(s, l.maxBlocks) + " "
 	}
+	if l.context {
+		text += "? "
+	}
 	name, mark := l.quoted(f.name), l.mark(f.st, true)
 	width = len(text) + runewidth.StringWidth(name) + len(mark)
 	return text + l.paintFile(name, f) + mark, width
@@ -856,6 +861,9 @@ func (l *lister) long(files []*lsFile) {
 		}
 		if l.author {
 			b.WriteString(align(o, owners) + " ")
+		}
+		if l.context {
+			b.WriteString("? ")
 		}
 		if f.ok && f.st.Kind == proc.Char {
 			b.WriteString(pad(pad(strconv.Itoa(int(f.st.Rdev>>8)), majors)+", "+pad(strconv.Itoa(int(f.st.Rdev&0xff)), minors), sizes))

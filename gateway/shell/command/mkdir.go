@@ -20,6 +20,10 @@ func mkdir(_ context.Context, p *proc.Process) int {
 	mode, modeSet := uint32(0o777)&^p.Umask, false
 	for _, o := range opts {
 		switch o.Key {
+		case "context":
+			if o.Has {
+				p.Errorf("warning: ignoring --context; it requires an SELinux/SMACK-enabled kernel")
+			}
 		case "p":
 			parents = true
 		case "v":

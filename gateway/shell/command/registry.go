@@ -169,6 +169,7 @@ var registry = map[string]proc.Func{
 	"reset":            reset,
 	"rev":              rev,
 	"rg":               rgMain,
+	"rgrep":            rgrep,
 	"rm":               rm,
 	"rmdir":            rmdir,
 	"run-parts":        runParts,

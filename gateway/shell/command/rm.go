@@ -159,11 +159,13 @@ func (r *rmRun) remove(name string, depth int) bool {
 		if r.ask && !confirm(r.p, fmt.Sprintf("descend into directory %s? ", quoteName(name))) {
 			return false
 		}
-		all := true
+		files, dirs := true, true // all of them are gone
 		for _, e := range entries {
-			all = r.remove(joinPath(name, e.Name), depth+1) && all
+			if gone := r.remove(joinPath(name, e.Name), depth+1); !gone {
+				files, dirs = files && e.Kind == proc.Dir, dirs && e.Kind != proc.Dir
+			}
 		}
-		if !all && !r.ask {
+		if !dirs || !files && !r.ask {
 			return false
 		}
 	}

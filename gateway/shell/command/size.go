@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
 
@@ -70,6 +71,18 @@ func parseBlockSize(s string) (blockSize, bool) {
 		}
 	}
 	return b, true
+}
+
+// badBlockSize complains about the argument of -B or --block-size.
+func badBlockSize(p *proc.Process, o getopt.Option) {
+	name, what := "--block-size", "invalid"
+	if !o.Long {
+		name = "-" + o.Key
+	}
+	if o.Value != "" && isDigit(o.Value[0]) && strings.Trim(o.Value, "0123456789") != "" {
+		what = "invalid suffix in"
+	}
+	p.Errorf("%s %s argument '%s'", what, name, o.Value)
 }
 
 // names maps user and group numbers to the names in the sandbox's /etc/passwd and /etc/group.

@@ -79,6 +79,7 @@ type sorter struct {
 	reverse    bool // of the last resort
 	lastResort bool
 	plain      bool // whole lines, byte order
+	debug      bool
 	seed       maphash.Seed
 }
 
@@ -200,7 +201,9 @@ func sortMain(_ context.Context, p *proc.Process) int {
 				}
 				return 2
 			}
-		case "T", "y", "debug", "compress-program", "random-source":
+		case "debug":
+			s.debug = true
+		case "T", "y", "compress-program", "random-source":
 		default:
 			global.set(o.Key[0], true, true)
 		}
@@ -218,9 +221,24 @@ func sortMain(_ context.Context, p *proc.Process) int {
 		if len(list) == 0 {
 			s.fail("no input from %s", quoteName(from))
 		}
+		for i, name := range list {
+			if name == "" {
+				s.fail("%s:%d: invalid zero-length file name", quoteColon(from), i+1)
+			}
+		}
 		args = list
 	}
+	globalOnly := len(s.keys) == 0
 	s.finish(global)
+	if s.debug {
+		if hasOutput && check == 0 {
+			check = 'o'
+		}
+		if check != 0 {
+			s.fail("options '-%c --debug' are incompatible", check)
+		}
+		s.warnKeys(global, globalOnly)
+	}
 	if check != 0 {
 		if len(args) > 1 {
 			s.fail("extra operand %s not allowed with -%c", quoteName(args[1]), check)
@@ -1162,7 +1180,11 @@ func orderedFloat(f float64) uint64 {
 
 func (s *sorter) output(name string, has bool, write func(io.Writer)) int {
 	if !has {
-		write(s.p.Out)
+		if s.debug {
+			write(&sortDebugger{s: s, w: s.p.Out})
+		} else {
+			write(s.p.Out)
+		}
 		return 0
 	}
 	f, err := s.p.Open(name, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)

@@ -45,6 +45,8 @@ func statMain(_ context.Context, p *proc.Process) int {
 			format, has, s.escape = o.Value+"\n", true, false
 		case "printf":
 			format, has, s.escape = o.Value, true, true
+		case "cached":
+			choose(p, statSpec, "cached", o.Value, "default", "never", "always")
 		case "f":
 			fs = true
 		case "L":

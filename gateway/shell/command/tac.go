@@ -5,11 +5,12 @@ import (
 	"context"
 	"errors"
 	"io"
-	"regexp"
+	"strings"
 
 	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/shell/regex"
 )
 
 var tacSpec = getopt.New("brs:", "before=b regex=r separator:=s").
@@ -37,17 +38,21 @@ func tac(_ context.Context, p *proc.Process) int {
 	}
 	if isRegexp {
 		// Anchored, so that a place where it does not match costs little.
-		re, err := regexp.Compile(`\A(?:` + sep + `)`)
+		re, err := regex.Compile("\\`("+emacsToExtended(sep)+")", regex.Options{Extended: true, Dialect: regex.Grep, Bytes: byteLocale(p), Tick: p.Tick})
 		if err != nil {
-			p.Errorf("Invalid regular expression")
+			message := err.Error()
+			if strings.HasPrefix(message, "Unmatched [") {
+				message = "Invalid regular expression"
+			}
+			p.Errorf("%s", message)
 			return 1
 		}
 		find = func(b []byte) (int, int) {
 			// The last place where it matches; like GNU's backward search the match found is the shortest there.
 			for i := len(b) - 1; i >= 0; i-- {
 				p.Tick(1)
-				if loc := re.FindIndex(b[i:]); loc != nil && loc[0] == 0 && loc[1] > 0 {
-					return i, i + loc[1]
+				if _, n, ok := re.FindIndex(b[i:], 0); ok && n > 0 {
+					return i, i + n
 				}
 			}
 			return -1, -1

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 
 	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
@@ -15,7 +16,7 @@ var teeSpec = getopt.New("aip", "append=a ignore-interrupts=i output-error::=p")
 
 func tee(_ context.Context, p *proc.Process) int {
 	opts, args := teeSpec.Parse(p)
-	flag, keepGoing := proc.WriteOnly|proc.Create|proc.Trunc, false
+	flag, keepGoing, exit := proc.WriteOnly|proc.Create|proc.Trunc, false, false
 	for _, o := range opts {
 		switch o.Key {
 		case "a":
@@ -23,7 +24,8 @@ func tee(_ context.Context, p *proc.Process) int {
 		case "p":
 			keepGoing = true
 			if o.Has {
-				keepGoing = choose(p, teeSpec, "output-error", o.Value, "warn", "warn-nopipe", "exit", "exit-nopipe") != "exit"
+				how := choose(p, teeSpec, "output-error", o.Value, "warn", "warn-nopipe", "exit", "exit-nopipe")
+				keepGoing, exit = how != "exit", strings.HasPrefix(how, "exit")
 			}
 		}
 	}
@@ -37,7 +39,9 @@ func tee(_ context.Context, p *proc.Process) int {
 		f, err := p.Open(name, flag, 0o666)
 		if err != nil {
 			p.Errorf("%s: %s", quoteColon(name), proc.Strerror(err))
-			status = 1
+			if status = 1; exit {
+				return status
+			}
 			continue
 		}
 		defer f.Close()
@@ -58,7 +62,9 @@ func tee(_ context.Context, p *proc.Process) int {
 				continue
 			}
 			p.Errorf("%s: %s", quoteColon(o.name), proc.Strerror(err))
-			status = 1
+			if status = 1; exit {
+				p.Exit(status)
+			}
 		}
 		outs = kept
 		if len(outs) == 0 {

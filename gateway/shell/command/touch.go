@@ -86,7 +86,7 @@ func touch(_ context.Context, p *proc.Process) int {
 		keepTime := accessOnly && !modifyOnly
 		if err := touchFile(p, name, when.UnixNano(), noCreate, noFollow, keepTime); err != nil {
 			what := "cannot touch"
-			if errors.Is(err, fserr.ENOTDIR) && strings.HasSuffix(name, "/") {
+			if errors.Is(err, fserr.ENOTDIR) && strings.HasSuffix(name, "/") || noFollow && errors.Is(err, fserr.ENOENT) {
 				what = "setting times of"
 			}
 			p.Errorf("%s %s: %s", what, quoteName(name), proc.Strerror(err))

@@ -298,7 +298,9 @@ func (s *wcScanner) scan(b []byte) {
 			i += n
 			chars++
 			switch {
-			case unicode.IsSpace(r) && r != 0x85 && r != 0xa0 && r != 0x2007 && r != 0x202f:
+			case r == 0x2060: // no space, but words end at it
+				inWord = false
+			case unicode.IsSpace(r) && r != 0x85:
 				inWord = false
 				pos++
 			case unicode.IsGraphic(r):

@@ -23,7 +23,7 @@ type xxdRun struct {
 	out                                                io.Writer
 	cols, group                                        int
 	plain, bits, little, include, reverse, upper, skip bool
-	capital, decimal                                   bool
+	capital, decimal, ebcdic                           bool
 	limit, seek, offset                                int64
 	name                                               string
 }
@@ -84,6 +84,8 @@ func xxd(_ context.Context, p *proc.Process) int {
 			x.include = true
 		case name == "C" || name == "capitalize":
 			x.capital = true
+		case name == "E" || name == "EBCDIC":
+			x.ebcdic = true
 		case name == "d":
 			x.decimal = true
 		case name == "r" || name == "revert":
@@ -91,7 +93,7 @@ func xxd(_ context.Context, p *proc.Process) int {
 		case name == "h" || name == "help":
 			return usage()
 		case name == "v" || name == "version":
-			p.Err.WriteString("xxd 2022-01-14 (compatible)\n")
+			p.Err.WriteString("xxd 2022-01-14 by Juergen Weigert et al.\n")
 			return 0
 		case name[0] == 'c':
 			if v, ok = takes("c", "c", "cols"); ok {
@@ -335,7 +337,9 @@ func (x *xxdRun) line(b []byte, at int64, hexDigit string) string {
 	s.WriteByte(' ')
 	var asc strings.Builder
 	for _, c := range b {
-		if c < ' ' || c > '~' {
+		if x.ebcdic {
+			c = xxdEBCDIC[c]
+		} else if c < ' ' || c > '~' {
 			c = '.'
 		}
 		asc.WriteByte(c)
@@ -398,21 +402,38 @@ func (x *xxdRun) includeFile(in io.Reader, name string) error {
 // revert turns a dump back into bytes.
 func (x *xxdRun) revert(in io.Reader) error {
 	if x.plain {
-		high, have := byte(0), false
+		// A digit counts with the one right before it. After two characters that are none, the rest of the line is not read; at the start they are
+		// passed over.
+		const none = -1
+		older, before, leading, skip := none, none, true, false
 		var out []byte
 		return readBlocks(x.p, in, func(b []byte) {
 			out = out[:0]
 			for _, c := range b {
-				if !isHex(c) {
+				switch {
+				case skip:
+					leading, skip = c == '\n', c != '\n'
+					continue
+				case c == '\n' || c == ' ' || c == '\t' || c == '\r':
 					continue
 				}
-				d, _ := strconv.ParseUint(string(rune(c)), 16, 8)
-				if have {
-					out = append(out, high<<4|byte(d))
-				} else {
-					high = byte(d)
+				d := none
+				if isHex(c) {
+					v, _ := strconv.ParseUint(string(rune(c)), 16, 8)
+					d = int(v)
+				} else if leading {
+					continue
 				}
-				have = !have
+				leading = false
+				switch {
+				case before != none && d != none:
+					out = append(out, byte(before<<4|d))
+					older, before = before, none
+					continue
+				case older == none && before == none && d == none:
+					skip = true
+				}
+				older, before = before, d
 			}
 			_, _ = x.out.Write(out)
 		})

@@ -314,20 +314,8 @@ func (ps *parser) bareNumber() bool {
 		d.day, d.month = t.value%100, t.value/100%100
 		d.year, d.yearDigits = t.value/10000, t.digits-4
 		ps.pos++
-		if w := ps.at(0); w.kind == tokWord && w.word == "t" && ps.at(1).unsigned() {
-			ps.pos++
-			if ps.isChar(1, ':') {
-				return ps.clock()
-			}
-			return ps.bareTime()
-		}
 		return true
 	}
-	return ps.bareTime()
-}
-
-func (ps *parser) bareTime() bool {
-	d, t := ps.d, ps.at(0)
 	if t.digits < 3 {
 		d.setTime(t.value, 0, 0, 0, 0)
 	} else {
@@ -620,6 +608,14 @@ func (d *draft) resolve(now time.Time) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	t := time.Date(int(year), time.Month(month), int(day), int(hour), int(minute), int(sec), int(nanos), loc)
+	asked := time.Date(int(year), time.Month(month), int(day), int(hour), int(minute), int(sec), int(nanos), time.UTC)
+	if _, offset := t.Zone(); asked.Unix() != t.Unix()+int64(offset) {
+		// Clocks skip this time: it does not exist, unless the day was counted from another.
+		if d.relYear == 0 && d.relMonth == 0 && d.relDay == 0 {
+			return time.Time{}, false
+		}
+		t = t.Add(max(0, time.Duration(asked.Unix()-t.Unix()-int64(offset))*time.Second))
+	}
 	secs := d.relHour*3600 + d.relMinute*60 + d.relSec
 	return time.Unix(t.Unix()+secs, int64(t.Nanosecond())+d.relNanos), true
 }

@@ -404,6 +404,20 @@ func TestCommandLine(t *testing.T) {
 			t.Fatalf("%q", out)
 		}
 	})
+	t.Run("a sandbox that expires", func(t *testing.T) {
+		if _, errOut, status := r.pgbox(t, "", "sandbox", "create", "--expires", "10ms"); status != 1 || errOut != "pgbox: validation_error: expiresIn: expected number >= 1 (INVALID_INPUT, applied: no)\n" {
+			t.Fatalf("%q %d", errOut, status)
+		}
+		short := strings.TrimSpace(r.must(t, "sandbox", "create", "--expires", "1s"))
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+			if _, errOut, status := r.pgbox(t, "", "exec", short, "--", "true"); status == 1 && errOut == "pgbox: no such sandbox (SANDBOX_NOT_FOUND, applied: no)\n" {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatal("it is still there")
+			}
+		}
+	})
 	t.Run("images", func(t *testing.T) { imageCommands(t, r) })
 	t.Run("history", func(t *testing.T) { historyCommands(t, r) })
 	r.stop(t)

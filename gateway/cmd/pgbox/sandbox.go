@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -19,8 +20,9 @@ type sandbox struct {
 func sandboxCommand(c *client) *cobra.Command {
 	cmd := &cobra.Command{Use: "sandbox", Short: "Create, list and remove sandboxes"}
 	var (
-		from string
-		past history
+		from    string
+		expires time.Duration
+		past    history
 	)
 	create := &cobra.Command{
 		Use: "create [NAME]", Short: "Create a sandbox and print its id", Args: cobra.MaximumNArgs(1),
@@ -31,6 +33,9 @@ func sandboxCommand(c *client) *cobra.Command {
 			}
 			if from != "" {
 				in["from"] = from
+			}
+			if expires != 0 {
+				in["expiresIn"] = int64(expires / time.Second)
 			}
 			if past != (history{}) {
 				in["history"] = past
@@ -44,6 +49,7 @@ func sandboxCommand(c *client) *cobra.Command {
 		},
 	}
 	create.Flags().StringVar(&from, "from", "", "image to start from: NAME or NAME:TAG")
+	create.Flags().DurationVar(&expires, "expires", 0, "drop it after so long (at least 1s); by default it stays")
 	past.flags(create)
 	keep := &cobra.Command{
 		Use: "history ID", Short: "Let commits take automatic snapshots, for undo and earlier versions; without a flag no longer", Args: cobra.ExactArgs(1),

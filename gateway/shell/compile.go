@@ -63,6 +63,10 @@ func (c *compiler) stmt(s *syntax.Stmt) *stmt {
 		st.redirs = append(st.redirs, c.redirect(r))
 	}
 	if s.Cmd != nil {
+		if call, ok := s.Cmd.(*syntax.CallExpr); ok && len(call.Assigns) == 0 && len(call.Args) > 0 && closers[call.Args[0].Lit()] &&
+			(len(s.Redirs) == 0 || s.Redirs[0].Pos().After(call.Pos())) {
+			c.refuse(syntax.LangError{Pos: call.Pos(), Feature: "a command named as a reserved word"})
+		}
 		st.cmd = c.command(s.Cmd)
 	}
 	return st
@@ -147,6 +151,13 @@ func (c *compiler) command(cmd syntax.Command) command {
 			// "()0": the parser lets it pass for a nameless function of zsh.
 			c.refuse(syntax.LangError{Pos: x.Pos(), Feature: "anonymous functions"})
 			return &simpleCmd{line: c.line(x.Pos())}
+		}
+		if list, ok := x.Body.Cmd.(*syntax.BinaryCmd); ok {
+			return c.command(definedFirst(x, list))
+		}
+		switch x.Body.Cmd.(type) {
+		case nil, *syntax.CallExpr, *syntax.FuncDecl, *syntax.DeclClause, *syntax.LetClause, *syntax.TimeClause, *syntax.CoprocClause:
+			c.refuse(syntax.LangError{Pos: x.Body.Pos(), Feature: "functions that are simple commands"})
 		}
 		return &funcDecl{name: c.raw(x.Name.Pos().Offset(), x.Name.End().Offset()), body: c.stmt(x.Body), line: c.line(x.Pos()), src: c.raw(x.Pos().Offset(), x.End().Offset())}
 	case *syntax.ArithmCmd:
@@ -456,6 +467,22 @@ func unescape(s, chars string) string {
 		b.WriteByte(s[i])
 	}
 	return b.String()
+}
+
+// definedFirst is a list or pipeline whose first command is the definition of a function: the parser takes all of it for the function's body.
+func definedFirst(f *syntax.FuncDecl, list *syntax.BinaryCmd) *syntax.BinaryCmd {
+	first := list
+	for {
+		inner, ok := first.X.Cmd.(*syntax.BinaryCmd)
+		if !ok {
+			break
+		}
+		first = inner
+	}
+	def := *f
+	def.Body = first.X
+	first.X = &syntax.Stmt{Position: f.Position, Cmd: &def}
+	return list
 }
 
 // maskedArray reports whether w ends with an array that maskArray hid from the parser: what goes on after the parenthesis is no array for bash.

@@ -13,38 +13,31 @@ type condReader struct {
 	eof  bool
 }
 
-// condError looks for a mistake in the last [[ before at. The message is empty where bash stays silent.
-func condError(src string, at int) (msg string, line int, eof, found bool) {
-	for end := min(at+2, len(src)); ; {
-		i := strings.LastIndex(src[:end], "[[")
-		if i < 0 || i < at-4096 {
-			return "", 0, false, false
+// readCond reads a conditional command of which "[[" ends at i.
+func readCond(src string, i int) *condReader {
+	c := &condReader{src: src, i: i}
+	c.next()
+	if c.or(); !c.bad && c.tok != "]]" {
+		msg := "syntax error in conditional expression"
+		if !c.word {
+			msg += ": unexpected token `" + c.shown() + "'"
 		}
-		end = i
-		if i > 0 && strings.IndexByte(" \t\n;&|(!{", src[i-1]) < 0 || i+2 < len(src) && strings.IndexByte(" \t\n", src[i+2]) < 0 {
-			continue
-		}
-		c := condReader{src: src, i: i + 2}
-		c.next()
-		c.or()
-		if !c.bad && c.tok != "]]" {
-			c.fail("syntax error in conditional expression")
-		}
-		if c.bad {
-			return c.msg, strings.Count(src[:min(c.i, len(src))], "\n") + 1, c.eof, true
-		}
-		return "", 0, false, false
+		c.fail(msg)
 	}
+	return c
 }
 
 func (c *condReader) fail(msg string) {
 	if !c.bad {
-		c.bad, c.msg, c.eof = true, msg, c.tok == ""
+		c.bad, c.msg, c.eof = true, msg, !c.word && strings.TrimSpace(c.src[c.i:]) == ""
 	}
 }
 
 func (c *condReader) shown() string {
-	if c.tok == "" || c.tok == "\n" {
+	switch c.tok {
+	case "":
+		return "EOF"
+	case "\n":
 		return "newline"
 	}
 	return c.tok
@@ -57,14 +50,14 @@ func (c *condReader) next() {
 	start := c.i
 	c.word = false
 	rest := c.src[start:]
-	for _, op := range []string{"&&", "||", "(", ")", "<", ">", ";", "&", "|", "\n"} {
+	if strings.HasPrefix(rest, "\n") {
+		c.tok = "\n"
+		return
+	}
+	for _, op := range operators {
 		if strings.HasPrefix(rest, op) {
 			c.i += len(op)
 			c.tok = op
-			if op == "\n" {
-				c.i--
-				c.tok = "\n"
-			}
 			return
 		}
 	}

@@ -572,55 +572,46 @@ func (c *compiler) explain(err error) *syntaxError {
 	eof := func() *syntaxError {
 		return &syntaxError{line: total + 1 + c.lines, msg: "syntax error: unexpected end of file"}
 	}
-	text := pe.Text
-	if msg, line, eof, ok := condError(c.src, int(pe.Pos.Offset())); ok {
-		e := &syntaxError{line: line + c.lines, msg: msg, silent: msg == "", keep: !eof}
-		return e
+	if o := findOffence(c.src, c.extglob, c.step); o != nil {
+		return c.offended(o, eof)
 	}
-	switch {
-	case strings.Contains(text, "without closing quote") || strings.Contains(text, "reached EOF without closing quote"):
-		q := "`"
-		for _, k := range []string{"\"", "'", "`"} {
-			if strings.Contains(text, "`"+k+"`") || strings.HasSuffix(text, " "+k) || strings.Contains(text, "$"+k+"`") {
-				q = k
-				break
-			}
-		}
-		return &syntaxError{line: c.line(pe.Pos), msg: "unexpected EOF while looking for matching `" + q + "'"}
-	case strings.Contains(text, "reached EOF without matching") || strings.Contains(text, "without matching"):
-		want := ")"
-		if at := int(pe.Pos.Offset()); at > 0 && at < len(c.src) && c.src[at] == '(' && c.src[at-1] == '=' {
-			return &syntaxError{line: c.line(pe.Pos), msg: "unexpected EOF while looking for matching `)'", status: 1}
-		}
-		if strings.Contains(text, "`${`") {
-			want = "}"
-			return &syntaxError{line: c.line(pe.Pos), msg: "unexpected EOF while looking for matching `" + want + "'"}
-		}
-		if strings.Contains(text, "`$(`") || strings.Contains(text, "`$((`") || strings.Contains(text, "`((`") {
-			return &syntaxError{line: c.line(pe.Pos), msg: "unexpected EOF while looking for matching `" + want + "'"}
-		}
-		if rest := strings.TrimSpace(c.src[min(int(pe.Pos.Offset()), len(c.src)):]); rest == "" || pe.Incomplete {
-			return eof()
-		}
-	}
-	if strings.Contains(text, "parameter expansion") && strings.TrimSpace(c.src[min(int(pe.Pos.Offset()), len(c.src)):]) == "" {
-		return &syntaxError{line: c.line(pe.Pos), msg: "unexpected EOF while looking for matching `}'"}
-	}
+	// Bash's grammar has nothing against it, only the parser.
 	if pe.Incomplete {
 		return eof()
 	}
-	tok, line := c.tokenAt(pe)
+	at := min(int(pe.Pos.Offset()), len(c.src))
+	tok := strings.TrimLeft(c.src[at:], " \t")
 	if tok == "" {
 		return eof()
 	}
-	shown := ""
-	if ls := strings.Split(c.src, "\n"); line-1 < len(ls) && line > 0 {
-		shown = ls[line-1]
+	at = len(c.src) - len(tok)
+	if k := strings.IndexAny(tok, " \t\n;&|()<>"); k >= 0 {
+		tok = tok[:max(k, 1)]
 	}
+	return c.offended(&offence{tok: tok, at: at, subst: inSubst(c.src, at)}, eof)
+}
+
+// offended says in bash's words where it stops.
+func (c *compiler) offended(o *offence, eof func() *syntaxError) *syntaxError {
+	switch {
+	case o.cond != nil:
+		return &syntaxError{line: c.lineAt(o.at), msg: o.cond.msg, silent: o.cond.msg == "", keep: !o.cond.eof}
+	case o.close != "":
+		e := &syntaxError{line: c.lineAt(o.at), msg: "unexpected EOF while looking for matching `" + o.close + "'"}
+		if o.array {
+			e.status = 1
+		}
+		return e
+	case o.tok == "":
+		return eof()
+	}
+	tok, end := o.tok, o.at+len(o.tok)
 	if tok == "\n" {
-		tok = "newline"
+		tok, end = "newline", o.at
 	}
-	return &syntaxError{line: line + c.lines, msg: "syntax error near unexpected token `" + tok + "'", text: shown, subst: inSubst(c.src, int(pe.Pos.Offset()))}
+	end = min(end, len(c.src))
+	shown, _, _ := strings.Cut(c.src[strings.LastIndexByte(c.src[:end], '\n')+1:], "\n")
+	return &syntaxError{line: c.lineAt(end), msg: "syntax error near unexpected token `" + tok + "'", text: shown, subst: o.subst}
 }
 
 // inSubst reports whether offset at is inside $( ) or a process substitution.
@@ -634,59 +625,9 @@ func inSubst(s string, at int) bool {
 	return false
 }
 
-// tokenAt finds the token bash stumbles over. The parser often reports where the construct began, so the token
-// named in its message, if any, is looked for from there.
-func (c *compiler) tokenAt(pe syntax.ParseError) (tok string, line int) {
-	at := min(int(pe.Pos.Offset()), len(c.src))
-	text := pe.Text
-	find := func(k string) bool {
-		i := strings.Index(c.src[at:], k)
-		if i < 0 {
-			return false
-		}
-		at += i
-		return true
-	}
-	switch {
-	case strings.HasPrefix(text, "anonymous functions"):
-		find(")")
-	case strings.Contains(text, "encountered `"):
-		_, k, _ := strings.Cut(text, "encountered `")
-		k = strings.TrimSuffix(k, "`")
-		find(k)
-	case strings.Contains(text, "must be followed by"):
-		_, k, _ := strings.Cut(text, "`")
-		k, _, _ = strings.Cut(k, "`")
-		if strings.HasPrefix(c.src[at:], k) {
-			at += len(k)
-		}
-	}
-	for at < len(c.src) && (c.src[at] == ' ' || c.src[at] == '\t') {
-		at++
-	}
-	// After these a newline is no error; the next token is.
-	if at < len(c.src) && c.src[at] == '\n' && strings.Contains(text, "statement list") {
-		for at < len(c.src) && strings.IndexByte(" \t\n", c.src[at]) >= 0 {
-			at++
-		}
-	}
-	if at >= len(c.src) {
-		return "", 0
-	}
-	line = strings.Count(c.src[:at], "\n") + 1
-	rest := c.src[at:]
-	for _, op := range []string{";;&", "<<<", "&>>", "&&", "||", ";;", ";&", "|&", "<<", ">>", "<&", ">&", "<>", ">|", "&>"} {
-		if strings.HasPrefix(rest, op) {
-			return op, line
-		}
-	}
-	if strings.IndexByte("();&|<>\n", rest[0]) >= 0 {
-		return rest[:1], line
-	}
-	if k := strings.IndexAny(rest, " \t\n;&|()<>"); k > 0 {
-		return rest[:k], line
-	}
-	return rest, line
+// lineAt is the number of the line of an offset.
+func (c *compiler) lineAt(at int) int {
+	return strings.Count(c.src[:min(at, len(c.src))], "\n") + 1 + c.lines
 }
 
 func (e *syntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.msg) }

@@ -249,6 +249,7 @@ type funcDef struct {
 	source   string // BASH_SOURCE of its definition
 	line     int
 	exported bool
+	traced   bool // inherits the traps on DEBUG and RETURN
 	src      string
 }
 

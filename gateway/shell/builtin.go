@@ -163,6 +163,8 @@ func builtinEval(sh *Shell, args []string) int {
 	sh.checkSize(text)
 	defer sh.hold(-parsedSize(text))
 	p := sh.cachedParse(text, max(line-1, 0))
+	sh.xtrace++
+	defer func() { sh.xtrace-- }()
 	sh.runProgram(p, "eval: ")
 	sh.leave()
 	return sh.status
@@ -223,11 +225,15 @@ func builtinSource(sh *Shell, args []string) int {
 	sh.status = 0
 	replaced := len(args) > 1
 	own := sh.args
+	sh.xtrace++
+	defer func() { sh.xtrace-- }()
 	sh.runText(data, "")
 	sh.returning = false
+	sh.xtrace-- // the trap runs in the shell that reads on
 	if t := sh.traps["RETURN"]; t != "" {
 		sh.runTrap("RETURN", t)
 	}
+	sh.xtrace++
 	sh.popTo(f)
 	if replaced && slices.Equal(own, sh.args) {
 		sh.args = saved
@@ -381,7 +387,7 @@ func builtinReturn(sh *Shell, args []string) int {
 		return 2
 	}
 	st := sh.exitStatus("return", args)
-	sh.returning = true
+	sh.returning, sh.beforeReturn = true, sh.status
 	return st
 }
 
@@ -400,6 +406,10 @@ func builtinBreak(sh *Shell, args []string) int {
 		}
 		n = v
 	}
+	if len(args) > 2 && sh.loops > 0 {
+		sh.errorf("%s: too many arguments", args[0])
+		panic(abortPanic{1})
+	}
 	if sh.loops == 0 {
 		if sh.posix {
 			return 0
@@ -417,6 +427,9 @@ func builtinBreak(sh *Shell, args []string) int {
 }
 
 func builtinLet(sh *Shell, args []string) int {
+	if len(args) > 1 && args[1] == "--" {
+		args = args[1:]
+	}
 	if len(args) == 1 {
 		sh.errorf("let: expression expected")
 		return 1
@@ -995,18 +1008,23 @@ func builtinUnalias(sh *Shell, args []string) int {
 
 func builtinCaller(sh *Shell, args []string) int {
 	n := 0
-	if names, _, _ := sh.callStack(); len(names) == 0 {
+	if _, sources, _ := sh.callStack(); len(sources) == 0 {
 		return 1
 	}
 	if len(args) > 1 {
 		v, err := strconv.Atoi(args[1])
 		if err != nil {
 			sh.errorf("caller: %s: invalid number", args[1])
+			sh.eprint("caller: usage: caller [expr]\n")
 			return 2
 		}
 		n = v
 	}
 	names, sources, lines := sh.callStack()
+	if len(names) == 0 && len(sources) > 0 && len(args) == 1 {
+		sh.out("0 NULL\n")
+		return 0
+	}
 	if len(names) == 0 || len(args) > 1 && n+1 >= len(names) {
 		return 1
 	}

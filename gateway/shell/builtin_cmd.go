@@ -61,7 +61,7 @@ func builtinType(sh *Shell, args []string) int {
 			}
 		}
 	}
-	status := 0
+	status, failed := 0, 0
 	for _, name := range args {
 		found := false
 		put := func(k, long string, isPath bool) {
@@ -109,11 +109,15 @@ func builtinType(sh *Shell, args []string) int {
 			}
 		}
 		if !found {
+			failed++
 			status = 1
 			if !kind && !path && !force {
 				sh.errorf("%s: %s: not found", cmd, name)
 			}
 		}
+	}
+	if cmd == "command" && failed < len(args) {
+		return 0
 	}
 	return status
 }
@@ -246,6 +250,10 @@ func builtinHash(sh *Shell, args []string) int {
 			return 0
 		}
 	}
+	if len(args) == 0 && tell {
+		sh.errorf("hash: -t: option requires an argument")
+		return 1
+	}
 	if len(args) == 0 {
 		if len(sh.hashed) == 0 {
 			sh.out("hash: hash table empty\n")
@@ -254,7 +262,11 @@ func builtinHash(sh *Shell, args []string) int {
 		if !list {
 			sh.out("hits\tcommand\n")
 		}
-		for _, n := range slices.Sorted(maps.Keys(sh.hashed)) {
+		table := map[string]assocValue{}
+		for i, n := range slices.Sorted(maps.Keys(sh.hashed)) {
+			table[n] = assocValue{seq: uint64(i)}
+		}
+		for _, n := range hashOrder(table, 256) {
 			h := sh.hashed[n]
 			if list {
 				sh.out("builtin hash -p " + h.path + " " + n + "\n")

@@ -141,6 +141,9 @@ func builtinCd(sh *Shell, args []string) int {
 		target = args[0]
 	}
 	if target == "" {
+		if show {
+			sh.out("\n")
+		}
 		return 0
 	}
 	if target[0] != '/' && target != "." && target != ".." && !strings.HasPrefix(target, "./") && !strings.HasPrefix(target, "../") {
@@ -234,6 +237,9 @@ func builtinPushd(sh *Shell, args []string) int {
 			return 1
 		}
 		sh.dirStack = rot[1:]
+	case len(args) > 1:
+		sh.errorf("pushd: too many arguments")
+		return 1
 	default:
 		if noCD {
 			sh.dirStack = append([]string{args[0]}, sh.dirStack...)
@@ -326,7 +332,11 @@ func builtinDirs(sh *Shell, args []string) int {
 			lines = lines || strings.ContainsAny(a, "pv")
 			numbered = numbered || strings.Contains(a, "v")
 		default:
-			sh.errorf("dirs: %s: invalid number", a)
+			what := "option"
+			if a != "" && (a[0] == '-' || a[0] == '+') {
+				what = "number"
+			}
+			sh.errorf("dirs: %s: invalid %s", a, what)
 			sh.eprint("dirs: usage: dirs [-clpv] [+N] [-N]\n")
 			return 2
 		}

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -450,7 +451,7 @@ func builtinJobs(sh *Shell, args []string) int {
 		}
 		line := "[" + itoa(j.id) + "]" + mark + "  "
 		if long {
-			line = "[" + itoa(j.id) + "]" + mark + " " + itoa(j.pid) + " "
+			line = "[" + itoa(j.id) + "]" + mark + " " + fmt.Sprintf("%5d", j.pid) + " "
 		}
 		sh.out(line + padRight(state, 24) + j.src + tail + "\n")
 		if !run {

@@ -398,7 +398,7 @@ func (c *compiler) redirect(r *syntax.Redirect) *redirect {
 			out.heredoc.parts = []part{c.quoted(body)}
 		} else if r.Hdoc != nil {
 			out.heredoc.parts = c.heredoc(r.Hdoc.Parts, out.quoted, out.strip)
-			body := strings.TrimSuffix(c.raw(r.Hdoc.Pos().Offset(), r.Hdoc.End().Offset()), unquoteDelim(r.Word.Lit()))
+			body := strings.TrimSuffix(c.raw(r.Hdoc.Pos().Offset(), r.Hdoc.End().Offset()), unquoteDelim(c.raw(r.Word.Pos().Offset(), r.Word.End().Offset())))
 			if out.strip {
 				body = stripTabs(body, true)
 			}
@@ -532,9 +532,9 @@ func (c *compiler) assign(a *syntax.Assign) *assign {
 		return out
 	}
 	out.name = a.Name.Value
-	if end := a.Name.End().Offset(); end > 2 && c.text(end-2, end) == "[]" {
-		out.name = out.name[:len(out.name)-2]
-		out.sub = c.subscript("")
+	if name, sub, ok := strings.Cut(c.text(a.Name.Pos().Offset(), a.Name.End().Offset()), "["); ok { // see maskArray
+		out.name = name
+		out.sub = c.subscript(strings.TrimSuffix(sub, "]"))
 	}
 	if a.Index != nil {
 		out.sub = c.subscriptAt(a.Name.End().Offset())

@@ -202,8 +202,15 @@ func (sh *Shell) declareFuncs(name string, ops []operand, namesOnly, print bool,
 			} else {
 				sh.out(f.name + "\n")
 			}
+		case on&aTrace != 0 || off&aTrace != 0:
+			c := *f
+			c.traced = on&aTrace != 0
+			sh.ownFuncs()[o.word] = &c
 		default:
 			sh.out(sh.funcText(f) + "\n")
+			if print && f.exported {
+				sh.out("declare -fx " + f.name + "\n")
+			}
 		}
 	}
 	return status
@@ -374,9 +381,7 @@ func (sh *Shell) declareOne(cmd string, o operand, on, off attr, global, inherit
 		return 1
 	}
 	if sh.opts.get('x') && o.a != nil && hasVal {
-		if arr != nil {
-			sh.trace(name + "=(" + arrSource(arr) + ")")
-		} else if cmd == "export" || cmd == "readonly" {
+		if arr == nil && (cmd == "export" || cmd == "readonly") {
 			sh.trace(name + "=" + traceQuote2(val))
 		}
 	}

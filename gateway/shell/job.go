@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -160,22 +161,28 @@ func (sh *Shell) runPending() {
 	}
 }
 
-// runTrap runs a trap's commands; $? is what it was before.
-func (sh *Shell) runTrap(_, text string) {
+// runTrap runs a trap's commands and returns their status; $? is what it was before.
+func (sh *Shell) runTrap(_, text string) (result int) {
 	status, line, ret := sh.status, sh.line, sh.returning
 	pipe, piped, one := sh.pipeStatus, sh.piped, sh.pipeOne
 	sh.returning = false
 	sh.inTrap++
 	sh.enter()
 	func() {
-		defer func() { sh.inTrap-- }()
+		sh.xtrace++
+		defer func() {
+			sh.inTrap--
+			sh.xtrace--
+		}()
 		sh.evalString(text, sh.line-1)
 	}()
 	sh.leave()
+	result = sh.status
 	if !sh.returning {
 		sh.status, sh.returning = status, ret
 	}
 	sh.line, sh.pipeStatus, sh.piped, sh.pipeOne = line, pipe, piped, one
+	return result
 }
 
 // debugTrapAt is debugTrap before a compound command, of which BASH_COMMAND shows the head.
@@ -186,13 +193,20 @@ func (sh *Shell) debugTrapAt(st *stmt) {
 	}
 }
 
-func (sh *Shell) debugTrap() {
+// debugTrap runs the DEBUG trap; skip says that under extdebug it had the command left out.
+func (sh *Shell) debugTrap() (skip bool) {
 	if len(sh.traps) == 0 || sh.inTrap > 0 {
-		return
+		return false
 	}
-	if t := sh.traps["DEBUG"]; t != "" {
-		sh.runTrap("DEBUG", t)
+	if sh.debugged {
+		sh.debugged = false
+		return false
 	}
+	t := sh.traps["DEBUG"]
+	if t == "" {
+		return false
+	}
+	return sh.runTrap("DEBUG", t) != 0 && sh.opts.shopt(extdebug)
 }
 
 // exitTrap runs the EXIT trap, once.
@@ -308,12 +322,17 @@ func (sh *Shell) findJob(spec string) *job {
 		}
 		return nil
 	}
+	var found *job
 	for _, j := range visible {
-		if q, ok := strings.CutPrefix(s, "?"); ok && strings.Contains(j.src, q) || strings.HasPrefix(j.src, s) {
-			return j
+		if q, ok := strings.CutPrefix(s, "?"); ok && strings.Contains(j.src, q) || !ok && strings.HasPrefix(j.src, s) {
+			if found != nil {
+				sh.errorf("%s: %s: ambiguous job spec", sh.running, strings.TrimPrefix(s, "?"))
+				return nil
+			}
+			found = j
 		}
 	}
-	return nil
+	return found
 }
 
 func (sh *Shell) dropJob(j *job) {
@@ -360,7 +379,7 @@ func (sh *Shell) reportKilled(p *process, st *stmt) {
 	case 15:
 		sh.eprint("Terminated\n")
 	default:
-		sh.eprint(sh.prefix() + itoa(p.pid) + " " + padRight(signalTexts[sig], 23) + " " + stmtText(st) + "\n")
+		sh.eprint(sh.prefix() + fmt.Sprintf("%5d", p.pid) + " " + padRight(signalTexts[sig], 23) + " " + stmtText(st) + "\n")
 	}
 }
 
@@ -372,7 +391,7 @@ func (sh *Shell) reportJob(j *job) {
 	switch sig := int(j.proc.killed.Load()); sig {
 	case 0, 2, 13, 15:
 	default:
-		sh.eprint(sh.prefix() + itoa(j.pid) + " " + padRight(signalTexts[sig], 23) + " " + j.src + "\n")
+		sh.eprint(sh.prefix() + fmt.Sprintf("%5d", j.pid) + " " + padRight(signalTexts[sig], 23) + " " + j.src + "\n")
 	}
 }
 

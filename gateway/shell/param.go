@@ -120,7 +120,14 @@ func (e *expander) param(p *paramPart, quoted bool) {
 			return
 		}
 		if v := sh.vars[name]; v != nil && v.attrs&aNameref != 0 && sub == nil {
-			e.text(v.str, quoted)
+			target := v.str
+			for n := 0; n < maxNamerefs; n++ {
+				if v = sh.vars[target]; v == nil || v.attrs&aNameref == 0 {
+					break
+				}
+				target = v.str
+			}
+			e.text(target, quoted)
 			return
 		}
 		target := sh.paramValue(name, sub)
@@ -208,6 +215,10 @@ func (e *expander) param(p *paramPart, quoted bool) {
 		n := name
 		if sub != nil {
 			n += "[" + sub.text + "]"
+		}
+		if strings.HasPrefix(p.src, "${") { // shown without the dollar, even $1
+			sh.errorf("%s: unbound variable", n)
+			sh.exitExpansion()
 		}
 		sh.unbound(n)
 	}
@@ -396,13 +407,13 @@ func (sh *Shell) paramLength(p *paramPart, name string, sub *subscript) int {
 
 // slice is ${x:offset:length}.
 func (sh *Shell) slice(p *paramPart, name string, sub *subscript, v value) value {
-	off := sh.evalArith(p.off, "")
+	off := sh.evalArith(p.off, name+": ")
 	if n, s := sh.deref(name, nil); s == nil {
 		name = n
 	}
 	length, hasLen := int64(0), p.len != nil
 	if hasLen {
-		length = sh.evalArith(p.len, "")
+		length = sh.evalArith(p.len, name+": ")
 	}
 	if v.isList && len(v.list) == 1 {
 		if va := sh.lookup(name); va != nil && !va.isArray() {
@@ -730,7 +741,10 @@ func (sh *Shell) transform(p *paramPart, name string, sub *subscript, v value) v
 	case "a":
 		va := sh.lookup(name)
 		if va == nil {
-			return value{set: true, isList: v.isList}
+			return v.each(func(string) string { return "" })
+		}
+		if v.isList && len(v.list) == 0 && va.isArray() && va.attrs&aSet == 0 {
+			return value{s: va.letters(), set: true}
 		}
 		if v.isList {
 			l := va.letters()
@@ -757,7 +771,7 @@ func (sh *Shell) transform(p *paramPart, name string, sub *subscript, v value) v
 				}
 				return value{isList: true, list: q, star: v.star, set: true}
 			}
-			return value{s: v.s, set: true}
+			return value{set: true}
 		}
 		if v.isList && va.isArray() {
 			text := sh.declText(name, va)

@@ -336,6 +336,12 @@ func maskArray(s string, at int) string {
 		return ""
 	}
 	switch {
+	case strings.HasPrefix(s[at:], "(("): // of nothing
+		end := skipNest(s, at)
+		if end >= len(s) || end == at+3 || strings.Trim(s[at:end], "() \t\n") != "" {
+			return ""
+		}
+		return s[:at+2] + blank(s[at+2:end-1]) + s[end-1:]
 	case strings.HasPrefix(s[at:], "$(("): // of nothing
 		end := skipNest(s, at+1)
 		if end >= len(s) || strings.Trim(s[at+1:end], "() \t") != "" {
@@ -370,6 +376,14 @@ func maskArray(s string, at int) string {
 		n := at
 		for n < len(s) && isNameByte(s[n]) {
 			n++
+		}
+		if n > at && n < len(s) && s[n] == '[' {
+			end := closing(s, n) + 1
+			value := strings.TrimPrefix(s[min(end, len(s)):], "+")
+			if !strings.HasPrefix(value, "=") || strings.HasPrefix(value, "=(") {
+				return ""
+			}
+			return s[:n] + strings.Repeat("_", end-n) + s[end:]
 		}
 		rest := strings.TrimPrefix(s[n:], "+")
 		if n == at || !strings.HasPrefix(rest, "=(") {
@@ -451,16 +465,17 @@ func doubleNot(s string, at int) int {
 // maskKeyword turns the declaration command or let around offset at into a plain command: the parser refuses operands
 // that bash only complains about when it runs. The negative length says that the word at from is the command's name.
 func maskKeyword(s string, at int) (out string, from, length int) {
-	start := max(strings.LastIndexAny(s[:min(at, len(s))], "\n;&|(")+1, 0)
-	if at < len(s) && start > at {
-		return "", 0, 0
-	}
-	for start < len(s) && (s[start] == ' ' || s[start] == '\t') {
-		start++
-	}
-	for _, k := range []string{"export", "declare", "local", "readonly", "typeset", "let"} {
-		if rest, ok := strings.CutPrefix(s[start:], k); ok && (rest == "" || !isNameByte(rest[0])) {
-			return s[:start] + strings.Repeat("_", len(k)) + rest, start, -len(k)
+	for start := min(at, len(s)-1); start >= 0; start-- {
+		if start < at && strings.IndexByte("\n;&|", s[start]) >= 0 {
+			return "", 0, 0
+		}
+		if start > 0 && strings.IndexByte(" \t\n;&|({", s[start-1]) < 0 {
+			continue
+		}
+		for _, k := range []string{"export", "declare", "local", "readonly", "typeset", "let"} {
+			if rest, ok := strings.CutPrefix(s[start:], k); ok && (rest == "" || !isNameByte(rest[0])) {
+				return s[:start] + strings.Repeat("_", len(k)) + rest, start, -len(k)
+			}
 		}
 	}
 	return "", 0, 0

@@ -8,9 +8,27 @@ import (
 
 // funcText prints a function as declare -f does.
 func (sh *Shell) funcText(f *funcDef) string {
-	p := treePrinter{}
+	p := treePrinter{inFunc: true}
 	p.function(f.name, f.body, false)
 	return p.b.String()
+}
+
+// exportedText is a function as the environment of a program holds it.
+func exportedText(f *funcDef) string {
+	p := treePrinter{inFunc: true, flat: true}
+	p.w("() {  ")
+	p.list(groupOf(f.body).stmts)
+	p.w("\n}")
+	p.redirs(f.body.redirs)
+	return p.b.String()
+}
+
+// groupOf is the body of a function, in braces if it had none.
+func groupOf(body *stmt) *block {
+	if b, ok := body.cmd.(*block); ok {
+		return b
+	}
+	return &block{stmts: []*stmt{{cmd: body.cmd}}}
 }
 
 // commandText is BASH_COMMAND: of a loop or case, its head.
@@ -38,6 +56,8 @@ func stmtText(st *stmt) string {
 type treePrinter struct {
 	b       strings.Builder
 	indent  int
+	inFunc  bool        // groups and lists take several lines
+	flat    bool        // one blank is all the indentation
 	pending []*redirect // here-documents to print after the line
 }
 
@@ -45,6 +65,10 @@ func (p *treePrinter) w(s string) { p.b.WriteString(s) }
 
 func (p *treePrinter) nl() {
 	p.b.WriteByte('\n')
+	if p.flat {
+		p.b.WriteByte(' ')
+		return
+	}
 	p.w(strings.Repeat("    ", p.indent))
 }
 
@@ -54,14 +78,13 @@ func (p *treePrinter) function(name string, body *stmt, keyword bool) {
 	}
 	p.w(name + " () ")
 	p.nl()
-	inner, ok := body.cmd.(*block)
-	if !ok {
-		inner = &block{stmts: []*stmt{{cmd: body.cmd}}}
-	}
+	outer := p.inFunc
+	p.inFunc = true
 	p.w("{ ")
 	p.indent++
 	p.nl()
-	p.list(inner.stmts)
+	p.list(groupOf(body).stmts)
+	p.inFunc = outer
 	p.indent--
 	p.nl()
 	p.w("}")
@@ -85,6 +108,8 @@ func (p *treePrinter) list(l []*stmt) {
 			p.nl()
 		case s.background:
 			p.w(" ")
+		case !p.inFunc:
+			p.w("; ")
 		default:
 			p.w(";")
 			p.nl()
@@ -154,6 +179,10 @@ func (p *treePrinter) redirs(rs []*redirect) {
 			p.w(r.op.String() + r.word.src)
 			p.pending = append(p.pending, r)
 		case syntax.DplIn, syntax.DplOut:
+			if r.op == syntax.DplIn && r.word.src == "-" {
+				p.w(">&-")
+				continue
+			}
 			p.w(r.op.String() + r.word.src)
 		default:
 			p.w(r.op.String() + " " + r.word.src)
@@ -225,7 +254,7 @@ func (p *treePrinter) command(s *stmt) {
 		for i, x := range c.stmts {
 			if i > 0 {
 				if c.all[i-1] {
-					p.w(" |& ")
+					p.w(" 2>&1 | ")
 				} else {
 					p.w(" | ")
 				}
@@ -245,6 +274,14 @@ func (p *treePrinter) command(s *stmt) {
 		}
 	case *block:
 		p.w("{ ")
+		if !p.inFunc {
+			p.list(c.stmts)
+			if n := len(c.stmts); n > 0 && !c.stmts[n-1].background {
+				p.w(";")
+			}
+			p.w(" }")
+			break
+		}
 		p.indent++
 		p.nl()
 		p.list(c.stmts)
@@ -307,7 +344,11 @@ func (p *treePrinter) command(s *stmt) {
 			}
 			p.w(strings.Join(ps, " | ") + ")")
 			p.indent++
-			p.nl()
+			if len(it.stmts) > 0 {
+				p.nl()
+			} else {
+				p.w("\n")
+			}
 			p.list(it.stmts)
 			p.indent--
 			p.nl()

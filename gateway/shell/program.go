@@ -63,7 +63,7 @@ func (e *environ) List() []string {
 	}
 	for _, f := range e.sh.funcs {
 		if f.exported {
-			out = append(out, "BASH_FUNC_"+f.name+"%%="+strings.TrimPrefix(e.sh.funcText(f), f.name+" "))
+			out = append(out, "BASH_FUNC_"+f.name+"%%="+exportedText(f))
 		}
 	}
 	if e.path != "" {
@@ -100,7 +100,7 @@ func (sh *Shell) findProgram(args []string, temps [][2]string) (string, int) {
 		if t[0] == "PATH" {
 			path, denied := sh.x.search(name, t[1], sh.dir)
 			if path == "" {
-				return "", sh.notFound(args, denied)
+				return "", sh.notFound(args, denied, t[1])
 			}
 			return path, 0
 		}
@@ -117,7 +117,7 @@ func (sh *Shell) findProgram(args []string, temps [][2]string) (string, int) {
 	}
 	path, denied := sh.x.search(name, pathVar, sh.dir)
 	if path == "" {
-		return "", sh.notFound(args, denied)
+		return "", sh.notFound(args, denied, pathVar)
 	}
 	if sh.opts.get('h') && path[0] == '/' {
 		if sh.hashed == nil {
@@ -128,8 +128,12 @@ func (sh *Shell) findProgram(args []string, temps [][2]string) (string, int) {
 	return path, 0
 }
 
-func (sh *Shell) notFound(args []string, denied string) int {
+func (sh *Shell) notFound(args []string, denied, pathVar string) int {
 	name := args[0]
+	if pathVar == "" { // the name itself was tried
+		sh.errorf("%s: No such file or directory", name)
+		return 127
+	}
 	if denied != "" {
 		sh.errorf("%s: Permission denied", denied)
 		return 126

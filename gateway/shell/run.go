@@ -656,9 +656,16 @@ func (sh *Shell) pipeline(c *pipeline) {
 			fail()
 			break
 		}
+		var traced chan struct{}
+		debugged := sh.debugTrapOf(c.stmts[i])
 		child := sh.fork(sh.ctx, sh.x.newPID())
+		child.debugged = debugged
 		if _, ok := c.stmts[i].cmd.(*simpleCmd); ok {
 			child.shownJobs = slices.Clip(sh.jobs)
+			if sh.opts.get('x') { // stages show themselves in their order
+				traced = make(chan struct{})
+				child.traced = traced
+			}
 		}
 		if in != nil {
 			child.fds.set(0, in)
@@ -669,10 +676,19 @@ func (sh *Shell) pipeline(c *pipeline) {
 		}
 		st := c.stmts[i]
 		started++
-		child.spawn(func() { child.stmt(st) }, func(s int) {
+		child.spawn(func() { child.stage(st) }, func(s int) {
 			statuses[i] = s
 			done <- i
 		})
+		if traced != nil {
+			sh.turn.Pause()
+			t := time.NewTimer(2 * headStart)
+			select {
+			case <-traced:
+			case <-t.C:
+			}
+			t.Stop()
+		}
 		in = r
 	}
 	if started == n-1 {
@@ -688,9 +704,11 @@ func (sh *Shell) pipeline(c *pipeline) {
 			}()
 			statuses[n-1] = sh.status
 		} else {
+			debugged := sh.debugTrapOf(last)
 			child := sh.fork(sh.ctx, sh.x.newPID())
+			child.debugged = debugged
 			child.fds.set(0, in)
-			statuses[n-1] = child.child(func() { child.stmt(last) })
+			statuses[n-1] = child.child(func() { child.stage(last) })
 		}
 	} else if in != nil {
 		in.release()
@@ -713,6 +731,29 @@ func (sh *Shell) pipeline(c *pipeline) {
 	}
 }
 
+// stage runs one command of a pipeline in the process that was made for it. The failure of a simple one is left to the pipeline's shell.
+func (sh *Shell) stage(st *stmt) {
+	if _, ok := st.cmd.(*simpleCmd); !ok || st.negated || sh.opts.get('n') {
+		sh.stmt(st)
+		return
+	}
+	sh.tick()
+	if st.line > 0 {
+		sh.line = st.line
+	}
+	sh.command1(st)
+}
+
+// debugTrapOf runs the DEBUG trap for a simple command of a pipeline: the shell does, before the process is made.
+func (sh *Shell) debugTrapOf(st *stmt) bool {
+	if _, ok := st.cmd.(*simpleCmd); !ok || len(sh.traps) == 0 || sh.inTrap > 0 {
+		return false
+	}
+	sh.line, sh.command = st.line, st
+	sh.debugTrap()
+	return true
+}
+
 func (sh *Shell) timed(c *timeCmd) {
 	start := sh.x.now()
 	if c.st != nil {
@@ -728,9 +769,20 @@ func (sh *Shell) timed(c *timeCmd) {
 	if c.posix {
 		format = "real %2R\nuser %2U\nsys %2S"
 	}
-	if format != "" {
-		sh.eprint(timeFormat(format, d) + "\n")
+	if format == "" {
+		return
 	}
+	for i := 0; i < len(format); i++ {
+		if format[i] != '%' {
+			continue
+		}
+		i++
+		if verb := strings.TrimLeft(format[min(i, len(format)):], "0123456789l"); verb != "" && strings.IndexByte("%PRUS", verb[0]) < 0 {
+			sh.errorf("TIMEFORMAT: `%c': invalid format character", verb[0])
+			return
+		}
+	}
+	sh.eprint(timeFormat(format, d) + "\n")
 }
 
 // timeFormat renders $TIMEFORMAT; CPU time is not told apart from elapsed time per command, so it shows as elapsed user time.

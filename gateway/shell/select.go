@@ -1,6 +1,11 @@
 package shell
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+
+	"github.com/mattn/go-runewidth"
+)
 
 // selectLoop is select: a menu on stderr, the choice from stdin.
 func (sh *Shell) selectLoop(c *forCmd) {
@@ -21,11 +26,7 @@ func (sh *Shell) selectLoop(c *forCmd) {
 	for {
 		sh.tick()
 		if menu {
-			w := len(itoa(len(words)))
-			for i, s := range words {
-				n := itoa(i + 1)
-				sh.eprint(strings.Repeat(" ", w-len(n)) + n + ") " + s + "\n")
-			}
+			sh.eprint(sh.menu(words))
 			menu = false
 		}
 		ps3, ok := sh.get("PS3")
@@ -71,4 +72,49 @@ func (sh *Shell) selectLoop(c *forCmd) {
 	}
 	sh.loops--
 	sh.leave()
+}
+
+// menu lays the words of a select out in columns, as wide as $COLUMNS.
+func (sh *Shell) menu(words []string) string {
+	width, err := strconv.Atoi(sh.str("COLUMNS"))
+	if err != nil || width <= 0 {
+		width = 80
+	}
+	longest := 0
+	for _, s := range words {
+		longest = max(longest, runewidth.StringWidth(s))
+	}
+	digits := len(itoa(len(words)))
+	column := longest + digits + len(") ") + 2
+	cols := max(width/column, 1)
+	rows := (len(words) + cols - 1) / cols
+	if rows == 1 {
+		rows = len(words)
+	}
+	var b strings.Builder
+	for row := range rows {
+		for i, pos := row, 0; ; pos += column {
+			w := digits
+			if pos == 0 {
+				w = len(itoa(rows))
+			}
+			n := itoa(i + 1)
+			b.WriteString(strings.Repeat(" ", max(w-len(n), 0)) + n + ") " + words[i])
+			at := pos + max(w, len(n)) + len(") ") + runewidth.StringWidth(words[i])
+			if i += rows; i >= len(words) {
+				break
+			}
+			for at < pos+column {
+				if (pos+column)/8 > at/8 {
+					b.WriteByte('\t')
+					at += 8 - at%8
+				} else {
+					b.WriteByte(' ')
+					at++
+				}
+			}
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
 }

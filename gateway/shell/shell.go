@@ -136,6 +136,10 @@ type Shell struct {
 	returning bool
 	noErr     int // > 0: set -e and the ERR trap do not apply
 	inTrap    int
+	traced    chan struct{} // closed when the first command has been shown
+	debugged  bool          // the DEBUG trap has run for the next command
+
+	beforeReturn int // the status that return found
 
 	traps         map[string]string
 	trapsOwn      bool
@@ -633,6 +637,7 @@ func (sh *Shell) fork(ctx context.Context, pid int) *Shell {
 	c.disabled = maps.Clone(sh.disabled)
 	c.random = random{}
 	c.mainShell = false
+	c.traced = nil
 	c.loops, c.breaks, c.continues, c.returning = 0, 0, 0, false
 	// Traps are reset in a subshell, except for ignored signals.
 	if len(sh.traps) > 0 {

@@ -15,7 +15,10 @@ func (sh *Shell) simple(c *simpleCmd, st *stmt) {
 	if sh.inTrap == 0 {
 		sh.command = st
 	}
-	sh.debugTrap()
+	if sh.debugTrap() {
+		sh.status = 0
+		return
+	}
 	sh.substSt = -1
 	if len(c.args) == 0 {
 		sh.assignments(c, st)
@@ -253,6 +256,13 @@ func (sh *Shell) invoke(c *simpleCmd, st *stmt, args []string) {
 	if fn == nil {
 		b = sh.builtin(name)
 	}
+	var temps [][2]string
+	if len(c.assigns) > 0 {
+		temps = sh.tempEnv(c.assigns)
+	}
+	if sh.opts.get('x') {
+		sh.traceCommand(c, args)
+	}
 	undo, ok := sh.redirect(st.redirs)
 	if !ok {
 		sh.restore(undo)
@@ -261,13 +271,6 @@ func (sh *Shell) invoke(c *simpleCmd, st *stmt, args []string) {
 			panic(exitPanic{1})
 		}
 		return
-	}
-	var temps [][2]string
-	if len(c.assigns) > 0 {
-		temps = sh.tempEnv(c.assigns)
-	}
-	if sh.opts.get('x') {
-		sh.traceCommand(c, args)
 	}
 	if fn == nil && b != nil && len(undo) == 0 && len(temps) == 0 {
 		// The common case needs no clean-up, so that builtins cost no defer.
@@ -445,7 +448,7 @@ func (sh *Shell) call(fn *funcDef, args []string, temps [][2]string) {
 		if k == "ERR" {
 			opt = 'E'
 		}
-		if v, ok := sh.traps[k]; ok && !sh.opts.get(opt) {
+		if v, ok := sh.traps[k]; ok && !sh.opts.get(opt) && !(fn.traced && k != "ERR") {
 			if hidden == nil {
 				hidden = map[string]string{}
 			}
@@ -461,14 +464,20 @@ func (sh *Shell) call(fn *funcDef, args []string, temps [][2]string) {
 				sh.unhide(hidden)
 			}
 		}()
+		sh.debugTrap()
 		sh.stmt(fn.body)
 		done = true
 	}()
+	status := sh.status
 	if sh.returning {
 		sh.returning = false
+		sh.status = sh.beforeReturn
 	}
 	if t, ok := sh.traps["RETURN"]; ok && t != "" {
 		sh.runTrap("RETURN", t)
+	}
+	if !sh.returning {
+		sh.status = status
 	}
 	sh.unhide(hidden)
 	for len(sh.frames) > depth {

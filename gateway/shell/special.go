@@ -135,7 +135,13 @@ func init() {
 			}
 			return out
 		}), assign: ignore},
-		"FUNCNAME":    {dyn: dynArray(func(sh *Shell) []string { n, _, _ := sh.callStack(); return n }), assign: ignore},
+		"FUNCNAME": {dyn: dynArray(func(sh *Shell) []string {
+			if sh.funcDepth == 0 { // a file that is read has no name
+				return nil
+			}
+			n, _, _ := sh.callStack()
+			return n
+		}), assign: ignore},
 		"BASH_SOURCE": {dyn: dynArray(func(sh *Shell) []string { _, s, _ := sh.callStack(); return s }), assign: ignore},
 		"BASH_LINENO": {dyn: dynArray(func(sh *Shell) []string { _, _, l := sh.callStack(); return l }), assign: ignore},
 		"DIRSTACK": {dyn: dynArray(func(sh *Shell) []string {
@@ -184,6 +190,10 @@ func (sh *Shell) trace(s string) {
 		ps4 = strings.Repeat(string(r[0]), sh.xtrace) + ps4
 	}
 	sh.eprint(ps4 + s + "\n")
+	if sh.traced != nil {
+		close(sh.traced)
+		sh.traced = nil
+	}
 }
 
 func (c *compiler) loosePrompt(s string) []part {
@@ -209,6 +219,11 @@ func (c *compiler) loosePrompt(s string) []part {
 
 func (sh *Shell) traceCommand(c *simpleCmd, args []string) {
 	if c.isDecl {
+		for _, a := range c.decl {
+			if a.arr != nil {
+				sh.trace(a.name + op(a) + "(" + sh.tracedArray(a.arr) + ")")
+			}
+		}
 		var out []string
 		for _, a := range c.decl {
 			switch {
@@ -234,6 +249,22 @@ func (sh *Shell) traceCommand(c *simpleCmd, args []string) {
 		out[i] = traceQuote(a)
 	}
 	sh.trace(strings.Join(out, " "))
+}
+
+// tracedArray shows the elements of an array that a declaration command makes.
+func (sh *Shell) tracedArray(l *arrayLit) string {
+	var out []string
+	for _, e := range l.elems {
+		s := ""
+		if e.sub != nil {
+			s = "[" + singleQuote(e.sub.lit) + "]="
+		}
+		if e.val != nil {
+			s += singleQuote(sh.expandStr(e.val))
+		}
+		out = append(out, s)
+	}
+	return strings.Join(out, " ")
 }
 
 func traceQuote2(s string) string {

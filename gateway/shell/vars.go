@@ -530,8 +530,8 @@ func (e arithEnv) Value(name string, sub *arith.Sub) string {
 		val, ok = sh.element(name, subOf(sub))
 	}
 	if !ok && sh.opts.get('u') {
-		if sub != nil {
-			name += "[" + sub.Text + "]"
+		if v := sh.lookup(name); sub != nil && v != nil && v.attrs&aSet != 0 { // of an array that is set, an element may be missing
+			return ""
 		}
 		sh.unbound(name)
 	}

@@ -214,6 +214,9 @@ func (c *compiler) length(args []expr) numFn {
 // splitterArg compiles the separator argument of split.
 func (c *compiler) splitterArg(e expr) func(in *interp) *splitter {
 	if re, ok := unparen(e).(*regexLit); ok {
+		if re.src == "" {
+			return func(in *interp) *splitter { return in.separator("", false) }
+		}
 		r := c.constRegex(re.src)
 		return func(in *interp) *splitter { return &splitter{kind: splitRegex, re: r(in)} }
 	}
@@ -569,13 +572,7 @@ func (c *compiler) bitwise(e *builtinCall) numFn {
 }
 
 func strtonum(s string) float64 {
-	t := strings.TrimLeft(s, " \t\n")
-	neg := false
-	u := t
-	if u != "" && (u[0] == '-' || u[0] == '+') {
-		neg = u[0] == '-'
-		u = u[1:]
-	}
+	u := s // blanks or a sign before it make it decimal
 	base := 0.0
 	switch {
 	case len(u) > 1 && u[0] == '0' && (u[1] == 'x' || u[1] == 'X'):
@@ -583,7 +580,7 @@ func strtonum(s string) float64 {
 	case len(u) > 1 && u[0] == '0' && !strings.ContainsAny(u, ".eE89"):
 		base, u = 8, u[1:]
 	default:
-		f, _ := parsePrefix(t)
+		f, _ := parsePrefix(strings.TrimLeft(s, " \t\n"))
 		return f
 	}
 	v := 0.0
@@ -593,9 +590,6 @@ func strtonum(s string) float64 {
 			break
 		}
 		v = v*base + float64(d)
-	}
-	if neg {
-		v = -v
 	}
 	return v
 }
@@ -841,9 +835,13 @@ func (c *compiler) strftime(args []expr) valFn {
 			loc = gmt
 		}
 		in.checkSize(len(f) * 4)
+		f = nanoseconds.Replace(f)
 		return str(datetime.Format(f, t.In(loc)))
 	}
 }
+
+// nanoseconds makes %N what it is to strftime(3): nothing special.
+var nanoseconds = strings.NewReplacer("%%", "%%", "%N", "%%N")
 
 // gmt is the time zone of strftime's third argument, by the name that gmtime(3) gives it.
 var gmt = time.FixedZone("GMT", 0)
@@ -855,7 +853,13 @@ func (in *interp) mktime(spec string, utc bool) float64 {
 	}
 	var n [6]int
 	for i := range n {
-		v, err := strconv.Atoi(fields[i])
+		f := fields[i]
+		if i == len(n)-1 { // the scan stops at what is no digit
+			if k := strings.IndexFunc(f, func(r rune) bool { return !unicode.IsDigit(r) && r != '-' && r != '+' }); k > 0 {
+				f = f[:k]
+			}
+		}
+		v, err := strconv.Atoi(f)
 		if err != nil || v > 1<<30 || v < -1<<30 {
 			return -1
 		}
@@ -865,7 +869,13 @@ func (in *interp) mktime(spec string, utc bool) float64 {
 	if utc {
 		loc = time.UTC
 	}
-	return float64(time.Date(n[0], time.Month(n[1]), n[2], n[3], n[4], n[5], 0, loc).Unix())
+	t := time.Date(n[0], time.Month(n[1]), n[2], n[3], n[4], n[5], 0, loc)
+	if len(fields) > 6 {
+		if dst, err := strconv.Atoi(fields[6]); err == nil && dst > 0 && !t.IsDST() {
+			return float64(t.Unix() - 3600)
+		}
+	}
+	return float64(t.Unix())
 }
 
 // element is one entry of an array being sorted.

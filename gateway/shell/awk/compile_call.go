@@ -192,7 +192,7 @@ func (c *compiler) dynamicCall(e *call) valFn {
 		n := name(in)
 		f, ok := bound[n]
 		if !ok {
-			in.fatal("function called indirectly through `%s' does not exist", n)
+			in.fatal("`%s' is not a function, so it cannot be called indirectly", n)
 		}
 		return f(in)
 	}
@@ -222,7 +222,7 @@ func (c *compiler) bind(f *function, args []expr) valFn {
 		anyArray = anyArray || f.isArray[i]
 	}
 	for i, a := range args {
-		if !f.isArray[i] {
+		if i >= len(f.params) || !f.isArray[i] {
 			bound[i].val = c.val(a)
 			continue
 		}
@@ -248,11 +248,11 @@ func (c *compiler) bind(f *function, args []expr) valFn {
 		for i := range bound {
 			if bound[i].arr != nil {
 				fr.arrs[i] = bound[i].arr(in)
-			} else {
-				fr.vals[i] = bound[i].val(in)
+			} else if v := bound[i].val(in); i < nparams {
+				fr.vals[i] = v
 			}
 		}
-		return in.invoke(f, fr, len(bound), stack)
+		return in.invoke(f, fr, min(len(bound), nparams), stack)
 	}
 }
 

@@ -78,6 +78,7 @@ type interp struct {
 	main        *reader
 	mainDone    bool
 	noOperands  bool
+	ending      bool // the streams are being closed for good
 	inMain      bool
 	inBeginFile bool
 	stdin       *reader
@@ -285,8 +286,8 @@ func (in *interp) run(cfg Config) {
 	in.inMain = false
 	in.rule = "END"
 	in.each(in.prog.end) // after an exit elsewhere too
-	in.out.Flush()
 	in.closeAll()
+	in.out.Flush()
 }
 
 func (in *interp) procinfo() {
@@ -472,6 +473,16 @@ func (in *interp) specialChanged(slot int) {
 }
 
 func (in *interp) renewFS() {
+	if info := in.globalArray("PROCINFO"); info.has("FS") {
+		by := "FS"
+		switch in.splitBy {
+		case vFIELDWIDTHS:
+			by = "FIELDWIDTHS"
+		case vFPAT:
+			by = "FPAT"
+		}
+		in.store(&in.get(info, "FS", false).v, str(by))
+	}
 	switch in.splitBy {
 	case vFIELDWIDTHS:
 		in.fs = &splitter{kind: splitWidths, widths: in.parseWidths(in.str(in.specials[vFIELDWIDTHS]))}

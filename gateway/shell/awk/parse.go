@@ -162,10 +162,16 @@ func (p *parser) check(e expr) expr {
 
 func (p *parser) program() {
 	p.next()
-	p.skipTerminators()
+	p.skipNewlines()
 	for p.tok != tEOF {
+		if p.tok == tSemi {
+			panic(&SyntaxError{Source: p.name, Line: p.line, Msg: "each rule must have a pattern or an action part"})
+		}
 		p.item()
-		p.skipTerminators()
+		if p.tok == tSemi {
+			p.next()
+		}
+		p.skipNewlines()
 	}
 }
 
@@ -177,7 +183,11 @@ func (p *parser) item() {
 		return
 	case tBegin, tEnd, tBeginFile, tEndFile:
 		kind := map[token]ruleKind{tBegin: ruleBegin, tEnd: ruleEnd, tBeginFile: ruleBeginFile, tEndFile: ruleEndFile}[p.tok]
+		word := p.src[p.start:p.pos]
 		p.next()
+		if p.tok == tNewline || p.tok == tEOF {
+			panic(&SyntaxError{Source: p.name, Line: p.line, Msg: word + " blocks must have an action part"})
+		}
 		if p.tok != tLbrace {
 			p.syntaxError()
 		}
@@ -247,6 +257,9 @@ func (p *parser) function() {
 	if p.tok != tName && p.tok != tFuncName {
 		p.syntaxError()
 	}
+	if _, special := specials[p.text]; special {
+		p.fail("error: function name `%s' previously defined", p.text)
+	}
 	f := p.funcNamed(p.text)
 	if f.defined {
 		p.fail("error: function name `%s' previously defined", p.text)
@@ -264,6 +277,9 @@ func (p *parser) function() {
 		}
 		if p.text == f.name {
 			p.fail("error: function `%s': cannot use function name as parameter name", f.name)
+		}
+		if _, special := specials[p.text]; special {
+			p.fail("error: function `%s': cannot use special variable `%s' as a function parameter", f.name, p.text)
 		}
 		f.params = append(f.params, p.text)
 		p.next()

@@ -113,7 +113,7 @@ func (p *parser) nameRef() expr {
 		return p.index(name, pos)
 	}
 	if f := p.funcs[name]; f != nil && f.defined && !p.isParam(name) {
-		panic(p.errorAt(pos, "function `%s' called with space between name and `('\nor used as a variable or an array", name))
+		panic(p.errorAt(pos, "error: function `%s' called with space between name and `(',\nor used as a variable or an array", name))
 	}
 	return p.newRef(name, pos)
 }
@@ -171,7 +171,8 @@ func (p *parser) resolve() {
 			panic(&SyntaxError{Source: p.name, Line: 1, Msg: fmt.Sprintf("fatal: function `%s' not defined", c.name)})
 		}
 		if c.fn != nil && len(c.args) > len(c.fn.params) {
-			panic(&SyntaxError{Source: p.name, Line: 1, Msg: fmt.Sprintf("fatal: function `%s' called with more arguments than declared", c.name)})
+			p.line = 1
+			p.warn(fmt.Sprintf("warning: function `%s' called with more arguments than declared", c.name))
 		}
 		for i, a := range c.args {
 			if g, ok := a.(*group); ok && len(g.list) == 1 {
@@ -179,7 +180,7 @@ func (p *parser) resolve() {
 					a = v
 				}
 			}
-			if v, ok := a.(*varRef); ok && v.scope != scopeSpecial && c.fn != nil {
+			if v, ok := a.(*varRef); ok && v.scope != scopeSpecial && c.fn != nil && i < len(c.fn.params) {
 				p.edges = append(p.edges, edge{v, c.fn, i})
 			}
 		}

@@ -192,6 +192,9 @@ func (s *sink) run() error {
 
 func (s *sink) finish() int {
 	if s.pipe == nil {
+		if p := s.in.p; s.in.ending {
+			return p.Spawn(p.Context(), p.Shell(s.cmd, bytes.NewReader(s.buf), nil)) // what has been printed stays where it is
+		}
 		return s.in.p.Exec(s.in.p.Context(), s.in.p.Shell(s.cmd, bytes.NewReader(s.buf), nil))
 	}
 	_ = s.pipe.Close()
@@ -225,6 +228,7 @@ func (in *interp) open(kind streamKind, name string, appending bool) (*stream, e
 			s.w = proc.NewWriter(f, in.p)
 		}
 	case outCmd:
+		in.out.Flush()
 		s.sink = &sink{in: in, cmd: name}
 		s.w = proc.NewWriter(s.sink, in.p)
 	case inFile:
@@ -275,7 +279,9 @@ func (in *interp) end(s *stream) int {
 	}
 	switch {
 	case s.sink != nil:
-		in.out.Flush()
+		if !in.ending {
+			in.out.Flush()
+		}
 		status = s.sink.finish()
 	case s.to != nil:
 		_ = s.to.Close()
@@ -292,8 +298,10 @@ func (in *interp) end(s *stream) int {
 	return status
 }
 
-// closeAll ends every stream, the last opened first.
+// closeAll ends every stream, the last opened first. What commands print comes before what the program has printed since they were
+// opened, and not flushed.
 func (in *interp) closeAll() {
+	in.ending = true
 	for len(in.order) > 0 {
 		in.end(in.order[len(in.order)-1])
 	}

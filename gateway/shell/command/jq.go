@@ -322,10 +322,10 @@ func (r *jqRun) run() int {
 		Tick: p.Tick, Hold: p.Hold, Release: p.Release, Env: env,
 		Input: r.input,
 		File: func() any {
-			if r.file == "" {
+			if r.dec == nil && r.lines == nil { // nothing has been read
 				return nil
 			}
-			return r.file
+			return r.name()
 		},
 		Line: func() float64 {
 			switch {

@@ -869,8 +869,13 @@ var stricts = map[key]strictFn{
 	},
 	{"bsearch", 1}: func(_ *Machine, v any, a []any) (any, error) {
 		l, ok := v.(*Array)
-		if !ok {
-			return nil, errorf("%s cannot be searched from", describe(v))
+		switch {
+		case v == nil:
+			return float64(-1), nil
+		case !ok && kindOf(v) == "boolean":
+			return nil, errorf("%s has no length", describe(v))
+		case !ok:
+			return nil, errorf("Cannot index %s with number", kindOf(v))
 		}
 		i, found := slices.BinarySearchFunc(l.e, a[0], compare)
 		if found {
@@ -1397,7 +1402,7 @@ func matchObject(x *regexp2.Match) *Object {
 // brokenDown reads a broken down time.
 func brokenDown(v any, msg string) (time.Time, error) {
 	a, ok := v.(*Array)
-	if !ok || len(a.e) < 6 {
+	if !ok || len(a.e) < 8 {
 		return time.Time{}, errorf("%s", msg)
 	}
 	var n [6]int
@@ -1507,7 +1512,8 @@ var formats = map[string]func(v any) (string, error){
 	"@base64": func(v any) (string, error) { return base64.StdEncoding.EncodeToString([]byte(tostring(v))), nil },
 	"@base32": func(v any) (string, error) { return base32.StdEncoding.EncodeToString([]byte(tostring(v))), nil },
 	"@base64d": func(v any) (string, error) {
-		s := strings.TrimRight(tostring(v), "=")
+		v = tostring(v)
+		s := strings.TrimRight(v.(string), "=")
 		if len(s)%4 == 1 && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") == "" {
 			return "", errorf("%s trailing base64 byte found", describe(v))
 		}

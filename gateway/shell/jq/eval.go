@@ -631,7 +631,7 @@ func (m *Machine) object(e *env, kvs []*gojq.ObjectKeyVal, i int, o *Object, v a
 	withKey := func(key any, _ *path) error {
 		k, ok := key.(string)
 		if !ok {
-			return errorf("Object keys must be strings")
+			return errorf("Cannot use %s as object key", describe(key))
 		}
 		if kv.Val == nil {
 			x, err := m.at(v, k)

@@ -65,7 +65,9 @@ type checksumRun struct {
 	p                                                *proc.Process
 	binary, tagged                                   bool
 	ignoreMissing, quiet, silent, strict, warn, zero bool
-	auto                                             bool // cksum -c: the tag of each line says which digest
+	kind                                             string // what messages call the checksums, the tag unless set
+	byLength                                         bool   // the length of each sum says which SHA it is
+	auto                                             bool   // cksum -c: the tag of each line says which digest
 }
 
 // checking sets an option that means something with -c only, and returns its long name.
@@ -224,6 +226,14 @@ func (c *checksumRun) parse(line string) (name, sum string, bits int, ok bool) {
 		}
 		c.digest = d
 	}
+	if c.byLength {
+		n := strings.IndexFunc(strings.TrimPrefix(line, `\`), func(r rune) bool { return r > 0x7f || !isHex(byte(r)) })
+		for _, d := range shasumDigests {
+			if d.bits == 4*n && !strings.Contains(d.tag, "/") {
+				c.digest = d
+			}
+		}
+	}
 	bits = c.bits
 	if m := taggedLine.FindStringSubmatch(line); m != nil && m[2] == c.tag {
 		if m[3] != "" {
@@ -268,7 +278,10 @@ func (c *checksumRun) check(list string) bool {
 	if list == "-" {
 		shownList = "standard input"
 	}
-	tag := c.tag
+	tag, proper := c.tag, "checksum"
+	if c.kind != "" {
+		tag, proper = c.kind, c.kind+" checksum"
+	}
 	var lineNo, good, bad, unread, mismatch, matched int
 	err := withInput(p, list, func(_ string, r io.Reader) error {
 		l := newLineReader(p, r, '\n')
@@ -323,7 +336,7 @@ func (c *checksumRun) check(list string) bool {
 		return false
 	}
 	if good == 0 {
-		p.Errorf("%s: no properly formatted checksum lines found", quoteColon(shownList))
+		p.Errorf("%s: no properly formatted %s lines found", quoteColon(shownList), proper)
 		return false
 	}
 	if !c.silent {

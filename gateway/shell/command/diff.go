@@ -24,7 +24,7 @@ var diffSpec = getopt.New("0123456789abBcC:dD:eEfF:hHiI:lL:nNpPqrsS:tTuU:vwW:x:X
 		"left-column minimal=d new-file=N no-dereference no-ignore-file-name-case normal rcs=n recursive=r "+
 		"report-identical-files=s show-c-function=p show-function-line:=F side-by-side=y speed-large-files=H starting-file:=S "+
 		"strip-trailing-cr suppress-blank-empty suppress-common-lines tabsize: text=a unidirectional-new-file=P unified::=unified "+
-		"width:=W palette:").
+		"width:=W palette: from-file: to-file: paginate=l").
 	WithStatus(2).WithHint(getopt.NamedHint).
 	WithUsage("[OPTION]... FILES", "Compare FILES line by line.").
 	WithVersion("(GNU diffutils) 3.8")
@@ -93,6 +93,7 @@ func diffCommand(_ context.Context, p *proc.Process) int {
 		return true
 	}
 	digits, normal, function := "", false, false
+	from, to, hasFrom, hasTo := "", "", false, false
 	for _, o := range opts {
 		if o.Key[0] >= '0' && o.Key[0] <= '9' {
 			digits += o.Key
@@ -231,6 +232,10 @@ func diffCommand(_ context.Context, p *proc.Process) int {
 			d.stripCR = true
 		case "no-dereference":
 			d.noDeref = true
+		case "from-file":
+			from, hasFrom = o.Value, true
+		case "to-file":
+			to, hasTo = o.Value, true
 		case "color":
 			d.color = o.Value == "always"
 		case "v":
@@ -257,6 +262,19 @@ func diffCommand(_ context.Context, p *proc.Process) int {
 		d.context = 3
 	}
 	switch {
+	case hasFrom && hasTo:
+		p.Errorf("--from-file and --to-file both specified")
+		return 2
+	case hasFrom || hasTo:
+		d.switches = diffSwitches(p.Args[1:])
+		for _, a := range args {
+			if hasFrom {
+				d.compare(from, a, false)
+			} else {
+				d.compare(a, to, false)
+			}
+		}
+		return d.status
 	case len(args) < 2:
 		p.Errorf("missing operand after '%s'", append([]string{"diff"}, p.Args[1:]...)[len(p.Args)-1])
 		return d.hint()
@@ -377,6 +395,14 @@ func (d *diffRun) compare(an, bn string, below bool) {
 	}
 	switch {
 	case a.dir && b.dir:
+		if !a.missing && a.st.Ino == b.st.Ino && !d.identical && d.style != "side" && d.style != "ifdef" {
+			return // the same directory
+		}
+		if d.style == "ifdef" && !below {
+			d.p.Errorf("-D option not supported with directories")
+			d.status = 2
+			return
+		}
 		if below && !d.recursive {
 			fmt.Fprintf(d.p.Out, "Common subdirectories: %s and %s\n", d.shown(a, 0), d.shown(b, 1))
 			return
@@ -524,7 +550,7 @@ func (d *diffRun) files(a, b *diffFile, below bool) {
 	binary := !d.text && (isBinary(a.data) || isBinary(b.data))
 	switch {
 	case same:
-		d.sameFiles(a, b)
+		d.sameFiles(a, b, below)
 		return
 	case binary || d.brief && !d.tolerant():
 		if d.brief {
@@ -551,7 +577,10 @@ func (d *diffRun) files(a, b *diffFile, below bool) {
 	}
 	if !real {
 		if d.style != "side" && d.style != "ifdef" {
-			d.sameFiles(a, b)
+			d.sameFiles(a, b, below)
+			if d.style == "ed" || d.style == "forward" {
+				o.newlines()
+			}
 			return
 		}
 	} else {
@@ -593,7 +622,7 @@ func (d *diffRun) files(a, b *diffFile, below bool) {
 // diffName quotes a name for a header line.
 func diffName(s string) string { return shellQuote(s, false) }
 
-func (d *diffRun) sameFiles(a, b *diffFile) {
+func (d *diffRun) sameFiles(a, b *diffFile, below bool) {
 	if d.identical {
 		fmt.Fprintf(d.p.Out, "Files %s and %s are identical\n", d.shown(a, 0), d.shown(b, 1))
 	}
@@ -602,6 +631,9 @@ func (d *diffRun) sameFiles(a, b *diffFile) {
 	}
 	a.split(d)
 	b.split(d)
+	if below {
+		fmt.Fprintf(d.p.Out, "diff%s %s %s\n", d.switches, diffName(a.name), diffName(b.name))
+	}
 	switch o := (&diffOutput{d: d, a: a, b: b}); {
 	case d.style == "ifdef":
 		o.formatted()

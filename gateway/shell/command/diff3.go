@@ -306,8 +306,10 @@ func (d *diff3Run) script(blocks []diff3Block) {
 				out.WriteString("||||||| " + d.labels[1] + "\n")
 				d.put(d.part(b, 1))
 			}
-			out.WriteString("=======\n")
-			d.put(d.part(b, 2))
+			if b.odd != 1 { // else the text between the marks is in the file already
+				out.WriteString("=======\n")
+				d.put(d.part(b, 2))
+			}
 			out.WriteString(">>>>>>> " + d.labels[2] + "\n.\n")
 			label := d.labels[0]
 			if b.odd == 1 {
@@ -316,6 +318,7 @@ func (d *diff3Run) script(blocks []diff3Block) {
 			fmt.Fprintf(out, "%da\n<<<<<<< %s\n", b.from[0], label)
 			if b.odd == 1 {
 				d.put(d.part(b, 1))
+				out.WriteString("=======\n")
 			}
 			out.WriteString(".\n")
 		case change:

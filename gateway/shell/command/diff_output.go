@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/pgbox/pgbox/gateway/shell/datetime"
 	"github.com/pgbox/pgbox/gateway/shell/diff"
@@ -55,7 +54,7 @@ func (d *diffRun) key(line []byte) []byte {
 		out = bytes.TrimRight(out, " \t\r\v\f")
 	}
 	if d.icase {
-		out = bytes.Map(unicode.ToLower, out)
+		asciiLower(out)
 	}
 	return out
 }
@@ -335,7 +334,7 @@ func (o *diffOutput) contextHalf(g []diff.Change, f *diffFile, from, to int, mar
 	for _, c := range g {
 		at, n, other := side(c)
 		for ; i < at; i++ {
-			o.line("  ", f, i, "")
+			o.line("  ", f, i, color)
 		}
 		m := mark
 		if other > 0 {
@@ -346,6 +345,6 @@ func (o *diffOutput) contextHalf(g []diff.Change, f *diffFile, from, to int, mar
 		}
 	}
 	for ; i < to; i++ {
-		o.line("  ", f, i, "")
+		o.line("  ", f, i, color)
 	}
 }

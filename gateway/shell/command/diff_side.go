@@ -57,6 +57,10 @@ func (o *diffOutput) pair(half, second, i, j int, mark byte) {
 	ended := func(f *diffFile, k int) bool { return k >= 0 && !(f.noEOL && k == len(f.lines)-1) }
 	col := 0
 	newline := false
+	if o.d.color && (mark == '<' || mark == '>') {
+		o.d.p.Out.WriteString(map[byte]string{'<': "\x1b[31m", '>': "\x1b[32m"}[mark])
+		defer o.d.p.Out.WriteString("\x1b[0m")
+	}
 	if i >= 0 {
 		newline = ended(o.a, i)
 		col = o.half(o.a.lines[i], 0, half)

@@ -45,7 +45,7 @@ type gzipRun struct {
 func gzipMain(ctx context.Context, p *proc.Process) int {
 	g := &gzipRun{p: p, suffix: ".gz", level: 6}
 	switch p.Name() {
-	case "gunzip":
+	case "gunzip", "uncompress":
 		g.decompress = true
 	case "zcat":
 		g.decompress, g.stdout = true, true

@@ -108,6 +108,34 @@ func readBlocks(p *proc.Process, r io.Reader, f func(block []byte)) error {
 	}
 }
 
+// asciiLower turns A to Z into small letters in place: most programs know no others.
+func asciiLower(b []byte) {
+	for i, c := range b {
+		if c >= 'A' && c <= 'Z' {
+			b[i] = c | 0x20
+		}
+	}
+}
+
+func upperByte(c byte) byte {
+	if c >= 'a' && c <= 'z' {
+		return c &^ 0x20
+	}
+	return c
+}
+
+// compareASCIIFold compares with small letters as capitals.
+func compareASCIIFold(a, b []byte) int {
+	for i := range min(len(a), len(b)) {
+		if x, y := upperByte(a[i]), upperByte(b[i]); x != y {
+			return int(x) - int(y)
+		}
+	}
+	return len(a) - len(b)
+}
+
+func equalASCIIFold(a, b []byte) bool { return len(a) == len(b) && compareASCIIFold(a, b) == 0 }
+
 // outputFile is the inode of a regular file on standard output, 0 when there is none.
 func outputFile(p *proc.Process) uint64 {
 	if out, ok := p.Stdout.(interface{ Stat() (proc.Stat, error) }); ok {

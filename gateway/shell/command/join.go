@@ -206,7 +206,7 @@ func (j *joinRun) keyOf(l *joinLine, i int) []byte {
 
 func (j *joinRun) compareKeys(a, b []byte) int {
 	if j.fold {
-		return bytes.Compare(bytes.ToUpper(a), bytes.ToUpper(b))
+		return compareASCIIFold(a, b)
 	}
 	return bytes.Compare(a, b)
 }

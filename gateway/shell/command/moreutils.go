@@ -386,7 +386,7 @@ func utf8Problem(data []byte) string {
 	for i := 0; i < len(data); {
 		r, n := utf8.DecodeRune(data[i:])
 		if r == utf8.RuneError && n == 1 {
-			return fmt.Sprintf("line %d, char %d, byte %d: %s", line, char, i, utf8Expected(data[i:]))
+			return fmt.Sprintf("line %d, char %d, byte %d: %s", line, char-1, i, utf8Expected(data[i:]))
 		}
 		char++
 		if r == '\n' {

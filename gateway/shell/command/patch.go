@@ -159,7 +159,7 @@ func (r *patchRun) option(o getopt.Option, input *string) bool {
 	case "T", "Z":
 		r.setTime = true
 	case "v":
-		p.Out.WriteString("GNU patch 2.7.6 (compatible)\n")
+		p.Out.WriteString("GNU patch 2.7.6\n")
 		p.Exit(0)
 	case "dry-run":
 		r.dry = true
@@ -308,9 +308,16 @@ func (j *patchJob) choose() {
 	if j.back {
 		slices.Reverse(names)
 	}
-	named := false
+	named, ignored := false, ""
 	for _, n := range names {
 		if s := j.stripped(n); s != "" {
+			if !strings.HasPrefix(s, "/") && !filepathLocal(s) {
+				if s != ignored {
+					j.say("Ignoring potentially dangerous file name %s\n", diffName(s))
+				}
+				ignored = s
+				continue
+			}
 			named = true
 			st, err := j.p.Stat(s)
 			found = append(found, candidate{s, st, err})
@@ -338,7 +345,7 @@ func (j *patchJob) choose() {
 		}).name
 	}
 	j.in = best(slices.DeleteFunc(slices.Clone(found), func(c candidate) bool { return c.err != nil }))
-	if j.in == "" && (j.oldGone() > 0 || pt.Git && pt.Format == patch.Git || j.newGone() == 2) {
+	if j.in == "" && (j.oldGone() > 0 || pt.Git && pt.Format == patch.Git || j.newGone() > 0) {
 		// A file to be made: the name that needs the fewest new directories.
 		missing := func(name string) int {
 			n := 0
@@ -360,6 +367,9 @@ func (j *patchJob) choose() {
 		j.in = best(slices.DeleteFunc(found, func(c candidate) bool { return missing(c.name) > least }))
 	}
 }
+
+// filepathLocal reports whether a name stays below the directory it begins in.
+func filepathLocal(name string) bool { return !slices.Contains(strings.Split(name, "/"), "..") }
 
 func (j *patchJob) gitName(name string) string {
 	if j.strip == 0 {

@@ -74,7 +74,7 @@ var tarLong = map[string]string{
 	"recursive-unlink": "U", "preserve-order": "posix", "same-order": "posix", "ignore-command-error": "ignore-command-error", "no-auto-compress": "posix",
 	"no-ignore-command-error": "no-ignore-command-error", "restrict": "posix", "pax-option": "warning:", "hole-detection": "warning:", "sparse-version": "warning:",
 	"check-device": "posix", "no-check-device": "posix", "overwrite-dir": "posix", "no-delay-directory-restore": "posix", "seek": "posix",
-	"no-seek": "posix", "owner-map": "warning:", "group-map": "warning:", "quote-chars": "warning:", "no-quote-chars": "warning:",
+	"no-seek": "posix", "owner-map": "warning:", "group-map": "warning:", "quote-chars": "quote-chars:", "no-quote-chars": "no-quote-chars:",
 	"atime-preserve": "posix", "set-mtime-command": "warning:", "level": "warning:",
 	"help": "help", "version": "version", "usage": "help",
 }
@@ -128,6 +128,11 @@ type tarRun struct {
 	record    int64
 	label     string
 	quoting   string
+	extra     string // --quote-chars
+	spared    string // --no-quote-chars
+	listed    bool   // -T was given
+	verify    bool   // -W
+	written   []string
 	command   string     // --to-command
 	newerThan *time.Time // -N, --newer-mtime
 	changed   bool       // -N: the time of the last change of the inode counts too
@@ -370,13 +375,14 @@ func (t *tarRun) option(key, val string, has bool, dir *string) (done bool, stat
 		}
 		t.op = key
 	case "f":
-		if t.file != "" && t.file != val {
+		if t.file != "" {
 			return true, t.usage("Multiple archive files require '-M' option")
 		}
 		t.file = val
 	case "C":
 		t.change(val, dir)
 	case "T":
+		t.listed = true
 		t.fromFile(val, *dir)
 	case "X":
 		b, err := t.p.ReadFile(val)
@@ -477,6 +483,9 @@ func (t *tarRun) option(key, val string, has bool, dir *string) (done bool, stat
 			t.say("Substituting %d for unknown date format %s", math.MinInt64+1, quote(val))
 			when = time.Unix(0, 0)
 		}
+		if t.verbose > 0 && !strings.HasPrefix(val, "/") && !strings.HasPrefix(val, ".") && err == nil {
+			t.say("Option --mtime: Treating date '%s' as %s", val, tarTime(when))
+		}
 		t.mtime = &when
 	case "mode":
 		m, ok := parseMode(val)
@@ -523,6 +532,10 @@ func (t *tarRun) option(key, val string, has bool, dir *string) (done bool, stat
 		t.noFail = true
 	case "to-command":
 		t.command = val
+	case "quote-chars":
+		t.extra += val
+	case "no-quote-chars":
+		t.spared += val
 	case "quoting-style":
 		switch val {
 		case "literal", "shell", "shell-always", "shell-escape", "shell-escape-always", "c", "c-maybe", "escape", "locale", "clocale":
@@ -567,12 +580,22 @@ func (t *tarRun) option(key, val string, has bool, dir *string) (done bool, stat
 		t.index = func() { w.Flush(); _ = f.Close() }
 	case "N", "newer-mtime":
 		when, err := datetime.Parse(val, localNow(t.p))
-		if strings.HasPrefix(val, "/") || strings.HasPrefix(val, ".") || err != nil {
-			st, serr := t.p.Stat(val)
-			if serr != nil {
-				return true, t.usage("Invalid date format %s", quote(val))
+		switch {
+		case strings.HasPrefix(val, "/") || strings.HasPrefix(val, "."):
+			st, err := t.p.Stat(val)
+			if err != nil {
+				t.fatal("%s: Cannot stat: %s", val, proc.Strerror(err))
 			}
 			when = time.Unix(0, st.Mtime)
+		case err != nil:
+			t.say("Substituting %d for unknown date format %s", math.MinInt64+1, quote(val))
+			when = time.Unix(0, math.MinInt64)
+		case t.verbose > 0:
+			name := "after-date"
+			if key != "N" {
+				name = key
+			}
+			t.say("Option --%s: Treating date '%s' as %s", name, val, tarTime(when))
 		}
 		t.newerThan, t.changed = &when, key == "N"
 	case "b", "record-size":
@@ -662,7 +685,9 @@ func (t *tarRun) option(key, val string, has bool, dir *string) (done bool, stat
 	case "version":
 		t.p.Out.WriteString("tar (GNU tar) 1.34\n")
 		return true, 0
-	case "S", "U", "w", "B", "W", "n", "s", "g", "G", "L", "F", "listed-incremental", "posix", "warning":
+	case "W":
+		t.verify = true
+	case "S", "U", "w", "B", "n", "s", "g", "G", "L", "F", "listed-incremental", "posix", "warning":
 		// What an archive of the sandbox always is, or what changes nothing here.
 	default:
 		t.say("invalid option -- '%s'", key)

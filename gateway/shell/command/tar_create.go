@@ -11,6 +11,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/archive"
+	"github.com/pgbox/pgbox/gateway/shell/datetime"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
 
@@ -33,7 +34,7 @@ func (t *tarRun) compression() archive.Format {
 }
 
 func (t *tarRun) create() {
-	if len(t.sources) == 0 {
+	if len(t.sources) == 0 && !t.listed {
 		t.status = t.usage("Cowardly refusing to create an empty archive")
 		panic(tarStop{})
 	}
@@ -65,6 +66,17 @@ func (t *tarRun) create() {
 	if file.err != nil {
 		t.fatal("%s: Cannot write: %s", t.file, proc.Strerror(file.err))
 	}
+	for _, name := range t.written { // with -v
+		_, _ = io.WriteString(t.listTo, "Verify "+name+"\n")
+	}
+}
+
+// tarTime is how tar repeats a time it was given.
+func tarTime(t time.Time) string {
+	if t.Nanosecond() != 0 {
+		return datetime.Format("%Y-%m-%d %H:%M:%S.%N", t)
+	}
+	return datetime.Format("%Y-%m-%d %H:%M:%S", t)
 }
 
 // writeAll writes the sources and the end of the archive, filled to a whole record; before is how long the archive was.
@@ -237,6 +249,10 @@ func (t *tarRun) add(w *stdtar.Writer, s tarSource, name string, given bool) {
 	}
 	if !dirKnown {
 		t.display(h, typed, t.verbose)
+		if t.verify && t.verbose > 0 {
+			t.p.Hold(len(h.Name) + 16)
+			t.written = append(t.written, t.quoteName(h.Name))
+		}
 	}
 	if t.mtime != nil && !(t.clamp && h.ModTime.Before(*t.mtime)) {
 		h.ModTime = time.Unix(t.mtime.Unix(), 0)

@@ -264,6 +264,9 @@ func (t *tarRun) safe(name, what string) string {
 
 // rename applies the transformations: kind is r for a name, s and h for what a link points to.
 func (t *tarRun) rename(name string, kind byte) string {
+	if base := strings.TrimRight(name, "/"); kind == 'r' && base != "" && base != name && len(t.transforms) > 0 {
+		return t.rename(base, kind) + "/" // the slash of a directory is no part of its name
+	}
 	for _, x := range t.transforms {
 		if x.covers(kind) {
 			name = x.apply(name)
@@ -292,7 +295,16 @@ func (t *tarRun) quoteName(s string) string {
 	case "locale", "clocale":
 		return "‘" + tarQuote(s) + "’"
 	}
-	return tarQuote(s)
+	q := tarQuote(s)
+	for _, c := range t.spared {
+		q = strings.ReplaceAll(q, `\`+string(c), string(c))
+	}
+	for _, c := range t.extra {
+		if c != '\\' {
+			q = strings.ReplaceAll(q, string(c), `\`+string(c))
+		}
+	}
+	return q
 }
 
 // shellQuotePlain quotes for a shell without $'…'.
@@ -360,7 +372,7 @@ func (t *tarRun) missing() {
 		if t.nth > 0 {
 			t.fail("%s: Required occurrence not found in archive", s.name)
 		} else {
-			t.fail("%s: Not found in archive", s.name)
+			t.fail("%s: Not found in archive", cmpOr(strings.TrimRight(s.name, "/"), "/"))
 		}
 	}
 }

@@ -151,7 +151,7 @@ func (u *uniqRun) key(line []byte) []byte {
 
 func (u *uniqRun) equal(a, b []byte) bool {
 	if u.fold {
-		return len(a) == len(b) && bytes.EqualFold(a, b)
+		return len(a) == len(b) && equalASCIIFold(a, b)
 	}
 	return bytes.Equal(a, b)
 }

@@ -157,12 +157,14 @@ func builtinEval(sh *Shell, args []string) int {
 	if strings.TrimSpace(text) == "" {
 		return 0
 	}
-	sh.status = 0
 	line := sh.line
 	sh.enter()
 	sh.checkSize(text)
 	defer sh.hold(-parsedSize(text))
 	p := sh.cachedParse(text, max(line-1, 0))
+	if len(p.groups) == 0 {
+		sh.status = 0 // a comment
+	}
 	sh.xtrace++
 	defer func() { sh.xtrace-- }()
 	sh.runProgram(p, "eval: ")
@@ -369,7 +371,7 @@ func (sh *Shell) exitStatus(name string, args []string) int {
 	}
 	if len(args) > 1 {
 		sh.errorf("%s: too many arguments", name)
-		panic(abortPanic{1})
+		panic(abortPanic{status: 1, errexit: true})
 	}
 	return int(n & 255)
 }
@@ -561,7 +563,8 @@ func (sh *Shell) unsetElement(name, text string) bool {
 		sh.hold(v.assoc.bytes - old)
 		return true
 	}
-	i := sh.evalText(sh.subKey(sub), "")
+	sh.running = "" // it is not named in an error of the index
+	i := sh.evalText(sh.subKey(sub), asValue)
 	if i < 0 {
 		if i += v.arr.last() + 1; i < 0 {
 			sh.errorf("unset: [%s]: bad array subscript", text)

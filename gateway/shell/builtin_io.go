@@ -454,7 +454,7 @@ func builtinMapfile(sh *Shell, args []string) int {
 		v := sh.own(array)
 		sh.makeArray(v)
 		old := v.arr.bytes
-		v.arr.set(at, strings.ReplaceAll(l, "\x00", ""))
+		v.arr.set(at, sh.convert(v, strings.ReplaceAll(l, "\x00", "")))
 		v.attrs |= aSet
 		sh.hold(v.arr.bytes - old)
 		at++

@@ -208,6 +208,9 @@ func builtinKill(sh *Shell, args []string) int {
 		}
 	}
 	sh.tick()
+	if sh.ctx.Err() != nil {
+		sh.status = status // of the kill, which has done what it was to do
+	}
 	sh.checkAlive()
 	return status
 }

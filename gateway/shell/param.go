@@ -325,7 +325,9 @@ func (e *expander) arg(w *word, quoted bool) {
 		return
 	}
 	if quoted {
+		list := e.emptyList
 		e.parts(w.parts, true)
+		e.emptyList = list // a "$@" in the word of a parameter leaves an empty one
 		return
 	}
 	for _, p := range w.parts {
@@ -407,13 +409,17 @@ func (sh *Shell) paramLength(p *paramPart, name string, sub *subscript) int {
 
 // slice is ${x:offset:length}.
 func (sh *Shell) slice(p *paramPart, name string, sub *subscript, v value) value {
-	off := sh.evalArith(p.off, name+": ")
+	who := name + ": "
+	if sub != nil {
+		who = name + "[" + sub.text + "]: "
+	}
+	off := sh.evalArith(p.off, who)
 	if n, s := sh.deref(name, nil); s == nil {
 		name = n
 	}
 	length, hasLen := int64(0), p.len != nil
 	if hasLen {
-		length = sh.evalArith(p.len, name+": ")
+		length = sh.evalArith(p.len, who)
 	}
 	if v.isList && len(v.list) == 1 {
 		if va := sh.lookup(name); va != nil && !va.isArray() {
@@ -435,7 +441,7 @@ func (sh *Shell) slice(p *paramPart, name string, sub *subscript, v value) value
 		if hasLen {
 			if length < 0 {
 				if end = n + length; end < off {
-					sh.fatal("%s: substring expression < 0", strings.TrimSpace(p.len.text))
+					sh.discard("%s: substring expression < 0", strings.TrimSpace(p.len.text))
 				}
 			} else {
 				end = min(n, off+min(length, n))
@@ -444,7 +450,7 @@ func (sh *Shell) slice(p *paramPart, name string, sub *subscript, v value) value
 		return value{s: runes(v.s, int(off), int(end)), set: v.set}
 	}
 	if hasLen && length < 0 {
-		sh.fatal("%s: substring expression < 0", strings.TrimSpace(p.len.text))
+		sh.discard("%s: substring expression < 0", strings.TrimSpace(p.len.text))
 	}
 	list := v.list
 	va := sh.lookup(name)

@@ -161,7 +161,7 @@ func subshells(src string, err error) int {
 	if !ok {
 		return -1
 	}
-	for end := min(int(at)+2, len(src)); ; {
+	for end := min(int(at)+3, len(src)); ; {
 		i := strings.LastIndex(src[:end], "((")
 		if i < 0 || i < int(at)-4096 {
 			return -1
@@ -322,6 +322,8 @@ func mask(s string, at int) (out string, from, length int) {
 					return s[:i-1] + "$" + strings.Repeat("_", n-1) + s[end+1:], i - 1, n
 				}
 				return s[:i+1] + strings.Repeat("_", n-3) + s[end:], i - 1, n
+			case s[i] == '(' && i > 0 && s[i-1] != '$' && s[i-1] != '<' && s[i-1] != '>':
+				continue // of a term, perhaps
 			}
 			return "", 0, 0
 		}

@@ -166,8 +166,8 @@ func (sh *Shell) group(g []*stmt) {
 		sh.inTrap = 0
 		sh.obuf = sh.obuf[:0]
 		sh.status = a.status
-		if sh.sub > 0 || sh.opts.get('e') && sh.noErr == 0 {
-			panic(exitPanic(a))
+		if sh.sub > 0 || a.errexit && sh.opts.get('e') && sh.noErr == 0 {
+			panic(exitPanic{a.status})
 		}
 	}()
 	sh.stmts(g)
@@ -279,8 +279,9 @@ func (sh *Shell) compound(st *stmt) (counts bool) {
 		if len(sh.traps) > 0 {
 			sh.command = st
 		}
-		sh.status = child.child(func() { child.stmts(c.stmts) })
+		status := child.child(func() { child.stmts(c.stmts) })
 		sh.checkAlive()
+		sh.status = status
 		sh.reportKilled(child.proc, st)
 		sh.forgetEnded()
 		sh.single()

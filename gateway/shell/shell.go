@@ -89,9 +89,13 @@ type process struct {
 
 // Unwinding. These travel as panics and are recovered by the environment they end.
 type (
-	exitPanic  struct{ status int } // this environment ends
-	abortPanic struct{ status int } // back to the loop over lines
-	killPanic  struct{ err error }  // the exec is over
+	exitPanic struct{ status int } // this environment ends
+	// abortPanic goes back to the loop over lines; errexit: it ends the shell with set -e.
+	abortPanic struct {
+		status  int
+		errexit bool
+	}
+	killPanic struct{ err error } // the exec is over
 )
 
 // Shell is one shell environment.
@@ -498,6 +502,13 @@ func (x *exec) runMain(sh *Shell, body func()) (status int, err error) {
 		body()
 	})
 	if err == nil {
+		if sig := int(sh.proc.killed.Load()); sig != 0 && sig != 9 && sh.ctx.Err() != nil && x.ctx.Err() == nil {
+			// Its signal has ended all that it did; the trap runs in what is left of its life.
+			ctx, cancel := context.WithCancel(context.WithoutCancel(sh.ctx))
+			defer cancel()
+			defer context.AfterFunc(x.ctx, cancel)()
+			sh.ctx = ctx
+		}
 		err = sh.protect(sh.exitTrap)
 	}
 	x.disown(sh.proc)
@@ -514,7 +525,9 @@ func (sh *Shell) protect(f func()) (err error) {
 		switch r := recover().(type) {
 		case nil:
 		case exitPanic:
-			sh.status = r.status
+			if sh.proc.killed.Load() == 0 { // else $? is what it was, for the trap
+				sh.status = r.status
+			}
 		case abortPanic:
 			sh.status = r.status
 		case killPanic:
@@ -726,10 +739,16 @@ func (sh *Shell) errorf(format string, args ...any) {
 	sh.eprint(sh.prefix() + fmt.Sprintf(format, args...) + "\n")
 }
 
-// fatal prints a message and abandons the line that is being run, as bash does for bad expansions.
+// discard prints a message and abandons the line that is being run, also with set -e: arithmetic that fails is no failed command.
+func (sh *Shell) discard(format string, args ...any) {
+	sh.errorf(format, args...)
+	panic(abortPanic{status: 1})
+}
+
+// fatal prints a message and abandons the line that is being run, as bash does for bad expansions; with set -e it ends the shell.
 func (sh *Shell) fatal(format string, args ...any) {
 	sh.errorf(format, args...)
-	panic(abortPanic{1})
+	panic(abortPanic{status: 1, errexit: true})
 }
 
 func asArithError(err error) string {

@@ -153,6 +153,9 @@ func arrSource(l *arrayLit) string {
 
 // assignArray performs name=(…) and name+=(…).
 func (sh *Shell) assignArray(a *assign) {
+	running := sh.running // a declaration is not named in errors of its elements
+	sh.running = ""
+	defer func() { sh.running = running }()
 	name, _ := sh.deref(a.name, nil)
 	if v := sh.vars[name]; v != nil && v.attrs&aReadonly != 0 {
 		sh.readonlyErr(name)
@@ -513,6 +516,7 @@ func (sh *Shell) runBuiltin(b builtin, c *simpleCmd, args []string) {
 	}
 	sh.status = status
 	sh.flush(args[0])
+	sh.running = ""
 	if sh.posix && sh.misused && specialBuiltins[args[0]] {
 		panic(exitPanic{2})
 	}

@@ -130,7 +130,7 @@ func (sh *Shell) subKey(sub *subscript) string {
 // subIndex evaluates a subscript as a number.
 func (sh *Shell) subIndex(name string, sub *subscript) int64 {
 	if sub.parts == nil && sub.err == nil {
-		return sh.evalExpr(sub.expr, "")
+		return sh.evalExpr(sub.expr, asValue)
 	}
 	text := sub.lit
 	if sub.parts != nil {
@@ -139,7 +139,7 @@ func (sh *Shell) subIndex(name string, sub *subscript) int64 {
 	if text == "" {
 		sh.fatal("%s: bad array subscript", name)
 	}
-	return sh.evalText(text, "")
+	return sh.evalText(text, asValue)
 }
 
 // fromEnd makes a negative index count from the end; one before the start stays negative.
@@ -239,11 +239,14 @@ var varHooks = map[string]func(*Shell, string){
 	"PATH":   func(sh *Shell, s string) { sh.hashed = nil },
 }
 
+// aConverting are the attributes that change values.
+const aConverting = aInteger | aLower | aUpper | aCapital
+
 // convert applies the attributes that change values.
 func (sh *Shell) convert(v *variable, val string) string {
 	switch {
 	case v.attrs&aInteger != 0:
-		return strconv.FormatInt(sh.evalText(val, ""), 10)
+		return strconv.FormatInt(sh.evalText(val, asValue), 10)
 	case v.attrs&aLower != 0:
 		return strings.ToLower(val)
 	case v.attrs&aUpper != 0:
@@ -316,7 +319,7 @@ func (sh *Shell) indexForWrite(name string, v *variable, sub *subscript) int64 {
 		if text == "" {
 			sh.fatal("%s[%s]: bad array subscript", name, sub.text)
 		}
-		i = sh.evalText(text, "")
+		i = sh.evalText(text, asValue)
 	}
 	if i < 0 {
 		last := int64(-1)
@@ -351,7 +354,7 @@ func (sh *Shell) makeArray(v *variable) {
 
 func (sh *Shell) appended(v *variable, old, val string) string {
 	if v.attrs&aInteger != 0 {
-		return strconv.FormatInt(sh.evalText(old, "")+sh.evalText(val, ""), 10)
+		return strconv.FormatInt(sh.evalText(old, asValue)+sh.evalText(val, asValue), 10)
 	}
 	return sh.convert(v, old+val)
 }
@@ -376,6 +379,11 @@ func (sh *Shell) setArray(name string, vals []string) {
 	v.setStr("")
 	v.assoc = nil
 	v.arr = &indexed{dense: vals}
+	if v.attrs&aConverting != 0 {
+		for i, s := range vals {
+			vals[i] = sh.convert(v, s)
+		}
+	}
 	for _, s := range vals {
 		v.arr.bytes += int64(len(s)) + elemOverhead
 	}
@@ -547,6 +555,9 @@ func (e arithEnv) Assign(name string, sub *arith.Sub, v int64) {
 	e.sh.setElement(name, subOf(sub), s, false)
 }
 
+// asValue is who evaluates what an integer variable gets, or the index of an array.
+const asValue = "="
+
 // evalExpr evaluates a parsed expression; who prefixes the error message ("((: ", "let: ").
 func (sh *Shell) evalExpr(x *arith.Expr, who string) int64 {
 	sh.tick()
@@ -559,13 +570,20 @@ func (sh *Shell) evalExpr(x *arith.Expr, who string) int64 {
 	return v
 }
 
-// arithFailed reports an expression that has no value. In POSIX mode one in an expansion ends the shell.
+// arithFailed reports an expression that has no value. As the value of a variable or an index it ends the shell, in POSIX mode in an expansion too.
 func (sh *Shell) arithFailed(who string, err error) {
+	if who == asValue {
+		if who = sh.running; who != "" {
+			who += ": "
+		}
+		sh.errorf("%s%s", who, asArithError(err))
+		panic(exitPanic{1})
+	}
 	if sh.posix && who == "" {
 		sh.errorf("%s", asArithError(err))
 		sh.exitExpansion()
 	}
-	sh.fatal("%s%s", who, asArithError(err))
+	sh.discard("%s%s", who, asArithError(err))
 }
 
 // evalText parses and evaluates an expression that has been expanded.

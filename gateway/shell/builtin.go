@@ -172,6 +172,16 @@ func builtinEval(sh *Shell, args []string) int {
 	return sh.status
 }
 
+// hasCommands reports whether a text is more than blank lines and comments.
+func hasCommands(text string) bool {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			return true
+		}
+	}
+	return false
+}
+
 func builtinSource(sh *Shell, args []string) int {
 	name := args[0]
 	args = args[1:]
@@ -224,7 +234,9 @@ func builtinSource(sh *Shell, args []string) int {
 		sh.args = args[1:]
 	}
 	sh.checkSize(data)
-	sh.status = 0
+	if !hasCommands(data) {
+		sh.status = 0
+	}
 	replaced := len(args) > 1
 	own := sh.args
 	sh.xtrace++
@@ -410,7 +422,7 @@ func builtinBreak(sh *Shell, args []string) int {
 	}
 	if len(args) > 2 && sh.loops > 0 {
 		sh.errorf("%s: too many arguments", args[0])
-		panic(abortPanic{1})
+		panic(abortPanic{status: 1, errexit: true})
 	}
 	if sh.loops == 0 {
 		if sh.posix {

@@ -185,7 +185,6 @@ func builtinCommand(sh *Shell, args []string) int {
 func (sh *Shell) runNamed(args []string, temps [][2]string) int {
 	if b := sh.builtin(args[0]); b != nil {
 		sh.flush(args[0])
-		sh.status = 0
 		st := b(sh, args)
 		if args[0] == "exec" && len(args) == 1 {
 			return st

@@ -88,8 +88,8 @@ func (w *worker) outcome(what string, r Replica, a *Reply, err error) history.Ou
 	}
 	if !a.ok() {
 		w.count("  "+a.Code, "applied "+a.Applied)
-		// A fault of the installation is no fault of the request.
-		if a.Status != http.StatusServiceUnavailable && (a.Status != http.StatusConflict || a.Code != "ESTALE") {
+		// A fault of the installation is no fault of the request; a gateway that was frozen finds its scripts' time used up.
+		if a.Status != http.StatusServiceUnavailable && a.Code != "EXEC_TIMEOUT" && (a.Status != http.StatusConflict || a.Code != "ESTALE") {
 			w.tell("%s: %s of %s is answered %s", w.name, what, r.Name, a)
 		}
 	}

@@ -306,9 +306,12 @@ func (p *parser) unary() node {
 		if op == "--" {
 			by = -1
 		}
+		second := p.i - 1
 		p.next()
-		if p.tok != "a" { // ++5 is + +5
-			return &unary{op: op[0], x: &unary{op: op[0], x: p.unary()}}
+		if p.tok != "a" { // ++5 is + +5, ---x is - --x
+			p.i = second
+			p.next()
+			return &unary{op: op[0], x: p.unary()}
 		}
 		r := p.ref
 		p.next()

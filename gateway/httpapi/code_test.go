@@ -407,10 +407,10 @@ var faults = []fault{
 		c.Locker = l
 	}, do: func(f *faulty) answer { return f.script("echo x > f") }},
 	{name: "the commit arrives", code: fserr.CodeOutcomeUnknown, applied: exec.AppliedUnknown, changed: true, config: func(f *faulty, c *exec.Config) {
-		c.Store = f.store(store.Config{URL: darkAt(f.t, sqltest.ServingURL(f.t, sqltest.URL(f.t)), true), Timeout: 3 * time.Second})
+		c.Store = f.store(store.Config{URL: darkAt(f.t, sqltest.ServingURL(f.t, sqltest.URL(f.t)), true), Timeout: 8 * time.Second})
 	}, do: func(f *faulty) answer { return f.script("echo x > f # the marked script") }},
 	{name: "the commit is lost", code: fserr.CodeOutcomeUnknown, applied: exec.AppliedUnknown, config: func(f *faulty, c *exec.Config) {
-		c.Store = f.store(store.Config{URL: darkAt(f.t, sqltest.ServingURL(f.t, sqltest.URL(f.t)), false), Timeout: 3 * time.Second})
+		c.Store = f.store(store.Config{URL: darkAt(f.t, sqltest.ServingURL(f.t, sqltest.URL(f.t)), false), Timeout: 8 * time.Second})
 	}, do: func(f *faulty) answer { return f.script("echo x > f # the marked script") }},
 	{code: fserr.CodeInternal, config: func(f *faulty, _ *exec.Config) { f.put("lost", f.id) }, do: func(f *faulty) answer {
 		// A content that the database has lost.

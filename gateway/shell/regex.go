@@ -41,7 +41,7 @@ func (sh *Shell) matchRegex(re, s string) bool {
 		var err error
 		if m, err = regex.Compile(re, regex.Options{Extended: true, IgnoreCase: k.fold, Tick: tick}); err != nil {
 			sh.setRematch(nil)
-			panic(abortPanic{status: 2, errexit: true})
+			panic(abortPanic{status: 2, soft: true})
 		}
 		if sh.regexes == nil || len(sh.regexes) > 100 {
 			sh.regexes = map[regexKey]*regex.Regexp{}

@@ -319,12 +319,17 @@ func (sh *Shell) compound(st *stmt) (counts bool) {
 	return false
 }
 
-// softly runs f; an abandoned line inside gives status 1 instead.
-func (sh *Shell) softly(f func() int) (status int) {
+// softly runs f; arithmetic and regular expressions that fail in it give a status instead of abandoning the line.
+func (sh *Shell) softly(f func() int) int {
+	return forgiven(f, func(a abortPanic) bool { return a.soft })
+}
+
+// forgiven runs f and returns the status of what abandons the line in it, where that is taken.
+func forgiven(f func() int, taken func(abortPanic) bool) (status int) {
 	defer func() {
 		if r := recover(); r != nil {
 			a, ok := r.(abortPanic)
-			if !ok {
+			if !ok || !taken(a) {
 				panic(r)
 			}
 			status = a.status

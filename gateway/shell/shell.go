@@ -90,10 +90,11 @@ type process struct {
 // Unwinding. These travel as panics and are recovered by the environment they end.
 type (
 	exitPanic struct{ status int } // this environment ends
-	// abortPanic goes back to the loop over lines; errexit: it ends the shell with set -e.
+	// abortPanic goes back to the loop over lines; errexit: it ends the shell with set -e; soft: commands that compute or compare fail by it.
 	abortPanic struct {
 		status  int
 		errexit bool
+		soft    bool
 	}
 	killPanic struct{ err error } // the exec is over
 )

@@ -510,7 +510,7 @@ func (sh *Shell) runBuiltin(b builtin, c *simpleCmd, args []string) {
 	case c != nil && c.isDecl:
 		status = sh.declare(args[0], sh.declOperands(c.decl))
 	case assigning[args[0]]:
-		status = sh.softly(func() int { return b(sh, args) })
+		status = forgiven(func() int { return b(sh, args) }, func(abortPanic) bool { return true })
 	default:
 		status = b(sh, args)
 	}

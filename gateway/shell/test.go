@@ -98,7 +98,12 @@ func (sh *Shell) binaryTest(t *testBinary, not bool) bool {
 	case "-nt", "-ot", "-ef":
 		return sh.compareFiles(t.op, x, y)
 	}
-	return compareInts(t.op, sh.evalText(x, "[[: "), sh.evalText(y, "[[: "))
+	holds := false
+	sh.softly(func() int { // what is no number makes it false
+		holds = compareInts(t.op, sh.evalText(x, "[[: "), sh.evalText(y, "[[: "))
+		return 0
+	})
+	return holds
 }
 
 // tracePattern is what a trace shows of a pattern: each quoted character has a backslash.

@@ -166,7 +166,8 @@ func (sh *Shell) readonlyErr(name string) {
 		sh.errorf("%s: readonly variable", name)
 		sh.exitExpansion()
 	}
-	sh.fatal("%s: readonly variable", name)
+	sh.errorf("%s: readonly variable", name)
+	panic(abortPanic{status: 1, errexit: true, soft: true})
 }
 
 // setVar assigns a scalar (or element 0 of an array), honouring attributes.
@@ -583,7 +584,8 @@ func (sh *Shell) arithFailed(who string, err error) {
 		sh.errorf("%s", asArithError(err))
 		sh.exitExpansion()
 	}
-	sh.discard("%s%s", who, asArithError(err))
+	sh.errorf("%s%s", who, asArithError(err))
+	panic(abortPanic{status: 1, soft: who == "((: " || who == "let: " || who == "[[: "})
 }
 
 // evalText parses and evaluates an expression that has been expanded.

@@ -417,10 +417,6 @@ func (sh *Shell) slice(p *paramPart, name string, sub *subscript, v value) value
 	if n, s := sh.deref(name, nil); s == nil {
 		name = n
 	}
-	length, hasLen := int64(0), p.len != nil
-	if hasLen {
-		length = sh.evalArith(p.len, who)
-	}
 	if v.isList && len(v.list) == 1 {
 		if va := sh.lookup(name); va != nil && !va.isArray() {
 			v = value{s: v.list[0], set: true}
@@ -438,8 +434,8 @@ func (sh *Shell) slice(p *paramPart, name string, sub *subscript, v value) value
 			return value{set: v.set}
 		}
 		end := n
-		if hasLen {
-			if length < 0 {
+		if p.len != nil { // it is not looked at when there is nothing to cut
+			if length := sh.evalArith(p.len, who); length < 0 {
 				if end = n + length; end < off {
 					sh.discard("%s: substring expression < 0", strings.TrimSpace(p.len.text))
 				}
@@ -449,17 +445,15 @@ func (sh *Shell) slice(p *paramPart, name string, sub *subscript, v value) value
 		}
 		return value{s: runes(v.s, int(off), int(end)), set: v.set}
 	}
-	if hasLen && length < 0 {
-		sh.discard("%s: substring expression < 0", strings.TrimSpace(p.len.text))
-	}
 	list := v.list
 	va := sh.lookup(name)
 	if name == "@" || name == "*" {
 		n := int64(len(list)) + 1
 		if off < 0 {
-			if off += n; off < 0 {
-				return value{isList: true, star: v.star}
-			}
+			off += n
+		}
+		if off < 0 || off > n {
+			return value{isList: true, star: v.star}
 		}
 		if off == 0 {
 			list = append([]string{sh.name}, list...)
@@ -468,9 +462,10 @@ func (sh *Shell) slice(p *paramPart, name string, sub *subscript, v value) value
 		}
 	} else if va != nil && va.attrs&aArray != 0 {
 		if off < 0 {
-			if off += va.arr.last() + 1; off < 0 {
-				return value{isList: true, star: v.star}
-			}
+			off += va.arr.last() + 1
+		}
+		if off < 0 || off > va.arr.last() {
+			return value{isList: true, star: v.star}
 		}
 		idx := va.arr.indices()
 		k, _ := slices.BinarySearch(idx, off)
@@ -488,8 +483,12 @@ func (sh *Shell) slice(p *paramPart, name string, sub *subscript, v value) value
 		off = int64(len(list))
 	}
 	list = list[off:]
-	if hasLen && length < int64(len(list)) {
-		list = list[:length]
+	if p.len != nil {
+		length := sh.evalArith(p.len, who)
+		if length < 0 {
+			sh.discard("%s: substring expression < 0", strings.TrimSpace(p.len.text))
+		}
+		list = list[:min(length, int64(len(list)))]
 	}
 	return value{isList: true, star: v.star, list: list, set: len(list) > 0}
 }

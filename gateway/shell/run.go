@@ -564,7 +564,7 @@ func (sh *Shell) caseOf(c *caseCmd, st *stmt) {
 	if sh.opts.get('x') {
 		sh.trace("case " + c.word.src + " in")
 	}
-	sh.status = 0
+	result := 0 // $? stays what it was until a command runs
 	through := false
 	for _, it := range c.items {
 		hit := through
@@ -577,19 +577,19 @@ func (sh *Shell) caseOf(c *caseCmd, st *stmt) {
 		if !hit {
 			continue
 		}
-		sh.stmts(it.stmts)
-		if sh.jumping() {
-			return
+		if result = 0; len(it.stmts) > 0 {
+			sh.stmts(it.stmts)
+			if sh.jumping() {
+				return
+			}
+			result = sh.status
 		}
-		switch it.op {
-		case syntax.Fallthrough:
-			through = true
-		case syntax.Resume, syntax.ResumeKorn:
-			through = false
-		default:
-			return
+		if it.op != syntax.Fallthrough && it.op != syntax.Resume && it.op != syntax.ResumeKorn {
+			break
 		}
+		through = it.op == syntax.Fallthrough
 	}
+	sh.status = result
 }
 
 // define makes a function.

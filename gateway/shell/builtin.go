@@ -359,6 +359,9 @@ func (emptyEnv) Get(string) (string, bool) { return "", false }
 func (emptyEnv) List() []string            { return nil }
 
 func builtinExit(sh *Shell, args []string) int {
+	if sh.exiting && len(args) == 1 {
+		panic(exitPanic{sh.exitedWith})
+	}
 	panic(exitPanic{sh.exitStatus("exit", args)})
 }
 

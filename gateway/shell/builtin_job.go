@@ -207,12 +207,10 @@ func builtinKill(sh *Shell, args []string) int {
 			status = 1
 		}
 	}
+	sh.status = status // of the kill, which has done what it was to do when a trap runs
 	sh.tick()
-	if sh.ctx.Err() != nil {
-		sh.status = status // of the kill, which has done what it was to do
-	}
 	sh.checkAlive()
-	return status
+	return sh.status // which a return in the trap may have changed
 }
 
 func (sh *Shell) killOne(target string, sig int) bool {

@@ -217,12 +217,12 @@ func (sh *Shell) exitTrap() {
 	}
 	delete(sh.ownTraps(), "EXIT")
 	sh.returning, sh.breaks, sh.continues, sh.inTrap = false, 0, 0, 0
-	status := sh.status
+	sh.exiting, sh.exitedWith = true, sh.status
 	for len(sh.frames) > 0 {
 		sh.popFrame()
 	}
 	sh.evalString(t, 0)
-	sh.status = status
+	sh.status = sh.exitedWith
 }
 
 // evalString runs text as eval does.

@@ -16,8 +16,8 @@ func (sh *Shell) selectLoop(c *forCmd) {
 	if c.in {
 		words = sh.fields(c.words)
 	}
-	sh.status = 0
 	if len(words) == 0 {
+		sh.status = 0
 		return
 	}
 	sh.enter()

@@ -146,6 +146,8 @@ type Shell struct {
 
 	beforeReturn int // the status that return found
 
+	exiting       bool // the EXIT trap runs
+	exitedWith    int  // the status that it found
 	traps         map[string]string
 	trapsOwn      bool
 	inherited     map[string]string // traps of the parent, shown by trap -p in a subshell until one is set

@@ -149,7 +149,7 @@ func (sh *Shell) syntaxError(e *syntaxError, where string) {
 
 // group runs the statements of one line and takes what abandons it.
 func (sh *Shell) group(g []*stmt) {
-	frames, depth, noErr, loops := len(sh.frames), sh.depth, sh.noErr, sh.loops
+	frames, depth, noErr, noExit, loops := len(sh.frames), sh.depth, sh.noErr, sh.noExit, sh.loops
 	defer func() {
 		r := recover()
 		if r == nil {
@@ -162,11 +162,11 @@ func (sh *Shell) group(g []*stmt) {
 		for len(sh.frames) > frames {
 			sh.popFrame()
 		}
-		sh.depth, sh.noErr, sh.loops = depth, noErr, loops
+		sh.depth, sh.noErr, sh.noExit, sh.loops = depth, noErr, noExit, loops
 		sh.inTrap = 0
 		sh.obuf = sh.obuf[:0]
 		sh.status = a.status
-		if sh.sub > 0 || a.errexit && sh.opts.get('e') && sh.noErr == 0 {
+		if sh.sub > 0 || a.errexit && sh.opts.get('e') && sh.noErr == 0 && sh.noExit == 0 {
 			panic(exitPanic{a.status})
 		}
 	}()
@@ -199,9 +199,9 @@ func (sh *Shell) stmt(st *stmt) {
 		return
 	}
 	if st.negated {
-		sh.noErr++
+		sh.noExit++
 		sh.command1(st)
-		sh.noErr--
+		sh.noExit--
 		if sh.status == 0 {
 			sh.status = 1
 		} else {
@@ -220,7 +220,7 @@ func (sh *Shell) failed() {
 	if t, ok := sh.traps["ERR"]; ok && t != "" && sh.inTrap == 0 {
 		sh.runTrap("ERR", t)
 	}
-	if sh.opts.get('e') {
+	if sh.opts.get('e') && sh.noExit == 0 {
 		panic(exitPanic{sh.status})
 	}
 }

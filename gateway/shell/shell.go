@@ -140,6 +140,7 @@ type Shell struct {
 	continues int // loops to leave, then go on with
 	returning bool
 	noErr     int // > 0: set -e and the ERR trap do not apply
+	noExit    int // > 0: set -e does not, within what is negated
 	inTrap    int
 	traced    chan struct{} // closed when the first command has been shown
 	debugged  bool          // the DEBUG trap has run for the next command

@@ -119,13 +119,18 @@ func builtinEcho(sh *Shell, args []string) int {
 	return 0
 }
 
+// integerOperand reads an integer; blanks around it do not count.
+func integerOperand(s string) (int, error) {
+	return strconv.Atoi(strings.TrimRight(strings.TrimLeft(s, " \t\n\v\f\r"), " \t"))
+}
+
 func builtinShift(sh *Shell, args []string) int {
 	n := 1
 	if len(args) > 2 {
 		sh.fatal("shift: too many arguments")
 	}
 	if len(args) > 1 {
-		v, err := strconv.Atoi(args[1])
+		v, err := integerOperand(args[1])
 		if err != nil {
 			sh.errorf("shift: %s: numeric argument required", args[1])
 			return 1
@@ -379,7 +384,7 @@ func (sh *Shell) exitStatus(name string, args []string) int {
 	if len(args) == 0 {
 		return sh.status
 	}
-	n, err := strconv.ParseInt(args[0], 10, 64)
+	n, err := integerOperand(args[0])
 	if err != nil {
 		sh.errorf("%s: %s: numeric argument required", name, args[0])
 		return 2
@@ -411,7 +416,7 @@ func builtinReturn(sh *Shell, args []string) int {
 func builtinBreak(sh *Shell, args []string) int {
 	n := 1
 	if len(args) > 1 {
-		v, err := strconv.Atoi(args[1])
+		v, err := integerOperand(args[1])
 		if err != nil {
 			sh.errorf("%s: %s: numeric argument required", args[0], args[1])
 			panic(exitPanic{128})

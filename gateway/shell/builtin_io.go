@@ -433,7 +433,7 @@ func builtinMapfile(sh *Shell, args []string) int {
 		sh.errorf("%s: %s: not an indexed array", name, array)
 		return 1
 	}
-	if origin < 0 {
+	if v := sh.vars[array]; origin < 0 || v == nil || v.attrs&aSet == 0 {
 		sh.setArray(array, []string{})
 	}
 	at := int64(max(origin, 0))

@@ -50,7 +50,8 @@ func builtinPrintf(sh *Shell, args []string) int {
 	p := printer{sh: sh, args: args[1:], now: sh.x.now, out: target == ""}
 	p.run(args[0])
 	if target != "" {
-		sh.setTarget(target, string(p.buf))
+		text, _, _ := strings.Cut(string(p.buf), "\x00")
+		sh.setTarget(target, text)
 		return p.status
 	}
 	sh.obuf = append(sh.obuf, p.buf...)
@@ -366,12 +367,26 @@ func (p *printer) integer(s string) int64 {
 	t := strings.TrimLeft(s, " \t\n")
 	n, rest, err := parseInt(t)
 	switch {
+	case rest != "" || t == "":
+		p.invalid(s)
 	case err != nil:
 		p.warn("warning: %s: Numerical result out of range", s)
-	case rest != "" || t == "":
-		p.fail("%s: invalid number", s)
 	}
 	return n
+}
+
+// invalid says that an operand is no number, of the kind that it begins as.
+func (p *printer) invalid(s string) {
+	kind := ""
+	if len(s) > 1 && s[0] == '0' {
+		switch {
+		case '0' <= s[1] && s[1] <= '9':
+			kind = "octal "
+		case s[1] == 'x':
+			kind = "hex "
+		}
+	}
+	p.fail("%s: invalid %snumber", s, kind)
 }
 
 // unsigned is integer for the formats that take an unsigned value, of which the largest is larger.
@@ -567,7 +582,7 @@ func (p *printer) parseFloat(a string) (*big.Float, string) {
 	for _, w := range []string{"infinity", "inf", "nan"} {
 		if strings.HasPrefix(low, w) {
 			if low != w {
-				p.fail("%s: invalid number", a)
+				p.invalid(a)
 			}
 			return nil, sign + w[:3]
 		}
@@ -598,11 +613,11 @@ func (p *printer) parseFloat(a string) (*big.Float, string) {
 		num += "p0"
 	}
 	if n == 0 || num == "." {
-		p.fail("%s: invalid number", a)
+		p.invalid(a)
 		return new(big.Float), ""
 	}
 	if n < len(low) {
-		p.fail("%s: invalid number", a)
+		p.invalid(a)
 	}
 	if k := strings.IndexByte(num, 'e'); !hex && k >= 0 && len(num)-k > 6 {
 		return nil, sign + "inf"
@@ -638,7 +653,7 @@ func expEnd(s string, n int) int {
 func (p *printer) date(format string) string {
 	a, ok := p.next()
 	t := p.now()
-	if ok && a != "" {
+	if ok {
 		switch n := p.integer(a); n {
 		case -1:
 		case -2:

@@ -421,6 +421,9 @@ func (t *tester) posix(a []string) bool {
 	t.args, t.i = a, 0
 	v := t.or()
 	if t.i < len(t.args) {
+		if a := t.args[t.i]; strings.HasPrefix(a, "-") {
+			panic(testError{"syntax error: `" + a + "' unexpected"})
+		}
 		panic(testError{"too many arguments"})
 	}
 	return v
@@ -466,8 +469,11 @@ func (t *tester) term() bool {
 	case a == "(":
 		t.i++
 		v := t.or()
-		if t.i >= len(t.args) || t.args[t.i] != ")" {
+		if t.i >= len(t.args) {
 			panic(testError{"`)' expected"})
+		}
+		if a := t.args[t.i]; a != ")" {
+			panic(testError{"`)' expected, found " + a})
 		}
 		t.i++
 		return v

@@ -393,7 +393,7 @@ func (sh *Shell) exitStatus(name string, args []string) int {
 		sh.errorf("%s: too many arguments", name)
 		panic(abortPanic{status: 1, errexit: true})
 	}
-	return int(n & 255)
+	return n & 255
 }
 
 func builtinReturn(sh *Shell, args []string) int {

@@ -18,7 +18,7 @@ type aliasReader struct {
 	c      aliasContext
 	active []activeAlias
 	also   int // the word that begins at or after this offset is looked up too, -1 for none
-	docs   []aliasDoc
+	docs   []hereDoc
 	timed  bool // the word before was time
 }
 
@@ -39,9 +39,10 @@ type activeAlias struct {
 	end  int // offset where its text ends
 }
 
-type aliasDoc struct {
+// hereDoc is a here-document whose text begins with the next line.
+type hereDoc struct {
 	delim string
-	strip bool
+	strip bool // tabs at the beginning of lines do not count
 }
 
 // withAliases returns the text with its aliases expanded.
@@ -86,7 +87,7 @@ func (r *aliasReader) run() {
 			r.endWord()
 			r.separator()
 			r.i++
-			r.skipDocs()
+			r.i, r.docs = skipDocs(r.s, r.i, r.docs), nil
 		case '#':
 			if r.c.inWord {
 				r.i++
@@ -240,7 +241,7 @@ func (r *aliasReader) redirection() {
 }
 
 func (r *aliasReader) heredoc() {
-	d := aliasDoc{strip: r.has("-")}
+	d := hereDoc{strip: r.has("-")}
 	if d.strip {
 		r.i++
 	}
@@ -262,12 +263,12 @@ func (r *aliasReader) heredoc() {
 	r.docs = append(r.docs, d)
 }
 
-// skipDocs passes the bodies of the here-documents of the line before.
-func (r *aliasReader) skipDocs() {
-	for _, d := range r.docs {
-		for r.i < len(r.s) {
-			l, _, _ := strings.Cut(r.s[r.i:], "\n")
-			r.i = min(r.i+len(l)+1, len(r.s))
+// skipDocs is the offset behind the bodies of here-documents that begin at i.
+func skipDocs(s string, i int, docs []hereDoc) int {
+	for _, d := range docs {
+		for i < len(s) {
+			l, _, _ := strings.Cut(s[i:], "\n")
+			i = min(i+len(l)+1, len(s))
 			if d.strip {
 				l = strings.TrimLeft(l, "\t")
 			}
@@ -276,7 +277,7 @@ func (r *aliasReader) skipDocs() {
 			}
 		}
 	}
-	r.docs = nil
+	return i
 }
 
 func (r *aliasReader) open() {

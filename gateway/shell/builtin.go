@@ -159,7 +159,7 @@ func builtinEval(sh *Shell, args []string) int {
 		return sh.usage("eval", args[0][:2], "eval [arg ...]")
 	}
 	text := strings.Join(args, " ")
-	if strings.TrimSpace(text) == "" {
+	if !hasCommands(text) {
 		return 0
 	}
 	line := sh.line
@@ -167,9 +167,6 @@ func builtinEval(sh *Shell, args []string) int {
 	sh.checkSize(text)
 	defer sh.hold(-parsedSize(text))
 	p := sh.cachedParse(text, max(line-1, 0))
-	if len(p.groups) == 0 {
-		sh.status = 0 // a comment
-	}
 	sh.xtrace++
 	defer func() { sh.xtrace-- }()
 	sh.runProgram(p, "eval: ")

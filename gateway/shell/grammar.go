@@ -29,12 +29,6 @@ const (
 	numberToken // before a redirection: a number or {name}
 )
 
-// hereDoc is a here-document whose text comes after this line.
-type hereDoc struct {
-	delimiter string
-	tabs      bool // at the beginning of lines do not count
-}
-
 // offence is where bash stops reading: at a token, at the end of the text, or with the message of a conditional command.
 type offence struct {
 	tok   string // "" at the end of the text
@@ -283,7 +277,7 @@ func (g *grammar) redirect() {
 		return
 	}
 	if g.kind == wordToken && (op == "<<" || op == "<<-") {
-		g.docs = append(g.docs, hereDoc{unquoted(g.tok), op == "<<-"})
+		g.docs = append(g.docs, hereDoc{unquoteDelim(g.tok), op == "<<-"})
 	}
 	g.word()
 }
@@ -435,7 +429,7 @@ func (g *grammar) next() {
 	case rest[0] == '\n':
 		g.i++
 		g.kind, g.tok, g.arrays = opToken, "\n", true
-		g.documents()
+		g.i, g.docs = skipDocs(g.src, g.i, g.docs), nil
 		return
 	case !strings.HasPrefix(rest, "<(") && !strings.HasPrefix(rest, ">("):
 		for _, o := range operators {
@@ -455,23 +449,6 @@ func (g *grammar) next() {
 			g.kind = numberToken
 		}
 	}
-}
-
-// documents steps over the here-documents that begin behind this newline.
-func (g *grammar) documents() {
-	for _, d := range g.docs {
-		for g.i < len(g.src) {
-			line, _, _ := strings.Cut(g.src[g.i:], "\n")
-			g.i = min(g.i+len(line)+1, len(g.src))
-			if d.tabs {
-				line = strings.TrimLeft(line, "\t")
-			}
-			if line == d.delimiter {
-				break
-			}
-		}
-	}
-	g.docs = nil
 }
 
 // scanWord steps over a word.
@@ -662,21 +639,4 @@ func isAssignment(word string) bool {
 		i = closing(word, i) + 1
 	}
 	return strings.HasPrefix(strings.TrimPrefix(word[min(i, len(word)):], "+"), "=")
-}
-
-// unquoted is the delimiter of a here-document without its quotes.
-func unquoted(word string) string {
-	var b strings.Builder
-	for i := 0; i < len(word); i++ {
-		switch word[i] {
-		case '\'', '"':
-		case '\\':
-			if i++; i < len(word) {
-				b.WriteByte(word[i])
-			}
-		default:
-			b.WriteByte(word[i])
-		}
-	}
-	return b.String()
 }

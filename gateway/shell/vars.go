@@ -162,11 +162,10 @@ func (sh *Shell) index(name string, v *variable, sub *subscript) int64 {
 
 // readonlyErr reports an assignment to a readonly variable and abandons the line.
 func (sh *Shell) readonlyErr(name string) {
+	sh.errorf("%s: readonly variable", name)
 	if sh.posix {
-		sh.errorf("%s: readonly variable", name)
 		sh.exitExpansion()
 	}
-	sh.errorf("%s: readonly variable", name)
 	panic(abortPanic{status: 1, errexit: true, soft: true})
 }
 
@@ -573,18 +572,19 @@ func (sh *Shell) evalExpr(x *arith.Expr, who string) int64 {
 
 // arithFailed reports an expression that has no value. As the value of a variable or an index it ends the shell, in POSIX mode in an expansion too.
 func (sh *Shell) arithFailed(who string, err error) {
+	prefix := who
 	if who == asValue {
-		if who = sh.running; who != "" {
-			who += ": "
+		if prefix = sh.running; prefix != "" {
+			prefix += ": "
 		}
-		sh.errorf("%s%s", who, asArithError(err))
-		panic(exitPanic{1})
 	}
-	if sh.posix && who == "" {
-		sh.errorf("%s", asArithError(err))
+	sh.errorf("%s%s", prefix, asArithError(err))
+	switch {
+	case who == asValue:
+		panic(exitPanic{1})
+	case sh.posix && who == "":
 		sh.exitExpansion()
 	}
-	sh.errorf("%s%s", who, asArithError(err))
 	panic(abortPanic{status: 1, soft: who == "((: " || who == "let: " || who == "[[: "})
 }
 

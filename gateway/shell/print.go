@@ -157,9 +157,7 @@ func (p *treePrinter) stmt(s *stmt) {
 		p.w("! ")
 	}
 	p.command(s)
-	if _, simple := s.cmd.(*simpleCmd); !simple || true {
-		p.redirs(s.redirs)
-	}
+	p.redirs(s.redirs)
 }
 
 func (p *treePrinter) redirs(rs []*redirect) {

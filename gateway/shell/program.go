@@ -69,7 +69,7 @@ func (e *environ) List() []string {
 	if e.path != "" {
 		out = append(out, "_="+e.path)
 	}
-	sortStrings(out)
+	slices.Sort(out)
 	return out
 }
 

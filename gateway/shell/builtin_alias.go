@@ -1,0 +1,84 @@
+package shell
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+func builtinAlias(sh *Shell, args []string) int {
+	args = args[1:]
+	head := "alias "
+	if sh.posix {
+		head = ""
+	}
+	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
+		a := args[0]
+		if a == "-p" {
+			head = "alias "
+		} else if a != "--" {
+			return sh.usage("alias", a[:2], "alias [-p] [name[=value] ... ]")
+		}
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		for _, n := range slices.Sorted(maps.Keys(sh.aliases)) {
+			sh.out(head + n + "=" + singleQuote(sh.aliases[n]) + "\n")
+		}
+		return 0
+	}
+	status := 0
+	for _, a := range args {
+		n, v, ok := strings.Cut(a, "=")
+		if ok && strings.ContainsAny(n, " \t\n|&;()<>/$`\"'\\") {
+			sh.errorf("alias: `%s': invalid alias name", n)
+			status = 1
+			continue
+		}
+		if ok && n != "" {
+			if sh.aliases == nil {
+				sh.aliases = map[string]string{}
+			}
+			sh.hold(int64(len(a)))
+			sh.aliases[n] = v
+			sh.rereadAliases()
+			continue
+		}
+		if v, ok := sh.aliases[a]; ok {
+			sh.out(head + a + "=" + singleQuote(v) + "\n")
+			continue
+		}
+		sh.errorf("alias: %s: not found", a)
+		status = 1
+	}
+	return status
+}
+
+// rereadAliases is told of a change of the aliases: what follows is read anew.
+func (sh *Shell) rereadAliases() {
+	if sh.opts.shopt(expandAliases) {
+		sh.readGen++
+	}
+}
+
+func builtinUnalias(sh *Shell, args []string) int {
+	args = args[1:]
+	if len(args) == 0 {
+		sh.eprint("unalias: usage: unalias [-a] name [name ...]\n")
+		return 2
+	}
+	sh.rereadAliases()
+	if args[0] == "-a" {
+		sh.aliases = nil
+		return 0
+	}
+	status := 0
+	for _, a := range args {
+		if _, ok := sh.aliases[a]; !ok {
+			sh.errorf("unalias: %s: not found", a)
+			status = 1
+		}
+		delete(sh.aliases, a)
+	}
+	return status
+}

@@ -1,0 +1,126 @@
+package shell
+
+import (
+	"strconv"
+	"strings"
+)
+
+func builtinGetopts(sh *Shell, args []string) int {
+	args = args[1:]
+	if len(args) > 0 && args[0] == "--" {
+		args = args[1:]
+	}
+	if len(args) < 2 {
+		sh.eprint("getopts: usage: getopts optstring name [arg ...]\n")
+		return 2
+	}
+	spec, name := args[0], args[1]
+	operands := sh.args
+	if len(args) > 2 {
+		operands = args[2:]
+	}
+	if !isName(name) {
+		sh.errorf("getopts: `%s': not a valid identifier", name)
+		return 1
+	}
+	silent := strings.HasPrefix(spec, ":")
+	spec = strings.TrimPrefix(spec, ":")
+	if v, ok := sh.get("OPTERR"); ok && v == "0" {
+		silent = silent || false
+	}
+	quiet := silent || sh.str("OPTERR") == "0"
+	ind, err := strconv.Atoi(sh.str("OPTIND"))
+	if err != nil || ind < 1 {
+		ind = 1
+	}
+	st := sh.optind
+	done := func() int {
+		sh.setVar(name, "?")
+		sh.setVar("OPTIND", itoa(ind))
+		sh.optind = optState{}
+		if v := sh.vars["OPTARG"]; v != nil {
+			sh.unsetVar("OPTARG")
+		}
+		return 1
+	}
+	if st.pos == 0 {
+		if ind > len(operands) {
+			return done()
+		}
+		a := operands[ind-1]
+		if a == "--" {
+			ind++
+			return done()
+		}
+		if len(a) < 2 || a[0] != '-' {
+			return done()
+		}
+		st.pos = 1
+	}
+	if ind > len(operands) || st.pos >= len(operands[ind-1]) {
+		return done()
+	}
+	a := operands[ind-1]
+	c := a[st.pos]
+	st.pos++
+	advance := func() {
+		if st.pos >= len(a) {
+			ind++
+			st.pos = 0
+		}
+	}
+	k := strings.IndexByte(spec, c)
+	status := 0
+	switch {
+	case k < 0 || c == ':':
+		advance()
+		sh.setVar(name, "?")
+		if silent {
+			sh.setVar("OPTARG", string([]byte{c}))
+		} else {
+			sh.unsetVar("OPTARG")
+			if !quiet {
+				sh.eprint(sh.name + ": illegal option -- " + string([]byte{c}) + "\n")
+			}
+		}
+	case k+1 < len(spec) && spec[k+1] == ':':
+		var val string
+		switch {
+		case st.pos < len(a):
+			val = a[st.pos:]
+			ind++
+		case ind < len(operands):
+			val = operands[ind]
+			ind += 2
+		default:
+			ind++
+			st.pos = 0
+			if silent {
+				sh.setVar(name, ":")
+				sh.setVar("OPTARG", string([]byte{c}))
+			} else {
+				sh.setVar(name, "?")
+				sh.unsetVar("OPTARG")
+				if !quiet {
+					sh.eprint(sh.name + ": option requires an argument -- " + string([]byte{c}) + "\n")
+				}
+			}
+			sh.setVar("OPTIND", itoa(ind))
+			sh.optind = optState{}
+			return 0
+		}
+		st.pos = 0
+		sh.setVar(name, string([]byte{c}))
+		sh.setVar("OPTARG", val)
+	default:
+		advance()
+		sh.setVar(name, string([]byte{c}))
+		sh.unsetVar("OPTARG")
+	}
+	sh.setVar("OPTIND", itoa(ind))
+	sh.optind = st
+	return status
+}
+
+// optState is where getopts is within an operand.
+type optState struct{ pos int }

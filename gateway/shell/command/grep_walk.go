@@ -1,0 +1,133 @@
+package command
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+)
+
+// nameFilter is an --include or --exclude option.
+type nameFilter struct {
+	glob    string
+	include bool
+}
+
+// globMatches reports whether a name matches a glob as GNU's exclude matching does: any trailing
+// part of it that begins after a slash.
+func globMatches(glob, name string) bool {
+	for rest := name; ; {
+		if fnmatch(glob, rest, false) {
+			return true
+		}
+		_, after, ok := strings.Cut(rest, "/")
+		if !ok {
+			return false
+		}
+		rest = after
+	}
+}
+
+// skipFile asks the filters about a name: the last one that matches decides, and where none does, the first option's opposite holds.
+func (g *grepRun) skipFile(name string) bool {
+	for _, f := range slices.Backward(g.filters) {
+		if globMatches(f.glob, name) {
+			return !f.include
+		}
+	}
+	return len(g.filters) > 0 && g.filters[0].include
+}
+
+func (g *grepRun) skipDirectory(name string) bool {
+	return slices.ContainsFunc(g.excludeDir, func(glob string) bool { return globMatches(glob, name) })
+}
+
+func (g *grepRun) operand(name string) {
+	if name == "-" {
+		g.stdin()
+		return
+	}
+	st, err := g.p.Stat(name)
+	if err != nil {
+		g.complain(name, err)
+		return
+	}
+	if st.IsDir() {
+		switch {
+		case g.recurse:
+			if trimmed := strings.TrimRight(name, "/"); trimmed != "" && g.skipDirectory(trimmed) {
+				return
+			}
+			g.directory(name, strings.TrimRight(name, "/")+"/", nil)
+		case !g.skipDirs && !g.skipDirectory(strings.TrimRight(name, "/")):
+			g.complain(name, fserr.EISDIR)
+			if g.count || g.list == 'L' {
+				g.beginFile(name)
+				g.endFile()
+			}
+		}
+		return
+	}
+	if g.skipFile(name) {
+		return
+	}
+	if g.devices && st.Kind != proc.Regular {
+		return
+	}
+	g.file(name, st)
+}
+
+// directory searches everything below dir; prefix is put before names. parents
+// are the directories on the way, against loops of followed links.
+func (g *grepRun) directory(dir, prefix string, parents []uint64) {
+	entries, err := g.p.ReadDir(dir)
+	if err != nil {
+		g.complain(dir, err)
+		return
+	}
+	if g.deref {
+		st, err := g.p.Stat(dir)
+		if err != nil {
+			g.complain(dir, err)
+			return
+		}
+		for _, ino := range parents {
+			if ino == st.Ino {
+				if !g.silent {
+					g.p.Errorf("%s: warning: recursive directory loop", strings.TrimRight(prefix, "/"))
+				}
+				return
+			}
+		}
+		parents = append(parents[:len(parents):len(parents)], st.Ino)
+	}
+	for _, e := range entries {
+		g.p.Tick(1)
+		name := prefix + e.Name
+		kind := e.Kind
+		if kind == proc.Symlink {
+			if !g.deref {
+				continue
+			}
+			st, err := g.p.Stat(name)
+			if err != nil {
+				g.complain(name, err)
+				continue
+			}
+			kind = st.Kind
+		}
+		switch kind {
+		case proc.Dir:
+			if g.skipDirectory(e.Name) {
+				continue
+			}
+			g.directory(name, name+"/", parents)
+		case proc.Regular:
+			if g.skipFile(name) {
+				continue
+			}
+			g.file(name, proc.Stat{Ino: e.Ino, Kind: proc.Regular})
+		}
+	}
+}

@@ -193,7 +193,7 @@ func chronic(ctx context.Context, p *proc.Process) int {
 		fmt.Fprintf(p.Err, "Command '%s' not found in %s at /usr/bin/chronic line 69.\n", args[0], strings.ReplaceAll(p.Getenv("PATH"), ":", ", "))
 		return 2
 	}
-	out, errs := &heldBuffer{p: p}, &heldBuffer{p: p}
+	out, errs := proc.NewBuffer(p), proc.NewBuffer(p)
 	child.Stdout, child.Stderr = out, errs
 	status := p.Exec(ctx, child)
 	if status == 0 && (!onError || errs.Len() == 0) {
@@ -311,7 +311,7 @@ func mispipe(ctx context.Context, p *proc.Process) int {
 		p.Errorf("Wrong number of args, aborting")
 		return 1
 	}
-	held := &heldBuffer{p: p}
+	held := proc.NewBuffer(p)
 	status := p.Exec(ctx, p.Shell(p.Args[1], nil, held))
 	p.Exec(ctx, p.Shell(p.Args[2], bytes.NewReader(held.Bytes()), nil))
 	return status

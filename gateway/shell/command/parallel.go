@@ -686,7 +686,7 @@ func (r *parallelRun) expand(text string, job *parallelJob, quoteArgs bool) (out
 		if strings.HasPrefix(text, "{=") {
 			if end := strings.Index(text, "=}"); end > 0 {
 				expr := strings.TrimSpace(text[2:end])
-				which := edDigits(expr)
+				which := len(expr) - len(strings.TrimLeft(expr, "0123456789"))
 				if which > 0 {
 					n, _ := strconv.Atoi(expr[:which])
 					if n >= 1 && n <= len(job.args) {
@@ -732,7 +732,7 @@ func (r *parallelRun) word(name string, job *parallelJob, show func(string) stri
 		}
 	}
 	digits := strings.TrimPrefix(name, "-")
-	if d := edDigits(digits); d > 0 {
+	if d := len(digits) - len(strings.TrimLeft(digits, "0123456789")); d > 0 {
 		n, err := strconv.Atoi(digits[:d])
 		if err != nil {
 			return "", false
@@ -826,11 +826,11 @@ func (r *parallelRun) run(job *parallelJob, stdin io.Reader) bool {
 		p.Out.Flush()
 		p.Err.WriteString(line + "\n")
 	}
-	var out, errs *heldBuffer
+	var out, errs *proc.Buffer
 	started := p.Now()
 	timedOut := false
 	for range r.retries {
-		out, errs = &heldBuffer{p: p}, &heldBuffer{p: p}
+		out, errs = proc.NewBuffer(p), proc.NewBuffer(p)
 		child := p.Shell(line, stdin, out)
 		child.Args[0] = "/usr/bin/bash"
 		child.Stderr = errs

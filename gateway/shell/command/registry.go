@@ -71,7 +71,7 @@ var registry = map[string]proc.Func{
 	"dirname":          dirname,
 	"dos2unix":         dos2unix,
 	"du":               du,
-	"ed":               ed,
+	"ed":               edMain,
 	"egrep":            egrep,
 	"env":              env,
 	"envsubst":         envsubst,

@@ -163,9 +163,9 @@ func (r *runPartsRun) part(name string) int {
 	if r.set["stdin"] {
 		child.Stdin = bytes.NewReader(r.input)
 	}
-	var out *heldBuffer
+	var out *proc.Buffer
 	if r.set["report"] {
-		out = &heldBuffer{p: p}
+		out = proc.NewBuffer(p)
 		child.Stdout = out
 	}
 	status := p.Exec(r.ctx, child)

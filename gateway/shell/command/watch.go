@@ -73,7 +73,7 @@ func watch(ctx context.Context, p *proc.Process) int {
 	}
 	var last []byte
 	for n, unchanged := 0, 0; ; n++ {
-		out := &heldBuffer{p: p}
+		out := proc.NewBuffer(p)
 		child := p.Child(argv...)
 		child.Stdin, child.Stdout, child.Stderr = strings.NewReader(""), out, out
 		status := p.Exec(ctx, child)
@@ -108,18 +108,4 @@ func watch(ctx context.Context, p *proc.Process) int {
 			return s
 		}
 	}
-}
-
-// heldBuffer is a buffer that counts against the exec's memory. The child writes to it from its own goroutine, so that
-// it returns the error instead of dying.
-type heldBuffer struct {
-	bytes.Buffer
-	p *proc.Process
-}
-
-func (b *heldBuffer) Write(d []byte) (int, error) {
-	if err := b.p.Budget.Hold(int64(len(d))); err != nil {
-		return 0, err
-	}
-	return b.Buffer.Write(d)
 }

@@ -15,10 +15,10 @@ type perlMatcher struct {
 	bytes   bool
 	anchor  bool      // a match begins at the start of the text only
 	first   *perlSet8 // the bytes it can begin with, nil when not known
-	prefix  []byte    // it begins with this
+	prefix  needle    // it begins with this
 	lead    int       // the instructions at the start that are just the prefix
 	onward  bool      // it does not look at what is before it
-	before  []byte    // this is before it
+	before  needle    // this is before it
 	slots   []int
 	loc     []int
 	jobs    []perlJob
@@ -163,14 +163,14 @@ func newPerlMatcher(src string, opt Options) (*perlNode, *perlMatcher, error) {
 		return nil, nil, nil
 	}
 	m.anchor = startsPinned(root)
-	m.prefix, _ = perlPrefix(root, nil, opt.Bytes)
-	for m.lead < len(m.prefix) && m.code[m.lead].op == pByte {
+	m.prefix.text, _ = perlPrefix(root, nil, opt.Bytes)
+	for m.lead < len(m.prefix.text) && m.code[m.lead].op == pByte {
 		m.lead++
 	}
 	m.onward = !slices.ContainsFunc(m.code, func(i perlInst) bool { return i.op == pBack || i.op == pAssert })
 	if root.op == perlCat && len(root.sub) > 0 && root.sub[0].op == perlLook && root.sub[0].behind && !root.sub[0].negative {
 		if lit, whole := perlPrefix(root.sub[0].sub[0], nil, opt.Bytes); whole {
-			m.before = lit
+			m.before.text = lit
 		}
 	}
 	var first perlSet8
@@ -482,18 +482,18 @@ func (m *perlMatcher) find(b []byte, start int) (loc []int, ok bool) {
 	}
 	for at := start; at <= len(b); {
 		switch {
-		case len(m.prefix) > 0:
-			i := bytes.Index(b[at:], m.prefix)
+		case len(m.prefix.text) > 0:
+			i := m.prefix.index(b[at:])
 			if i < 0 {
 				return nil, true
 			}
 			at += i
-		case len(m.before) > 0:
-			i := bytes.Index(b[max(at-len(m.before), 0):], m.before)
+		case len(m.before.text) > 0:
+			i := m.before.index(b[max(at-len(m.before.text), 0):])
 			if i < 0 {
 				return nil, true
 			}
-			at = max(at-len(m.before), 0) + i + len(m.before)
+			at = max(at-len(m.before.text), 0) + i + len(m.before.text)
 		case m.first != nil:
 			for at < len(b) && !m.first[b[at]] {
 				at++
@@ -533,7 +533,7 @@ func (m *perlMatcher) try(b []byte, at int) (end int, ok bool) {
 
 // byPrefix reports whether line is of use: the prefix is worth looking for, and to try a place takes nothing but what is after it.
 func (m *perlMatcher) byPrefix() bool {
-	return m.onward && !m.anchor && len(m.prefix) >= minWindow && !bytes.ContainsRune(m.prefix, '\n')
+	return m.onward && !m.anchor && len(m.prefix.text) >= minWindow && !bytes.ContainsRune(m.prefix.text, '\n')
 }
 
 // line is the first line of b[pos:] that has a match, of which nothing else is found out. ok is false when there is none or the attempt at the
@@ -542,12 +542,12 @@ func (m *perlMatcher) line(b []byte, pos int, tick func(int)) (start, end int, o
 	const slice = 1 << 20 // searched between ticks
 	m.steps, m.overrun, m.tick = 0, false, tick
 	for at, next := pos, pos; ; {
-		i := bytes.Index(b[at:min(len(b), at+slice)], m.prefix)
+		i := m.prefix.index(b[at:min(len(b), at+slice)])
 		if i < 0 {
 			if len(b)-at <= slice {
 				return 0, 0, false
 			}
-			at += slice - len(m.prefix) + 1
+			at += slice - len(m.prefix.text) + 1
 			if tick != nil {
 				tick(1 + slice>>12)
 			}

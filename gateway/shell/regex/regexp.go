@@ -53,9 +53,9 @@ type Regexp struct {
 	warnings   []string
 	prog       *prog
 	filter     *prog // a superset without back-references, when prog has some
-	exact      []byte
-	isExact    bool   // the pattern is just this string
-	lit        []byte // every match contains this
+	exact      needle
+	isExact    bool    // the pattern is just this string
+	lit        *needle // every match contains this
 	finder     *finder
 	coarse     bool     // MatchLine may return lines that only seem to have a match
 	hits       int      // lines with lit, or what finder looks for, that have a match
@@ -147,10 +147,10 @@ func (re *Regexp) build(root *node) (err error) {
 	}
 	re.prog.asciiWords = re.asciiWords
 	if s, ok := exactString(root, limit); ok {
-		re.exact, re.isExact = []byte(s), true
+		re.exact, re.isExact = needle{text: []byte(s)}, true
 	}
 	if lits := analyse(root, limit, &opt).best(); len(lits) == 1 && len(lits[0]) >= 2 {
-		re.lit = []byte(lits[0])
+		re.lit = &needle{text: []byte(lits[0])}
 	}
 	if !re.isExact {
 		re.finder = newFinder(root, limit, &opt)
@@ -245,9 +245,9 @@ func (re *Regexp) Match(b []byte) bool {
 	case re.perl != nil:
 		return re.perl.find(b, 0, re.tick) != nil
 	case re.isExact:
-		return bytes.Contains(b, re.exact)
+		return re.exact.index(b) >= 0
 	}
-	if !bytes.Contains(b, re.lit) {
+	if re.lit != nil && re.lit.index(b) < 0 {
 		return false
 	}
 	return re.matchText(b)
@@ -275,10 +275,10 @@ func (re *Regexp) FindIndex(b []byte, start int) (s, e int, ok bool) {
 		return loc[0], loc[1], true
 	}
 	if re.isExact {
-		i := bytes.Index(b[start:], re.exact)
-		return start + i, start + i + len(re.exact), i >= 0
+		i := re.exact.index(b[start:])
+		return start + i, start + i + len(re.exact.text), i >= 0
 	}
-	if !bytes.Contains(b[start:], re.lit) {
+	if re.lit != nil && re.lit.index(b[start:]) < 0 {
 		return 0, 0, false
 	}
 	if re.prog.backrefs {
@@ -429,7 +429,7 @@ func (re *Regexp) MatchLine(b []byte, pos int) (start, end int, ok bool) {
 		return re.eachLine(b, pos)
 	case re.finder != nil && (re.lit == nil || re.misses > 64 && re.misses > 2*re.hits):
 		return re.finderLine(b, pos)
-	case re.lit != nil || re.isExact && len(re.exact) > 0:
+	case re.lit != nil || re.isExact && len(re.exact.text) > 0:
 		return re.literalLine(b, pos)
 	}
 	end, ok, quit := re.dfa(lines).earliest(b, pos, ctxText, re.tick)
@@ -489,7 +489,7 @@ func (re *Regexp) confirm(line []byte) bool {
 				}
 			}
 			if re.lacking[rarest] > samples/2 {
-				re.lit, re.finder = re.pieces[rarest], nil
+				re.lit, re.finder = &needle{text: re.pieces[rarest]}, nil
 			}
 		}
 	}
@@ -525,7 +525,7 @@ func (re *Regexp) literalLine(b []byte, pos int) (start, end int, ok bool) {
 	const slice = 4 << 20 // searched between ticks
 	lit := re.lit
 	if re.isExact {
-		lit = re.exact
+		lit = &re.exact
 	}
 	for {
 		stop := len(b)
@@ -537,7 +537,7 @@ func (re *Regexp) literalLine(b []byte, pos int) (start, end int, ok bool) {
 		}
 		part := b[:stop]
 		for {
-			i := bytes.Index(part[pos:], lit)
+			i := lit.index(part[pos:])
 			if i < 0 {
 				break
 			}

@@ -363,7 +363,7 @@ func (re *Regexp) finderLine(b []byte, pos int) (start, end int, ok bool) {
 			if i < 0 {
 				break
 			}
-			s := bytes.LastIndexByte(part[pos:i], '\n') + 1 + pos
+			s := lineStart(part, pos, i)
 			e := lineEnd(part, i)
 			if sure || re.confirm(part[s:e]) {
 				return s, e, true

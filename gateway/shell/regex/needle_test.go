@@ -40,3 +40,20 @@ func TestNeedle(t *testing.T) {
 		t.Error("no text had only common bytes")
 	}
 }
+
+func TestLineStart(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 2000 {
+		b := make([]byte, r.IntN(60))
+		for i := range b {
+			b[i] = "a\n\x0b\x8a\x00\xff"[min(r.IntN(12), 5)]
+		}
+		for least := range len(b) {
+			for pos := least; pos < len(b); pos++ {
+				if got, want := lineStart(b, least, pos), least+bytes.LastIndexByte(b[least:pos], '\n')+1; got != want {
+					t.Fatalf("%q from %d at %d: %d, not %d", b, least, pos, got, want)
+				}
+			}
+		}
+	}
+}

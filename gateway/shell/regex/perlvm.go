@@ -43,6 +43,7 @@ const (
 	pGuard                    // guard n; x when the turn before consumed nothing
 	pAssert                   // assert
 	pLook                     // to the pMatch before x; negative
+	pPeek                     // text is here, or just before here; negative
 	pAtomic                   // to the pMatch before x
 	pBack                     // n characters
 	pRef                      // group n
@@ -60,6 +61,8 @@ type perlInst struct {
 	x, y, n  int32
 	min, max int
 	set      *perlChars
+	text     []byte
+	behind   bool
 }
 
 // perlChars is a set of characters.
@@ -167,7 +170,7 @@ func newPerlMatcher(src string, opt Options) (*perlNode, *perlMatcher, error) {
 	for m.lead < len(m.prefix.text) && m.code[m.lead].op == pByte {
 		m.lead++
 	}
-	m.onward = !slices.ContainsFunc(m.code, func(i perlInst) bool { return i.op == pBack || i.op == pAssert })
+	m.onward = !slices.ContainsFunc(m.code, func(i perlInst) bool { return i.op == pBack || i.op == pAssert || i.op == pPeek && i.behind })
 	if root.op == perlCat && len(root.sub) > 0 && root.sub[0].op == perlLook && root.sub[0].behind && !root.sub[0].negative {
 		if lit, whole := perlPrefix(root.sub[0].sub[0], nil, opt.Bytes); whole {
 			m.before.text = lit
@@ -235,8 +238,12 @@ func (c *perlCompiler) node(n *perlNode) {
 	case perlAtomic:
 		c.atomic(func() { c.node(n.sub[0]) })
 	case perlLook:
-		look := c.add(perlInst{op: pLook, negative: n.negative})
 		body := n.sub[0]
+		if text, ok := perlText(body, nil, c.m.bytes); ok {
+			c.add(perlInst{op: pPeek, negative: n.negative, text: text, behind: n.behind})
+			return
+		}
+		look := c.add(perlInst{op: pLook, negative: n.negative})
 		switch {
 		case !n.behind:
 			c.node(body)
@@ -432,6 +439,24 @@ func perlPrefix(n *perlNode, b []byte, bytes bool) (_ []byte, whole bool) {
 	return b, false
 }
 
+// perlText appends the one text that n matches, without looking at anything else, to b.
+func perlText(n *perlNode, b []byte, bytes bool) (_ []byte, ok bool) {
+	switch n.op {
+	case perlEmpty:
+		return b, true
+	case perlSet:
+		return perlPrefix(n, b, bytes)
+	case perlCat:
+		for _, s := range n.sub {
+			if b, ok = perlText(s, b, bytes); !ok {
+				return nil, false
+			}
+		}
+		return b, true
+	}
+	return nil, false
+}
+
 // perlFirst marks the bytes that a match of n can begin with; false when it can be empty.
 func perlFirst(n *perlNode, first *perlSet8, bytes bool) bool {
 	switch n.op {
@@ -562,7 +587,7 @@ func (m *perlMatcher) line(b []byte, pos int, tick func(int)) (start, end int, o
 		end = lineEnd(b, at)
 		_, ok = m.try(b[at:end], 0)
 		if ok || m.overrun {
-			return bytes.LastIndexByte(b[pos:at], '\n') + 1 + pos, end, ok
+			return lineStart(b, pos, at), end, ok
 		}
 		m.steps = 0
 		at += runeLen(b, at, m.bytes)
@@ -660,6 +685,12 @@ func (m *perlMatcher) run(b []byte, pc int32, pos int) (end int, ok bool) {
 				}
 				pc = in.x
 				continue
+			}
+		case pPeek:
+			if in.behind {
+				matched = bytes.HasSuffix(b[:pos], in.text) != in.negative
+			} else {
+				matched = bytes.HasPrefix(b[pos:], in.text) != in.negative
 			}
 		case pBack:
 			for k := int32(0); k < in.n && matched; k++ {

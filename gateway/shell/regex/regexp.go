@@ -2,6 +2,8 @@ package regex
 
 import (
 	"bytes"
+	"encoding/binary"
+	"math/bits"
 	"strings"
 )
 
@@ -504,6 +506,20 @@ func lineEnd(b []byte, pos int) int {
 	return pos + i
 }
 
+// lineStart is where the line of b[pos] begins, not before least. Eight bytes at a time: bytes.LastIndexByte takes them one by one.
+func lineStart(b []byte, least, pos int) int {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	for pos-least >= 8 {
+		x := binary.LittleEndian.Uint64(b[pos-8:]) ^ '\n'*ones
+		// The top bit of each byte of x that is zero; exact, unlike the subtraction alone.
+		if zero := ^((x&^tops + ^uint64(tops)) | x | ^uint64(tops)); zero != 0 {
+			return pos - bits.LeadingZeros64(zero)/8
+		}
+		pos -= 8
+	}
+	return least + bytes.LastIndexByte(b[least:pos], '\n') + 1
+}
+
 func (re *Regexp) eachLine(b []byte, pos int) (start, end int, ok bool) {
 	for {
 		e := lineEnd(b, pos)
@@ -542,7 +558,7 @@ func (re *Regexp) literalLine(b []byte, pos int) (start, end int, ok bool) {
 				break
 			}
 			i += pos
-			s := bytes.LastIndexByte(part[pos:i], '\n') + 1 + pos
+			s := lineStart(part, pos, i)
 			e := lineEnd(part, i)
 			if re.isExact || re.confirm(part[s:e]) {
 				return s, e, true

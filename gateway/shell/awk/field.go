@@ -313,6 +313,9 @@ func (in *interp) setField(n int, v value) {
 		in.hold(len(s) - in.recHeld)
 		in.recHeld = len(s)
 		in.setRecord(s, true)
+		if v.k == kStr {
+			in.rec.k = kStr // its fields may look like numbers, itself is the text it was given
+		}
 		return
 	}
 	in.splitAll()

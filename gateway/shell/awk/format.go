@@ -295,12 +295,18 @@ func (in *interp) integer(b []byte, sp spec, f float64, base int) []byte {
 		s := string(in.appendSpecial(nil, f))
 		return pad(b, s, sp, false)
 	}
+	signed := sp.verb == 'd' || sp.verb == 'i'
+	if !signed && (f >= 1<<64 || f < -1<<63) {
+		sp.verb = 'g'
+		return in.float(b, sp, f)
+	}
+	given := f
 	f = math.Trunc(f)
 	var digits []byte
 	var buf [32]byte
 	neg := f < 0
 	switch {
-	case math.Abs(f) < 1<<63:
+	case f >= -1<<63 && f < 1<<63:
 		n := int64(f)
 		if neg && (base != 10 || sp.verb == 'u') {
 			digits, neg = strconv.AppendUint(buf[:0], uint64(n), base), false
@@ -323,15 +329,14 @@ func (in *interp) integer(b []byte, sp spec, f float64, base int) []byte {
 			s = strings.Repeat("0", n) + s
 		}
 	}
-	if sp.alt && f != 0 {
+	if sp.alt && given != 0 {
 		switch {
 		case sp.verb == 'x' || sp.verb == 'X':
 			s = "0" + string(sp.verb) + s
-		case sp.verb == 'o' && s[0] != '0':
+		case sp.verb == 'o' && (s == "" || s[0] != '0' || f == 0):
 			s = "0" + s
 		}
 	}
-	signed := sp.verb == 'd' || sp.verb == 'i'
 	switch {
 	case neg:
 		s = "-" + s

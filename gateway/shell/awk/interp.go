@@ -103,8 +103,7 @@ const (
 // Config is the run's side of the command line.
 type Config struct {
 	Args    []string // ARGV
-	Assigns []string // -v name=value, in order
-	FS      *string  // -F
+	Assigns []string // name=value of -v, and of -F, in order
 	Bytes   bool     // the C locale: every byte is a character
 	InPlace bool     // -i inplace: what is printed while a file is read replaces it
 }
@@ -126,6 +125,14 @@ func (in *interp) where() string {
 		return fmt.Sprintf("%v: (FILENAME=%s FNR=%.0f) ", in.at, name, in.fnr)
 	}
 	return in.at.String() + ": "
+}
+
+// ran is the place of what ran last, for messages about operands; "" before anything ran.
+func (in *interp) ran() string {
+	if in.nr > 0 || len(in.prog.begin) > 0 {
+		return in.at.String() + ": "
+	}
+	return ""
 }
 
 // warnEscape prints a warning about an escape sequence of the command line, once.
@@ -261,9 +268,6 @@ func (in *interp) run(cfg Config) {
 	}
 	*in.global("ARGC") = num(float64(len(cfg.Args)))
 	in.procinfo()
-	if cfg.FS != nil {
-		in.setSpecial(vFS, str(unescape(*cfg.FS, in.warnEscape)))
-	}
 	for _, a := range cfg.Assigns {
 		if !in.assignOperand(a) {
 			if name, _, ok := strings.Cut(a, "="); ok {
@@ -600,7 +604,7 @@ func (in *interp) readMain() (rec, term string, ok bool, r ctl) {
 
 func (in *interp) readError(name string, err error) {
 	if e, ok := fserr.Of(err); ok && e == fserr.EISDIR {
-		in.warn("command line argument `%s' is a directory: skipped", name)
+		in.p.Errorf("%swarning: command line argument `%s' is a directory: skipped", in.ran(), name)
 		return
 	}
 	in.warn("error reading input file `%s': %s", name, proc.Strerror(err))
@@ -713,11 +717,7 @@ func (in *interp) openFile(name string) (ok bool, r ctl) {
 			return false, ctlNone
 		}
 		in.out.Flush()
-		where := ""
-		if in.nr > 0 || len(in.prog.begin) > 0 {
-			where = in.at.String() + ": "
-		}
-		in.p.Errorf("%sfatal: cannot open file `%s' for reading: %s", where, name, proc.Strerror(err))
+		in.p.Errorf("%sfatal: cannot open file `%s' for reading: %s", in.ran(), name, proc.Strerror(err))
 		panic(fatality{})
 	}
 	in.main = rd

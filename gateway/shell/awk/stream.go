@@ -420,8 +420,24 @@ func (c *compiler) getline(e *getline) numFn {
 	}
 	kind := map[getlineKind]streamKind{getFile: inFile, getCmd: inCmd, getCoproc: coproc}[e.kind]
 	src := c.str(e.src)
+	// The element or field is settled before anything is read: its subscript counts even at the end of the input.
+	var at func(in *interp) *cell
+	var nth numFn
+	switch to := e.to.(type) {
+	case *indexRef:
+		at = c.cell(to)
+	case *fieldRef:
+		nth = c.num(to.idx)
+	}
 	return func(in *interp) float64 {
 		name := src(in)
+		var elem *cell
+		var field float64
+		if at != nil {
+			elem = at(in)
+		} else if nth != nil {
+			field = nth(in)
+		}
 		s, err := in.open(kind, name, false)
 		if err != nil {
 			in.specials[vERRNO] = str(proc.Strerror(err))
@@ -440,9 +456,18 @@ func (c *compiler) getline(e *getline) numFn {
 			return 0
 		}
 		in.specials[vRT] = value{s: term, k: kStr, view: true}
-		if set != nil {
-			set(in, value{s: rec, k: kInput, view: true})
-		} else {
+		v := value{s: rec, k: kInput, view: true}
+		switch {
+		case elem != nil:
+			if elem.sub != nil {
+				in.fatal("attempt to use array in a scalar context")
+			}
+			in.store(&elem.v, v)
+		case nth != nil:
+			in.setField(in.fieldIndex(field), v)
+		case set != nil:
+			set(in, v)
+		default:
 			in.setRecord(rec, true)
 		}
 		return 1

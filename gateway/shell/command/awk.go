@@ -110,7 +110,7 @@ func awkMain(_ context.Context, p *proc.Process) int {
 func (r *awkRun) option(p *proc.Process, c byte, val string) (done bool, status int) {
 	switch c {
 	case 'F':
-		r.cfg.FS = &val
+		r.cfg.Assigns = append(r.cfg.Assigns, "FS="+val)
 	case 'v':
 		if !strings.Contains(val, "=") {
 			p.Errorf("`%s' argument to `-v' not in `var=value' form\n", val)

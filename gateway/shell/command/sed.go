@@ -79,6 +79,7 @@ func sedCommand(_ context.Context, p *proc.Process) int {
 	}
 	opts, args := sedSpec.Parse(p)
 	o := sed.Options{LineLen: 70, Bytes: byteLocale(p)}
+	_, o.Posix = p.Env.Get("POSIXLY_CORRECT")
 	var chunks []sed.Chunk
 	in := &sedInput{p: p, delim: '\n', stdout: p.Out}
 	for _, opt := range opts {

@@ -2,6 +2,7 @@ package regex
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -93,6 +94,9 @@ func (p *parser) fail(e *Error) { panic(parseError{e}) }
 
 // parse parses one pattern; base is the number of groups before it.
 func parse(src string, opt Options, base int) (n *node, groups int, warn []string, err error) {
+	if opt.Dialect == Awk && strings.Contains(src, `\x`) {
+		src = awkHex(src)
+	}
 	p := &parser{src: src, opt: opt, base: base, next: 1, done: make([]bool, 10)}
 	defer func() {
 		if r := recover(); r != nil {
@@ -401,6 +405,35 @@ func (p *parser) awkChar() (rune, bool) {
 		p.pos++
 	}
 	return v & 0xff, true
+}
+
+// awkHex replaces \xHH by the character, as gawk does before it reads the expression: \x2e is the dot that matches everything.
+func awkHex(src string) string {
+	var b strings.Builder
+	for {
+		i := strings.IndexByte(src, '\\')
+		if i < 0 || i+2 >= len(src) {
+			b.WriteString(src)
+			return b.String()
+		}
+		b.WriteString(src[:i])
+		n := 2
+		for n < min(4, len(src)-i) && isHex(src[i+n]) {
+			n++
+		}
+		if src[i+1] == 'x' && n > 2 {
+			u, _ := strconv.ParseUint(src[i+2:i+n], 16, 8)
+			b.WriteByte(byte(u))
+		} else {
+			n = 2
+			b.WriteString(src[i : i+2])
+		}
+		src = src[i+n:]
+	}
+}
+
+func isHex(c byte) bool {
+	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f'
 }
 
 // repeats applies the repetition signs after atom n.

@@ -403,7 +403,7 @@ func (r *runner) cycle() {
 			if i := bytes.IndexByte(r.ps, r.delim); i >= 0 {
 				r.emit(&r.out, r.ps[:i], true)
 			} else {
-				r.emit(&r.out, r.ps, true)
+				r.emit(&r.out, r.ps, r.nl)
 			}
 		case 'q':
 			if !r.opt.Quiet {

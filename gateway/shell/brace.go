@@ -93,6 +93,11 @@ func fromToks(ts []btok) []part {
 			out = append(out, t.p)
 			continue
 		}
+		if t.c == '\\' { // of {Y..b}: it quotes nothing
+			flush()
+			out = append(out, &quotedPart{})
+			continue
+		}
 		if n := len(out); n > 0 && len(b) == 0 && isNameByte(t.c) {
 			// Braces come first: $x{a,b} is $xa $xb.
 			if v, ok := out[n-1].(*paramPart); ok && isName(v.name) && !strings.HasPrefix(v.src, "${") && v.sub == nil {

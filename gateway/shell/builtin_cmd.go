@@ -441,7 +441,10 @@ func parseMask(s string, mask uint32) (out uint32, bad byte, what string) {
 	return ^allow & 0o777, 0, ""
 }
 
-func builtinTimes(sh *Shell, _ []string) int {
+func builtinTimes(sh *Shell, args []string) int {
+	if len(args) > 1 && len(args[1]) > 1 && args[1][0] == '-' && args[1] != "--" {
+		return sh.usage("times", args[1][:2], "times")
+	}
 	t := timeFormat("%3lR", sh.x.now().Sub(sh.x.start))
 	sh.out(t + " 0m0.000s\n0m0.000s 0m0.000s\n")
 	return 0

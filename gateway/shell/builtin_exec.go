@@ -76,7 +76,7 @@ func builtinExec(sh *Shell, args []string) int {
 	}
 	p := sh.process(args, env)
 	p.PID = sh.proc.pid
-	st := sh.x.runFile(sh.ctx, p, path, 0)
+	st := sh.x.runFile(sh.ctx, p, path, sh.prefix(), 0)
 	sh.checkAlive()
 	panic(exitPanic{st})
 }

@@ -486,8 +486,7 @@ func (p *printer) float(a string, c byte, flags string, width, prec int) {
 		case 'g':
 			d = formatG(abs, prec, strings.Contains(flags, "#"))
 		case 'a':
-			f, _ := abs.Float64()
-			d = formatA(f, prec)
+			d = formatA(abs, prec)
 		}
 		if prec == 0 && strings.Contains(flags, "#") && !strings.Contains(d, ".") {
 			d += "."
@@ -517,31 +516,46 @@ func (p *printer) float(a string, c byte, flags string, width, prec int) {
 	p.padBytes(sign+d, flags, width)
 }
 
-func formatA(f float64, prec int) string {
-	if f == 0 {
+// longDouble is the number of binary digits that bash's arithmetic on fractions has.
+const longDouble = 64
+
+func formatA(v *big.Float, prec int) string {
+	if v.Sign() == 0 {
 		if prec > 0 {
 			return "0x0." + strings.Repeat("0", prec) + "p+0"
 		}
 		return "0x0p+0"
 	}
+	v = new(big.Float).SetPrec(longDouble).Set(v)
 	// Long double keeps its leading digit between 8 and f.
-	exp := math.Ilogb(f) - 3
-	m := math.Ldexp(f, -exp)
-	i := math.Floor(m)
-	frac := m - i
-	var ds []byte
-	for k := 0; frac != 0 && (prec < 0 || k < prec); k++ {
-		frac *= 16
-		d := math.Floor(frac)
-		frac -= d
-		ds = append(ds, "0123456789abcdef"[int(d)])
+	m := new(big.Float).SetPrec(longDouble)
+	exp := v.MantExp(m)
+	exp -= 4
+	n, _ := m.SetMantExp(m, longDouble).Int(nil) // the mantissa, as sixteen digits
+	if prec >= 0 && prec < 15 {
+		// Halves are rounded to even.
+		drop := uint(4 * (15 - prec))
+		rest := new(big.Int).And(n, new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), drop), big.NewInt(1)))
+		half := new(big.Int).Lsh(big.NewInt(1), drop-1)
+		n.Rsh(n, drop)
+		if c := rest.Cmp(half); c > 0 || c == 0 && n.Bit(0) == 1 {
+			n.Add(n, big.NewInt(1))
+		}
+		if n.BitLen() > 4*(prec+1) {
+			n.Rsh(n, 4)
+			exp += 4
+		}
 	}
-	for prec > len(ds) {
-		ds = append(ds, '0')
+	ds := n.Text(16)
+	frac := ds[1:]
+	if prec < 0 {
+		frac = strings.TrimRight(frac, "0")
+	} else {
+		frac += strings.Repeat("0", max(prec-len(frac), 0))
 	}
-	s := "0x" + strconv.FormatInt(int64(i), 16)
-	if len(ds) > 0 {
-		s += "." + string(ds)
+	s := "0x" + ds[:1]
+	if frac != "" {
+		s += "." + frac
 	}
 	return s + fmt.Sprintf("p%+d", exp)
 }

@@ -13,6 +13,17 @@ type operand struct {
 	val  string // of a, when it is no array: all operands are expanded before the first is assigned
 }
 
+// text is the operand as one word, without a subscript.
+func (o operand) text() string {
+	switch {
+	case o.a == nil:
+		return o.word
+	case o.a.naked || o.a.arr != nil:
+		return o.a.name
+	}
+	return o.a.name + op(o.a) + o.val
+}
+
 // declOperands expands the operands of a declaration command.
 func (sh *Shell) declOperands(as []*assign) []operand {
 	out := make([]operand, 0, len(as))
@@ -176,10 +187,20 @@ func (sh *Shell) declareFuncs(name string, ops []operand, namesOnly, print bool,
 	}
 	status := 0
 	for _, o := range ops {
-		f := sh.funcs[o.word]
+		fn := o.word
+		if o.a != nil {
+			fn = o.text()
+		}
+		if strings.Contains(fn, "=") && !print && name != "export" && name != "readonly" {
+			sh.errorf("%s: cannot use `-f' to make functions", name)
+			return 1
+		}
+		f := sh.funcs[fn]
 		if f == nil {
 			if name == "export" || name == "readonly" {
-				sh.errorf("%s: %s: not a function", name, o.word)
+				sh.errorf("%s: %s: not a function", name, fn)
+			} else if print {
+				sh.errorf("%s: %s: not found", name, fn)
 			}
 			status = 1
 			continue
@@ -271,7 +292,7 @@ func (sh *Shell) printVars(name string, ops []operand, on attr, print, global bo
 		for _, o := range ops {
 			n := o.word
 			if o.a != nil {
-				n = o.a.name
+				n = o.text()
 			}
 			v := sh.lookup(n)
 			if v == nil {

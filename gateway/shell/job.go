@@ -122,13 +122,17 @@ func (x *exec) signal(p *process, sig int) {
 
 // syncCaught tells the process which signals have traps.
 func (sh *Shell) syncCaught() {
-	var m uint64
-	for k := range sh.traps {
+	var caught, ignored uint64
+	for k, action := range sh.traps {
 		if n := signalNumber(k); n > 0 {
-			m |= 1 << uint(n)
+			caught |= 1 << uint(n)
+			if action == "" {
+				ignored |= 1 << uint(n)
+			}
 		}
 	}
-	sh.proc.caught.Store(m)
+	sh.proc.caught.Store(caught)
+	sh.proc.ignored.Store(ignored)
 }
 
 func (sh *Shell) ownTraps() map[string]string {
@@ -372,12 +376,30 @@ var signalTexts = map[int]string{1: "Hangup", 2: "Interrupt", 3: "Quit", 4: "Ill
 	13: "Broken pipe", 14: "Alarm clock", 15: "Terminated", 16: "Stack fault", 24: "CPU time limit exceeded", 25: "File size limit exceeded",
 	26: "Virtual timer expired", 27: "Profiling timer expired", 29: "I/O possible", 30: "Power failure", 31: "Bad system call"}
 
+// reportSignaled says that a program in the foreground was ended by a signal.
+func (sh *Shell) reportSignaled(st *stmt) {
+	switch sh.signaled {
+	case 2, 13:
+	case 15:
+		sh.terminated(15)
+	default:
+		sh.eprint(sh.prefix() + fmt.Sprintf("%5d", sh.x.pid.Load()) + " " + padRight(signalTexts[sh.signaled], 23) + " " + stmtText(st) + "\n")
+	}
+}
+
+// terminated says so when sig is the usual signal.
+func (sh *Shell) terminated(sig int) {
+	if sig == 15 && !sh.isCmdSub {
+		sh.eprint("Terminated\n")
+	}
+}
+
 // reportKilled says that a subshell in the foreground was ended by a signal.
 func (sh *Shell) reportKilled(p *process, st *stmt) {
 	switch sig := int(p.killed.Load()); sig {
 	case 0, 2, 13:
 	case 15:
-		sh.eprint("Terminated\n")
+		sh.terminated(sig)
 	default:
 		sh.eprint(sh.prefix() + fmt.Sprintf("%5d", p.pid) + " " + padRight(signalTexts[sig], 23) + " " + stmtText(st) + "\n")
 	}

@@ -128,11 +128,15 @@ func builtinUlimit(sh *Shell, args []string) int {
 			v = strconv.FormatUint(n, 10)
 		}
 		if limitAbove(v, l.hard) || u.letter == 'p' && v != l.soft {
-			if u.letter == 'p' {
+			if u.letter == 'p' || soft && !hard {
 				sh.errorf("ulimit: %s: cannot modify limit: Invalid argument", u.name)
 			} else {
 				sh.errorf("ulimit: %s: cannot modify limit: Operation not permitted", u.name)
 			}
+			return 1
+		}
+		if hard && !soft && limitAbove(l.soft, v) {
+			sh.errorf("ulimit: %s: cannot modify limit: Invalid argument", u.name)
 			return 1
 		}
 		if soft || !hard {

@@ -59,6 +59,7 @@ type treePrinter struct {
 	inFunc  bool        // groups and lists take several lines
 	flat    bool        // one blank is all the indentation
 	pending []*redirect // here-documents to print after the line
+	unended bool        // the list has had bodies in its midst
 }
 
 func (p *treePrinter) w(s string) { p.b.WriteString(s) }
@@ -99,7 +100,8 @@ func (p *treePrinter) list(l []*stmt) {
 		if s.background {
 			p.w(" &")
 		}
-		docs := p.flush()
+		docs := p.flush() || p.unended
+		p.unended = false
 		if last {
 			break
 		}
@@ -136,6 +138,14 @@ func (p *treePrinter) flush() bool {
 	p.b.WriteByte('\n')
 	p.pending = nil
 	return true
+}
+
+// flushMidway prints the bodies of here-documents behind an operator; no semicolon ends the list it is in.
+func (p *treePrinter) flushMidway() {
+	if p.flush() {
+		p.w(" ")
+		p.unended = true
+	}
 }
 
 func unquoteDelim(s string) string {
@@ -252,10 +262,11 @@ func (p *treePrinter) command(s *stmt) {
 		for i, x := range c.stmts {
 			if i > 0 {
 				if c.all[i-1] {
-					p.w(" 2>&1 | ")
-				} else {
-					p.w(" | ")
+					p.w(" 2>&1")
 				}
+				p.w(" |")
+				p.flushMidway()
+				p.w(" ")
 			}
 			p.stmt(x)
 		}
@@ -267,6 +278,7 @@ func (p *treePrinter) command(s *stmt) {
 				} else {
 					p.w(" && ")
 				}
+				p.flushMidway()
 			}
 			p.stmt(x)
 		}

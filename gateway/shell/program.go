@@ -205,7 +205,9 @@ func (x *exec) spawnProgram(ctx context.Context, p *proc.Process) int {
 	if err != nil {
 		panic(proc.Death{Status: 137, Killed: true, Cause: err})
 	}
-	p.PID = x.newPID()
+	x.mu.Lock()
+	p.PID = x.newPID() // interrupt reads it
+	x.mu.Unlock()
 	name := p.Args[0]
 	path := p.Abs(name)
 	if !strings.Contains(name, "/") {
@@ -229,11 +231,12 @@ func (x *exec) spawnProgram(ctx context.Context, p *proc.Process) int {
 			return 126
 		}
 	}
-	return x.runFile(ctx, p, path, 0)
+	return x.runFile(ctx, p, path, p.Name()+": ", 0)
 }
 
 // runFile executes a file of the tree: a builtin program, an interpreter's script or a shell script.
-func (x *exec) runFile(ctx context.Context, p *proc.Process, path string, depth int) int {
+// says begins its messages.
+func (x *exec) runFile(ctx context.Context, p *proc.Process, path, says string, depth int) int {
 	data, err := x.fs.ReadFile(path)
 	if err != nil {
 		_, _ = io.WriteString(p.Stderr, "bash: "+p.Args[0]+": "+proc.Strerror(err)+"\n")
@@ -253,7 +256,7 @@ func (x *exec) runFile(ctx context.Context, p *proc.Process, path string, depth 
 		}
 		st, err := x.fs.Stat(interp)
 		if err != nil || !executable(st) || depth > 4 {
-			_, _ = io.WriteString(p.Stderr, "bash: line 1: "+p.Args[0]+": cannot execute: required file not found\n")
+			_, _ = io.WriteString(p.Stderr, says+p.Args[0]+": cannot execute: required file not found\n")
 			return 127
 		}
 		args := []string{interp}
@@ -262,10 +265,10 @@ func (x *exec) runFile(ctx context.Context, p *proc.Process, path string, depth 
 		}
 		name := shownPath(p, path)
 		p.Args = append(append(args, name), p.Args[1:]...)
-		return x.runFile(ctx, p, interp, depth+1)
+		return x.runFile(ctx, p, interp, says, depth+1)
 	}
 	if isBinary(data) {
-		_, _ = io.WriteString(p.Stderr, "bash: line 1: "+p.Args[0]+": cannot execute binary file: Exec format error\n")
+		_, _ = io.WriteString(p.Stderr, says+p.Args[0]+": cannot execute binary file: Exec format error\n")
 		return 126
 	}
 	name := shownPath(p, path)
@@ -359,6 +362,7 @@ func (x *exec) runShell(ctx context.Context, p *proc.Process, name string, args 
 		}
 	}
 	status, err := x.runMain(sh, func() { body(sh) })
+	p.Signaled = int(sh.proc.killed.Load())
 	for _, j := range sh.jobs {
 		if !j.hidden && j.proc != nil {
 			continue // they outlive their shell, as children of the exec

@@ -488,7 +488,9 @@ func (sh *Shell) forLoop(c *forCmd, st *stmt) {
 		}
 		if v := sh.vars[c.name]; v != nil && v.attrs&aReadonly != 0 {
 			sh.errorf("%s: readonly variable", c.name)
-			status = 1
+			if status = 1; sh.opts.get('e') {
+				panic(exitPanic{status})
+			}
 			break
 		}
 		if v := sh.vars[c.name]; v != nil && v.attrs&aNameref != 0 {
@@ -715,6 +717,7 @@ func (sh *Shell) pipeline(c *pipeline) {
 			child.debugged = debugged
 			child.fds.set(0, in)
 			statuses[n-1] = child.child(func() { child.stage(last) })
+			sh.terminated(child.signaled)
 		}
 	} else if in != nil {
 		in.release()
@@ -747,6 +750,7 @@ func (sh *Shell) stage(st *stmt) {
 	if st.line > 0 {
 		sh.line = st.line
 	}
+	sh.isStage = true
 	sh.command1(st)
 }
 

@@ -80,11 +80,14 @@ type process struct {
 	wake    chan struct{} // tells wait and read of a signal
 	shell   *Shell
 	caught  atomic.Uint64 // signals with a trap (or ignored)
+	ignored atomic.Uint64 // signals that are ignored, also by its programs
 	parent  int
 	own     bool // a program by itself, not a part of its parent's shell
 	args    []string
 	start   time.Time
-	program atomic.Pointer[proc.Info] // that it waits for
+	program atomic.Pointer[proc.Info]          // that it waits for
+	stopped atomic.Int32                       // the signal that did
+	stop    atomic.Pointer[context.CancelFunc] // ends that, where the shell itself would go on
 }
 
 // Unwinding. These travel as panics and are recovered by the environment they end.
@@ -175,6 +178,8 @@ type Shell struct {
 	misused       bool // the running builtin was called wrongly
 	scratch       []byte
 	isCmdSub      bool
+	isStage       bool // it runs a simple command of a pipeline
+	signaled      int  // the signal that ended the program it waited for
 	rootPID       int
 	program       bool // a builtin run as a program
 	inHandle      bool // inside command_not_found_handle
@@ -346,7 +351,7 @@ func (sh *Shell) setExecutionString(script string) { sh.store("BASH_EXECUTION_ST
 
 func (x *exec) newShell(ctx context.Context, name string, args []string, pid int) *Shell {
 	sh := &Shell{x: x, name: name, lastArg: name, args: args, vars: make(map[string]*variable, 48), funcs: map[string]*funcDef{}, funcsOwn: true,
-		traps: map[string]string{}, trapsOwn: true, substSt: -1, seconds: x.now(), mainShell: true, umask: 0o022}
+		traps: map[string]string{}, trapsOwn: true, substSt: -1, piped: true, seconds: x.now(), mainShell: true, umask: 0o022}
 	sh.opts = defaultOptions()
 	x.adopt(ctx, sh, pid)
 	return sh
@@ -429,6 +434,22 @@ func (x *exec) signalPID(pid, sig int) bool {
 		x.signal(p, sig)
 	}
 	return p != nil
+}
+
+// interrupt is proc.Process.Interrupt.
+func (x *exec) interrupt(child *proc.Process, sig int) bool {
+	x.mu.Lock()
+	p := x.procs[child.PID]
+	x.mu.Unlock()
+	if p == nil || sig == 9 || sig == 19 {
+		return false
+	}
+	x.signal(p, sig)
+	if stop := p.stop.Load(); stop != nil && p.ignored.Load()&(1<<uint(sig)) == 0 {
+		p.stopped.Store(int32(sig))
+		(*stop)()
+	}
+	return true
 }
 
 func (x *exec) newPID() int { return int(x.pid.Add(1)) }
@@ -653,7 +674,7 @@ func (sh *Shell) fork(ctx context.Context, pid int) *Shell {
 	c.aliases = maps.Clone(sh.aliases)
 	c.disabled = maps.Clone(sh.disabled)
 	c.random = random{}
-	c.mainShell = false
+	c.mainShell, c.isStage = false, false
 	c.traced = nil
 	c.loops, c.breaks, c.continues, c.returning = 0, 0, 0, false
 	// Traps are reset in a subshell, except for ignored signals.

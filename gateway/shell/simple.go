@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bytes"
+	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -308,6 +309,10 @@ func (sh *Shell) invoke(c *simpleCmd, st *stmt, args []string) {
 			sh.forgetEnded()
 		}
 	}()
+	if sh.signaled != 0 && !sh.isCmdSub && !sh.isStage {
+		sh.reportSignaled(st)
+	}
+	sh.signaled = 0
 	if keep {
 		for _, u := range undo {
 			if u.old != nil {
@@ -341,7 +346,7 @@ func (sh *Shell) tempEnv(as []*assign) [][2]string {
 		}
 		if v := sh.vars[a.name]; v != nil && v.attrs&aReadonly != 0 {
 			sh.errorf("%s: readonly variable", a.name)
-			if sh.posix {
+			if sh.posix || sh.opts.get('e') {
 				panic(exitPanic{1})
 			}
 			continue
@@ -565,9 +570,22 @@ func (sh *Shell) external(args []string, temps [][2]string) {
 	env := &environ{sh: sh, over: temps, path: path}
 	p := sh.process(args, env)
 	sh.proc.program.Store(&proc.Info{PID: p.PID, PPID: sh.proc.pid, Args: slices.Clone(p.Args), Start: sh.x.now()})
-	sh.status = sh.x.runFile(sh.ctx, p, path, 0)
+	ctx := sh.ctx
+	if sh.proc.caught.Load() != 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithCancel(ctx)
+		defer stop()
+		sh.proc.stopped.Store(0)
+		sh.proc.stop.Store(&stop)
+	}
+	sh.status = sh.x.runFile(ctx, p, path, sh.prefix(), 0)
+	sh.proc.stop.Store(nil)
 	sh.proc.program.Store(nil)
 	sh.checkAlive()
+	if sh.signaled = p.Signaled; ctx.Err() != nil && sh.signaled == 0 {
+		sh.signaled = int(sh.proc.stopped.Load()) // with the shell, by what sends signals to both
+		sh.status = 128 + sh.signaled
+	}
 }
 
 // process makes what a program gets.
@@ -582,7 +600,7 @@ func (sh *Shell) process(args []string, env proc.Environ) *proc.Process {
 			}
 			return bind(sh.ctx, d), true
 		},
-		Spawn: sh.x.spawnProgram, Alive: sh.x.alive, Processes: sh.x.processes, Signal: sh.x.signalPID, Now: sh.x.now, PID: sh.x.newPID(), User: sh.x.cfg.User, Hostname: sh.x.cfg.Hostname,
+		Spawn: sh.x.spawnProgram, Alive: sh.x.alive, Processes: sh.x.processes, Signal: sh.x.signalPID, Interrupt: sh.x.interrupt, Now: sh.x.now, PID: sh.x.newPID(), User: sh.x.cfg.User, Hostname: sh.x.cfg.Hostname,
 	}
 	p.Stdin, _ = in.(reader)
 	p.Stdout, _ = out.(writer)

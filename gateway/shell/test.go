@@ -463,9 +463,6 @@ func (t *tester) term() bool {
 	case a == "!":
 		t.i++
 		return !t.term()
-	case rest >= 3 && isBinaryOp(t.args[t.i+1]):
-		t.i += 3
-		return t.binary(a, t.args[t.i-2], t.args[t.i-1])
 	case a == "(":
 		t.i++
 		v := t.or()
@@ -477,6 +474,9 @@ func (t *tester) term() bool {
 		}
 		t.i++
 		return v
+	case rest >= 3 && isBinaryOp(t.args[t.i+1]):
+		t.i += 3
+		return t.binary(a, t.args[t.i-2], t.args[t.i-1])
 	case rest >= 2 && isUnaryOp(a):
 		t.i += 2
 		return t.unary(a, t.args[t.i-1])

@@ -47,6 +47,7 @@ const maxNamerefs = 8
 
 // deref follows namerefs. A reference to an array element gives its subscript too.
 func (sh *Shell) deref(name string, sub *subscript) (string, *subscript) {
+	from := name
 	for i := 0; i < maxNamerefs; i++ {
 		v := sh.vars[name]
 		if v == nil || v.attrs&aNameref == 0 || v.str == "" {
@@ -65,8 +66,8 @@ func (sh *Shell) deref(name string, sub *subscript) (string, *subscript) {
 		}
 		name = v.str
 	}
-	sh.errorf("warning: %s: circular name reference", name)
-	return name, sub
+	sh.errorf("warning: %s: circular name reference", from)
+	return "", nil
 }
 
 func (sh *Shell) get(name string) (string, bool) {
@@ -174,7 +175,15 @@ func (sh *Shell) setVar(name, val string) {
 	v := sh.vars[name]
 	if v != nil && v.attrs&aNameref != 0 {
 		n, sub := sh.deref(name, nil)
-		if n == name && sub == nil {
+		switch {
+		case n == "" && sh.running == "":
+			panic(abortPanic{status: 1, errexit: true})
+		case n == "":
+			return
+		case n == name && sub == nil:
+			if sh.running == "" && v.str == "" && !isName(val) && !strings.Contains(val, "[") {
+				sh.discard("`%s': not a valid identifier", val)
+			}
 			// An empty nameref is told what to refer to.
 			v := sh.own(name)
 			v.str = val

@@ -164,7 +164,7 @@ func env(ctx context.Context, p *proc.Process) int {
 		}
 		return status
 	}
-	return p.Exec(ctx, child)
+	return p.Become(ctx, child)
 }
 
 // envSplit is a command line whose first -S was replaced by the words of its text, which begin at args[at].

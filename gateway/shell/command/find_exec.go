@@ -156,5 +156,9 @@ func (f *findRun) spawn(argv []string, dir string) int {
 		f.p.Errorf("%s: %s", quote(argv[0]), proc.Strerror(err))
 		return 127
 	}
-	return f.p.Exec(f.ctx, child)
+	status := f.p.Exec(f.ctx, child)
+	if child.Signaled != 0 {
+		f.p.Errorf("%s terminated by signal %d", quote(argv[0]), child.Signaled)
+	}
+	return status
 }

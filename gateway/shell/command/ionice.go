@@ -56,5 +56,5 @@ func runProgram(ctx context.Context, p *proc.Process, args []string) int {
 		p.Errorf("failed to execute %s: %s", args[0], proc.Strerror(err))
 		return 127
 	}
-	return p.Exec(ctx, child)
+	return p.Become(ctx, child)
 }

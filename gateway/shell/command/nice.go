@@ -80,7 +80,7 @@ func nice(ctx context.Context, p *proc.Process) int {
 	if status, ok := findProgram(p, p, args[0], "%s: %s"); !ok {
 		return status
 	}
-	return p.Exec(ctx, child)
+	return p.Become(ctx, child)
 }
 
 func nohup(ctx context.Context, p *proc.Process) int {
@@ -95,7 +95,7 @@ func nohup(ctx context.Context, p *proc.Process) int {
 		}
 		return 126
 	}
-	return p.Exec(ctx, p.Child(args...))
+	return p.Become(ctx, p.Child(args...))
 }
 
 // stdbuf checks its modes and runs the command: streams pass on what is written when it matters anyway.
@@ -123,5 +123,5 @@ func stdbuf(ctx context.Context, p *proc.Process) int {
 	if status, ok := findProgram(p, p, args[0], "failed to run command %s: %s"); !ok {
 		return status
 	}
-	return p.Exec(ctx, p.Child(args...))
+	return p.Become(ctx, p.Child(args...))
 }

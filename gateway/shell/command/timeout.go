@@ -2,8 +2,11 @@ package command
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
@@ -40,10 +43,12 @@ func signalName(n int) string {
 func timeout(ctx context.Context, p *proc.Process) int {
 	opts, args := timeoutSpec.Parse(p)
 	signal, preserve, verbose := 15, false, false
+	grace := time.Duration(0)
 	for _, o := range opts {
 		switch o.Key {
 		case "k":
-			if _, ok := parseDuration(o.Value); !ok {
+			var ok bool
+			if grace, ok = parseDuration(o.Value); !ok {
 				timeoutSpec.Fail(p, "invalid time interval %s", quote(o.Value))
 			}
 		case "s":
@@ -69,22 +74,41 @@ func timeout(ctx context.Context, p *proc.Process) int {
 		return status
 	}
 	if d == 0 {
-		return p.Exec(ctx, p.Child(args...))
+		return p.Become(ctx, p.Child(args...))
 	}
-	started := time.Now()
-	limited, cancel := context.WithTimeout(ctx, d)
+	child := p.Child(args...)
+	var late, killed atomic.Bool
+	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
-	status := p.Exec(limited, p.Child(args...))
-	if limited.Err() == nil || ctx.Err() != nil || time.Since(started) < d {
+	killer := time.AfterFunc(math.MaxInt64, func() {
+		killed.Store(true)
+		cancel()
+	})
+	defer killer.Stop()
+	alarm := time.AfterFunc(d, func() {
+		late.Store(true)
+		if verbose {
+			_, _ = fmt.Fprintf(p.Stderr, "%s: sending signal %s to command %s\n", p.Name(), signalName(signal), quote(args[0]))
+		}
+		switch {
+		case !p.Interrupt(child, signal):
+			cancel()
+		case grace > 0:
+			killer.Reset(grace)
+		}
+	})
+	defer alarm.Stop()
+	status := p.Exec(limited, child)
+	if !late.Load() || ctx.Err() != nil {
 		return status
 	}
-	if verbose {
-		p.Errorf("sending signal %s to command %s", signalName(signal), quote(args[0]))
-	}
 	switch {
-	case preserve:
+	case preserve && !killed.Load() && limited.Err() != nil:
 		return 128 + signal
-	case signal == 9:
+	case preserve:
+		return status
+	case signal == 9 || killed.Load():
+		p.Signaled = 9
 		return 137
 	}
 	return 124

@@ -419,9 +419,11 @@ func (x *xargsRun) spawn(argv []string) {
 		}
 		x.fatal(status, "%s: %s", argv[0], proc.Strerror(err))
 	}
-	switch status := x.p.Exec(x.ctx, child); status {
-	case 0:
-	case 255:
+	switch status := x.p.Exec(x.ctx, child); {
+	case child.Signaled != 0:
+		x.fatal(125, "%s: terminated by signal %d", argv[0], child.Signaled)
+	case status == 0:
+	case status == 255:
 		if x.status == 0 {
 			x.status = 124
 		}

@@ -54,10 +54,15 @@ type Process struct {
 	Processes func() []Info
 	// Signal sends a signal (0 only asks) and reports whether there is such a process.
 	Signal func(pid, signal int) bool
+	// Interrupt sends a signal to a child that was made with Exec and to the program it waits for, as to a process group. It reports
+	// whether the child sees to the rest itself: a shell has traps to run.
+	Interrupt func(child *Process, signal int) bool
 	// Now is the clock of the exec.
 	Now func() time.Time
 	// PID is the process number the sandbox shows.
 	PID int
+	// Signaled is the signal that ended the process, set when it ended by one.
+	Signaled int
 	// Nice is the niceness that nice(1) shows; nothing is scheduled by it.
 	Nice int
 	// User and Hostname are the sandbox's own values.
@@ -140,6 +145,9 @@ func (p *Process) Tick(n int) {
 	p.ticks = 0
 	if err := p.turn.Step(t); err != nil {
 		panic(Death{Status: 137, Killed: true, Cause: err})
+	}
+	if p.ctx.Err() != nil { // of a program around it: timeout
+		panic(Death{Status: 143})
 	}
 }
 
@@ -316,7 +324,7 @@ func (p *Process) ReadDir(name string) ([]Dirent, error) { return p.FS.ReadDir(p
 // and pass it to [Process.Exec].
 func (p *Process) Child(args ...string) *Process {
 	c := *p
-	c.Args, c.Out, c.Err, c.ticks = args, nil, nil, 0
+	c.Args, c.Out, c.Err, c.ticks, c.Signaled = args, nil, nil, 0, 0
 	return &c
 }
 
@@ -349,6 +357,13 @@ func (p *Process) Shell(cmd string, stdin io.Reader, stdout io.Writer) *Process 
 func (p *Process) Exec(ctx context.Context, child *Process) int {
 	p.Out.Flush()
 	return p.Spawn(ctx, child)
+}
+
+// Become runs child in the place of p, as a program does that replaces itself.
+func (p *Process) Become(ctx context.Context, child *Process) int {
+	status := p.Exec(ctx, child)
+	p.Signaled = child.Signaled
+	return status
 }
 
 // keepOpen is a file whose owner is somebody else: closing it does nothing.

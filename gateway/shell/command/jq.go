@@ -36,6 +36,7 @@ type jqRun struct {
 	named  *jq.Object
 	pos    []any
 	files  []string
+	dirs   []string // -L
 
 	dec      *jq.Decoder
 	lines    *jqLines
@@ -193,9 +194,15 @@ func (r *jqRun) options(args []string) (done bool, status int) {
 			names = names[:0]
 			for i := 1; i < len(a); i++ {
 				if a[i] == 'L' { // the rest, or the next argument, is a folder
-					if _, ok := take(1); i+1 == len(a) && !ok {
-						return r.fail("-L takes a parameter: (e.g. -L /search/path or -L/search/path)")
+					dir := a[i+1:]
+					if dir == "" {
+						t, ok := take(1)
+						if !ok {
+							return r.fail("-L takes a parameter: (e.g. -L /search/path or -L/search/path)")
+						}
+						dir = t[0]
 					}
+					r.dirs = append(r.dirs, dir)
 					break
 				}
 				name, ok := jqLetters[a[i]]
@@ -292,11 +299,47 @@ func (r *jqRun) slurpAll(b []byte) ([]any, error) {
 	}
 }
 
+// modules is where the filter's imports are found.
+func (r *jqRun) modules() *jq.Modules {
+	p := r.p
+	shown := []string{"~/.jq", "$ORIGIN/../lib/jq", "$ORIGIN/lib"}
+	if len(r.dirs) > 0 {
+		shown = make([]string, len(r.dirs))
+		for i, d := range r.dirs {
+			if shown[i] = d; !strings.HasPrefix(d, "~") {
+				if st, err := p.Stat(d); err == nil && st.Kind == proc.Dir {
+					shown[i] = p.Abs(d)
+				}
+			}
+		}
+	}
+	ms := &jq.Modules{Shown: shown, Home: p.Getenv("HOME"), Dir: p.Dir}
+	for _, d := range shown {
+		if rest, ok := strings.CutPrefix(d, "~"); ok {
+			d = ms.Home + rest
+		}
+		ms.Paths = append(ms.Paths, p.Abs(strings.Replace(d, "$ORIGIN", "/usr/bin", 1)))
+	}
+	ms.Read = func(name string) ([]byte, error) {
+		b, err := p.ReadFile(name)
+		if err == nil {
+			r.hold(len(b) * 32) // syntax trees and values take a multiple of the text
+		}
+		return b, err
+	}
+	ms.Value = func(b []byte) (any, error) {
+		list, err := r.slurpAll(b)
+		return jq.NewArray(list), err
+	}
+	return ms
+}
+
 func (r *jqRun) run() int {
 	p := r.p
 	args := jq.NewObject().Set("positional", jq.NewArray(r.pos)).Set("named", r.named)
 	names, vals := append(r.names, "$ARGS"), append(r.vals, any(args))
-	prog, err := jq.Compile(r.filter, names, vals)
+	modules := r.modules()
+	prog, err := jq.Compile(r.filter, names, vals, modules)
 	if err != nil {
 		var ce *jq.CompileError
 		if !errors.As(err, &ce) {
@@ -344,7 +387,8 @@ func (r *jqRun) run() int {
 			p.Out.Flush()
 			_, _ = p.Err.Write(jq.Style{}.Append(nil, v))
 		},
-		Now: func() float64 { return float64(p.Now().UnixMicro()) / 1e6 },
+		Now:     func() float64 { return float64(p.Now().UnixMicro()) / 1e6 },
+		Modules: modules,
 	}
 	if r.null {
 		if halted, status := r.eval(m, prog, nil); halted {

@@ -121,6 +121,8 @@ type Machine struct {
 	Warn  func(v any)
 	Now   func() float64
 	Env   *Object
+	// Modules answers questions about modules; it may be nil.
+	Modules *Modules
 
 	depth   int
 	regexes map[string]*pattern
@@ -133,7 +135,7 @@ const (
 
 // Eval runs the program on one input.
 func (m *Machine) Eval(prog *Program, in any, emit func(v any) error) error {
-	err := m.query(prog.env(m), prog.query, in, nil, func(v any, _ *path) error { return emit(v) })
+	err := m.query(prog.env, prog.query, in, nil, func(v any, _ *path) error { return emit(v) })
 	var b *brk
 	if errors.As(err, &b) {
 		return errorf("break")

@@ -34,7 +34,7 @@ func run(tb testing.TB, limits proc.Limits, src, input string) (out string, err 
 			panic(proc.Death{Killed: true, Cause: err})
 		}
 	}
-	prog, err := Compile(src, nil, nil)
+	prog, err := Compile(src, nil, nil, nil)
 	if err != nil {
 		return "", err
 	}
@@ -152,7 +152,7 @@ func TestDeepSource(t *testing.T) {
 		"brackets":    strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000),
 		"minus":       strings.Repeat("-", 100_000) + "1",
 	} {
-		if _, err := Compile(src, nil, nil); err == nil {
+		if _, err := Compile(src, nil, nil, nil); err == nil {
 			t.Errorf("%s: compiled", name)
 		}
 	}

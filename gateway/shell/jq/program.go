@@ -12,13 +12,7 @@ import (
 // Program is a parsed and checked query.
 type Program struct {
 	query *gojq.Query
-	vars  []binding
-	src   string
-}
-
-type binding struct {
-	name string
-	val  any
+	env   *env // of the global variables and imports
 }
 
 // A CompileError is why a program cannot run.
@@ -28,11 +22,14 @@ func (e *CompileError) Error() string { return strings.Join(e.Problems, "\n") }
 
 func failCompile(problem string) error { return &CompileError{[]string{problem}} }
 
+// topLevelSource is the source that is no module, in messages.
+const topLevelSource = "<top-level>"
+
 // located adds to a problem the line of src that it is on, and jq's blanks up to where it begins.
-func located(problem, src string, at int) string {
+func located(problem, file, src string, at int) string {
 	line := strings.LastIndexByte(src[:at], '\n') + 1
 	text, _, _ := strings.Cut(src[line:], "\n")
-	return fmt.Sprintf("%s at <top-level>, line %d:\n%s%s", problem, 1+strings.Count(src[:at], "\n"), text, strings.Repeat(" ", at-line))
+	return fmt.Sprintf("%s at %s, line %d:\n%s%s", problem, file, 1+strings.Count(src[:at], "\n"), text, strings.Repeat(" ", at-line))
 }
 
 const (
@@ -40,40 +37,53 @@ const (
 	maxBracket = 1000
 )
 
-// Compile parses src; vars are the global variables, with their $.
-func Compile(src string, names []string, vals []any) (*Program, error) {
+// Compile parses src. names and vals are the global variables, with their $; modules, which may be nil, is where imports are found.
+func Compile(src string, names []string, vals []any, modules *Modules) (*Program, error) {
+	q, err := parse(src, topLevelSource)
+	if err != nil {
+		return nil, err
+	}
+	var e *env
+	for i, n := range names {
+		e = e.bind(n, vals[i])
+	}
+	if e, err = modules.startup(e); err != nil {
+		return nil, err
+	}
+	dir := ""
+	if modules != nil {
+		dir = modules.Dir
+	}
+	if e, err = modules.load(e, q, dir); err != nil {
+		return nil, err
+	}
+	c := &checker{src: src}
+	c.query(e, q)
+	if len(c.problems) > 0 {
+		return nil, &CompileError{c.problems}
+	}
+	return &Program{q, e}, nil
+}
+
+// parse parses the text of a program, or of the module in a file.
+func parse(src, file string) (*gojq.Query, error) {
 	if len(src) > maxSource {
 		return nil, failCompile("program too long")
 	}
 	if nesting(src) > maxBracket {
 		return nil, failCompile("program nested too deeply")
 	}
-	p := &Program{src: src}
 	if strings.TrimSpace(stripComments(src)) == "" {
+		if file != topLevelSource {
+			return &gojq.Query{}, nil
+		}
 		src = "."
 	}
 	q, err := gojq.Parse(src)
 	if err != nil {
-		return nil, failCompile(syntaxError(src, err))
+		return nil, failCompile(syntaxError(file, src, err))
 	}
-	p.query = q
-	for i, n := range names {
-		p.vars = append(p.vars, binding{n, vals[i]})
-	}
-	c := &checker{src: p.src}
-	var e *env
-	for _, b := range p.vars {
-		e = e.bind(b.name, nil)
-	}
-	if len(q.Imports) > 0 {
-		name := q.Imports[0].ImportPath + q.Imports[0].IncludePath
-		return nil, failCompile("module not found: " + name + "\n")
-	}
-	c.query(e, q)
-	if len(c.problems) > 0 {
-		return nil, &CompileError{c.problems}
-	}
-	return p, nil
+	return q, nil
 }
 
 // stripComments is only good enough to see whether anything else is there.
@@ -114,16 +124,8 @@ func nesting(src string) int {
 	return most
 }
 
-func (p *Program) env(_ *Machine) *env {
-	var e *env
-	for _, b := range p.vars {
-		e = e.bind(b.name, b.val)
-	}
-	return e
-}
-
 // syntaxError words an error of the parser.
-func syntaxError(src string, err error) string {
+func syntaxError(file, src string, err error) string {
 	what, at := "unexpected INVALID_CHARACTER", len(src)
 	var pe *gojq.ParseError
 	if errors.As(err, &pe) {
@@ -149,7 +151,7 @@ func syntaxError(src string, err error) string {
 	if !strings.HasSuffix(what, "$end") && topLevel(src[:at]) {
 		what += ", expecting $end"
 	}
-	return located("syntax error, "+what+" (Unix shell quoting issues?)", src, at)
+	return located("syntax error, "+what+" (Unix shell quoting issues?)", file, src, at)
 }
 
 var keywords = map[string]bool{"and": true, "as": true, "catch": true, "def": true, "elif": true, "else": true, "end": true, "foreach": true,
@@ -204,7 +206,12 @@ func eachWord(src string, f func(word string, at int)) {
 			i = text(i + 1)
 		case c == '_' || c == '$' || c == '@' || c|0x20 >= 'a' && c|0x20 <= 'z':
 			from := i
-			for i+1 < len(src) && (src[i+1] == '_' || src[i+1] == ':' && strings.HasPrefix(src[i+1:], "::") || isNameByte(src[i+1])) {
+			for i+1 < len(src) {
+				if strings.HasPrefix(src[i+1:], "::") {
+					i++
+				} else if src[i+1] != '_' && !isNameByte(src[i+1]) {
+					break
+				}
 				i++
 			}
 			f(src[from:i+1], from)
@@ -247,7 +254,7 @@ func (c *checker) undefined(what, word string) {
 			found = at
 		}
 	})
-	c.problems = append(c.problems, located(what+" is not defined", c.src, found))
+	c.problems = append(c.problems, located(what+" is not defined", topLevelSource, c.src, found))
 }
 
 func (c *checker) query(e *env, q *gojq.Query) {
@@ -260,7 +267,7 @@ func (c *checker) query(e *env, q *gojq.Query) {
 	c.term(e, q.Term)
 	if q.Op == gojq.OpDiv && isNumber(q.Left) && isNumber(q.Right) {
 		if f, _ := parseNumber(q.Right.Term.Number); f == 0 {
-			c.problems = append(c.problems, located("Division by zero?", c.src, 0))
+			c.problems = append(c.problems, located("Division by zero?", topLevelSource, c.src, 0))
 		}
 	}
 	c.query(e, q.Left)

@@ -401,7 +401,22 @@ var stricts = map[key]strictFn{
 		}
 		return math.FMA(f[0], f[1], f[2]), nil
 	},
-	{"get_search_list", 0}: func(*Machine, any, []any) (any, error) { return NewArray(nil), nil },
+	{"get_search_list", 0}: func(m *Machine, _ any, _ []any) (any, error) {
+		var list []any
+		if m.Modules != nil {
+			for _, d := range m.Modules.Shown {
+				list = append(list, d)
+			}
+		}
+		return NewArray(list), nil
+	},
+	{"modulemeta", 0}: func(m *Machine, v any, _ []any) (any, error) {
+		name, ok := v.(string)
+		if !ok {
+			return nil, errorf("modulemeta input module name must be a string")
+		}
+		return m.Modules.meta(name)
+	},
 	{"builtins", 0}: func(*Machine, any, []any) (any, error) {
 		var out []any
 		for k := range natives {

@@ -60,6 +60,10 @@ func (sh *Shell) writeFailed(name string, err error) {
 // usage prints the usage of a builtin after an invalid option.
 func (sh *Shell) usage(name, opt, text string) int {
 	sh.misused = true
+	if sh.dash {
+		sh.errorf("%s: Illegal option %s", name, opt)
+		return 2
+	}
 	sh.errorf("%s: %s: invalid option", name, opt)
 	sh.eprint(name + ": usage: " + text + "\n")
 	return 2
@@ -77,8 +81,14 @@ func builtinSuspend(sh *Shell, _ []string) int {
 
 func builtinEcho(sh *Shell, args []string) int {
 	args = args[1:]
-	nl, esc := true, sh.opts.shopt(xpgEcho)
-	for len(args) > 0 {
+	nl, esc, mode := true, sh.opts.shopt(xpgEcho), escEcho
+	if sh.dash {
+		esc, mode = true, escDash
+		if len(args) > 0 && args[0] == "-n" {
+			nl, args = false, args[1:]
+		}
+	}
+	for !sh.dash && len(args) > 0 {
 		a := args[0]
 		if len(a) < 2 || a[0] != '-' || strings.Trim(a[1:], "neE") != "" {
 			break
@@ -100,7 +110,7 @@ func builtinEcho(sh *Shell, args []string) int {
 			sh.obuf = append(sh.obuf, ' ')
 		}
 		if esc {
-			s, stop := backslashes(a, escEcho)
+			s, stop := backslashes(a, mode)
 			sh.out(s)
 			if stop {
 				return 0

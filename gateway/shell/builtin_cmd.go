@@ -112,6 +112,10 @@ func builtinType(sh *Shell, args []string) int {
 			failed++
 			status = 1
 			if !kind && !path && !force {
+				if sh.dash {
+					sh.out(name + ": not found\n")
+					continue
+				}
 				sh.errorf("%s: %s: not found", cmd, name)
 			}
 		}

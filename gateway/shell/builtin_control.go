@@ -22,10 +22,14 @@ func builtinShift(sh *Shell, args []string) int {
 	if len(args) > 1 {
 		v, err := integerOperand(args[1])
 		if err != nil {
-			sh.errorf("shift: %s: numeric argument required", args[1])
-			return 1
+			sh.errorf(sh.either("shift: %s: numeric argument required", "shift: Illegal number: %s"), args[1])
+			return sh.misuse(1)
 		}
 		n = v
+	}
+	if n > len(sh.args) && sh.dash {
+		sh.errorf("shift: can't shift that many")
+		sh.misuse(2)
 	}
 	if n < 0 {
 		sh.errorf("shift: %d: shift count out of range", n)
@@ -101,9 +105,13 @@ func builtinSource(sh *Shell, args []string) int {
 	}
 	d, err := sh.openFile(path, proc.ReadOnly)
 	if err != nil {
-		if sh.posix && !strings.Contains(file, "/") {
+		if sh.posix && !sh.dash && !strings.Contains(file, "/") {
 			sh.errorf("%s: %s: file not found", name, file)
 			panic(exitPanic{1})
+		}
+		if sh.dash {
+			sh.errorf("%s: cannot open %s: %s", name, file, openError(err, false))
+			sh.misuse(2)
 		}
 		sh.errorf("%s: %s", file, proc.Strerror(err))
 		if sh.posix {
@@ -193,8 +201,8 @@ func (sh *Shell) exitStatus(name string, args []string) int {
 	}
 	n, err := integerOperand(args[0])
 	if err != nil {
-		sh.errorf("%s: %s: numeric argument required", name, args[0])
-		return 2
+		sh.errorf(sh.either("%s: %s: numeric argument required", "%s: Illegal number: %s"), name, args[0])
+		return sh.misuse(2)
 	}
 	if len(args) > 1 {
 		sh.errorf("%s: too many arguments", name)
@@ -209,6 +217,9 @@ func builtinReturn(sh *Shell, args []string) int {
 		if !f.isTemp {
 			ok = true
 		}
+	}
+	if !ok && sh.dash {
+		panic(exitPanic{sh.exitStatus("return", args)})
 	}
 	if !ok {
 		sh.misused = true

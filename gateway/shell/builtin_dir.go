@@ -71,7 +71,11 @@ func (sh *Shell) chdir(cmd, name, target string, phys bool) bool {
 		err = fserr.EACCES
 	}
 	if err != nil {
-		sh.errorf("%s: %s: %s", cmd, name, proc.Strerror(err))
+		if sh.dash {
+			sh.errorf("%s: can't cd to %s", cmd, name)
+		} else {
+			sh.errorf("%s: %s: %s", cmd, printable(name), proc.Strerror(err))
+		}
 		return false
 	}
 	if phys {
@@ -159,7 +163,7 @@ func builtinCd(sh *Shell, args []string) int {
 		}
 	}
 	if !sh.chdir("cd", target, target, phys) {
-		return 1
+		return sh.redirected()
 	}
 	if show {
 		sh.out(sh.dir + "\n")

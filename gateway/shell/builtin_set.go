@@ -12,6 +12,9 @@ func builtinSet(sh *Shell, args []string) int {
 		sh.listVars()
 		return 0
 	}
+	if bad := badSetOption(args); bad != "" {
+		return sh.usage("set", bad, "set [-abefhkmnptuvxBCEHPT] [-o option-name] [--] [-] [arg ...]")
+	}
 	for len(args) > 0 {
 		a := args[0]
 		if a == "--" {
@@ -40,15 +43,12 @@ func builtinSet(sh *Shell, args []string) int {
 				l, ok := setLetter(args[0])
 				if !ok {
 					sh.misused = true
-					sh.errorf("set: %s: invalid option name", args[0])
-					return 2
+					sh.errorf(sh.either("set: %s: invalid option name", "set: Illegal option -o %s"), args[0])
+					return sh.misuse(2)
 				}
 				sh.setOption(l, on)
 				args = args[1:]
 				continue
-			}
-			if strings.IndexByte(setLetters, c) < 0 {
-				return sh.usage("set", a[:1]+string(c), "set [-abefhkmnptuvxBCEHPT] [-o option-name] [--] [-] [arg ...]")
 			}
 			sh.setOption(c, on)
 		}
@@ -57,6 +57,25 @@ func builtinSet(sh *Shell, args []string) int {
 		sh.args = slices.Clone(args)
 	}
 	return 0
+}
+
+// badSetOption is the first option that set does not have: nothing is set then.
+func badSetOption(args []string) string {
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		if len(a) < 2 || a[0] != '-' && a[0] != '+' || a == "--" {
+			return ""
+		}
+		for _, c := range []byte(a[1:]) {
+			switch {
+			case c == 'o':
+				i++
+			case strings.IndexByte(setLetters, c) < 0:
+				return a[:1] + string(c)
+			}
+		}
+	}
+	return ""
 }
 
 func (sh *Shell) setOption(c byte, on bool) {

@@ -66,6 +66,9 @@ func (c *compiler) stmt(s *syntax.Stmt) *stmt {
 			c.refuse(syntax.LangError{Pos: call.Pos(), Feature: "a command named as a reserved word"})
 		}
 		st.cmd = c.command(s.Cmd)
+		if at := s.Cmd.Pos().Offset(); c.bad[at] == -1 && c.text(at, at+1) == "!" {
+			st.negated, st.cmd = true, &simpleCmd{line: st.line} // see loneNot
+		}
 	}
 	return st
 }

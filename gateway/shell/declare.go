@@ -72,8 +72,8 @@ func (sh *Shell) declare(name string, ops []operand) int {
 		valid = "aAfp"
 	}
 	if name == "local" && sh.topFunc() == nil {
-		sh.errorf("local: can only be used in a function")
-		return 1
+		sh.errorf("%s", sh.either("local: can only be used in a function", "local: not in a function"))
+		return sh.misuse(1)
 	}
 	k := 0
 	for ; k < len(ops); k++ {

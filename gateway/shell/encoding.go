@@ -5,13 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// encoding stands for the bytes of a text that are no UTF-8, which the parser refuses: each is read as a rune of a block that
-// the text does not use, and becomes itself again in the tree. Zero means that there are none.
+// encoding stands for the bytes of a text that are no UTF-8, which the parser refuses, and for carriage returns, which it skips: each is
+// read as a rune of a block that the text does not use, and becomes itself again in the tree. Zero means that there are none.
 type encoding rune
 
 // encode finds an unused block of private runes and puts it in the place of the stray bytes.
 func encode(src string) (string, encoding) {
-	if utf8.ValidString(src) {
+	if utf8.ValidString(src) && strings.IndexByte(src, '\r') < 0 {
 		return src, 0
 	}
 	used := map[rune]bool{}
@@ -28,7 +28,7 @@ func encode(src string) (string, encoding) {
 	var b strings.Builder
 	for i := 0; i < len(src); {
 		r, w := utf8.DecodeRuneInString(src[i:])
-		if r == utf8.RuneError && w == 1 {
+		if r == utf8.RuneError && w == 1 || r == '\r' {
 			b.WriteRune(rune(e) + rune(src[i]))
 		} else {
 			b.WriteString(src[i : i+w])

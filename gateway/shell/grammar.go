@@ -17,7 +17,8 @@ type grammar struct {
 	arrays   bool // name=( begins an array here
 	patterns bool // extended patterns are understood
 	docs     []hereDoc
-	substs   int // command substitutions around tok
+	substs   int    // command substitutions around tok
+	expected string // what ends the list that is being read
 }
 
 type tokenKind int
@@ -35,8 +36,11 @@ type offence struct {
 	at    int
 	subst bool // in a command substitution
 	cond  *condReader
-	close string // what is missing of what begins at at: a quote or a bracket
-	array bool   // it is an array's
+	msg   [2]string // in words of their own
+
+	expected string // what had to be there
+	close    string // what is missing of what begins at at: a quote or a bracket
+	array    bool   // it is an array's
 }
 
 // findOffence returns the first mistake in src, nil when the grammar finds none.
@@ -76,7 +80,21 @@ func findOffence(src string, patterns bool, step func()) (found *offence) {
 	return nil
 }
 
-func (g *grammar) fail() { panic(&offence{tok: g.tok, at: g.at, subst: g.substs > 0}) }
+func (g *grammar) fail() {
+	expected := ""
+	if g.kind == endToken {
+		expected = g.expected
+	}
+	g.lacks(expected)
+}
+
+// lacks fails because a certain token is not there.
+func (g *grammar) lacks(expected string) {
+	if g.kind == endToken && g.substs > 0 {
+		panic(&offence{at: len(g.src), close: ")"})
+	}
+	panic(&offence{tok: g.tok, at: g.at, subst: g.substs > 0, expected: expected})
+}
 
 // op reports whether the token is one of these operators.
 func (g *grammar) op(ops ...string) bool {
@@ -96,7 +114,7 @@ func (g *grammar) is(word string) bool { return g.kind == wordToken && g.tok == 
 // expect steps over a reserved word or an operator that has to be there.
 func (g *grammar) expect(tok string) {
 	if g.tok != tok || g.kind != wordToken && g.kind != opToken {
-		g.fail()
+		g.lacks(tok)
 	}
 	g.next()
 }
@@ -154,6 +172,15 @@ func (g *grammar) list() {
 			return
 		}
 	}
+}
+
+// listTo reads commands and the reserved word or operator that ends them.
+func (g *grammar) listTo(end string) {
+	outer := g.expected
+	g.expected = end
+	g.list()
+	g.expected = outer
+	g.expect(end)
 }
 
 func (g *grammar) andOr() {
@@ -293,12 +320,10 @@ func (g *grammar) compound() {
 			}
 		}
 		g.next()
-		g.list()
-		g.expect(")")
+		g.listTo(")")
 	case "{":
 		g.next()
-		g.list()
-		g.expect("}")
+		g.listTo("}")
 	case "[[":
 		c := readCond(g.src, g.i)
 		if c.bad {
@@ -309,8 +334,7 @@ func (g *grammar) compound() {
 	case "if":
 		for g.is("if") || g.is("elif") {
 			g.next()
-			g.list()
-			g.expect("then")
+			g.listTo("then")
 			g.list()
 		}
 		if g.is("else") {
@@ -320,10 +344,8 @@ func (g *grammar) compound() {
 		g.expect("fi")
 	case "while", "until":
 		g.next()
-		g.list()
-		g.expect("do")
-		g.list()
-		g.expect("done")
+		g.listTo("do")
+		g.listTo("done")
 	case "for", "select":
 		g.loop()
 	case "case":
@@ -343,6 +365,14 @@ func (g *grammar) loop() {
 		end, ok := g.arithmeticCommand()
 		if !ok {
 			panic(&offence{at: g.at, close: ")"})
+		}
+		head := g.src[g.at+2 : end-2]
+		if n := len(splitFor(head)); n != 3 {
+			msg := "arithmetic expression required"
+			if n > 3 {
+				msg = "`;' unexpected"
+			}
+			panic(&offence{at: g.at, msg: [2]string{"syntax error: " + msg, "syntax error: `((" + head + "))'"}})
 		}
 		g.i = end
 		if g.next(); g.op(";") {
@@ -370,13 +400,11 @@ func (g *grammar) loop() {
 	}
 	if g.is("{") {
 		g.next()
-		g.list()
-		g.expect("}")
+		g.listTo("}")
 		return
 	}
 	g.expect("do")
-	g.list()
-	g.expect("done")
+	g.listTo("done")
 }
 
 func (g *grammar) cases() {
@@ -477,6 +505,14 @@ func (g *grammar) scanWord() {
 			g.i = min(g.i+2, len(g.src))
 		case '\'', '"', '`', '$':
 			g.quoted()
+		case '[':
+			if !g.arrays || !isName(g.src[start:g.i]) {
+				g.i++
+				break
+			}
+			if g.i = closing(g.src, g.i) + 1; g.i > len(g.src) {
+				panic(&offence{at: start, close: "]"})
+			}
 		default:
 			g.i++
 		}

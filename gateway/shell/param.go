@@ -166,7 +166,7 @@ func (e *expander) param(p *paramPart, quoted bool) {
 		case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
 			if v.set && (p.op == syntax.AlternateUnset || !v.null()) || v.isList && v.set && len(v.list) > 1 {
 				e.arg(p.arg, quoted)
-			} else if v.isList && quoted && len(v.list) == 0 {
+			} else if v.isList && quoted && !v.star && len(v.list) == 0 {
 				e.emptyList = true
 			}
 			return
@@ -196,7 +196,7 @@ func (e *expander) param(p *paramPart, quoted bool) {
 			if !v.set || p.op == syntax.ErrorUnsetOrNull && v.null() {
 				msg := sh.argStr(p.arg, quoted)
 				if msg == "" {
-					msg = "parameter null or not set"
+					msg = sh.either("parameter null or not set", "parameter not set or null")
 					if p.op == syntax.ErrorUnset {
 						msg = "parameter not set"
 					}
@@ -217,7 +217,7 @@ func (e *expander) param(p *paramPart, quoted bool) {
 			n += "[" + sub.text + "]"
 		}
 		if strings.HasPrefix(p.src, "${") { // shown without the dollar, even $1
-			sh.errorf("%s: unbound variable", n)
+			sh.errorf(sh.either("%s: unbound variable", "%s: parameter not set"), n)
 			sh.exitExpansion()
 		}
 		sh.unbound(n)

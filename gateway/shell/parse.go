@@ -19,6 +19,9 @@ type syntaxError struct {
 	line   int
 	msg    string
 	text   string // the line shown after the message, "" for none
+	more   string // another message
+	sh     string // the message of sh
+	shLine int    // and its line, where that is another
 	status int    // 0 is 2
 	silent bool   // bash says nothing
 	keep   bool   // at the top the status stays what it was: bash does not count a wrong [[ ]]
@@ -216,6 +219,8 @@ func parseFile(src string, step func()) (*syntax.File, map[uint]int, error) {
 		}
 		if s := masked[:min(int(at), len(masked))]; int(at) < len(masked) && masked[at] == '!' && (strings.HasSuffix(s, "time ") || strings.HasSuffix(s, "time -p ")) {
 			next, from, length = s+" "+masked[at+1:], 0, 0
+		} else if loneNot(masked, int(at)) {
+			next, from, length = masked[:at]+"_"+masked[at+1:], int(at), -1
 		} else if n := doubleNot(masked, int(at)); n > 0 {
 			next, from, length = masked[:at]+strings.Repeat(" ", n)+masked[int(at)+n:], 0, 0
 		}
@@ -449,6 +454,15 @@ func maskBackquotes(s string, at int) string {
 	return ""
 }
 
+// loneNot reports whether the "!" at offset at stands alone.
+func loneNot(s string, at int) bool {
+	if at >= len(s) || s[at] != '!' {
+		return false
+	}
+	rest := strings.TrimLeft(s[at+1:], " \t")
+	return rest == "" || rest[0] == '\n' || rest[0] == ';'
+}
+
 // doubleNot is the length of "! !" at offset at, which the parser refuses and which means nothing.
 func doubleNot(s string, at int) int {
 	if at >= len(s) || s[at] != '!' {
@@ -582,15 +596,23 @@ func (c *compiler) explain(err error) *syntaxError {
 			pe = syntax.ParseError{Pos: le.Pos, Text: le.Feature}
 		}
 	}
-	total := strings.Count(c.src, "\n") + 1
-	if strings.HasSuffix(c.src, "\n") {
-		total--
-	}
 	eof := func() *syntaxError {
-		return &syntaxError{line: total + 1 + c.lines, msg: "syntax error: unexpected end of file"}
+		return &syntaxError{line: c.lastLine() + 1, msg: "syntax error: unexpected end of file", sh: "end of file unexpected"}
 	}
 	if o := findOffence(c.src, c.extglob, c.step); o != nil {
-		return c.offended(o, eof)
+		e := c.offended(o, eof)
+		if o.tok == "" { // sh counts no line that is not there
+			e.shLine = strings.Count(c.src, "\n") + 1 + c.lines
+		}
+		switch {
+		case e.sh == "" && (o.close == "'" || o.close == `"` || o.close == "`"):
+			e.sh = "Unterminated quoted string"
+		case e.sh == "" && o.close != "":
+			e.sh = "end of file unexpected (expecting \"" + o.close + "\")"
+		case e.sh != "" && o.expected != "":
+			e.sh += " (expecting \"" + o.expected + "\")"
+		}
+		return e
 	}
 	// Bash's grammar has nothing against it, only the parser.
 	if pe.Incomplete {
@@ -613,6 +635,10 @@ func (c *compiler) offended(o *offence, eof func() *syntaxError) *syntaxError {
 	switch {
 	case o.cond != nil:
 		return &syntaxError{line: c.lineAt(o.at), msg: o.cond.msg, silent: o.cond.msg == "", keep: !o.cond.eof}
+	case o.msg[0] != "":
+		return &syntaxError{line: c.lineAt(o.at), msg: o.msg[0], more: o.msg[1]}
+	case o.close != "" && o.at > len(c.src):
+		return &syntaxError{line: c.lastLine() + 1, msg: "unexpected EOF while looking for matching `" + o.close + "'"}
 	case o.close != "":
 		e := &syntaxError{line: c.lineAt(o.at), msg: "unexpected EOF while looking for matching `" + o.close + "'"}
 		if o.array {
@@ -625,10 +651,21 @@ func (c *compiler) offended(o *offence, eof func() *syntaxError) *syntaxError {
 	tok, end := o.tok, o.at+len(o.tok)
 	if tok == "\n" {
 		tok, end = "newline", o.at
+	} else {
+		tok = printable(c.stray.decode(tok))
 	}
 	end = min(end, len(c.src))
 	shown, _, _ := strings.Cut(c.src[strings.LastIndexByte(c.src[:end], '\n')+1:], "\n")
-	return &syntaxError{line: c.lineAt(end), msg: "syntax error near unexpected token `" + tok + "'", text: shown, subst: o.subst}
+	e := &syntaxError{line: c.lineAt(end), msg: "syntax error near unexpected token `" + tok + "'", text: shown, subst: o.subst}
+	switch {
+	case tok == "newline":
+		e.sh = "newline unexpected"
+	case isName(tok) && !closers[tok]:
+		e.sh = "word unexpected"
+	default:
+		e.sh = `"` + tok + `" unexpected`
+	}
+	return e
 }
 
 // inSubst reports whether offset at is inside $( ) or a process substitution.
@@ -640,6 +677,15 @@ func inSubst(s string, at int) bool {
 		}
 	}
 	return false
+}
+
+// lastLine is the number of the last line.
+func (c *compiler) lastLine() int {
+	n := strings.Count(c.src, "\n") + 1
+	if strings.HasSuffix(c.src, "\n") {
+		n--
+	}
+	return n + c.lines
 }
 
 // lineAt is the number of the line of an offset.

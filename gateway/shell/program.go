@@ -81,13 +81,18 @@ func (sh *Shell) findProgram(args []string, temps [][2]string) (string, int) {
 		st, err := sh.x.fs.Stat(path)
 		switch {
 		case err != nil:
+			e, _ := fserr.Of(err)
+			if sh.dash && (e == fserr.ENOENT || e == fserr.ENOTDIR) {
+				sh.errorf("%s: not found", name)
+				return "", 127
+			}
 			sh.errorf("%s: %s", name, proc.Strerror(err))
 			if e, ok := fserr.Of(err); ok && e != fserr.ENOENT && e != fserr.ENOTDIR {
 				return "", 126
 			}
 			return "", 127
 		case st.IsDir():
-			sh.errorf("%s: Is a directory", name)
+			sh.errorf(sh.either("%s: Is a directory", "%s: Permission denied"), name)
 			return "", 126
 		case !executable(st):
 			sh.errorf("%s: Permission denied", name)
@@ -143,7 +148,7 @@ func (sh *Shell) notFound(args []string, denied, pathVar string) int {
 		child.inHandle = true
 		return child.child(func() { child.call(fn, append([]string{fn.name}, args...), nil) })
 	}
-	sh.errorf("%s: command not found", name)
+	sh.errorf(sh.either("%s: command not found", "%s: not found"), printable(name))
 	return 127
 }
 
@@ -244,7 +249,7 @@ func (x *exec) runFile(ctx context.Context, p *proc.Process, path, says string, 
 	}
 	if rest, ok := strings.CutPrefix(string(data[:min(len(data), 256)]), "#!"); ok {
 		line, _, _ := strings.Cut(rest, "\n")
-		interp, arg, _ := strings.Cut(strings.Trim(line, " \t\r"), " ")
+		interp, arg, _ := strings.Cut(strings.Trim(line, " \t"), " ")
 		arg = strings.Trim(arg, " \t")
 		if interp == "/bin/builtin" {
 			f := x.program(arg)
@@ -400,7 +405,8 @@ func (x *exec) bashMain(ctx context.Context, p *proc.Process) int {
 	args := p.Args[1:]
 	var cmd *string
 	opts := defaultOptions()
-	posix := p.Name() == "sh"
+	dash := p.Name() == "sh"
+	posix := dash
 	wantCmd, stdin := false, false
 	fail := func(msg string, status int) int {
 		_, _ = io.WriteString(p.Stderr, p.Args[0]+": "+msg+"\n")
@@ -413,6 +419,8 @@ loop:
 		case a == "--" || a == "-":
 			args = args[1:]
 			break loop
+		case dash && strings.HasPrefix(a, "--"):
+			return fail("0: Illegal option --", 2)
 		case a == "--version":
 			_, _ = io.WriteString(p.Stdout, "GNU bash, version "+bashVersion+" (x86_64-pc-linux-gnu)\n")
 			return 0
@@ -455,6 +463,9 @@ loop:
 						return fail(args[0]+": invalid option name", 2)
 					}
 				default:
+					if strings.IndexByte(setLetters, c) < 0 && dash {
+						return fail("0: Illegal option -"+string(c), 2)
+					}
 					if strings.IndexByte(setLetters, c) < 0 {
 						return fail("-"+string(c)+": invalid option\n"+bashUsage, 2)
 					}
@@ -490,6 +501,9 @@ loop:
 			if e, ok := fserr.Of(err); ok && e == fserr.EISDIR {
 				return fail(file+": Is a directory", 126)
 			}
+			if dash {
+				return fail("0: cannot open "+file+": "+openError(err, false), 2)
+			}
 			return fail(file+": "+proc.Strerror(err), 127)
 		}
 		if isBinary(data) {
@@ -499,6 +513,7 @@ loop:
 		name, args = file, args[1:]
 		return x.runShell(ctx, p, name, args, func(sh *Shell) {
 			sh.setup(opts, posix)
+			sh.dash = dash
 			sh.stdinName = file
 			sh.opts.set('c', false)
 			sh.runScript(string(data), "")
@@ -506,6 +521,7 @@ loop:
 	}
 	return x.runShell(ctx, p, name, args, func(sh *Shell) {
 		sh.setup(opts, posix)
+		sh.dash = dash
 		if cmd != nil {
 			sh.opts.set('c', true)
 			sh.setExecutionString(*cmd)

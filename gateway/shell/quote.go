@@ -18,6 +18,7 @@ type escapeMode int
 const (
 	escANSI   escapeMode = iota // $'…'
 	escEcho                     // echo -e: \0nnn
+	escDash                     // echo of sh
 	escB                        // printf %b: \0nnn and \nnn
 	escFormat                   // a printf format
 )
@@ -40,7 +41,7 @@ func backslashes(s string, mode escapeMode) (out string, stop bool) {
 			b = append(b, 7)
 		case 'b':
 			b = append(b, 8)
-		case 'e', 'E':
+		case 'e':
 			b = append(b, 27)
 		case 'f':
 			b = append(b, 12)
@@ -55,11 +56,33 @@ func backslashes(s string, mode escapeMode) (out string, stop bool) {
 		case '\\':
 			b = append(b, '\\')
 		case '\'', '"', '?':
-			if mode == escEcho || mode == escB {
+			if mode == escEcho || mode == escB || mode == escDash {
 				b = append(b, '\\')
 			}
 			b = append(b, c)
-		case 'x':
+		case 'x', 'u', 'U', 'E':
+			if mode == escDash {
+				b = append(b, '\\', c)
+				continue
+			}
+			switch c {
+			case 'E':
+				b = append(b, 27)
+				continue
+			case 'u', 'U':
+				width := 4
+				if c == 'U' {
+					width = 8
+				}
+				n, v := digits(s[i+1:], 16, width)
+				if n == 0 {
+					b = append(b, '\\', c)
+					continue
+				}
+				i += n
+				b = appendWide(b, v)
+				continue
+			}
 			n, v := digits(s[i+1:], 16, 2)
 			if n == 0 {
 				b = append(b, '\\', 'x')
@@ -67,25 +90,13 @@ func backslashes(s string, mode escapeMode) (out string, stop bool) {
 			}
 			i += n
 			b = append(b, byte(v))
-		case 'u', 'U':
-			width := 4
-			if c == 'U' {
-				width = 8
-			}
-			n, v := digits(s[i+1:], 16, width)
-			if n == 0 {
-				b = append(b, '\\', c)
-				continue
-			}
-			i += n
-			b = appendWide(b, v)
 		case '0', '1', '2', '3', '4', '5', '6', '7':
 			max := 3
 			switch {
 			case mode == escEcho && c != '0':
 				b = append(b, '\\', c)
 				continue
-			case (mode == escEcho || mode == escB) && c == '0':
+			case mode != escANSI && mode != escFormat && c == '0':
 				n, v := digits(s[i+1:], 8, 3)
 				i += n
 				b = append(b, byte(v))
@@ -172,6 +183,14 @@ func needsANSI(s string) bool {
 		i += w
 	}
 	return false
+}
+
+// printable is how a name is shown in a message.
+func printable(name string) string {
+	if needsANSI(name) {
+		return ansiQuote(name)
+	}
+	return name
 }
 
 // ansiQuote writes s as $'…'.

@@ -25,6 +25,25 @@ func (sh *Shell) redirect(rs []*redirect) (undo []savedFD, ok bool) {
 	return undo, true
 }
 
+// openError is how sh says why a file cannot be opened.
+func openError(err error, creates bool) string {
+	switch e, _ := fserr.Of(err); {
+	case e == fserr.ENOENT && creates:
+		return "Directory nonexistent"
+	case e == fserr.ENOENT:
+		return "No such file"
+	}
+	return proc.Strerror(err)
+}
+
+// redirected is the status of a command whose redirection failed, and of cd.
+func (sh *Shell) redirected() int {
+	if sh.dash {
+		return 2
+	}
+	return 1
+}
+
 func (sh *Shell) restore(undo []savedFD) {
 	for i := len(undo) - 1; i >= 0; i-- {
 		sh.fds.set(undo[i].n, undo[i].old)
@@ -189,7 +208,15 @@ func (sh *Shell) redirectOne(r *redirect, undo []savedFD) ([]savedFD, bool) {
 	}
 	d, err := sh.openFile(name, flag)
 	if err != nil {
-		sh.errorf("%s: %s", name, proc.Strerror(err))
+		creates := r.op != syntax.RdrIn
+		switch {
+		case !sh.dash:
+			sh.errorf("%s: %s", name, proc.Strerror(err))
+		case creates:
+			sh.errorf("cannot create %s: %s", name, openError(err, true))
+		default:
+			sh.errorf("cannot open %s: %s", name, openError(err, false))
+		}
 		return undo, false
 	}
 	if both {

@@ -128,11 +128,23 @@ func (sh *Shell) syntaxError(e *syntaxError, where string) {
 		}
 	}
 	sh.misused = true
+	if sh.dash {
+		if where == "eval: " {
+			name += ": " + itoa(cmp.Or(e.shLine, e.line)) + ": eval"
+		} else {
+			name += ": " + itoa(cmp.Or(e.shLine, e.line))
+		}
+		sh.eprint(name + ": Syntax error: " + cmp.Or(e.sh, e.msg) + "\n")
+		panic(exitPanic{2})
+	}
 	if !e.silent {
 		head := name + ": " + where + "line " + itoa(e.line) + ": "
 		sh.eprint(head + e.msg + "\n")
 		if e.text != "" {
 			sh.eprint(head + "`" + e.text + "'\n")
+		}
+		if e.more != "" {
+			sh.eprint(head + e.more + "\n")
 		}
 	}
 	if e.keep && where != "eval: " && len(sh.frames) == 0 {
@@ -250,7 +262,7 @@ func (sh *Shell) command1(st *stmt) (counts bool) {
 	}
 	undo, ok := sh.redirect(st.redirs)
 	if !ok {
-		sh.status = 1
+		sh.status = sh.redirected()
 		return true
 	}
 	defer sh.restore(undo)
@@ -767,7 +779,19 @@ func (sh *Shell) debugTrapOf(st *stmt) bool {
 func (sh *Shell) timed(c *timeCmd) {
 	start := sh.x.now()
 	if c.st != nil {
-		sh.stmt(c.st)
+		st := c.st
+		if _, ok := st.cmd.(*subshell); ok && len(st.redirs) > 0 { // it tells its time itself
+			undo, ok := sh.redirect(st.redirs)
+			defer sh.restore(undo)
+			if !ok {
+				sh.status = 1
+				return
+			}
+			inner := *st
+			inner.redirs = nil
+			st = &inner
+		}
+		sh.stmt(st)
 	} else {
 		sh.status = 0
 	}

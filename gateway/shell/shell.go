@@ -175,6 +175,7 @@ type Shell struct {
 	mainShell     bool // a program of its own, not a subshell
 	stdinName     string
 	posix         bool
+	dash          bool // it is sh: messages and echo are those of Debian's
 	misused       bool // the running builtin was called wrongly
 	scratch       []byte
 	isCmdSub      bool
@@ -747,6 +748,9 @@ func (sh *Shell) eprint(s string) {
 // prefix is what bash begins its messages with.
 func (sh *Shell) prefix() string {
 	name := sh.name
+	if sh.dash {
+		return name + ": " + itoa(sh.line) + ": "
+	}
 	for i := len(sh.frames) - 1; i >= 0; i-- {
 		if f := sh.frames[i]; !f.isTemp {
 			if f.source != "" {
@@ -756,6 +760,22 @@ func (sh *Shell) prefix() string {
 		}
 	}
 	return name + ": line " + itoa(sh.line) + ": "
+}
+
+// either is a message of bash, or of sh.
+func (sh *Shell) either(bash, dash string) string {
+	if sh.dash {
+		return dash
+	}
+	return bash
+}
+
+// misuse is what an error of a special builtin means in sh: its end. Elsewhere it is the builtin's status.
+func (sh *Shell) misuse(status int) int {
+	if sh.dash {
+		panic(exitPanic{2})
+	}
+	return status
 }
 
 // errorf prints a message of the shell on stderr.

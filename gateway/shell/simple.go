@@ -54,7 +54,7 @@ func (sh *Shell) assignments(c *simpleCmd, st *stmt) {
 		undo, ok := sh.redirect(st.redirs)
 		sh.restore(undo)
 		if !ok {
-			sh.status = 1
+			sh.status = sh.redirected()
 			return
 		}
 	}
@@ -270,9 +270,9 @@ func (sh *Shell) invoke(c *simpleCmd, st *stmt, args []string) {
 	undo, ok := sh.redirect(st.redirs)
 	if !ok {
 		sh.restore(undo)
-		sh.status = 1
+		sh.status = sh.redirected()
 		if sh.posix && specialBuiltins[name] {
-			panic(exitPanic{1})
+			panic(exitPanic{sh.status})
 		}
 		return
 	}

@@ -337,7 +337,7 @@ func builtinTest(sh *Shell, args []string) (status int) {
 	args = args[1:]
 	if name == "[" {
 		if len(args) == 0 || args[len(args)-1] != "]" {
-			sh.errorf("[: missing `]'")
+			sh.errorf("%s", sh.either("[: missing `]'", "[: missing ]"))
 			return 2
 		}
 		args = args[:len(args)-1]
@@ -394,7 +394,7 @@ func (t *tester) posix(a []string) bool {
 		if isUnaryOp(a[0]) {
 			return t.unary(a[0], a[1])
 		}
-		panic(testError{a[0] + ": unary operator expected"})
+		panic(testError{a[0] + t.sh.either(": unary operator expected", ": unexpected operator")})
 	case 3:
 		if isBinaryOp(a[1]) {
 			return t.binary(a[0], a[1], a[2])
@@ -409,7 +409,7 @@ func (t *tester) posix(a []string) bool {
 		case a[0] == "(" && a[2] == ")":
 			return a[1] != ""
 		}
-		panic(testError{a[1] + ": binary operator expected"})
+		panic(testError{a[1] + t.sh.either(": binary operator expected", ": unexpected operator")})
 	case 4:
 		if a[0] == "!" {
 			return !t.posix(a[1:])
@@ -508,6 +508,9 @@ func (t *tester) binary(x, op, y string) bool {
 func (t *tester) number(s string) int64 {
 	n, err := strconv.ParseInt(strings.Trim(s, " \t\n"), 10, 64)
 	if err != nil {
+		if t.sh.dash {
+			panic(testError{"Illegal number: " + s})
+		}
 		panic(testError{s + ": integer expression expected"})
 	}
 	return n

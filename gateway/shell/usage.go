@@ -148,7 +148,7 @@ var differences = []string{
 	"Inside a here-document aliases are not expanded in `$( )`; the delimiter of one must not hold `$`; a newline between a word and its operator in `[[ ]]` is accepted.",
 	"`time` and `times` show elapsed time as user time.",
 	"There are no terminals and no job control.",
-	"`sh` is bash in POSIX mode, where Debian has dash.",
+	"`sh` has the messages, statuses and echo of Debian's dash, and bash's language in POSIX mode.",
 	"Permissions of files are kept and shown; reading and writing are not denied by them.",
 	"Each of these, and what single commands do differently, is replayed from testdata/known-differences.cases.",
 }

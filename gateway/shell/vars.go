@@ -163,7 +163,7 @@ func (sh *Shell) index(name string, v *variable, sub *subscript) int64 {
 
 // readonlyErr reports an assignment to a readonly variable and abandons the line.
 func (sh *Shell) readonlyErr(name string) {
-	sh.errorf("%s: readonly variable", name)
+	sh.errorf(sh.either("%s: readonly variable", "%s: is read only"), name)
 	if sh.posix {
 		sh.exitExpansion()
 	}
@@ -624,13 +624,19 @@ func (sh *Shell) unbound(name string) {
 	if !isName(name) && !strings.Contains(name, "[") {
 		name = "$" + name
 	}
-	sh.errorf("%s: unbound variable", name)
+	if sh.dash {
+		name = strings.TrimPrefix(name, "$")
+	}
+	sh.errorf(sh.either("%s: unbound variable", "%s: parameter not set"), name)
 	sh.exitExpansion()
 }
 
 // exitExpansion ends the shell after an expansion error that is fatal even to scripts.
 // bash -c without -e has a status of its own for it.
 func (sh *Shell) exitExpansion() {
+	if sh.dash {
+		panic(exitPanic{2})
+	}
 	if sh.sub > 0 || !sh.opts.get('c') || sh.opts.get('e') {
 		panic(exitPanic{1})
 	}

@@ -391,7 +391,12 @@ func (in *interp) flush(name string, all bool) float64 {
 // system runs a command and returns its exit status.
 func (in *interp) system(cmd string) float64 {
 	in.flushAll()
-	return float64(in.p.Exec(in.p.Context(), in.p.Shell(cmd, nil, nil)))
+	child := in.p.Shell(cmd, nil, nil)
+	status := in.p.Exec(in.p.Context(), child)
+	if child.Signaled != 0 {
+		return float64(256 + child.Signaled)
+	}
+	return float64(status)
 }
 
 // getline compiles the forms of getline: 1 for a record, 0 at the end, -1 for an error.

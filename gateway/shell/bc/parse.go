@@ -117,7 +117,7 @@ func (p *parser) line() (stmts []*node, more bool) {
 	if p.tok.kind == tokEOF {
 		return nil, false
 	}
-	if p.is("define") {
+	for p.is("define") {
 		p.define()
 		p.pc = 0
 	}
@@ -168,9 +168,6 @@ func (p *parser) define() {
 	p.pc, p.inFunc = 0, true
 	f.body = p.block()
 	p.inFunc = false
-	if p.tok.kind != tokNewline && p.tok.kind != tokEOF && !p.is(";") {
-		p.fail()
-	}
 	p.def(f)
 }
 

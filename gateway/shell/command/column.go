@@ -284,7 +284,11 @@ func (c *columnRun) grid(hide, right, order, tree, treeID, treeParent string) {
 	if len(c.rows) == 0 {
 		return
 	}
-	hidden, rights := c.pick(hide, count), c.pick(right, count)
+	hide, unnamed := strings.CutPrefix(hide, "-") // all columns without a name
+	hidden, rights := c.pick(strings.TrimPrefix(hide, ","), count), c.pick(right, count)
+	for i := len(c.names); unnamed && i < count; i++ {
+		hidden = append(hidden, i)
+	}
 	shown := c.pick(order, count)
 	for i := range count {
 		if !slices.Contains(shown, i) {

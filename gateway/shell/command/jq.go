@@ -27,7 +27,7 @@ type jqRun struct {
 	p     *proc.Process
 	style jq.Style
 
-	raw, join, zero, seq, null, slurp, rawInput, exitStatus, stream, streamErrors bool
+	raw, join, zero, color, seq, null, slurp, rawInput, exitStatus, stream, streamErrors bool
 
 	filter string
 	got    bool // filter is set
@@ -96,9 +96,9 @@ func (r *jqRun) flag(name string) bool {
 	case "sort-keys":
 		r.style.Sort = true
 	case "color-output":
-		r.style.Color = true
+		r.color = true
 	case "monochrome-output":
-		r.style.Color = false
+		r.color = false
 	case "raw-input":
 		r.rawInput = true
 	case "tab":
@@ -336,6 +336,13 @@ func (r *jqRun) modules() *jq.Modules {
 
 func (r *jqRun) run() int {
 	p := r.p
+	palette, ok := jq.NewPalette(p.Getenv("JQ_COLORS"))
+	if !ok {
+		p.Err.WriteString("Failed to set $JQ_COLORS\n")
+	}
+	if r.color {
+		r.style.Color = palette
+	}
 	args := jq.NewObject().Set("positional", jq.NewArray(r.pos)).Set("named", r.named)
 	names, vals := append(r.names, "$ARGS"), append(r.vals, any(args))
 	modules := r.modules()

@@ -154,7 +154,7 @@ func (l *linker) link(src, dst string) bool {
 		target = l.relativeTarget(src, dst)
 	}
 	extra := ""
-	if old, err := p.Lstat(dst); err == nil && (l.force || l.ask || l.backup.kind != "") {
+	if old, err := p.Lstat(dst); dst != "" && err == nil && (l.force || l.ask || l.backup.kind != "") {
 		switch {
 		case old.IsDir():
 			return fail("%s: cannot overwrite directory", quoteColon(dst))
@@ -175,7 +175,9 @@ func (l *linker) link(src, dst string) bool {
 	}
 	var err error
 	arrow := "->"
-	if l.symbolic {
+	if dst == "" {
+		err = fserr.ENOENT
+	} else if l.symbolic {
 		if target == "" {
 			err = fserr.ENOENT
 		} else {

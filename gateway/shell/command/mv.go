@@ -119,6 +119,8 @@ func (m *mover) move(src, dst string) bool {
 		switch {
 		case errors.Is(err, fserr.EINVAL) && st.IsDir():
 			return m.fail("cannot move %s to a subdirectory of itself, %s", quoteName(src), quoteName(dst))
+		case dst == "":
+			err = fserr.ENOENT
 		case !st.IsDir() && strings.HasSuffix(dst, "/") && errors.Is(err, fserr.ENOENT):
 			err = fserr.ENOTDIR
 		}

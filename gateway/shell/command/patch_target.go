@@ -39,9 +39,6 @@ func (j *patchJob) choose() {
 	}
 	var found []candidate
 	names := []string{pt.Old.Path, pt.New.Path}
-	if j.back {
-		slices.Reverse(names)
-	}
 	named, ignored := false, ""
 	for _, n := range names {
 		if s := j.stripped(n); s != "" {

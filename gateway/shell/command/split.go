@@ -415,15 +415,12 @@ func (s *splitter) chunks(r io.Reader, name string, kind byte, k, n int64) error
 			parts[i], at = data[at:stop], stop
 		}
 	default:
-		extra := int64(len(data)) % n
-		at := int64(0)
+		size = max(size, 1)
 		for i := range parts {
-			end := at + size
-			if int64(i) < extra {
-				end++
-			}
-			parts[i], at = data[at:end], end
+			from := min(size*int64(i), int64(len(data)))
+			parts[i] = data[from:min(from+size, int64(len(data)))]
 		}
+		parts[n-1] = data[min(size*(n-1), int64(len(data))):] // with what is left over
 	}
 	if k > 0 {
 		s.p.Out.Write(parts[k-1])

@@ -122,6 +122,7 @@ type trItem struct {
 	class  string
 	repeat int // of chars[0]; -1 fills up
 	star   bool
+	equiv  bool // [=c=]
 }
 
 func newTranslator(p *proc.Process, args []string, complement, truncate, translating bool) (*translator, bool) {
@@ -184,6 +185,9 @@ func newTranslator(p *proc.Process, args []string, complement, truncate, transla
 		return t, true
 	}
 	for _, it := range set2 {
+		if it.equiv {
+			return fail("[=c=] expressions may not appear in string2 when translating")
+		}
 		if it.class != "" && it.class != "upper" && it.class != "lower" {
 			return fail("when translating, the only character classes that may appear in\nstring2 are 'upper' and 'lower'")
 		}
@@ -379,7 +383,7 @@ func parseSet(p *proc.Process, s string) ([]trItem, bool) {
 				if end := find(i+2, '='); end >= 0 {
 					switch end - (i + 2) {
 					case 1:
-						items = append(items, trItem{chars: chars[i+2 : end]})
+						items = append(items, trItem{chars: chars[i+2 : end], equiv: true})
 						i = end + 2
 						continue
 					case 0:

@@ -68,8 +68,11 @@ func wc(_ context.Context, p *proc.Process) int {
 		args = []string{"-"}
 	}
 	w.column = w.columnWidth(args)
-	if hasFrom && from == "-" {
-		w.column = 1
+	if hasFrom {
+		// The names of a pipe are not known before the first file is counted.
+		if st, err := p.Stat(from); from == "-" || err == nil && st.Kind != proc.Regular {
+			w.column = 1
+		}
 	}
 	var total counts
 	status := 0

@@ -11,24 +11,50 @@ type Style struct {
 	Indent string // "": on one line
 	Sort   bool   // keys in byte order
 	ASCII  bool
-	Color  bool
+	Color  *Palette // nil: none
 }
 
+// The colours of values, in the order of JQ_COLORS.
 const (
-	colNull   = "\x1b[1;30m"
-	colFalse  = "\x1b[0;39m"
-	colTrue   = "\x1b[0;39m"
-	colNumber = "\x1b[0;39m"
-	colString = "\x1b[0;32m"
-	colArray  = "\x1b[1;39m"
-	colObject = "\x1b[1;39m"
-	colKey    = "\x1b[34;1m"
-	colReset  = "\x1b[0m"
+	ofNull = iota
+	ofFalse
+	ofTrue
+	ofNumber
+	ofString
+	ofArray
+	ofObject
 )
+
+// Palette is the escape sequences of the colours.
+type Palette [ofObject + 1]string
+
+const (
+	colKey   = "\x1b[34;1m"
+	colReset = "\x1b[0m"
+)
+
+// NewPalette reads JQ_COLORS: the parameters of the escape sequences of null, false, true, numbers, strings, arrays and objects, with colons between
+// them. What is not given keeps jq's colour; ok is false when the text is malformed, and then nothing of it counts.
+func NewPalette(spec string) (*Palette, bool) {
+	usual := &Palette{"\x1b[1;30m", "\x1b[0;39m", "\x1b[0;39m", "\x1b[0;39m", "\x1b[0;32m", "\x1b[1;39m", "\x1b[1;39m"}
+	p := *usual
+	for i := 0; i < len(p) && spec != ""; i++ {
+		n := 0
+		for n < len(spec) && (spec[n] >= '0' && spec[n] <= '9' || spec[n] == ';') {
+			n++
+		}
+		if n < len(spec) && spec[n] != ':' {
+			return usual, false
+		}
+		p[i] = "\x1b[" + spec[:n] + "m"
+		spec = spec[min(n+1, len(spec)):]
+	}
+	return &p, true
+}
 
 // Append appends the text of v to b.
 func (s Style) Append(b []byte, v any) []byte {
-	if s.Color {
+	if s.Color != nil {
 		return s.colored(b, v, 0)
 	}
 	return s.plain(b, v, 0)
@@ -110,7 +136,7 @@ func (s Style) scalar(b []byte, v any) []byte {
 func (s Style) colored(b []byte, v any, depth int) []byte {
 	switch v := v.(type) {
 	case *Array:
-		b = append(b, colArray...)
+		b = append(b, s.Color[ofArray]...)
 		if len(v.e) == 0 {
 			b = append(b, "[]"...)
 			return append(b, colReset...)
@@ -118,19 +144,19 @@ func (s Style) colored(b []byte, v any, depth int) []byte {
 		b = append(b, '[')
 		for i, e := range v.e {
 			if i > 0 {
-				b = append(b, colArray...)
+				b = append(b, s.Color[ofArray]...)
 				b = append(b, ',')
 			}
 			b = s.newline(b, depth+1)
 			b = s.colored(b, e, depth+1)
 		}
-		b = append(b, colArray...)
+		b = append(b, s.Color[ofArray]...)
 		b = s.newline(b, depth)
-		b = append(b, colArray...)
+		b = append(b, s.Color[ofArray]...)
 		b = append(b, ']')
 		return append(b, colReset...)
 	case *Object:
-		b = append(b, colObject...)
+		b = append(b, s.Color[ofObject]...)
 		if len(v.keys) == 0 {
 			b = append(b, "{}"...)
 			return append(b, colReset...)
@@ -146,7 +172,7 @@ func (s Style) colored(b []byte, v any, depth int) []byte {
 				k = at[i]
 			}
 			if i > 0 {
-				b = append(b, colObject...)
+				b = append(b, s.Color[ofObject]...)
 				b = append(b, ',')
 			}
 			b = s.newline(b, depth+1)
@@ -154,7 +180,7 @@ func (s Style) colored(b []byte, v any, depth int) []byte {
 			b = append(b, colKey...)
 			b = s.quote(b, v.keys[k])
 			b = append(b, colReset...)
-			b = append(b, colObject...)
+			b = append(b, s.Color[ofObject]...)
 			b = append(b, ':')
 			if s.Indent != "" {
 				b = append(b, ' ')
@@ -162,23 +188,23 @@ func (s Style) colored(b []byte, v any, depth int) []byte {
 			b = append(b, colReset...)
 			b = s.colored(b, v.vals[k], depth+1)
 		}
-		b = append(b, colObject...)
+		b = append(b, s.Color[ofObject]...)
 		b = s.newline(b, depth)
-		b = append(b, colObject...)
+		b = append(b, s.Color[ofObject]...)
 		b = append(b, '}')
 		return append(b, colReset...)
 	}
-	col := colNull
+	col := s.Color[ofNull]
 	switch v := v.(type) {
 	case bool:
-		col = colFalse
+		col = s.Color[ofFalse]
 		if v {
-			col = colTrue
+			col = s.Color[ofTrue]
 		}
 	case float64:
-		col = colNumber
+		col = s.Color[ofNumber]
 	case string:
-		col = colString
+		col = s.Color[ofString]
 	}
 	b = append(b, col...)
 	b = s.scalar(b, v)

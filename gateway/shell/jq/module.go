@@ -172,15 +172,14 @@ func (ms *Modules) startup(e *env) (*env, error) {
 		return e, nil
 	}
 	file := slashpath.Join(ms.Home, moduleSuffix)
-	text, err := ms.Read(file)
-	if err != nil {
-		return e, nil // most have none
+	if text, err := ms.Read(file); err == nil { // most have none
+		m, err := ms.module(file, text)
+		if err != nil {
+			return nil, err
+		}
+		e = m.bind(e, "")
 	}
-	m, err := ms.module(file, text)
-	if err != nil {
-		return nil, err
-	}
-	return m.bind(e, ""), nil
+	return e, nil
 }
 
 // meta is modulemeta: what a module says about itself, and its imports.

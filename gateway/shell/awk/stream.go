@@ -32,7 +32,7 @@ type stream struct {
 	rd    *reader
 	sink  *sink          // of outCmd: where w writes to
 	file  io.Closer      // of files
-	child *child         // of inCmd and coproc
+	child *proc.Running  // of inCmd and coproc
 	to    io.WriteCloser // of coproc: the child's standard input
 	std   bool           // one of the process's own streams
 }
@@ -114,46 +114,10 @@ func (p *pipe) Close() error {
 	return nil
 }
 
-// child is a command that runs beside the program.
-type child struct {
-	done   chan struct{}
-	status int
-}
-
-// start runs cmd in a goroutine of the exec; after is called when it has ended.
-func (in *interp) start(cmd string, stdin io.Reader, stdout io.Writer, after func()) *child {
+// start runs cmd beside the program; after is called when it has ended.
+func (in *interp) start(cmd string, stdin io.Reader, stdout io.Writer, after func()) *proc.Running {
 	in.flushAll()
-	if err := in.p.Budget.Spawn(); err != nil {
-		panic(proc.Death{Status: 137, Killed: true, Cause: err})
-	}
-	p := in.p.Shell(cmd, stdin, stdout)
-	c := &child{done: make(chan struct{})}
-	budget := in.p.Budget
-	ctx, turn := budget.NewTurn(in.p.Context())
-	go func() {
-		defer close(c.done)
-		defer budget.Exited()
-		defer turn.End()
-		defer after()
-		defer func() {
-			// The end of the exec is noticed by the program itself at its next tick.
-			if r := recover(); r != nil {
-				d, ok := r.(proc.Death)
-				if !ok {
-					d.Status = 134
-				}
-				c.status = d.Status
-			}
-		}()
-		c.status = p.Spawn(ctx, p)
-	}()
-	return c
-}
-
-func (c *child) wait(p *proc.Process) int {
-	p.Pause()
-	<-c.done
-	return c.status
+	return in.p.Start(in.p.Context(), in.p.Shell(cmd, stdin, stdout), after)
 }
 
 // sink collects what is printed to a command. A little output is handed over when the stream is closed;
@@ -163,7 +127,7 @@ type sink struct {
 	cmd   string
 	buf   []byte
 	pipe  *pipe
-	child *child
+	child *proc.Running
 }
 
 func (s *sink) Write(b []byte) (int, error) {
@@ -198,7 +162,7 @@ func (s *sink) finish() int {
 		return s.in.p.Exec(s.in.p.Context(), s.in.p.Shell(s.cmd, bytes.NewReader(s.buf), nil))
 	}
 	_ = s.pipe.Close()
-	return s.child.wait(s.in.p)
+	return s.child.Wait(s.in.p)
 }
 
 // open returns the stream of a redirection, which it opens when there is none.
@@ -251,13 +215,13 @@ func (in *interp) open(kind streamKind, name string, appending bool) (*stream, e
 	case inCmd:
 		p := newPipe(in.p.Context())
 		s.child = in.start(name, nil, p, func() { _ = p.Close() })
-		s.rd = &reader{src: p, close: func() int { p.closeRead(); return s.child.wait(in.p) }}
+		s.rd = &reader{src: p, close: func() int { p.closeRead(); return s.child.Wait(in.p) }}
 	case coproc:
 		to, from := newPipe(in.p.Context()), newPipe(in.p.Context())
 		s.child = in.start(name, to, from, func() { to.closeRead(); _ = from.Close() })
 		s.to = to
 		s.w = proc.NewWriter(to, in.p)
-		s.rd = &reader{src: from, close: func() int { from.closeRead(); return s.child.wait(in.p) }}
+		s.rd = &reader{src: from, close: func() int { from.closeRead(); return s.child.Wait(in.p) }}
 	}
 	in.streams[key] = s
 	in.order = append(in.order, s)
@@ -312,7 +276,7 @@ func (in *interp) abandon() {
 	for _, s := range in.order {
 		if s.sink != nil && s.sink.pipe != nil {
 			_ = s.sink.pipe.Close()
-			s.sink.child.wait(in.p)
+			s.sink.child.Wait(in.p)
 		}
 		if s.to != nil {
 			_ = s.to.Close()

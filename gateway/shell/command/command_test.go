@@ -33,7 +33,7 @@ func start(ctx context.Context, t *testing.T, limits proc.Limits, stdin io.Reade
 		t.Error(err)
 	}
 	p := &proc.Process{
-		Args: args, Env: environ{"PATH=/bin"}, Dir: "/", FS: base.Sandbox(ctx), Budget: budget,
+		Args: args, Env: proc.Variables{"PATH=/bin"}, Dir: "/", FS: base.Sandbox(ctx), Budget: budget,
 		Stdin: stdin, Stdout: stdout, Stderr: io.Discard, Now: time.Now,
 		FD: func(int) (any, bool) { return nil, false },
 	}

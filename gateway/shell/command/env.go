@@ -17,35 +17,6 @@ var envSpec = getopt.New("+C:iS:u:v0",
 	"ignore-environment=i null=0 unset:=u chdir:=C block-signal:: default-signal:: ignore-signal:: list-signal-handling debug=v split-string:=S").WithStatus(125).
 	WithUsage("[OPTION]... [-] [NAME=VALUE]... [COMMAND [ARG]...]", "Set each NAME to VALUE in the environment and run COMMAND.")
 
-// environ is an environment made by a command for its child.
-type environ []string
-
-// Get returns the value of a variable.
-func (e environ) Get(name string) (string, bool) {
-	for _, kv := range e {
-		if v, ok := strings.CutPrefix(kv, name+"="); ok {
-			return v, true
-		}
-	}
-	return "", false
-}
-
-// List returns the variables as NAME=value.
-func (e environ) List() []string { return e }
-
-func (e environ) set(kv string) environ {
-	name, _, _ := strings.Cut(kv, "=")
-	if i := e.index(name); i >= 0 {
-		e[i] = kv
-		return e
-	}
-	return append(e, kv)
-}
-
-func (e environ) index(name string) int {
-	return slices.IndexFunc(e, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
-}
-
 func env(ctx context.Context, p *proc.Process) int {
 	// -S inserts words where it stands, so it is expanded before the options are read.
 	verbose := false
@@ -76,7 +47,7 @@ func env(ctx context.Context, p *proc.Process) int {
 	}
 	opts, args := envSpec.Parse(p)
 	verbose = slices.ContainsFunc(opts, func(o getopt.Option) bool { return o.Key == "v" })
-	list := environ(slices.Clone(p.Env.List()))
+	list := p.Variables()
 	var dir string
 	var hasDir, null bool
 	var unset []string
@@ -111,13 +82,11 @@ func env(ctx context.Context, p *proc.Process) int {
 			return 125
 		}
 		say("unset:    %s\n", name)
-		if i := list.index(name); i >= 0 {
-			list = slices.Delete(list, i, i+1)
-		}
+		list = list.Unset(name)
 	}
 	for len(args) > 0 && strings.Contains(args[0], "=") {
 		say("setenv:   %s\n", args[0])
-		list, args = list.set(args[0]), args[1:]
+		list, args = list.Set(args[0]), args[1:]
 	}
 	if len(args) == 0 {
 		if hasDir {
@@ -319,7 +288,7 @@ func splitString(p *proc.Process, s string) ([]string, bool) {
 
 // findProgram looks a program up as execvp would in child. When it cannot run it prints the message and returns 127 or 126.
 func findProgram(p, child *proc.Process, name, format string) (status int, ok bool) {
-	_, err := lookPath(child, name)
+	_, err := child.LookPath(name)
 	if err == nil {
 		return 0, true
 	}
@@ -328,46 +297,4 @@ func findProgram(p, child *proc.Process, name, format string) (status int, ok bo
 		return 127, false
 	}
 	return 126, false
-}
-
-// defaultPath is what execvp searches without PATH.
-const defaultPath = "/bin:/usr/bin"
-
-func lookPath(p *proc.Process, name string) (string, error) {
-	if name == "" {
-		return "", fserr.ENOENT
-	}
-	if strings.Contains(name, "/") {
-		return name, executable(p, name)
-	}
-	path, ok := p.Env.Get("PATH")
-	if !ok {
-		path = defaultPath
-	}
-	result := error(fserr.ENOENT)
-	for dir := range strings.SplitSeq(path, ":") {
-		if dir == "" {
-			dir = "."
-		}
-		full := joinPath(dir, name)
-		err := executable(p, full)
-		if err == nil {
-			return full, nil
-		}
-		if errors.Is(err, fserr.EACCES) {
-			result = err
-		}
-	}
-	return "", result
-}
-
-func executable(p *proc.Process, name string) error {
-	st, err := p.Stat(name)
-	if err != nil {
-		return err
-	}
-	if st.IsDir() || st.Mode&0o111 == 0 {
-		return fserr.EACCES
-	}
-	return nil
 }

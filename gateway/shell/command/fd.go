@@ -579,7 +579,7 @@ func (f *fdRun) runBatch() {
 
 func (f *fdRun) spawn(argv []string) {
 	child := f.p.Child(argv...)
-	if _, err := lookPath(child, argv[0]); err != nil {
+	if _, err := child.LookPath(argv[0]); err != nil {
 		f.fail("Command not found: %s", argv[0])
 		f.status = 1
 		return

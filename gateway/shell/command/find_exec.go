@@ -151,7 +151,7 @@ func (f *findRun) spawn(argv []string, dir string) int {
 			}
 		}
 	}
-	if _, err := lookPath(child, argv[0]); err != nil {
+	if _, err := child.LookPath(argv[0]); err != nil {
 		f.p.Out.Flush()
 		f.p.Errorf("%s: %s", quote(argv[0]), proc.Strerror(err))
 		return 127

@@ -130,7 +130,7 @@ func flock(ctx context.Context, p *proc.Process) int {
 		fmt.Fprintf(p.Out, "flock: executing %s\n", command[0])
 	}
 	child := p.Child(command...)
-	if _, err := lookPath(child, command[0]); err != nil {
+	if _, err := child.LookPath(command[0]); err != nil {
 		p.Errorf("failed to execute %s: %s", command[0], proc.Strerror(err))
 		return exitUnavailable
 	}

@@ -52,7 +52,7 @@ func taskset(ctx context.Context, p *proc.Process) int {
 // runProgram runs a command as the tools of util-linux do.
 func runProgram(ctx context.Context, p *proc.Process, args []string) int {
 	child := p.Child(args...)
-	if _, err := lookPath(child, args[0]); err != nil {
+	if _, err := child.LookPath(args[0]); err != nil {
 		p.Errorf("failed to execute %s: %s", args[0], proc.Strerror(err))
 		return 127
 	}

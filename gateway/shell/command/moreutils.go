@@ -167,7 +167,7 @@ func ifne(ctx context.Context, p *proc.Process) int {
 	if !empty {
 		child.Stdin = io.MultiReader(bytes.NewReader(first[:n]), p.Stdin)
 	}
-	if _, err := lookPath(child, args[0]); err != nil {
+	if _, err := child.LookPath(args[0]); err != nil {
 		p.Err.WriteString(args[0] + ": " + proc.Strerror(err) + "\n")
 		return 1
 	}
@@ -189,7 +189,7 @@ func chronic(ctx context.Context, p *proc.Process) int {
 		onError, verbose = onError || o.Key == "e", verbose || o.Key == "v"
 	}
 	child := p.Child(args...)
-	if _, err := lookPath(child, args[0]); err != nil {
+	if _, err := child.LookPath(args[0]); err != nil {
 		fmt.Fprintf(p.Err, "Command '%s' not found in %s at /usr/bin/chronic line 69.\n", args[0], strings.ReplaceAll(p.Getenv("PATH"), ":", ", "))
 		return 2
 	}

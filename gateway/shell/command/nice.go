@@ -88,7 +88,7 @@ func nohup(ctx context.Context, p *proc.Process) int {
 	if len(args) == 0 {
 		nohupSpec.Fail(p, "missing operand")
 	}
-	if _, err := lookPath(p, args[0]); err != nil {
+	if _, err := p.LookPath(args[0]); err != nil {
 		p.Errorf("failed to run command %s: %s", quoteName(args[0]), proc.Strerror(err))
 		if errors.Is(err, fserr.ENOENT) {
 			return 127

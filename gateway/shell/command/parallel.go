@@ -834,8 +834,8 @@ func (r *parallelRun) run(job *parallelJob, stdin io.Reader) bool {
 		child := p.Shell(line, stdin, out)
 		child.Args[0] = "/usr/bin/bash"
 		child.Stderr = errs
-		env := environ(slices.Clone(p.Env.List()))
-		child.Env = env.set("PARALLEL_SEQ=" + strconv.Itoa(job.seq)).set("PARALLEL_JOBSLOT=" + strconv.Itoa(r.slot(job))).set("PARALLEL_PID=" + strconv.Itoa(p.PID))
+		env := p.Variables()
+		child.Env = env.Set("PARALLEL_SEQ=" + strconv.Itoa(job.seq)).Set("PARALLEL_JOBSLOT=" + strconv.Itoa(r.slot(job))).Set("PARALLEL_PID=" + strconv.Itoa(p.PID))
 		ctx := r.ctx
 		if r.timeout > 0 {
 			limited, cancel := context.WithTimeout(ctx, r.timeout)

@@ -148,7 +148,7 @@ func (r *runPartsRun) part(name string) int {
 	case r.set["list"]:
 		p.Out.WriteString(name + "\n")
 		return 0
-	case executable(p, name) != nil:
+	case p.Executable(name) != nil:
 		return 0
 	case r.set["test"]:
 		p.Out.WriteString(name + "\n")

@@ -23,7 +23,7 @@ func setsid(ctx context.Context, p *proc.Process) int {
 		setsidSpec.Fail(p, "no command specified")
 	}
 	child := p.Child(args...)
-	if _, err := lookPath(child, args[0]); err != nil {
+	if _, err := child.LookPath(args[0]); err != nil {
 		p.Errorf("failed to execute %s: %s", args[0], proc.Strerror(err))
 		switch {
 		case fork && !wait:

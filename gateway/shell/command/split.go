@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -234,7 +233,7 @@ func (s *splitter) runFilter() {
 	if sh := p.Getenv("SHELL"); sh != "" {
 		child.Args[0] = sh
 	}
-	child.Env = environ(slices.Clone(p.Env.List())).set("FILE=" + s.file)
+	child.Env = p.Variables().Set("FILE=" + s.file)
 	status := p.Exec(s.ctx, child)
 	p.Release(len(s.piece))
 	s.piece = s.piece[:0]

@@ -3,7 +3,6 @@ package command
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -60,9 +59,9 @@ func (t *tarRun) atCheckpoint(verb string, n int64) {
 			_, _ = fmt.Fprintf(t.p.Err, "Total bytes %s: %d\n", map[string]string{"Write": "written", "Read": "read"}[verb], n*t.record)
 		case "exec":
 			child := t.p.Child("sh", "-c", a.arg)
-			env := environ(slices.Clone(t.p.Env.List()))
+			env := t.p.Variables()
 			for _, kv := range []string{"TAR_VERSION=1.34", "TAR_ARCHIVE=" + t.file, "TAR_CHECKPOINT=" + number, "TAR_BLOCKING_FACTOR=" + strconv.FormatInt(t.record/tarBlock, 10), "TAR_SUBCOMMAND=-" + t.op} {
-				env = env.set(kv)
+				env = env.Set(kv)
 			}
 			child.Env = env
 			t.p.Exec(t.ctx, child)

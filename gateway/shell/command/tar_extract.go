@@ -387,13 +387,13 @@ func (t *tarRun) stripped(name string) string {
 // pipe gives a member to --to-command.
 func (t *tarRun) pipe(r io.Reader, h *stdtar.Header, member string) {
 	child := t.p.Child("sh", "-c", t.command)
-	env := environ(slices.Clone(t.p.Env.List()))
+	env := t.p.Variables()
 	for _, kv := range []string{
 		"TAR_FILENAME=" + member, "TAR_REALNAME=" + h.Name, "TAR_FILETYPE=f", "TAR_SIZE=" + strconv.FormatInt(h.Size, 10),
 		fmt.Sprintf("TAR_MODE=%#o", h.Mode), "TAR_UNAME=" + h.Uname, "TAR_GNAME=" + h.Gname, "TAR_UID=" + strconv.Itoa(h.Uid),
 		"TAR_GID=" + strconv.Itoa(h.Gid), "TAR_MTIME=" + strconv.FormatInt(h.ModTime.Unix(), 10), "TAR_ARCHIVE=" + t.file, "TAR_VERSION=1.34",
 	} {
-		env = env.set(kv)
+		env = env.Set(kv)
 	}
 	child.Env, child.Stdin = env, r
 	if status := t.p.Exec(t.ctx, child); status != 0 && !t.anyStatus {

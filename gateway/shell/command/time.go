@@ -89,7 +89,7 @@ func timeCommand(ctx context.Context, p *proc.Process) int {
 	}
 	t := timed{args: args}
 	began, cpu := time.Now(), p.Budget.CPU()
-	if _, err := lookPath(p, args[0]); err != nil {
+	if _, err := p.LookPath(args[0]); err != nil {
 		fmt.Fprintf(p.Err, "%s: cannot run %s: %s\n", p.Args[0], args[0], proc.Strerror(err))
 		t.status = 126
 		if errors.Is(err, fserr.ENOENT) {

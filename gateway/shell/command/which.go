@@ -34,7 +34,7 @@ func which(_ context.Context, p *proc.Process) int {
 	status := 0
 	path, ok := p.Env.Get("PATH")
 	if !ok {
-		path = defaultPath
+		path = proc.DefaultPath
 	}
 	for _, name := range args {
 		found := false

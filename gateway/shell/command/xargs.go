@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -407,12 +406,12 @@ func (x *xargsRun) spawn(argv []string) {
 	}
 	child := x.p.Child(argv...)
 	if x.slot != "" {
-		child.Env = environ(slices.Clone(x.p.Env.List())).set(x.slot + "=0")
+		child.Env = x.p.Variables().Set(x.slot + "=0")
 	}
 	if !x.keepIn {
 		child.Stdin = bytes.NewReader(nil)
 	}
-	if _, err := lookPath(child, argv[0]); err != nil {
+	if _, err := child.LookPath(argv[0]); err != nil {
 		status := 126
 		if errors.Is(err, fserr.ENOENT) {
 			status = 127

@@ -3588,6 +3588,7 @@ SELECT ARRAY[
     'lzcat',
     'lzma',
     'mac2unix',
+    'make',
     'man',
     'mawk',
     'mcookie',

@@ -127,6 +127,7 @@ SELECT ARRAY[
     'lzcat',
     'lzma',
     'mac2unix',
+    'make',
     'man',
     'mawk',
     'mcookie',

@@ -131,6 +131,7 @@ var abouts = map[string]About{
 	"lzcat":            {Does: "decompress lzma files to standard output"},
 	"lzma":             {Does: "compress with lzma"},
 	"mac2unix":         {Does: "turn Mac line ends into Unix ones", Differ: "conversion of character sets is left to iconv"},
+	"make":             {Does: "build what is out of date (GNU make)", Differ: "no archive members; sh is bash"},
 	"man":              {Does: "say what a command does", Differ: "a short page: what it does and how it differs"},
 	"mawk":             {Does: "pattern scanning and text processing (gawk)"},
 	"mcookie":          {Does: "make a random cookie"},

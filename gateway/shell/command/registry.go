@@ -131,6 +131,7 @@ var registry = map[string]proc.Func{
 	"lzcat":            xzMain,
 	"lzma":             xzMain,
 	"mac2unix":         dos2unix,
+	"make":             makeMain,
 	"man":              man,
 	"mawk":             awkMain,
 	"mcookie":          mcookie,

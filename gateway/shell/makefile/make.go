@@ -74,7 +74,6 @@ type Make struct {
 	cancelled  map[string]bool // builtin rules that a makefile has removed
 	suffixes   []string
 	vpaths     []vpath
-	includes   []string
 	makefiles  []*makefileGoal
 	fallback   *file // .DEFAULT
 	second     bool  // .SECONDEXPANSION was seen
@@ -98,7 +97,6 @@ type Make struct {
 	running    []*job
 	ended      chan *job
 	temporary  []*file // intermediate files that were made
-	status     status
 }
 
 // position is a line of a makefile, for messages.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -42,8 +43,8 @@ func (s *session) start(ctx context.Context) {
 	}()
 }
 
-// settle waits until the step has returned or hangs on a lock, and reports whether it returned. It asks the server, and never
-// sleeps: each question takes as long as a round trip.
+// settle waits until the step has returned or hangs on a lock, and reports whether it returned. It asks the server, but gives the
+// step a moment first: the question stops every backend that takes a lock.
 func (s *session) settle() bool {
 	for {
 		select {
@@ -53,7 +54,7 @@ func (s *session) settle() bool {
 				s.errno = e
 			}
 			return true
-		default:
+		case <-time.After(time.Millisecond):
 		}
 		if one[bool](s, s.admin, "SELECT cardinality(pg_blocking_pids($1)) > 0", s.pid) {
 			return false

@@ -213,6 +213,18 @@ func FuzzCSV(f *testing.F) {
 	})
 }
 
+func FuzzMake(f *testing.F) {
+	base := newBase(f)
+	for _, s := range []string{"x = $(y) b\ny := c\nall: a.o ; @echo $@ $^ $(x:b=d)\n%.o: %.c\n\t@cp $< $@\n", "define f\n$(1):\n\t@echo $$@\nendef\n$(foreach t,a b,$(eval $(call f,$(t))))\na: | b\n", "ifeq ($(x),)\nx ?= 1\nelse ifdef y\nx += 2\nendif\n-include f\nf: ; echo > $@\n",
+		".SECONDEXPANSION:\na b &: $$(wildcard *) ; -@false\nc:: a\nc:: b\n.PHONY: c\n", "a: export v := $(shell echo 1)\na: private w = 2\na b: %: %.x ; $(v)\n", ".c.o:;\n.SUFFIXES: .c .o\nvpath %.c d:e\nVPATH=f\n", "$(info $(sort b a) $(filter-out %a,ab ba) $(word 2,a b) $(file >g,x)$(origin x) $(if a,$(or ,b),$(and a,)))\n",
+		"override x != echo a\nunexport x\nundefine x\n.ONESHELL:\n.DELETE_ON_ERROR:\n.RECIPEPREFIX=>\na:\n>+$(MAKE) -n b\nb:\n>exit 3\n"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, src string) {
+		fuzzScript(t, base, nil, src, `cat > Makefile; touch x.c a.x; make; make -n -B; make -kj3 -O a b x.o; make -p > /dev/null; make -t; make -q; make "$(head -n 1 Makefile)"`)
+	})
+}
+
 func FuzzFind(f *testing.F) {
 	base := newBase(f)
 	for _, s := range []string{"-name *.c -o ( -type f ! -size +10k ) -print", "-mtime -1 -newermt yesterday -perm -u=w,/g+x -printf %p\\t%TY-%m\\n", "-exec echo {} + -ok rm {} ;", "-maxdepth 1 -mindepth 1 -prune -o -print0", "-regextype posix-extended -iregex .*(a|b) -quit",

@@ -50,6 +50,11 @@ func TestLimits(t *testing.T) {
 		{"here-documents", `x=aaaaaaaaaaaaaaaa; for i in {1..20}; do x=$x$x; done; while :; do exec {fd}<<<"$x"; done`, ""},
 		{"function definitions", `while :; do eval "f$((i++)) () { echo; }"; done`, ""},
 		{"process substitutions", `f() { cat <(f); }; f`, ""},
+		{"make with a doubling variable", `printf 'x:=aaaaaaaa\n$(foreach i,$(shell seq 100),$(eval x:=$(x)$(x)))\na:;\n' > m; make -f m`, "live bytes"},
+		{"make with a long substitution", `printf 'x:=$(shell seq -s a 200000)\na:;@: $(subst a,$(x),$(x))\n' > m; make -f m; echo $(($? == 2))`, "none"},
+		{"make with a long product", `printf 'x:=$(shell seq 20000)\na:;@: $(words $(foreach i,$(x),$(x)))\n' > m; make -f m`, "live bytes"},
+		{"make with endless variables", `printf 'f=$(eval v$1:=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa)\n$(foreach i,$(shell seq 300000),$(call f,$i))\na:;\n' > m; make -f m`, "live bytes"},
+		{"make again and again", `printf 'x:=$(shell seq 100000)\na:;@: $(words $(x))\n' > m; for ((i=0;i<30;i++)); do make -f m || break; done; echo $((i==30))`, "none"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := runLimited(t, small, 2*time.Minute, c.script)

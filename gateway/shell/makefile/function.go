@@ -45,11 +45,11 @@ func init() {
 		"realpath":   {0, 1, false, fnRealpath},
 		"shell":      {0, 1, false, func(m *Make, _ string, a []string) string { return m.shellOutput(a[0]) }},
 		"sort":       {0, 1, false, fnSort},
-		"strip":      {0, 1, false, func(_ *Make, _ string, a []string) string { return strings.Join(words(a[0]), " ") }},
+		"strip":      {0, 1, false, func(m *Make, _ string, a []string) string { return strings.Join(m.words(a[0]), " ") }},
 		"wildcard":   {0, 1, false, fnWildcard},
 		"word":       {2, 2, false, fnWord},
 		"wordlist":   {3, 3, false, fnWordlist},
-		"words":      {0, 1, false, func(_ *Make, _ string, a []string) string { return itoa(len(words(a[0]))) }},
+		"words":      {0, 1, false, func(m *Make, _ string, a []string) string { return itoa(len(m.words(a[0]))) }},
 		"origin":     {0, 1, false, fnOrigin},
 		"foreach":    {3, 3, true, fnForeach},
 		"call":       {1, 0, false, fnCall},
@@ -124,7 +124,7 @@ func splitArguments(s string, open byte, most int) []string {
 
 func eachWord(f func(string) string) func(*Make, string, []string) string {
 	return func(m *Make, _ string, a []string) string {
-		list := words(a[0])
+		list := m.words(a[0])
 		m.p.Tick(len(list))
 		for i, w := range list {
 			list[i] = f(w)
@@ -151,9 +151,9 @@ func suffixOf(w string) string {
 	return w[i:]
 }
 
-func fnSuffix(_ *Make, _ string, a []string) string {
+func fnSuffix(m *Make, _ string, a []string) string {
 	var out []string
-	for _, w := range words(a[0]) {
+	for _, w := range m.words(a[0]) {
 		if s := suffixOf(w); s != "" {
 			out = append(out, s)
 		}
@@ -162,8 +162,9 @@ func fnSuffix(_ *Make, _ string, a []string) string {
 }
 
 func fnAddAffix(m *Make, name string, a []string) string {
-	list := words(a[1])
+	list := m.words(a[1])
 	m.p.Tick(len(list))
+	m.fit(len(a[1]) + len(list)*len(a[0]))
 	for i, w := range list {
 		if name == "addprefix" {
 			list[i] = a[0] + w
@@ -179,6 +180,9 @@ func fnSubst(m *Make, _ string, a []string) string {
 	if a[0] == "" {
 		return a[2] + a[1]
 	}
+	if more := len(a[1]) - len(a[0]); more > 0 {
+		m.fit(len(a[2]) + strings.Count(a[2], a[0])*more)
+	}
 	return strings.ReplaceAll(a[2], a[0], a[1])
 }
 
@@ -186,12 +190,17 @@ func fnSubst(m *Make, _ string, a []string) string {
 func (m *Make) patsubst(from, to, text string) string {
 	p := parsePattern(from)
 	repl := parsePattern(to)
-	list := words(text)
+	list := m.words(text)
 	m.p.Tick(len(list))
+	total := 0
 	for i, w := range list {
 		stem, ok := p.match(w)
 		if !ok {
 			continue
+		}
+		if total += len(to); total > large {
+			m.fit(total)
+			total = 0
 		}
 		if p.wild && repl.wild {
 			list[i] = repl.prefix + stem + repl.suffix
@@ -269,7 +278,7 @@ func fill(s, stem string) string {
 func fnFilter(m *Make, name string, a []string) string {
 	exact := map[string]bool{}
 	var wild []stemPattern
-	for _, w := range words(a[0]) {
+	for _, w := range m.words(a[0]) {
 		if p := parsePattern(w); p.wild {
 			wild = append(wild, p)
 		} else {
@@ -277,7 +286,7 @@ func fnFilter(m *Make, name string, a []string) string {
 		}
 	}
 	var out []string
-	for _, w := range words(a[1]) {
+	for _, w := range m.words(a[1]) {
 		m.p.Tick(1 + len(wild))
 		hit := exact[w] || slices.ContainsFunc(wild, func(p stemPattern) bool { _, ok := p.match(w); return ok })
 		if hit == (name == "filter") {
@@ -299,8 +308,8 @@ func fnFirstword(_ *Make, _ string, a []string) string {
 	return w
 }
 
-func fnLastword(_ *Make, _ string, a []string) string {
-	list := words(a[0])
+func fnLastword(m *Make, _ string, a []string) string {
+	list := m.words(a[0])
 	if len(list) == 0 {
 		return ""
 	}
@@ -325,8 +334,8 @@ func fnOrigin(m *Make, _ string, a []string) string {
 	return originNames[v.origin]
 }
 
-func fnJoin(_ *Make, _ string, a []string) string {
-	x, y := words(a[0]), words(a[1])
+func fnJoin(m *Make, _ string, a []string) string {
+	x, y := m.words(a[0]), m.words(a[1])
 	var out []string
 	for i := range max(len(x), len(y)) {
 		w := ""
@@ -342,7 +351,7 @@ func fnJoin(_ *Make, _ string, a []string) string {
 }
 
 func fnSort(m *Make, _ string, a []string) string {
-	list := words(a[0])
+	list := m.words(a[0])
 	m.p.Tick(1 + 8*len(list))
 	sort.Strings(list)
 	return strings.Join(slices.Compact(list), " ")
@@ -370,7 +379,7 @@ func fnWord(m *Make, name string, a []string) string {
 	if n == 0 {
 		m.die(m.where(), "first argument to 'word' function must be greater than 0")
 	}
-	if list := words(a[1]); n <= len(list) {
+	if list := m.words(a[1]); n <= len(list) {
 		return list[n-1]
 	}
 	return ""
@@ -381,7 +390,7 @@ func fnWordlist(m *Make, name string, a []string) string {
 	if from < 1 {
 		m.die(m.where(), "invalid first argument to 'wordlist' function: '%d'", from)
 	}
-	list := words(a[2])
+	list := m.words(a[2])
 	if from > len(list) || to < from {
 		return ""
 	}
@@ -390,19 +399,20 @@ func fnWordlist(m *Make, name string, a []string) string {
 
 func fnForeach(m *Make, _ string, a []string) string {
 	name := trim(m.expand(a[0]))
-	list := words(m.expand(a[1]))
+	list := m.words(m.expand(a[1]))
 	inner := &scope{vars: map[string]*variable{}, up: m.scope}
 	old := m.scope
 	m.scope = inner
 	defer func() { m.scope = old }()
-	var b strings.Builder
+	b := text{m: m}
 	for i, w := range list {
 		m.p.Tick(1)
-		if i > 0 {
-			b.WriteByte(' ')
-		}
+		b.sep(i == 0)
 		inner.vars[name] = &variable{name: name, value: w, origin: originAutomatic}
-		b.WriteString(m.expand(a[2]))
+		lent := m.memory.lent
+		part := m.expand(a[2])
+		m.takeBack(lent)
+		b.add(part)
 	}
 	return b.String()
 }
@@ -505,7 +515,7 @@ func fnEval(m *Make, _ string, a []string) string {
 
 func fnAbspath(m *Make, _ string, a []string) string {
 	var out []string
-	for _, w := range words(a[0]) {
+	for _, w := range m.words(a[0]) {
 		if !strings.HasPrefix(w, "/") {
 			w = m.p.Dir + "/" + w
 		}
@@ -516,7 +526,7 @@ func fnAbspath(m *Make, _ string, a []string) string {
 
 func fnRealpath(m *Make, _ string, a []string) string {
 	var out []string
-	for _, w := range words(a[0]) {
+	for _, w := range m.words(a[0]) {
 		if full, err := m.p.FS.Realpath(m.p.Abs(w)); err == nil {
 			out = append(out, full)
 		}
@@ -526,7 +536,7 @@ func fnRealpath(m *Make, _ string, a []string) string {
 
 func fnWildcard(m *Make, _ string, a []string) string {
 	var out []string
-	for _, w := range words(a[0]) {
+	for _, w := range m.words(a[0]) {
 		out = append(out, m.glob(w)...)
 	}
 	return strings.Join(out, " ")

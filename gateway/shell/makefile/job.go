@@ -309,7 +309,7 @@ func withStreams(c, p *proc.Process) {
 // process makes a process of a command line; the text says why there is none.
 func (m *Make) process(text string, shell bool) (*proc.Process, string) {
 	sh := strings.TrimSpace(m.variableValue("SHELL"))
-	flags := words(m.variableValue(".SHELLFLAGS"))
+	flags := m.words(m.variableValue(".SHELLFLAGS"))
 	if sh == "" {
 		sh = "/bin/sh"
 	}
@@ -327,7 +327,7 @@ func (m *Make) process(text string, shell bool) (*proc.Process, string) {
 			return child, ""
 		}
 	}
-	args := append(append(words(sh), flags...), text)
+	args := append(append(m.words(sh), flags...), text)
 	child := m.p.Child(args...)
 	if _, err := child.LookPath(args[0]); err != nil {
 		return nil, args[0] + ": " + proc.Strerror(err)
@@ -411,6 +411,7 @@ func (m *Make) shellOutput(text string) string {
 		withStreams(child, m.p)
 		status = m.p.Exec(m.ctx, child)
 		m.p.Tick(1 + out.Len()>>10)
+		defer m.p.Release(out.Len())
 		result = strings.ReplaceAll(strings.TrimRight(strings.ReplaceAll(out.String(), "\r\n", "\n"), "\n"), "\n", " ")
 	}
 	m.global.vars[".SHELLSTATUS"] = &variable{name: ".SHELLSTATUS", value: itoa(status), origin: originOverride}

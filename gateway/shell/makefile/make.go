@@ -63,6 +63,7 @@ type Make struct {
 	global    *scope
 	scope     *scope // of the expansion that runs
 	at        position
+	memory    *memory
 	patVars   []*patternVariable
 	exportAll bool
 	exporting bool // an environment is made
@@ -112,7 +113,7 @@ type fatal struct{ status int }
 
 // New is a run with the options.
 func New(ctx context.Context, p *proc.Process, o Options) *Make {
-	m := &Make{Options: o, ctx: ctx, p: p, files: map[string]*file{}, cancelled: map[string]bool{}, slots: 1, ended: make(chan *job, most)}
+	m := &Make{Options: o, ctx: ctx, p: p, files: map[string]*file{}, cancelled: map[string]bool{}, slots: 1, ended: make(chan *job, most), memory: &memory{}}
 	m.global = &scope{vars: map[string]*variable{}}
 	m.scope = m.global
 	m.level, _ = strconv.Atoi(p.Getenv("MAKELEVEL"))
@@ -156,6 +157,7 @@ func (m *Make) where() position {
 
 // Run is the whole of make. It returns the exit status.
 func (m *Make) Run() (exit int) {
+	defer m.releaseAll()
 	announced := false
 	if (m.PrintDir || m.Chdir && !m.Silent || m.level > 0 && !m.Silent) && !m.NoPrintDir {
 		m.PrintDir, announced = true, true
@@ -239,7 +241,7 @@ func (m *Make) main() int {
 	}
 	goals := slices.Clone(m.Goals)
 	if len(goals) == 0 {
-		goals = words(m.expand(m.value(".DEFAULT_GOAL")))
+		goals = m.words(m.expand(m.value(".DEFAULT_GOAL")))
 		if len(goals) > 1 {
 			m.die(position{}, ".DEFAULT_GOAL contains more than one target")
 		}
@@ -288,7 +290,7 @@ type makefileGoal struct {
 // readMakefiles reads what -f names or the default, and makes those anew that have rules; if one changes, all are read again.
 func (m *Make) readMakefiles() {
 	names := m.Files
-	for _, f := range words(m.p.Getenv("MAKEFILES")) {
+	for _, f := range m.words(m.p.Getenv("MAKEFILES")) {
 		m.readFile(f, true, position{})
 	}
 	if len(names) == 0 {
@@ -419,6 +421,7 @@ func (m *Make) restart() {
 	fresh := New(m.ctx, m.p, m.Options)
 	fresh.slots = m.slots
 	fresh.ended = m.ended
+	fresh.memory = m.memory
 	*m = *fresh
 	m.defineDefaults()
 	m.set("MAKE_RESTARTS", strconv.Itoa(n+1), originEnvironment, false)

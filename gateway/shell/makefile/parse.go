@@ -19,9 +19,12 @@ func (l *lines) read() (text string, line int, ok bool) {
 	line = l.line + l.next
 	text = l.text[l.next]
 	l.next++
-	for continues(text) && l.next < len(l.text) {
-		text += "\n" + l.text[l.next]
+	first := l.next - 1
+	for continues(l.text[l.next-1]) && l.next < len(l.text) {
 		l.next++
+	}
+	if l.next > first+1 {
+		text = strings.Join(l.text[first:l.next], "\n")
 	}
 	return text, line, true
 }
@@ -478,7 +481,7 @@ func (r *reader) export(on bool, rest string) {
 		m.exportAll = on
 		return
 	}
-	for _, name := range words(m.expand(rest)) {
+	for _, name := range m.words(m.expand(rest)) {
 		v := m.global.vars[name]
 		if v == nil {
 			v = &variable{name: name, origin: originFile, undefined: true, at: m.at}
@@ -491,7 +494,7 @@ func (r *reader) export(on bool, rest string) {
 func (r *reader) include(list string, optional bool) {
 	m := r.m
 	at := m.at
-	for _, pat := range words(list) {
+	for _, pat := range m.words(list) {
 		for _, name := range m.globName(pat) {
 			m.readFile(name, optional, at)
 			m.at = at
@@ -663,7 +666,7 @@ func (r *reader) parseRule(raw, text string) {
 	if strings.HasSuffix(left, "&") {
 		p.grouped, left = true, strings.TrimSuffix(left, "&")
 	}
-	for _, w := range words(left) {
+	for _, w := range m.words(left) {
 		p.targets = append(p.targets, m.globName(w)...)
 	}
 	for i, t := range p.targets {
@@ -702,7 +705,7 @@ func (r *reader) parseRule(raw, text string) {
 	// target: pattern: prerequisites
 	if i := findColon(expanded); i >= 0 {
 		p.static = true
-		pats := words(expanded[:i])
+		pats := m.words(expanded[:i])
 		rest := strings.TrimPrefix(expanded[i+1:], ":")
 		if len(pats) == 0 {
 			m.die(m.at, "missing target pattern")

@@ -85,6 +85,7 @@ type rule struct {
 	terminal bool
 	inUse    bool
 	builtin  bool
+	key      string // see signature
 }
 
 type vpath struct {
@@ -96,7 +97,7 @@ type vpath struct {
 func (m *Make) file(name string) *file {
 	f := m.files[name]
 	if f == nil {
-		m.p.Hold(len(name) + 256)
+		m.keep(len(name) + 256)
 		f = &file{name: name, hname: name, before: noTime}
 		m.files[name] = f
 		m.order = append(m.order, f)
@@ -108,7 +109,9 @@ func (m *Make) file(name string) *file {
 func (m *Make) prerequisites(s string) []*dep {
 	var out []*dep
 	order := false
-	for _, w := range words(strings.ReplaceAll(s, "|", " | ")) {
+	for _, w := range m.words(strings.ReplaceAll(s, "|", " | ")) {
+		m.p.Tick(1)
+		m.keep(24)
 		if w == "|" {
 			order = true
 			continue
@@ -128,7 +131,7 @@ func (m *Make) record(p *pending) {
 	if p.has {
 		r = &recipe{at: p.recipeAt, lines: p.recipe}
 		for _, l := range p.recipe {
-			m.p.Hold(len(l.text) + 32)
+			m.keep(len(l.text) + 32)
 		}
 	}
 	wild := 0
@@ -156,7 +159,7 @@ func (m *Make) record(p *pending) {
 			}
 			hasStem = ok
 			var list []string
-			for _, w := range words(strings.ReplaceAll(deps, "|", " | ")) {
+			for _, w := range m.words(strings.ReplaceAll(deps, "|", " | ")) {
 				list = append(list, fill(w, stem))
 			}
 			deps = strings.Join(list, " ")
@@ -173,6 +176,8 @@ func (m *Make) record(p *pending) {
 	}
 	if p.grouped {
 		for _, f := range group {
+			m.p.Tick(len(group))
+			m.keep(8 * len(group))
 			for _, g := range group {
 				if f != g {
 					f.also = append(f.also, g)
@@ -212,6 +217,7 @@ func (m *Make) enter(p *pending, t, deps string, r *recipe) *file {
 		}
 	} else {
 		list := m.prerequisites(deps)
+		m.p.Tick(len(f.deps) >> 6)
 		if r != nil {
 			// The rule with the recipe gives the first prerequisite.
 			f.deps = append(list, f.deps...)
@@ -301,12 +307,17 @@ func (m *Make) special1(t string, deps []*dep) {
 
 // signature tells pattern rules of the same targets and prerequisites.
 func (r *rule) signature() string {
-	return strings.Join(r.targets, " ") + ":" + strings.Join(words(r.deps), " ")
+	if r.key == "" {
+		r.key = strings.Join(r.targets, " ") + ":" + strings.Join(words(r.deps), " ")
+	}
+	return r.key
 }
 
 // addPattern enters a pattern rule. One without a recipe takes away the one it looks like.
 func (m *Make) addPattern(r *rule) {
 	sig := r.signature()
+	m.keep(2*len(sig) + 128)
+	m.p.Tick(1 + len(m.rules)>>4)
 	if r.builtin {
 		if m.cancelled[sig] || slices.ContainsFunc(m.rules, func(o *rule) bool { return o.signature() == sig }) {
 			return
@@ -339,6 +350,7 @@ func (m *Make) convertSuffixRules() {
 			m.prepend(&rule{targets: []string{"%"}, deps: "%" + f.name, recipe: f.recipe})
 			continue
 		}
+		m.p.Tick(1 + len(f.name)*len(m.suffixes)>>3)
 		for i := 1; i < len(f.name); i++ {
 			if from, to := f.name[:i], f.name[i:]; known(from) && known(to) {
 				m.prepend(&rule{targets: []string{"%" + to}, deps: "%" + from, recipe: f.recipe})
@@ -350,6 +362,7 @@ func (m *Make) convertSuffixRules() {
 // prepend enters a suffix rule before the builtin pattern rules, in place of the one it looks like.
 func (m *Make) prepend(r *rule) {
 	sig := r.signature()
+	m.p.Tick(1 + len(m.rules)>>4)
 	if i := slices.IndexFunc(m.rules, func(o *rule) bool { return o.signature() == sig }); i >= 0 {
 		if m.rules[i].builtin {
 			m.rules[i] = r
@@ -493,7 +506,7 @@ func (m *Make) try(f *file, c candidate, chain bool, depth int) *plan {
 		text = m.expandLate(f, strings.ReplaceAll(text, "%", c.stem), c.dir+c.stem)
 	}
 	order := false
-	for _, w := range words(strings.ReplaceAll(text, "|", " | ")) {
+	for _, w := range m.words(strings.ReplaceAll(text, "|", " | ")) {
 		if w == "|" {
 			order = true
 			continue
@@ -608,8 +621,11 @@ func (m *Make) dependencyVariables(sc *scope, f *file) {
 	var first string
 	var all, once, newer, order []string
 	seen := map[string]bool{}
+	m.p.Tick(len(f.deps))
+	total := 0
 	for _, d := range f.deps {
 		name := d.f.name
+		total += 3 * len(name)
 		if d.order {
 			if !seen["|"+name] {
 				seen["|"+name] = true
@@ -630,6 +646,7 @@ func (m *Make) dependencyVariables(sc *scope, f *file) {
 		}
 	}
 	order = slices.DeleteFunc(order, func(n string) bool { return seen[n] })
+	m.keep(total)
 	m.automatic(sc, "<", first)
 	m.automatic(sc, "^", strings.Join(once, " "))
 	m.automatic(sc, "+", strings.Join(all, " "))

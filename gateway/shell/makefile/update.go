@@ -177,7 +177,7 @@ func (m *Make) time(f *file) int64 {
 
 // library finds a library that is a prerequisite like -lm.
 func (m *Make) library(name string) (string, bool) {
-	for _, p := range words(m.expand(m.value(".LIBPATTERNS"))) {
+	for _, p := range m.words(m.expand(m.value(".LIBPATTERNS"))) {
 		lib := fill(p, name)
 		for _, full := range []string{lib, "/lib/" + lib, "/usr/lib/" + lib} {
 			if _, err := m.p.Stat(full); err == nil {
@@ -196,6 +196,7 @@ func (m *Make) linkScope(f *file) {
 	sc := m.ownScope(f)
 	// Variables of patterns stand between those of the target and those of who needs it; the longest pattern is the nearest.
 	var matches []*patternVariable
+	m.p.Tick(len(m.patVars))
 	for _, pv := range m.patVars {
 		if _, ok := parsePattern(pv.pattern).match(f.hname); ok {
 			matches = append(matches, pv)

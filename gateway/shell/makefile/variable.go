@@ -39,6 +39,7 @@ type variable struct {
 	undefined   bool // only exported so far
 	expanding   bool
 	at          position
+	held        int // bytes that count
 }
 
 // scope is a set of variables and the scope around it.
@@ -93,7 +94,6 @@ func (m *Make) set(name, value string, o origin, recursive bool) *variable {
 
 // assign does what an assignment of a makefile or of the command line says.
 func (m *Make) assign(s *scope, name, op, value string, o origin) *variable {
-	m.p.Hold(len(name) + len(value) + 96)
 	old := s.vars[name]
 	if old != nil && old.undefined {
 		old = nil
@@ -139,6 +139,11 @@ func (m *Make) assign(s *scope, name, op, value string, o origin) *variable {
 	if m.Environment && o == originFile && old != nil && old.origin == originEnvironment {
 		return old
 	}
+	v.held = len(name) + len(value) + 96
+	m.keep(v.held)
+	if prev := s.vars[name]; prev != nil {
+		m.keep(-prev.held)
+	}
 	s.vars[name] = v
 	return v
 }
@@ -179,26 +184,29 @@ func (m *Make) expand(s string) string {
 		return s
 	}
 	m.p.Tick(1 + len(s)>>8)
-	var b strings.Builder
+	b := text{m: m}
+	lent := m.memory.lent
+	m.memory.deep++
 	for i >= 0 {
-		b.WriteString(s[:i])
+		b.add(s[:i])
 		s = s[i:]
 		n := m.reference(&b, s)
 		s = s[n:]
 		i = strings.IndexByte(s, '$')
 	}
-	b.WriteString(s)
-	if b.Len() > 1<<16 {
-		if int64(b.Len()) > m.p.Budget.Limits.ValueBytes {
-			m.die(m.at, "virtual memory exhausted")
-		}
-		m.p.Hold(b.Len())
+	b.add(s)
+	m.memory.deep--
+	m.takeBack(lent)
+	if m.memory.deep == 0 {
+		m.takeBack(0)
+	} else if b.Len() > large {
+		m.lend(b.Len()) // until the expansion around it has ended
 	}
 	return b.String()
 }
 
 // reference expands what s, which begins with $, begins with, and returns its length.
-func (m *Make) reference(b *strings.Builder, s string) int {
+func (m *Make) reference(b *text, s string) int {
 	if len(s) == 1 {
 		return 1
 	}
@@ -209,7 +217,7 @@ func (m *Make) reference(b *strings.Builder, s string) int {
 	case isBlank(c):
 		return 1
 	case c != '(' && c != '{':
-		b.WriteString(m.variableValue(s[1:2]))
+		b.add(m.variableValue(s[1:2]))
 		return 2
 	}
 	n := matching(s[1:])
@@ -229,7 +237,7 @@ func (m *Make) reference(b *strings.Builder, s string) int {
 	}
 	defer func() { m.depth-- }()
 	if name, args, ok := functionCall(body); ok {
-		b.WriteString(m.call(name, args, s[1]))
+		b.add(m.call(name, args, s[1]))
 		return n + 1
 	}
 	if i := strings.IndexByte(body, '$'); i >= 0 {
@@ -241,14 +249,14 @@ func (m *Make) reference(b *strings.Builder, s string) int {
 		if name == "" {
 			m.die(m.where(), "empty variable name")
 		}
-		b.WriteString(m.variableValue(name))
+		b.add(m.variableValue(name))
 		return n + 1
 	}
 	value := m.variableValue(name)
 	if !strings.Contains(from, "%") {
 		from, to = "%"+from, "%"+to
 	}
-	b.WriteString(m.patsubst(from, to, value))
+	b.add(m.patsubst(from, to, value))
 	return n + 1
 }
 

@@ -18,3 +18,11 @@ func (b *Buffer) Write(d []byte) (int, error) {
 	}
 	return b.Buffer.Write(d)
 }
+
+// WriteString is Write of a string.
+func (b *Buffer) WriteString(s string) (int, error) {
+	if err := b.p.Budget.Hold(int64(len(s))); err != nil {
+		return 0, err
+	}
+	return b.Buffer.WriteString(s)
+}

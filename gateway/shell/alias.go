@@ -17,7 +17,8 @@ type aliasReader struct {
 	stack  []aliasContext
 	c      aliasContext
 	active []activeAlias
-	also   int // the word that begins at or after this offset is looked up too, -1 for none
+	also   int  // the word that begins at or after this offset is looked up too, -1 for none
+	begun  bool // an alias took the place of such a word: its first word is looked up too
 	docs   []hereDoc
 	timed  bool // the word before was time
 }
@@ -317,6 +318,8 @@ func (r *aliasReader) word() bool {
 	if also {
 		r.also = -1
 	}
+	also = also || r.begun && w != ""
+	r.begun = false
 	c := &r.c
 	switch {
 	case c.target:
@@ -341,6 +344,7 @@ func (r *aliasReader) word() bool {
 		return false
 	}
 	if plain && w != "" && (c.command || also) && r.replace(w, j) {
+		r.begun = also
 		return true
 	}
 	if !c.command {
@@ -405,7 +409,10 @@ func (r *aliasReader) replace(w string, j int) bool {
 		}
 	}
 	if text == "" || text[len(text)-1] != ' ' && text[len(text)-1] != '\t' {
-		// A word of its own ends here, whatever comes next.
+		// A word of its own ends here, whatever comes next; an alias around this one may still look up the word behind it.
+		if r.also >= 0 {
+			r.also += len(text) - len(w)
+		}
 		if j < len(r.s) && r.s[j] != ' ' && r.s[j] != '\t' && r.s[j] != '\n' {
 			text += " "
 		}

@@ -367,6 +367,9 @@ func builtinUmask(sh *Shell, args []string) int {
 			return 1
 		}
 		sh.umask = uint32(n)
+		if symbolic {
+			sh.out(symbolicMask(sh.umask) + "\n")
+		}
 		return 0
 	}
 	mask, bad, what := parseMask(a, sh.umask)

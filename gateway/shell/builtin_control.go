@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -56,7 +55,7 @@ func builtinEval(sh *Shell, args []string) int {
 	if !hasCommands(text) {
 		return 0
 	}
-	line := sh.line
+	line, cmd := sh.line, sh.command
 	sh.enter()
 	sh.checkSize(text)
 	defer sh.hold(-parsedSize(text))
@@ -64,6 +63,7 @@ func builtinEval(sh *Shell, args []string) int {
 	sh.xtrace++
 	defer func() { sh.xtrace-- }()
 	sh.runProgram(p, "eval: ")
+	sh.command = cmd
 	sh.leave()
 	return sh.status
 }
@@ -137,8 +137,8 @@ func builtinSource(sh *Shell, args []string) int {
 	if !hasCommands(data) {
 		sh.status = 0
 	}
-	replaced := len(args) > 1
-	own := sh.args
+	argsSet, cmd := sh.argsSet, sh.command
+	sh.argsSet = false
 	sh.xtrace++
 	defer func() { sh.xtrace-- }()
 	sh.runText(data, "")
@@ -149,12 +149,11 @@ func builtinSource(sh *Shell, args []string) int {
 	}
 	sh.xtrace++
 	sh.popTo(f)
-	if replaced && slices.Equal(own, sh.args) {
-		sh.args = saved
-	} else if replaced {
+	if len(args) > 1 && (!sh.argsSet || sh.topFunc() != nil) {
 		sh.args = saved
 	}
-	sh.line = f.callLine
+	sh.argsSet = argsSet
+	sh.line, sh.command = f.callLine, cmd
 	sh.leave()
 	sh.hold(-parsedSize(data))
 	return sh.status

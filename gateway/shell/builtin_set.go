@@ -18,14 +18,14 @@ func builtinSet(sh *Shell, args []string) int {
 	for len(args) > 0 {
 		a := args[0]
 		if a == "--" {
-			sh.args = slices.Clone(args[1:])
+			sh.setArgs(args[1:])
 			return 0
 		}
 		if a == "-" {
 			sh.opts.set('x', false)
 			sh.opts.set('v', false)
 			if len(args) > 1 {
-				sh.args = slices.Clone(args[1:])
+				sh.setArgs(args[1:])
 			}
 			return 0
 		}
@@ -54,7 +54,7 @@ func builtinSet(sh *Shell, args []string) int {
 		}
 	}
 	if len(args) > 0 {
-		sh.args = slices.Clone(args)
+		sh.setArgs(args)
 	}
 	return 0
 }
@@ -257,4 +257,9 @@ func builtinShopt(sh *Shell, args []string) int {
 		show(all[k])
 	}
 	return status
+}
+
+// setArgs sets the positional parameters, for good also in a sourced file.
+func (sh *Shell) setArgs(args []string) {
+	sh.args, sh.argsSet = slices.Clone(args), true
 }

@@ -428,6 +428,9 @@ func (c *compiler) param(x *syntax.ParamExp, dq bool) part {
 	p.src = c.raw(x.Pos().Offset(), x.End().Offset())
 	if x.Param != nil {
 		p.name = x.Param.Value
+		if p.name == "_" && strings.HasPrefix(p.src, "${!") {
+			p.name = "!" // masked
+		}
 	}
 	if x.Index != nil && x.Param != nil {
 		p.sub = c.subscriptAt(x.Param.End().Offset())

@@ -11,6 +11,7 @@ type condReader struct {
 	msg  string
 	bad  bool
 	eof  bool
+	ext  bool // the next word is a pattern, in which @(…) and its like are known
 }
 
 // readCond reads a conditional command of which "[[" ends at i.
@@ -61,7 +62,14 @@ func (c *condReader) next() {
 			return
 		}
 	}
-	for c.i < len(c.src) && strings.IndexByte(" \t\n;&|()<>", c.src[c.i]) < 0 {
+	for c.i < len(c.src) {
+		if c.src[c.i] == '(' && c.ext && c.i > start && strings.IndexByte("?*+@!", c.src[c.i-1]) >= 0 {
+			c.i = skipNest(c.src, c.i) + 1
+			continue
+		}
+		if strings.IndexByte(" \t\n;&|()<>", c.src[c.i]) >= 0 {
+			break
+		}
 		switch c.src[c.i] {
 		case '\\':
 			c.i++
@@ -139,7 +147,9 @@ func (c *condReader) term() {
 			c.fail("unexpected token `" + c.shown() + "', conditional binary operator expected")
 			return
 		}
+		c.ext = op == "=" || op == "==" || op == "!="
 		c.next()
+		c.ext = false
 		if op == "=~" && !c.bad {
 			// A regular expression may hold parentheses.
 			for c.word || c.tok == "(" || c.tok == ")" || c.tok == "|" {

@@ -11,6 +11,7 @@ type operand struct {
 	word string
 	a    *assign
 	val  string // of a, when it is no array: all operands are expanded before the first is assigned
+	made bool   // a is an array and was assigned already
 }
 
 // text is the operand as one word, without a subscript.
@@ -20,13 +21,16 @@ func (o operand) text() string {
 		return o.word
 	case o.a.naked || o.a.arr != nil:
 		return o.a.name
+	case o.a.sub != nil:
+		return o.a.name + "[" + o.a.sub.text + "]" + op(o.a) + o.val
 	}
 	return o.a.name + op(o.a) + o.val
 }
 
-// declOperands expands the operands of a declaration command.
-func (sh *Shell) declOperands(as []*assign) []operand {
-	out := make([]operand, 0, len(as))
+// declOperands expands the operands of a declaration command. Arrays are assigned in the course of that, so that later operands see
+// them and attributes such as readonly come after them; ok is false when that failed.
+func (sh *Shell) declOperands(name string, as []*assign) (out []operand, ok bool) {
+	out = make([]operand, 0, len(as))
 	for _, a := range as {
 		switch {
 		case a.name == "":
@@ -35,13 +39,27 @@ func (sh *Shell) declOperands(as []*assign) []operand {
 			}
 		case a.naked && a.sub == nil:
 			out = append(out, operand{word: a.name})
-		case a.naked || a.arr != nil:
+		case a.naked:
 			out = append(out, operand{a: a})
+		case a.arr != nil:
+			o := operand{a: a}
+			d, _, _ := declOptions(name, out)
+			if v := sh.vars[a.name]; v != nil && v.attrs&aReadonly != 0 && sh.topFunc() == nil {
+				sh.readonlyErr(a.name)
+			}
+			const early = aArray | aAssoc | aInteger | aLower | aUpper | aCapital
+			sh.traceArray = sh.opts.get('x')
+			if sh.declareOne(name, o, d.on&early, 0, d.global, d.inherit) != 0 {
+				sh.traceArray, sh.status = false, 1
+				return nil, false
+			}
+			o.made = true
+			out = append(out, o)
 		default:
 			out = append(out, operand{a: a, val: sh.expandStr(a.val)})
 		}
 	}
-	return out
+	return out, true
 }
 
 func builtinDeclare(sh *Shell, args []string) int {
@@ -60,20 +78,20 @@ var declUsage = map[string]string{
 	"readonly": "readonly [-aAf] [name[=value] ...] or readonly -p",
 }
 
-// declare is declare, typeset, local, export and readonly.
-func (sh *Shell) declare(name string, ops []operand) int {
-	var on, off attr
-	var print, funcs, funcNames, global, inherit, unexport bool
+// declared is what the options of a declaration command say.
+type declared struct {
+	on, off                                            attr
+	print, funcs, funcNames, global, inherit, unexport bool
+}
+
+// declOptions reads the options of a declaration command; rest are the operands behind them and bad is an option it does not know.
+func declOptions(name string, ops []operand) (d declared, rest []operand, bad string) {
 	valid := "aAfFgiIlnrtuxpc"
 	switch name {
 	case "export":
 		valid = "fnp"
 	case "readonly":
 		valid = "aAfp"
-	}
-	if name == "local" && sh.topFunc() == nil {
-		sh.errorf("%s", sh.either("local: can only be used in a function", "local: not in a function"))
-		return sh.misuse(1)
 	}
 	k := 0
 	for ; k < len(ops); k++ {
@@ -88,13 +106,13 @@ func (sh *Shell) declare(name string, ops []operand) int {
 		if w[0] == '+' && (name == "export" || name == "readonly") {
 			break
 		}
-		set := &on
+		set := &d.on
 		if w[0] == '+' {
-			set = &off
+			set = &d.off
 		}
 		for _, c := range []byte(w[1:]) {
 			if strings.IndexByte(valid, c) < 0 {
-				return sh.usage(name, w[:1]+string(c), declUsage[name])
+				return d, nil, w[:1] + string(c)
 			}
 			switch c {
 			case 'a':
@@ -111,7 +129,7 @@ func (sh *Shell) declare(name string, ops []operand) int {
 				*set |= aCapital
 			case 'n':
 				if name == "export" {
-					unexport = true
+					d.unexport = true
 				} else {
 					*set |= aNameref
 				}
@@ -122,41 +140,53 @@ func (sh *Shell) declare(name string, ops []operand) int {
 			case 'x':
 				*set |= aExport
 			case 'f':
-				funcs = true
+				d.funcs = true
 			case 'F':
-				funcs, funcNames = true, true
+				d.funcs, d.funcNames = true, true
 			case 'g':
-				global = true
+				d.global = true
 			case 'I':
-				inherit = true
+				d.inherit = true
 			case 'p':
-				print = true
+				d.print = true
 			}
 		}
 	}
-	ops = ops[k:]
 	switch name {
 	case "export":
-		if unexport {
-			off |= aExport
+		if d.unexport {
+			d.off |= aExport
 		} else {
-			on |= aExport
+			d.on |= aExport
 		}
 	case "readonly":
-		on |= aReadonly
+		d.on |= aReadonly
 	}
-	if on&(aLower|aUpper) == aLower|aUpper {
-		on &^= aLower | aUpper
+	if d.on&(aLower|aUpper) == aLower|aUpper {
+		d.on &^= aLower | aUpper
 	}
-	if funcs {
-		return sh.declareFuncs(name, ops, funcNames, print, on, off)
+	return d, ops[k:], ""
+}
+
+// declare is declare, typeset, local, export and readonly.
+func (sh *Shell) declare(name string, ops []operand) int {
+	if name == "local" && sh.topFunc() == nil {
+		sh.errorf("%s", sh.either("local: can only be used in a function", "local: not in a function"))
+		return sh.misuse(1)
 	}
-	if len(ops) == 0 || print && name != "export" && name != "readonly" {
-		return sh.printVars(name, ops, on, print, global)
+	d, ops, bad := declOptions(name, ops)
+	if bad != "" {
+		return sh.usage(name, bad, declUsage[name])
+	}
+	if d.funcs {
+		return sh.declareFuncs(name, ops, d.funcNames, d.print, d.on, d.off)
+	}
+	if len(ops) == 0 || d.print && name != "export" && name != "readonly" {
+		return sh.printVars(name, ops, d.on, d.print, d.global)
 	}
 	status := 0
 	for _, o := range ops {
-		if st := sh.declareOne(name, o, on, off, global, inherit); st != 0 {
+		if st := sh.declareOne(name, o, d.on, d.off, d.global, d.inherit); st != 0 {
 			status = st
 		}
 	}
@@ -359,7 +389,7 @@ func (sh *Shell) declareOne(cmd string, o operand, on, off attr, global, inherit
 	var arr *arrayLit
 	if o.a != nil {
 		name, sub, add, arr = o.a.name, o.a.sub, o.a.add, o.a.arr
-		hasVal = !o.a.naked
+		hasVal = !o.a.naked && !o.made
 		if hasVal && arr == nil {
 			val = o.val
 		}
@@ -417,24 +447,20 @@ func (sh *Shell) declareOne(cmd string, o operand, on, off attr, global, inherit
 	}
 	if makeLocal {
 		if v := sh.vars[name]; v != nil && v.attrs&aReadonly != 0 && !localIn(f, name) {
-			if cmd == "local" || true {
-				sh.errorf("%s: %s: readonly variable", cmd, name)
-				return 1
-			}
+			sh.errorf("%s: %s: readonly variable", cmd, name)
+			return 1
 		}
 		prev := sh.vars[name]
 		isNew := !localIn(f, name)
-		v := sh.makeLocal(f, name)
+		sh.makeLocal(f, name)
 		if isNew && (inherit || sh.opts.shopt(localvarInherit)) && prev != nil {
 			c := prev.clone()
 			c.owner, c.local = sh, true
 			sh.hold(c.size())
 			sh.vars[name] = c
-			v = c
 		}
-		_ = v
 	} else if global && f != nil {
-		return sh.declareGlobal(cmd, name, sub, val, arr, add, hasVal, on, off, o)
+		return sh.declareGlobal(cmd, name, sub, val, arr, add, hasVal, on, off)
 	}
 	return sh.applyDecl(cmd, name, sub, val, arr, add, hasVal, on, off)
 }
@@ -449,7 +475,7 @@ func localIn(f *frame, name string) bool {
 }
 
 // declareGlobal is declare -g: it works on the variable that the functions' locals hide.
-func (sh *Shell) declareGlobal(cmd, name string, sub *subscript, val string, arr *arrayLit, add, hasVal bool, on, off attr, _ operand) int {
+func (sh *Shell) declareGlobal(cmd, name string, sub *subscript, val string, arr *arrayLit, add, hasVal bool, on, off attr) int {
 	for _, f := range sh.frames {
 		for i := range f.locals {
 			l := &f.locals[i]

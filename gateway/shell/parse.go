@@ -317,6 +317,9 @@ func mask(s string, at int) (out string, from, length int) {
 				if end >= len(s) {
 					return "", 0, 0
 				}
+				if end > i+3 && s[i+1] == '!' && strings.IndexByte("-:+=?", s[i+2]) >= 0 {
+					return s[:i+1] + "_" + s[i+2:], 0, 0 // the parameter ! and an operator
+				}
 				if k := sliceAt(s[i+1 : end]); k >= 0 && i+1+k < at {
 					// Offset and length are arithmetic.
 					body := s[i+2+k : end]

@@ -15,14 +15,36 @@ type savedFD struct {
 	old *desc
 }
 
-// redirect performs redirections on the shell's own descriptors; restore takes them back. On failure it has said why.
-func (sh *Shell) redirect(rs []*redirect) (undo []savedFD, ok bool) {
+// redirect performs redirections on the shell's own descriptors; restore takes them back, and where a child of its own would have
+// performed them (inChild) also those of {fd}>. On failure it has said why.
+func (sh *Shell) redirect(rs []*redirect, inChild bool) (undo []savedFD, ok bool) {
 	for _, r := range rs {
-		if undo, ok = sh.redirectOne(r, undo); !ok {
+		if undo, ok = sh.redirectOne(r, undo, inChild); !ok {
 			return undo, false
 		}
 	}
 	return undo, true
+}
+
+// assigns reports whether a redirection may change variables: {fd}>, ${x:=…}, $((x++)).
+func (r *redirect) assigns() bool {
+	src := r.word.src
+	if r.heredoc != nil && !r.quoted {
+		src = r.heredoc.src
+	}
+	return r.varName != "" || strings.Contains(src, "$") && (strings.ContainsAny(src, "=") || strings.Contains(src, "++") || strings.Contains(src, "--"))
+}
+
+// shareVars makes changes of variables go to a copy, which the caller lets go of by putting the former map back.
+func (sh *Shell) shareVars() {
+	c := make(map[string]*variable, len(sh.vars)+1)
+	for n, v := range sh.vars {
+		if !v.shared {
+			v.shared = true
+		}
+		c[n] = v
+	}
+	sh.vars = c
 }
 
 // openError is how sh says why a file cannot be opened.
@@ -83,7 +105,7 @@ func (sh *Shell) openFile(name string, flag int) (*desc, error) {
 	return d, nil
 }
 
-func (sh *Shell) redirectOne(r *redirect, undo []savedFD) ([]savedFD, bool) {
+func (sh *Shell) redirectOne(r *redirect, undo []savedFD, inChild bool) ([]savedFD, bool) {
 	fd := r.fd
 	def := 1
 	switch r.op {
@@ -97,6 +119,9 @@ func (sh *Shell) redirectOne(r *redirect, undo []savedFD) ([]savedFD, bool) {
 		if r.varName != "" {
 			n = sh.fds.free(10)
 			sh.fds.put(n, d)
+			if inChild {
+				undo = append(undo, savedFD{n, nil})
+			}
 			if r.varSub != "" {
 				c := compiler{}
 				sh.setElement(r.varName, c.subscript(r.varSub), itoa(n), false)

@@ -260,7 +260,7 @@ func (sh *Shell) command1(st *stmt) (counts bool) {
 	if len(st.redirs) == 0 {
 		return sh.compound(st)
 	}
-	undo, ok := sh.redirect(st.redirs)
+	undo, ok := sh.redirect(st.redirs, false)
 	if !ok {
 		sh.status = sh.redirected()
 		return true
@@ -781,7 +781,7 @@ func (sh *Shell) timed(c *timeCmd) {
 	if c.st != nil {
 		st := c.st
 		if _, ok := st.cmd.(*subshell); ok && len(st.redirs) > 0 { // it tells its time itself
-			undo, ok := sh.redirect(st.redirs)
+			undo, ok := sh.redirect(st.redirs, false)
 			defer sh.restore(undo)
 			if !ok {
 				sh.status = 1

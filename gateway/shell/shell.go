@@ -118,13 +118,15 @@ type Shell struct {
 	frames    []*frame
 	funcDepth int
 
-	name   string
-	args   []string
-	fds    fdTable
-	opts   options
-	dir    string
-	physic bool
-	umask  uint32
+	name       string
+	args       []string
+	traceArray bool // the array that is assigned next is traced
+	argsSet    bool // by the builtin set, since a file began to be sourced
+	fds        fdTable
+	opts       options
+	dir        string
+	physic     bool
+	umask      uint32
 
 	status     int
 	substSt    int   // status of the last command substitution of this command, -1 for none

@@ -27,13 +27,23 @@ func (sh *Shell) simple(c *simpleCmd, st *stmt) {
 	}
 	subs := len(sh.procSubs)
 	var args []string
+	var ops []operand
 	if c.isDecl {
-		args = []string{c.args[0].lit}
+		name := c.args[0].lit
+		sh.misused, sh.running = false, name
+		var ok bool
+		if ops, ok = sh.declOperands(name, c.decl); !ok {
+			return
+		}
+		args = append(make([]string, 0, len(ops)+1), name)
+		for _, o := range ops {
+			args = append(args, o.text())
+		}
 	} else if args = sh.fields(c.args); len(args) == 0 {
 		sh.assignments(c, st)
 		return
 	}
-	sh.invoke(c, st, args)
+	sh.invoke(c, st, args, ops)
 	if len(sh.procSubs) > subs {
 		sh.closeProcSubs(subs)
 	}
@@ -51,7 +61,7 @@ func (sh *Shell) closeProcSubs(from int) {
 func (sh *Shell) assignments(c *simpleCmd, st *stmt) {
 	subs := len(sh.procSubs)
 	if len(st.redirs) > 0 {
-		undo, ok := sh.redirect(st.redirs)
+		undo, ok := sh.redirect(st.redirs, false)
 		sh.restore(undo)
 		if !ok {
 			sh.status = sh.redirected()
@@ -156,6 +166,8 @@ func arrSource(l *arrayLit) string {
 func (sh *Shell) assignArray(a *assign) {
 	running := sh.running // a declaration is not named in errors of its elements
 	sh.running = ""
+	trace := sh.traceArray
+	sh.traceArray = false
 	defer func() { sh.running = running }()
 	name, _ := sh.deref(a.name, nil)
 	if v := sh.vars[name]; v != nil && v.attrs&aReadonly != 0 {
@@ -179,6 +191,19 @@ func (sh *Shell) assignArray(a *assign) {
 			items = append(items, item{vals: sh.fields([]*word{e.val})})
 		}
 		sh.tick()
+	}
+	if trace {
+		text := make([]string, 0, len(items))
+		for _, it := range items {
+			for _, s := range it.vals {
+				s = singleQuote(s)
+				if it.sub != nil {
+					s = "[" + singleQuote(it.sub.lit) + "]=" + s
+				}
+				text = append(text, s)
+			}
+		}
+		sh.trace(name + op(a) + "(" + strings.Join(text, " ") + ")")
 	}
 	v = sh.own(name)
 	v.dyn = nil
@@ -250,7 +275,7 @@ func (sh *Shell) assignArray(a *assign) {
 }
 
 // invoke runs the command args name: a function, a builtin or a program.
-func (sh *Shell) invoke(c *simpleCmd, st *stmt, args []string) {
+func (sh *Shell) invoke(c *simpleCmd, st *stmt, args []string, ops []operand) {
 	name := args[0]
 	fn := sh.funcs[name]
 	var b builtin
@@ -265,9 +290,17 @@ func (sh *Shell) invoke(c *simpleCmd, st *stmt, args []string) {
 		temps = sh.tempEnv(c.assigns)
 	}
 	if sh.opts.get('x') {
-		sh.traceCommand(c, args)
+		sh.traceCommand(args)
 	}
-	undo, ok := sh.redirect(st.redirs)
+	vars := sh.vars
+	program := fn == nil && b == nil
+	if program && slices.ContainsFunc(st.redirs, (*redirect).assigns) {
+		sh.shareVars()
+	}
+	undo, ok := sh.redirect(st.redirs, program)
+	if program {
+		sh.vars = vars // a program's redirections are the work of its process
+	}
 	if !ok {
 		sh.restore(undo)
 		sh.status = sh.redirected()
@@ -278,7 +311,7 @@ func (sh *Shell) invoke(c *simpleCmd, st *stmt, args []string) {
 	}
 	if fn == nil && b != nil && len(undo) == 0 && len(temps) == 0 {
 		// The common case needs no clean-up, so that builtins cost no defer.
-		sh.runBuiltin(b, c, args)
+		sh.runBuiltin(b, args, ops)
 		sh.setLastArg(args)
 		return
 	}
@@ -302,7 +335,7 @@ func (sh *Shell) invoke(c *simpleCmd, st *stmt, args []string) {
 				f := sh.pushTemp(temps)
 				defer sh.popTo(f)
 			}
-			sh.runBuiltin(b, c, args)
+			sh.runBuiltin(b, args, ops)
 			keep = name == "exec" && sh.status == 0 && len(args) == 1
 		default:
 			sh.external(args, temps)
@@ -508,12 +541,12 @@ func (sh *Shell) unhide(hidden map[string]string) {
 var assigning = map[string]bool{"read": true, "mapfile": true, "readarray": true, "getopts": true, "printf": true}
 
 // runBuiltin runs a builtin and prints what it put into obuf.
-func (sh *Shell) runBuiltin(b builtin, c *simpleCmd, args []string) {
+func (sh *Shell) runBuiltin(b builtin, args []string, ops []operand) {
 	status := 0
 	sh.misused, sh.running = false, args[0]
 	switch {
-	case c != nil && c.isDecl:
-		status = sh.declare(args[0], sh.declOperands(c.decl))
+	case ops != nil:
+		status = sh.declare(args[0], ops)
 	case assigning[args[0]]:
 		status = forgiven(func() int { return b(sh, args) }, func(abortPanic) bool { return true })
 	default:

@@ -189,11 +189,22 @@ func (sh *Shell) trace(s string) {
 		r := []rune(ps4)
 		ps4 = strings.Repeat(string(r[0]), sh.xtrace) + ps4
 	}
-	sh.eprint(ps4 + s + "\n")
+	sh.tracePrint(ps4 + s + "\n")
 	if sh.traced != nil {
 		close(sh.traced)
 		sh.traced = nil
 	}
+}
+
+// tracePrint writes to the descriptor that BASH_XTRACEFD names, and else to standard error.
+func (sh *Shell) tracePrint(s string) {
+	if n, err := strconv.Atoi(sh.str("BASH_XTRACEFD")); err == nil {
+		if d := sh.fds.get(n); d != nil {
+			_, _ = d.write(sh.ctx, []byte(s))
+			return
+		}
+	}
+	sh.eprint(s)
 }
 
 func (c *compiler) loosePrompt(s string) []part {
@@ -217,54 +228,12 @@ func (c *compiler) loosePrompt(s string) []part {
 	return append(out, &quotedPart{s[start:]})
 }
 
-func (sh *Shell) traceCommand(c *simpleCmd, args []string) {
-	if c.isDecl {
-		for _, a := range c.decl {
-			if a.arr != nil {
-				sh.trace(a.name + op(a) + "(" + sh.tracedArray(a.arr) + ")")
-			}
-		}
-		var out []string
-		for _, a := range c.decl {
-			switch {
-			case a.name == "":
-				out = append(out, sh.fields([]*word{a.val})...)
-			case a.naked:
-				out = append(out, a.name)
-			case a.arr != nil:
-				out = append(out, a.name)
-			default:
-				n := a.name
-				if a.sub != nil {
-					n += "[" + a.sub.text + "]"
-				}
-				out = append(out, traceQuote(n+op(a)+sh.expandStr(a.val)))
-			}
-		}
-		sh.trace(strings.Join(append([]string{c.args[0].lit}, out...), " "))
-		return
-	}
+func (sh *Shell) traceCommand(args []string) {
 	out := make([]string, len(args))
 	for i, a := range args {
 		out[i] = traceQuote(a)
 	}
 	sh.trace(strings.Join(out, " "))
-}
-
-// tracedArray shows the elements of an array that a declaration command makes.
-func (sh *Shell) tracedArray(l *arrayLit) string {
-	var out []string
-	for _, e := range l.elems {
-		s := ""
-		if e.sub != nil {
-			s = "[" + singleQuote(e.sub.lit) + "]="
-		}
-		if e.val != nil {
-			s += singleQuote(sh.expandStr(e.val))
-		}
-		out = append(out, s)
-	}
-	return strings.Join(out, " ")
 }
 
 func traceQuote2(s string) string {

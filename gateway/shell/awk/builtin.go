@@ -43,6 +43,9 @@ const (
 	fTypeof
 	fIsarray
 	fMkbool
+	fDcgettext
+	fDcngettext
+	fBindtextdomain
 )
 
 // builtinInfo says how a built-in function may be called; arrays holds the digits of
@@ -95,6 +98,10 @@ var builtinTable = [...]builtinInfo{
 	fTypeof:   {"typeof", 1, 1, ""},
 	fIsarray:  {"isarray", 1, 1, ""},
 	fMkbool:   {"mkbool", 1, 1, ""},
+
+	fDcgettext:      {"dcgettext", 1, 3, ""},
+	fDcngettext:     {"dcngettext", 3, 5, ""},
+	fBindtextdomain: {"bindtextdomain", 1, 2, ""},
 }
 
 var builtins = func() map[string]builtin {

@@ -193,8 +193,35 @@ func (c *compiler) strBuiltin(e *builtinCall) valFn {
 		return c.strftime(args)
 	case fTypeof:
 		return c.typeof(args[0])
+	case fDcgettext, fBindtextdomain: // there are no translations
+		return c.text(args)
+	case fDcngettext:
+		n := c.num(args[2])
+		one, many := c.text(args[:1]), c.text(args[1:2])
+		return func(in *interp) value {
+			a, b := one(in), many(in)
+			if n(in) == 1 {
+				return a
+			}
+			return b
+		}
 	}
 	panic("awk: unknown function")
+}
+
+// text evaluates all arguments; its value is the first.
+func (c *compiler) text(args []expr) valFn {
+	all := make([]func(*interp) string, len(args))
+	for i, a := range args {
+		all[i] = c.str(a)
+	}
+	return func(in *interp) value {
+		first := all[0](in)
+		for _, f := range all[1:] {
+			f(in)
+		}
+		return str(first)
+	}
 }
 
 func (c *compiler) typeof(e expr) valFn {

@@ -18,7 +18,7 @@ func (in *interp) ordering(name string) func(a, b element) int {
 	var f func(a, b element) int
 	switch strings.TrimSuffix(strings.TrimSuffix(name, "_asc"), "_desc") {
 	case "@ind_str":
-		f = func(a, b element) int { return strings.Compare(a.key, b.key) }
+		f = func(a, b element) int { return in.collate(a.key, b.key) }
 	case "@ind_num":
 		f = func(a, b element) int {
 			x, _ := parsePrefix(a.key)
@@ -30,7 +30,7 @@ func (in *interp) ordering(name string) func(a, b element) int {
 			if c, ok := arraysLast(a, b); ok {
 				return c
 			}
-			return cmp.Or(strings.Compare(in.str(a.c.v), in.str(b.c.v)), strings.Compare(a.key, b.key))
+			return cmp.Or(in.collate(in.str(a.c.v), in.str(b.c.v)), strings.Compare(a.key, b.key))
 		}
 	case "@val_num":
 		f = func(a, b element) int {
@@ -92,10 +92,15 @@ func (in *interp) compareTyped(a, b element) int {
 	case y.k != kStr:
 		return 1
 	}
+	return in.collate(x.s, y.s)
+}
+
+// collate compares two strings, without their case where IGNORECASE says so.
+func (in *interp) collate(a, b string) int {
 	if in.ignoreCase {
-		return strings.Compare(strings.ToLower(x.s), strings.ToLower(y.s))
+		return strings.Compare(strings.ToLower(a), strings.ToLower(b))
 	}
-	return strings.Compare(x.s, y.s)
+	return strings.Compare(a, b)
 }
 
 // forKeys lists the subscripts that `for (k in a)` visits, in order.

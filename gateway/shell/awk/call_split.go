@@ -16,7 +16,7 @@ func (c *compiler) splitterArg(e expr) func(in *interp) *splitter {
 func (c *compiler) split(args []expr) numFn {
 	s, arr := c.str(args[0]), c.arr(unparen(args[1]))
 	sep := func(in *interp) *splitter {
-		if in.splitBy != vFS {
+		if in.splitBy != vFS || in.fs.nl {
 			return in.separator(in.str(in.specials[vFS]), false)
 		}
 		return in.fs

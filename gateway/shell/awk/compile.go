@@ -39,8 +39,11 @@ type compiler struct {
 
 func (p *parser) compile() *Program {
 	prog := &Program{globals: p.globals, funcs: p.funcs}
-	for _, name := range []string{"ENVIRON", "ARGV", "PROCINFO"} {
+	for _, name := range []string{"ENVIRON", "ARGV", "PROCINFO", "FUNCTAB"} {
 		s := p.globals[name]
+		if s == nil && name == "FUNCTAB" {
+			continue
+		}
 		if s == nil {
 			s = &symbol{name: name}
 			p.globals[name] = s

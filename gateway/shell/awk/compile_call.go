@@ -1,5 +1,7 @@
 package awk
 
+import "strings"
+
 // setter compiles the storing into an lvalue.
 func (c *compiler) setter(e expr) func(in *interp, v value) {
 	switch e := e.(type) {
@@ -173,8 +175,15 @@ func (c *compiler) incdec(e *incdec) numFn {
 
 // call compiles a call of a user function.
 func (c *compiler) call(e *call) valFn {
-	if e.dyn != nil {
+	switch {
+	case e.dyn != nil:
 		return c.dynamicCall(e)
+	case !e.fn.defined:
+		name := e.name
+		return func(in *interp) value {
+			in.fatal("function `%s' not defined", name)
+			return value{}
+		}
 	}
 	return c.bind(e.fn, e.args)
 }
@@ -188,6 +197,11 @@ func (c *compiler) dynamicCall(e *call) valFn {
 			bound[fname] = c.bind(f, e.args)
 		}
 	}
+	for b, info := range builtinTable {
+		if n := len(e.args); info.name != "" && n >= info.min && n <= info.max && c.takes(info, e.args) {
+			bound[info.name] = c.val(&builtinCall{node: e.node, fn: builtin(b), args: e.args, pos: e.pos})
+		}
+	}
 	return func(in *interp) value {
 		n := name(in)
 		f, ok := bound[n]
@@ -196,6 +210,20 @@ func (c *compiler) dynamicCall(e *call) valFn {
 		}
 		return f(in)
 	}
+}
+
+// takes reports whether a built-in function can be called with args: arrays where it wants them, and only there.
+func (c *compiler) takes(info builtinInfo, args []expr) bool {
+	for i, a := range args {
+		if c.isArrayArg(a) != (strings.IndexByte(info.arrays, byte('0'+i)) >= 0) {
+			return false
+		}
+	}
+	switch info.name {
+	case "sub", "gsub": // on $0 only
+		return len(args) == 2
+	}
+	return true
 }
 
 // fits reports whether args have the kinds f wants.
@@ -251,6 +279,9 @@ func (c *compiler) bind(f *function, args []expr) valFn {
 			} else if v := bound[i].val(in); i < nparams {
 				fr.vals[i] = v
 			}
+		}
+		if len(bound) > nparams {
+			in.p.Errorf("%swarning: function `%s' called with more arguments than declared", in.where(), f.name)
 		}
 		return in.invoke(f, fr, min(len(bound), nparams), stack)
 	}

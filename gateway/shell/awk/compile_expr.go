@@ -194,7 +194,7 @@ func (c *compiler) isNumeric(e expr) bool {
 		return c.isNumeric(e.t) && c.isNumeric(e.f)
 	case *builtinCall:
 		switch e.fn {
-		case fSubstr, fSprintf, fTolower, fToupper, fGensub, fStrftime, fTypeof:
+		case fSubstr, fSprintf, fTolower, fToupper, fGensub, fStrftime, fTypeof, fDcgettext, fDcngettext, fBindtextdomain:
 			return false
 		}
 		return true

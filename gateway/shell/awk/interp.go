@@ -83,12 +83,13 @@ type interp struct {
 	inBeginFile bool
 	stdin       *reader
 	inPlace     bool
+	sandbox     bool
 	edited      *edit
 	suffix      string // of the copies that inplace keeps
 	streams     map[streamKey]*stream
 	order       []*stream
 
-	rng  uint64
+	rng  *generator // nil until rand or srand
 	seed float64
 }
 
@@ -105,6 +106,7 @@ type Config struct {
 	Args    []string // ARGV
 	Assigns []string // name=value of -v, and of -F, in order
 	Bytes   bool     // the C locale: every byte is a character
+	Sandbox bool     // -S: no system() and no redirections
 	InPlace bool     // -i inplace: what is printed while a file is read replaces it
 }
 
@@ -217,8 +219,8 @@ func (prog *Program) Run(p *proc.Process, cfg Config) int {
 		streams:      map[streamKey]*stream{},
 		argIndex:     1,
 		inPlace:      cfg.InPlace,
+		sandbox:      cfg.Sandbox,
 		seed:         1,
-		rng:          1,
 	}
 	for i := range in.arrays {
 		in.arrays[i] = newArray()
@@ -307,6 +309,26 @@ func (in *interp) procinfo() {
 	set("euid", num(float64(in.p.User.UID)))
 	set("gid", num(float64(in.p.User.GID)))
 	set("egid", num(float64(in.p.User.GID)))
+	if in.prog.globals["FUNCTAB"] != nil {
+		in.functions(in.globalArray("FUNCTAB"))
+	}
+}
+
+// functions fills FUNCTAB.
+func (in *interp) functions(table *array) {
+	var names []string
+	for name, f := range in.prog.funcs {
+		if f.defined {
+			names = append(names, name)
+		}
+	}
+	for name := range builtins {
+		names = append(names, name)
+	}
+	slices.Sort(names) // the order of for-in depends on that of the insertions
+	for _, name := range names {
+		in.store(&in.get(table, name, false).v, str(name))
+	}
 }
 
 // protect runs a block and catches what unwinds out of functions.
@@ -674,7 +696,11 @@ func (in *interp) openMain() (ok bool, r ctl) {
 // openFile begins a main input file; "" is standard input without a name.
 func (in *interp) openFile(name string) (ok bool, r ctl) {
 	in.fnr = 0
-	in.store(&in.specials[vFILENAME], input(name))
+	if name == "" {
+		in.store(&in.specials[vFILENAME], str("-"))
+	} else {
+		in.store(&in.specials[vFILENAME], input(name))
+	}
 	in.specials[vARGIND] = num(float64(in.argIndex - 1))
 	var rd *reader
 	var err error
@@ -790,24 +816,15 @@ func (in *interp) stdinReader() *reader {
 	return in.stdin
 }
 
-// random is the next number of rand(): xorshift64*, 53 bits.
+// random is the next number of rand().
 func (in *interp) random() float64 {
-	x := in.rng
-	x ^= x >> 12
-	x ^= x << 25
-	x ^= x >> 27
-	in.rng = x
-	return float64((x*2685821657736338717)>>11) / (1 << 53)
+	if in.rng == nil {
+		in.rng = newGenerator(1)
+	}
+	return in.rng.float()
 }
 
 func (in *interp) srand(seed float64) {
-	seed = math.Trunc(seed)
-	in.seed = seed
-	in.rng = math.Float64bits(seed)*0x9E3779B97F4A7C15 + 0x632BE59BD9B4E019
-	if in.rng == 0 {
-		in.rng = 1
-	}
-	for range 4 {
-		in.random()
-	}
+	in.seed = math.Trunc(seed)
+	in.rng = newGenerator(uint32(int64(in.seed)))
 }

@@ -101,6 +101,7 @@ type SyntaxError struct {
 	Text   string // the offending line
 	Col    int    // where in Text
 	Msg    string
+	Again  bool // the message comes twice
 }
 
 func (e *SyntaxError) Error() string { return e.Report("awk") }
@@ -114,6 +115,9 @@ func (e *SyntaxError) Report(name string) string {
 	}
 	at := fmt.Sprintf("%s: %s:%d: ", name, src, e.Line)
 	if e.Text == "" || e.Fatal() || strings.HasPrefix(e.Msg, "error: ") {
+		if e.Again {
+			return at + e.Msg + "\n" + at + e.Msg
+		}
 		return at + e.Msg
 	}
 	return at + e.Text + "\n" + at + strings.Repeat(" ", e.Col) + "^ " + e.Msg

@@ -112,9 +112,26 @@ func (p *parser) in() expr {
 		} else {
 			arr = p.array(name, pos)
 		}
-		e = p.check(&inExpr{over(subs...), subs, arr})
+		e = p.compared(p.check(&inExpr{over(subs...), subs, arr}))
 	}
 	return e
+}
+
+// compared parses the comparison whose left side is e, a test of membership.
+func (p *parser) compared(e expr) expr {
+	switch p.tok {
+	case tGt:
+		if p.noGt {
+			return e
+		}
+	case tLt, tLe, tGe, tEq, tNe, tTilde, tNoMatch:
+	default:
+		return e
+	}
+	op := p.tok
+	p.next()
+	r := p.concat()
+	return p.check(&binary{over(e, r), op, e, r})
 }
 
 func (p *parser) match() expr {
@@ -131,6 +148,7 @@ func (p *parser) match() expr {
 
 func (p *parser) comparison() expr {
 	e := p.concat()
+	compared := false
 	for {
 		switch p.tok {
 		case tGt:
@@ -144,10 +162,17 @@ func (p *parser) comparison() expr {
 				return e
 			}
 			e = piped
+			if p.tok != tPlus && p.tok != tMinus {
+				e = p.concatTo(e)
+			}
 			continue
 		default:
 			return e
 		}
+		if compared { // they do not associate
+			p.syntaxError()
+		}
+		compared = true
 		op := p.tok
 		p.noGroup(e)
 		p.next()
@@ -193,8 +218,10 @@ func (p *parser) startsOperand() bool {
 	return false
 }
 
-func (p *parser) concat() expr {
-	e := p.additive()
+func (p *parser) concat() expr { return p.concatTo(p.additive()) }
+
+// concatTo parses the rest of a concatenation that begins with e.
+func (p *parser) concatTo(e expr) expr {
 	var parts []expr
 	for p.startsOperand() {
 		p.noGroup(e)

@@ -233,19 +233,26 @@ func (p *parser) switchStmt() stmt {
 	return s
 }
 
+// misplaced fails with a message that gawk gives twice.
+func (p *parser) misplaced(msg string) {
+	err := p.errorAt(p.start, "%s", msg)
+	err.Again = true
+	panic(err)
+}
+
 func (p *parser) simple() stmt {
 	switch p.tok {
 	case tPrint, tPrintf:
 		return p.printStmt()
 	case tBreak:
 		if p.inLoop == 0 && p.inSwtch == 0 {
-			p.fail("error: `break' is not allowed outside a loop or switch")
+			p.misplaced("error: `break' is not allowed outside a loop or switch")
 		}
 		p.next()
 		return &breakStmt{}
 	case tContinue:
 		if p.inLoop == 0 {
-			p.fail("error: `continue' is not allowed outside a loop")
+			p.misplaced("error: `continue' is not allowed outside a loop")
 		}
 		p.next()
 		return &continueStmt{}

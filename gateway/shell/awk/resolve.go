@@ -1,9 +1,6 @@
 package awk
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // newRef makes a reference; its scope is settled by resolve.
 func (p *parser) newRef(name string, pos int) *varRef {
@@ -167,13 +164,6 @@ func (p *parser) builtin() expr {
 // resolve settles the kind of every variable and checks the calls.
 func (p *parser) resolve() {
 	for _, c := range p.calls {
-		if c.fn != nil && !c.fn.defined {
-			panic(&SyntaxError{Source: p.name, Line: 1, Msg: fmt.Sprintf("fatal: function `%s' not defined", c.name)})
-		}
-		if c.fn != nil && len(c.args) > len(c.fn.params) {
-			p.line = 1
-			p.warn(fmt.Sprintf("warning: function `%s' called with more arguments than declared", c.name))
-		}
 		for i, a := range c.args {
 			if g, ok := a.(*group); ok && len(g.list) == 1 {
 				if v, ok := g.list[0].(*varRef); ok {

@@ -171,6 +171,9 @@ func (in *interp) open(kind streamKind, name string, appending bool) (*stream, e
 	if s, ok := in.streams[key]; ok {
 		return s, nil
 	}
+	if in.sandbox {
+		in.fatal("redirection not allowed in sandbox mode")
+	}
 	s := &stream{key: key}
 	switch kind {
 	case outFile:
@@ -315,7 +318,7 @@ func (in *interp) flushAll() {
 
 // closeNamed is close(name).
 func (in *interp) closeNamed(name, how string) float64 {
-	status := -1
+	status, found := -1, false
 	for kind := outFile; kind <= coproc; kind++ {
 		s, ok := in.streams[streamKey{kind, name}]
 		if !ok {
@@ -324,10 +327,13 @@ func (in *interp) closeNamed(name, how string) float64 {
 		if kind == coproc && how == "to" {
 			s.w.Flush()
 			_ = s.to.Close()
-			status = 0
+			status, found = 0, true
 			continue
 		}
-		status = in.end(s)
+		status, found = in.end(s), true
+	}
+	if !found {
+		in.specials[vERRNO] = str("close of redirection that was never opened")
 	}
 	return float64(status)
 }
@@ -354,6 +360,9 @@ func (in *interp) flush(name string, all bool) float64 {
 
 // system runs a command and returns its exit status.
 func (in *interp) system(cmd string) float64 {
+	if in.sandbox {
+		in.fatal("'system' function not allowed in sandbox mode")
+	}
 	in.flushAll()
 	child := in.p.Shell(cmd, nil, nil)
 	status := in.p.Exec(in.p.Context(), child)
@@ -443,6 +452,15 @@ func (c *compiler) getline(e *getline) numFn {
 	}
 }
 
+// nonfatal reports whether a redirection to name may fail (PROCINFO["NONFATAL"]).
+func (in *interp) nonfatal(name string) bool {
+	info := in.globalArray("PROCINFO")
+	return info.has("NONFATAL") || info.has(name+in.str(in.specials[vSUBSEP])+"NONFATAL")
+}
+
+// discard is a writer whose output nobody reads.
+func (in *interp) discard() *proc.Writer { return proc.NewWriter(io.Discard, in.p) }
+
 // print compiles print and printf.
 func (c *compiler) print(s *printStmt) block {
 	to := func(in *interp) *proc.Writer { return in.out }
@@ -456,6 +474,10 @@ func (c *compiler) print(s *printStmt) block {
 				in.fatal("expression for `%s' redirection has null string value", map[token]string{tGt: ">", tAppend: ">>", tPipe: "|", tPipeAmp: "|&"}[s.redir])
 			}
 			st, err := in.open(kind, name, appending)
+			if err != nil && in.nonfatal(name) {
+				in.specials[vERRNO] = str(proc.Strerror(err))
+				return in.discard()
+			}
 			if err != nil {
 				in.fatal("cannot redirect to `%s': %s", name, proc.Strerror(err))
 			}

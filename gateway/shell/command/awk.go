@@ -120,6 +120,8 @@ func (r *awkRun) option(p *proc.Process, c byte, val string) (done bool, status 
 		r.cfg.Assigns = append(r.cfg.Assigns, val)
 	case 'b':
 		r.cfg.Bytes = true
+	case 'S':
+		r.cfg.Sandbox = true
 	case 'W':
 		return r.long(p, val)
 	case 'e':

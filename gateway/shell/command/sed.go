@@ -80,6 +80,11 @@ func sedCommand(_ context.Context, p *proc.Process) int {
 	opts, args := sedSpec.Parse(p)
 	o := sed.Options{LineLen: 70, Bytes: byteLocale(p)}
 	_, o.Posix = p.Env.Get("POSIXLY_CORRECT")
+	if cols, _ := p.Env.Get("COLS"); cols != "" {
+		if n, err := strconv.Atoi(cols); err == nil && n > 1 {
+			o.LineLen = n - 1
+		}
+	}
 	var chunks []sed.Chunk
 	in := &sedInput{p: p, delim: '\n', stdout: p.Out}
 	for _, opt := range opts {

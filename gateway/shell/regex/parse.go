@@ -94,8 +94,8 @@ func (p *parser) fail(e *Error) { panic(parseError{e}) }
 
 // parse parses one pattern; base is the number of groups before it.
 func parse(src string, opt Options, base int) (n *node, groups int, warn []string, err error) {
-	if opt.Dialect == Awk && strings.Contains(src, `\x`) {
-		src = awkHex(src)
+	if opt.Dialect == Awk && strings.IndexByte(src, '\\') >= 0 {
+		src = awkCodes(src)
 	}
 	p := &parser{src: src, opt: opt, base: base, next: 1, done: make([]bool, 10)}
 	defer func() {
@@ -408,7 +408,7 @@ func (p *parser) awkChar() (rune, bool) {
 }
 
 // awkHex replaces \xHH by the character, as gawk does before it reads the expression: \x2e is the dot that matches everything.
-func awkHex(src string) string {
+func awkCodes(src string) string {
 	var b strings.Builder
 	for {
 		i := strings.IndexByte(src, '\\')
@@ -421,10 +421,19 @@ func awkHex(src string) string {
 		for n < min(4, len(src)-i) && isHex(src[i+n]) {
 			n++
 		}
-		if src[i+1] == 'x' && n > 2 {
+		octal := 1
+		for octal < min(4, len(src)-i) && src[i+octal] >= '0' && src[i+octal] <= '7' {
+			octal++
+		}
+		switch {
+		case src[i+1] == 'x' && n > 2:
 			u, _ := strconv.ParseUint(src[i+2:i+n], 16, 8)
 			b.WriteByte(byte(u))
-		} else {
+		case octal > 1:
+			u, _ := strconv.ParseUint(src[i+1:i+octal], 8, 16)
+			b.WriteByte(byte(u))
+			n = octal
+		default:
 			n = 2
 			b.WriteString(src[i : i+2])
 		}
@@ -489,7 +498,7 @@ func (p *parser) interval() (lo, hi int, ok bool) {
 	}
 	// grep takes a malformed interval literally, unless only its numbers are wrong.
 	bad := func(e *Error, numbers bool) (int, int, bool) {
-		if !p.opt.Extended || p.opt.Dialect.strict() || e == errTooBig || numbers && p.opt.Dialect == Grep {
+		if !p.opt.Extended || p.opt.Dialect.strict() || e == errTooBig || numbers && p.opt.Dialect != Sed {
 			p.fail(e)
 		}
 		return 0, 0, false
@@ -554,7 +563,7 @@ func (p *parser) bracket() *node {
 			p.pos++
 			break
 		}
-		if p.at("-") && !first && !p.at("-]") && p.opt.Dialect != Awk {
+		if p.at("-") && !first && !p.at("-]") {
 			p.fail(errRange)
 		}
 		if p.at("[:") || p.at("[=") {

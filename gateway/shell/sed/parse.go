@@ -275,11 +275,12 @@ func (p *parser) command() {
 	}
 	p.spaces()
 	if c.a1.kind == addrLine && c.a1.n == 0 {
-		if c.a2.kind != addrRegex || p.opt.Posix {
+		head := c.a2.kind == addrNone && p.peek() == 'r'
+		if !head && c.a2.kind != addrRegex || p.opt.Posix {
 			p.next()
 			p.fail("invalid usage of line address 0")
 		}
-		c.active = true
+		c.active = !head
 	}
 	if p.peek() == '!' {
 		p.pos++
@@ -296,6 +297,9 @@ func (p *parser) command() {
 	}
 	c.name = byte(name)
 	c.origin = p.where()
+	if p.opt.Posix && strings.IndexByte("eFQRTvWz", c.name) >= 0 {
+		p.fail("unknown command: `%s'", []byte{c.name})
+	}
 	switch name {
 	case '#':
 		if c.a1.kind != addrNone {
@@ -325,7 +329,7 @@ func (p *parser) command() {
 		}
 		p.blanks()
 		start := p.pos
-		label := p.label(" \t\r\n;")
+		label := p.label(" \t\r\n;}#")
 		if label == "" {
 			p.pos = start
 			p.fail(`":" lacks a label`)
@@ -359,7 +363,7 @@ func (p *parser) command() {
 		return
 	case 'b', 't', 'T':
 		p.blanks()
-		c.label = p.label(" \t\r\n;}")
+		c.label = p.label(" \t\r\n;}#")
 	case 'e':
 		if p.opt.Sandbox {
 			p.fail("e/r/w commands disabled in sandbox mode")
@@ -374,7 +378,7 @@ func (p *parser) command() {
 			p.fail("unknown command: `L'")
 		}
 		p.blanks()
-		if isDigit(p.peek()) {
+		if isDigit(p.peek()) && (name != 'l' || !p.opt.Posix) {
 			c.num, c.hasNum = p.number(), true
 		}
 		p.endCommand()
@@ -539,6 +543,7 @@ func (p *parser) delimited(delim byte, isRegex bool) (string, bool) {
 		case c == '[' && isRegex:
 			end := bracketEnd(p.src[p.pos:])
 			if end == 0 {
+				p.pos = len(p.src)
 				return "", false
 			}
 			set := p.src[p.pos : p.pos+end]
@@ -567,10 +572,12 @@ func bracketEnd(s string) int {
 		case s[i] == ']':
 			return i + 1
 		case s[i] == '[' && i+1 < len(s) && strings.IndexByte(":.=", s[i+1]) >= 0:
-			if j := strings.Index(s[i+2:], string(s[i+1])+"]"); j >= 0 {
-				i += 2 + j + 2
-				continue
+			j := strings.Index(s[i+2:], string(s[i+1])+"]")
+			if j < 0 {
+				return 0
 			}
+			i += 2 + j + 2
+			continue
 		}
 		i++
 	}
@@ -580,9 +587,12 @@ func bracketEnd(s string) int {
 // compile compiles a regular expression; the empty one is the last one used.
 func (p *parser) compile(src string, icase, multi bool) *pattern {
 	if src == "" {
+		if icase || multi {
+			p.fail("cannot specify modifiers on empty regexp")
+		}
 		return &pattern{}
 	}
-	re, err := regex.Compile(unescape(src, true), regex.Options{
+	re, err := regex.Compile(p.unescape(src, true), regex.Options{
 		Dialect: regex.Sed, Extended: p.opt.Extended, IgnoreCase: icase, Multiline: multi && !p.opt.NullData, Bytes: p.opt.Bytes,
 	})
 	if err != nil {
@@ -597,7 +607,7 @@ func (p *parser) compile(src string, icase, multi bool) *pattern {
 
 // unescape turns \t, \xHH and the like into characters. In a replacement what they make is not special; in
 // a regular expression GNU sed takes it for what it is.
-func unescape(s string, isRegex bool) string {
+func (p *parser) unescape(s string, isRegex bool) string {
 	if strings.IndexByte(s, '\\') < 0 {
 		return s
 	}
@@ -608,11 +618,11 @@ func unescape(s string, isRegex bool) string {
 		if isRegex && i >= set && c == '[' {
 			set = i + 1 + bracketEnd(s[i+1:])
 		}
-		if c != '\\' || i+1 >= len(s) {
+		if c != '\\' || i+1 >= len(s) || i < set && p.opt.Posix {
 			b.WriteByte(c)
 			continue
 		}
-		r, n := escapeValue(s[i+1:])
+		r, n := p.escape(s[i+1:])
 		if n == 0 {
 			b.WriteByte(c)
 			if i >= set {
@@ -628,6 +638,17 @@ func unescape(s string, isRegex bool) string {
 		b.WriteByte(r)
 	}
 	return b.String()
+}
+
+// escape is escapeValue for a script: \c of a backslash takes two of them.
+func (p *parser) escape(s string) (v byte, n int) {
+	if strings.HasPrefix(s, `c\`) {
+		if !strings.HasPrefix(s, `c\\`) {
+			p.fail("recursive escaping after \\c not allowed")
+		}
+		return '\\' ^ 0x40, 3
+	}
+	return escapeValue(s)
 }
 
 // escapeValue decodes what follows a backslash; n is how much of it, 0 when it is no such escape.
@@ -665,7 +686,10 @@ func escapeValue(s string) (v byte, n int) {
 	case 'x':
 		return digits(16, 2)
 	case 'c':
-		if len(s) > 1 && s[1] < utf8.RuneSelf {
+		if len(s) == 1 {
+			return '\\', 1
+		}
+		if s[1] < utf8.RuneSelf {
 			c := s[1]
 			if c >= 'a' && c <= 'z' {
 				c -= 32
@@ -693,7 +717,7 @@ func (p *parser) readText(c *command) {
 			p.text = c
 			break
 		}
-		if v, n := escapeValue(p.src[p.pos:]); n > 0 && e != '\n' {
+		if v, n := p.escape(p.src[p.pos:]); n > 0 && e != '\n' {
 			b = append(b, v)
 			p.pos += n
 			continue
@@ -750,7 +774,7 @@ func (p *parser) substitute(c *command) {
 	}
 	s := &substitution{}
 	c.sub = s
-	s.replacement(unescape(repl, false))
+	s.replacement(p.unescape(repl, false))
 	icase, multi := false, false
 flags:
 	for {
@@ -892,7 +916,7 @@ func (p *parser) yChars(s string) []string {
 	var out []string
 	for i := 0; i < len(s); {
 		if s[i] == '\\' && i+1 < len(s) {
-			if v, n := escapeValue(s[i+1:]); n > 0 {
+			if v, n := p.escape(s[i+1:]); n > 0 {
 				out = append(out, string([]byte{v}))
 				i += 1 + n
 				continue

@@ -123,10 +123,22 @@ func (r *runner) read(join bool) bool {
 	}
 	r.ps = append(r.ps, line...)
 	r.nl = nl
-	r.line++
+	if r.line++; r.line == 1 {
+		r.head()
+	}
 	r.p.Tick(1 + len(line)>>10)
 	r.account()
 	return true
+}
+
+// head puts the files of 0r before the first line.
+func (r *runner) head() {
+	for _, c := range r.cmds {
+		if c.name == 'r' && c.a1.kind == addrLine && c.a1.n == 0 && c.a2.kind == addrNone {
+			r.queue = append(r.queue, appended{path: c.path})
+		}
+	}
+	r.flushQueue()
 }
 
 func (r *runner) emit(f *outFile, text []byte, nl bool) {

@@ -11,6 +11,8 @@ ALTER SCHEMA pgbox OWNER TO pgbox_owner;
 CREATE FUNCTION fs.append_file(p_path text, p_data bytea, p_mode integer DEFAULT 420) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
@@ -75,6 +77,7 @@ DECLARE
     v_new     bytea[];
     v_missing bigint;
     v_exec    uuid;
+    v_hole    record;
 BEGIN
     SELECT a.layers, a.changed_at INTO v_layers, v_at
       FROM pgbox.advance(p_sandbox, p_version, p_next_ino, p_used_bytes, p_used_inodes, p_shell_state) a;
@@ -121,15 +124,16 @@ BEGIN
         ON CONFLICT ON CONSTRAINT chunk_pkey DO UPDATE SET sha256 = excluded.sha256;
 
         IF array_position(p_chunk_sha256, NULL) IS NOT NULL THEN
-            DELETE FROM pgbox.chunk k
-             USING unnest(p_chunk_ino, p_chunk_idx, p_chunk_sha256) AS c (ino, idx, sha256)
-             WHERE c.sha256 IS NULL AND k.layer_id = v_top AND k.ino = c.ino AND k.idx = c.idx;
+            FOR v_hole IN SELECT c.ino, c.idx FROM unnest(p_chunk_ino, p_chunk_idx, p_chunk_sha256) AS c (ino, idx, sha256) WHERE c.sha256 IS NULL LOOP
+                DELETE FROM pgbox.chunk k WHERE k.layer_id = v_top AND k.ino = v_hole.ino AND k.idx = v_hole.idx;
+            END LOOP;
             INSERT INTO pgbox.chunk (layer_id, ino, idx, sha256)
             SELECT v_top, c.ino, c.idx, NULL
               FROM unnest(p_chunk_ino, p_chunk_idx, p_chunk_sha256) AS c (ino, idx, sha256)
              WHERE c.sha256 IS NULL
                AND EXISTS (SELECT FROM pgbox.chunk l
-                            WHERE l.layer_id = ANY (v_lower) AND l.ino = c.ino AND l.idx = c.idx AND l.sha256 IS NOT NULL);
+                            WHERE l.layer_id = ANY (v_lower) AND l.ino = c.ino AND l.idx = c.idx AND l.sha256 IS NOT NULL
+                           OFFSET 0);
         END IF;
     END IF;
 
@@ -144,12 +148,7 @@ BEGIN
     END IF;
 
     IF cardinality(p_gone) > 0 THEN
-        DELETE FROM pgbox.chunk k WHERE k.layer_id = v_top AND k.ino = ANY (p_gone);
-        DELETE FROM pgbox.inode i WHERE i.layer_id = v_top AND i.ino = ANY (p_gone);
-        INSERT INTO pgbox.inode (layer_id, ino, kind, mode, uid, gid, nlink, rdev, size, mtime, ctime)
-        SELECT v_top, g.ino, 0, 0, 0, 0, 0, 0, 0, 0, 0
-          FROM unnest(p_gone) AS g (ino)
-         WHERE EXISTS (SELECT FROM pgbox.inode l WHERE l.layer_id = ANY (v_lower) AND l.ino = g.ino AND l.kind <> 0);
+        PERFORM pgbox.forget(v_layers, p_gone);
     END IF;
 
     IF cardinality(p_parent) > 0 THEN
@@ -160,15 +159,9 @@ BEGIN
         ON CONFLICT ON CONSTRAINT dirent_pkey DO UPDATE SET ino = excluded.ino;
 
         IF array_position(p_child, 0) IS NOT NULL THEN
-            DELETE FROM pgbox.dirent e
-             USING unnest(p_parent, p_name, p_child) AS d (parent_ino, name, ino)
-             WHERE d.ino = 0 AND e.layer_id = v_top AND e.parent_ino = d.parent_ino AND e.name = d.name;
-            INSERT INTO pgbox.dirent (layer_id, parent_ino, name, ino)
-            SELECT v_top, d.parent_ino, d.name, NULL
-              FROM unnest(p_parent, p_name, p_child) AS d (parent_ino, name, ino)
-             WHERE d.ino = 0
-               AND EXISTS (SELECT FROM pgbox.dirent l
-                            WHERE l.layer_id = ANY (v_lower) AND l.parent_ino = d.parent_ino AND l.name = d.name AND l.ino IS NOT NULL);
+            PERFORM pgbox.forget_names(v_layers, array_agg(d.parent_ino), array_agg(d.name))
+               FROM unnest(p_parent, p_name, p_child) AS d (parent_ino, name, ino)
+              WHERE d.ino = 0;
         END IF;
     END IF;
 
@@ -376,6 +369,8 @@ COMMENT ON FUNCTION fs.changes_since(p_sandbox uuid, p_version bigint, p_seq int
 CREATE FUNCTION fs.chmod(p_path text, p_mode integer) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 BEGIN
@@ -390,6 +385,8 @@ COMMENT ON FUNCTION fs.chmod(p_path text, p_mode integer) IS 'Sets the permissio
 CREATE FUNCTION fs.chown(p_path text, p_uid integer, p_gid integer, p_follow boolean DEFAULT true) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 BEGIN
@@ -405,6 +402,7 @@ CREATE FUNCTION fs.cp(p_from text, p_to text, p_recursive boolean DEFAULT false)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
+    SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
@@ -787,6 +785,7 @@ CREATE FUNCTION fs.du(p_path text DEFAULT '/'::text) RETURNS SETOF fs.disk_usage
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
+    SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
@@ -948,6 +947,7 @@ CREATE FUNCTION fs.find(p_path text DEFAULT '/'::text, p_name text DEFAULT NULL:
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
+    SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
@@ -1341,6 +1341,7 @@ CREATE FUNCTION fs.glob(p_pattern text) RETURNS SETOF text
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
+    SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
@@ -1402,6 +1403,7 @@ CREATE FUNCTION fs.grep(p_pattern text, p_path text DEFAULT '/'::text, p_name te
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
+    SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
@@ -1651,6 +1653,8 @@ COMMENT ON FUNCTION fs.kv_set(p_sandbox uuid, p_key text, p_value jsonb, p_expec
 CREATE FUNCTION fs.link(p_from text, p_to text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
@@ -1869,6 +1873,8 @@ COMMENT ON FUNCTION fs.log_execs(p_execs jsonb) IS 'Writes the audit rows of run
 CREATE FUNCTION fs.lstat(p_path text) RETURNS SETOF fs.entry
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
@@ -2122,6 +2128,8 @@ COMMENT ON FUNCTION fs.missing_blobs(p_sandbox uuid, p_sha256 bytea[]) IS 'Which
 CREATE FUNCTION fs.mkdir(p_path text, p_mode integer DEFAULT 493, p_parents boolean DEFAULT false) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
@@ -2168,6 +2176,8 @@ COMMENT ON FUNCTION fs.mkdir(p_path text, p_mode integer, p_parents boolean) IS 
 CREATE FUNCTION fs.mknod(p_path text, p_kind smallint, p_mode integer DEFAULT 420, p_rdev integer DEFAULT 0) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
@@ -2196,6 +2206,7 @@ CREATE FUNCTION fs.mv(p_from text, p_to text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
+    SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
@@ -2464,6 +2475,8 @@ COMMENT ON FUNCTION fs.read_blobs(p_sandbox uuid, p_sha256 bytea[]) IS 'The cont
 CREATE FUNCTION fs.read_file(p_path text, p_offset bigint DEFAULT 0, p_length bigint DEFAULT NULL::bigint) RETURNS bytea
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
@@ -2514,6 +2527,7 @@ CREATE FUNCTION fs.readdir(p_path text) RETURNS SETOF fs.entry
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
+    SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
@@ -2556,6 +2570,8 @@ COMMENT ON FUNCTION fs.readdir_at(p_path text, p_at text) IS 'Is fs.readdir() at
 CREATE FUNCTION fs.readlink(p_path text) RETURNS text
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
@@ -2577,6 +2593,8 @@ COMMENT ON FUNCTION fs.readlink(p_path text) IS 'Returns what a symlink says. An
 CREATE FUNCTION fs.realpath(p_path text) RETURNS text
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
@@ -2762,6 +2780,8 @@ COMMENT ON FUNCTION fs.repair(p_sandbox uuid) IS 'Mends what fs.fsck() finds in 
 CREATE FUNCTION fs.resolve(p_path text, p_follow boolean DEFAULT true) RETURNS bigint
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
@@ -2807,6 +2827,7 @@ CREATE FUNCTION fs.rm(p_path text, p_recursive boolean DEFAULT false) RETURNS vo
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
+    SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 BEGIN
@@ -2822,6 +2843,7 @@ CREATE FUNCTION fs.rmdir(p_path text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
+    SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 BEGIN
@@ -2968,6 +2990,8 @@ COMMENT ON FUNCTION fs.snapshots(p_sandbox uuid) IS 'The snapshots of a sandbox,
 CREATE FUNCTION fs.stat(p_path text) RETURNS SETOF fs.entry
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
@@ -2990,6 +3014,8 @@ COMMENT ON FUNCTION fs.stat(p_path text) IS 'Describes the file that a path name
 CREATE FUNCTION fs.symlink(p_target text, p_path text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
@@ -3101,6 +3127,7 @@ CREATE FUNCTION fs.tree(p_path text DEFAULT '/'::text, p_depth integer DEFAULT N
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
+    SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
@@ -3144,6 +3171,8 @@ COMMENT ON FUNCTION fs.tree_at(p_path text, p_at text, p_depth integer) IS 'Is f
 CREATE FUNCTION fs.truncate(p_path text, p_size bigint) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
@@ -3206,6 +3235,7 @@ CREATE FUNCTION fs.unlink(p_path text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
+    SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 BEGIN
@@ -3285,6 +3315,8 @@ COMMENT ON FUNCTION fs.use(p_sandbox uuid, p_at text) IS 'Puts a sandbox in scop
 CREATE FUNCTION fs.utimes(p_path text, p_mtime bigint, p_follow boolean DEFAULT true) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 BEGIN
@@ -3299,6 +3331,8 @@ COMMENT ON FUNCTION fs.utimes(p_path text, p_mtime bigint, p_follow boolean) IS 
 CREATE FUNCTION fs.write_at(p_path text, p_data bytea, p_offset bigint) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
@@ -3347,6 +3381,8 @@ COMMENT ON FUNCTION fs.write_at(p_path text, p_data bytea, p_offset bigint) IS '
 CREATE FUNCTION fs.write_file(p_path text, p_data bytea, p_mode integer DEFAULT 420) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
@@ -4655,19 +4691,15 @@ CREATE FUNCTION pgbox.forget(p_layers uuid[], p_inos bigint[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+DECLARE
+    v_ino bigint;
 BEGIN
-    -- By row address, found by one probe of the key for each inode: a new top layer is not in the statistics, so with
-    -- "ino = ANY (...)" or a join the planner takes it for one row and reads all of it.
-    DELETE FROM pgbox.chunk c
-     WHERE c.ctid = ANY (ARRAY(
-           SELECT k.ctid
-             FROM unnest(p_inos) AS u (ino)
-            CROSS JOIN LATERAL (SELECT e.ctid FROM pgbox.chunk e WHERE e.layer_id = p_layers[1] AND e.ino = u.ino OFFSET 0) k));
-    DELETE FROM pgbox.inode n
-     WHERE n.ctid = ANY (ARRAY(
-           SELECT k.ctid
-             FROM unnest(p_inos) AS u (ino)
-            CROSS JOIN LATERAL (SELECT e.ctid FROM pgbox.inode e WHERE e.layer_id = p_layers[1] AND e.ino = u.ino OFFSET 0) k));
+    -- One by one: a new top layer is not in the statistics, so with "ino = ANY (...)", a join or row addresses the planner takes it for
+    -- one row and may read all of it, for each inode.
+    FOREACH v_ino IN ARRAY coalesce(p_inos, '{}') LOOP
+        DELETE FROM pgbox.chunk c WHERE c.layer_id = p_layers[1] AND c.ino = v_ino;
+        DELETE FROM pgbox.inode n WHERE n.layer_id = p_layers[1] AND n.ino = v_ino;
+    END LOOP;
     IF cardinality(p_layers) > 1 THEN
         INSERT INTO pgbox.inode (layer_id, ino, kind, mode, uid, gid, nlink, mtime, ctime)
         SELECT p_layers[1], u.ino, 0, 0, 0, 0, 0, 0, 0
@@ -4685,6 +4717,35 @@ $$;
 ALTER FUNCTION pgbox.forget(p_layers uuid[], p_inos bigint[]) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.forget(p_layers uuid[], p_inos bigint[]) IS 'Removes inodes that have no name left, with their chunks; those of lower layers get a whiteout, which hides their chunks too.';
+
+CREATE FUNCTION pgbox.forget_names(p_layers uuid[], p_parent bigint[], p_name text[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    x record;
+BEGIN
+    -- One by one, as in pgbox.forget.
+    FOR x IN SELECT u.parent, u.name FROM unnest(p_parent, p_name) AS u (parent, name) LOOP
+        DELETE FROM pgbox.dirent d WHERE d.layer_id = p_layers[1] AND d.parent_ino = x.parent AND d.name = x.name COLLATE "C";
+    END LOOP;
+    IF cardinality(p_layers) > 1 THEN
+        INSERT INTO pgbox.dirent (layer_id, parent_ino, name, ino)
+        SELECT p_layers[1], u.parent, u.name, NULL
+          FROM unnest(p_parent, p_name) AS u (parent, name)
+         CROSS JOIN LATERAL (
+               SELECT e.ino FROM pgbox.dirent e
+                WHERE e.layer_id = ANY (p_layers[2:]) AND e.parent_ino = u.parent AND e.name = u.name COLLATE "C"
+                ORDER BY array_position(p_layers, e.layer_id)
+                LIMIT 1) l
+         WHERE l.ino IS NOT NULL;
+    END IF;
+END
+$$;
+
+ALTER FUNCTION pgbox.forget_names(p_layers uuid[], p_parent bigint[], p_name text[]) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.forget_names(p_layers uuid[], p_parent bigint[], p_name text[]) IS 'Removes names, given as pairs of directory and name; those of lower layers get a whiteout.';
 
 CREATE FUNCTION pgbox.free_layers(p_layers uuid[]) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5670,26 +5731,7 @@ BEGIN
       FROM pgbox.subtree(p_layers, p_dir, '/', NULL) t
      WHERE t.depth > 0;
 
-    -- by row address, as in pgbox.forget
-    DELETE FROM pgbox.dirent d
-     WHERE d.ctid = ANY (ARRAY(
-           SELECT k.ctid
-             FROM unnest(v_parent, v_name) AS x (parent, name)
-            CROSS JOIN LATERAL (
-                  SELECT e.ctid FROM pgbox.dirent e
-                   WHERE e.layer_id = p_layers[1] AND e.parent_ino = x.parent AND e.name = x.name COLLATE "C"
-                  OFFSET 0) k));
-    IF cardinality(p_layers) > 1 THEN
-        INSERT INTO pgbox.dirent (layer_id, parent_ino, name, ino)
-        SELECT p_layers[1], x.parent, x.name, NULL
-          FROM unnest(v_parent, v_name) AS x (parent, name)
-         CROSS JOIN LATERAL (
-               SELECT e.ino FROM pgbox.dirent e
-                WHERE e.layer_id = ANY (p_layers[2:]) AND e.parent_ino = x.parent AND e.name = x.name COLLATE "C"
-                ORDER BY array_position(p_layers, e.layer_id)
-                LIMIT 1) l
-         WHERE l.ino IS NOT NULL;
-    END IF;
+    PERFORM pgbox.forget_names(p_layers, v_parent, v_name);
 
     SELECT array_agg(i.ino), -coalesce(sum(i.size) FILTER (WHERE i.kind = 8 AND i.ino >= pgbox.first_ino()), 0),
            -count(*) FILTER (WHERE i.ino >= pgbox.first_ino())
@@ -7593,6 +7635,9 @@ GRANT ALL ON FUNCTION pgbox.first_ino() TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.forget(p_layers uuid[], p_inos bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.forget(p_layers uuid[], p_inos bigint[]) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.forget_names(p_layers uuid[], p_parent bigint[], p_name text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.forget_names(p_layers uuid[], p_parent bigint[], p_name text[]) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.free_layers(p_layers uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.free_layers(p_layers uuid[]) TO pgbox_owner;

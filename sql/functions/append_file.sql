@@ -1,6 +1,8 @@
 CREATE FUNCTION fs.append_file(p_path text, p_data bytea, p_mode integer DEFAULT 420) RETURNS bigint
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
+    SET enable_seqscan = off
+    SET jit = off
     SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE

@@ -1,6 +1,8 @@
 -- Statements are planned once for a session and then serve arrays of 1 and of 10 000 rows, on tables that
 -- may have been empty at planning time. Only nested loops over primary keys are good for all of
 -- those, hence the planner settings; and a statement whose array is empty is not run at all.
+-- Where a row of the arrays looks for one of a table, that is a subquery of its own (OFFSET 0 keeps it one), and rows are
+-- deleted one by one: a join may read the whole layer for each row when the layer is thought to be small.
 CREATE FUNCTION fs.apply(
     p_sandbox      uuid,
     p_version      bigint,
@@ -53,6 +55,7 @@ DECLARE
     v_new     bytea[];
     v_missing bigint;
     v_exec    uuid;
+    v_hole    record;
 BEGIN
     SELECT a.layers, a.changed_at INTO v_layers, v_at
       FROM pgbox.advance(p_sandbox, p_version, p_next_ino, p_used_bytes, p_used_inodes, p_shell_state) a;
@@ -99,15 +102,16 @@ BEGIN
         ON CONFLICT ON CONSTRAINT chunk_pkey DO UPDATE SET sha256 = excluded.sha256;
 
         IF array_position(p_chunk_sha256, NULL) IS NOT NULL THEN
-            DELETE FROM pgbox.chunk k
-             USING unnest(p_chunk_ino, p_chunk_idx, p_chunk_sha256) AS c (ino, idx, sha256)
-             WHERE c.sha256 IS NULL AND k.layer_id = v_top AND k.ino = c.ino AND k.idx = c.idx;
+            FOR v_hole IN SELECT c.ino, c.idx FROM unnest(p_chunk_ino, p_chunk_idx, p_chunk_sha256) AS c (ino, idx, sha256) WHERE c.sha256 IS NULL LOOP
+                DELETE FROM pgbox.chunk k WHERE k.layer_id = v_top AND k.ino = v_hole.ino AND k.idx = v_hole.idx;
+            END LOOP;
             INSERT INTO pgbox.chunk (layer_id, ino, idx, sha256)
             SELECT v_top, c.ino, c.idx, NULL
               FROM unnest(p_chunk_ino, p_chunk_idx, p_chunk_sha256) AS c (ino, idx, sha256)
              WHERE c.sha256 IS NULL
                AND EXISTS (SELECT FROM pgbox.chunk l
-                            WHERE l.layer_id = ANY (v_lower) AND l.ino = c.ino AND l.idx = c.idx AND l.sha256 IS NOT NULL);
+                            WHERE l.layer_id = ANY (v_lower) AND l.ino = c.ino AND l.idx = c.idx AND l.sha256 IS NOT NULL
+                           OFFSET 0);
         END IF;
     END IF;
 
@@ -122,12 +126,7 @@ BEGIN
     END IF;
 
     IF cardinality(p_gone) > 0 THEN
-        DELETE FROM pgbox.chunk k WHERE k.layer_id = v_top AND k.ino = ANY (p_gone);
-        DELETE FROM pgbox.inode i WHERE i.layer_id = v_top AND i.ino = ANY (p_gone);
-        INSERT INTO pgbox.inode (layer_id, ino, kind, mode, uid, gid, nlink, rdev, size, mtime, ctime)
-        SELECT v_top, g.ino, 0, 0, 0, 0, 0, 0, 0, 0, 0
-          FROM unnest(p_gone) AS g (ino)
-         WHERE EXISTS (SELECT FROM pgbox.inode l WHERE l.layer_id = ANY (v_lower) AND l.ino = g.ino AND l.kind <> 0);
+        PERFORM pgbox.forget(v_layers, p_gone);
     END IF;
 
     IF cardinality(p_parent) > 0 THEN
@@ -138,15 +137,9 @@ BEGIN
         ON CONFLICT ON CONSTRAINT dirent_pkey DO UPDATE SET ino = excluded.ino;
 
         IF array_position(p_child, 0) IS NOT NULL THEN
-            DELETE FROM pgbox.dirent e
-             USING unnest(p_parent, p_name, p_child) AS d (parent_ino, name, ino)
-             WHERE d.ino = 0 AND e.layer_id = v_top AND e.parent_ino = d.parent_ino AND e.name = d.name;
-            INSERT INTO pgbox.dirent (layer_id, parent_ino, name, ino)
-            SELECT v_top, d.parent_ino, d.name, NULL
-              FROM unnest(p_parent, p_name, p_child) AS d (parent_ino, name, ino)
-             WHERE d.ino = 0
-               AND EXISTS (SELECT FROM pgbox.dirent l
-                            WHERE l.layer_id = ANY (v_lower) AND l.parent_ino = d.parent_ino AND l.name = d.name AND l.ino IS NOT NULL);
+            PERFORM pgbox.forget_names(v_layers, array_agg(d.parent_ino), array_agg(d.name))
+               FROM unnest(p_parent, p_name, p_child) AS d (parent_ino, name, ino)
+              WHERE d.ino = 0;
         END IF;
     END IF;
 

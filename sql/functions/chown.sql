@@ -1,6 +1,8 @@
 CREATE FUNCTION fs.chown(p_path text, p_uid integer, p_gid integer, p_follow boolean DEFAULT true) RETURNS void
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
+    SET enable_seqscan = off
+    SET jit = off
     SET plan_cache_mode = force_generic_plan
 AS $$
 BEGIN

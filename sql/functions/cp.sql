@@ -2,6 +2,7 @@ CREATE FUNCTION fs.cp(p_from text, p_to text, p_recursive boolean DEFAULT false)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
     SET jit = off
+    SET enable_seqscan = off
     SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE

@@ -2,6 +2,7 @@ CREATE FUNCTION fs.du(p_path text DEFAULT '/') RETURNS SETOF fs.disk_usage
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
     SET jit = off
+    SET enable_seqscan = off
     SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE

@@ -1,6 +1,8 @@
 CREATE FUNCTION fs.lstat(p_path text) RETURNS SETOF fs.entry
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
+    SET enable_seqscan = off
+    SET jit = off
     SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE

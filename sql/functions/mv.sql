@@ -2,6 +2,7 @@ CREATE FUNCTION fs.mv(p_from text, p_to text) RETURNS void
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
     SET jit = off
+    SET enable_seqscan = off
     SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE

@@ -1,6 +1,8 @@
 CREATE FUNCTION fs.read_file(p_path text, p_offset bigint DEFAULT 0, p_length bigint DEFAULT NULL) RETURNS bytea
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
+    SET enable_seqscan = off
+    SET jit = off
     SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE

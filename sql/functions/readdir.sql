@@ -2,6 +2,7 @@ CREATE FUNCTION fs.readdir(p_path text) RETURNS SETOF fs.entry
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
     SET jit = off
+    SET enable_seqscan = off
     SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE

@@ -13,26 +13,7 @@ BEGIN
       FROM pgbox.subtree(p_layers, p_dir, '/', NULL) t
      WHERE t.depth > 0;
 
-    -- by row address, as in pgbox.forget
-    DELETE FROM pgbox.dirent d
-     WHERE d.ctid = ANY (ARRAY(
-           SELECT k.ctid
-             FROM unnest(v_parent, v_name) AS x (parent, name)
-            CROSS JOIN LATERAL (
-                  SELECT e.ctid FROM pgbox.dirent e
-                   WHERE e.layer_id = p_layers[1] AND e.parent_ino = x.parent AND e.name = x.name COLLATE "C"
-                  OFFSET 0) k));
-    IF cardinality(p_layers) > 1 THEN
-        INSERT INTO pgbox.dirent (layer_id, parent_ino, name, ino)
-        SELECT p_layers[1], x.parent, x.name, NULL
-          FROM unnest(v_parent, v_name) AS x (parent, name)
-         CROSS JOIN LATERAL (
-               SELECT e.ino FROM pgbox.dirent e
-                WHERE e.layer_id = ANY (p_layers[2:]) AND e.parent_ino = x.parent AND e.name = x.name COLLATE "C"
-                ORDER BY array_position(p_layers, e.layer_id)
-                LIMIT 1) l
-         WHERE l.ino IS NOT NULL;
-    END IF;
+    PERFORM pgbox.forget_names(p_layers, v_parent, v_name);
 
     SELECT array_agg(i.ino), -coalesce(sum(i.size) FILTER (WHERE i.kind = 8 AND i.ino >= pgbox.first_ino()), 0),
            -count(*) FILTER (WHERE i.ino >= pgbox.first_ino())

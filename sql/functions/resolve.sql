@@ -1,6 +1,8 @@
 CREATE FUNCTION fs.resolve(p_path text, p_follow boolean DEFAULT true) RETURNS bigint
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
+    SET enable_seqscan = off
+    SET jit = off
     SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE

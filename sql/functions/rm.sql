@@ -2,6 +2,7 @@ CREATE FUNCTION fs.rm(p_path text, p_recursive boolean DEFAULT false) RETURNS vo
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
     SET jit = off
+    SET enable_seqscan = off
     SET plan_cache_mode = force_generic_plan
 AS $$
 BEGIN

@@ -82,6 +82,9 @@ func TestLintFunctions(t *testing.T) {
 		if planned("enable_") && !planned("jit=off") {
 			t.Errorf("%s: a forbidden scan that is taken all the same costs 10^10 in the plan, and a plan that dear is compiled for 0.2 s", name)
 		}
+		if planned("plan_cache_mode=force_generic_plan") && !planned("enable_seqscan=off") {
+			t.Errorf("%s: the plan that a session keeps may have been made when the tables were empty, and would read all of them for ever", name)
+		}
 		if f.Comment == nil || !regexp.MustCompile(`^([A-Z]|pgbox\.).+\.( |\)|$)`).MatchString(*f.Comment) {
 			t.Errorf("%s: needs a comment that is a sentence", name)
 		}

@@ -109,6 +109,7 @@ func outcome(s *scope, a, b fserr.Errno) string {
 // Two sessions in all interleavings of BEGIN, statement, COMMIT: results and trees are those of one after the other, in one
 // of the two orders. "$id" in a statement is the sandbox.
 func TestPermutations(t *testing.T) {
+	t.Parallel()
 	setup := []string{
 		"SELECT fs.mkdir('/p/a', p_parents => true), fs.mkdir('/p/b')",
 		"SELECT fs.write_file('/p/f', 'file f'), fs.write_file('/p/g', 'file g')",

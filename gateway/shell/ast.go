@@ -22,6 +22,7 @@ type stmt struct {
 	line       int
 	negated    bool
 	background bool
+	newline    bool    // ends the statement
 	cmd        command // nil: redirections only
 	redirs     []*redirect
 	src        string
@@ -230,13 +231,17 @@ type cmdPart struct {
 	prog   *program // backquotes: parsed on their own
 	inFile *word    // $(<file)
 	line   int
+	placed bool // lines of the commands begin with 1
+	height int  // lines that bash's print of it has more than one
 }
 
 type arithPart struct{ x *arithText }
 
 type procPart struct {
-	in    bool // <( )
-	stmts []*stmt
+	in     bool // <( )
+	stmts  []*stmt
+	placed bool // as of cmdPart
+	height int
 }
 
 // badPart is a ${…} that bash reports only when it is expanded.
@@ -248,6 +253,7 @@ type funcDef struct {
 	body     *stmt
 	source   string // BASH_SOURCE of its definition
 	line     int
+	shift    int // of the lines of the body
 	exported bool
 	traced   bool // inherits the traps on DEBUG and RETURN
 	src      string

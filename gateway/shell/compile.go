@@ -15,10 +15,48 @@ type compiler struct {
 	bad   map[uint]int // offsets where a bad substitution was masked → its length
 	step  func()       // for every statement and word
 
-	stray   encoding // what stands for the bytes that are no UTF-8
-	extglob bool     // extended patterns are understood everywhere
-	cond    bool     // inside [[ ]], where they always are
-	refused error    // the first construct that the parser takes and bash does not
+	stray   encoding  // what stands for the bytes that are no UTF-8
+	extglob bool      // extended patterns are understood everywhere
+	cond    bool      // inside [[ ]], where they always are
+	reprint bool      // lines inside $(…) are those of bash's own print of it
+	prints  []reprint // in the order of the source
+	refused error     // the first construct that the parser takes and bash does not
+}
+
+// reprint is a piece of the source that bash shows otherwise than it was written: $(…), $'…' and $"…" in a command that it prints.
+type reprint struct {
+	from, to uint
+	text     string
+}
+
+// printed is the source between two offsets as bash prints it.
+func (c *compiler) printed(from, to uint) string {
+	i := len(c.prints)
+	for i > 0 && c.prints[i-1].from >= from {
+		i--
+	}
+	var b strings.Builder
+	for _, r := range c.prints[i:] {
+		if r.to > to {
+			break
+		}
+		b.WriteString(c.raw(from, r.from))
+		b.WriteString(r.text)
+		from = r.to
+	}
+	if b.Len() == 0 {
+		return c.raw(from, to)
+	}
+	b.WriteString(c.raw(from, to))
+	return b.String()
+}
+
+// reprint notes how bash prints a piece of the source, instead of the pieces in it.
+func (c *compiler) reprinted(from, to uint, text string) {
+	for len(c.prints) > 0 && c.prints[len(c.prints)-1].from >= from {
+		c.prints = c.prints[:len(c.prints)-1]
+	}
+	c.prints = append(c.prints, reprint{from, to, text})
 }
 
 func (c *compiler) text(from, to uint) string {
@@ -51,7 +89,7 @@ func (c *compiler) stmt(s *syntax.Stmt) *stmt {
 	if c.step != nil {
 		c.step()
 	}
-	st := &stmt{line: c.line(s.Pos()), negated: s.Negated, background: s.Background}
+	st := &stmt{line: c.line(s.Pos()), negated: s.Negated, background: s.Background, newline: !s.Semicolon.IsValid()}
 	end := s.End().Offset()
 	if s.Semicolon.IsValid() {
 		end = s.Semicolon.Offset()
@@ -101,6 +139,9 @@ func (c *compiler) command(cmd syntax.Command) command {
 		for _, a := range x.Args {
 			s.decl = append(s.decl, c.assign(a))
 		}
+		if len(x.Args) > 0 {
+			s.line = c.line(x.Args[0].End())
+		}
 		return s
 	case *syntax.LetClause:
 		s := &simpleCmd{line: c.line(x.Pos()), args: []*word{litWord("let")}}
@@ -138,7 +179,7 @@ func (c *compiler) command(cmd syntax.Command) command {
 			return f
 		}
 	case *syntax.CaseClause:
-		k := &caseCmd{word: c.word(x.Word), line: c.line(x.Pos())}
+		k := &caseCmd{word: c.word(x.Word), line: c.line(x.Word.End())}
 		for _, it := range x.Items {
 			ci := caseItem{stmts: c.stmts(it.Stmts), op: it.Op}
 			for _, p := range it.Patterns {
@@ -162,11 +203,11 @@ func (c *compiler) command(cmd syntax.Command) command {
 		}
 		return &funcDecl{name: c.raw(x.Name.Pos().Offset(), x.Name.End().Offset()), body: c.stmt(x.Body), line: c.line(x.Pos()), src: c.raw(x.Pos().Offset(), x.End().Offset())}
 	case *syntax.ArithmCmd:
-		return &arithCmd{x: c.arith(c.text(x.Left.Offset()+2, x.Right.Offset())), line: c.line(x.Pos())}
+		return &arithCmd{x: c.arith(c.text(x.Left.Offset()+2, x.Right.Offset())), line: c.line(x.Right)}
 	case *syntax.TestClause:
 		was := c.cond
 		c.cond = true
-		t := &testCmd{x: c.test(x.X), line: c.line(x.Pos())}
+		t := &testCmd{x: c.test(x.X), line: c.line(x.X.End())}
 		c.cond = was
 		return t
 	case *syntax.TimeClause:

@@ -153,12 +153,14 @@ func (c *compiler) word(w *syntax.Word) *word {
 	if c.step != nil {
 		c.step()
 	}
-	out := &word{src: c.raw(w.Pos().Offset(), w.End().Offset()), parts: c.parts(w.Parts, false)}
+	out := &word{parts: c.parts(w.Parts, false)}
+	out.src = c.printed(w.Pos().Offset(), w.End().Offset())
 	return c.finish(out, false)
 }
 
 func (c *compiler) assignWord(w *syntax.Word) *word {
-	out := &word{src: c.raw(w.Pos().Offset(), w.End().Offset()), parts: c.parts(w.Parts, false)}
+	out := &word{parts: c.parts(w.Parts, false)}
+	out.src = c.printed(w.Pos().Offset(), w.End().Offset())
 	return c.finish(out, true)
 }
 
@@ -279,13 +281,18 @@ func (c *compiler) part(p syntax.WordPart, dq bool) []part {
 	case *syntax.SglQuoted:
 		v := x.Value
 		if x.Dollar {
-			return []part{&quotedPart{ansiC(c.stray.decode(v))}}
+			text := ansiC(c.stray.decode(v))
+			c.reprinted(x.Pos().Offset(), x.End().Offset(), singleQuote(text))
+			return []part{&quotedPart{text}}
 		}
 		return []part{c.quoted(v)}
 	case *syntax.DblQuoted:
 		if c.masked(x) {
 			at, end := x.Pos().Offset(), x.End().Offset()
 			return append(append([]part{c.quoted("(")}, c.loose(c.text(at+1, end-1))...), c.quoted(")"))
+		}
+		if at := x.Pos().Offset(); x.Dollar {
+			c.reprinted(at, at+1, "")
 		}
 		parts := c.parts(x.Parts, true)
 		if dq { // "${x:-"a"}": already inside quotes
@@ -314,7 +321,9 @@ func (c *compiler) part(p syntax.WordPart, dq bool) []part {
 		}
 		return []part{&arithPart{c.arith(c.text(from, x.Right.Offset()))}}
 	case *syntax.ProcSubst:
-		return []part{&procPart{in: x.Op == syntax.CmdIn, stmts: c.stmts(x.Stmts)}}
+		p := &procPart{in: x.Op == syntax.CmdIn, stmts: c.stmts(x.Stmts)}
+		p.placed, p.height = c.place(p.stmts, x.Pos(), x.End())
+		return []part{p}
 	case *syntax.ExtGlob:
 		if !c.extglob && !c.cond {
 			at := x.Pos()
@@ -392,7 +401,7 @@ func (c *compiler) cmdSubst(x *syntax.CmdSubst, dq bool) *cmdPart {
 		if dq {
 			esc += "\""
 		}
-		p.prog = parse(unescape2(c.raw(x.Left.Offset()+1, x.Right.Offset()), esc), reading{lines: c.line(x.Pos()) - 1, step: c.step, extglob: c.extglob})
+		p.prog = parse(unescape2(c.raw(x.Left.Offset()+1, x.Right.Offset()), esc), reading{lines: c.line(x.Pos()) - 1, step: c.step, extglob: c.extglob, reprint: c.reprint})
 		return p
 	}
 	if len(x.Stmts) == 1 {
@@ -402,7 +411,25 @@ func (c *compiler) cmdSubst(x *syntax.CmdSubst, dq bool) *cmdPart {
 		}
 	}
 	p.stmts = c.stmts(x.Stmts)
+	p.placed, p.height = c.place(p.stmts, x.Pos(), x.End())
 	return p
+}
+
+// place gives the commands of a substitution the lines that bash counts: it prints what it has read, and reads that again, from the
+// line that the command around it is on.
+func (c *compiler) place(stmts []*stmt, from, to syntax.Pos) (placed bool, height int) {
+	if !c.reprint {
+		return false, 0
+	}
+	p := treePrinter{comsub: true, line: 1}
+	p.list(stmts)
+	text := strings.TrimLeft(p.b.String(), " ")
+	if strings.HasPrefix(text, "(") {
+		text = " " + text
+	}
+	at := from.Offset()
+	c.reprinted(at, to.Offset(), c.text(at, at+2)+text+")")
+	return true, p.line - 1
 }
 
 // unescape2 removes backslashes before the given characters only, keeping all others (also before newlines).

@@ -374,6 +374,9 @@ func (sh *Shell) tilde(user string) string {
 	return "~" + user
 }
 
+// substitution is what messages about the text of a command substitution begin with.
+const substitution = "command substitution: "
+
 // cmdSubst runs a command substitution and returns its output without trailing newlines and NULs.
 func (sh *Shell) cmdSubst(p *cmdPart) string {
 	sh.tick()
@@ -394,9 +397,14 @@ func (sh *Shell) cmdSubst(p *cmdPart) string {
 		child.opts.set('e', false)
 	}
 	child.xtrace++
+	if p.placed {
+		child.shift = sh.line - 1
+	} else if p.prog != nil {
+		child.shift = sh.line - p.line
+	}
 	status := child.child(func() {
 		if p.prog != nil {
-			child.runProgram(p.prog, "command substitution: ")
+			child.runProgram(p.prog, substitution)
 			return
 		}
 		child.stmts(stmts)
@@ -479,6 +487,9 @@ func (sh *Shell) procSubst(p *procPart) string {
 	}
 	pid := sh.x.newPID()
 	child := sh.fork(sh.x.ctx, pid)
+	if p.placed {
+		child.shift = sh.line - 1
+	}
 	sh.lastBG = pid
 	if p.in {
 		child.fds.set(1, w)

@@ -34,11 +34,12 @@ type reading struct {
 	step    func()            // called again and again; it may end the exec with a panic; nil for none
 	aliases map[string]string // that are expanded
 	extglob bool              // extended patterns are understood
+	reprint bool              // lines inside $(…) are those of bash's own print of it
 }
 
 // parse reads a text as the shell's options and aliases say.
 func (sh *Shell) parse(src string, lines int) *program {
-	r := reading{lines: lines, step: sh.readStep, extglob: sh.opts.shopt(extglob)}
+	r := reading{lines: lines, step: sh.readStep, extglob: sh.opts.shopt(extglob), reprint: !sh.dash}
 	if sh.opts.shopt(expandAliases) && len(sh.aliases) > 0 {
 		r.aliases = sh.aliases
 	}
@@ -85,7 +86,7 @@ func parse(src string, r reading) *program {
 		f, bad, err = parseFile(src, step)
 	}
 	p.warnings = warnings
-	c := compiler{src: src, lines: lines, bad: bad, step: step, stray: stray, extglob: r.extglob}
+	c := compiler{src: src, lines: lines, bad: bad, step: step, stray: stray, extglob: r.extglob, reprint: r.reprint}
 	lastLine := -1
 	var lastEnd uint
 	for _, s := range f.Stmts {

@@ -60,12 +60,17 @@ type treePrinter struct {
 	flat    bool        // one blank is all the indentation
 	pending []*redirect // here-documents to print after the line
 	unended bool        // the list has had bodies in its midst
+	comsub  bool        // in $(…): newlines stay, and commands get the lines that they are printed on
+	line    int
 }
 
-func (p *treePrinter) w(s string) { p.b.WriteString(s) }
+func (p *treePrinter) w(s string) {
+	p.b.WriteString(s)
+	p.line += strings.Count(s, "\n")
+}
 
 func (p *treePrinter) nl() {
-	p.b.WriteByte('\n')
+	p.w("\n")
 	if p.flat {
 		p.b.WriteByte(' ')
 		return
@@ -110,6 +115,8 @@ func (p *treePrinter) list(l []*stmt) {
 			p.nl()
 		case s.background:
 			p.w(" ")
+		case p.comsub && !p.inFunc && s.newline:
+			p.w("\n")
 		case !p.inFunc:
 			p.w("; ")
 		default:
@@ -125,7 +132,7 @@ func (p *treePrinter) flush() bool {
 		return false
 	}
 	for _, r := range p.pending {
-		p.b.WriteByte('\n')
+		p.w("\n")
 		if r.heredoc.src != "" {
 			p.w(r.heredoc.src)
 		} else {
@@ -135,7 +142,7 @@ func (p *treePrinter) flush() bool {
 		}
 		p.w(unquoteDelim(r.word.src))
 	}
-	p.b.WriteByte('\n')
+	p.w("\n")
 	p.pending = nil
 	return true
 }
@@ -163,11 +170,87 @@ func partSource(x part) string {
 }
 
 func (p *treePrinter) stmt(s *stmt) {
+	if p.comsub {
+		p.place(s)
+	}
 	if s.negated {
 		p.w("! ")
 	}
 	p.command(s)
 	p.redirs(s.redirs)
+}
+
+// place sets the line of a statement.
+func (p *treePrinter) place(s *stmt) {
+	s.line = p.line
+	switch c := s.cmd.(type) {
+	case *simpleCmd:
+		c.line = p.line + c.height(2)
+	case *forCmd:
+		c.line = p.line
+	case *forArith:
+		c.line = p.line
+	case *caseCmd:
+		c.line = p.line + height(c.word.parts)
+	case *funcDecl:
+		c.line = p.line
+	case *arithCmd:
+		c.line = p.line
+	case *testCmd:
+		c.line = p.line
+	case *coprocCmd:
+		c.line = p.line
+	}
+}
+
+// height is how many newlines the first n words of a command have when it is printed.
+func (c *simpleCmd) height(n int) (lines int) {
+	for _, a := range c.assigns[:min(n, len(c.assigns))] {
+		lines += a.height()
+	}
+	n = max(n-len(c.assigns), 0)
+	for _, w := range c.args[:min(n, len(c.args))] {
+		lines += height(w.parts)
+	}
+	n = max(n-len(c.args), 0)
+	for _, a := range c.decl[:min(n, len(c.decl))] {
+		lines += a.height()
+	}
+	return lines
+}
+
+func (a *assign) height() (lines int) {
+	if a.val != nil {
+		lines = height(a.val.parts)
+	}
+	if a.arr != nil {
+		for _, e := range a.arr.elems {
+			if e.val != nil {
+				lines += height(e.val.parts)
+			}
+		}
+	}
+	return lines
+}
+
+func height(parts []part) (lines int) {
+	for _, x := range parts {
+		switch q := x.(type) {
+		case *litPart:
+			lines += strings.Count(q.s, "\n")
+		case *quotedPart:
+			lines += strings.Count(q.s, "\n")
+		case *dqPart:
+			lines += height(q.parts)
+		case *paramPart:
+			lines += strings.Count(q.src, "\n")
+		case *cmdPart:
+			lines += q.height
+		case *procPart:
+			lines += q.height
+		}
+	}
+	return lines
 }
 
 func (p *treePrinter) redirs(rs []*redirect) {

@@ -79,6 +79,10 @@ func parsedSize(src string) int64 { return 32 * int64(len(src)) }
 
 // runProgram runs the lines of a program; an abandoned line goes on with the next.
 func (sh *Shell) runProgram(p *program, where string) {
+	if where != substitution {
+		defer func(shift int) { sh.shift = shift }(sh.shift)
+		sh.shift = 0
+	}
 	for _, w := range p.warnings {
 		sh.eprint(sh.name + ": " + w)
 	}
@@ -197,6 +201,9 @@ func (sh *Shell) stmts(list []*stmt) {
 	}
 }
 
+// at says that the shell is at a line of the text it runs.
+func (sh *Shell) at(line int) { sh.line = line + sh.shift }
+
 // stmt runs one statement and leaves its status in sh.status.
 func (sh *Shell) stmt(st *stmt) {
 	sh.tick()
@@ -204,7 +211,7 @@ func (sh *Shell) stmt(st *stmt) {
 		return
 	}
 	if st.line > 0 {
-		sh.line = st.line
+		sh.at(st.line)
 	}
 	if st.background {
 		sh.background(st)
@@ -303,7 +310,7 @@ func (sh *Shell) compound(st *stmt) (counts bool) {
 	case *whileCmd:
 		sh.while(c)
 	case *forCmd:
-		sh.line = c.line
+		sh.at(c.line)
 		if c.selects {
 			sh.selectLoop(c)
 		} else {
@@ -314,13 +321,13 @@ func (sh *Shell) compound(st *stmt) (counts bool) {
 	case *caseCmd:
 		sh.caseOf(c, st)
 	case *arithCmd:
-		sh.line = c.line
+		sh.at(c.line)
 		sh.debugTrapAt(st)
 		sh.status = sh.arithStatus(c)
 		sh.single()
 		return true
 	case *testCmd:
-		sh.line = c.line
+		sh.at(c.line)
 		sh.debugTrapAt(st)
 		sh.status = sh.testStatus(c)
 		sh.single()
@@ -493,7 +500,7 @@ func (sh *Shell) forLoop(c *forCmd, st *stmt) {
 	status := 0
 	for _, w := range words {
 		sh.tick()
-		sh.line = c.line
+		sh.at(c.line)
 		sh.debugTrapAt(st)
 		if sh.opts.get('x') {
 			sh.traceFor("for ", c)
@@ -534,7 +541,7 @@ func (sh *Shell) forArith(c *forArith) {
 			}
 			return blank, true
 		}
-		sh.line = c.line
+		sh.at(c.line)
 		if sh.opts.get('x') {
 			sh.traceArith(a, true)
 		}
@@ -570,7 +577,7 @@ func (sh *Shell) forArith(c *forArith) {
 }
 
 func (sh *Shell) caseOf(c *caseCmd, st *stmt) {
-	sh.line = c.line
+	sh.at(c.line)
 	sh.debugTrapAt(st)
 	sh.enter()
 	defer sh.leave()
@@ -632,7 +639,7 @@ func (sh *Shell) define(c *funcDecl) {
 		source = sh.stdinName
 	}
 	sh.hold(int64(512 + 8*len(c.src)))
-	sh.ownFuncs()[c.name] = &funcDef{name: c.name, body: c.body, source: source, line: c.line, src: c.src}
+	sh.ownFuncs()[c.name] = &funcDef{name: c.name, body: c.body, source: source, line: c.line, shift: sh.shift, src: c.src}
 	sh.status = 0
 }
 
@@ -760,7 +767,7 @@ func (sh *Shell) stage(st *stmt) {
 	}
 	sh.tick()
 	if st.line > 0 {
-		sh.line = st.line
+		sh.at(st.line)
 	}
 	sh.isStage = true
 	sh.command1(st)
@@ -771,7 +778,8 @@ func (sh *Shell) debugTrapOf(st *stmt) bool {
 	if _, ok := st.cmd.(*simpleCmd); !ok || len(sh.traps) == 0 || sh.inTrap > 0 {
 		return false
 	}
-	sh.line, sh.command = st.line, st
+	sh.at(st.line)
+	sh.command = st
 	sh.debugTrap()
 	return true
 }
@@ -864,6 +872,7 @@ func timeFormat(f string, d time.Duration) string {
 
 // background starts a job.
 func (sh *Shell) background(st *stmt) {
+	sh.debugTrapOf(st)
 	fg := *st
 	fg.background = false
 	pid := sh.x.newPID()

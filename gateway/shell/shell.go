@@ -120,6 +120,7 @@ type Shell struct {
 
 	name       string
 	args       []string
+	shift      int  // of the lines of the text that runs: in $(…) they begin with 1
 	traceArray bool // the array that is assigned next is traced
 	argsSet    bool // by the builtin set, since a file began to be sourced
 	fds        fdTable

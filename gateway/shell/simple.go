@@ -12,7 +12,7 @@ import (
 
 // simple runs a simple command.
 func (sh *Shell) simple(c *simpleCmd, st *stmt) {
-	sh.line = c.line
+	sh.at(c.line)
 	if sh.inTrap == 0 {
 		sh.command = st
 	}
@@ -481,8 +481,8 @@ func (sh *Shell) call(fn *funcDef, args []string, temps [][2]string) {
 	for _, t := range temps {
 		sh.addTemp(f, t[0], t[1])
 	}
-	loops := sh.loops
-	sh.loops = 0
+	loops, shift := sh.loops, sh.shift
+	sh.loops, sh.shift = 0, fn.shift
 	var hidden map[string]string
 	for _, k := range []string{"ERR", "DEBUG", "RETURN"} {
 		opt := byte('T')
@@ -525,7 +525,7 @@ func (sh *Shell) call(fn *funcDef, args []string, temps [][2]string) {
 		sh.popFrame()
 	}
 	sh.popFrame()
-	sh.loops = loops
+	sh.loops, sh.shift = loops, shift
 	sh.leave()
 }
 

@@ -87,7 +87,7 @@ const helpUsage = "help [-dms] [pattern ...]"
 
 func builtinHelp(sh *Shell, args []string) int {
 	args = args[1:]
-	mode := byte(0)
+	modes := ""
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
 		a := args[0]
 		args = args[1:]
@@ -98,7 +98,7 @@ func builtinHelp(sh *Shell, args []string) int {
 			if strings.IndexByte("dms", c) < 0 {
 				return sh.usage("help", "-"+string(c), helpUsage)
 			}
-			mode = c
+			modes += string(c)
 		}
 	}
 	if len(args) == 0 {
@@ -107,6 +107,13 @@ func builtinHelp(sh *Shell, args []string) int {
 			sh.out(" " + u.Synopsis + "\n")
 		}
 		return 0
+	}
+	if isPattern := func(a string) bool { return strings.ContainsAny(a, "*?[") && a != "[" && a != "[[" }; slices.ContainsFunc(args, isPattern) {
+		many := "s"
+		if len(args) == 1 {
+			many = ""
+		}
+		sh.out("Shell commands matching keyword" + many + " `" + strings.Join(args, ", ") + "'\n\n")
 	}
 	status := 1
 	for _, a := range args {
@@ -118,16 +125,20 @@ func builtinHelp(sh *Shell, args []string) int {
 				continue
 			}
 			status = 0
-			switch mode {
-			case 'd':
-				sh.out(u.Name + " - " + u.Does + "\n")
-			case 's':
+			does := strings.ToUpper(u.Does[:1]) + u.Does[1:] + "."
+			differ := ""
+			if u.Differ != "" {
+				differ = "    Here: " + u.Differ + ".\n"
+			}
+			switch {
+			case strings.Contains(modes, "d"):
+				sh.out(u.Name + " - " + does + "\n")
+			case strings.Contains(modes, "m"):
+				sh.out("NAME\n    " + u.Name + " - " + does + "\n\nSYNOPSIS\n    " + u.Synopsis + "\n\nDESCRIPTION\n    " + does + "\n" + differ + "\nSEE ALSO\n    bash(1)\n\n")
+			case modes != "":
 				sh.out(u.Name + ": " + u.Synopsis + "\n")
 			default:
-				sh.out(u.Name + ": " + u.Synopsis + "\n    " + strings.ToUpper(u.Does[:1]) + u.Does[1:] + ".\n")
-				if u.Differ != "" {
-					sh.out("    Here: " + u.Differ + ".\n")
-				}
+				sh.out(u.Name + ": " + u.Synopsis + "\n    " + does + "\n" + differ)
 			}
 		}
 	}

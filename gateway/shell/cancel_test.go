@@ -111,6 +111,8 @@ func TestCancelTakesEffect(t *testing.T) {
 		{"make with the output of commands", `printf 'x=$(shell echo a)\ninclude m\n' > m; printf '$(foreach i,$(shell seq 1000),$(shell echo $i))\na:;\n' > n`, "while :; do make -f m; make -f n; done"},
 		{"make with jobs", `printf '%%:;@sleep 100\n' > m`, "make -j8 -f m 1 2 3 4 5 6 7 8 9"},
 		{"yq", "for i in {1..50000}; do echo \"k$i: [a, {b: c}, 'd']\"; done > y", "while :; do yq . y > /dev/null; done"},
+		{"yq that changes", "for i in {1..20000}; do echo \"k$i: [a, {b: c}, 'd']\"; done > y", "while :; do yq '(.. | select(tag == \"!!str\")) |= . + \"x\" | sort_keys(..) | explode(.) | ... comments=\"c\"' y > /dev/null; done"},
+		{"yq that expands", "", "yq -n '[\"aaa\" * 100000 | match(\"(a|aa)*\"; \"g\")] | .[] as $x ireduce ([1,2,3]; . * 1 + . + .)'; while :; do yq -n '[\"ab\" * 50000 | split(\"b\") | .[]] | unique | join(\"-\") | sub(\"a\", \"bb\") | test(\"(a|b|ab)*c\")'; done"},
 		{"diff", "for i in {1..20000}; do echo $RANDOM; done > a; for i in {1..20000}; do echo $RANDOM; done > b", "while :; do diff -d a b > /dev/null; done"},
 		{"diff of few different lines", "for i in {1..100000}; do echo $((RANDOM%3)); done > a; for i in {1..100000}; do echo $((RANDOM%3)); done > b", "while :; do diff a b; diff -u a b; diff -y a b; done > /dev/null"},
 		{"diff3", "for i in {1..30000}; do echo $((RANDOM%3)); done > a; for i in {1..30000}; do echo $((RANDOM%3)); done > b", "while :; do diff3 a b a > /dev/null; done"},

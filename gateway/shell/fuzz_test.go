@@ -182,11 +182,13 @@ func FuzzYq(f *testing.F) {
 	for _, s := range []struct{ src, in string }{
 		{`.a.b[0]`, "a: &x\n  b: [1, 2.5, ~, 'q']\nc: *x\n<<: *x\n"}, {`.a |= .+1 | del(.b)`, "a: 1 # one\nb: |\n  text\n  more\n---\na: 2\n"}, {`.. | select(tag == "!!str")`, "? {a: b}\n: !!int \"3\"\n"},
 		{`to_entries`, "<a b=\"c\">t<d/><!-- x --><d>2</d></a>"}, {`.x.y`, "[x]\ny = 2024-01-01T00:00:00Z\nz = [[1], {a = 'b'}]\n"}, {`.[0]`, "a,b\n1,\"x\"\"y\"\n"}, {`select(di == 0) | keys`, "{\"a\": [1e3, \"\\u00e9\"]}"}, {`.a style="double"`, "a: !!binary aGk=\n%YAML 1.2\n"},
+		{`(.. | select(tag == "!!str")) |= . + "x" | explode(.) | ... comments="c" | .b[1].c = .a | sort_keys(..)`, "a: &x {b: [1, *x]} # c\nd:\n  <<: [*x, *x]\n"}, {`.a as $v | [.[] | {"k": $v, (key): path}] | with_entries(.value |= to_yaml) | del(.[0]) | . *+d {"z": [1]} | pivot`, "- {a: 1}\n- [b]\n"},
+		{`"\(.a) $X" | envsubst(nu) | match("(?P<n>a*)"; "g"), sub("a", "b") | @sh, @base64, @json, split("a")[1:-1]`, "a: xay\n"}, {`.d + "1h" | with_dtf("2006"; format_datetime("Jan")), to_unix, tz("Europe/Rome") | . as $x ireduce ({}; . * $x)`, "d: 2020-01-01T00:00:00Z\n"},
 	} {
 		f.Add(s.src, s.in)
 	}
 	f.Fuzz(func(t *testing.T, src, in string) {
-		fuzzScript(t, base, map[string]string{"src": text(src)}, in, `cat > f; for i in yaml json xml toml csv props; do for o in yaml json xml toml csv props; do yq -p $i -o $o . f; done; done; yq "$src" f; yq -i "$src" f; yq ea -n "$src"`)
+		fuzzScript(t, base, map[string]string{"src": text(src)}, in, `cat > f; for i in yaml json xml toml csv props; do for o in yaml json xml toml csv props; do yq -p $i -o $o . f; done; done; yq "$src" f; yq -i "$src" f; yq ea -n "$src"; yq -o props "$src" f; yq -o lua "$src" f f; yq -s "$src" f`)
 	})
 }
 

@@ -261,7 +261,7 @@ var abouts = map[string]About{
 	"xzless":           {Does: "show xz files", Differ: "prints everything: there is no terminal"},
 	"xzmore":           {Does: "show xz files", Differ: "prints everything: there is no terminal"},
 	"yes":              {Does: "print a line over and over"},
-	"yq":               {Does: "process YAML, JSON, TOML, XML, CSV and properties with expressions of jq", Differ: "no styles, tags, anchors and comments in expressions; load and dates are missing"},
+	"yq":               {Does: "process YAML, JSON, TOML, XML, CSV and properties with expressions of yq 4 (or of jq)", Differ: "arithmetic goes from left to right, `*` before `+`; several files with `-i` are each changed; without HCL, INI and Go output"},
 	"zcat":             {Does: "decompress gzip files to standard output"},
 	"zcmp":             {Does: "compare gzip files byte by byte"},
 	"zdiff":            {Does: "compare gzip files line by line"},

@@ -2,19 +2,27 @@ package command
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
+	"net/url"
+	"slices"
 	"strings"
 
+	yamlnode "go.yaml.in/yaml/v3"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/format"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/jq"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/yaml"
+	yqlang "github.com/pgbox/pgbox/gateway/shell/yq"
 )
 
-var yqSpec = getopt.New("CI:MNPceijno:p:rs:y", "colors=C indent:=I no-colors=M no-doc=N prettyPrint=P exit-status=e inplace=i split-exp:=s tojson=j null-input=n "+
-	"output-format:=o input-format:=p unwrapScalar::=r raw-output=r compact-output=c yaml-output=y").
-	WithUsage("[eval | eval-all] [OPTION]... EXPRESSION [FILE]...", "Process YAML, JSON, TOML, XML, CSV, TSV and properties with expressions of jq.").WithVersion("(with the options of mikefarah's yq) 4")
+var yqSpec = getopt.New("CI:MNPcef:ijno:p:rs:y", "colors=C expression: from-file: front-matter:=f indent:=I no-colors=M no-doc=N prettyPrint=P exit-status=e inplace=i split-exp:=s tojson=j null-input=n "+
+	"output-format:=o input-format:=p unwrapScalar::=r raw-output=r compact-output=c yaml-output=y string-interpolation:: header-preprocess:: xml-attribute-prefix: xml-content-name: csv-auto-parse:: csv-separator: tsv-auto-parse:: properties-separator: no-exit-status "+
+	"verbose=verbose security-disable-env-ops security-disable-file-ops").
+	WithUsage("[eval | eval-all] [OPTION]... EXPRESSION [FILE]...", "Process YAML, JSON, TOML, XML, CSV, TSV and properties with expressions of yq 4; those that only jq has are understood, too.").WithVersion("(with the options of mikefarah's yq) 4")
 
 // yqRun is a yq command line.
 type yqRun struct {
@@ -28,6 +36,12 @@ type yqRun struct {
 	in, out                                 *format.Codec // nil: YAML, which JSON is too; json says what is written
 	autoIn, autoOut                         bool          // a file's name says what it is, and what is written
 	held                                    int
+	rawGiven                                bool
+	decoder                                 string // base64 or uri
+	encoder                                 string // base64, uri, shell or lua
+	outName                                 string // of out
+	front                                   string // extract or process: only what a file begins with
+	tail                                    []byte // what follows that
 	last                                    any
 }
 
@@ -37,10 +51,21 @@ func (r *yqRun) hold(n int) {
 }
 
 func yq(_ context.Context, p *proc.Process) int {
+	for i, a := range p.Args {
+		switch a { // the only short option with a value that need not be there
+		case "-r=false":
+			p.Args = slices.Clone(p.Args)
+			p.Args[i] = "--unwrapScalar=false"
+		case "-r=true":
+			p.Args = slices.Clone(p.Args)
+			p.Args[i] = "-r"
+		}
+	}
 	opts, args := yqSpec.Parse(p)
 	r := &yqRun{p: p, raw: true, indent: 2, autoIn: true, autoOut: true}
 	defer func() { p.Release(r.held) }()
 	inPlace, exitStatus := false, false
+	var expression *string
 	for _, o := range opts {
 		o.Value = strings.TrimPrefix(o.Value, "=") // -o=json is how it is written
 		switch o.Key {
@@ -54,11 +79,19 @@ func yq(_ context.Context, p *proc.Process) int {
 			case known && o.Key == "p":
 				r.in = &codec
 			case known:
-				r.out, r.json = &codec, false
+				r.out, r.outName, r.json = &codec, o.Value, false
+			case o.Key == "o" && (o.Value == "base64" || o.Value == "uri" || o.Value == "sh" || o.Value == "shell" || o.Value == "lua"):
+				if r.encoder = o.Value; o.Value == "sh" {
+					r.encoder = "shell"
+				}
+			case o.Key == "o" && (o.Value == "s" || o.Value == "l"):
+				r.encoder = map[string]string{"s": "shell", "l": "lua"}[o.Value]
+			case o.Key == "p" && (o.Value == "base64" || o.Value == "uri"):
+				r.decoder = o.Value
 			case o.Value == "json" || o.Value == "j":
 				r.json = r.json || o.Key == "o"
 			case o.Value != "yaml" && o.Value != "y":
-				p.Errorf("unknown format %s: want yaml, json, toml, xml, csv, tsv or props", quote(o.Value))
+				yqError(p, "", errors.New("unknown format '"+o.Value+"' please use [yaml|y|json|j|props|p|csv|c|tsv|t|xml|x|base64|uri|toml|shell|s|lua|l]"))
 				return 1
 			}
 			if o.Key == "p" {
@@ -70,6 +103,7 @@ func yq(_ context.Context, p *proc.Process) int {
 			r.json = true
 		case "r":
 			r.raw = o.Value != "false"
+			r.rawGiven = r.raw
 		case "c":
 			r.compact = true
 		case "I":
@@ -89,6 +123,22 @@ func yq(_ context.Context, p *proc.Process) int {
 			exitStatus = true
 		case "s":
 			r.split = o.Value
+		case "f":
+			if o.Value != "extract" && o.Value != "process" {
+				p.Errorf("unknown front matter %s: want extract or process", quote(o.Value))
+				return 1
+			}
+			r.front = o.Value
+		case "expression":
+			expression = &o.Value
+		case "from-file":
+			data, err := p.ReadFile(o.Value)
+			if err != nil {
+				p.Errorf("%s: %s", o.Value, proc.Strerror(err))
+				return 1
+			}
+			s := string(data)
+			expression = &s
 		}
 	}
 	if len(args) > 0 && (args[0] == "e" || args[0] == "eval") {
@@ -97,11 +147,34 @@ func yq(_ context.Context, p *proc.Process) int {
 		args, r.all = args[1:], true
 	}
 	src := "."
-	if len(args) > 0 {
+	if expression != nil {
+		src = *expression
+	} else if len(args) > 0 {
 		// A lone operand that is a file is read as it is.
 		if st, err := p.Stat(args[0]); len(args) > 1 || err != nil || st.IsDir() || r.null {
 			src, args = args[0], args[1:]
 		}
+	}
+	if len(args) == 0 || r.null {
+		args = []string{"-"}
+	}
+	program, problem := yqlang.Compile(src)
+	run := &nodeRun{yqRun: r, program: program}
+	if problem == nil && r.split != "" {
+		run.name, problem = yqlang.Compile(r.split)
+	}
+	if problem == nil {
+		if name, err := run.files(args, inPlace); err != nil {
+			p.Out.Write(run.printedText)
+			p.Out.Flush()
+			yqError(p, name, err)
+			return 1
+		}
+		if exitStatus && !run.printed {
+			yqError(p, "", errors.New("no matches found"))
+			return 1
+		}
+		return 0
 	}
 	r.src, r.once = yqExpression(src, r.all)
 	scope := yqScope{}
@@ -109,40 +182,53 @@ func yq(_ context.Context, p *proc.Process) int {
 		scope.docs, scope.files = jq.NewArray(nil), jq.NewArray(nil)
 	}
 	if _, err := scope.compile(r.src); err != nil {
-		p.Errorf("%v", err)
+		yqError(p, "", problem)
 		return 1
-	}
-	if len(args) == 0 || r.null {
-		args = []string{"-"}
 	}
 	if r.all {
 		if name, err := r.together(args, inPlace); err != nil {
-			p.Errorf("%s: %s", name, proc.Strerror(err))
+			yqError(p, name, err)
 			return 1
 		}
 	} else {
 		for i, name := range args {
 			if err := r.file(name, i, inPlace); err != nil {
-				p.Errorf("%s: %s", name, proc.Strerror(err))
+				yqError(p, name, err)
 				return 1
 			}
 		}
 	}
 	if exitStatus && (r.last == nil || r.last == false) {
+		yqError(p, "", errors.New("no matches found"))
 		return 1
 	}
 	return 0
+}
+
+// yqError prints an error. name is the file that it is about.
+func yqError(p *proc.Process, name string, err error) {
+	p.Out.Flush()
+	text := err.Error()
+	switch e, ok := fserr.Of(err); {
+	case ok && name != "":
+		text = "open " + name + ": " + strings.ToLower(e.Error())
+	case name != "":
+		text = "bad file '" + name + "': " + text
+	}
+	p.Err.WriteString("Error: " + text + "\n")
 }
 
 // yqSource is a document and where it comes from.
 type yqSource struct {
 	yaml.Document
 	yqScope
+	lead []byte // what stands before it
 }
 
 // read returns the documents of a file.
 func (r *yqRun) read(name string, file int) ([]yqSource, error) {
 	docs := []yaml.Document{yaml.New(nil)}
+	var first []byte
 	if !r.null {
 		f, err := r.p.OpenInput(name)
 		if err != nil {
@@ -153,14 +239,28 @@ func (r *yqRun) read(name string, file int) ([]yqSource, error) {
 		if err != nil {
 			return nil, err
 		}
-		if docs, err = r.parse(name, text); err != nil {
+		if r.front != "" {
+			var rest []byte
+			if text, rest = frontMatter(text); r.front == "process" {
+				r.tail = rest
+			}
+		}
+		lead, body := leading(text)
+		if docs, err = r.parse(name, body); err != nil {
 			return nil, err
+		}
+		if len(docs) == 0 { // nothing but comments
+			docs = []yaml.Document{yaml.FromNode(&yamlnode.Node{Kind: yamlnode.ScalarNode, Tag: "!!null", Value: strings.TrimSpace(string(body))})}
+		}
+		if docs[0].Node().Kind == yamlnode.DocumentNode {
+			first = lead
 		}
 	}
 	out := make([]yqSource, len(docs))
 	for i, d := range docs {
-		out[i] = yqSource{d, yqScope{file: file, document: i, name: name}}
+		out[i] = yqSource{Document: d, yqScope: yqScope{file: file, document: i, name: name}}
 	}
+	out[0].lead = first
 	return out, nil
 }
 
@@ -259,18 +359,23 @@ func (r *yqRun) part(v any, text []byte) error {
 		if s, ok := x.(string); ok {
 			file = s
 		}
-		if !strings.Contains(file[strings.LastIndexByte(file, '/')+1:], ".") {
-			if file += ".yml"; r.json {
-				file = strings.TrimSuffix(file, "yml") + "json"
-			}
-		}
-		f, err := r.p.Open(file, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
-		if err != nil {
-			return err
-		}
-		_, err = f.Write(text)
-		return errors.Join(err, f.Close())
+		return r.writePart(file, text)
 	})
+}
+
+// writePart writes a file of -s, whose name may lack the ending.
+func (r *yqRun) writePart(file string, text []byte) error {
+	if !strings.Contains(file[strings.LastIndexByte(file, '/')+1:], ".") {
+		if file += ".yml"; r.json {
+			file = strings.TrimSuffix(file, "yml") + "json"
+		}
+	}
+	f, err := r.p.Open(file, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
 }
 
 // write prints the output, or puts it in place of the file.
@@ -289,11 +394,19 @@ func (r *yqRun) write(name string, out []byte, inPlace bool) error {
 
 // parse reads a text by the format of -p, else by the name's ending, which then is what is written as well.
 func (r *yqRun) parse(name string, text []byte) ([]yaml.Document, error) {
+	switch r.decoder {
+	case "base64":
+		b, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
+		return []yaml.Document{yaml.New(string(b))}, err
+	case "uri":
+		s, err := url.QueryUnescape(strings.TrimSpace(string(text)))
+		return []yaml.Document{yaml.New(s)}, err
+	}
 	in := r.in
 	if dot := strings.LastIndexByte(name, '.'); in == nil && r.autoIn && dot >= 0 && len(name)-dot > 2 {
 		if codec, ok := format.Named(name[dot+1:]); ok {
 			if in = &codec; r.autoOut && !r.json {
-				r.out = in
+				r.out, r.outName = in, name[dot+1:]
 			}
 		}
 	}

@@ -266,3 +266,9 @@ func node(v any) *yaml.Node {
 	}
 	return n
 }
+
+// Node is the document as nodes.
+func (d Document) Node() *yaml.Node { return d.node }
+
+// FromNode is a document of a node, or of the document that it is.
+func FromNode(n *yaml.Node) Document { return Document{n} }

@@ -45,10 +45,11 @@ hostile: ## only the hostile scripts, and what they leave their neighbours
 	$(GO) test -count=1 -timeout 15m -run Hostile ./gateway/httpapi
 
 postgres18: ## the SQL tests again, on Postgres 18
-	PGBOX_TEST_POSTGRES_BIN=$$(.ci/postgres18) $(GO) test -count=1 -timeout 15m ./sql/...
+	PGBOX_TEST_POSTGRES_BIN=$$(.ci/postgres18) $(GO) test -count=1 -timeout 15m -skip '^TestPermutations$$' ./sql/...
 
+# Left out is what does not connect through the pooler, or has nothing to do with connections.
 pooled: build ## the tests of the gateway again, through a PgBouncer that pools transactions
-	PGBOX_TEST_POOLER=1 PGBOX_BINARY=$(CURDIR)/$(BIN) $(GO) test -count=1 -timeout 15m -skip 'Hostile|TestStandby' ./gateway/store ./gateway/exec ./gateway/httpapi ./gateway/cmd/pgbox
+	PGBOX_TEST_POOLER=1 PGBOX_BINARY=$(CURDIR)/$(BIN) $(GO) test -count=1 -timeout 15m -skip 'Hostile|TestStandby|TestCases|TestTenThousandOpen|TestExport_|TestTar_|TestDump_|TestCommandLine|TestNewcomer|Command$$|TestHousekeeping' ./gateway/store ./gateway/exec ./gateway/httpapi ./gateway/cmd/pgbox
 
 bench-once:
 	$(GO) run ./bench -quick

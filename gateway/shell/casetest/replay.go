@@ -169,9 +169,9 @@ const tries = 6
 
 // ReplayOracle runs the same cases under the real bash and tools: what was recorded is still what they do. A case gets several
 // tries, because processes may be scheduled so that the output of two of them is mixed otherwise.
-func ReplayOracle(t *testing.T, patterns ...string) {
+func ReplayOracle(t *testing.T, wanted func(Case) bool, patterns ...string) {
 	t.Helper()
-	replay(t, func(Case) bool { return true }, func(Case) int { return tries }, func(ctx context.Context, c Case) Result {
+	replay(t, wanted, func(Case) int { return tries }, func(ctx context.Context, c Case) Result {
 		r, err := Oracle(ctx, c)
 		if err != nil {
 			r.Err = err

@@ -751,6 +751,9 @@ func (sh *Shell) eprint(s string) {
 // prefix is what bash begins its messages with.
 func (sh *Shell) prefix() string {
 	name := sh.name
+	if sh.program { // the message begins with its name
+		return ""
+	}
 	if sh.dash {
 		return name + ": " + itoa(sh.line) + ": "
 	}

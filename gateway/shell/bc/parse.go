@@ -76,7 +76,13 @@ func (p *parser) peek() token {
 	return p.peeked[0]
 }
 
-func (p *parser) fail() { panic(syntaxError{p.tok.line, "syntax error"}) }
+func (p *parser) fail() {
+	line := p.tok.line
+	if p.tok.kind == tokEOF { // where the next file would begin
+		line = 1
+	}
+	panic(syntaxError{line, "syntax error"})
+}
 
 func (p *parser) is(text string) bool {
 	return (p.tok.kind == tokOp || p.tok.kind == tokKeyword) && p.tok.text == text

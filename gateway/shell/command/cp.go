@@ -261,7 +261,7 @@ func (c *copier) copy(src, dst string, arg bool, depth int) bool {
 	}
 	if c.keepLink && st.Nlink > 1 && !c.link && !c.symlink {
 		if first, ok := c.copied[st.Ino]; ok {
-			if err := c.hardLink(first, dst); err != nil {
+			if err := c.relink(first, dst); err != nil {
 				return c.fail("cannot create hard link %s to %s: %s", quoteName(dst), quoteName(first), proc.Strerror(err))
 			}
 			return true
@@ -415,6 +415,15 @@ func (c *copier) hardLink(from, to string) error {
 		}
 	}
 	return p.FS.Link(full, p.Abs(to))
+}
+
+// relink is hardLink over what may be at to.
+func (c *copier) relink(from, to string) error {
+	err := c.hardLink(from, to)
+	if errors.Is(err, fserr.EEXIST) && c.p.FS.Unlink(c.p.Abs(to)) == nil {
+		err = c.hardLink(from, to)
+	}
+	return err
 }
 
 func (c *copier) makeSymlink(src, dst string) bool {

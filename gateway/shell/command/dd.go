@@ -321,6 +321,13 @@ func (d *ddRun) open() bool {
 	return true
 }
 
+// cannotSkip says that the input ends before the place to begin at.
+func (d *ddRun) cannotSkip() {
+	if d.status != "none" {
+		d.p.Errorf("%s: cannot skip to specified offset", quoteColon(nameOrStream(d.inName, "standard input")))
+	}
+}
+
 // position skips in the input and seeks in the output.
 func (d *ddRun) position() {
 	p := d.p
@@ -333,7 +340,7 @@ func (d *ddRun) position() {
 			if at, err := f.Seek(0, io.SeekCurrent); err == nil {
 				st, _ := f.Stat() // isRegular has just got it
 				if n > st.Size-at {
-					p.Errorf("%s: cannot skip to specified offset", quoteColon(nameOrStream(d.inName, "standard input")))
+					d.cannotSkip()
 					n = max(st.Size-at, 0)
 				}
 				_, err = f.Seek(at+n, io.SeekStart)
@@ -352,7 +359,7 @@ func (d *ddRun) position() {
 				}
 			}
 			if left > 0 {
-				p.Errorf("%s: cannot skip to specified offset", quoteColon(nameOrStream(d.inName, "standard input")))
+				d.cannotSkip()
 			}
 		}
 	}

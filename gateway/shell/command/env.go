@@ -224,6 +224,14 @@ func splitString(p *proc.Process, s string) ([]string, bool) {
 			continue
 		case c == '\\' && i+1 < len(s) && (quoted != '\'' || s[i+1] == '\\' || s[i+1] == '\''):
 			i++
+			if quoted == 0 && s[i] == '_' {
+				flush()
+				continue
+			}
+			if quoted == 0 && s[i] == 'c' {
+				flush()
+				return words, true
+			}
 			in = true
 			switch s[i] {
 			case 'n':
@@ -237,18 +245,10 @@ func splitString(p *proc.Process, s string) ([]string, bool) {
 			case 'v':
 				word.WriteByte('\v')
 			case '_':
-				if quoted == '"' {
-					word.WriteByte(' ')
-				} else {
-					flush()
-				}
+				word.WriteByte(' ')
 			case 'c':
-				if quoted == '"' {
-					p.Errorf("'\\c' must not appear in double-quoted -S string")
-					return nil, false
-				}
-				flush()
-				return words, true
+				p.Errorf("'\\c' must not appear in double-quoted -S string")
+				return nil, false
 			case '#', '$', '"', '\'', '\\':
 				word.WriteByte(s[i])
 			default:

@@ -318,7 +318,6 @@ func (j *joinRun) run(header bool) {
 		}
 	}
 	for ; a != nil; a = j.next(0) {
-		j.seenUnpaired = true
 		if j.unpaired[0] {
 			j.print(a, nil)
 		} else if j.check == 0 && j.warned[0] {
@@ -326,7 +325,6 @@ func (j *joinRun) run(header bool) {
 		}
 	}
 	for ; b != nil; b = j.next(1) {
-		j.seenUnpaired = true
 		if j.unpaired[1] {
 			j.print(nil, b)
 		} else if j.check == 0 && j.warned[1] {

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"io"
+	"math"
 	"math/big"
 	"strconv"
 	"strings"
@@ -100,7 +101,7 @@ func numfmt(_ context.Context, p *proc.Process) int {
 			n.invalid = choose(p, numfmtSpec, o.Key, o.Value, "abort", "fail", "warn", "ignore")
 		case "padding":
 			v, err := strconv.Atoi(o.Value)
-			if err != nil || v == 0 {
+			if err != nil || v == 0 || v == math.MinInt {
 				p.Errorf("invalid padding value %s", quote(o.Value))
 				return 1
 			}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"unicode/utf8"
@@ -47,6 +48,9 @@ func reverseLines(p *proc.Process, r io.Reader, end byte) (lines int, err error)
 	for raw, ok := l.next(); ok; raw, ok = l.next() {
 		lines++
 		line := chomp(raw, end)
+		if i := bytes.IndexByte(line, 0); i >= 0 { // a string ends there, and its line has no end
+			line, raw = line[:i], line[:i]
+		}
 		out = out[:0]
 		for rest := line; len(rest) > 0; {
 			_, n := utf8.DecodeLastRune(rest)

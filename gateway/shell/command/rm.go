@@ -91,6 +91,9 @@ func rm(_ context.Context, p *proc.Process) int {
 				continue
 			}
 		}
+		if strings.HasSuffix(name, "//") {
+			name = trimSlashes(name) + "/"
+		}
 		r.remove(name, 0)
 	}
 	return r.status

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
@@ -60,5 +61,14 @@ func removeEmpty(p *proc.Process, dir string) error {
 	if dir == "" {
 		return fserr.ENOENT
 	}
-	return p.FS.Rmdir(p.Abs(dir))
+	err := p.FS.Rmdir(p.Abs(dir))
+	if errors.Is(err, fserr.ENOTDIR) && strings.HasSuffix(dir, "/") {
+		if st, e := p.Stat(dir); e == nil && st.IsDir() {
+			return errLinkNotFollowed
+		}
+	}
+	return err
 }
+
+// errLinkNotFollowed is of a link with a slash behind it, which names what it leads to.
+var errLinkNotFollowed = errors.New("Symbolic link not followed")

@@ -101,11 +101,15 @@ func seqOperand(p *proc.Process, s string) seqNumber {
 	}
 	n := seqNumber{value: v, text: t, width: len(t)}
 	if math.IsInf(v, 0) || strings.ContainsAny(t, "xXpP") {
-		n.width, n.precision = 0, -1
+		n.width = 0
+		if strings.ContainsAny(t, ".pP") {
+			n.precision = -1
+		}
 		return n
 	}
 	mantissa, exp, hasExp := strings.Cut(strings.ToLower(t), "e")
-	if _, frac, ok := strings.Cut(mantissa, "."); ok {
+	_, frac, point := strings.Cut(mantissa, ".")
+	if point {
 		n.precision = len(frac)
 		if frac == "" {
 			n.width--
@@ -117,13 +121,18 @@ func seqOperand(p *proc.Process, s string) seqNumber {
 	if hasExp {
 		e, _ := strconv.Atoi(exp)
 		e = max(min(e, 400), -400)
-		n.width = len(mantissa)
+		n.width -= len(t) - len(mantissa)
 		if e < 0 {
 			n.precision -= e
 			n.width -= e
+			if frac == "" { // the number shows a point that its text has not, or that was not counted
+				n.width++
+			}
 		} else {
-			n.precision = max(0, n.precision-e)
-			n.width += e
+			if n.precision = max(0, n.precision-e); n.precision == 0 && frac != "" {
+				n.width--
+			}
+			n.width += e - min(e, len(frac))
 		}
 	}
 	return n

@@ -19,11 +19,14 @@ var splitSpec = getopt.New("a:b:C:del:n:t:ux0123456789",
 type splitter struct {
 	ctx       context.Context
 	p         *proc.Process
+	input     proc.Stat // of the input, when it is a file
 	prefix    string
 	suffix    string
 	alphabet  string
 	length    int // of the suffix
 	fixed     bool
+	started   bool // the first number is given
+	separated bool
 	next      int // number of the next file
 	verbose   bool
 	elide     bool
@@ -107,13 +110,14 @@ func split(ctx context.Context, p *proc.Process) int {
 					}
 					splitSpec.Fail(p, "%s: invalid start value for %s suffix", quote(o.Value), what)
 				}
-				s.next = int(n)
+				s.next, s.started = int(n), true
 			}
 		case "e":
 			s.elide = true
 		case "filter":
 			s.filter = o.Value
 		case "t":
+			given := s.sep
 			switch {
 			case o.Value == "":
 				s.fail("empty record separator")
@@ -124,6 +128,10 @@ func split(ctx context.Context, p *proc.Process) int {
 			default:
 				s.sep = o.Value[0]
 			}
+			if s.separated && s.sep != given {
+				s.fail("multiple separator characters specified")
+			}
+			s.separated = true
 		case "verbose":
 			s.verbose = true
 		case "u":
@@ -140,6 +148,7 @@ func split(ctx context.Context, p *proc.Process) int {
 	if mode == '0' {
 		size = count("lines", digits)
 	}
+	s.suffixLength(mode == 'n', n)
 	if len(args) > 2 {
 		splitSpec.Fail(p, "extra operand %s", quote(args[2]))
 	}
@@ -158,6 +167,9 @@ func split(ctx context.Context, p *proc.Process) int {
 		s.fail("cannot open %s for reading: %s", quoteName(name), proc.Strerror(err))
 	}
 	defer r.Close()
+	if f, ok := r.(proc.File); ok {
+		s.input, _ = f.Stat()
+	}
 	switch mode {
 	case 'b':
 		err = s.bytes(r, size)
@@ -173,6 +185,38 @@ func split(ctx context.Context, p *proc.Process) int {
 	}
 	s.close()
 	return 0
+}
+
+// suffixLength settles the length of the suffixes: files whose number is known have as much as they need, and numbers
+// that do not begin at zero do not grow.
+func (s *splitter) suffixLength(chunked bool, n int64) {
+	base := len(s.alphabet)
+	digits := func(n int64) int {
+		k := 1
+		for ; n >= int64(base); n /= int64(base) {
+			k++
+		}
+		return k
+	}
+	if chunked {
+		need := digits(max(n-1, 0))
+		if s.started && int64(s.next) < n {
+			need = digits(n - 1 + int64(s.next))
+		}
+		if s.fixed && s.length < need {
+			s.fail("the suffix length needs to be at least %d", need)
+		}
+		if !s.fixed {
+			s.length = max(2, need)
+		}
+		s.fixed = true
+	}
+	if s.started {
+		s.fixed = true
+		if digits(int64(s.next)) > s.length {
+			splitSpec.Fail(s.p, "numerical suffix start value is too large for the suffix length")
+		}
+	}
 }
 
 func (s *splitter) opened() bool { return s.out != nil || s.filtering }
@@ -191,6 +235,9 @@ func (s *splitter) open() {
 	}
 	if s.verbose {
 		s.p.Out.WriteString("creating file " + quoteName(name) + "\n")
+	}
+	if st, err := s.p.Stat(name); err == nil && st.Kind == proc.Regular && st.Ino == s.input.Ino {
+		s.fail("%s would overwrite input; aborting", quoteName(name))
 	}
 	f, err := s.p.Open(name, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
 	if err != nil {
@@ -367,11 +414,6 @@ func (s *splitter) parseChunks(spec string) (kind byte, k, n int64) {
 func (s *splitter) chunks(r io.Reader, name string, kind byte, k, n int64) error {
 	if n > 100000 {
 		s.fail("output file suffixes exhausted")
-	}
-	if !s.fixed {
-		for s.length = max(2, 1); int64(pow(len(s.alphabet), s.length)) < n; s.length++ {
-		}
-		s.fixed = true
 	}
 	if _, ok := r.(io.Seeker); !ok && kind != 'r' {
 		s.fail("%s: cannot determine file size", quoteColon(name))

@@ -126,6 +126,21 @@ func cmpErr(err, or error) error {
 	return or
 }
 
+// hardLink makes h a link to the member that has the same file already; false when there is none.
+func (t *tarRun) hardLink(h *stdtar.Header, st proc.Stat, name, original string) bool {
+	if t.hardDereference {
+		return false
+	}
+	if first := t.links[st.Ino]; first != nil {
+		first.left--
+		h.Typeflag, h.Size, h.Linkname = stdtar.TypeLink, 0, t.rename(first.name, 'h')
+		return true
+	}
+	t.safe(name, "hard link targets")
+	t.links[st.Ino] = &tarLink{original, int64(st.Nlink) - 1}
+	return false
+}
+
 // add writes one file, and what is below it.
 func (t *tarRun) add(w *stdtar.Writer, s tarSource, name string, given bool) {
 	p := t.p
@@ -210,6 +225,9 @@ func (t *tarRun) add(w *stdtar.Writer, s tarSource, name string, given bool) {
 			return
 		}
 		h.Linkname = t.rename(h.Linkname, 's')
+		if st.Nlink > 1 {
+			t.hardLink(h, st, name, original)
+		}
 	case proc.FIFO:
 		h.Typeflag = stdtar.TypeFifo
 	case proc.Char:
@@ -217,14 +235,8 @@ func (t *tarRun) add(w *stdtar.Writer, s tarSource, name string, given bool) {
 		h.Devmajor, h.Devminor = int64(st.Rdev>>8), int64(st.Rdev&0xff)
 	default:
 		h.Typeflag, h.Size = stdtar.TypeReg, st.Size
-		if !t.hardDereference && (st.Nlink > 1 || t.follow || len(t.sources) > 1) {
-			if first := t.links[st.Ino]; first != nil {
-				first.left--
-				h.Typeflag, h.Size, h.Linkname = stdtar.TypeLink, 0, t.rename(first.name, 'h')
-				break
-			}
-			t.safe(name, "hard link targets")
-			t.links[st.Ino] = &tarLink{original, int64(st.Nlink) - 1}
+		if (st.Nlink > 1 || t.follow || len(t.sources) > 1) && t.hardLink(h, st, name, original) {
+			break
 		}
 		if data, err = p.Open(full, proc.ReadOnly, 0); err != nil {
 			if t.noFail {

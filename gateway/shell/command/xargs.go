@@ -298,6 +298,7 @@ func (x *xargsRun) token() (tok []byte, endLine, ok bool) {
 			if started {
 				return tok, false, true
 			}
+		case !started && (c == '\v' || c == '\f' || c == '\r'): // skipped before a word, not within
 		case c == 0:
 			x.warnNUL()
 			cut = true

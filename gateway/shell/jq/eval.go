@@ -295,7 +295,7 @@ func (m *Machine) modify(e *env, q *gojq.Query, v any, f func(old any, emit out)
 			return nil, err
 		}
 		if !some || err == nil {
-			if v, err = m.deletePath(v, p.e); err != nil {
+			if v, err = m.deletePaths(v, NewArray([]any{p})); err != nil {
 				return nil, err
 			}
 			continue
@@ -450,7 +450,7 @@ func (p *path) stepOrLost(key any) *path {
 // access is x[key]; p says whether x may be accessed while paths are asked for.
 func (m *Machine) access(x, key any, p *path) (any, error) {
 	if p == nowhere {
-		return nil, errorf("Invalid path expression with result %s", brief(x, 30))
+		return nil, errorf("Invalid path expression near attempt to access element %s of %s", brief(key, 15), brief(x, 30))
 	}
 	return m.at(x, key)
 }
@@ -458,7 +458,7 @@ func (m *Machine) access(x, key any, p *path) (any, error) {
 // each emits the elements of x.
 func (m *Machine) each(x any, p *path, emit out) error {
 	if p == nowhere {
-		return errorf("Invalid path expression with result %s", brief(x, 30))
+		return errorf("Invalid path expression near attempt to iterate through %s", brief(x, 30))
 	}
 	switch x := x.(type) {
 	case *Array:

@@ -245,69 +245,108 @@ func (m *Machine) set(v, key, x any) (any, error) {
 	return nil, errorf("Cannot index %s with %s", kindOf(v), kindOf(key))
 }
 
-// deletePaths deletes the last paths first, so that earlier ones stay true.
+// deletePaths deletes what the paths name. All that goes from one array goes at once: an index counts from its
+// end as it was.
 func (m *Machine) deletePaths(v any, ps *Array) (any, error) {
-	list := slices.Clone(ps.e)
-	for _, p := range list {
-		if _, ok := p.(*Array); !ok {
+	list := make([][]any, len(ps.e))
+	for i, p := range ps.e {
+		a, ok := p.(*Array)
+		if !ok {
 			return nil, errorf("Path must be specified as an array")
 		}
-	}
-	slices.SortFunc(list, func(a, b any) int { return compare(b, a) })
-	var err error
-	for _, p := range list {
-		m.Tick(1)
-		if v, err = m.deletePath(v, p.(*Array).e); err != nil {
-			return nil, err
+		if list[i] = a.e; len(a.e) == 0 {
+			return nil, nil
 		}
 	}
-	return v, nil
+	slices.SortFunc(list, func(a, b []any) int { return slices.CompareFunc(a, b, compare) })
+	return m.deleteSorted(v, list, 0)
 }
 
-func (m *Machine) deletePath(v any, p []any) (any, error) {
-	if len(p) == 0 || v == nil {
-		return nil, nil
-	}
-	if len(p) > 1 {
-		old, err := m.at(v, p[0])
-		if err != nil || old == nil {
-			return v, err
+// deleteSorted deletes what sorted paths name, which lead to v with their first depth keys.
+func (m *Machine) deleteSorted(v any, list [][]any, depth int) (any, error) {
+	var keys []any
+	for end := len(list); end > 0; {
+		key := list[end-1][depth]
+		from := end - 1
+		for from > 0 && compare(list[from-1][depth], key) == 0 {
+			from--
 		}
-		n, err := m.deletePath(old, p[1:])
+		group := list[from:end]
+		end = from
+		m.Tick(len(group))
+		if len(group[0]) == depth+1 {
+			keys = append(keys, key)
+			continue
+		}
+		old, err := m.at(v, key)
 		if err != nil {
 			return nil, err
 		}
-		return m.set(v, p[0], n)
+		if old == nil {
+			continue
+		}
+		if old, err = m.deleteSorted(old, group, depth+1); err != nil {
+			return nil, err
+		}
+		if v, err = m.set(v, key, old); err != nil {
+			return nil, err
+		}
+	}
+	return deleteKeys(v, keys)
+}
+
+// deleteKeys deletes fields of an object, elements or slices of an array.
+func deleteKeys(v any, keys []any) (any, error) {
+	if v == nil || len(keys) == 0 {
+		return v, nil
 	}
 	switch x := v.(type) {
 	case *Object:
-		k, ok := p[0].(string)
-		if !ok {
-			return nil, errorf("Cannot delete %s field of object", kindOf(p[0]))
+		gone := map[string]bool{}
+		for _, key := range keys {
+			k, ok := key.(string)
+			if !ok {
+				return nil, errorf("Cannot delete %s field of object", kindOf(key))
+			}
+			if x.find(k) >= 0 {
+				gone[k] = true
+			}
 		}
-		if x.find(k) < 0 {
+		if len(gone) == 0 {
 			return x, nil
 		}
-		return x.without(map[string]bool{k: true}), nil
+		return x.without(gone), nil
 	case *Array:
-		switch k := p[0].(type) {
-		case float64:
-			i := clampInt(k)
-			if i < 0 {
-				i += len(x.e)
+		gone := make([]bool, len(x.e))
+		for _, key := range keys {
+			switch k := key.(type) {
+			case float64:
+				i := clampInt(k)
+				if i < 0 {
+					i += len(x.e)
+				}
+				if i >= 0 && i < len(x.e) {
+					gone[i] = true
+				}
+			case *Object:
+				from, to, err := bounds(k, len(x.e), "array")
+				if err != nil {
+					return nil, err
+				}
+				for i := from; i < to; i++ {
+					gone[i] = true
+				}
+			default:
+				return nil, errorf("Cannot delete %s element of array", kindOf(key))
 			}
-			if i < 0 || i >= len(x.e) {
-				return x, nil
-			}
-			return NewArray(slices.Concat(x.e[:i], x.e[i+1:])), nil
-		case *Object:
-			from, to, err := bounds(k, len(x.e), "array")
-			if err != nil {
-				return nil, err
-			}
-			return NewArray(slices.Concat(x.e[:from], x.e[to:])), nil
 		}
-		return nil, errorf("Cannot delete %s element of array", kindOf(p[0]))
+		var kept []any
+		for i, e := range x.e {
+			if !gone[i] {
+				kept = append(kept, e)
+			}
+		}
+		return NewArray(kept), nil
 	}
 	return nil, errorf("Cannot delete fields from %s", kindOf(v))
 }

@@ -109,6 +109,8 @@ func TestCancelTakesEffect(t *testing.T) {
 		{"make of many rules", "seq -f '%%.%.0f: %%.y ; cp $< $@' 20000 > m; seq -f 'a: %.0f.c' 20000 >> m", "while :; do make -kf m a; done 2> /dev/null"},
 		{"make that evaluates", `printf 'f=$(eval v$(1):=$(1) $(1))$(if $(1),$(call f,$(wordlist 2,9999,$(1))),)\n$(foreach i,1 2 3,$(call f,$(shell seq 1000)))\na:;\n' > m`, "while :; do make -f m; done"},
 		{"make with the output of commands", `printf 'x=$(shell echo a)\ninclude m\n' > m; printf '$(foreach i,$(shell seq 1000),$(shell echo $i))\na:;\n' > n`, "while :; do make -f m; make -f n; done"},
+		{"parallel", "", "parallel -j8 sleep ::: {1..20}00"},
+		{"parallel of quick jobs", "", "while :; do parallel -j4 --pipe -N100 'sort | tail -n 1' < <(seq 5000); done > /dev/null"},
 		{"make with jobs", `printf '%%:;@sleep 100\n' > m`, "make -j8 -f m 1 2 3 4 5 6 7 8 9"},
 		{"yq", "for i in {1..50000}; do echo \"k$i: [a, {b: c}, 'd']\"; done > y", "while :; do yq . y > /dev/null; done"},
 		{"yq that changes", "for i in {1..20000}; do echo \"k$i: [a, {b: c}, 'd']\"; done > y", "while :; do yq '(.. | select(tag == \"!!str\")) |= . + \"x\" | sort_keys(..) | explode(.) | ... comments=\"c\"' y > /dev/null; done"},

@@ -155,7 +155,7 @@ var abouts = map[string]About{
 	"od":               {Does: "dump files in octal and other forms"},
 	"openssl":          {Does: "digests, base64, AES and random bytes", Differ: "dgst, base64, enc with AES, rand, prime and version only"},
 	"pager":            {Does: "show files", Differ: "prints everything: there is no terminal"},
-	"parallel":         {Does: "run commands for many arguments", Differ: "one after the other; a few Perl expressions only; no remote hosts"},
+	"parallel":         {Does: "run commands for many arguments", Differ: "at most 32 jobs at once, output in groups only; a few Perl expressions only; no remote hosts"},
 	"paste":            {Does: "merge lines of files"},
 	"patch":            {Does: "apply a diff"},
 	"pathchk":          {Does: "check whether names are valid or portable"},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"regexp"
 	"slices"
@@ -24,7 +25,7 @@ var parallelSpec = getopt.New("+0a:C:d:D:E:e::gI:i::j:P:kL:l::mn:N:pqrRs:S:tuU:v
 		"slotreplace: sqlworker: tag tagstring: tempdir: tmpdir: timeout: transferfile: trim: tty ungroup=u verbose=v wait will-cite workdir: wd:=workdir xargs=X round-robin roundrobin=round-robin semaphore version=V help=h").
 	WithStatus(255).WithVersion("20221122").WithHint("Usage:\n\nparallel [options] [command [arguments]] < list_of_arguments\nparallel [options] [command [arguments]] (::: arguments|:::: argfile(s))...\n"+
 	"cat ... | parallel --pipe [options] [command [arguments]]").
-	WithUsage("[options] [command [arguments]] (::: arguments|:::: argfile(s))...", "Run commands for many arguments.\nThey run one after the other, whatever -j says.")
+	WithUsage("[options] [command [arguments]] (::: arguments|:::: argfile(s))...", "Run commands for many arguments.")
 
 // parallelJob is one command line and what came of it.
 type parallelJob struct {
@@ -32,6 +33,17 @@ type parallelJob struct {
 	args   []string
 	stdin  []byte
 	status int
+
+	line     string
+	slot     int
+	tries    int
+	out      *proc.Buffer
+	errs     *proc.Buffer
+	ctx      context.Context
+	cancel   context.CancelFunc
+	child    *proc.Running
+	started  time.Time
+	timedOut bool
 }
 
 type parallelRun struct {
@@ -60,6 +72,14 @@ type parallelRun struct {
 	failed                                                   int
 	succeeded                                                int
 	shellQuoteOnly                                           bool
+	keep                                                     bool // -k
+	most                                                     int  // jobs at once
+	running                                                  []*parallelJob
+	ended                                                    chan *parallelJob
+	finished                                                 map[int]*parallelJob // by number, of those that wait for their turn with -k
+	next                                                     int                  // whose turn it is
+	halted                                                   bool
+	status                                                   int // of the job that ended everything
 }
 
 func parallel(ctx context.Context, p *proc.Process) int {
@@ -115,6 +135,8 @@ func parallel(ctx context.Context, p *proc.Process) int {
 			if o.Has {
 				lines = count(o)
 			}
+		case "k":
+			r.keep = true
 		case "m":
 			r.many = true
 		case "X":
@@ -144,7 +166,11 @@ func parallel(ctx context.Context, p *proc.Process) int {
 		case "pipe":
 			r.pipe = true
 		case "block":
-			block = int64(count(o))
+			block = parallelBlock(o.Value)
+			if block < 1 {
+				p.Errorf("Error: --block must be a number.")
+				return 255
+			}
 		case "plus":
 			r.plus = true
 		case "header":
@@ -245,6 +271,12 @@ func parallel(ctx context.Context, p *proc.Process) int {
 	for _, f := range files {
 		sources = append(sources, read(f))
 	}
+	r.most = min(r.jobs, parallelMost)
+	if p.Getenv("PARALLEL_SEQ") != "" {
+		r.most = min(r.jobs, parallelMostNested)
+	}
+	r.ended, r.finished, r.next = make(chan *parallelJob, parallelMost), map[int]*parallelJob{}, 1
+	defer r.stop()
 	if r.pipe {
 		return r.finish(r.runPipe(records, int(block)))
 	}
@@ -308,15 +340,30 @@ func parallel(ctx context.Context, p *proc.Process) int {
 	if lines > 0 {
 		r.maxArgs = lines
 	}
-	status := 0
 	for i, row := range r.group(rows) {
-		job := &parallelJob{seq: i + 1, args: row}
-		if !r.run(job, strings.NewReader("")) {
-			status = job.status
+		if !r.run(&parallelJob{seq: i + 1, args: row}) {
 			break
 		}
 	}
-	return r.finish(status)
+	r.drain()
+	return r.finish(0)
+}
+
+// parallelBlock reads --block: k, m and g are powers of 1000, K, M and G of 1024.
+func parallelBlock(s string) int64 {
+	digits := strings.TrimRight(s, "kKmMgG")
+	n, err := strconv.ParseFloat(digits, 64)
+	if err != nil || n < 0 {
+		return 0
+	}
+	for _, c := range s[len(digits):] {
+		base := 1024.0
+		if c >= 'a' {
+			base = 1000
+		}
+		n *= math.Pow(base, float64(1+strings.IndexRune("kmg", c|0x20)))
+	}
+	return int64(min(n, 1<<30))
 }
 
 // parallelJobs reads -j: a number, +N, -N, N% or 0.
@@ -630,7 +677,7 @@ func (r *parallelRun) perl(expr, a string, job *parallelJob) string {
 			a = strconv.Itoa(job.seq)
 			continue
 		case "$_=slot":
-			a = strconv.Itoa(r.slot(job))
+			a = strconv.Itoa(job.slot)
 			continue
 		}
 		ops, ok := parseRename(r.p, stmt)
@@ -646,8 +693,6 @@ func (r *parallelRun) perl(expr, a string, job *parallelJob) string {
 }
 
 var parallelArith = regexp.MustCompile(`^\$_\s*([-+*/%])=\s*(-?[0-9.]+)$`)
-
-func (r *parallelRun) slot(job *parallelJob) int { return (job.seq-1)%r.jobs + 1 }
 
 // expand fills in a text. used reports whether it had a replacement string.
 func (r *parallelRun) expand(text string, job *parallelJob, quoteArgs bool) (out string, used bool) {
@@ -722,7 +767,7 @@ func (r *parallelRun) word(name string, job *parallelJob, show func(string) stri
 	case "#":
 		return strconv.Itoa(job.seq), true
 	case "%":
-		return strconv.Itoa(r.slot(job)), true
+		return strconv.Itoa(job.slot), true
 	}
 	if n, ok := r.names[strings.TrimRight(name, "./")]; ok {
 		kind := name[len(strings.TrimRight(name, "./")):]
@@ -782,7 +827,7 @@ func (r *parallelRun) commandLine(job *parallelJob) string {
 			var parts []string
 			any := false
 			for _, a := range job.args {
-				s, u := r.expand(w, &parallelJob{seq: job.seq, args: []string{a}}, true)
+				s, u := r.expand(w, &parallelJob{seq: job.seq, slot: job.slot, args: []string{a}}, true)
 				parts, any = append(parts, s), any || u
 			}
 			if any {
@@ -799,85 +844,6 @@ func (r *parallelRun) commandLine(job *parallelJob) string {
 		line += " " + s
 	}
 	return line
-}
-
-// run runs one job and reports whether to go on.
-func (r *parallelRun) run(job *parallelJob, stdin io.Reader) bool {
-	p := r.p
-	line := r.commandLine(job)
-	if r.shellQuoteOnly {
-		p.Out.WriteString(parallelQuote(strings.Join(job.args, " ")) + "\n")
-		return true
-	}
-	if r.dry {
-		p.Out.WriteString(line + "\n")
-		return true
-	}
-	if job.seq > 1 && r.delay > 0 {
-		if status := pause(r.ctx, p, r.delay); status != 0 {
-			job.status = status
-			return false
-		}
-	}
-	if r.verbose {
-		p.Out.WriteString(line + "\n")
-	}
-	if r.trace {
-		p.Out.Flush()
-		p.Err.WriteString(line + "\n")
-	}
-	var out, errs *proc.Buffer
-	started := p.Now()
-	timedOut := false
-	for range r.retries {
-		out, errs = proc.NewBuffer(p), proc.NewBuffer(p)
-		child := p.Shell(line, stdin, out)
-		child.Args[0] = "/usr/bin/bash"
-		child.Stderr = errs
-		env := p.Variables()
-		child.Env = env.Set("PARALLEL_SEQ=" + strconv.Itoa(job.seq)).Set("PARALLEL_JOBSLOT=" + strconv.Itoa(r.slot(job))).Set("PARALLEL_PID=" + strconv.Itoa(p.PID))
-		ctx := r.ctx
-		if r.timeout > 0 {
-			limited, cancel := context.WithTimeout(ctx, r.timeout)
-			job.status = p.Exec(limited, child)
-			timedOut = limited.Err() != nil && ctx.Err() == nil
-			cancel()
-		} else {
-			job.status = p.Exec(ctx, child)
-		}
-		if job.status == 0 {
-			break
-		}
-	}
-	if r.results == "" {
-		r.show(job, out.Bytes(), p.Out)
-		p.Out.Flush()
-		r.show(job, errs.Bytes(), p.Err)
-	}
-	if r.joblog != "" {
-		fmt.Fprintf(&r.log, "%d\t:\t%.3f\t%10.3f\t%d\t%d\t%d\t%d\t%s\n", job.seq, float64(started.UnixMilli())/1000, p.Now().Sub(started).Seconds(), len(job.stdin), out.Len(), job.status, 0, line)
-	}
-	if r.results != "" {
-		r.save(job, out.Bytes(), errs.Bytes())
-	}
-	p.Release(out.Len() + errs.Len())
-	if timedOut {
-		p.Err.WriteString("parallel: Warning: This job was killed because it timed out:\nparallel: Warning: " + line + "\n")
-	}
-	if job.status == 0 {
-		r.succeeded++
-	} else {
-		r.failed++
-	}
-	switch {
-	case r.haltFail > 0 && r.failed >= r.haltFail:
-		p.Err.WriteString("parallel: This job failed:\n" + line + "\n")
-		return false
-	case r.haltSuccess > 0 && r.succeeded >= r.haltSuccess:
-		p.Err.WriteString("parallel: This job succeeded:\n" + line + "\n")
-		return false
-	}
-	return true
 }
 
 // show prints output, with the tag before each line.
@@ -934,21 +900,24 @@ func (r *parallelRun) runPipe(records, block int) int {
 		n := 0
 		for k := 0; n < len(data); k++ {
 			r.p.Tick(1)
-			if records > 0 && k >= records || records == 0 && n >= block {
+			if records > 0 && k >= records {
 				break
 			}
+			next := len(data)
 			if i := bytes.IndexByte(data[n:], '\n'); i >= 0 {
-				n += i + 1
-			} else {
-				n = len(data)
+				next = n + i + 1
 			}
+			if records == 0 && k > 0 && next > block {
+				break
+			}
+			n = next
 		}
-		job := &parallelJob{seq: seq, stdin: data[:n]}
-		if !r.run(job, bytes.NewReader(data[:n])) {
-			return job.status
+		if !r.run(&parallelJob{seq: seq, stdin: data[:n]}) {
+			break
 		}
 		data = data[n:]
 	}
+	r.drain()
 	return 0
 }
 
@@ -965,8 +934,11 @@ func (r *parallelRun) finish(status int) int {
 			return 255
 		}
 	}
-	if (r.haltNow || r.haltSoon) && (r.haltFail > 0 && r.failed >= r.haltFail || r.haltSuccess > 0 && r.succeeded >= r.haltSuccess) {
+	if status != 0 {
 		return status
+	}
+	if r.halted {
+		return r.status
 	}
 	return min(r.failed, 101)
 }

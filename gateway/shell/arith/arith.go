@@ -92,6 +92,17 @@ type num int64
 
 func (n num) eval(*run) int64 { return int64(n) }
 
+// unfinished is an expression that something follows: bash evaluates while it parses, so it has been evaluated by then.
+type unfinished struct {
+	x   node
+	err *Error
+}
+
+func (u *unfinished) eval(c *run) int64 {
+	u.x.eval(c)
+	panic(u.err)
+}
+
 type ref struct {
 	name string
 	sub  *Sub

@@ -27,7 +27,11 @@ func parse(s string, depth int) (e *Expr, err error) {
 		if p.tok == "=" || len(p.tok) > 1 && strings.HasSuffix(p.tok, "=") && p.tok != "==" && p.tok != "!=" && p.tok != "<=" && p.tok != ">=" {
 			p.fail("attempted assignment to non-variable", p.at)
 		}
-		p.fail("syntax error in expression", p.at)
+		err := &Error{Expr: strings.TrimLeft(s, " \t\n"), Msg: "syntax error in expression", Token: s[p.at:]}
+		for p.tok == "a" { // bash looks at the token behind a name
+			p.next()
+		}
+		return &Expr{text: s, root: &unfinished{n, err}}, nil
 	}
 	return &Expr{text: s, root: n}, nil
 }

@@ -112,12 +112,16 @@ func grepMain(_ context.Context, p *proc.Process, kind byte) int {
 	havePatterns := false
 	chosen := byte(0)
 	withName, noName := false, false
-	digits := ""
+	digits, more := "", false // more: the option before was a digit, too
 	for _, o := range opts {
 		if len(o.Key) == 1 && o.Key[0] >= '0' && o.Key[0] <= '9' {
-			digits += o.Key
+			if !more {
+				digits = ""
+			}
+			digits, more = digits+o.Key, true
 			continue
 		}
+		more = false
 		switch o.Key {
 		case "E", "F", "G", "P":
 			if chosen != 0 && chosen != o.Key[0] {

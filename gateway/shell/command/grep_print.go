@@ -220,7 +220,7 @@ func (g *grepRun) head(pos int, mark byte) {
 	if g.offset {
 		number(g.colors.offset, g.base+int64(pos))
 	}
-	if g.tab && (g.names || g.number || g.offset) {
+	if g.tab && (g.names || g.number || g.offset) && g.buf[pos] != g.delim {
 		g.p.Out.WriteByte('\t')
 	}
 }

@@ -555,6 +555,7 @@ func (p *parser) bracket() *node {
 	}
 	var set runeSet
 	var raw []byte // bytes that are not valid text
+	single := true // there are characters only, no ranges and classes
 	for first := true; ; first = false {
 		if !p.more() {
 			p.fail(errBracket)
@@ -568,7 +569,7 @@ func (p *parser) bracket() *node {
 		}
 		if p.at("[:") || p.at("[=") {
 			if s, ok := p.bracketClass(); ok {
-				set = append(set, s...)
+				set, single = append(set, s...), false
 				continue
 			}
 		}
@@ -577,12 +578,16 @@ func (p *parser) bracket() *node {
 			raw = append(raw, byte(lo))
 			continue
 		}
+		if p.at("-") && p.pos+1 == len(p.src) {
+			p.fail(errBracket)
+		}
 		hi := lo
-		if p.at("-") && !p.at("-]") && p.pos+1 < len(p.src) {
+		if p.at("-") && !p.at("-]") {
 			p.pos++
 			if p.at("[:") || p.at("[=") {
 				p.fail(errRange)
 			}
+			single = false
 			hi, isRaw = p.element()
 			if isRaw || hi < lo {
 				p.fail(errRange)
@@ -590,7 +595,7 @@ func (p *parser) bracket() *node {
 		}
 		set = append(set, runeRange{lo, hi})
 	}
-	if t := p.src[start+1 : p.pos-1]; p.opt.Dialect.dfa() && len(t) > 2 && t[0] == ':' && t[len(t)-1] == ':' {
+	if t := p.src[start+1 : p.pos-1]; single && p.opt.Dialect.dfa() && len(t) > 2 && t[0] == ':' && t[len(t)-1] == ':' {
 		p.fail(errClassSyntax)
 	}
 	set = slices.Clone(set).normalize()

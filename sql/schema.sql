@@ -3502,6 +3502,7 @@ CREATE FUNCTION pgbox.base_commands() RETURNS text[]
 SELECT ARRAY[
     '[',
     'apropos',
+    'ar',
     'arch',
     'awk',
     'b2sum',

@@ -5,6 +5,7 @@ AS $$
 SELECT ARRAY[
     '[',
     'apropos',
+    'ar',
     'arch',
     'awk',
     'b2sum',

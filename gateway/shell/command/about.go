@@ -12,6 +12,7 @@ func Abouts() map[string]About { return abouts }
 // abouts is sorted by name; one line per name.
 var abouts = map[string]About{
 	"apropos":          {Does: "search what commands do"},
+	"ar":               {Does: "make, list and extract archives", Differ: "no thin archives and no index of symbols"},
 	"arch":             {Does: "print the machine's architecture"},
 	"awk":              {Does: "pattern scanning and text processing (gawk)"},
 	"b2sum":            {Does: "BLAKE2b checksums: print or check"},

@@ -12,6 +12,7 @@ func All() map[string]proc.Func { return maps.Clone(registry) }
 // registry is sorted by name; one line per name.
 var registry = map[string]proc.Func{
 	"apropos":          apropos,
+	"ar":               ar,
 	"arch":             arch,
 	"awk":              awkMain,
 	"b2sum":            b2sum,

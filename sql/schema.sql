@@ -301,6 +301,7 @@ COMMENT ON VIEW fs.last_write IS 'The row type of blame: a file and who wrote it
 CREATE FUNCTION fs.blame(p_sandbox uuid, p_path text) RETURNS SETOF fs.last_write
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     SET jit TO 'off'
     AS $$
 DECLARE
@@ -1437,6 +1438,8 @@ COMMENT ON FUNCTION fs.grep(p_pattern text, p_path text, p_name text, p_ignore_c
 CREATE FUNCTION fs.hash_file(p_path text) RETURNS bytea
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter_read();
@@ -1499,6 +1502,8 @@ COMMENT ON VIEW fs.touches IS 'The journal of file operations with the run that 
 CREATE FUNCTION fs.history(p_sandbox uuid, p_path text, p_limit integer, p_before bigint DEFAULT NULL::bigint, p_before_seq integer DEFAULT NULL::integer) RETURNS SETOF fs.touches
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET plan_cache_mode TO 'force_custom_plan'
     AS $$
 DECLARE
@@ -1897,6 +1902,8 @@ COMMENT ON FUNCTION fs.lstat(p_path text) IS 'Is stat without following a symlin
 CREATE FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text DEFAULT NULL::text, p_base text DEFAULT '@base'::text, p_conflict text DEFAULT 'fail'::text, p_exec jsonb DEFAULT NULL::jsonb) RETURNS TABLE(path text, status text, outcome text, detail text)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     SET jit TO 'off'
     AS $_$
 #variable_conflict use_column
@@ -4203,26 +4210,31 @@ ALTER FUNCTION pgbox.cut_chunks(p_layers uuid[], p_ino bigint, p_from integer) O
 COMMENT ON FUNCTION pgbox.cut_chunks(p_layers uuid[], p_ino bigint, p_from integer) IS 'Makes holes of all chunks of a file from p_from on.';
 
 CREATE FUNCTION pgbox.describe_inodes(p_layers uuid[], p_inos bigint[]) RETURNS TABLE(ino bigint, kind smallint, looks text)
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
     SELECT i.ino, i.kind,
            -- Times and, of directories, link counts change with what is compared itself.
            concat_ws('|', i.kind, i.mode, i.uid, i.gid, i.rdev, i.target,
                      CASE WHEN i.kind <> 4 THEN i.size END, c.content)
-      FROM (SELECT DISTINCT ON (r.ino) r.*
-              FROM pgbox.inode r
-             WHERE r.layer_id = ANY (p_layers) AND r.ino = ANY (p_inos)
-             ORDER BY r.ino, array_position(p_layers, r.layer_id)) i
-      LEFT JOIN (
-            SELECT k.ino, string_agg(k.idx || ':' || encode(k.sha256, 'hex'), ',' ORDER BY k.idx) AS content
-              FROM (SELECT DISTINCT ON (r.ino, r.idx) r.*
-                      FROM pgbox.chunk r
-                     WHERE r.layer_id = ANY (p_layers) AND r.ino = ANY (p_inos)
-                     ORDER BY r.ino, r.idx, array_position(p_layers, r.layer_id)) k
-             WHERE k.sha256 IS NOT NULL
-             GROUP BY k.ino) c ON c.ino = i.ino
-     WHERE i.kind <> 0
+      FROM (SELECT DISTINCT u.ino FROM unnest(p_inos) AS u (ino)) x
+     CROSS JOIN LATERAL (
+           SELECT r.* FROM pgbox.inode r
+            WHERE r.layer_id = ANY (p_layers) AND r.ino = x.ino
+            ORDER BY array_position(p_layers, r.layer_id)
+            LIMIT 1) i
+     CROSS JOIN LATERAL (
+           SELECT string_agg(k.idx || ':' || encode(k.sha256, 'hex'), ',' ORDER BY k.idx) AS content
+             FROM (SELECT DISTINCT ON (r.idx) r.idx, r.sha256
+                     FROM pgbox.chunk r
+                    WHERE r.layer_id = ANY (p_layers) AND r.ino = x.ino
+                    ORDER BY r.idx, array_position(p_layers, r.layer_id)) k
+            WHERE k.sha256 IS NOT NULL) c
+     WHERE i.kind <> 0;
+END
 $$;
 
 ALTER FUNCTION pgbox.describe_inodes(p_layers uuid[], p_inos bigint[]) OWNER TO pgbox_owner;
@@ -4308,11 +4320,14 @@ ALTER FUNCTION pgbox.digest_sandbox(p_sandbox uuid) OWNER TO pgbox_owner;
 COMMENT ON FUNCTION pgbox.digest_sandbox(p_sandbox uuid) IS 'How many rows of each kind belong to a sandbox, and a hash over all of them and over the contents they name, but for ids: what was restored has the digest of what was dumped.';
 
 CREATE FUNCTION pgbox.dir_paths(p_layers uuid[], p_dirs bigint[]) RETURNS TABLE(ino bigint, path text)
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
     AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
     WITH RECURSIVE up AS (
         SELECT u.ino AS start, u.ino AS dir, ''::text COLLATE "C" AS path, 0 AS depth
           FROM (SELECT DISTINCT d.ino FROM unnest(p_dirs) AS d (ino)) u
@@ -4329,7 +4344,8 @@ CREATE FUNCTION pgbox.dir_paths(p_layers uuid[], p_dirs bigint[]) RETURNS TABLE(
                 OFFSET 0) e
          WHERE up.dir <> 1 AND up.depth < 4096
     )
-    SELECT up.start, up.path FROM up WHERE up.dir = 1
+    SELECT up.start, up.path FROM up WHERE up.dir = 1;
+END
 $$;
 
 ALTER FUNCTION pgbox.dir_paths(p_layers uuid[], p_dirs bigint[]) OWNER TO pgbox_owner;

@@ -1,6 +1,7 @@
 CREATE FUNCTION fs.blame(p_sandbox uuid, p_path text) RETURNS SETOF fs.last_write
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
+    SET enable_seqscan = off
     SET jit = off
 AS $$
 DECLARE

@@ -1,24 +1,29 @@
 CREATE FUNCTION pgbox.describe_inodes(p_layers uuid[], p_inos bigint[]) RETURNS TABLE (ino bigint, kind smallint, looks text)
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     SET search_path = pg_catalog, pg_temp
 AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
     SELECT i.ino, i.kind,
            -- Times and, of directories, link counts change with what is compared itself.
            concat_ws('|', i.kind, i.mode, i.uid, i.gid, i.rdev, i.target,
                      CASE WHEN i.kind <> 4 THEN i.size END, c.content)
-      FROM (SELECT DISTINCT ON (r.ino) r.*
-              FROM pgbox.inode r
-             WHERE r.layer_id = ANY (p_layers) AND r.ino = ANY (p_inos)
-             ORDER BY r.ino, array_position(p_layers, r.layer_id)) i
-      LEFT JOIN (
-            SELECT k.ino, string_agg(k.idx || ':' || encode(k.sha256, 'hex'), ',' ORDER BY k.idx) AS content
-              FROM (SELECT DISTINCT ON (r.ino, r.idx) r.*
-                      FROM pgbox.chunk r
-                     WHERE r.layer_id = ANY (p_layers) AND r.ino = ANY (p_inos)
-                     ORDER BY r.ino, r.idx, array_position(p_layers, r.layer_id)) k
-             WHERE k.sha256 IS NOT NULL
-             GROUP BY k.ino) c ON c.ino = i.ino
-     WHERE i.kind <> 0
+      FROM (SELECT DISTINCT u.ino FROM unnest(p_inos) AS u (ino)) x
+     CROSS JOIN LATERAL (
+           SELECT r.* FROM pgbox.inode r
+            WHERE r.layer_id = ANY (p_layers) AND r.ino = x.ino
+            ORDER BY array_position(p_layers, r.layer_id)
+            LIMIT 1) i
+     CROSS JOIN LATERAL (
+           SELECT string_agg(k.idx || ':' || encode(k.sha256, 'hex'), ',' ORDER BY k.idx) AS content
+             FROM (SELECT DISTINCT ON (r.idx) r.idx, r.sha256
+                     FROM pgbox.chunk r
+                    WHERE r.layer_id = ANY (p_layers) AND r.ino = x.ino
+                    ORDER BY r.idx, array_position(p_layers, r.layer_id)) k
+            WHERE k.sha256 IS NOT NULL) c
+     WHERE i.kind <> 0;
+END
 $$;
 
 COMMENT ON FUNCTION pgbox.describe_inodes(uuid[], bigint[]) IS

@@ -1,9 +1,12 @@
 CREATE FUNCTION pgbox.dir_paths(p_layers uuid[], p_dirs bigint[]) RETURNS TABLE (ino bigint, path text)
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off
     SET jit = off
 AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
     WITH RECURSIVE up AS (
         SELECT u.ino AS start, u.ino AS dir, ''::text COLLATE "C" AS path, 0 AS depth
           FROM (SELECT DISTINCT d.ino FROM unnest(p_dirs) AS d (ino)) u
@@ -20,7 +23,8 @@ AS $$
                 OFFSET 0) e
          WHERE up.dir <> 1 AND up.depth < 4096
     )
-    SELECT up.start, up.path FROM up WHERE up.dir = 1
+    SELECT up.start, up.path FROM up WHERE up.dir = 1;
+END
 $$;
 
 COMMENT ON FUNCTION pgbox.dir_paths(uuid[], bigint[]) IS

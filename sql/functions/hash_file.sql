@@ -1,6 +1,8 @@
 CREATE FUNCTION fs.hash_file(p_path text) RETURNS bytea
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
+    SET enable_seqscan = off
+    SET jit = off
 AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter_read();

@@ -1,6 +1,8 @@
 CREATE FUNCTION fs.history(p_sandbox uuid, p_path text, p_limit integer, p_before bigint DEFAULT NULL, p_before_seq integer DEFAULT NULL) RETURNS SETOF fs.touches
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
+    SET enable_seqscan = off
+    SET jit = off
     SET plan_cache_mode = force_custom_plan
 AS $$
 DECLARE

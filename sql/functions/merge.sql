@@ -8,6 +8,8 @@ CREATE FUNCTION fs.merge(
 ) RETURNS TABLE (path text, status text, outcome text, detail text)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
+    SET enable_seqscan = off
+    SET plan_cache_mode = force_generic_plan
     SET jit = off
 AS $$
 #variable_conflict use_column

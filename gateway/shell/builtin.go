@@ -2,6 +2,7 @@ package shell
 
 import (
 	"errors"
+	"iter"
 	"strings"
 
 	"github.com/pgbox/pgbox/gateway/fserr"
@@ -58,15 +59,33 @@ func (sh *Shell) writeFailed(name string, err error) {
 }
 
 // usage prints the usage of a builtin after an invalid option.
-func (sh *Shell) usage(name, opt, text string) int {
+func (sh *Shell) usage(name, opt string) int {
 	sh.misused = true
 	if sh.dash {
 		sh.errorf("%s: Illegal option %s", name, opt)
 		return 2
 	}
 	sh.errorf("%s: %s: invalid option", name, opt)
-	sh.eprint(name + ": usage: " + text + "\n")
+	sh.eprint(usageLine(name))
 	return 2
+}
+
+// letters gives the option letters at the beginning of args, and leaves the operands in it.
+func letters(args *[]string) iter.Seq[byte] {
+	return func(yield func(byte) bool) {
+		for len(*args) > 0 && len((*args)[0]) > 1 && (*args)[0][0] == '-' {
+			word := (*args)[0]
+			*args = (*args)[1:]
+			if word == "--" {
+				return
+			}
+			for _, c := range []byte(word[1:]) {
+				if !yield(c) {
+					return
+				}
+			}
+		}
+	}
 }
 
 func builtinBind(sh *Shell, _ []string) int {

@@ -17,7 +17,7 @@ func builtinAlias(sh *Shell, args []string) int {
 		if a == "-p" {
 			head = "alias "
 		} else if a != "--" {
-			return sh.usage("alias", a[:2], "alias [-p] [name[=value] ... ]")
+			return sh.usage("alias", a[:2])
 		}
 		args = args[1:]
 	}
@@ -64,7 +64,7 @@ func (sh *Shell) rereadAliases() {
 func builtinUnalias(sh *Shell, args []string) int {
 	args = args[1:]
 	if len(args) == 0 {
-		sh.eprint("unalias: usage: unalias [-a] name [name ...]\n")
+		sh.eprint(usageLine("unalias"))
 		return 2
 	}
 	sh.rereadAliases()

@@ -38,27 +38,20 @@ func builtinType(sh *Shell, args []string) int {
 	cmd := args[0]
 	args = args[1:]
 	var all, kind, path, force, noFunc bool
-	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
-		a := args[0]
-		args = args[1:]
-		if a == "--" {
-			break
-		}
-		for _, c := range []byte(a[1:]) {
-			switch c {
-			case 'a':
-				all = true
-			case 't':
-				kind = true
-			case 'p':
-				path = true
-			case 'P':
-				force = true
-			case 'f':
-				noFunc = true
-			default:
-				return sh.usage("type", "-"+string(c), "type [-afptP] name [name ...]")
-			}
+	for c := range letters(&args) {
+		switch c {
+		case 'a':
+			all = true
+		case 't':
+			kind = true
+		case 'p':
+			path = true
+		case 'P':
+			force = true
+		case 'f':
+			noFunc = true
+		default:
+			return sh.usage("type", "-"+string(c))
 		}
 	}
 	status, failed := 0, 0
@@ -129,23 +122,16 @@ func builtinType(sh *Shell, args []string) int {
 func builtinCommand(sh *Shell, args []string) int {
 	args = args[1:]
 	var brief, verbose, std bool
-	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
-		a := args[0]
-		args = args[1:]
-		if a == "--" {
-			break
-		}
-		for _, c := range []byte(a[1:]) {
-			switch c {
-			case 'v':
-				brief = true
-			case 'V':
-				verbose = true
-			case 'p':
-				std = true
-			default:
-				return sh.usage("command", "-"+string(c), "command [-pVv] command [arg ...]")
-			}
+	for c := range letters(&args) {
+		switch c {
+		case 'v':
+			brief = true
+		case 'V':
+			verbose = true
+		case 'p':
+			std = true
+		default:
+			return sh.usage("command", "-"+string(c))
 		}
 	}
 	if len(args) == 0 {
@@ -206,7 +192,7 @@ func builtinBuiltin(sh *Shell, args []string) int {
 		args = args[1:]
 	}
 	if len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
-		return sh.usage("builtin", args[0][:2], "builtin [shell-builtin [arg ...]]")
+		return sh.usage("builtin", args[0][:2])
 	}
 	if len(args) == 0 {
 		return 0
@@ -246,7 +232,7 @@ func builtinHash(sh *Shell, args []string) int {
 				}
 				as, args = args[0], args[1:]
 			default:
-				return sh.usage("hash", "-"+string(c), "hash [-lr] [-p pathname] [-dt] [name ...]")
+				return sh.usage("hash", "-"+string(c))
 			}
 		}
 		if strings.Contains(a, "r") && len(args) == 0 {
@@ -340,7 +326,7 @@ func builtinUmask(sh *Shell, args []string) int {
 			case 'p':
 				print = true
 			default:
-				return sh.usage("umask", "-"+string(c), "umask [-p] [-S] [mode]")
+				return sh.usage("umask", "-"+string(c))
 			}
 		}
 	}
@@ -450,7 +436,7 @@ func parseMask(s string, mask uint32) (out uint32, bad byte, what string) {
 
 func builtinTimes(sh *Shell, args []string) int {
 	if len(args) > 1 && len(args[1]) > 1 && args[1][0] == '-' && args[1] != "--" {
-		return sh.usage("times", args[1][:2], "times")
+		return sh.usage("times", args[1][:2])
 	}
 	t := timeFormat("%3lR", sh.x.now().Sub(sh.x.start))
 	sh.out(t + " 0m0.000s\n0m0.000s 0m0.000s\n")
@@ -472,7 +458,7 @@ func builtinEnable(sh *Shell, args []string) int {
 			case 's':
 				special = true
 			default:
-				return sh.usage("enable", "-"+string(c), "enable [-a] [-dnps] [-f filename] [name ...]")
+				return sh.usage("enable", "-"+string(c))
 			}
 		}
 		args = args[1:]

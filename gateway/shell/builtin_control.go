@@ -49,7 +49,7 @@ func builtinEval(sh *Shell, args []string) int {
 	if len(args) > 0 && args[0] == "--" {
 		args = args[1:]
 	} else if len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
-		return sh.usage("eval", args[0][:2], "eval [arg ...]")
+		return sh.usage("eval", args[0][:2])
 	}
 	text := strings.Join(args, " ")
 	if !hasCommands(text) {
@@ -86,7 +86,7 @@ func builtinSource(sh *Shell, args []string) int {
 	}
 	if len(args) == 0 {
 		sh.errorf("%s: filename argument required", name)
-		sh.eprint(name + ": usage: " + name + " filename [arguments]\n")
+		sh.eprint(usageLine(name))
 		return 2
 	}
 	file := args[0]
@@ -294,7 +294,7 @@ func builtinCaller(sh *Shell, args []string) int {
 		v, err := strconv.Atoi(args[1])
 		if err != nil {
 			sh.errorf("caller: %s: invalid number", args[1])
-			sh.eprint("caller: usage: caller [expr]\n")
+			sh.eprint(usageLine("caller"))
 			return 2
 		}
 		n = v

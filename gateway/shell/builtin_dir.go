@@ -20,7 +20,7 @@ func builtinPwd(sh *Shell, args []string) int {
 		case "--":
 		default:
 			if strings.HasPrefix(a, "-") && len(a) > 1 {
-				return sh.usage("pwd", a[:2], "pwd [-LP]")
+				return sh.usage("pwd", a[:2])
 			}
 		}
 	}
@@ -100,22 +100,15 @@ func (sh *Shell) setDir(path string) {
 func builtinCd(sh *Shell, args []string) int {
 	phys := sh.physic
 	args = args[1:]
-	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
-		a := args[0]
-		args = args[1:]
-		if a == "--" {
-			break
-		}
-		for _, c := range []byte(a[1:]) {
-			switch c {
-			case 'P':
-				phys = true
-			case 'L':
-				phys = false
-			case 'e', '@':
-			default:
-				return sh.usage("cd", "-"+string(c), "cd [-L|[-P [-e]] [-@]] [dir]")
-			}
+	for c := range letters(&args) {
+		switch c {
+		case 'P':
+			phys = true
+		case 'L':
+			phys = false
+		case 'e', '@':
+		default:
+			return sh.usage("cd", "-"+string(c))
 		}
 	}
 	if len(args) > 1 {
@@ -225,7 +218,7 @@ func builtinPushd(sh *Shell, args []string) int {
 		k, ok := stackIndex(args[0], len(st))
 		if !ok {
 			sh.errorf("pushd: %s: invalid number", args[0])
-			sh.eprint("pushd: usage: pushd [-n] [+N | -N | dir]\n")
+			sh.eprint(usageLine("pushd"))
 			return 2
 		}
 		if len(st) == 1 {
@@ -279,7 +272,7 @@ func builtinPopd(sh *Shell, args []string) int {
 		}
 		if !ok {
 			sh.errorf("popd: %s: invalid argument", args[0])
-			sh.eprint("popd: usage: popd [-n] [+N | -N]\n")
+			sh.eprint(usageLine("popd"))
 			return 2
 		}
 		if len(st) < 2 {
@@ -341,7 +334,7 @@ func builtinDirs(sh *Shell, args []string) int {
 				what = "number"
 			}
 			sh.errorf("dirs: %s: invalid %s", a, what)
-			sh.eprint("dirs: usage: dirs [-clpv] [+N] [-N]\n")
+			sh.eprint(usageLine("dirs"))
 			return 2
 		}
 	}

@@ -23,12 +23,12 @@ func builtinExec(sh *Shell, args []string) int {
 		case "-a":
 			if len(args) == 0 {
 				sh.errorf("exec: -a: option requires an argument")
-				sh.eprint("exec: usage: exec [-cl] [-a name] [command [argument ...]] [redirection ...]\n")
+				sh.eprint(usageLine("exec"))
 				return 2
 			}
 			as, args = args[0], args[1:]
 		default:
-			return sh.usage("exec", a[:2], "exec [-cl] [-a name] [command [argument ...]] [redirection ...]")
+			return sh.usage("exec", a[:2])
 		}
 	}
 	_ = login

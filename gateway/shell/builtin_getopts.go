@@ -11,7 +11,7 @@ func builtinGetopts(sh *Shell, args []string) int {
 		args = args[1:]
 	}
 	if len(args) < 2 {
-		sh.eprint("getopts: usage: getopts optstring name [arg ...]\n")
+		sh.eprint(usageLine("getopts"))
 		return 2
 	}
 	spec, name := args[0], args[1]

@@ -61,13 +61,13 @@ opts:
 				continue
 			}
 			if strings.IndexByte("adinNptu", c) < 0 {
-				return sh.usage("read", "-"+string(c), "read [-ers] [-a array] [-d delim] [-i text] [-n nchars] [-N nchars] [-p prompt] [-t timeout] [-u fd] [name ...]")
+				return sh.usage("read", "-"+string(c))
 			}
 			val := a[i+1:]
 			if val == "" {
 				if len(args) == 0 {
 					sh.errorf("read: -%c: option requires an argument", c)
-					sh.eprint("read: usage: read [-ers] [-a array] [-d delim] [-i text] [-n nchars] [-N nchars] [-p prompt] [-t timeout] [-u fd] [name ...]\n")
+					sh.eprint(usageLine("read"))
 					return 2
 				}
 				val, args = args[0], args[1:]
@@ -371,7 +371,7 @@ func builtinMapfile(sh *Shell, args []string) int {
 				continue
 			}
 			if strings.IndexByte("dnOsuCc", c) < 0 {
-				return sh.usage(name, "-"+string(c), name+" [-d delim] [-n count] [-O origin] [-s count] [-t] [-u fd] [-C callback] [-c quantum] [array]")
+				return sh.usage(name, "-"+string(c))
 			}
 			val := a[i+1:]
 			if val == "" {

@@ -76,7 +76,7 @@ func builtinTrap(sh *Shell, args []string) int {
 	if args[0] == "--" {
 		args = args[1:]
 	} else if len(args[0]) > 1 && args[0][0] == '-' {
-		return sh.usage("trap", args[0][:2], "trap [-lp] [[arg] signal_spec ...]")
+		return sh.usage("trap", args[0][:2])
 	}
 	if len(args) == 0 {
 		return 0
@@ -86,7 +86,7 @@ func builtinTrap(sh *Shell, args []string) int {
 	reset := action == "-"
 	if len(sigs) == 0 {
 		if trapName(action) == "" {
-			sh.eprint("trap: usage: trap [-lp] [[arg] signal_spec ...]\n")
+			sh.eprint(usageLine("trap"))
 			return 2
 		}
 		reset, sigs = true, args
@@ -147,7 +147,7 @@ func builtinKill(sh *Shell, args []string) int {
 	args = args[1:]
 	sig := 15
 	usage := func() int {
-		sh.eprint("kill: usage: kill [-s sigspec | -n signum | -sigspec] pid | jobspec ... or kill -l [sigspec]\n")
+		sh.eprint(usageLine("kill"))
 		return 2
 	}
 	if len(args) == 0 {
@@ -273,7 +273,7 @@ func builtinWait(sh *Shell, args []string) int {
 			}
 			pidVar, args = args[0], args[1:]
 		default:
-			return sh.usage("wait", a[:2], "wait [-fn] [-p var] [id ...]")
+			return sh.usage("wait", a[:2])
 		}
 	}
 	if pidVar != "" {
@@ -393,7 +393,7 @@ func builtinJobs(sh *Shell, args []string) int {
 				stopped = true
 			case 'n', 'x':
 			default:
-				return sh.usage("jobs", "-"+string(c), "jobs [-lnprs] [jobspec ...] or jobs -x command [args]")
+				return sh.usage("jobs", "-"+string(c))
 			}
 		}
 		args = args[1:]

@@ -27,13 +27,13 @@ func builtinPrintf(sh *Shell, args []string) int {
 			break
 		}
 		if !strings.HasPrefix(a, "-v") {
-			return sh.usage("printf", a[:2], "printf [-v var] format [arguments]")
+			return sh.usage("printf", a[:2])
 		}
 		args = args[1:]
 		if target = a[2:]; target == "" {
 			if len(args) == 0 {
 				sh.errorf("printf: -v: option requires an argument")
-				sh.eprint("printf: usage: printf [-v var] format [arguments]\n")
+				sh.eprint(usageLine("printf"))
 				return 2
 			}
 			target, args = args[0], args[1:]
@@ -44,7 +44,7 @@ func builtinPrintf(sh *Shell, args []string) int {
 		}
 	}
 	if len(args) == 0 {
-		sh.eprint(sh.prefixIf("printf: usage: printf [-v var] format [arguments]\n"))
+		sh.eprint(sh.prefixIf(usageLine("printf")))
 		return 2
 	}
 	p := printer{sh: sh, args: args[1:], now: sh.x.now, out: target == ""}

@@ -13,7 +13,7 @@ func builtinSet(sh *Shell, args []string) int {
 		return 0
 	}
 	if bad := badSetOption(args); bad != "" {
-		return sh.usage("set", bad, "set [-abefhkmnptuvxBCEHPT] [-o option-name] [--] [-] [arg ...]")
+		return sh.usage("set", bad)
 	}
 	for len(args) > 0 {
 		a := args[0]
@@ -154,27 +154,20 @@ func setQuote(s string) string {
 func builtinShopt(sh *Shell, args []string) int {
 	args = args[1:]
 	var set, unset, quiet, print, isO bool
-	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
-		a := args[0]
-		args = args[1:]
-		if a == "--" {
-			break
-		}
-		for _, c := range []byte(a[1:]) {
-			switch c {
-			case 's':
-				set = true
-			case 'u':
-				unset = true
-			case 'q':
-				quiet = true
-			case 'p':
-				print = true
-			case 'o':
-				isO = true
-			default:
-				return sh.usage("shopt", "-"+string(c), "shopt [-pqsu] [-o] [optname ...]")
-			}
+	for c := range letters(&args) {
+		switch c {
+		case 's':
+			set = true
+		case 'u':
+			unset = true
+		case 'q':
+			quiet = true
+		case 'p':
+			print = true
+		case 'o':
+			isO = true
+		default:
+			return sh.usage("shopt", "-"+string(c))
 		}
 	}
 	if set && unset {

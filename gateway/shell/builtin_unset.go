@@ -5,22 +5,15 @@ import "strings"
 func builtinUnset(sh *Shell, args []string) int {
 	args = args[1:]
 	mode := byte(0)
-	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
-		a := args[0]
-		args = args[1:]
-		if a == "--" {
-			break
+	for c := range letters(&args) {
+		if strings.IndexByte("fvn", c) < 0 {
+			return sh.usage("unset", "-"+string(c))
 		}
-		for _, c := range []byte(a[1:]) {
-			if strings.IndexByte("fvn", c) < 0 {
-				return sh.usage("unset", "-"+string(c), "unset [-f] [-v] [-n] [name ...]")
-			}
-			if mode == 'f' && c == 'v' || mode == 'v' && c == 'f' {
-				sh.errorf("unset: cannot simultaneously unset a function and a variable")
-				return 1
-			}
-			mode = c
+		if mode == 'f' && c == 'v' || mode == 'v' && c == 'f' {
+			sh.errorf("unset: cannot simultaneously unset a function and a variable")
+			return 1
 		}
+		mode = c
 	}
 	status := 0
 	for _, a := range args {

@@ -118,7 +118,7 @@ func (c *compiler) command(cmd syntax.Command) command {
 		for _, a := range x.Assigns {
 			s.assigns = append(s.assigns, c.assign(a))
 		}
-		if n := len(x.Args); n > 1 && declUsage[x.Args[0].Lit()] != "" && slices.ContainsFunc(x.Args[1:], c.maskedArray) {
+		if n := len(x.Args); n > 1 && slices.Contains(declarations, x.Args[0].Lit()) && slices.ContainsFunc(x.Args[1:], c.maskedArray) {
 			s.isDecl, s.args = true, []*word{litWord(x.Args[0].Lit())}
 			s.decl = c.assignments(c.text(x.Args[1].Pos().Offset(), x.Args[n-1].End().Offset()), true)
 			return s

@@ -48,12 +48,6 @@ type completionArgs struct {
 }
 
 func (sh *Shell) completionArgs(name string, args []string) (out completionArgs, status int) {
-	usage := ""
-	for _, u := range usages {
-		if u.Name == name {
-			usage = u.Synopsis
-		}
-	}
 	var actions, options []string
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
 		a := args[0]
@@ -81,13 +75,13 @@ func (sh *Shell) completionArgs(name string, args []string) (out completionArgs,
 				out.names = append(out.names, completeLetters[c])
 				continue
 			case strings.IndexByte("oA"+completionFlags, c) < 0:
-				return out, sh.usage(name, "-"+string(c), usage)
+				return out, sh.usage(name, "-"+string(c))
 			}
 			val := a[i+1:]
 			if val == "" {
 				if len(args) == 0 {
 					sh.errorf("%s: -%c: option requires an argument", name, c)
-					sh.eprint(name + ": usage: " + usage + "\n")
+					sh.eprint(usageLine(name))
 					return out, 2
 				}
 				val, args = args[0], args[1:]
@@ -168,11 +162,7 @@ func builtinComplete(sh *Shell, args []string) int {
 			sh.out(c.text(n))
 		}
 	case len(a.names) == 0:
-		for _, u := range usages {
-			if u.Name == "complete" {
-				sh.eprint("complete: usage: " + u.Synopsis + "\n")
-			}
-		}
+		sh.eprint(usageLine("complete"))
 		return 2
 	default:
 		sh.ownCompletions()
@@ -260,7 +250,7 @@ func builtinCompopt(sh *Shell, args []string) int {
 		case "-o", "+o":
 			if len(args) == 0 {
 				sh.errorf("compopt: %s: option requires an argument", a)
-				sh.eprint("compopt: usage: compopt [-o|+o option] [-DEI] [name ...]\n")
+				sh.eprint(usageLine("compopt"))
 				return 2
 			}
 			if !slices.Contains(completionOptions, args[0]) {
@@ -274,7 +264,7 @@ func builtinCompopt(sh *Shell, args []string) int {
 			}
 			args = args[1:]
 		default:
-			return sh.usage("compopt", a[:2], "compopt [-o|+o option] [-DEI] [name ...]")
+			return sh.usage("compopt", a[:2])
 		}
 	}
 	if len(args) == 0 {

@@ -70,13 +70,8 @@ func builtinDeclare(sh *Shell, args []string) int {
 	return sh.declare(args[0], ops)
 }
 
-var declUsage = map[string]string{
-	"declare":  "declare [-aAfFgiIlnrtux] [name[=value] ...] or declare -p [-aAfFilnrtux] [name ...]",
-	"typeset":  "typeset [-aAfFgiIlnrtux] name[=value] ... or typeset -p [-aAfFilnrtux] [name ...]",
-	"local":    "local [option] name[=value] ...",
-	"export":   "export [-fn] [name[=value] ...] or export -p",
-	"readonly": "readonly [-aAf] [name[=value] ...] or readonly -p",
-}
+// declarations are the builtins whose arguments may be assignments of arrays.
+var declarations = []string{"declare", "typeset", "local", "export", "readonly"}
 
 // declared is what the options of a declaration command say.
 type declared struct {
@@ -176,7 +171,7 @@ func (sh *Shell) declare(name string, ops []operand) int {
 	}
 	d, ops, bad := declOptions(name, ops)
 	if bad != "" {
-		return sh.usage(name, bad, declUsage[name])
+		return sh.usage(name, bad)
 	}
 	if d.funcs {
 		return sh.declareFuncs(name, ops, d.funcNames, d.print, d.on, d.off)

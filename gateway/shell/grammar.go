@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -270,7 +271,7 @@ func (g *grammar) simple() {
 			assigned = true
 			g.next()
 		default:
-			g.arrays = declUsage[g.tok] != "" || g.tok == "eval" || g.tok == "let" || g.tok == "alias"
+			g.arrays = slices.Contains(declarations, g.tok) || g.tok == "eval" || g.tok == "let" || g.tok == "alias"
 			if g.next(); g.op("(") && !assigned {
 				g.next()
 				g.expect(")")

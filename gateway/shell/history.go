@@ -68,8 +68,6 @@ func (sh *Shell) recordLine(p *program, i int) {
 	sh.remember(b.String())
 }
 
-const historyUsage = "history [-c] [-d offset] [n] or history -anrw [filename] or history -ps arg [arg...]"
-
 func builtinHistory(sh *Shell, args []string) int {
 	h := &sh.history
 	args = args[1:]
@@ -96,14 +94,14 @@ func builtinHistory(sh *Shell, args []string) int {
 				if del = a[i+1:]; del == "" {
 					if len(args) == 0 {
 						sh.errorf("history: -d: option requires an argument")
-						sh.eprint("history: usage: " + historyUsage + "\n")
+						sh.eprint(usageLine("history"))
 						return 2
 					}
 					del, args = args[0], args[1:]
 				}
 				i = len(a)
 			default:
-				return sh.usage("history", "-"+string(c), historyUsage)
+				return sh.usage("history", "-"+string(c))
 			}
 		}
 	}
@@ -202,8 +200,6 @@ func (sh *Shell) historyFile(mode byte, name string) int {
 	return 0
 }
 
-const fcUsage = "fc [-e ename] [-lnr] [first] [last] or fc -s [pat=rep] [command]"
-
 func builtinFc(sh *Shell, args []string) int {
 	args = args[1:]
 	var list, bare, reverse, again bool
@@ -230,7 +226,7 @@ func builtinFc(sh *Shell, args []string) int {
 				if a[i+1:] == "" {
 					if len(args) == 0 {
 						sh.errorf("fc: -e: option requires an argument")
-						sh.eprint("fc: usage: " + fcUsage + "\n")
+						sh.eprint(usageLine("fc"))
 						return 2
 					}
 					again = again || args[0] == "-"
@@ -238,7 +234,7 @@ func builtinFc(sh *Shell, args []string) int {
 				}
 				i = len(a)
 			default:
-				return sh.usage("fc", "-"+string(c), fcUsage)
+				return sh.usage("fc", "-"+string(c))
 			}
 		}
 	}

@@ -36,8 +36,6 @@ func (sh *Shell) limit(i int) limitPair {
 	return limitPair{u.soft, u.hard}
 }
 
-const ulimitUsage = "ulimit [-SHabcdefiklmnpqrstuvxPRT] [limit]"
-
 func builtinUlimit(sh *Shell, args []string) int {
 	all, soft, hard := false, false, false
 	type request struct {
@@ -75,7 +73,7 @@ func builtinUlimit(sh *Shell, args []string) int {
 					reqs = append(reqs, r)
 					continue letters
 				}
-				return sh.usage("ulimit", "-"+string(c), ulimitUsage)
+				return sh.usage("ulimit", "-"+string(c))
 			}
 		}
 	}

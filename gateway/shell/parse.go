@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 
@@ -376,7 +377,7 @@ func maskArray(s string, at int) string {
 			}
 			name, _, isAssign := strings.Cut(w[:end], "=")
 			if !isAssign || !isName(strings.TrimSuffix(name, "+")) {
-				if declUsage[w[:end]] == "" {
+				if !slices.Contains(declarations, w[:end]) {
 					return ""
 				}
 				break

@@ -83,23 +83,20 @@ var usages = []Usage{
 	{Name: "wait", Synopsis: "wait [-fn] [-p var] [id ...]", Does: "wait for jobs"},
 }
 
-const helpUsage = "help [-dms] [pattern ...]"
+// usageLine is what a builtin prints after a message about its arguments.
+func usageLine(name string) string {
+	i := slices.IndexFunc(usages, func(u Usage) bool { return u.Name == name })
+	return name + ": usage: " + usages[i].Synopsis + "\n"
+}
 
 func builtinHelp(sh *Shell, args []string) int {
 	args = args[1:]
 	modes := ""
-	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
-		a := args[0]
-		args = args[1:]
-		if a == "--" {
-			break
+	for c := range letters(&args) {
+		if strings.IndexByte("dms", c) < 0 {
+			return sh.usage("help", "-"+string(c))
 		}
-		for _, c := range []byte(a[1:]) {
-			if strings.IndexByte("dms", c) < 0 {
-				return sh.usage("help", "-"+string(c), helpUsage)
-			}
-			modes += string(c)
-		}
+		modes += string(c)
 	}
 	if len(args) == 0 {
 		sh.out("GNU bash, version " + bashVersion + " (x86_64-pc-linux-gnu)\nThese shell commands are defined internally. `help name' describes one, `ls /usr/bin' lists the programs.\n\n")

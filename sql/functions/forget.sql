@@ -6,8 +6,12 @@ DECLARE
     v_ino bigint;
 BEGIN
     -- One by one: a new top layer is not in the statistics, so with "ino = ANY (...)", a join or row addresses the planner takes it for
-    -- one row and may read all of it, for each inode.
-    FOREACH v_ino IN ARRAY coalesce(p_inos, '{}') LOOP
+    -- one row and may read all of it, for each inode. Most inodes of a fork are in lower layers only; OFFSET 0 keeps the look-up one.
+    FOR v_ino IN
+        SELECT u.ino FROM unnest(p_inos) AS u (ino)
+         WHERE EXISTS (SELECT FROM pgbox.inode e WHERE e.layer_id = p_layers[1] AND e.ino = u.ino OFFSET 0)
+            OR EXISTS (SELECT FROM pgbox.chunk e WHERE e.layer_id = p_layers[1] AND e.ino = u.ino OFFSET 0)
+    LOOP
         DELETE FROM pgbox.chunk c WHERE c.layer_id = p_layers[1] AND c.ino = v_ino;
         DELETE FROM pgbox.inode n WHERE n.layer_id = p_layers[1] AND n.ino = v_ino;
     END LOOP;

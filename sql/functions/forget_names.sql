@@ -6,7 +6,10 @@ DECLARE
     x record;
 BEGIN
     -- One by one, as in pgbox.forget.
-    FOR x IN SELECT u.parent, u.name FROM unnest(p_parent, p_name) AS u (parent, name) LOOP
+    FOR x IN
+        SELECT u.parent, u.name FROM unnest(p_parent, p_name) AS u (parent, name)
+         WHERE EXISTS (SELECT FROM pgbox.dirent e WHERE e.layer_id = p_layers[1] AND e.parent_ino = u.parent AND e.name = u.name COLLATE "C" OFFSET 0)
+    LOOP
         DELETE FROM pgbox.dirent d WHERE d.layer_id = p_layers[1] AND d.parent_ino = x.parent AND d.name = x.name COLLATE "C";
     END LOOP;
     IF cardinality(p_layers) > 1 THEN

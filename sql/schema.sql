@@ -77,7 +77,6 @@ DECLARE
     v_new     bytea[];
     v_missing bigint;
     v_exec    uuid;
-    v_hole    record;
 BEGIN
     SELECT a.layers, a.changed_at INTO v_layers, v_at
       FROM pgbox.advance(p_sandbox, p_version, p_next_ino, p_used_bytes, p_used_inodes, p_shell_state) a;
@@ -124,9 +123,11 @@ BEGIN
         ON CONFLICT ON CONSTRAINT chunk_pkey DO UPDATE SET sha256 = excluded.sha256;
 
         IF array_position(p_chunk_sha256, NULL) IS NOT NULL THEN
-            FOR v_hole IN SELECT c.ino, c.idx FROM unnest(p_chunk_ino, p_chunk_idx, p_chunk_sha256) AS c (ino, idx, sha256) WHERE c.sha256 IS NULL LOOP
-                DELETE FROM pgbox.chunk k WHERE k.layer_id = v_top AND k.ino = v_hole.ino AND k.idx = v_hole.idx;
-            END LOOP;
+            PERFORM pgbox.delete_rows(NULL,
+                ARRAY(SELECT k.ctid FROM unnest(p_chunk_ino, p_chunk_idx, p_chunk_sha256) AS c (ino, idx, sha256)
+                       CROSS JOIN LATERAL (SELECT o.ctid FROM pgbox.chunk o WHERE o.layer_id = v_top AND o.ino = c.ino AND o.idx = c.idx OFFSET 0) k
+                       WHERE c.sha256 IS NULL),
+                NULL);
             INSERT INTO pgbox.chunk (layer_id, ino, idx, sha256)
             SELECT v_top, c.ino, c.idx, NULL
               FROM unnest(p_chunk_ino, p_chunk_idx, p_chunk_sha256) AS c (ino, idx, sha256)
@@ -4209,6 +4210,32 @@ ALTER FUNCTION pgbox.cut_chunks(p_layers uuid[], p_ino bigint, p_from integer) O
 
 COMMENT ON FUNCTION pgbox.cut_chunks(p_layers uuid[], p_ino bigint, p_from integer) IS 'Makes holes of all chunks of a file from p_from on.';
 
+CREATE FUNCTION pgbox.delete_rows(p_inodes tid[], p_chunks tid[], p_dirents tid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_indexscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+BEGIN
+    IF cardinality(p_inodes) > 0 THEN
+        DELETE FROM pgbox.inode r WHERE r.ctid = ANY (p_inodes);
+    END IF;
+    IF cardinality(p_chunks) > 0 THEN
+        DELETE FROM pgbox.chunk r WHERE r.ctid = ANY (p_chunks);
+    END IF;
+    IF cardinality(p_dirents) > 0 THEN
+        DELETE FROM pgbox.dirent r WHERE r.ctid = ANY (p_dirents);
+    END IF;
+END
+$$;
+
+ALTER FUNCTION pgbox.delete_rows(p_inodes tid[], p_chunks tid[], p_dirents tid[]) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.delete_rows(p_inodes tid[], p_chunks tid[], p_dirents tid[]) IS 'Deletes rows of the top layer by their addresses, which the caller read in the same transaction, behind the lock of the sandbox.';
+
 CREATE FUNCTION pgbox.describe_inodes(p_layers uuid[], p_inos bigint[]) RETURNS TABLE(ino bigint, kind smallint, looks text)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4708,19 +4735,14 @@ CREATE FUNCTION pgbox.forget(p_layers uuid[], p_inos bigint[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-DECLARE
-    v_ino bigint;
 BEGIN
-    -- One by one: a new top layer is not in the statistics, so with "ino = ANY (...)", a join or row addresses the planner takes it for
-    -- one row and may read all of it, for each inode. Most inodes of a fork are in lower layers only; OFFSET 0 keeps the look-up one.
-    FOR v_ino IN
-        SELECT u.ino FROM unnest(p_inos) AS u (ino)
-         WHERE EXISTS (SELECT FROM pgbox.inode e WHERE e.layer_id = p_layers[1] AND e.ino = u.ino OFFSET 0)
-            OR EXISTS (SELECT FROM pgbox.chunk e WHERE e.layer_id = p_layers[1] AND e.ino = u.ino OFFSET 0)
-    LOOP
-        DELETE FROM pgbox.chunk c WHERE c.layer_id = p_layers[1] AND c.ino = v_ino;
-        DELETE FROM pgbox.inode n WHERE n.layer_id = p_layers[1] AND n.ino = v_ino;
-    END LOOP;
+    -- Each inode is looked up by itself (OFFSET 0 keeps it so): a join may read the whole layer.
+    PERFORM pgbox.delete_rows(
+        ARRAY(SELECT k.ctid FROM unnest(p_inos) AS u (ino)
+               CROSS JOIN LATERAL (SELECT e.ctid FROM pgbox.inode e WHERE e.layer_id = p_layers[1] AND e.ino = u.ino OFFSET 0) k),
+        ARRAY(SELECT k.ctid FROM unnest(p_inos) AS u (ino)
+               CROSS JOIN LATERAL (SELECT e.ctid FROM pgbox.chunk e WHERE e.layer_id = p_layers[1] AND e.ino = u.ino OFFSET 0) k),
+        NULL);
     IF cardinality(p_layers) > 1 THEN
         INSERT INTO pgbox.inode (layer_id, ino, kind, mode, uid, gid, nlink, mtime, ctime)
         SELECT p_layers[1], u.ino, 0, 0, 0, 0, 0, 0, 0
@@ -4743,16 +4765,13 @@ CREATE FUNCTION pgbox.forget_names(p_layers uuid[], p_parent bigint[], p_name te
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-DECLARE
-    x record;
 BEGIN
-    -- One by one, as in pgbox.forget.
-    FOR x IN
-        SELECT u.parent, u.name FROM unnest(p_parent, p_name) AS u (parent, name)
-         WHERE EXISTS (SELECT FROM pgbox.dirent e WHERE e.layer_id = p_layers[1] AND e.parent_ino = u.parent AND e.name = u.name COLLATE "C" OFFSET 0)
-    LOOP
-        DELETE FROM pgbox.dirent d WHERE d.layer_id = p_layers[1] AND d.parent_ino = x.parent AND d.name = x.name COLLATE "C";
-    END LOOP;
+    PERFORM pgbox.delete_rows(NULL, NULL,
+        ARRAY(SELECT k.ctid FROM unnest(p_parent, p_name) AS u (parent, name)
+               CROSS JOIN LATERAL (
+                     SELECT e.ctid FROM pgbox.dirent e
+                      WHERE e.layer_id = p_layers[1] AND e.parent_ino = u.parent AND e.name = u.name COLLATE "C"
+                     OFFSET 0) k));
     IF cardinality(p_layers) > 1 THEN
         INSERT INTO pgbox.dirent (layer_id, parent_ino, name, ino)
         SELECT p_layers[1], u.parent, u.name, NULL
@@ -7603,6 +7622,9 @@ GRANT ALL ON FUNCTION pgbox.create_inode(p_sandbox pgbox.sandbox, p_dir bigint, 
 
 REVOKE ALL ON FUNCTION pgbox.cut_chunks(p_layers uuid[], p_ino bigint, p_from integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.cut_chunks(p_layers uuid[], p_ino bigint, p_from integer) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.delete_rows(p_inodes tid[], p_chunks tid[], p_dirents tid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.delete_rows(p_inodes tid[], p_chunks tid[], p_dirents tid[]) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.describe_inodes(p_layers uuid[], p_inos bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.describe_inodes(p_layers uuid[], p_inos bigint[]) TO pgbox_maintainer;

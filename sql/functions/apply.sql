@@ -1,8 +1,8 @@
 -- Statements are planned once for a session and then serve arrays of 1 and of 10 000 rows, on tables that
 -- may have been empty at planning time. Only nested loops over primary keys are good for all of
 -- those, hence the planner settings; and a statement whose array is empty is not run at all.
--- Where a row of the arrays looks for one of a table, that is a subquery of its own (OFFSET 0 keeps it one), and rows are
--- deleted one by one: a join may read the whole layer for each row when the layer is thought to be small.
+-- Where a row of the arrays looks for one of a table, that is a subquery of its own (OFFSET 0 keeps it one): as a
+-- join it may read the whole layer for each row when the layer is thought to be small.
 CREATE FUNCTION fs.apply(
     p_sandbox      uuid,
     p_version      bigint,
@@ -55,7 +55,6 @@ DECLARE
     v_new     bytea[];
     v_missing bigint;
     v_exec    uuid;
-    v_hole    record;
 BEGIN
     SELECT a.layers, a.changed_at INTO v_layers, v_at
       FROM pgbox.advance(p_sandbox, p_version, p_next_ino, p_used_bytes, p_used_inodes, p_shell_state) a;
@@ -102,9 +101,11 @@ BEGIN
         ON CONFLICT ON CONSTRAINT chunk_pkey DO UPDATE SET sha256 = excluded.sha256;
 
         IF array_position(p_chunk_sha256, NULL) IS NOT NULL THEN
-            FOR v_hole IN SELECT c.ino, c.idx FROM unnest(p_chunk_ino, p_chunk_idx, p_chunk_sha256) AS c (ino, idx, sha256) WHERE c.sha256 IS NULL LOOP
-                DELETE FROM pgbox.chunk k WHERE k.layer_id = v_top AND k.ino = v_hole.ino AND k.idx = v_hole.idx;
-            END LOOP;
+            PERFORM pgbox.delete_rows(NULL,
+                ARRAY(SELECT k.ctid FROM unnest(p_chunk_ino, p_chunk_idx, p_chunk_sha256) AS c (ino, idx, sha256)
+                       CROSS JOIN LATERAL (SELECT o.ctid FROM pgbox.chunk o WHERE o.layer_id = v_top AND o.ino = c.ino AND o.idx = c.idx OFFSET 0) k
+                       WHERE c.sha256 IS NULL),
+                NULL);
             INSERT INTO pgbox.chunk (layer_id, ino, idx, sha256)
             SELECT v_top, c.ino, c.idx, NULL
               FROM unnest(p_chunk_ino, p_chunk_idx, p_chunk_sha256) AS c (ino, idx, sha256)

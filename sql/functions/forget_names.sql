@@ -2,16 +2,13 @@ CREATE FUNCTION pgbox.forget_names(p_layers uuid[], p_parent bigint[], p_name te
     LANGUAGE plpgsql VOLATILE
     SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-    x record;
 BEGIN
-    -- One by one, as in pgbox.forget.
-    FOR x IN
-        SELECT u.parent, u.name FROM unnest(p_parent, p_name) AS u (parent, name)
-         WHERE EXISTS (SELECT FROM pgbox.dirent e WHERE e.layer_id = p_layers[1] AND e.parent_ino = u.parent AND e.name = u.name COLLATE "C" OFFSET 0)
-    LOOP
-        DELETE FROM pgbox.dirent d WHERE d.layer_id = p_layers[1] AND d.parent_ino = x.parent AND d.name = x.name COLLATE "C";
-    END LOOP;
+    PERFORM pgbox.delete_rows(NULL, NULL,
+        ARRAY(SELECT k.ctid FROM unnest(p_parent, p_name) AS u (parent, name)
+               CROSS JOIN LATERAL (
+                     SELECT e.ctid FROM pgbox.dirent e
+                      WHERE e.layer_id = p_layers[1] AND e.parent_ino = u.parent AND e.name = u.name COLLATE "C"
+                     OFFSET 0) k));
     IF cardinality(p_layers) > 1 THEN
         INSERT INTO pgbox.dirent (layer_id, parent_ino, name, ino)
         SELECT p_layers[1], u.parent, u.name, NULL

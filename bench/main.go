@@ -31,6 +31,8 @@ var benchmarks = []benchmark{
 	{"append-64MiB+", "append to a 64 MiB + 60 KiB file (a nearly full last chunk) / append to a 1 KiB file", 1.5, benchAppendWorst},
 	{"commit-1000", "script that writes 1000 new 1 KiB files / raw unnest inserts of the same rows", 2.5, benchCommit},
 	{"ingest-10000", "ingest of 10 000 files of 1 KiB over HTTP / raw unnest inserts of the same rows", 2.5, benchIngest},
+	{"remove-10000", "script that removes 10 000 files of 1 KiB / raw unnest inserts of their rows", 2, benchRemove(false)},
+	{"remove-fork", "the same in a fork, which hides each file of the original / raw unnest inserts of as many rows", 2.5, benchRemove(true)},
 	{"journal-10000", "ingest of 10 000 files of 1 KiB with the journal of operations / without", 1.25, benchJournal},
 	{"export", "`pgbox export` of 64 MB in 2000 files / pg_dump of a plain table of the same contents", 0, benchExport},
 	{"import", "`pgbox import` of that / psql of the table's dump", 0, benchImport},

@@ -114,6 +114,42 @@ func benchIngest(ctx context.Context, e *env) (ratio, error) {
 		})
 }
 
+// benchRemove removes 10 000 files: of a fork, where each needs a whiteout, or its own.
+func benchRemove(fork bool) func(context.Context, *env) (ratio, error) {
+	return func(ctx context.Context, e *env) (ratio, error) {
+		if _, err := e.owner.Exec(ctx, raw); err != nil {
+			return ratio{}, err
+		}
+		n := e.times(10_000, 100)
+		b := 1 << 25
+		return compare(ctx, e.times(1, 0), e.times(5, 1), 1,
+			func(ctx context.Context) (time.Duration, error) {
+				_, route, err := e.filled(ctx, n)
+				if err != nil {
+					return 0, err
+				}
+				if fork {
+					if _, err := e.post(ctx, route+"/fork", []byte("{}")); err != nil {
+						return 0, err
+					}
+				}
+				if _, err := e.exec(ctx, route, map[string]any{"script": "ls -R >/dev/null"}); err != nil { // warm
+					return 0, err
+				}
+				start := time.Now()
+				_, err = e.exec(ctx, route, map[string]any{"script": "rm -rf *"})
+				return time.Since(start), err
+			},
+			func(ctx context.Context) (time.Duration, error) {
+				b++
+				c := contents(b, n)
+				start := time.Now()
+				err := e.rawInsert(ctx, c)
+				return time.Since(start), err
+			})
+	}
+}
+
 func ingestBody(round, n int) ([]byte, error) {
 	files := make(map[string]string, n)
 	for i, c := range contents(round, n) {

@@ -258,9 +258,10 @@ func TestModel(t *testing.T) {
 // shake changes something everywhere: a new file, a new directory, and of what is in the root a name, a mode and a removal.
 func (g target) shake(r *rand.Rand, n int) {
 	s := g.scope
+	names := list[string](s, "SELECT '/' || name FROM fs.readdir('/') WHERE ino >= 1024 AND kind IN (4, 8) ORDER BY name")
+	// Not among them, so that it stays, and something has changed in an empty tree, too.
 	s.must("SELECT fs.mkdir($1)", fmt.Sprint("/shaken-", n))
 	s.must("SELECT fs.write_file($1, 'shaken')", fmt.Sprint("/shaken-", n, "/f"))
-	names := list[string](s, "SELECT '/' || name FROM fs.readdir('/') WHERE ino >= 1024 AND kind IN (4, 8) ORDER BY name")
 	r.Shuffle(len(names), func(i, k int) { names[i], names[k] = names[k], names[i] })
 	for i, sql := range []string{"SELECT fs.rm($1, true)", "SELECT fs.mv($1, '/moved-' || $2::text)", "SELECT fs.chmod($1, 448) WHERE $2::text <> ''"} {
 		if i < len(names) {

@@ -219,7 +219,7 @@ var variables = []variable{
 	{"EXEC_OUTPUT", "10MiB", "bytes of stdout, and of stderr, that one exec keeps", size(func(c *Config) *int64 { return &c.MaxOutput })},
 	{"EXEC_CONCURRENCY", strconv.Itoa(16 * runtime.NumCPU()), "scripts running at once in this process", number(func(c *Config) *int { return &c.MaxExecs }, 1, 100_000)},
 	{"EXEC_QUEUE", "1024", "scripts waiting at once in this process", number(func(c *Config) *int { return &c.MaxQueue }, 0, 1_000_000)},
-	{"LOCK_TIMEOUT", "30s", "longest wait for another writer of the same sandbox", duration(func(c *Config) *time.Duration { return &c.LockTimeout })},
+	{"LOCK_TIMEOUT", "30s", "longest wait for another writer of the same sandbox, a transaction in psql included", duration(func(c *Config) *time.Duration { return &c.LockTimeout })},
 	{"LOCK_LEASE", "10s", "how long the lock of a gateway lasts that Redis does not hear of any more", duration(func(c *Config) *time.Duration { return &c.LockLease })},
 	{"SHUTDOWN_TIMEOUT", "30s", "longest wait for running scripts when told to stop", duration(func(c *Config) *time.Duration { return &c.ShutdownTimeout })},
 	{"HOUSEKEEPING_INTERVAL", "5m", "how often one of the gateways drops expired sandboxes and deletes what nothing refers to; off: never", durationOrOff(func(c *Config) *time.Duration { return &c.Housekeeping })},

@@ -25,6 +25,9 @@ type Config struct {
 
 	Timeout    time.Duration // of a run that does not say; default 30 s
 	MaxTimeout time.Duration // default 5 min
+	// LockTimeout bounds how long a commit waits for another transaction that holds the sandbox's row; default 30 s. A script waits no longer than
+	// its own timeout allows.
+	LockTimeout time.Duration
 	// CommitTimeout bounds one commit, its uploads included; default 60 s.
 	CommitTimeout time.Duration
 
@@ -77,6 +80,7 @@ func (c Config) withDefaults() Config {
 	def(&c.TreeCacheBytes, 512<<20)
 	def(&c.Timeout, 30*time.Second)
 	def(&c.MaxTimeout, 5*time.Minute)
+	def(&c.LockTimeout, 30*time.Second)
 	def(&c.CommitTimeout, time.Minute)
 	def(&c.OutputKeep, 10<<20)
 	def(&c.OutputMax, 256<<20)

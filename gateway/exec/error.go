@@ -103,6 +103,8 @@ func asError(err error) *Error {
 		return newError(fserr.CodeENOBUFS, err, limit.Error()+"; nothing was applied")
 	case errors.Is(err, lock.ErrTimeout):
 		return newError(fserr.CodeLockTimeout, err, "timed out waiting for the sandbox's other writers")
+	case errors.Is(err, store.ErrLocked):
+		return newError(fserr.CodeLockTimeout, err, "timed out waiting for a transaction that holds the sandbox; nothing was applied")
 	case errors.Is(err, lock.ErrQueueFull):
 		return newError(fserr.CodeRuntimeBusy, err, "too many writers are waiting for this sandbox")
 	case errors.Is(err, lock.ErrLost):

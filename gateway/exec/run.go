@@ -207,12 +207,20 @@ func (s *Service) tryWrite(ctx context.Context, lease lock.Lease, r *Request, in
 			return n, err
 		}
 	}
-	next, err := s.commit(ctx, pin.Fence, w, d, state, n.audit(), answer)
+	next, err := s.commit(ctx, pin.Fence, w, store.Commit{Delta: d, ShellState: state, Exec: n.audit(), Answer: answer, Wait: n.lockWait()})
 	if err != nil {
 		return n, err
 	}
 	n.version, n.committed = next.Version, true
 	return n, nil
+}
+
+// lastWait is how long a commit waits for a lock when the script has used up its time.
+const lastWait = 100 * time.Millisecond
+
+// lockWait is how long the commit waits for another transaction: for what is left of the script's time.
+func (n *run) lockWait() time.Duration {
+	return min(max(n.r.Timeout-n.s.elapsed(n.began), lastWait), n.s.cfg.LockTimeout)
 }
 
 func ownerKey(c Caller) string { return c.Tenant + "\x00" + c.Subject }

@@ -2,7 +2,6 @@ package exec
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -216,7 +215,7 @@ func (s *Service) update(ctx context.Context, lease lock.Lease, c Caller, id uui
 			return false, err
 		}
 	}
-	_, err = s.commit(ctx, pin.Fence, w, d, nil, row(), answer)
+	_, err = s.commit(ctx, pin.Fence, w, store.Commit{Delta: d, Exec: row(), Answer: answer, Wait: s.cfg.LockTimeout})
 	return err == nil, err
 }
 
@@ -234,12 +233,16 @@ func stillOurs(ctx context.Context, lease lock.Lease) error {
 // cachedBlobBytes bounds how much of one commit goes into the content cache.
 const cachedBlobBytes = 32 << 20
 
-// commit applies a delta made on the version of f and makes the working tree the cached one. Once begun it does
+// commit applies what was made on the version of f and makes the working tree the cached one. Once begun it does
 // not depend on the caller's patience any more.
-func (s *Service) commit(ctx context.Context, f *store.Fence, w *tree.Work, d *tree.Delta, state json.RawMessage, audit store.Exec, answer *store.Answer) (*store.Fence, error) {
+func (s *Service) commit(ctx context.Context, f *store.Fence, w *tree.Work, c store.Commit) (*store.Fence, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.CommitTimeout)
 	defer cancel()
-	a, err := s.store.Apply(ctx, store.Commit{Sandbox: f.ID, Version: f.Version, Delta: d, ShellState: state, Exec: audit, Answer: answer})
+	c.Sandbox, c.Version = f.ID, f.Version
+	a, err := s.store.Apply(ctx, c)
+	if errors.Is(err, store.ErrLocked) {
+		return nil, err
+	}
 	if err != nil {
 		// The next fence shows a stale tree anyway; after a lost connection not even the version is worth a belief.
 		s.trees.Drop(f.ID)
@@ -257,12 +260,12 @@ func (s *Service) commit(ctx context.Context, f *store.Fence, w *tree.Work, d *t
 		s.trees.Sealed(f, &before)
 		next.Layers = a.Layers
 	}
-	next.Version, next.UsedBytes, next.UsedInodes, next.NextIno = a.Version, a.UsedBytes, a.UsedInodes, int64(d.NextIno)
-	if state != nil {
-		next.ShellState = state
+	next.Version, next.UsedBytes, next.UsedInodes, next.NextIno = a.Version, a.UsedBytes, a.UsedInodes, int64(c.Delta.NextIno)
+	if c.ShellState != nil {
+		next.ShellState = c.ShellState
 	}
 	kept := 0
-	for h, b := range d.Blobs {
+	for h, b := range c.Delta.Blobs {
 		if kept += len(b); kept > cachedBlobBytes {
 			break
 		}

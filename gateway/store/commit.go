@@ -23,7 +23,8 @@ const inlineBytes = 256 << 10
 // commitAttempts bounds how often a commit is sent again after an attempt that certainly applied nothing.
 const commitAttempts = 4
 
-// Apply commits a change, all of it or nothing. It is ESTALE when the sandbox is no longer at c.Version, EDQUOT when a limit would be exceeded. When
+// Apply commits a change, all of it or nothing. It is ESTALE when the sandbox is no longer at c.Version, EDQUOT when a limit would be exceeded, [ErrLocked] when
+// another transaction holds the sandbox for as long as c.Wait. When
 // the connection breaks it asks Postgres what became of the commit; ErrUnknown means that there was no answer until ctx was done.
 func (s *Store) Apply(ctx context.Context, c Commit) (Applied, error) {
 	p, err := params(&c)
@@ -37,13 +38,18 @@ func (s *Store) Apply(ctx context.Context, c Commit) (Applied, error) {
 		if p.Version, err = s.expected(ctx, &c); err != nil {
 			return Applied{}, err
 		}
-		a, sent, err := s.apply(ctx, p, c.Answer)
+		var a Applied
+		var sent bool
+		err := s.locking(ctx, "apply", s.lockWaitOf(&c), func(wait time.Duration) (err error) {
+			a, sent, err = s.apply(ctx, p, wait, c.Answer)
+			return err
+		})
 		switch {
 		case err == nil:
 			return a, nil
 		case sent:
 			return s.settle(ctx, &c, err)
-		case attempt == commitAttempts:
+		case attempt == commitAttempts, errors.Is(err, errNoPlace):
 			return Applied{}, err
 		case errors.Is(err, fserr.ENODATA):
 			// A content that was there when we asked has been collected since.
@@ -56,8 +62,16 @@ func (s *Store) Apply(ctx context.Context, c Commit) (Applied, error) {
 	}
 }
 
+// lockWaitOf is how long a commit waits for the sandbox's row.
+func (s *Store) lockWaitOf(c *Commit) time.Duration {
+	if c.Wait > 0 {
+		return min(c.Wait, s.lockWait)
+	}
+	return s.lockWait
+}
+
 // apply sends the commit once. sent reports that its outcome is open.
-func (s *Store) apply(ctx context.Context, p *sqlcgen.ApplyParams, answer *Answer) (a Applied, sent bool, err error) {
+func (s *Store) apply(ctx context.Context, p *sqlcgen.ApplyParams, wait time.Duration, answer *Answer) (a Applied, sent bool, err error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -66,7 +80,7 @@ func (s *Store) apply(ctx context.Context, p *sqlcgen.ApplyParams, answer *Answe
 		return a, false, wrap("apply", err)
 	}
 	var row sqlcgen.ApplyRow
-	err = keeping(ctx, conn, answer != nil, func(q *sqlcgen.Queries) (_ *Answer, err error) {
+	err = keeping(ctx, conn, wait, answer != nil, func(q *sqlcgen.Queries) (_ *Answer, err error) {
 		row, err = q.Apply(ctx, *p)
 		return answer, err
 	})
@@ -92,8 +106,8 @@ func (s *Store) settle(ctx context.Context, c *Commit, cause error) (Applied, er
 	defer cancel()
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		var rows []int64
-		_, err := s.once(ctx, "settle", func(ctx context.Context, conn *pgxpool.Conn) (err error) {
-			rows, err = sqlcgen.New(conn).Settle(ctx, sqlcgen.SettleParams{Sandbox: c.Sandbox, Exec: c.Exec.ID})
+		_, err := s.lockOnce(ctx, "settle", func(ctx context.Context, conn *pgxpool.Conn, wait time.Duration) (err error) {
+			rows, err = sqlcgen.New(bounded{conn, wait}).Settle(ctx, sqlcgen.SettleParams{Sandbox: c.Sandbox, Exec: c.Exec.ID})
 			return err
 		})
 		switch {

@@ -7,11 +7,16 @@
 // going away is [ErrUnavailable], and nothing was applied. [ErrUnknown] comes from a commit only: the connection broke after the commit was
 // sent, and Postgres could not be asked afterwards.
 //
+// [ErrLocked] is a row that another transaction held for too long; nothing was applied.
+//
 // # Transactions
 //
 // Every method is one round trip where its data allow it: one statement, or a batch that is one transaction. The
 // statements that batches use are prepared when a connection is made. Two methods hold a transaction open for longer, and neither while
 // user code runs: LoadLayers reads several layers in one snapshot, and CreateWith builds the first files of a sandbox that nobody knows yet.
+//
+// Statements that lock rows leave a quarter of the connections to readers. Whoever meets a lock that is held for long gives its connection back and waits with
+// one of another quarter, so an open transaction in psql, whatever it holds, stops the writers of its sandboxes and nobody else.
 //
 // # Poolers and standbys
 //

@@ -35,6 +35,9 @@ func wrap(op string, err error) error {
 		if pg.Code == "22021" || pg.Code == "22P05" {
 			return fmt.Errorf("%s: %w: %w", op, fserr.EINVAL, err)
 		}
+		if pg.Code == "55P03" { // lock_not_available
+			return fmt.Errorf("%s: %w", op, ErrLocked)
+		}
 		if unavailable(pg) {
 			return fmt.Errorf("%s: %w: %w", op, ErrUnavailable, err)
 		}
@@ -45,7 +48,7 @@ func wrap(op string, err error) error {
 		return fmt.Errorf("%s: %w", op, err)
 	case errors.Is(err, pgx.ErrNoRows):
 		return fmt.Errorf("%s: %w", op, fserr.ENOENT)
-	case errors.Is(err, ErrUnavailable), errors.Is(err, ErrUnknown):
+	case errors.Is(err, ErrUnavailable), errors.Is(err, ErrUnknown), errors.Is(err, ErrLocked):
 		return err
 	case carriesErrno(err):
 		return err
@@ -66,8 +69,7 @@ func unavailable(pg *pgconn.PgError) bool {
 		"57P05",          // idle_session_timeout
 		"53300", "53400", // too_many_connections, configuration_limit_exceeded
 		"25006",          // read_only_sql_transaction: we are talking to a standby
-		"40001", "40P01", // serialization_failure, deadlock_detected
-		"55P03": // lock_not_available
+		"40001", "40P01": // serialization_failure, deadlock_detected
 		return true
 	}
 	return len(pg.Code) == 5 && pg.Code[:2] == "08"

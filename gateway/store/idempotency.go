@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -50,14 +51,14 @@ func (s *Store) Recall(ctx context.Context, tenant, owner string, keys []string)
 // beginner is a connection or what holds one.
 type beginner interface {
 	Begin(ctx context.Context) (pgx.Tx, error)
-	sqlcgen.DBTX
+	batcher
 }
 
 // keeping runs fn, and keeps the answer it returns in the same transaction. Without an answer to be kept (keep is false) there is
-// no transaction around fn: one statement needs none.
-func keeping(ctx context.Context, conn beginner, keep bool, fn func(q *sqlcgen.Queries) (*Answer, error)) error {
+// no transaction around fn: one statement needs none. A statement of fn waits for a lock for as long as wait at most.
+func keeping(ctx context.Context, conn beginner, wait time.Duration, keep bool, fn func(q *sqlcgen.Queries) (*Answer, error)) error {
 	if !keep {
-		_, err := fn(sqlcgen.New(conn))
+		_, err := fn(sqlcgen.New(bounded{conn, wait}))
 		return err
 	}
 	tx, err := conn.Begin(ctx)
@@ -66,7 +67,7 @@ func keeping(ctx context.Context, conn beginner, keep bool, fn func(q *sqlcgen.Q
 	}
 	// Without effect after the commit.
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
-	q := sqlcgen.New(tx)
+	q := sqlcgen.New(bounded{tx, wait})
 	a, err := fn(q)
 	if err != nil {
 		return err

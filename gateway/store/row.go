@@ -178,6 +178,7 @@ type Commit struct {
 	ShellState json.RawMessage // nil: unchanged
 	Exec       Exec            // ID is needed: it settles an unknown outcome
 	Answer     *Answer         // kept in the same transaction; may be nil
+	Wait       time.Duration   // for another transaction that holds the sandbox; 0, and at most: the store's LockWait
 }
 
 // Applied is what a commit led to.

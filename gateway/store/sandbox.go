@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -54,8 +55,8 @@ func (s *Store) write(ctx context.Context, op string, fn func(ctx context.Contex
 func (s *Store) writeKeeping(ctx context.Context, op string, keep bool, fn func(ctx context.Context, q *sqlcgen.Queries) (*Answer, error)) error {
 	for attempt := 1; ; attempt++ {
 		var cause error
-		dead, err := s.once(ctx, op, func(ctx context.Context, c *pgxpool.Conn) error {
-			cause = keeping(ctx, c, keep, func(q *sqlcgen.Queries) (*Answer, error) { return fn(ctx, q) })
+		dead, err := s.lockOnce(ctx, op, func(ctx context.Context, c *pgxpool.Conn, wait time.Duration) error {
+			cause = keeping(ctx, c, wait, keep, func(q *sqlcgen.Queries) (*Answer, error) { return fn(ctx, q) })
 			return cause
 		})
 		switch {
@@ -111,14 +112,15 @@ func (s *Store) CreateWith(ctx context.Context, n NewSandbox, answer AnswerFunc,
 	var b *Sandbox
 	var failed error // of build
 	committing := false
-	dead, err := s.once(ctx, "create_sandbox", func(ctx context.Context, c *pgxpool.Conn) error {
+	dead, err := s.lockOnce(ctx, "create_sandbox", func(ctx context.Context, c *pgxpool.Conn, wait time.Duration) error {
+		failed, committing = nil, false
 		tx, err := c.Begin(ctx)
 		if err != nil {
 			return err
 		}
 		// Without effect after the commit.
 		defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
-		q := sqlcgen.New(tx)
+		q := sqlcgen.New(bounded{tx, wait})
 		r, err := q.CreateSandbox(ctx, n.params())
 		if err != nil {
 			return err
@@ -256,12 +258,14 @@ func (s *Store) Update(ctx context.Context, sandbox uuid.UUID, u Update) (*Sandb
 		clear = []string{}
 	}
 	// Setting the same again changes nothing, so it is repeated like a read.
-	err := s.read(ctx, "update_sandbox", func(ctx context.Context, c *pgxpool.Conn) (err error) {
-		r, err = sqlcgen.New(c).UpdateSandbox(ctx, sqlcgen.UpdateSandboxParams{
-			Sandbox: sandbox, Name: u.Name, Env: u.Env, Labels: u.Labels, MaxBytes: u.MaxBytes, MaxInodes: u.MaxInodes, ExpiresAt: u.ExpiresAt, Clear: clear, History: u.History.json(),
-			MaxSnapshots: u.MaxSnapshots, Journal: u.Journal,
+	err := s.again(func() (dead bool, err error) {
+		return s.lockOnce(ctx, "update_sandbox", func(ctx context.Context, c *pgxpool.Conn, wait time.Duration) (err error) {
+			r, err = sqlcgen.New(bounded{c, wait}).UpdateSandbox(ctx, sqlcgen.UpdateSandboxParams{
+				Sandbox: sandbox, Name: u.Name, Env: u.Env, Labels: u.Labels, MaxBytes: u.MaxBytes, MaxInodes: u.MaxInodes, ExpiresAt: u.ExpiresAt, Clear: clear, History: u.History.json(),
+				MaxSnapshots: u.MaxSnapshots, Journal: u.Journal,
+			})
+			return err
 		})
-		return err
 	})
 	if err != nil {
 		return nil, err

@@ -38,6 +38,8 @@ type Config struct {
 	// Timeout bounds every statement but a commit, with the wait for a free connection; default 30 s. Postgres ends a session that leaves a transaction
 	// open for that long without asking anything: its process is frozen, or gone without a trace, and others wait for its locks.
 	Timeout time.Duration
+	// LockWait bounds how long a statement waits for a row that another transaction holds, where the caller does not say; default 30 s, and less than Timeout.
+	LockWait time.Duration
 	// Role is what sessions run as; default pgbox_gateway, which the user of URL must be a member of (or be). A pooler takes no role: there
 	// it is for the pooler, or for the rights of the user.
 	Role string
@@ -54,9 +56,12 @@ type Config struct {
 type Store struct {
 	pool    *pgxpool.Pool
 	timeout time.Duration
-	renewed atomic.Int64 // when the connections were last replaced
-	pooler  pooler
-	standby *standby // nil: there is none
+	writers writers
+
+	lockWait time.Duration
+	renewed  atomic.Int64 // when the connections were last replaced
+	pooler   pooler
+	standby  *standby // nil: there is none
 }
 
 // Open makes the pool. It does not wait for Postgres: a Store outlives restarts of the server, and Ping tells.
@@ -84,6 +89,11 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 			return nil
 		}
 		return warm(ctx, conn)
+	}
+	s.writers = newWriters(pc.MaxConns)
+	s.lockWait = min(s.timeout*9/10, 30*time.Second)
+	if c.LockWait > 0 {
+		s.lockWait = min(s.lockWait, c.LockWait)
 	}
 	if c.ReplicaURL != "" {
 		if s.standby, err = openStandby(ctx, &c); err != nil {
@@ -153,7 +163,7 @@ func warm(ctx context.Context, conn *pgx.Conn) error {
 	if err = wrap("fence", err); !errors.Is(err, fserr.ESRCH) {
 		return err
 	}
-	_, err = q.Apply(ctx, sqlcgen.ApplyParams{})
+	_, err = sqlcgen.New(bounded{conn, probeWait}).Apply(ctx, sqlcgen.ApplyParams{})
 	if err = wrap("apply", err); !errors.Is(err, fserr.ESRCH) {
 		return err
 	}
@@ -181,8 +191,13 @@ const readAttempts = 3
 
 // read runs fn on a connection, on another one when that one turns out to be dead.
 func (s *Store) read(ctx context.Context, op string, fn func(ctx context.Context, c *pgxpool.Conn) error) error {
+	return s.again(func() (bool, error) { return s.once(ctx, op, fn) })
+}
+
+// again does once more what found a dead connection, where that does no harm.
+func (s *Store) again(fn func() (dead bool, err error)) error {
 	for attempt := 1; ; attempt++ {
-		dead, err := s.once(ctx, op, fn)
+		dead, err := fn()
 		if !dead || attempt == readAttempts {
 			return err
 		}

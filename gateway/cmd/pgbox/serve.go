@@ -59,6 +59,7 @@ func setLogLevel(level string) {
 func serve(ctx context.Context, cfg *config.Config, ready func(base string) error) error {
 	st, err := store.Open(ctx, store.Config{
 		URL: cfg.DatabaseURL, ReplicaURL: cfg.DatabaseReplicaURL, MaxConns: int32(cfg.DatabasePoolSize), ExecMode: store.ExecMode(cfg.DatabaseExecMode),
+		LockWait: cfg.LockTimeout,
 	})
 	if err != nil {
 		return err
@@ -81,6 +82,7 @@ func serve(ctx context.Context, cfg *config.Config, ready func(base string) erro
 		Store: st, Feed: follow, Locker: locks, Commands: command.All(),
 		BlobCacheBytes: cfg.ContentCacheBytes, TreeCacheBytes: cfg.TreeCacheBytes, MaxLiveBytes: cfg.MemoryLimit,
 		Limits: cfg.Limits, MaxFileSize: cfg.MaxFileSize, OutputKeep: int(cfg.MaxOutput), OutputMax: cfg.MaxPrinted, MaxRuns: cfg.MaxExecs, MaxQueue: cfg.MaxQueue,
+		LockTimeout: cfg.LockTimeout,
 	})
 	started, cancelStart := context.WithTimeout(ctx, 10*time.Second)
 	err = follow.Start(started, service.Trees())

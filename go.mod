@@ -20,7 +20,7 @@ require (
 	github.com/mattn/go-runewidth v0.0.31
 	github.com/maypok86/otter/v2 v2.4.0
 	github.com/modelcontextprotocol/go-sdk v1.8.0
-	github.com/ncruces/go-sqlite3 v0.33.3
+	github.com/ncruces/go-sqlite3-wasm v1.1.1-0.20260409221933-87e4b35a38d0
 	github.com/pressly/goose/v3 v3.29.0
 	github.com/prometheus/client_golang v1.25.0
 	github.com/sabhiram/go-gitignore v0.0.0-20210923224102-525f6e181f06
@@ -194,7 +194,7 @@ require (
 	github.com/muesli/cancelreader v0.2.2 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/nakabonne/nestif v0.3.1 // indirect
-	github.com/ncruces/go-sqlite3-wasm v1.1.1-0.20260409221933-87e4b35a38d0 // indirect
+	github.com/ncruces/go-sqlite3 v0.33.3 // indirect
 	github.com/ncruces/go-sqlite3/embed v0.0.0 // indirect
 	github.com/ncruces/julianday v1.0.0 // indirect
 	github.com/nishanths/exhaustive v0.15.0 // indirect
@@ -300,7 +300,7 @@ require (
 // Older than what goose names: that one is not to be had everywhere, and this one builds sqlc.
 replace golang.org/x/exp => golang.org/x/exp v0.0.0-20250620022241-b7579e27df2b
 
-// sqlc imports a package of go-sqlite3 that the version the shell uses has no longer.
+// sqlc imports a package of go-sqlite3 that this version no longer has.
 replace github.com/ncruces/go-sqlite3/embed => ./.ci/sqlite-embed
 
 tool (

@@ -3,6 +3,7 @@ package shell_test
 import (
 	"bytes"
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,6 +30,12 @@ type outcome struct {
 
 func runLimited(t *testing.T, l proc.Limits, timeout time.Duration, script string) outcome {
 	t.Helper()
+	return runInput(t, l, timeout, script, "")
+}
+
+// runInput is runLimited with something on standard input.
+func runInput(t *testing.T, l proc.Limits, timeout time.Duration, script, stdin string) outcome {
+	t.Helper()
 	base, err := casetest.NewBase(command.All())
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +46,7 @@ func runLimited(t *testing.T, l proc.Limits, timeout time.Duration, script strin
 	defer budget.Close()
 	var out, errs bytes.Buffer
 	start := time.Now()
-	res, err := shell.Run(ctx, shell.Config{FS: base.Sandbox(ctx), Commands: command.All(), Budget: budget, Stdout: &capped{w: &out}, Stderr: &capped{w: &errs}}, script)
+	res, err := shell.Run(ctx, shell.Config{FS: base.Sandbox(ctx), Commands: command.All(), Budget: budget, Stdin: strings.NewReader(stdin), Stdout: &capped{w: &out}, Stderr: &capped{w: &errs}}, script)
 	return outcome{res, err, out.String(), errs.String(), time.Since(start)}
 }
 

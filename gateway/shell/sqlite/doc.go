@@ -1,6 +1,5 @@
 // Package sqlite is the sqlite3 command-line shell over the files of the sandbox.
 //
-// SQLite itself is github.com/ncruces/go-sqlite3, a translation of the C library. Its default VFS opens files of the host, so nothing
-// here may ever name it: every connection is opened with a VFS of its own (vfs.go), whose name is random; file names in SQL that
-// are URIs with a vfs parameter, and names that are computed while a statement runs, are refused before SQLite sees them (guard.go).
+// SQLite itself is package engine, which has no way to a file of the host: whatever a name in SQL, in a URI or in a command of the
+// shell says, it is resolved by the file system of the process (vfs.go).
 package sqlite

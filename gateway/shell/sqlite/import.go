@@ -19,6 +19,8 @@ type fields struct {
 
 // next reads one field; ok is false at the end of the file.
 func (f *fields) next() (v string, ok bool) {
+	from := f.pos
+	defer func() { f.s.p.Tick(1 + (f.pos-from)>>8) }()
 	f.ended = false
 	if f.pos >= len(f.b) {
 		return "", false
@@ -26,10 +28,9 @@ func (f *fields) next() (v string, ok bool) {
 	if !f.plain && f.b[f.pos] == '"' {
 		return f.quoted(), true
 	}
-	from := f.pos
 	for i := f.pos; i < len(f.b); i++ {
 		switch {
-		case strings.HasPrefix(string(f.b[i:min(len(f.b), i+len(f.col))]), f.col):
+		case f.b[i] == f.col[0] && f.separator(f.b[i:]):
 			f.pos = i + len(f.col)
 			return string(f.b[from:i]), true
 		case f.b[i] == f.row[len(f.row)-1]:
@@ -44,6 +45,12 @@ func (f *fields) next() (v string, ok bool) {
 	}
 	f.pos, f.ended = len(f.b), true
 	return string(f.b[from:]), true
+}
+
+// separator reports whether b begins with the separator of columns.
+func (f *fields) separator(b []byte) bool {
+	f.s.p.Tick(len(f.col) >> 8)
+	return len(b) >= len(f.col) && string(b[:len(f.col)]) == f.col
 }
 
 func (f *fields) quoted() string {
@@ -66,7 +73,7 @@ func (f *fields) quoted() string {
 		case len(rest) == 0:
 			f.pos, f.ended = len(f.b), true
 			return v.String()
-		case strings.HasPrefix(string(rest[:min(len(rest), len(f.col))]), f.col):
+		case f.separator(rest):
 			f.pos = i + 1 + len(f.col)
 			return v.String()
 		case rest[0] == '\n' || rest[0] == '\r' && len(rest) > 1 && rest[1] == '\n':
@@ -203,12 +210,12 @@ func (s *Shell) createImported(table string, cols []string) error {
 }
 
 func (s *Shell) insertRows(f *fields, table string, n int) error {
-	stmt, _, err := s.db.Prepare("INSERT INTO " + table + " VALUES(?" + strings.Repeat(",?", n-1) + ")")
+	stmt, err := s.db.Prepare("INSERT INTO " + table + " VALUES(?" + strings.Repeat(",?", n-1) + ")")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = stmt.Close() }()
-	begun := s.db.GetAutocommit()
+	defer stmt.Close()
+	begun := s.db.Autocommit()
 	if begun {
 		if err := s.db.Exec("BEGIN"); err != nil {
 			return err
@@ -257,7 +264,6 @@ func (s *Shell) insertRows(f *fields, table string, n int) error {
 			}
 			s.errorf("%s:%d: INSERT failed: %s", f.file, line, msg)
 		}
-		s.survive()
 	}
 	if begun {
 		if err := s.db.Exec("COMMIT"); err != nil {

@@ -10,10 +10,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/ncruces/go-sqlite3"
-	"github.com/ncruces/go-sqlite3/ext/regexp"
-
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/shell/sqlite/engine"
 )
 
 // maxMemory bounds what SQLite may use; a quarter of the exec's live bytes when that is less.
@@ -22,8 +20,7 @@ const maxMemory = 64 << 20
 // Shell is one sqlite3 command.
 type Shell struct {
 	p    *proc.Process
-	tree *tree
-	db   *sqlite3.Conn
+	db   *engine.Conn
 	name string
 
 	ReadOnly bool
@@ -39,36 +36,28 @@ type Shell struct {
 	params  map[string]string
 	changes bool
 	plan    bool
-	hidden  bool // the statement's file name cannot be seen
 	errs    int
 	code    int // the exit status of the dot command that failed
-	held    int
+	limit   int // of one value
 	depth   int // of .read
 }
 
 // New makes a shell for the database name.
 func New(p *proc.Process, name string) *Shell {
-	return &Shell{p: p, tree: newTree(p), name: name, out: p.Out, outName: "stdout", style: newStyle(), params: map[string]string{}}
+	return &Shell{p: p, name: name, out: p.Out, outName: "stdout", style: newStyle(), params: map[string]string{}}
 }
 
 // Close closes the database.
 func (s *Shell) Close() {
 	s.closeOutput()
 	s.closeDB()
-	s.tree.close()
 }
 
 func (s *Shell) closeDB() {
 	if s.db != nil {
-		// A connection that an error has left in the middle of its work cannot be closed; its memory goes all the same.
-		func() {
-			defer func() { _ = recover() }()
-			_ = s.db.Close()
-		}()
+		s.db.Close()
 		s.db = nil
 	}
-	s.p.Release(s.held)
-	s.held = 0
 }
 
 func (s *Shell) errorf(format string, args ...any) {
@@ -81,77 +70,58 @@ func (s *Shell) Open() bool {
 	if s.db != nil {
 		return true
 	}
-	mode := "rwc"
+	flags := engine.OpenReadWrite | engine.OpenCreate
 	if s.ReadOnly {
-		mode = "ro"
+		flags = engine.OpenReadOnly
 	}
-	err := error(sqlite3.CANTOPEN)
-	if uri, ok := s.uri(s.name, mode); ok {
-		limit := int(min(maxMemory, s.p.Budget.Limits.LiveBytes/4))
-		s.p.Hold(limit)
-		s.held = limit
-		s.db, err = s.connect(uri, limit)
-	}
+	limit := int(min(maxMemory, s.p.Budget.Limits.LiveBytes/4))
+	db, err := engine.Open(s.p.Context(), host{s.p}, tree{s.p}, s.name, flags, limit)
 	if err != nil {
-		s.p.Release(s.held)
-		s.held = 0
-		s.errorf("Error: unable to open database \"%s\": unable to open database file", s.name)
+		_, msg := describe(err)
+		msg, _, _ = strings.Cut(msg, " (")
+		s.errorf("Error: unable to open database \"%s\": %s", s.name, msg)
 		return false
 	}
-	s.db.SetInterrupt(counted{s.p.Context(), s.p})
-	s.db.Limit(sqlite3.LIMIT_LENGTH, s.held/4)
-	if _, err := s.db.Config(sqlite3.DBCONFIG_ENABLE_FKEY, false); err != nil {
-		s.errorf("Error: %v", err)
-		return false
-	}
+	s.db, s.limit = db, limit/4
+	db.Limit(engine.LimitLength, s.limit)
+	db.Limit(engine.LimitSQLLength, s.limit)
+	db.Set(engine.ForeignKeys, false)
 	// The shell takes "x" for a string where there is no such column.
-	for _, option := range []sqlite3.DBConfig{sqlite3.DBCONFIG_DQS_DML, sqlite3.DBCONFIG_DQS_DDL} {
-		if _, err := s.db.Config(option, true); err != nil {
-			s.errorf("Error: %v", err)
-			return false
-		}
-	}
-	if err := errors.Join(s.db.SetAuthorizer(s.authorize), regexp.Register(s.db), s.functions()); err != nil {
+	db.Set(engine.StringsDML, true)
+	db.Set(engine.StringsDDL, true)
+	if err := errors.Join(db.Function("readfile", 1, s.readFile), db.Function("writefile", 2, s.writeFile)); err != nil {
 		s.errorf("Error: %v", err)
+		s.closeDB()
 		return false
 	}
 	return true
 }
 
-func (s *Shell) connect(uri string, limit int) (db *sqlite3.Conn, err error) {
-	defer func() {
-		if recover() != nil {
-			err = sqlite3.NOMEM
-		}
-	}()
-	return sqlite3.OpenContext(sqlite3.WithMaxMemory(s.p.Context(), int64(limit)), uri)
+func (s *Shell) readFile(result engine.Result, args []engine.Value) {
+	name := args[0].Text()
+	if st, err := s.p.Stat(name); err == nil && st.Size > int64(s.limit) {
+		result.TooBig()
+		return
+	}
+	if b, err := s.p.ReadFile(name); err == nil {
+		result.Blob(b)
+	}
 }
 
-// functions defines what the shell adds to SQL.
-func (s *Shell) functions() error {
-	read := func(ctx sqlite3.Context, arg ...sqlite3.Value) {
-		b, err := s.p.FS.ReadFile(s.p.Abs(arg[0].Text()))
-		if err != nil {
-			ctx.ResultNull()
-			return
-		}
-		ctx.ResultBlob(b)
-	}
-	write := func(ctx sqlite3.Context, arg ...sqlite3.Value) {
-		f, err := s.p.Open(arg[0].Text(), proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
-		if err != nil {
-			ctx.ResultError(fmt.Errorf("failed to write file: %s", arg[0].Text()))
-			return
-		}
+func (s *Shell) writeFile(result engine.Result, args []engine.Value) {
+	name := args[0].Text()
+	f, err := s.p.Open(name, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+	if err == nil {
 		defer f.Close()
-		n, err := f.Write(arg[1].RawBlob())
-		if err != nil {
-			ctx.ResultError(fmt.Errorf("failed to write file: %s", arg[0].Text()))
-			return
-		}
-		ctx.ResultInt(n)
+		size := args[1].Size()
+		s.p.Hold(size)
+		defer s.p.Release(size)
+		size, err = io.WriteString(f, args[1].Text())
+		result.Int(int64(size))
 	}
-	return errors.Join(s.db.CreateFunction("readfile", 1, sqlite3.DIRECTONLY, read), s.db.CreateFunction("writefile", 2, sqlite3.DIRECTONLY, write))
+	if err != nil {
+		result.Error("failed to write file: " + name)
+	}
 }
 
 // Arg runs one command of the command line: status is that of the shell, if it is not 0.
@@ -179,9 +149,12 @@ func (s *Shell) Arg(text string) (status int) {
 // Script runs lines of SQL and dot commands; stop is set by .exit and by an error under -bail.
 func (s *Shell) Script(r io.Reader) (stop bool) {
 	var sql strings.Builder
-	line, first := 0, 0
+	line, first, held := 0, 0, 0
 	buf := bufio(s.p, r)
-	defer buf.close()
+	defer func() {
+		buf.close()
+		s.p.Release(held)
+	}()
 	for {
 		text, ok := buf.next()
 		if !ok {
@@ -218,18 +191,28 @@ func (s *Shell) Script(r io.Reader) (stop bool) {
 		if sql.Len() > 0 {
 			sql.WriteByte('\n')
 		}
+		s.p.Hold(len(text))
+		held += len(text)
 		sql.WriteString(text)
-		if strings.Contains(text, ";") && complete(sql.String()) {
+		s.p.Tick(len(text) >> 8)
+		if strings.Contains(text, ";") && s.complete(sql.String()) {
 			if s.chunk(sql.String(), first) && s.Bail {
 				return true
 			}
 			sql.Reset()
+			s.p.Release(held)
+			held = 0
 		}
 	}
 	if sql.Len() > 0 && !blankSQL(sql.String()) {
 		return s.chunk(sql.String(), first) && s.Bail
 	}
 	return false
+}
+
+func (s *Shell) complete(sql string) bool {
+	s.p.Tick(len(sql) >> 8)
+	return complete(sql)
 }
 
 func blankSQL(text string) bool {
@@ -278,74 +261,39 @@ func (s *Shell) Errors() int { return s.errs }
 
 // exec runs every statement of sql and prints the results. It returns SQLite's result code and what is wrong.
 func (s *Shell) exec(sql string) (code int, msg string) {
+	script := s.db.Script(sql)
 	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case proc.Death:
-			panic(r)
-		default:
-			// The library panics when its memory is used up.
-			code, msg = int(sqlite3.NOMEM), "out of memory"
-			s.db = nil
-			s.p.Release(s.held)
-			s.held = 0
+		script.Close()
+		if s.db.Broken() {
+			s.closeDB()
 		}
 	}()
 	for {
-		if sql = strings.TrimLeft(sql, " \t\n\r\f"); sql == "" {
-			return 0, ""
-		}
-		s.survive()
-		if problem := s.guard(sql); problem != "" {
-			return int(sqlite3.AUTH), "in prepare, " + problem + fmt.Sprintf(" (%d)", sqlite3.AUTH)
-		}
-		stmt, tail, err := s.db.Prepare(sql)
+		s.p.Tick(1)
+		stmt, text, err := script.Next()
 		if err != nil {
 			code, msg = describe(err)
-			return code, "in prepare, " + msg + pointer(sql, err)
+			return code, "in prepare, " + msg + pointer(text, err)
 		}
 		if stmt == nil {
-			// White space, or a comment before something else.
-			if sql = tail; sql == "" {
-				return 0, ""
-			}
-			continue
+			return 0, ""
 		}
-		code, msg = s.statement(stmt, strings.TrimSpace(sql[:len(sql)-len(tail)]))
-		if err := stmt.Close(); code == 0 && err != nil {
-			code, msg = describe(err)
-			msg = "stepping, " + msg
-		}
-		s.survive()
+		code, msg = s.statement(stmt, strings.TrimSpace(text))
+		stmt.Close()
 		if code != 0 {
 			return code, msg
 		}
-		sql = tail
 	}
 }
 
 // describe is the code and the text of an error of SQLite.
 func describe(err error) (code int, msg string) {
-	var e *sqlite3.Error
-	var c sqlite3.ErrorCode
+	var c engine.Code
+	if !errors.As(err, &c) {
+		c = engine.Generic
+	}
 	msg = err.Error()
-	if errors.As(err, &e) {
-		c = e.Code()
-	} else if !errors.As(err, &c) {
-		c = sqlite3.ERROR
-	}
-	if m, ok := strings.CutPrefix(msg, c.Error()+": "); ok {
-		msg = m
-	} else if errors.As(err, &e) {
-		// The code was the extended one.
-		msg = strings.TrimPrefix(strings.TrimPrefix(msg, e.ExtendedCode().Error()+": "), "sqlite3: ")
-	} else {
-		msg = strings.TrimPrefix(msg, "sqlite3: ")
-	}
-	if i := strings.Index(msg, "\x00"); i >= 0 {
-		msg = msg[:i]
-	}
-	if c != sqlite3.ERROR {
+	if c != engine.Generic {
 		msg += fmt.Sprintf(" (%d)", c)
 	}
 	return int(c), msg
@@ -353,14 +301,11 @@ func describe(err error) (code int, msg string) {
 
 // pointer shows where in the statement an error is.
 func pointer(sql string, err error) string {
-	var e *sqlite3.Error
-	if !errors.As(err, &e) || e.SQL() == "" {
+	var e *engine.Error
+	if !errors.As(err, &e) || e.At < 0 {
 		return ""
 	}
-	at := len(sql) - len(e.SQL())
-	if at < 0 || at >= len(sql) {
-		return ""
-	}
+	at := e.At
 	for at > 50 {
 		at--
 		sql = sql[1:]
@@ -386,7 +331,7 @@ func pointer(sql string, err error) string {
 }
 
 // statement runs one prepared statement.
-func (s *Shell) statement(stmt *sqlite3.Stmt, sql string) (code int, msg string) {
+func (s *Shell) statement(stmt *engine.Stmt, sql string) (code int, msg string) {
 	for i := 1; i <= stmt.BindCount(); i++ {
 		if v, ok := s.params[stmt.BindName(i)]; ok {
 			if err := bindLiteral(stmt, i, v); err != nil {
@@ -400,9 +345,10 @@ func (s *Shell) statement(stmt *sqlite3.Stmt, sql string) (code int, msg string)
 		return s.queryPlan(stmt)
 	}
 	if s.plan && stmt.ColumnCount() > 0 && len(words) > 0 && !strings.EqualFold(words[0], "pragma") {
-		if p, _, err := s.db.Prepare("EXPLAIN QUERY PLAN " + sql); err == nil && p != nil {
+		if p, err := s.db.Prepare("EXPLAIN QUERY PLAN " + sql); err == nil && p != nil {
 			code, msg = s.queryPlan(p)
-			if err := p.Close(); err != nil || code != 0 {
+			p.Close()
+			if code != 0 {
 				return code, msg
 			}
 		}
@@ -413,7 +359,6 @@ func (s *Shell) statement(stmt *sqlite3.Stmt, sql string) (code int, msg string)
 		w.row(stmt)
 	}
 	err := stmt.Err()
-	s.survive()
 	w.end()
 	if err != nil {
 		code, msg = describe(err)
@@ -423,7 +368,7 @@ func (s *Shell) statement(stmt *sqlite3.Stmt, sql string) (code int, msg string)
 }
 
 // bindLiteral binds what .parameter set was given: a number, a string in quotes, or text.
-func bindLiteral(stmt *sqlite3.Stmt, i int, v string) error {
+func bindLiteral(stmt *engine.Stmt, i int, v string) error {
 	if n, err := strconv.ParseInt(v, 0, 64); err == nil {
 		return stmt.BindInt64(i, n)
 	}
@@ -437,7 +382,7 @@ func bindLiteral(stmt *sqlite3.Stmt, i int, v string) error {
 }
 
 // queryPlan draws the tree of EXPLAIN QUERY PLAN.
-func (s *Shell) queryPlan(stmt *sqlite3.Stmt) (code int, msg string) {
+func (s *Shell) queryPlan(stmt *engine.Stmt) (code int, msg string) {
 	type row struct {
 		id, parent int64
 		text       string
@@ -473,11 +418,11 @@ func (s *Shell) queryPlan(stmt *sqlite3.Stmt) (code int, msg string) {
 
 // query collects the rows of a statement of the shell's own.
 func (s *Shell) query(sql string, args ...string) ([][]string, error) {
-	stmt, _, err := s.db.Prepare(sql)
+	stmt, err := s.db.Prepare(sql)
 	if err != nil || stmt == nil {
 		return nil, err
 	}
-	defer func() { _ = stmt.Close() }()
+	defer stmt.Close()
 	for i, a := range args {
 		if err := stmt.BindText(i+1, a); err != nil {
 			return nil, err

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/ncruces/go-sqlite3"
+	"github.com/pgbox/pgbox/gateway/shell/sqlite/engine"
 )
 
 // style is how results are printed.
@@ -105,7 +105,7 @@ type printer struct {
 	buf   []byte
 }
 
-func (st style) begin(s *Shell, stmt *sqlite3.Stmt) *printer {
+func (st style) begin(s *Shell, stmt *engine.Stmt) *printer {
 	p := &printer{s: s, st: st, w: s.out}
 	p.names = make([]string, stmt.ColumnCount())
 	p.width = 5
@@ -117,11 +117,11 @@ func (st style) begin(s *Shell, stmt *sqlite3.Stmt) *printer {
 }
 
 // text is a column as SQLite converts it.
-func text(stmt *sqlite3.Stmt, i int, null string) string {
+func text(stmt *engine.Stmt, i int, null string) string {
 	switch stmt.ColumnType(i) {
-	case sqlite3.NULL:
+	case engine.Null:
 		return null
-	case sqlite3.FLOAT:
+	case engine.Float:
 		return float(stmt.ColumnFloat(i))
 	}
 	t := stmt.ColumnText(i)
@@ -162,12 +162,29 @@ func float(f float64) string {
 	return t
 }
 
-func (p *printer) row(stmt *sqlite3.Stmt) {
-	st, n := p.st, len(p.names)
+func (p *printer) row(stmt *engine.Stmt) {
+	n := len(p.names)
 	p.rows++
 	if n == 0 {
 		return
 	}
+	size := 0
+	for i := range n {
+		if t := stmt.ColumnType(i); t == engine.Text || t == engine.Blob {
+			size += stmt.ColumnSize(i)
+		}
+	}
+	if size > 1<<16 {
+		// The row, its columns and what they become: JSON writes a byte as up to six.
+		p.s.p.Tick(size >> 8)
+		p.s.p.Hold(8 * size)
+		defer p.s.p.Release(8 * size)
+	}
+	p.write(stmt)
+}
+
+func (p *printer) write(stmt *engine.Stmt) {
+	st, n := p.st, len(p.names)
 	b := p.buf[:0]
 	switch st.mode {
 	case "line":
@@ -209,14 +226,14 @@ func (p *printer) row(stmt *sqlite3.Stmt) {
 			b = appendJSON(b, p.names[i])
 			b = append(b, ':')
 			switch stmt.ColumnType(i) {
-			case sqlite3.NULL:
+			case engine.Null:
 				b = append(b, "null"...)
-			case sqlite3.INTEGER:
+			case engine.Integer:
 				b = strconv.AppendInt(b, stmt.ColumnInt64(i), 10)
-			case sqlite3.FLOAT:
+			case engine.Float:
 				b = append(b, jsonFloat(stmt.ColumnFloat(i))...)
 			default:
-				b = appendJSON(b, string(stmt.ColumnRawBlob(i)))
+				b = appendJSON(b, stmt.ColumnBlob(i))
 			}
 		}
 		b = append(b, '}')
@@ -263,18 +280,20 @@ func (p *printer) row(stmt *sqlite3.Stmt) {
 			switch {
 			case st.mode == "quote":
 				b = appendLiteral(b, stmt, i, 'X', appendQuoted)
-			case st.mode == "csv" && stmt.ColumnType(i) == sqlite3.NULL:
+			case st.mode == "csv" && stmt.ColumnType(i) == engine.Null:
 				b = append(b, st.null...)
-			case st.mode == "tcl" && stmt.ColumnType(i) == sqlite3.BLOB:
-				b = st.field(b, string(stmt.ColumnRawBlob(i)))
+			case st.mode == "tcl" && stmt.ColumnType(i) == engine.Blob:
+				b = st.field(b, stmt.ColumnBlob(i))
 			default:
 				b = st.field(b, text(stmt, i, st.null))
 			}
 		}
 		b = append(b, st.row...)
 	}
+	if _, _ = p.w.Write(b); cap(b) > 1<<16 {
+		b = nil
+	}
 	p.buf = b
-	_, _ = p.w.Write(b)
 }
 
 // field writes a text as csv and tcl quote it.
@@ -362,16 +381,16 @@ func appendJSON(b []byte, t string) []byte {
 }
 
 // appendLiteral writes a column as SQL; x begins a blob.
-func appendLiteral(b []byte, stmt *sqlite3.Stmt, i int, x byte, quote func([]byte, string) []byte) []byte {
+func appendLiteral(b []byte, stmt *engine.Stmt, i int, x byte, quote func([]byte, string) []byte) []byte {
 	switch stmt.ColumnType(i) {
-	case sqlite3.NULL:
+	case engine.Null:
 		return append(b, "NULL"...)
-	case sqlite3.INTEGER:
+	case engine.Integer:
 		return strconv.AppendInt(b, stmt.ColumnInt64(i), 10)
-	case sqlite3.FLOAT:
+	case engine.Float:
 		return append(b, jsonFloat(stmt.ColumnFloat(i))...)
-	case sqlite3.BLOB:
-		return fmt.Appendf(b, "%c'%x'", x, stmt.ColumnRawBlob(i))
+	case engine.Blob:
+		return fmt.Appendf(b, "%c'%x'", x, stmt.ColumnBlob(i))
 	}
 	return quote(b, stmt.ColumnText(i))
 }
@@ -422,6 +441,30 @@ func (p *printer) end() {
 type rules struct{ left, mid, right, bar string }
 
 // grid prints aligned columns.
+// cut breaks lines that are wider than width characters.
+func (p *printer) cut(lines []string, width int) []string {
+	var out []string
+	for _, l := range lines {
+		for {
+			n := 0
+			for range width {
+				_, size := utf8.DecodeRuneInString(l[n:])
+				n += size
+			}
+			if n == len(l) {
+				break
+			}
+			p.s.p.Tick(1 + n>>8)
+			p.s.p.Hold(24)
+			p.held += 24
+			out = append(out, l[:n])
+			l = l[n:]
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
 func (p *printer) grid() {
 	st := p.st
 	widths := make([]int, len(p.names))
@@ -444,18 +487,14 @@ func (p *printer) grid() {
 	split := func(row []string) [][]string {
 		out := make([][]string, len(row))
 		for i, c := range row {
+			// A line costs its header, and a tab becomes eight spaces.
+			size := len(c) + 24*strings.Count(c, "\n") + 8*strings.Count(c, "\t")
+			p.s.p.Tick(size >> 8)
+			p.s.p.Hold(size)
+			p.held += size
 			out[i] = strings.Split(strings.ReplaceAll(strings.ReplaceAll(c, "\r\n", "\n"), "\t", "        "), "\n")
 			if fixed[i] {
-				var cut []string
-				for _, l := range out[i] {
-					for utf8.RuneCountInString(l) > widths[i] {
-						r := []rune(l)
-						cut = append(cut, string(r[:widths[i]]))
-						l = string(r[widths[i]:])
-					}
-					cut = append(cut, l)
-				}
-				out[i] = cut
+				out[i] = p.cut(out[i], widths[i])
 			}
 			for len(out[i]) > 1 && out[i][len(out[i])-1] == "" {
 				out[i] = out[i][:len(out[i])-1]
@@ -504,12 +543,21 @@ func (p *printer) grid() {
 		}
 		b = append(b, r.right...)
 	}
+	total := 0
+	flush := func() {
+		_, _ = p.w.Write(b)
+		b = b[:0]
+	}
 	line := func(cells [][]string, center bool) {
 		height := 1
 		for _, c := range cells {
 			height = max(height, len(c))
 		}
 		for k := range height {
+			p.s.p.Tick(1 + total>>8)
+			if len(b) > 32<<10 {
+				flush()
+			}
 			b = append(b, left...)
 			for i, c := range cells {
 				if i > 0 {
@@ -531,10 +579,11 @@ func (p *printer) grid() {
 			b = append(b, end...)
 		}
 	}
-	flush := func() {
-		_, _ = p.w.Write(b)
-		b = b[:0]
+	for _, w := range widths {
+		total += w + len(mid)
 	}
+	p.s.p.Hold(4 * total) // the longest line
+	p.held += 4 * total
 	rule(top)
 	if st.headers || st.mode != "column" {
 		line(head, st.mode != "column")

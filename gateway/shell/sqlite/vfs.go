@@ -1,94 +1,79 @@
 package sqlite
 
 import (
-	"crypto/rand"
 	"errors"
 	"io"
 	"sync"
 
-	"github.com/ncruces/go-sqlite3"
-	"github.com/ncruces/go-sqlite3/vfs"
-
 	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/shell/sqlite/engine"
 )
 
-// tree is the VFS of one process: the sandbox's files as the process sees them.
-type tree struct {
-	p    *proc.Process
-	name string
-}
+// tree is SQLite's file system: the sandbox's files as the process sees them.
+type tree struct{ p *proc.Process }
 
-// newTree registers a VFS. Its name cannot be guessed: no other connection can ask for it.
-func newTree(p *proc.Process) *tree {
-	t := &tree{p, "tree-" + rand.Text()}
-	vfs.Register(t.name, t)
-	return t
-}
+func (t tree) Full(name string) string { return t.p.Abs(name) }
 
-func (t *tree) close() { vfs.Unregister(t.name) }
-
-func (t *tree) FullPathname(name string) (string, error) { return t.p.Abs(name), nil }
-
-func (t *tree) Delete(name string, _ bool) error {
+func (t tree) Delete(name string) error {
 	err := t.p.FS.Unlink(name)
 	if errors.Is(err, fserr.ENOENT) {
-		return sqlite3.IOERR_DELETE_NOENT
+		return engine.NoSuchFile
 	}
 	return err
 }
 
-func (t *tree) Access(name string, _ vfs.AccessFlag) (bool, error) {
+func (t tree) Exists(name string) bool {
 	_, err := t.p.FS.Stat(name)
-	return err == nil, nil
+	return err == nil
 }
 
-func (t *tree) Open(name string, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
+func (t tree) Open(name string, flags engine.OpenFlag) (engine.File, engine.OpenFlag, error) {
 	if name == "" {
 		return &memory{p: t.p}, flags, nil
 	}
 	mode := proc.ReadOnly
-	if flags&vfs.OPEN_READWRITE != 0 {
+	if flags&engine.OpenReadWrite != 0 {
 		mode = proc.ReadWrite
 	}
-	if flags&vfs.OPEN_CREATE != 0 {
+	if flags&engine.OpenCreate != 0 {
 		mode |= proc.Create
 	}
-	if flags&vfs.OPEN_EXCLUSIVE != 0 {
+	if flags&engine.OpenExclusive != 0 {
 		mode |= proc.Excl
 	}
-	if st, err := t.p.FS.Stat(name); err == nil && st.Mode&0o222 == 0 && flags&vfs.OPEN_READWRITE != 0 {
-		flags = flags&^(vfs.OPEN_READWRITE|vfs.OPEN_CREATE) | vfs.OPEN_READONLY
+	if st, err := t.p.FS.Stat(name); err == nil && st.Mode&0o222 == 0 && flags&engine.OpenReadWrite != 0 {
+		flags = flags&^(engine.OpenReadWrite|engine.OpenCreate) | engine.OpenReadOnly
 		mode = proc.ReadOnly
 	}
 	f, err := t.p.Open(name, mode, 0o644)
-	if err != nil && flags&vfs.OPEN_READWRITE != 0 && (errors.Is(err, fserr.EACCES) || errors.Is(err, fserr.EROFS)) {
-		flags = flags&^(vfs.OPEN_READWRITE|vfs.OPEN_CREATE) | vfs.OPEN_READONLY
+	if err != nil && flags&engine.OpenReadWrite != 0 && (errors.Is(err, fserr.EACCES) || errors.Is(err, fserr.EROFS)) {
+		flags = flags&^(engine.OpenReadWrite|engine.OpenCreate) | engine.OpenReadOnly
 		f, err = t.p.Open(name, proc.ReadOnly, 0)
 	}
 	if err != nil {
-		return nil, 0, sqlite3.CANTOPEN
+		return nil, 0, engine.CantOpen
 	}
 	if st, err := f.Stat(); err != nil || st.Kind != proc.Regular {
 		f.Close()
-		return nil, 0, sqlite3.CANTOPEN
+		return nil, 0, engine.CantOpen
 	}
-	file := &file{f: f, t: t, name: name, temporary: flags&vfs.OPEN_DELETEONCLOSE != 0, lock: locks.of(t.p.Budget, name)}
+	file := &file{f: f, t: t, name: name, temporary: flags&engine.OpenDeleteOnClose != 0, lock: locks.of(t.p.Budget, name)}
 	return file, flags, nil
 }
 
 // file is an open file of the sandbox.
 type file struct {
 	f         proc.File
-	t         *tree
+	t         tree
 	name      string
 	temporary bool
 	lock      *lock
-	level     vfs.LockLevel
+	level     engine.LockLevel
 }
 
 func (f *file) Close() error {
-	err := f.Unlock(vfs.LOCK_NONE)
+	err := f.Unlock(engine.LockNone)
 	locks.drop(f.t.p.Budget, f.name)
 	f.f.Close()
 	if f.temporary {
@@ -122,25 +107,18 @@ func (f *file) WriteAt(b []byte, off int64) (int, error) {
 func full(err error) error {
 	switch {
 	case errors.Is(err, fserr.ENOSPC) || errors.Is(err, fserr.EDQUOT) || errors.Is(err, fserr.EFBIG):
-		return sqlite3.FULL
+		return engine.Full
 	case errors.Is(err, fserr.EROFS):
-		return sqlite3.READONLY
+		return engine.ReadOnly
 	}
 	return err
 }
 
 func (f *file) Truncate(size int64) error { return full(f.f.Truncate(size)) }
-func (f *file) Sync(vfs.SyncFlag) error   { return nil }
 
 func (f *file) Size() (int64, error) {
 	st, err := f.f.Stat()
 	return st.Size, err
-}
-
-func (f *file) SectorSize() int { return 0 }
-
-func (f *file) DeviceCharacteristics() vfs.DeviceCharacteristic {
-	return vfs.IOCAP_ATOMIC | vfs.IOCAP_SEQUENTIAL | vfs.IOCAP_SAFE_APPEND | vfs.IOCAP_POWERSAFE_OVERWRITE
 }
 
 // lock is SQLite's five-level lock of one file, among the processes of one exec.
@@ -184,7 +162,7 @@ func (t *lockTable) drop(exec *proc.Budget, name string) {
 	}
 }
 
-func (f *file) Lock(level vfs.LockLevel) error {
+func (f *file) Lock(level engine.LockLevel) error {
 	locks.mu.Lock()
 	defer locks.mu.Unlock()
 	l := f.lock
@@ -192,24 +170,24 @@ func (f *file) Lock(level vfs.LockLevel) error {
 		return nil
 	}
 	switch level {
-	case vfs.LOCK_SHARED:
+	case engine.LockShared:
 		if l.pending != nil || l.exclusive != nil {
-			return sqlite3.BUSY
+			return engine.Busy
 		}
 		l.shared++
-	case vfs.LOCK_RESERVED:
+	case engine.LockReserved:
 		if l.reserved != nil && l.reserved != f {
-			return sqlite3.BUSY
+			return engine.Busy
 		}
 		l.reserved = f
-	case vfs.LOCK_EXCLUSIVE:
+	case engine.LockExclusive:
 		if l.pending != nil && l.pending != f || l.reserved != nil && l.reserved != f {
-			return sqlite3.BUSY
+			return engine.Busy
 		}
 		l.pending = f
-		f.level = max(f.level, vfs.LOCK_PENDING)
+		f.level = max(f.level, engine.LockPending)
 		if l.shared > 1 {
-			return sqlite3.BUSY
+			return engine.Busy
 		}
 		l.exclusive = f
 	}
@@ -217,7 +195,7 @@ func (f *file) Lock(level vfs.LockLevel) error {
 	return nil
 }
 
-func (f *file) Unlock(level vfs.LockLevel) error {
+func (f *file) Unlock(level engine.LockLevel) error {
 	locks.mu.Lock()
 	defer locks.mu.Unlock()
 	l := f.lock
@@ -229,21 +207,18 @@ func (f *file) Unlock(level vfs.LockLevel) error {
 			*held = nil
 		}
 	}
-	if level == vfs.LOCK_NONE && f.level >= vfs.LOCK_SHARED {
+	if level == engine.LockNone && f.level >= engine.LockShared {
 		l.shared--
 	}
 	f.level = level
 	return nil
 }
 
-func (f *file) CheckReservedLock() (bool, error) {
+func (f *file) Reserved() bool {
 	locks.mu.Lock()
 	defer locks.mu.Unlock()
-	return f.lock.reserved != nil || f.lock.pending != nil || f.lock.exclusive != nil, nil
+	return f.lock.reserved != nil || f.lock.pending != nil || f.lock.exclusive != nil
 }
-
-// LockState tells SQLite which lock is held.
-func (f *file) LockState() vfs.LockLevel { return f.level }
 
 // memory is a temporary file, which only its connection sees.
 type memory struct {
@@ -275,7 +250,7 @@ func (m *memory) grow(n int) error {
 		room := max(n, 2*cap(m.b), 64<<10)
 		if err := m.p.Budget.Hold(int64(room - m.held)); err != nil {
 			m.p.Release(room - m.held)
-			return sqlite3.FULL
+			return engine.Full
 		}
 		m.held = room
 		m.b = append(make([]byte, 0, room), m.b...)
@@ -301,10 +276,7 @@ func (m *memory) Truncate(size int64) error {
 	return nil
 }
 
-func (m *memory) Sync(vfs.SyncFlag) error                         { return nil }
-func (m *memory) Size() (int64, error)                            { return int64(len(m.b)), nil }
-func (m *memory) Lock(vfs.LockLevel) error                        { return nil }
-func (m *memory) Unlock(vfs.LockLevel) error                      { return nil }
-func (m *memory) CheckReservedLock() (bool, error)                { return false, nil }
-func (m *memory) SectorSize() int                                 { return 0 }
-func (m *memory) DeviceCharacteristics() vfs.DeviceCharacteristic { return vfs.IOCAP_SAFE_APPEND }
+func (m *memory) Size() (int64, error)          { return int64(len(m.b)), nil }
+func (m *memory) Lock(engine.LockLevel) error   { return nil }
+func (m *memory) Unlock(engine.LockLevel) error { return nil }
+func (m *memory) Reserved() bool                { return false }

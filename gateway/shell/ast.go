@@ -229,7 +229,6 @@ type paramPart struct {
 type cmdPart struct {
 	stmts  []*stmt
 	prog   *program // backquotes: parsed on their own
-	inFile *word    // $(<file)
 	line   int
 	placed bool // lines of the commands begin with 1
 	height int  // lines that bash's print of it has more than one

@@ -175,11 +175,7 @@ func builtinCommand(sh *Shell, args []string) int {
 func (sh *Shell) runNamed(args []string, temps [][2]string) int {
 	if b := sh.builtin(args[0]); b != nil {
 		sh.flush(args[0])
-		st := b(sh, args)
-		if args[0] == "exec" && len(args) == 1 {
-			return st
-		}
-		return st
+		return b(sh, args)
 	}
 	sh.flush(args[0])
 	sh.external(args, temps)
@@ -202,7 +198,9 @@ func builtinBuiltin(sh *Shell, args []string) int {
 		sh.errorf("builtin: %s: not a shell builtin", args[0])
 		return 1
 	}
-	return b(sh, args)
+	status := b(sh, args)
+	sh.execed = false // unlike command, it does not let exec keep its redirections
+	return status
 }
 
 func builtinHash(sh *Shell, args []string) int {

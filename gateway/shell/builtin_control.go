@@ -211,7 +211,7 @@ func (sh *Shell) exitStatus(name string, args []string) int {
 }
 
 func builtinReturn(sh *Shell, args []string) int {
-	ok := sh.funcDepth > 0 || sh.inTrap > 0
+	ok := sh.funcDepth > 0
 	for _, f := range sh.frames {
 		if !f.isTemp {
 			ok = true

@@ -33,6 +33,7 @@ func builtinExec(sh *Shell, args []string) int {
 	}
 	_ = login
 	if len(args) == 0 {
+		sh.execed = true
 		return 0
 	}
 	var path string

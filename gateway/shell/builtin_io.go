@@ -107,6 +107,9 @@ opts:
 			continue opts
 		}
 	}
+	if isArray {
+		arrayName = sh.target(arrayName)
+	}
 	if isArray && !isName(arrayName) {
 		sh.errorf("read: `%s': not a valid identifier", arrayName)
 		return 1
@@ -186,6 +189,15 @@ opts:
 		sh.setTarget(a, v)
 	}
 	return status
+}
+
+// target is the variable that a name given to a builtin refers to; of an element it has the subscript.
+func (sh *Shell) target(name string) string {
+	n, sub := sh.deref(name, nil)
+	if sub != nil {
+		n += "[" + sub.text + "]"
+	}
+	return n
 }
 
 // setTarget assigns a name or an array element given as text.
@@ -420,6 +432,7 @@ func builtinMapfile(sh *Shell, args []string) int {
 	if len(args) > 0 {
 		array = args[0]
 	}
+	array = sh.target(array)
 	if !isName(array) {
 		sh.errorf("%s: `%s': not a valid identifier", name, array)
 		return 1

@@ -389,19 +389,23 @@ func (p *printer) invalid(s string) {
 	p.fail("%s: invalid %snumber", s, kind)
 }
 
-// unsigned is integer for the formats that take an unsigned value, of which the largest is larger.
+// unsigned is integer for the formats that take an unsigned value: the negative ones are those of strtoumax.
 func (p *printer) unsigned(s string) uint64 {
-	t := strings.TrimLeft(s, " \t\n")
-	if n, err := strconv.ParseUint(strings.TrimPrefix(t, "+"), 10, 64); t != "" && t[0] != '0' {
-		if err == nil {
-			return n
-		}
-		if errors.Is(err, strconv.ErrRange) {
-			p.integer(s)
-			return math.MaxUint64
-		}
+	if s == "" || s[0] == '\'' || s[0] == '"' {
+		return uint64(p.integer(s))
 	}
-	return uint64(p.integer(s))
+	t := strings.TrimLeft(s, " \t\n")
+	neg, n, rest, err := parseMagnitude(t)
+	switch {
+	case rest != "" || t == "":
+		p.invalid(s)
+	case err != nil:
+		p.warn("warning: %s: Numerical result out of range", s)
+	}
+	if neg && err == nil {
+		return -n
+	}
+	return n
 }
 
 func charCode(s string) int64 {
@@ -417,7 +421,20 @@ func charCode(s string) int64 {
 
 // parseInt is strtoimax with base 0.
 func parseInt(s string) (n int64, rest string, err error) {
-	neg := false
+	neg, u, rest, err := parseMagnitude(s)
+	switch {
+	case neg && (err != nil || u > 1<<63):
+		return math.MinInt64, rest, errRange
+	case neg:
+		return int64(-u), rest, nil
+	case err != nil || u > math.MaxInt64:
+		return math.MaxInt64, rest, errRange
+	}
+	return int64(u), rest, nil
+}
+
+// parseMagnitude reads the sign and the digits of an integer, in the base that they say.
+func parseMagnitude(s string) (neg bool, n uint64, rest string, err error) {
 	t := s
 	if t != "" && (t[0] == '-' || t[0] == '+') {
 		neg = t[0] == '-'
@@ -431,26 +448,13 @@ func parseInt(s string) (n int64, rest string, err error) {
 	}
 	k, _ := digits(t, uint64(base), len(t))
 	if k == 0 {
-		return 0, s, nil
+		return false, 0, s, nil
 	}
-	u, perr := strconv.ParseUint(t[:k], base, 64)
-	var limit uint64 = math.MaxInt64
-	if neg {
-		limit++
+	n, perr := strconv.ParseUint(t[:k], base, 64)
+	if perr != nil {
+		return neg, math.MaxUint64, t[k:], errRange
 	}
-	if perr != nil || u > limit {
-		if !neg && perr == nil && base != 10 {
-			return int64(u), t[k:], nil
-		}
-		if neg {
-			return math.MinInt64, t[k:], errRange
-		}
-		return math.MaxInt64, t[k:], errRange
-	}
-	if neg {
-		return -int64(u), t[k:], nil
-	}
-	return int64(u), t[k:], nil
+	return neg, n, t[k:], nil
 }
 
 var errRange = errors.New("out of range")

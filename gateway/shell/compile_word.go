@@ -363,6 +363,31 @@ func (c *compiler) toggle(src string) part {
 	return p
 }
 
+// inQuotes parses a text that stands in double quotes, where the parser saw single ones.
+func (c *compiler) inQuotes(text string) []part {
+	var out []part
+	start := 0
+	for i := 0; i < len(text); {
+		if text[i] == '\\' {
+			i += 2
+			continue
+		}
+		var p []part
+		n := 0
+		if text[i] == '$' || text[i] == '`' {
+			p, n = c.first(text[i:])
+		}
+		if n == 0 {
+			i++
+			continue
+		}
+		out = append(append(out, c.quoted(unescape(text[start:i], "$`\"\\}"))), p...)
+		i += n
+		start = i
+	}
+	return append(out, c.quoted(unescape(text[start:], "$`\"\\}")))
+}
+
 // litParts splits unquoted text at its backslashes.
 func (c *compiler) litParts(v string) []part {
 	if strings.IndexByte(v, '\\') < 0 {
@@ -403,12 +428,6 @@ func (c *compiler) cmdSubst(x *syntax.CmdSubst, dq bool) *cmdPart {
 		}
 		p.prog = parse(unescape2(c.raw(x.Left.Offset()+1, x.Right.Offset()), esc), reading{lines: c.line(x.Pos()) - 1, step: c.step, extglob: c.extglob, reprint: c.reprint})
 		return p
-	}
-	if len(x.Stmts) == 1 {
-		s := x.Stmts[0]
-		if s.Cmd == nil && len(s.Redirs) == 1 && s.Redirs[0].Op == syntax.RdrIn && s.Redirs[0].N == nil && !s.Negated && !s.Background {
-			p.inFile = c.word(s.Redirs[0].Word)
-		}
 	}
 	p.stmts = c.stmts(x.Stmts)
 	p.placed, p.height = c.place(p.stmts, x.Pos(), x.End())
@@ -561,7 +580,7 @@ func (c *compiler) argWord(w *syntax.Word, dq bool) *word {
 	}
 	for _, p := range w.Parts {
 		if s, ok := p.(*syntax.SglQuoted); ok && !s.Dollar {
-			out.parts = append(out.parts, &quotedPart{"'" + s.Value + "'"})
+			out.parts = append(out.parts, c.inQuotes("'"+s.Value+"'")...)
 			continue
 		}
 		if l, ok := p.(*syntax.Lit); ok {

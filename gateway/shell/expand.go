@@ -380,8 +380,8 @@ const substitution = "command substitution: "
 // cmdSubst runs a command substitution and returns its output without trailing newlines and NULs.
 func (sh *Shell) cmdSubst(p *cmdPart) string {
 	sh.tick()
-	if p.inFile != nil {
-		return sh.fileSubst(p)
+	if name := p.onlyFile(); name != nil {
+		return sh.fileSubst(name)
 	}
 	stmts := p.stmts
 	c := &capture{budget: sh.x.budget, closed: make(chan struct{})}
@@ -437,8 +437,28 @@ func (sh *Shell) cleanSubst(out string) string {
 	return strings.TrimRight(out, "\n")
 }
 
-func (sh *Shell) fileSubst(p *cmdPart) string {
-	name := sh.expandStr(p.inFile)
+// onlyFile is the word of a substitution that is no more than <word: it gives the file's content.
+func (p *cmdPart) onlyFile() *word {
+	stmts := p.stmts
+	if p.prog != nil && p.prog.err == nil && len(p.prog.groups) == 1 {
+		stmts = p.prog.groups[0]
+	}
+	if len(stmts) != 1 {
+		return nil
+	}
+	st := stmts[0]
+	if st.cmd != nil || st.negated || st.background || len(st.redirs) != 1 {
+		return nil
+	}
+	if r := st.redirs[0]; r.op == syntax.RdrIn && r.fd < 0 && r.varName == "" {
+		return r.word
+	}
+	return nil
+}
+
+// fileSubst is the content of the file that a word names.
+func (sh *Shell) fileSubst(file *word) string {
+	name := sh.expandStr(file)
 	d, err := sh.openFile(name, proc.ReadOnly)
 	if err != nil {
 		sh.errorf("%s: %s", name, proc.Strerror(err))
@@ -507,5 +527,3 @@ func (sh *Shell) procSubst(p *procPart) string {
 	})
 	return "/dev/fd/" + itoa(n)
 }
-
-var _ = syntax.RemLargePrefix

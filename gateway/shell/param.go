@@ -382,6 +382,9 @@ func (sh *Shell) paramLength(p *paramPart, name string, sub *subscript) int {
 	if name == "@" || name == "*" {
 		return len(sh.args)
 	}
+	if sub == nil && strings.Contains(sh.target(name), "[") {
+		return 0 // so is bash: it looks for a variable of that name
+	}
 	if name, sub := sh.deref(name, sub); sub != nil && sub.all == 0 {
 		switch va := sh.lookup(name); {
 		case va == nil:
@@ -531,7 +534,7 @@ func (sh *Shell) replace(p *paramPart, v value) value {
 	if p.with != nil {
 		with, amp = sh.replacement(p.with)
 	}
-	if pat == "" && p.anchor == 0 {
+	if pat == "" && p.anchor == 0 || miscounted(pat) {
 		return v
 	}
 	cp := pattern.Compile(pat, sh.patternFlags(sh.opts.shopt(nocasematch))).Counting(sh.readStep)
@@ -639,6 +642,33 @@ func (sh *Shell) replacement(w *word) (string, []bool) {
 		out = append(out, amp[i])
 	}
 	return string(b), out
+}
+
+// miscounted reports whether bash looks for a text of a length that no text the pattern matches has: of [!]…] and [^]…] it counts the characters after
+// the first "]" one by one.
+func miscounted(pat string) bool {
+	wrong := false
+	for i := 0; i < len(pat); i++ {
+		switch c := pat[i]; c {
+		case '\\':
+			i++
+		case '*':
+			return false
+		case '?', '+', '!', '@':
+			if strings.HasPrefix(pat[i+1:], "(") {
+				return false
+			}
+		case '[':
+			set := pat[i+1:]
+			wrong = wrong || strings.HasPrefix(set, "!]") || strings.HasPrefix(set, "^]")
+			end := strings.IndexByte(set[min(1, len(set)):], ']')
+			if end < 0 {
+				return wrong
+			}
+			i += end + 2
+		}
+	}
+	return wrong
 }
 
 // operate applies # ## % %% ^ ^^ , ,, and @.

@@ -190,7 +190,10 @@ func (sh *Shell) redirectOne(r *redirect, undo []savedFD, inChild bool) ([]saved
 			sh.fds.put(fd, nil)
 			return undo, true
 		}
-		num, move := strings.CutSuffix(name, "-")
+		num, move := name, strings.HasSuffix(r.word.src, "-")
+		if move {
+			num = strings.TrimSuffix(name, "-")
+		}
 		n, err := strconv.Atoi(num)
 		switch {
 		case err == nil && n >= 0 && num[0] != '+':
@@ -208,10 +211,10 @@ func (sh *Shell) redirectOne(r *redirect, undo []savedFD, inChild bool) ([]saved
 				sh.fds.put(n, nil)
 			}
 			return undo, true
-		case r.op == syntax.DplOut && r.fd < 0 && r.varName == "":
+		case r.op == syntax.DplOut && fd == 1 && r.varName == "" && !move:
 			both = true // >&word
 		default:
-			sh.errorf("%s: ambiguous redirect", r.word.src)
+			sh.errorf("%s: ambiguous redirect", num)
 			return undo, false
 		}
 	}
@@ -223,7 +226,7 @@ func (sh *Shell) redirectOne(r *redirect, undo []savedFD, inChild bool) ([]saved
 		flag = proc.ReadWrite | proc.Create
 	case syntax.AppOut, syntax.AppAll:
 		flag = proc.WriteOnly | proc.Create | proc.Append
-	case syntax.RdrOut, syntax.RdrAll:
+	case syntax.RdrOut, syntax.RdrAll, syntax.DplOut:
 		if sh.opts.get('C') {
 			if st, err := sh.x.fs.Stat(sh.abs(name)); err == nil && st.Kind == proc.Regular {
 				sh.errorf("%s: cannot overwrite existing file", name)

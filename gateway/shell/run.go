@@ -165,7 +165,7 @@ func (sh *Shell) syntaxError(e *syntaxError, where string) {
 
 // group runs the statements of one line and takes what abandons it.
 func (sh *Shell) group(g []*stmt) {
-	frames, depth, noErr, noExit, loops := len(sh.frames), sh.depth, sh.noErr, sh.noExit, sh.loops
+	frames, subs, depth, noErr, loops := len(sh.frames), len(sh.procSubs), sh.depth, sh.noErr, sh.loops
 	defer func() {
 		r := recover()
 		if r == nil {
@@ -178,11 +178,12 @@ func (sh *Shell) group(g []*stmt) {
 		for len(sh.frames) > frames {
 			sh.popFrame()
 		}
-		sh.depth, sh.noErr, sh.noExit, sh.loops = depth, noErr, noExit, loops
+		sh.depth, sh.noErr, sh.loops = depth, noErr, loops
+		sh.closeProcSubs(subs)
 		sh.inTrap = 0
 		sh.obuf = sh.obuf[:0]
 		sh.status = a.status
-		if sh.sub > 0 || a.errexit && sh.opts.get('e') && sh.noErr == 0 && sh.noExit == 0 {
+		if sh.sub > 0 || a.errexit && sh.opts.get('e') && sh.noErr == 0 {
 			panic(exitPanic{a.status})
 		}
 	}()
@@ -218,20 +219,28 @@ func (sh *Shell) stmt(st *stmt) {
 		return
 	}
 	if st.negated {
-		sh.noExit++
-		sh.command1(st)
-		sh.noExit--
-		if sh.status == 0 {
-			sh.status = 1
-		} else {
-			sh.status = 0
-		}
+		sh.negated(st)
 		return
 	}
-	if !sh.command1(st) || sh.status == 0 || sh.noErr > 0 || sh.jumping() {
+	if sh.command1(st) == uncounted || sh.status == 0 || sh.noErr > 0 || sh.jumping() {
 		return
 	}
 	sh.failed()
+}
+
+// negated runs a command after "!". Where set -e is on, nothing in it counts as failed.
+func (sh *Shell) negated(st *stmt) {
+	if sh.opts.get('e') {
+		sh.noErr++
+		defer func() { sh.noErr-- }()
+	}
+	switch ran := sh.command1(st); {
+	case sh.returning || ran == notRun:
+	case sh.status == 0:
+		sh.status = 1
+	default:
+		sh.status = 0
+	}
 }
 
 // failed is what a failing command causes: the ERR trap and set -e.
@@ -239,45 +248,78 @@ func (sh *Shell) failed() {
 	if t, ok := sh.traps["ERR"]; ok && t != "" && sh.inTrap == 0 {
 		sh.runTrap("ERR", t)
 	}
-	if sh.opts.get('e') && sh.noExit == 0 {
+	if sh.opts.get('e') {
 		panic(exitPanic{sh.status})
 	}
 }
 
-// command1 runs a statement's command; it reports whether its failure counts for set -e.
-func (sh *Shell) command1(st *stmt) (counts bool) {
+// ending says what the failure of a statement's command means.
+type ending int
+
+const (
+	uncounted ending = iota // its parts have counted for set -e
+	counted                 // it counts for set -e
+	notRun                  // it counts: a redirection failed before anything ran, which "!" does not turn round
+)
+
+// counts is the ending of a command that has run.
+func counts(yes bool) ending {
+	if yes {
+		return counted
+	}
+	return uncounted
+}
+
+// command1 runs a statement's command.
+func (sh *Shell) command1(st *stmt) ending {
 	switch c := st.cmd.(type) {
 	case *simpleCmd:
 		sh.simple(c, st)
 		sh.single()
-		return true
+		return counted
 	case *andOr:
 		sh.andOr(c)
-		return false
+		return uncounted
 	case *pipeline:
 		sh.pipeline(c)
-		return true
+		return counted
 	case *funcDecl:
 		sh.define(c)
-		return false
+		return uncounted
 	case *timeCmd:
 		sh.timed(c)
-		return false
+		return uncounted
 	}
-	if len(st.redirs) == 0 {
-		return sh.compound(st)
+	result := notRun
+	sh.redirecting(st.redirs, func() {
+		if st.cmd == nil {
+			result, sh.status = counted, 0
+			return
+		}
+		result = counts(sh.compound(st))
+	})
+	return result
+}
+
+// redirecting runs a compound command with its redirections in force. Whatever ends it, failed redirections included, they are taken back then,
+// and the process substitutions of its words and redirections lose the shell's end of their pipes.
+func (sh *Shell) redirecting(rs []*redirect, run func()) {
+	subs := len(sh.procSubs)
+	if len(rs) == 0 { // what unwinds takes the substitutions along
+		run()
+		sh.closeProcSubs(subs)
+		return
 	}
-	undo, ok := sh.redirect(st.redirs, false)
+	undo, ok := sh.redirect(rs, false)
+	defer func() {
+		sh.restore(undo)
+		sh.closeProcSubs(subs)
+	}()
 	if !ok {
 		sh.status = sh.redirected()
-		return true
+		return
 	}
-	defer sh.restore(undo)
-	if st.cmd == nil {
-		sh.status = 0
-		return true
-	}
-	return sh.compound(st)
+	run()
 }
 
 // single records the status of a command that is a pipeline of its own.
@@ -322,13 +364,17 @@ func (sh *Shell) compound(st *stmt) (counts bool) {
 		sh.caseOf(c, st)
 	case *arithCmd:
 		sh.at(c.line)
-		sh.debugTrapAt(st)
+		if sh.debugTrapAt(st); sh.returning {
+			return false
+		}
 		sh.status = sh.arithStatus(c)
 		sh.single()
 		return true
 	case *testCmd:
 		sh.at(c.line)
-		sh.debugTrapAt(st)
+		if sh.debugTrapAt(st); sh.returning {
+			return false
+		}
 		sh.status = sh.testStatus(c)
 		sh.single()
 		return true
@@ -459,17 +505,13 @@ func (sh *Shell) while(c *whileCmd) {
 	status := 0
 	for {
 		sh.tick()
-		ok := sh.cond(c.cond)
-		if sh.jumping() {
-			if sh.loopEnd() {
-				break
-			}
-			continue
-		}
-		if ok == c.until {
+		if ok := sh.cond(c.cond); ok == c.until || sh.returning {
+			sh.loopEnd()
 			break
 		}
-		sh.stmts(c.do)
+		if !sh.jumping() {
+			sh.stmts(c.do)
+		}
 		status = sh.status
 		if sh.loopEnd() {
 			break
@@ -501,7 +543,9 @@ func (sh *Shell) forLoop(c *forCmd, st *stmt) {
 	for _, w := range words {
 		sh.tick()
 		sh.at(c.line)
-		sh.debugTrapAt(st)
+		if sh.debugTrapAt(st); sh.returning {
+			break
+		}
 		if sh.opts.get('x') {
 			sh.traceFor("for ", c)
 		}
@@ -578,7 +622,9 @@ func (sh *Shell) forArith(c *forArith) {
 
 func (sh *Shell) caseOf(c *caseCmd, st *stmt) {
 	sh.at(c.line)
-	sh.debugTrapAt(st)
+	if sh.debugTrapAt(st); sh.returning {
+		return
+	}
 	sh.enter()
 	defer sh.leave()
 	s := sh.expandStr(c.word)
@@ -703,7 +749,7 @@ func (sh *Shell) pipeline(c *pipeline) {
 		}
 		st := c.stmts[i]
 		started++
-		child.spawn(func() { child.stage(st) }, func(s int) {
+		child.spawn(func() { child.alone(st) }, func(s int) {
 			statuses[i] = s
 			done <- i
 		})
@@ -735,7 +781,7 @@ func (sh *Shell) pipeline(c *pipeline) {
 			child := sh.fork(sh.ctx, sh.x.newPID())
 			child.debugged = debugged
 			child.fds.set(0, in)
-			statuses[n-1] = child.child(func() { child.stage(last) })
+			statuses[n-1] = child.child(func() { child.alone(last) })
 			sh.terminated(child.signaled)
 		}
 	} else if in != nil {
@@ -759,9 +805,12 @@ func (sh *Shell) pipeline(c *pipeline) {
 	}
 }
 
-// stage runs one command of a pipeline in the process that was made for it. The failure of a simple one is left to the pipeline's shell.
-func (sh *Shell) stage(st *stmt) {
-	if _, ok := st.cmd.(*simpleCmd); !ok || st.negated || sh.opts.get('n') {
+// alone runs a statement as the whole life of the process that was made for it, a job or a part of a pipeline: what would get a process of its own
+// elsewhere, ( ) and programs, is this one, so that signals reach it. The failure of a simple command is left to the shell that waits.
+func (sh *Shell) alone(st *stmt) {
+	sub, isSub := st.cmd.(*subshell)
+	_, isSimple := st.cmd.(*simpleCmd)
+	if !isSub && !isSimple || st.negated || sh.opts.get('n') {
 		sh.stmt(st)
 		return
 	}
@@ -769,7 +818,11 @@ func (sh *Shell) stage(st *stmt) {
 	if st.line > 0 {
 		sh.at(st.line)
 	}
-	sh.isStage = true
+	if isSub {
+		sh.redirecting(st.redirs, func() { sh.stmts(sub.stmts) })
+		return
+	}
+	sh.isAlone = true
 	sh.command1(st)
 }
 
@@ -789,15 +842,10 @@ func (sh *Shell) timed(c *timeCmd) {
 	if c.st != nil {
 		st := c.st
 		if _, ok := st.cmd.(*subshell); ok && len(st.redirs) > 0 { // it tells its time itself
-			undo, ok := sh.redirect(st.redirs, false)
-			defer sh.restore(undo)
-			if !ok {
-				sh.status = 1
-				return
-			}
 			inner := *st
 			inner.redirs = nil
-			st = &inner
+			sh.redirecting(st.redirs, func() { sh.timed(&timeCmd{posix: c.posix, st: &inner}) })
+			return
 		}
 		sh.stmt(st)
 	} else {
@@ -887,7 +935,7 @@ func (sh *Shell) background(st *stmt) {
 	j := &job{id: sh.nextJob, pid: pid, src: stmtText(&fg), done: make(chan struct{}), proc: child.proc}
 	sh.jobs = append(sh.jobs, j)
 	sh.lastBG = pid
-	child.spawn(func() { child.stmt(&fg) }, func(s int) {
+	child.spawn(func() { child.alone(&fg) }, func(s int) {
 		j.status = s
 		close(j.done)
 		sh.x.jobEnded()

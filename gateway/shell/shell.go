@@ -146,7 +146,6 @@ type Shell struct {
 	continues int // loops to leave, then go on with
 	returning bool
 	noErr     int // > 0: set -e and the ERR trap do not apply
-	noExit    int // > 0: set -e does not, within what is negated
 	inTrap    int
 	traced    chan struct{} // closed when the first command has been shown
 	debugged  bool          // the DEBUG trap has run for the next command
@@ -182,7 +181,8 @@ type Shell struct {
 	misused       bool // the running builtin was called wrongly
 	scratch       []byte
 	isCmdSub      bool
-	isStage       bool // it runs a simple command of a pipeline
+	execed        bool // the running command keeps its redirections: it is exec without a program
+	isAlone       bool // the simple command that it runs is all that its process is for
 	signaled      int  // the signal that ended the program it waited for
 	rootPID       int
 	program       bool // a builtin run as a program
@@ -214,6 +214,7 @@ type frame struct {
 type saved struct {
 	name string
 	prev *variable // nil: was unset
+	temp bool      // of an assignment before the command: unset uncovers what it hides
 }
 
 // defaultEnv is what a first exec finds.
@@ -400,7 +401,9 @@ func (x *exec) processes() []proc.Info {
 	for _, p := range x.procs {
 		info := proc.Info{PID: p.pid, PPID: p.parent, Args: p.args, Start: p.start}
 		q := p.program.Load()
-		if q != nil {
+		if q != nil && q.PID == p.pid { // it has become the program
+			info.Args = q.Args
+		} else if q != nil {
 			parents[q.PID] = p.pid
 			switch {
 			case !p.own:
@@ -528,7 +531,9 @@ func (sh *Shell) state(cfg Config) State {
 // is over, when it is.
 func (x *exec) runMain(sh *Shell, body func()) (status int, err error) {
 	err = sh.protect(func() {
-		body()
+		if body(); sh.proc.pending.Load() != 0 { // of signals that came during the last command
+			sh.runPending()
+		}
 	})
 	if err == nil {
 		if sig := int(sh.proc.killed.Load()); sig != 0 && sig != 9 && sh.ctx.Err() != nil && x.ctx.Err() == nil {
@@ -678,7 +683,7 @@ func (sh *Shell) fork(ctx context.Context, pid int) *Shell {
 	c.aliases = maps.Clone(sh.aliases)
 	c.disabled = maps.Clone(sh.disabled)
 	c.random = random{}
-	c.mainShell, c.isStage = false, false
+	c.mainShell, c.isAlone = false, false
 	c.traced = nil
 	c.loops, c.breaks, c.continues, c.returning = 0, 0, 0, false
 	// Traps are reset in a subshell, except for ignored signals.

@@ -20,6 +20,9 @@ func (sh *Shell) simple(c *simpleCmd, st *stmt) {
 		sh.status = 0
 		return
 	}
+	if sh.returning { // the trap did
+		return
+	}
 	sh.substSt = -1
 	if len(c.args) == 0 {
 		sh.assignments(c, st)
@@ -44,13 +47,14 @@ func (sh *Shell) simple(c *simpleCmd, st *stmt) {
 		return
 	}
 	sh.invoke(c, st, args, ops)
-	if len(sh.procSubs) > subs {
-		sh.closeProcSubs(subs)
-	}
+	sh.closeProcSubs(subs)
 }
 
 // closeProcSubs closes the descriptors of process substitutions that a finished command was given.
 func (sh *Shell) closeProcSubs(from int) {
+	if len(sh.procSubs) <= from {
+		return
+	}
 	for _, n := range sh.procSubs[from:] {
 		sh.fds.set(n, nil)
 	}
@@ -60,26 +64,19 @@ func (sh *Shell) closeProcSubs(from int) {
 // assignments runs a command without words: redirections and assignments in the shell itself.
 func (sh *Shell) assignments(c *simpleCmd, st *stmt) {
 	subs := len(sh.procSubs)
-	if len(st.redirs) > 0 {
-		undo, ok := sh.redirect(st.redirs, false)
-		sh.restore(undo)
-		if !ok {
-			sh.status = sh.redirected()
-			return
-		}
-	}
 	for _, a := range c.assigns {
 		sh.assign(a, true)
 	}
+	undo, ok := sh.redirect(st.redirs, false)
+	sh.restore(undo)
 	sh.lastArg = ""
-	if sh.substSt >= 0 {
-		sh.status = sh.substSt
-	} else {
-		sh.status = 0
+	switch {
+	case !ok:
+		sh.status = sh.redirected()
+	default:
+		sh.status = max(sh.substSt, 0)
 	}
-	if len(sh.procSubs) > subs {
-		sh.closeProcSubs(subs)
-	}
+	sh.closeProcSubs(subs)
 }
 
 // assign performs one assignment in the shell.
@@ -278,6 +275,8 @@ func (sh *Shell) assignArray(a *assign) {
 func (sh *Shell) invoke(c *simpleCmd, st *stmt, args []string, ops []operand) {
 	name := args[0]
 	fn := sh.funcs[name]
+	alone := sh.isAlone
+	sh.isAlone = false
 	var b builtin
 	if sh.posix && specialBuiltins[name] {
 		fn = nil
@@ -312,6 +311,7 @@ func (sh *Shell) invoke(c *simpleCmd, st *stmt, args []string, ops []operand) {
 	if fn == nil && b != nil && len(undo) == 0 && len(temps) == 0 {
 		// The common case needs no clean-up, so that builtins cost no defer.
 		sh.runBuiltin(b, args, ops)
+		sh.execed = false
 		sh.setLastArg(args)
 		return
 	}
@@ -336,13 +336,18 @@ func (sh *Shell) invoke(c *simpleCmd, st *stmt, args []string, ops []operand) {
 				defer sh.popTo(f)
 			}
 			sh.runBuiltin(b, args, ops)
-			keep = name == "exec" && sh.status == 0 && len(args) == 1
+			keep, sh.execed = sh.execed, false
 		default:
+			sh.isAlone = alone
 			sh.external(args, temps)
 			sh.forgetEnded()
 		}
 	}()
-	if sh.signaled != 0 && !sh.isCmdSub && !sh.isStage {
+	switch {
+	case sh.signaled == 0:
+	case alone:
+		sh.proc.killed.CompareAndSwap(0, int32(sh.signaled))
+	case !sh.isCmdSub:
 		sh.reportSignaled(st)
 	}
 	sh.signaled = 0
@@ -427,7 +432,7 @@ func (sh *Shell) addTemp(f *frame, name, val string) {
 			return
 		}
 	}
-	f.locals = append(f.locals, saved{name, prev})
+	f.locals = append(f.locals, saved{name, prev, true})
 	v := &variable{owner: sh, str: val, attrs: aExport | aSet}
 	if prev != nil {
 		v.attrs |= prev.attrs & (aInteger | aLower | aUpper)
@@ -505,8 +510,9 @@ func (sh *Shell) call(fn *funcDef, args []string, temps [][2]string) {
 				sh.unhide(hidden)
 			}
 		}()
-		sh.debugTrap()
-		sh.stmt(fn.body)
+		if sh.debugTrap(); !sh.returning {
+			sh.stmt(fn.body)
+		}
 		done = true
 	}()
 	status := sh.status
@@ -602,6 +608,9 @@ func (sh *Shell) external(args []string, temps [][2]string) {
 	}
 	env := &environ{sh: sh, over: temps, path: path}
 	p := sh.process(args, env)
+	if sh.isAlone {
+		p.PID = sh.proc.pid
+	}
 	sh.proc.program.Store(&proc.Info{PID: p.PID, PPID: sh.proc.pid, Args: slices.Clone(p.Args), Start: sh.x.now()})
 	ctx := sh.ctx
 	if sh.proc.caught.Load() != 0 {

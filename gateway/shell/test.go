@@ -324,6 +324,9 @@ func (sh *Shell) isSet(s string) bool {
 	if n, err := strconv.Atoi(s); err == nil {
 		return n == 0 || n > 0 && n <= len(sh.args)
 	}
+	if strings.Contains(sh.target(s), "[") {
+		return false // bash looks for a variable of that name
+	}
 	_, set := sh.get(s)
 	return set
 }

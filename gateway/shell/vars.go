@@ -2,6 +2,7 @@ package shell
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -425,7 +426,7 @@ func (sh *Shell) unsetVar(name string) {
 			if f.locals[k].name != name {
 				continue
 			}
-			if i == len(sh.frames)-1 && f.isFunc || sh.opts.shopt(localvarUnset) && f.isFunc {
+			if f.isFunc && !f.locals[k].temp && (i == len(sh.frames)-1 || sh.opts.shopt(localvarUnset)) {
 				sh.vars[name] = &variable{owner: sh, local: true}
 				return
 			}
@@ -448,15 +449,15 @@ func (sh *Shell) unsetVar(name string) {
 
 // makeLocal hides a variable until the frame ends.
 func (sh *Shell) makeLocal(f *frame, name string) *variable {
-	for _, l := range f.locals {
-		if l.name == name {
-			if sh.vars[name] != nil {
-				return sh.own(name)
-			}
+	for i, l := range f.locals {
+		if l.name == name && sh.vars[name] != nil {
+			f.locals = slices.Clone(f.locals) // subshells share them
+			f.locals[i].temp = false
+			return sh.own(name)
 		}
 	}
 	prev := sh.vars[name]
-	f.locals = append(f.locals[:len(f.locals):len(f.locals)], saved{name, prev})
+	f.locals = append(f.locals[:len(f.locals):len(f.locals)], saved{name, prev, false})
 	v := &variable{owner: sh, local: true}
 	if prev != nil {
 		v.attrs = prev.attrs & aExport

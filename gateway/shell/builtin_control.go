@@ -345,7 +345,7 @@ func (sh *Shell) callStack() (names, sources, lines []string) {
 }
 
 var zeroExpr = func() *arith.Expr {
-	e, err := arith.Parse("0")
+	e, err := arith.Parse("0", nil)
 	if err != nil {
 		panic(err)
 	}

@@ -176,7 +176,7 @@ func (c *compiler) subscript(text string) *subscript {
 	} else {
 		s.lit = s.text
 	}
-	s.expr, s.err = arith.Parse(s.lit)
+	s.expr, s.err = arith.Parse(s.lit, c.step)
 	return s
 }
 
@@ -193,6 +193,6 @@ func (c *compiler) arith(text string) *arithText {
 		a.parts, t = nil, lit
 	}
 	a.text = c.stray.decode(t)
-	a.expr, a.err = arith.Parse(a.text)
+	a.expr, a.err = arith.Parse(a.text, c.step)
 	return a
 }

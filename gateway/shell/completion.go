@@ -376,7 +376,7 @@ func builtinCompgen(sh *Shell, args []string) int {
 	}
 	if x, ok := get('X'); ok {
 		not := strings.HasPrefix(x, "!")
-		pat := pattern.Compile(strings.ReplaceAll(strings.TrimPrefix(x, "!"), "&", pattern.Quote(word)), sh.patternFlags(sh.opts.shopt(nocasematch)))
+		pat := pattern.Compile(strings.ReplaceAll(strings.TrimPrefix(x, "!"), "&", pattern.Quote(word)), sh.patternFlags(sh.opts.shopt(nocasematch)), sh.readStep)
 		names = slices.DeleteFunc(names, func(n string) bool { return pat.Match(n) != not })
 	}
 	prefix, _ := get('P')

@@ -64,7 +64,9 @@ func (sh *Shell) globIgnore() []*pattern.Pattern {
 	}
 	var out []*pattern.Pattern
 	for _, p := range strings.Split(v, ":") {
-		out = append(out, pattern.Compile(p, sh.patternFlags(false)))
+		cp, release := sh.pattern(p, sh.patternFlags(false))
+		defer release()
+		out = append(out, cp)
 	}
 	return out
 }
@@ -135,7 +137,8 @@ func (g *globber) walk(base, rest string, depth int) {
 	if err != nil {
 		return
 	}
-	p := pattern.Compile(comp, g.flags)
+	p, release := g.sh.pattern(comp, g.flags)
+	defer release()
 	hidden := strings.HasPrefix(comp, ".") || strings.HasPrefix(comp, `\.`)
 	if hidden && !g.sh.opts.shopt(globskipdots) {
 		for _, n := range []string{".", ".."} {

@@ -239,7 +239,9 @@ func (e *expander) param(p *paramPart, quoted bool) {
 	case p.toggle > 0:
 		var cp *pattern.Pattern
 		if pat := sh.expandPattern(p.arg); pat != "" {
-			cp = pattern.Compile(pat, sh.patternFlags(false))
+			var release func()
+			cp, release = sh.pattern(pat, sh.patternFlags(false))
+			defer release()
 		}
 		v = v.each(func(s string) string { return sh.mapCase(s, p.toggle == 2, cp, swapCase) })
 	}
@@ -537,7 +539,8 @@ func (sh *Shell) replace(p *paramPart, v value) value {
 	if pat == "" && p.anchor == 0 || miscounted(pat) {
 		return v
 	}
-	cp := pattern.Compile(pat, sh.patternFlags(sh.opts.shopt(nocasematch))).Counting(sh.readStep)
+	cp, release := sh.pattern(pat, sh.patternFlags(sh.opts.shopt(nocasematch)))
+	defer release()
 	return v.each(func(s string) string {
 		sh.ticks += int64(len(s) >> 6)
 		sh.tick()
@@ -679,7 +682,8 @@ func (sh *Shell) operate(p *paramPart, name string, sub *subscript, v value) val
 	fold := sh.patternFlags(false)
 	switch p.op {
 	case syntax.RemSmallPrefix, syntax.RemLargePrefix:
-		cp := pattern.Compile(sh.expandPattern(p.arg), fold).Counting(sh.readStep)
+		cp, release := sh.pattern(sh.expandPattern(p.arg), fold)
+		defer release()
 		return v.each(func(s string) string {
 			if n := cp.Prefix(s, p.op == syntax.RemLargePrefix); n >= 0 {
 				return s[n:]
@@ -687,7 +691,8 @@ func (sh *Shell) operate(p *paramPart, name string, sub *subscript, v value) val
 			return s
 		})
 	case syntax.RemSmallSuffix, syntax.RemLargeSuffix:
-		cp := pattern.Compile(sh.expandPattern(p.arg), fold).Counting(sh.readStep)
+		cp, release := sh.pattern(sh.expandPattern(p.arg), fold)
+		defer release()
 		return v.each(func(s string) string {
 			if n := cp.Suffix(s, p.op == syntax.RemLargeSuffix); n >= 0 {
 				return s[:n]
@@ -698,7 +703,9 @@ func (sh *Shell) operate(p *paramPart, name string, sub *subscript, v value) val
 	pat := sh.expandPattern(p.arg)
 	var cp *pattern.Pattern
 	if pat != "" {
-		cp = pattern.Compile(pat, fold)
+		var release func()
+		cp, release = sh.pattern(pat, fold)
+		defer release()
 	}
 	upper := p.op == syntax.UpperFirst || p.op == syntax.UpperAll
 	all := p.op == syntax.UpperAll || p.op == syntax.LowerAll

@@ -170,6 +170,7 @@ type Shell struct {
 	running       string // the builtin whose output is in obuf
 	procSubs      []int  // descriptors of process substitutions of the running command
 	arithMemo     map[string]*arith.Expr
+	nested        int // levels of the expressions under evaluation
 	ifs           ifsTable
 	ifsChanged    bool
 	xtrace        int // nesting shown by PS4

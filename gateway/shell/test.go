@@ -129,7 +129,9 @@ func (sh *Shell) matchWord(w *word, s string, cond bool) bool {
 	fold := sh.opts.shopt(nocasematch)
 	if w.isLit {
 		if fold {
-			return pattern.Compile(pattern.Quote(w.lit), pattern.FoldCase).Match(s)
+			p, release := sh.pattern(pattern.Quote(w.lit), pattern.FoldCase)
+			defer release()
+			return p.Match(s)
 		}
 		return w.lit == s
 	}
@@ -140,6 +142,11 @@ func (sh *Shell) matchWord(w *word, s string, cond bool) bool {
 	f := sh.patternFlags(fold)
 	if cond {
 		f |= pattern.ExtGlob
+	}
+	if len(pat) >= shortPattern {
+		p, release := sh.pattern(pat, f)
+		defer release()
+		return p.Match(s)
 	}
 	p := sh.compilePattern(pat, f)
 	if len(s) > 256 || p.Backtracks() {
@@ -154,20 +161,32 @@ type patternKey struct {
 	flags pattern.Flags
 }
 
-// compilePattern keeps the patterns that loops use again and again.
+// compilePattern keeps the short patterns that loops use again and again.
 func (sh *Shell) compilePattern(pat string, f pattern.Flags) *pattern.Pattern {
 	k := patternKey{pat, f}
 	if p := sh.patterns[k]; p != nil {
 		return p
 	}
-	p := pattern.Compile(pat, f)
-	if len(pat) < 256 {
-		if sh.patterns == nil || len(sh.patterns) > 200 {
-			sh.patterns = map[patternKey]*pattern.Pattern{}
-		}
-		sh.patterns[k] = p
+	p := pattern.Compile(pat, f, nil)
+	if sh.patterns == nil || len(sh.patterns) > 200 {
+		sh.patterns = map[patternKey]*pattern.Pattern{}
 	}
+	sh.patterns[k] = p
 	return p
+}
+
+// shortPattern is the length from which a pattern costs something to read and to keep.
+const shortPattern = 256
+
+// pattern reads a pattern that counts the steps of its matches as this shell's. Its bytes are held until release.
+func (sh *Shell) pattern(pat string, f pattern.Flags) (p *pattern.Pattern, release func()) {
+	if len(pat) < shortPattern {
+		return pattern.Compile(pat, f, sh.readStep), func() {}
+	}
+	// A character may become an element, or a group with the instructions of an automaton.
+	n := 64 * int64(len(pat))
+	sh.hold(n)
+	return pattern.Compile(pat, f, sh.readStep), func() { sh.hold(-n) }
 }
 
 func compareInts(op string, x, y int64) bool {

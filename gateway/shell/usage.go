@@ -114,7 +114,7 @@ func builtinHelp(sh *Shell, args []string) int {
 	}
 	status := 1
 	for _, a := range args {
-		p := pattern.Compile(a, 0)
+		p := pattern.Compile(a, 0, sh.readStep)
 		exact := slices.ContainsFunc(usages, func(u Usage) bool { return u.Name == a })
 		for _, u := range usages {
 			// Like bash, a topic may be given by its beginning.

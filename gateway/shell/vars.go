@@ -510,13 +510,18 @@ type arithEnv struct{ sh *Shell }
 
 func (e arithEnv) Step() { e.sh.tick() }
 
+func (e arithEnv) Nest(n int) bool {
+	e.sh.nested += n
+	return e.sh.nested <= arith.MaxNest
+}
+
 func (e arithEnv) Parse(text string) (*arith.Expr, error) { return e.sh.parseArith(text) }
 
 func (sh *Shell) parseArith(text string) (*arith.Expr, error) {
 	if x, ok := sh.arithMemo[text]; ok {
 		return x, nil
 	}
-	x, err := arith.Parse(text)
+	x, err := arith.Parse(text, sh.readStep)
 	if err == nil && len(text) < 256 {
 		if len(sh.arithMemo) > 500 {
 			sh.arithMemo = nil
@@ -600,6 +605,10 @@ func (sh *Shell) arithFailed(who string, err error) {
 
 // evalText parses and evaluates an expression that has been expanded.
 func (sh *Shell) evalText(text, who string) int64 {
+	if n := parsedSize(text); n > 1<<16 {
+		sh.hold(n)
+		defer sh.hold(-n)
+	}
 	x, err := sh.parseArith(text)
 	if err != nil {
 		sh.arithFailed(who, err)

@@ -23,6 +23,8 @@ type rawQuoted string
 // Format prints the token between plain double quotes, as bash does, without Go's escapes.
 func (r rawQuoted) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(`"` + string(r) + `"`)) }
 
+const tooDeep = "expression recursion level exceeded"
+
 const operandExpected = "syntax error: operand expected"
 
 // Sub is an array subscript: its text (the key of an associative array) and, when it parses, its expression.
@@ -42,12 +44,19 @@ type Env interface {
 	Parse(text string) (*Expr, error)
 	// Step counts one unit of work.
 	Step()
+	// Nest counts the nesting of the expressions that are being evaluated, n levels more or, when it is negative, fewer. It reports whether that is
+	// within [MaxNest]: an expression evaluates others, through the values of variables and through subscripts.
+	Nest(n int) bool
 }
+
+// MaxNest bounds the nesting of all expressions under evaluation together: each level takes some of the stack.
+const MaxNest = 64 << 10
 
 // Expr is a parsed expression, immutable.
 type Expr struct {
 	text string
 	root node
+	deep int // how deep root is nested
 }
 
 // maxDepth bounds both the nesting of an expression and the recursion of variables into expressions.
@@ -72,6 +81,10 @@ func (e *Expr) eval(env Env, depth int) (v int64, err error) {
 			err = x
 		}
 	}()
+	defer env.Nest(-e.deep)
+	if !env.Nest(e.deep) {
+		return 0, &Error{Expr: e.text, Msg: tooDeep, Token: e.text}
+	}
 	c := run{env: env, text: e.text, depth: depth}
 	return e.root.eval(&c), nil
 }
@@ -116,7 +129,7 @@ func (r *ref) eval(c *run) int64 {
 	}
 	c.env.Step()
 	if c.depth >= maxDepth-1 {
-		panic(&Error{Expr: c.text, Msg: "expression recursion level exceeded", Token: c.text[r.at:]})
+		panic(&Error{Expr: c.text, Msg: tooDeep, Token: c.text[r.at:]})
 	}
 	e, err := c.env.Parse(s)
 	if err != nil {
@@ -207,10 +220,17 @@ func (u *unary) eval(c *run) int64 {
 	return v
 }
 
-type binary struct {
-	op   string
-	x, y node
-	at   int // offset of the right operand
+// chain is an operand and what is done to it from the left to the right: a||b||c, but also a*b+c.
+type chain struct {
+	x     node
+	terms []term
+}
+
+// term is an operator and its right operand.
+type term struct {
+	y  node
+	at int32 // offset of y
+	op operator
 }
 
 func truth(b bool) int64 {
@@ -220,16 +240,27 @@ func truth(b bool) int64 {
 	return 0
 }
 
-func (b *binary) eval(c *run) int64 {
-	switch b.op {
-	case "&&":
-		return truth(b.x.eval(c) != 0 && b.y.eval(c) != 0)
-	case "||":
-		return truth(b.x.eval(c) != 0 || b.y.eval(c) != 0)
+func (b *chain) eval(c *run) int64 {
+	v := b.x.eval(c)
+	for i := range b.terms {
+		t := &b.terms[i]
+		if i%stepTerms == stepTerms-1 {
+			c.env.Step()
+		}
+		switch op := ops[t.op]; op {
+		case "&&":
+			v = truth(v != 0 && t.y.eval(c) != 0)
+		case "||":
+			v = truth(v != 0 || t.y.eval(c) != 0)
+		default:
+			v = binop(c, op, v, t.y.eval(c), int(t.at))
+		}
 	}
-	x := b.x.eval(c)
-	return binop(c, b.op, x, b.y.eval(c), b.at)
+	return v
 }
+
+// stepTerms is how many terms take about as long as a step of a script.
+const stepTerms = 16
 
 func binop(c *run, op string, x, y int64, at int) int64 {
 	switch op {

@@ -1,13 +1,22 @@
 package arith
 
 import (
+	"math"
+	"slices"
 	"strings"
 )
 
-// Parse reads an expression. The error is an *Error. A blank expression is 0.
-func Parse(s string) (*Expr, error) { return parse(s, 0) }
+// Parse reads an expression. The error is an *Error. A blank expression is 0. step, unless it is nil, is called all the time that it takes, about
+// every microsecond; it may panic to end it.
+func Parse(s string, step func()) (*Expr, error) {
+	if len(s) > math.MaxInt32 {
+		return nil, &Error{Expr: s, Msg: tooDeep, Token: s}
+	}
+	return (&parser{s: s, step: step}).parse()
+}
 
-func parse(s string, depth int) (e *Expr, err error) {
+func (p *parser) parse() (e *Expr, err error) {
+	s := p.s
 	defer func() {
 		if r := recover(); r != nil {
 			x, ok := r.(*Error)
@@ -17,7 +26,6 @@ func parse(s string, depth int) (e *Expr, err error) {
 			err = x
 		}
 	}()
-	p := parser{s: s, subs: depth}
 	p.next()
 	if p.tok == "" {
 		return &Expr{text: s}, nil
@@ -31,9 +39,9 @@ func parse(s string, depth int) (e *Expr, err error) {
 		for p.tok == "a" { // bash looks at the token behind a name
 			p.next()
 		}
-		return &Expr{text: s, root: &unfinished{n, err}}, nil
+		return &Expr{text: s, root: &unfinished{n, err}, deep: p.deep}, nil
 	}
-	return &Expr{text: s, root: n}, nil
+	return &Expr{text: s, root: n, deep: p.deep}, nil
 }
 
 type parser struct {
@@ -45,8 +53,14 @@ type parser struct {
 	num   int64
 	ref   *ref
 	depth int
+	deep  int // the largest depth
 	subs  int
+	step  func()
+	told  int // offset at the last step
 }
+
+// stepChars is how many characters take about as long to read as a step of a script.
+const stepChars = 32
 
 func (p *parser) fail(msg string, at int) {
 	panic(&Error{Expr: strings.TrimLeft(p.s, " \t\n"), Msg: msg, Token: p.s[at:]})
@@ -60,8 +74,9 @@ func (p *parser) failNumber(msg string, at int) {
 
 func (p *parser) enter() {
 	if p.depth++; p.depth > maxDepth {
-		p.fail("expression recursion level exceeded", p.at)
+		p.fail(tooDeep, p.at)
 	}
+	p.deep = max(p.deep, p.depth)
 }
 
 func nameStart(c byte) bool { return c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z' }
@@ -73,6 +88,11 @@ var ops2 = []string{"**", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "++", 
 func (p *parser) next() {
 	for p.i < len(p.s) && strings.IndexByte(" \t\n\r", p.s[p.i]) >= 0 {
 		p.i++
+	}
+	if p.i-p.told >= stepChars || p.i < p.told {
+		if p.told = p.i; p.step != nil {
+			p.step()
+		}
 	}
 	p.prev, p.at = p.at, p.i
 	if p.i >= len(p.s) {
@@ -132,10 +152,11 @@ func (p *parser) subscript() {
 		case ']':
 			if n--; n == 0 {
 				if p.subs >= 64 {
-					p.fail("expression recursion level exceeded", p.at)
+					p.fail(tooDeep, p.at)
 				}
 				sub := &Sub{Text: p.s[p.i+1 : j]}
-				sub.Expr, sub.Err = parse(sub.Text, p.subs+1)
+				inner := parser{s: sub.Text, subs: p.subs + 1, depth: p.depth, step: p.step}
+				sub.Expr, sub.Err = inner.parse()
 				p.ref.sub = sub
 				p.i = j + 1
 				return
@@ -205,18 +226,18 @@ func (p *parser) number() {
 
 func (p *parser) comma() node {
 	n := p.assignment()
+	var terms []term
 	for p.tok == "," {
 		p.next()
 		at := p.at
-		n = &binary{op: ",", x: n, y: p.assignment(), at: at}
+		terms = append(terms, term{op: opNumber(","), y: p.assignment(), at: int32(at)})
 	}
-	return n
+	return chained(n, terms)
 }
 
 func (p *parser) assignment() node {
 	p.enter()
 	defer func() { p.depth-- }()
-	start := p.at
 	n := p.conditional()
 	switch p.tok {
 	case "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=":
@@ -224,7 +245,6 @@ func (p *parser) assignment() node {
 		if !ok {
 			p.fail("attempted assignment to non-variable", p.at)
 		}
-		_ = start
 		op := p.tok[:len(p.tok)-1]
 		p.next()
 		at := p.at
@@ -256,32 +276,36 @@ func (p *parser) conditional() node {
 	return &ternary{c, x, y}
 }
 
-// levels from the loosest to the tightest of the left-associative operators.
-var levels = [...][]string{{"||"}, {"&&"}, {"|"}, {"^"}, {"&"}, {"==", "!="}, {"<", ">", "<=", ">="}, {"<<", ">>"}, {"+", "-"}, {"*", "/", "%"}}
+// operator is an index of ops.
+type operator uint8
 
-func prec(op string) int {
-	for i, l := range levels {
-		for _, o := range l {
-			if o == op {
-				return i
-			}
-		}
+var ops = [...]string{"||", "&&", "|", "^", "&", "==", "!=", "<", ">", "<=", ">=", "<<", ">>", "+", "-", "*", "/", "%", ",", "**"}
+
+// precedences of the left-associative operators, from the loosest to the tightest.
+var precedences = [len(ops)]int{0, 1, 2, 3, 4, 5, 5, 6, 6, 6, 6, 7, 7, 8, 8, 9, 9, 9, -1, -1}
+
+func opNumber(op string) operator { return operator(slices.Index(ops[:], op)) }
+
+// chained is n with the terms after it.
+func chained(n node, terms []term) node {
+	if len(terms) == 0 {
+		return n
 	}
-	return -1
+	return &chain{x: n, terms: terms}
 }
 
 func (p *parser) level(min int) node {
 	n := p.power()
+	var terms []term
 	for {
-		op := p.tok
-		l := prec(op)
-		if l < min || l < 0 {
-			return n
+		op := opNumber(p.tok)
+		if int(op) >= len(ops) || precedences[op] < max(min, 0) {
+			return chained(n, terms)
 		}
 		p.next()
 		at := p.at
 		p.enter()
-		n = &binary{op: op, x: n, y: p.level(l + 1), at: at}
+		terms = append(terms, term{op: op, y: p.level(precedences[op] + 1), at: int32(at)})
 		p.depth--
 	}
 }
@@ -295,7 +319,7 @@ func (p *parser) power() node {
 	defer func() { p.depth-- }()
 	p.next()
 	y := p.power()
-	return &binary{op: "**", x: n, y: y, at: p.prevIfEnd()}
+	return chained(n, []term{{op: opNumber("**"), y: y, at: int32(p.prevIfEnd())}})
 }
 
 func (p *parser) unary() node {

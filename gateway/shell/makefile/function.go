@@ -634,7 +634,7 @@ func (m *Make) glob(w string) []string {
 			continue
 		}
 		wild := strings.ContainsAny(part, "*?[")
-		pat := pattern.Compile(part, 0)
+		pat := pattern.Compile(part, 0, nil)
 		for _, dir := range found {
 			add := func(name string) {
 				full := dir + name

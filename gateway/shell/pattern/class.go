@@ -1,6 +1,7 @@
 package pattern
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -9,11 +10,16 @@ import (
 // class is a bracket expression.
 type class struct {
 	negate bool
-	ranges []span
-	named  []func(rune) bool
+	ranges []span // in order, apart from each other
+	named  []namedClass
 }
 
 type span struct{ lo, hi rune }
+
+type namedClass struct {
+	name string
+	has  func(rune) bool
+}
 
 func (c *class) has(r rune, fold bool) bool {
 	if c.contains(r) || fold && (c.contains(unicode.ToLower(r)) || c.contains(unicode.ToUpper(r))) {
@@ -23,17 +29,41 @@ func (c *class) has(r rune, fold bool) bool {
 }
 
 func (c *class) contains(r rune) bool {
-	for _, s := range c.ranges {
-		if s.lo <= r && r <= s.hi {
-			return true
+	if len(c.ranges) < 8 {
+		for _, s := range c.ranges {
+			if s.lo <= r && r <= s.hi {
+				return true
+			}
 		}
+	} else if i, found := slices.BinarySearchFunc(c.ranges, r, func(s span, r rune) int { return int(s.lo - r) }); found || i > 0 && r <= c.ranges[i-1].hi {
+		return true
 	}
-	for _, f := range c.named {
-		if f(r) {
+	for _, n := range c.named {
+		if n.has(r) {
 			return true
 		}
 	}
 	return false
+}
+
+// tidy puts the ranges in order and joins those that overlap, so that a bracket expression of megabytes costs no more than it says.
+func (c *class) tidy() {
+	slices.SortFunc(c.ranges, func(a, b span) int { return int(a.lo - b.lo) })
+	out := c.ranges[:0]
+	for _, s := range c.ranges {
+		if n := len(out); n > 0 && s.lo <= out[n-1].hi {
+			out[n-1].hi = max(out[n-1].hi, s.hi)
+			continue
+		}
+		out = append(out, s)
+	}
+	c.ranges = out
+}
+
+func (c *class) addNamed(name string) {
+	if f, known := classes[name]; known && !slices.ContainsFunc(c.named, func(n namedClass) bool { return n.name == name }) {
+		c.named = append(c.named, namedClass{name, f})
+	}
 }
 
 // InClass reports whether r is in the POSIX class called name; ok is false when there is no such class.
@@ -67,8 +97,11 @@ var classes = map[string]func(rune) bool{
 	"ascii":  func(r rune) bool { return r < 0x80 },
 }
 
-// parseClass reads the bracket expression at s[i]; ok is false when it is not closed.
-func parseClass(s string, i int, _ bool) (c *class, end int, ok bool) {
+// class reads the bracket expression at s[i]; ok is false when it is not closed.
+func (p *compiler) class(s string, i int) (c *class, end int, ok bool) {
+	if i > p.brackets {
+		return nil, 0, false
+	}
 	c = &class{}
 	i++
 	if i < len(s) && (s[i] == '!' || s[i] == '^') {
@@ -77,21 +110,20 @@ func parseClass(s string, i int, _ bool) (c *class, end int, ok bool) {
 	}
 	first := true
 	for ; ; first = false {
-		if i >= len(s) {
+		p.w.look(1)
+		if i > p.brackets {
 			return nil, 0, false
 		}
 		if s[i] == ']' && !first {
+			c.tidy()
 			return c, i + 1, true
 		}
-		if s[i] == '[' && i+1 < len(s) && s[i+1] == ':' {
-			if k := strings.Index(s[i+2:], ":]"); k >= 0 {
-				name := s[i+2 : i+2+k]
-				if f, known := classes[name]; known {
-					c.named = append(c.named, f)
-				}
-				i += k + 4
-				continue
-			}
+		if i+2 <= p.colons && s[i] == '[' && s[i+1] == ':' {
+			k := strings.Index(s[i+2:], ":]")
+			c.addNamed(s[i+2 : i+2+k])
+			p.w.look(k / 64)
+			i += k + 4
+			continue
 		}
 		lo, next, fine := classChar(s, i)
 		if !fine {
@@ -116,7 +148,8 @@ func parseClass(s string, i int, _ bool) (c *class, end int, ok bool) {
 // classChar reads one character of a bracket expression: plain, quoted, [.x.] or [=x=].
 func classChar(s string, i int) (r rune, next int, ok bool) {
 	if s[i] == '[' && i+1 < len(s) && (s[i+1] == '.' || s[i+1] == '=') {
-		if k := strings.Index(s[i+2:], s[i+1:i+2]+"]"); k > 0 {
+		// The name of a collating symbol is short.
+		if k := strings.Index(s[i+2:min(i+66, len(s))], s[i+1:i+2]+"]"); k > 0 {
 			r, _ = utf8.DecodeRuneInString(s[i+2:])
 			return r, i + k + 4, true
 		}
@@ -126,9 +159,6 @@ func classChar(s string, i int) (r rune, next int, ok bool) {
 			return 0, 0, false
 		}
 	}
-	r, w := utf8.DecodeRuneInString(s[i:])
-	if r == utf8.RuneError && w == 1 {
-		r = 0xDC00 + rune(s[i])
-	}
+	r, w := char(s, i)
 	return r, i + w, true
 }

@@ -3,6 +3,6 @@
 // forms ?(…) *(…) +(…) @(…) !(…).
 //
 // Text is matched by character (UTF-8); a byte that is not part of valid UTF-8 counts as one character
-// that equals only itself. Patterns without extended forms match in time proportional to pattern × text;
-// the extended ones backtrack under a cap on the work done.
+// that equals only itself. Patterns match in time proportional to pattern × text and recurse over neither;
+// those with several !(…) under way at once take the more time for it.
 package pattern

@@ -38,6 +38,7 @@ var benchmarks = []benchmark{
 	{"import", "`pgbox import` of that / psql of the table's dump", 0, benchImport},
 	{"tree-load-100k", "cold tree load of 100 000 entries / raw SELECT of the same rows", 2, benchTreeLoad},
 	{"tree-bytes", "memory per cached entry of a 100 000-entry tree, bytes / 300", 1, benchTreeBytes},
+	{"fork-first", "first fork after an ingest of 50 000 files / of 10 files", 2, benchFirstFork},
 	{"fork-100k", "fork of a 100 000-file sandbox / fork of a 10-file one", 1.5, benchFork},
 	{"images-snapshot", "snapshot of a sandbox of 100 000 files / of 10 files", 1.5, benchSnapshot},
 	{"images-restore", "restore of a sandbox of 100 000 files / of 10 files", 1.5, benchRestore},

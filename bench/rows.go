@@ -202,6 +202,22 @@ func benchFork(ctx context.Context, e *env) (ratio, error) {
 	return compare(ctx, 2, e.times(5, 1), e.times(5, 2), large, small)
 }
 
+// benchFirstFork seals the layer that an ingest filled, in a new sandbox each time.
+func benchFirstFork(ctx context.Context, e *env) (ratio, error) {
+	fork := func(n int) work {
+		return func(ctx context.Context) (time.Duration, error) {
+			id, _, err := e.filled(ctx, n)
+			if err != nil {
+				return 0, err
+			}
+			start := time.Now()
+			_, err = e.owner.Exec(ctx, "SELECT FROM fs.fork($1, ARRAY[$2::uuid], 'fork')", id, uuid.New())
+			return time.Since(start), err
+		}
+	}
+	return compare(ctx, 1, 1, e.times(5, 1), fork(e.times(50_000, 2000)), fork(10))
+}
+
 func benchCreate(ctx context.Context, e *env) (ratio, error) {
 	n, err := e.trips(ctx, func(url string) error {
 		_, err := e.post(ctx, url+"/v1/sandboxes", []byte(`{"name":"counted"}`))

@@ -1,5 +1,5 @@
 -- name: GC :one
-SELECT layers::bigint AS layers, blobs::bigint AS blobs, bytes::bigint AS bytes FROM fs.gc(@grace::interval, @max_rows::integer);
+SELECT layers::bigint AS layers, blobs::bigint AS blobs, bytes::bigint AS bytes, more::boolean AS more FROM fs.gc(@grace::interval, @max_rows::integer);
 
 -- name: Expire :one
 SELECT fs.expire(@max_rows::integer)::bigint AS dropped;

@@ -1264,38 +1264,44 @@ ALTER FUNCTION fs.fsck_sandbox(p_sandbox uuid) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION fs.fsck_sandbox(p_sandbox uuid) IS 'Is fs.fsck() for a sandbox that the caller names.';
 
-CREATE FUNCTION fs.gc(p_grace interval DEFAULT '01:00:00'::interval, p_limit integer DEFAULT 10000) RETURNS TABLE(layers bigint, blobs bigint, bytes bigint)
+CREATE FUNCTION fs.gc(p_grace interval DEFAULT '01:00:00'::interval, p_limit integer DEFAULT 10000) RETURNS TABLE(layers bigint, blobs bigint, bytes bigint, more boolean)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 DECLARE
-    v_old bytea[];
+    v_rows   tid[];
+    v_layers uuid[];
+    v_loose  bytea[];
+    v_old    bytea[];
 BEGIN
     -- Each statement has to see what was committed until it began.
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         PERFORM pgbox.raise_errno(22, 'gc', current_setting('transaction_isolation'));
     END IF;
-    -- One pass over everybody's chains; pgbox.free_layers() then looks again at the few that are left.
-    layers := pgbox.free_layers(ARRAY(
-        (SELECT l.id FROM pgbox.layer l
-         EXCEPT
-         SELECT unnest(s.layers) FROM pgbox.sandbox s WHERE s.deleted_at IS NULL
-         EXCEPT
-         SELECT unnest(n.layers) FROM pgbox.snapshot n
-         EXCEPT
-         SELECT unnest(i.layers) FROM pgbox.image i
-         EXCEPT
-         SELECT d.base_layer FROM pgbox.schema_digest d)
-         LIMIT p_limit));
+    SELECT array_agg(c.ctid), array_agg(DISTINCT c.layer_id) INTO v_rows, v_layers
+      FROM (SELECT o.ctid, o.layer_id FROM pgbox.loose_layer o LIMIT p_limit FOR UPDATE SKIP LOCKED) c;
+    more := coalesce(cardinality(v_rows), 0) >= p_limit;
+    layers := pgbox.free_layers(v_layers);
+    -- One that somebody else holds at this moment may be garbage all the same: it is looked at again.
+    DELETE FROM pgbox.loose_layer o
+     WHERE o.ctid = ANY (v_rows) AND o.layer_id <> ALL (pgbox.idle_layers(v_layers));
 
     -- First the clock starts: a run on an older version may still read what the newest no longer has.
+    v_rows := ARRAY(SELECT o.ctid FROM pgbox.loose_blob o LIMIT p_limit FOR UPDATE SKIP LOCKED);
+    more := more OR cardinality(v_rows) >= p_limit;
+    WITH gone AS (
+        DELETE FROM pgbox.loose_blob o WHERE o.ctid = ANY (v_rows) RETURNING o.sha256
+    )
+    SELECT array_agg(DISTINCT g.sha256) INTO v_loose FROM gone g;
     UPDATE pgbox.blob b SET idle_since = clock_timestamp()
-     WHERE b.idle_since IS NULL
-       AND b.sha256 IN (
+     WHERE b.sha256 IN (
            SELECT i.sha256 FROM pgbox.blob i
-            WHERE i.idle_since IS NULL AND NOT EXISTS (SELECT FROM pgbox.chunk c WHERE c.sha256 = i.sha256)
-            LIMIT p_limit
-              FOR NO KEY UPDATE SKIP LOCKED);
+            WHERE i.sha256 = ANY (v_loose) AND i.idle_since IS NULL
+              AND NOT EXISTS (SELECT FROM pgbox.chunk c WHERE c.sha256 = i.sha256)
+            ORDER BY i.sha256
+              FOR NO KEY UPDATE);
 
     -- Then those idle for long enough are locked. fs.apply holds what it refers to FOR KEY SHARE until it
     -- commits, so whatever can be locked is either settled by now or waits for us.
@@ -1304,6 +1310,7 @@ BEGIN
          WHERE b.idle_since <= clock_timestamp() - p_grace
          LIMIT p_limit
            FOR UPDATE SKIP LOCKED);
+    more := more OR cardinality(v_old) >= p_limit;
     -- And only then, with a snapshot younger than the locks, is it decided what is still idle.
     UPDATE pgbox.blob b SET idle_since = NULL
      WHERE b.sha256 = ANY (v_old) AND EXISTS (SELECT FROM pgbox.chunk c WHERE c.sha256 = b.sha256);
@@ -1319,7 +1326,7 @@ $$;
 
 ALTER FUNCTION fs.gc(p_grace interval, p_limit integer) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.gc(p_grace interval, p_limit integer) IS 'Deletes layers nobody stands on, and contents that nothing has referred to for p_grace; at most p_limit of each. Returns what went. Runs beside everything else, in READ COMMITTED.';
+COMMENT ON FUNCTION fs.gc(p_grace interval, p_limit integer) IS 'Deletes layers nobody stands on, and contents that nothing has referred to for p_grace; looks at p_limit of each at most, and only at those that something has let go of, so that it costs what the garbage costs. Returns what went; more: call again. Runs beside everything else, in READ COMMITTED.';
 
 CREATE FUNCTION fs.get_sandbox(p_sandbox uuid) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1543,9 +1550,9 @@ BEGIN
     execs := 0;
     IF due THEN
         sandboxes := fs.expire(p_limit);
-        SELECT g.layers, g.blobs, g.bytes INTO layers, blobs, bytes FROM fs.gc(p_grace, p_limit) g;
+        SELECT g.layers, g.blobs, g.bytes, g.more INTO layers, blobs, bytes, more FROM fs.gc(p_grace, p_limit) g;
         SELECT p.changes, p.execs INTO changes, execs FROM fs.prune(p_history, p_operations, p_limit) p;
-        more := sandboxes >= p_limit OR layers >= p_limit OR blobs >= p_limit OR changes >= p_limit OR execs >= p_limit;
+        more := more OR sandboxes >= p_limit OR changes >= p_limit OR execs >= p_limit;
         IF NOT more THEN
             UPDATE pgbox.housekeeping h SET done_at = clock_timestamp();
         END IF;
@@ -1556,7 +1563,7 @@ $$;
 
 ALTER FUNCTION fs.housekeep(p_every interval, p_grace interval, p_limit integer, p_history interval, p_operations bigint) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.housekeep(p_every interval, p_grace interval, p_limit integer, p_history interval, p_operations bigint) IS 'Runs fs.expire(), fs.gc() and fs.prune() once, unless somebody else is at it or it was done to the end within p_every: due is false then. more: at most p_limit of a kind went, so call again.';
+COMMENT ON FUNCTION fs.housekeep(p_every interval, p_grace interval, p_limit integer, p_history interval, p_operations bigint) IS 'Runs fs.expire(), fs.gc() and fs.prune() once, unless somebody else is at it or it was done to the end within p_every: due is false then. more: as much as p_limit of a kind was looked at, so call again.';
 
 CREATE FUNCTION fs.kv_delete(p_sandbox uuid, p_key text, p_expect_version bigint DEFAULT NULL::bigint, p_expect_value jsonb DEFAULT NULL::jsonb) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2332,17 +2339,21 @@ CREATE FUNCTION fs.put_blobs(p_sandbox uuid, p_data bytea[]) RETURNS bigint
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-    v_new bigint;
+    v_new bytea[];
 BEGIN
     PERFORM pgbox.enter_sandbox_read(p_sandbox);
     -- In the order of hashes, so that two uploads of the same contents wait for each other one way round only.
-    INSERT INTO pgbox.blob (sha256, size, data)
-    SELECT b.sha256, octet_length(b.data), b.data
-      FROM (SELECT sha256(d.data) AS sha256, d.data FROM unnest(p_data) AS d (data)) b
-     ORDER BY b.sha256
-    ON CONFLICT ON CONSTRAINT blob_pkey DO NOTHING;
-    GET DIAGNOSTICS v_new = ROW_COUNT;
-    RETURN v_new;
+    WITH new AS (
+        INSERT INTO pgbox.blob (sha256, size, data)
+        SELECT b.sha256, octet_length(b.data), b.data
+          FROM (SELECT sha256(d.data) AS sha256, d.data FROM unnest(p_data) AS d (data)) b
+         ORDER BY b.sha256
+        ON CONFLICT ON CONSTRAINT blob_pkey DO NOTHING
+        RETURNING sha256
+    )
+    SELECT array_agg(n.sha256) INTO v_new FROM new n;
+    PERFORM pgbox.let_go(v_new);
+    RETURN coalesce(cardinality(v_new), 0);
 END
 $$;
 
@@ -4163,6 +4174,26 @@ ALTER FUNCTION pgbox.copy_tree(p_sandbox pgbox.sandbox, p_ino bigint, p_dir bigi
 
 COMMENT ON FUNCTION pgbox.copy_tree(p_sandbox pgbox.sandbox, p_ino bigint, p_dir bigint, p_name text, p_now bigint, OUT bytes bigint, OUT inodes bigint) IS 'Copies an inode and all below it to a new name, set by set, and returns what that adds to the usage. The first new number is next_ino, for the inode itself.';
 
+CREATE FUNCTION pgbox.count_rows(p_layer uuid) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    c_many constant bigint := 100000;
+BEGIN
+    RETURN (SELECT count(*) FROM (SELECT FROM pgbox.inode r WHERE r.layer_id = p_layer LIMIT c_many) n)
+         + (SELECT count(*) FROM (SELECT FROM pgbox.dirent r WHERE r.layer_id = p_layer LIMIT c_many) n)
+         + (SELECT count(*) FROM (SELECT FROM pgbox.chunk r WHERE r.layer_id = p_layer LIMIT c_many) n)
+         + (SELECT count(*) FROM (SELECT FROM pgbox.kv r WHERE r.layer_id = p_layer LIMIT c_many) n);
+END
+$$;
+
+ALTER FUNCTION pgbox.count_rows(p_layer uuid) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION pgbox.count_rows(p_layer uuid) IS 'How many rows a layer has, counted up to 100 000 of each kind: beyond that it is large, however large.';
+
 CREATE FUNCTION pgbox.create_inode(p_sandbox pgbox.sandbox, p_dir bigint, p_name text, p_inode pgbox.inode) RETURNS pgbox.inode
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4804,11 +4835,7 @@ BEGIN
     v_free := ARRAY(
         SELECT l.id
           FROM pgbox.layer l
-         WHERE l.id = ANY (p_layers)
-           AND NOT EXISTS (SELECT FROM pgbox.schema_digest d WHERE d.base_layer = l.id)
-           AND NOT EXISTS (SELECT FROM pgbox.sandbox s WHERE s.layers @> ARRAY[l.id] AND s.deleted_at IS NULL)
-           AND NOT EXISTS (SELECT FROM pgbox.snapshot n WHERE n.layers @> ARRAY[l.id])
-           AND NOT EXISTS (SELECT FROM pgbox.image i WHERE i.layers @> ARRAY[l.id])
+         WHERE l.id = ANY (pgbox.idle_layers(p_layers))
          ORDER BY l.id
            FOR UPDATE SKIP LOCKED);
     IF cardinality(v_free) = 0 THEN
@@ -4873,6 +4900,28 @@ $_$;
 ALTER FUNCTION pgbox.glob_regex(p_glob text) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.glob_regex(p_glob text) IS 'Translates a shell pattern (fnmatch(3): *, ?, [a-z], [!a-z], [[:alpha:]], backslash) for one name into a regular expression.';
+
+CREATE FUNCTION pgbox.idle_layers(p_layers uuid[]) RETURNS uuid[]
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+BEGIN
+    RETURN ARRAY(
+        SELECT l.id
+          FROM pgbox.layer l
+         WHERE l.id = ANY (p_layers)
+           AND NOT EXISTS (SELECT FROM pgbox.schema_digest d WHERE d.base_layer = l.id)
+           AND NOT EXISTS (SELECT FROM pgbox.sandbox s WHERE s.layers @> ARRAY[l.id] AND s.deleted_at IS NULL)
+           AND NOT EXISTS (SELECT FROM pgbox.snapshot n WHERE n.layers @> ARRAY[l.id])
+           AND NOT EXISTS (SELECT FROM pgbox.image i WHERE i.layers @> ARRAY[l.id]));
+END
+$$;
+
+ALTER FUNCTION pgbox.idle_layers(p_layers uuid[]) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION pgbox.idle_layers(p_layers uuid[]) IS 'Those of the given layers that are there and that no living sandbox, no snapshot and no image stands on.';
 
 CREATE FUNCTION pgbox.inode_of(p_layers uuid[], p_ino bigint) RETURNS pgbox.inode
     LANGUAGE plpgsql STABLE
@@ -4983,6 +5032,50 @@ $$;
 ALTER FUNCTION pgbox.kv_put(p_sandbox uuid, p_op text, p_key text, p_value jsonb, p_expect_version bigint, p_expect_value jsonb) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.kv_put(p_sandbox uuid, p_op text, p_key text, p_value jsonb, p_expect_version bigint, p_expect_value jsonb) IS 'Sets a key, or with a NULL value removes it, if it has the version (0: is not there) and the value that are expected; VF116 otherwise. Returns its version.';
+
+CREATE FUNCTION pgbox.let_go(p_sha256 bytea[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO pgbox.loose_blob (sha256) SELECT u.sha256 FROM unnest(p_sha256) AS u (sha256);
+END
+$$;
+
+ALTER FUNCTION pgbox.let_go(p_sha256 bytea[]) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION pgbox.let_go(p_sha256 bytea[]) IS 'Tells fs.gc of contents that nothing may refer to.';
+
+CREATE FUNCTION pgbox.let_go_contents() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO pgbox.loose_blob (sha256) SELECT o.sha256 FROM before o WHERE o.sha256 IS NOT NULL;
+    RETURN NULL;
+END
+$$;
+
+ALTER FUNCTION pgbox.let_go_contents() OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION pgbox.let_go_contents() IS 'Tells fs.gc which contents have lost a chunk that referred to them.';
+
+CREATE FUNCTION pgbox.let_go_layers() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO pgbox.loose_layer (layer_id)
+    SELECT u.id FROM unnest(OLD.layers) AS u (id)
+    EXCEPT
+    SELECT b.base_layer FROM pgbox.schema_digest b;
+    RETURN NULL;
+END
+$$;
+
+ALTER FUNCTION pgbox.let_go_layers() OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION pgbox.let_go_layers() IS 'Tells fs.gc which layers have lost a sandbox, snapshot or image that stood on them.';
 
 CREATE FUNCTION pgbox.lock_sandbox(p_sandbox uuid) RETURNS pgbox.sandbox
     LANGUAGE plpgsql
@@ -5651,6 +5744,7 @@ BEGIN
 
     INSERT INTO pgbox.layer (id, created_at, sealed_at)
     VALUES (v_id, 'epoch', 'epoch');
+    INSERT INTO pgbox.loose_layer (layer_id) SELECT d.base_layer FROM pgbox.schema_digest d;
 
     CREATE TEMPORARY TABLE base_entry ON COMMIT DROP AS
     SELECT e.*,
@@ -5915,20 +6009,21 @@ DECLARE
     v_depth integer := cardinality(p_sandbox.layers);
     v_top   uuid := p_sandbox.layers[1];
     v_new   uuid;
-    v_rows  bigint;
     v_count integer;
 BEGIN
-    v_rows := (SELECT count(*) FROM pgbox.inode r WHERE r.layer_id = v_top)
-            + (SELECT count(*) FROM pgbox.dirent r WHERE r.layer_id = v_top)
-            + (SELECT count(*) FROM pgbox.chunk r WHERE r.layer_id = v_top)
-            + (SELECT count(*) FROM pgbox.kv r WHERE r.layer_id = v_top);
-    IF v_rows = 0 THEN
+    IF NOT (EXISTS (SELECT FROM pgbox.inode r WHERE r.layer_id = v_top) OR EXISTS (SELECT FROM pgbox.dirent r WHERE r.layer_id = v_top)
+            OR EXISTS (SELECT FROM pgbox.chunk r WHERE r.layer_id = v_top) OR EXISTS (SELECT FROM pgbox.kv r WHERE r.layer_id = v_top)) THEN
         RETURN p_sandbox;
     END IF;
     IF v_depth >= c_depth THEN
+        -- Rows are counted here and once for each layer, so that sealing one costs the same whatever is in it. Who counts the same layers at this moment is left to it.
+        UPDATE pgbox.layer l SET row_count = pgbox.count_rows(l.id)
+         WHERE l.id IN (SELECT r.id FROM pgbox.layer r
+                         WHERE r.id = ANY (p_sandbox.layers[:v_depth - 1]) AND r.row_count IS NULL
+                           FOR NO KEY UPDATE SKIP LOCKED);
         -- The newest ones, as many as make the fewest rows to copy for each layer less: small ones are merged often, large ones seldom.
         SELECT c.n INTO v_count
-          FROM (SELECT l.n, sum(CASE WHEN l.n = 1 THEN v_rows ELSE coalesce(r.row_count, 100000) END) OVER (ORDER BY l.n) AS cost
+          FROM (SELECT l.n, sum(coalesce(r.row_count, 100000)) OVER (ORDER BY l.n) AS cost
                   FROM unnest(p_sandbox.layers[:v_depth - 1]) WITH ORDINALITY AS l (id, n)
                   LEFT JOIN pgbox.layer r ON r.id = l.id) c
          WHERE c.n > 1
@@ -5936,10 +6031,9 @@ BEGIN
          LIMIT 1;
         p_sandbox.layers := pgbox.merge_layers(p_sandbox.layers, v_count);
         v_top := p_sandbox.layers[1];
-        v_rows := (SELECT l.row_count FROM pgbox.layer l WHERE l.id = v_top);
     END IF;
     INSERT INTO pgbox.layer (id) VALUES (gen_random_uuid()) RETURNING id INTO v_new;
-    UPDATE pgbox.layer l SET sealed_at = clock_timestamp(), row_count = v_rows WHERE l.id = v_top;
+    UPDATE pgbox.layer l SET sealed_at = clock_timestamp() WHERE l.id = v_top;
     p_sandbox.layers := v_new || p_sandbox.layers;
     RETURN p_sandbox;
 END
@@ -6828,6 +6922,28 @@ COMMENT ON TABLE pgbox.housekeeping IS 'One row. Whoever has it locked is the on
 
 COMMENT ON COLUMN pgbox.housekeeping.checked_at IS 'When fs.fsck_all was last done on a schedule.';
 
+CREATE TABLE pgbox.loose_blob (
+    sha256 bytea NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
+
+ALTER TABLE ONLY pgbox.loose_blob FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE pgbox.loose_blob OWNER TO pgbox_owner;
+
+COMMENT ON TABLE pgbox.loose_blob IS 'Contents that a chunk referred to, or that were stored ahead of one, and that fs.gc has not looked at since. A queue: a content may be in it more than once, and may be in use.';
+
+CREATE TABLE pgbox.loose_layer (
+    layer_id uuid NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
+
+ALTER TABLE ONLY pgbox.loose_layer FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE pgbox.loose_layer OWNER TO pgbox_owner;
+
+COMMENT ON TABLE pgbox.loose_layer IS 'Layers that a sandbox, snapshot or image stood on and that fs.gc has not looked at since. A queue, as loose_blob is.';
+
 CREATE TABLE pgbox.migration (
     id integer NOT NULL,
     version_id bigint NOT NULL,
@@ -6947,9 +7063,19 @@ CREATE INDEX snapshot_layers_idx ON pgbox.snapshot USING gin (layers);
 
 CREATE INDEX snapshot_version_idx ON pgbox.snapshot USING btree (sandbox_id, kind, version);
 
+CREATE TRIGGER chunk_let_go_delete AFTER DELETE ON pgbox.chunk REFERENCING OLD TABLE AS before FOR EACH STATEMENT EXECUTE FUNCTION pgbox.let_go_contents();
+
+CREATE TRIGGER chunk_let_go_update AFTER UPDATE ON pgbox.chunk REFERENCING OLD TABLE AS before FOR EACH STATEMENT EXECUTE FUNCTION pgbox.let_go_contents();
+
+CREATE TRIGGER image_let_go AFTER DELETE OR UPDATE OF layers ON pgbox.image FOR EACH ROW EXECUTE FUNCTION pgbox.let_go_layers();
+
+CREATE TRIGGER sandbox_let_go AFTER UPDATE OF layers, deleted_at ON pgbox.sandbox FOR EACH ROW WHEN (((NOT (old.layers <@ new.layers)) OR (new.deleted_at IS NOT NULL))) EXECUTE FUNCTION pgbox.let_go_layers();
+
 CREATE TRIGGER sandbox_quota_insert AFTER INSERT ON pgbox.sandbox FOR EACH ROW EXECUTE FUNCTION pgbox.enforce_quota();
 
 CREATE TRIGGER sandbox_quota_update AFTER UPDATE OF used_bytes, used_inodes ON pgbox.sandbox FOR EACH ROW WHEN (((new.used_bytes > old.used_bytes) OR (new.used_inodes > old.used_inodes))) EXECUTE FUNCTION pgbox.enforce_quota();
+
+CREATE TRIGGER snapshot_let_go AFTER DELETE ON pgbox.snapshot FOR EACH ROW EXECUTE FUNCTION pgbox.let_go_layers();
 
 CREATE TRIGGER snapshot_quota AFTER INSERT ON pgbox.snapshot FOR EACH ROW EXECUTE FUNCTION pgbox.enforce_snapshot_quota();
 
@@ -7084,6 +7210,18 @@ CREATE POLICY layer_dump ON pgbox.layer FOR SELECT TO pgbox_dump USING ((id = AN
 CREATE POLICY layer_maintainer ON pgbox.layer TO pgbox_maintainer USING (true) WITH CHECK (true);
 
 CREATE POLICY layer_select ON pgbox.layer FOR SELECT TO pgbox_owner USING ((id = ANY (( SELECT pgbox.scope_layers() AS scope_layers)::uuid[])));
+
+ALTER TABLE pgbox.loose_blob ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY loose_blob_auditor ON pgbox.loose_blob FOR SELECT TO pgbox_auditor USING (true);
+
+CREATE POLICY loose_blob_maintainer ON pgbox.loose_blob TO pgbox_maintainer USING (true) WITH CHECK (true);
+
+ALTER TABLE pgbox.loose_layer ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY loose_layer_auditor ON pgbox.loose_layer FOR SELECT TO pgbox_auditor USING (true);
+
+CREATE POLICY loose_layer_maintainer ON pgbox.loose_layer TO pgbox_maintainer USING (true) WITH CHECK (true);
 
 ALTER TABLE pgbox.quota ENABLE ROW LEVEL SECURITY;
 
@@ -7617,6 +7755,9 @@ GRANT ALL ON FUNCTION pgbox.copy_chunks(p_layers uuid[], p_from bigint[], p_to b
 REVOKE ALL ON FUNCTION pgbox.copy_tree(p_sandbox pgbox.sandbox, p_ino bigint, p_dir bigint, p_name text, p_now bigint, OUT bytes bigint, OUT inodes bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.copy_tree(p_sandbox pgbox.sandbox, p_ino bigint, p_dir bigint, p_name text, p_now bigint, OUT bytes bigint, OUT inodes bigint) TO pgbox_maintainer;
 
+REVOKE ALL ON FUNCTION pgbox.count_rows(p_layer uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.count_rows(p_layer uuid) TO pgbox_owner;
+
 REVOKE ALL ON FUNCTION pgbox.create_inode(p_sandbox pgbox.sandbox, p_dir bigint, p_name text, p_inode pgbox.inode) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.create_inode(p_sandbox pgbox.sandbox, p_dir bigint, p_name text, p_inode pgbox.inode) TO pgbox_maintainer;
 
@@ -7691,6 +7832,9 @@ GRANT ALL ON FUNCTION pgbox.free_layers(p_layers uuid[]) TO pgbox_owner;
 REVOKE ALL ON FUNCTION pgbox.glob_regex(p_glob text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.glob_regex(p_glob text) TO pgbox_maintainer;
 
+REVOKE ALL ON FUNCTION pgbox.idle_layers(p_layers uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.idle_layers(p_layers uuid[]) TO pgbox_owner;
+
 REVOKE ALL ON FUNCTION pgbox.inode_of(p_layers uuid[], p_ino bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.inode_of(p_layers uuid[], p_ino bigint) TO pgbox_maintainer;
 
@@ -7705,6 +7849,15 @@ GRANT ALL ON FUNCTION pgbox.kv_bytes(p_key text, p_value jsonb) TO pgbox_maintai
 
 REVOKE ALL ON FUNCTION pgbox.kv_put(p_sandbox uuid, p_op text, p_key text, p_value jsonb, p_expect_version bigint, p_expect_value jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.kv_put(p_sandbox uuid, p_op text, p_key text, p_value jsonb, p_expect_version bigint, p_expect_value jsonb) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.let_go(p_sha256 bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.let_go(p_sha256 bytea[]) TO pgbox_owner;
+
+REVOKE ALL ON FUNCTION pgbox.let_go_contents() FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.let_go_contents() TO pgbox_owner;
+
+REVOKE ALL ON FUNCTION pgbox.let_go_layers() FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.let_go_layers() TO pgbox_owner;
 
 REVOKE ALL ON FUNCTION pgbox.lock_sandbox(p_sandbox uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.lock_sandbox(p_sandbox uuid) TO pgbox_maintainer;
@@ -7863,6 +8016,12 @@ GRANT SELECT ON TABLE fs.usage TO pgbox_auditor;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.housekeeping TO pgbox_maintainer;
 GRANT SELECT ON TABLE pgbox.housekeeping TO pgbox_auditor;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.loose_blob TO pgbox_maintainer;
+GRANT SELECT ON TABLE pgbox.loose_blob TO pgbox_auditor;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.loose_layer TO pgbox_maintainer;
+GRANT SELECT ON TABLE pgbox.loose_layer TO pgbox_auditor;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.migration TO pgbox_owner;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.migration TO pgbox_maintainer;

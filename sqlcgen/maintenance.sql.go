@@ -101,7 +101,7 @@ func (q *Queries) FsckSandbox(ctx context.Context, sandbox uuid.UUID) ([]FsFault
 }
 
 const gC = `-- name: GC :one
-SELECT layers::bigint AS layers, blobs::bigint AS blobs, bytes::bigint AS bytes FROM fs.gc($1::interval, $2::integer)
+SELECT layers::bigint AS layers, blobs::bigint AS blobs, bytes::bigint AS bytes, more::boolean AS more FROM fs.gc($1::interval, $2::integer)
 `
 
 type GCParams struct {
@@ -113,12 +113,18 @@ type GCRow struct {
 	Layers int64
 	Blobs  int64
 	Bytes  int64
+	More   bool
 }
 
 func (q *Queries) GC(ctx context.Context, arg GCParams) (GCRow, error) {
 	row := q.db.QueryRow(ctx, gC, arg.Grace, arg.MaxRows)
 	var i GCRow
-	err := row.Scan(&i.Layers, &i.Blobs, &i.Bytes)
+	err := row.Scan(
+		&i.Layers,
+		&i.Blobs,
+		&i.Bytes,
+		&i.More,
+	)
 	return i, err
 }
 

@@ -12,11 +12,7 @@ BEGIN
     v_free := ARRAY(
         SELECT l.id
           FROM pgbox.layer l
-         WHERE l.id = ANY (p_layers)
-           AND NOT EXISTS (SELECT FROM pgbox.schema_digest d WHERE d.base_layer = l.id)
-           AND NOT EXISTS (SELECT FROM pgbox.sandbox s WHERE s.layers @> ARRAY[l.id] AND s.deleted_at IS NULL)
-           AND NOT EXISTS (SELECT FROM pgbox.snapshot n WHERE n.layers @> ARRAY[l.id])
-           AND NOT EXISTS (SELECT FROM pgbox.image i WHERE i.layers @> ARRAY[l.id])
+         WHERE l.id = ANY (pgbox.idle_layers(p_layers))
          ORDER BY l.id
            FOR UPDATE SKIP LOCKED);
     IF cardinality(v_free) = 0 THEN

@@ -1,35 +1,42 @@
-CREATE FUNCTION fs.gc(p_grace interval DEFAULT '1 hour', p_limit integer DEFAULT 10000) RETURNS TABLE (layers bigint, blobs bigint, bytes bigint)
+CREATE FUNCTION fs.gc(p_grace interval DEFAULT '1 hour', p_limit integer DEFAULT 10000)
+RETURNS TABLE (layers bigint, blobs bigint, bytes bigint, more boolean)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
+    SET enable_seqscan = off
+    SET jit = off
 AS $$
 DECLARE
-    v_old bytea[];
+    v_rows   tid[];
+    v_layers uuid[];
+    v_loose  bytea[];
+    v_old    bytea[];
 BEGIN
     -- Each statement has to see what was committed until it began.
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         PERFORM pgbox.raise_errno(22, 'gc', current_setting('transaction_isolation'));
     END IF;
-    -- One pass over everybody's chains; pgbox.free_layers() then looks again at the few that are left.
-    layers := pgbox.free_layers(ARRAY(
-        (SELECT l.id FROM pgbox.layer l
-         EXCEPT
-         SELECT unnest(s.layers) FROM pgbox.sandbox s WHERE s.deleted_at IS NULL
-         EXCEPT
-         SELECT unnest(n.layers) FROM pgbox.snapshot n
-         EXCEPT
-         SELECT unnest(i.layers) FROM pgbox.image i
-         EXCEPT
-         SELECT d.base_layer FROM pgbox.schema_digest d)
-         LIMIT p_limit));
+    SELECT array_agg(c.ctid), array_agg(DISTINCT c.layer_id) INTO v_rows, v_layers
+      FROM (SELECT o.ctid, o.layer_id FROM pgbox.loose_layer o LIMIT p_limit FOR UPDATE SKIP LOCKED) c;
+    more := coalesce(cardinality(v_rows), 0) >= p_limit;
+    layers := pgbox.free_layers(v_layers);
+    -- One that somebody else holds at this moment may be garbage all the same: it is looked at again.
+    DELETE FROM pgbox.loose_layer o
+     WHERE o.ctid = ANY (v_rows) AND o.layer_id <> ALL (pgbox.idle_layers(v_layers));
 
     -- First the clock starts: a run on an older version may still read what the newest no longer has.
+    v_rows := ARRAY(SELECT o.ctid FROM pgbox.loose_blob o LIMIT p_limit FOR UPDATE SKIP LOCKED);
+    more := more OR cardinality(v_rows) >= p_limit;
+    WITH gone AS (
+        DELETE FROM pgbox.loose_blob o WHERE o.ctid = ANY (v_rows) RETURNING o.sha256
+    )
+    SELECT array_agg(DISTINCT g.sha256) INTO v_loose FROM gone g;
     UPDATE pgbox.blob b SET idle_since = clock_timestamp()
-     WHERE b.idle_since IS NULL
-       AND b.sha256 IN (
+     WHERE b.sha256 IN (
            SELECT i.sha256 FROM pgbox.blob i
-            WHERE i.idle_since IS NULL AND NOT EXISTS (SELECT FROM pgbox.chunk c WHERE c.sha256 = i.sha256)
-            LIMIT p_limit
-              FOR NO KEY UPDATE SKIP LOCKED);
+            WHERE i.sha256 = ANY (v_loose) AND i.idle_since IS NULL
+              AND NOT EXISTS (SELECT FROM pgbox.chunk c WHERE c.sha256 = i.sha256)
+            ORDER BY i.sha256
+              FOR NO KEY UPDATE);
 
     -- Then those idle for long enough are locked. fs.apply holds what it refers to FOR KEY SHARE until it
     -- commits, so whatever can be locked is either settled by now or waits for us.
@@ -38,6 +45,7 @@ BEGIN
          WHERE b.idle_since <= clock_timestamp() - p_grace
          LIMIT p_limit
            FOR UPDATE SKIP LOCKED);
+    more := more OR cardinality(v_old) >= p_limit;
     -- And only then, with a snapshot younger than the locks, is it decided what is still idle.
     UPDATE pgbox.blob b SET idle_since = NULL
      WHERE b.sha256 = ANY (v_old) AND EXISTS (SELECT FROM pgbox.chunk c WHERE c.sha256 = b.sha256);
@@ -54,4 +62,4 @@ $$;
 ALTER FUNCTION fs.gc(interval, integer) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.gc(interval, integer) IS
-    'Deletes layers nobody stands on, and contents that nothing has referred to for p_grace; at most p_limit of each. Returns what went. Runs beside everything else, in READ COMMITTED.';
+    'Deletes layers nobody stands on, and contents that nothing has referred to for p_grace; looks at p_limit of each at most, and only at those that something has let go of, so that it costs what the garbage costs. Returns what went; more: call again. Runs beside everything else, in READ COMMITTED.';

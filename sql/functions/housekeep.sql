@@ -21,9 +21,9 @@ BEGIN
     execs := 0;
     IF due THEN
         sandboxes := fs.expire(p_limit);
-        SELECT g.layers, g.blobs, g.bytes INTO layers, blobs, bytes FROM fs.gc(p_grace, p_limit) g;
+        SELECT g.layers, g.blobs, g.bytes, g.more INTO layers, blobs, bytes, more FROM fs.gc(p_grace, p_limit) g;
         SELECT p.changes, p.execs INTO changes, execs FROM fs.prune(p_history, p_operations, p_limit) p;
-        more := sandboxes >= p_limit OR layers >= p_limit OR blobs >= p_limit OR changes >= p_limit OR execs >= p_limit;
+        more := more OR sandboxes >= p_limit OR changes >= p_limit OR execs >= p_limit;
         IF NOT more THEN
             UPDATE pgbox.housekeeping h SET done_at = clock_timestamp();
         END IF;
@@ -35,4 +35,4 @@ $$;
 ALTER FUNCTION fs.housekeep(interval, interval, integer, interval, bigint) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.housekeep(interval, interval, integer, interval, bigint) IS
-    'Runs fs.expire(), fs.gc() and fs.prune() once, unless somebody else is at it or it was done to the end within p_every: due is false then. more: at most p_limit of a kind went, so call again.';
+    'Runs fs.expire(), fs.gc() and fs.prune() once, unless somebody else is at it or it was done to the end within p_every: due is false then. more: as much as p_limit of a kind was looked at, so call again.';

@@ -3,17 +3,21 @@ CREATE FUNCTION fs.put_blobs(p_sandbox uuid, p_data bytea[]) RETURNS bigint
     SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    v_new bigint;
+    v_new bytea[];
 BEGIN
     PERFORM pgbox.enter_sandbox_read(p_sandbox);
     -- In the order of hashes, so that two uploads of the same contents wait for each other one way round only.
-    INSERT INTO pgbox.blob (sha256, size, data)
-    SELECT b.sha256, octet_length(b.data), b.data
-      FROM (SELECT sha256(d.data) AS sha256, d.data FROM unnest(p_data) AS d (data)) b
-     ORDER BY b.sha256
-    ON CONFLICT ON CONSTRAINT blob_pkey DO NOTHING;
-    GET DIAGNOSTICS v_new = ROW_COUNT;
-    RETURN v_new;
+    WITH new AS (
+        INSERT INTO pgbox.blob (sha256, size, data)
+        SELECT b.sha256, octet_length(b.data), b.data
+          FROM (SELECT sha256(d.data) AS sha256, d.data FROM unnest(p_data) AS d (data)) b
+         ORDER BY b.sha256
+        ON CONFLICT ON CONSTRAINT blob_pkey DO NOTHING
+        RETURNING sha256
+    )
+    SELECT array_agg(n.sha256) INTO v_new FROM new n;
+    PERFORM pgbox.let_go(v_new);
+    RETURN coalesce(cardinality(v_new), 0);
 END
 $$;
 

@@ -17,6 +17,7 @@ BEGIN
 
     INSERT INTO pgbox.layer (id, created_at, sealed_at)
     VALUES (v_id, 'epoch', 'epoch');
+    INSERT INTO pgbox.loose_layer (layer_id) SELECT d.base_layer FROM pgbox.schema_digest d;
 
     CREATE TEMPORARY TABLE base_entry ON COMMIT DROP AS
     SELECT e.*,

@@ -11,20 +11,21 @@ DECLARE
     v_depth integer := cardinality(p_sandbox.layers);
     v_top   uuid := p_sandbox.layers[1];
     v_new   uuid;
-    v_rows  bigint;
     v_count integer;
 BEGIN
-    v_rows := (SELECT count(*) FROM pgbox.inode r WHERE r.layer_id = v_top)
-            + (SELECT count(*) FROM pgbox.dirent r WHERE r.layer_id = v_top)
-            + (SELECT count(*) FROM pgbox.chunk r WHERE r.layer_id = v_top)
-            + (SELECT count(*) FROM pgbox.kv r WHERE r.layer_id = v_top);
-    IF v_rows = 0 THEN
+    IF NOT (EXISTS (SELECT FROM pgbox.inode r WHERE r.layer_id = v_top) OR EXISTS (SELECT FROM pgbox.dirent r WHERE r.layer_id = v_top)
+            OR EXISTS (SELECT FROM pgbox.chunk r WHERE r.layer_id = v_top) OR EXISTS (SELECT FROM pgbox.kv r WHERE r.layer_id = v_top)) THEN
         RETURN p_sandbox;
     END IF;
     IF v_depth >= c_depth THEN
+        -- Rows are counted here and once for each layer, so that sealing one costs the same whatever is in it. Who counts the same layers at this moment is left to it.
+        UPDATE pgbox.layer l SET row_count = pgbox.count_rows(l.id)
+         WHERE l.id IN (SELECT r.id FROM pgbox.layer r
+                         WHERE r.id = ANY (p_sandbox.layers[:v_depth - 1]) AND r.row_count IS NULL
+                           FOR NO KEY UPDATE SKIP LOCKED);
         -- The newest ones, as many as make the fewest rows to copy for each layer less: small ones are merged often, large ones seldom.
         SELECT c.n INTO v_count
-          FROM (SELECT l.n, sum(CASE WHEN l.n = 1 THEN v_rows ELSE coalesce(r.row_count, 100000) END) OVER (ORDER BY l.n) AS cost
+          FROM (SELECT l.n, sum(coalesce(r.row_count, 100000)) OVER (ORDER BY l.n) AS cost
                   FROM unnest(p_sandbox.layers[:v_depth - 1]) WITH ORDINALITY AS l (id, n)
                   LEFT JOIN pgbox.layer r ON r.id = l.id) c
          WHERE c.n > 1
@@ -32,10 +33,9 @@ BEGIN
          LIMIT 1;
         p_sandbox.layers := pgbox.merge_layers(p_sandbox.layers, v_count);
         v_top := p_sandbox.layers[1];
-        v_rows := (SELECT l.row_count FROM pgbox.layer l WHERE l.id = v_top);
     END IF;
     INSERT INTO pgbox.layer (id) VALUES (gen_random_uuid()) RETURNING id INTO v_new;
-    UPDATE pgbox.layer l SET sealed_at = clock_timestamp(), row_count = v_rows WHERE l.id = v_top;
+    UPDATE pgbox.layer l SET sealed_at = clock_timestamp() WHERE l.id = v_top;
     p_sandbox.layers := v_new || p_sandbox.layers;
     RETURN p_sandbox;
 END

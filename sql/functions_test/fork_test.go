@@ -42,6 +42,22 @@ func TestFork_sidesDoNotSeeEachOther(t *testing.T) {
 	wantErrno(t, err, fserr.EEXIST)
 }
 
+// The first fork or snapshot after an ingest seals the layer that holds it, which used to count its rows.
+func TestFork_firstAfterAnIngestCostsTheSame(t *testing.T) {
+	t.Parallel()
+	q, u, small := gcDatabase(t)
+	large := create(t, q, sqlcgen.CreateSandboxParams{Name: "large"}).ID
+	owner := sqltest.Connect(t, u)
+	for _, sql := range []string{"SELECT * FROM fs.fork($1, NULL, NULL)", "SELECT * FROM fs.snapshot($1, 's')"} {
+		many(t, q, small, sql[14:18], 10)
+		many(t, q, large, sql[14:18], 20000)
+		few := blocks(t, owner, sql, small)
+		if n := blocks(t, owner, sql, large); n > 2*few {
+			t.Errorf("%s: %d pages over 20 000 files, %d over 10", sql, n, few)
+		}
+	}
+}
+
 // Forking again and again without a change between does not grow the chain, nor the version.
 func TestFork_emptyTopIsReused(t *testing.T) {
 	t.Parallel()

@@ -263,6 +263,9 @@ func TestGC_freesLayersNobodyStandsOn(t *testing.T) {
 	if _, err := owner.Exec(t.Context(), "INSERT INTO pgbox.dirent VALUES ($1, 1, 'x', 2)", orphan); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := owner.Exec(t.Context(), "INSERT INTO pgbox.loose_layer VALUES ($1), ($2)", orphan, must[uuid.UUID](t)(q.BaseLayer(t.Context()))); err != nil {
+		t.Fatal(err)
+	}
 	if r := gc(t, q, time.Hour); r.Layers != 1 || rows(t, owner, orphan) != 0 {
 		t.Fatalf("%+v", r)
 	}
@@ -310,5 +313,86 @@ func wantNoFileIn(t testing.TB, q *sqlcgen.Queries, id uuid.UUID) {
 	t.Helper()
 	if us := must[sqlcgen.UsageRow](t)(q.Usage(t.Context(), id)); us.UsedInodes != 0 || us.UsedBytes != 0 {
 		t.Fatalf("%+v", us)
+	}
+}
+
+// blocks runs a statement as the owner and returns how many pages it touched, which unlike a time is the same on every machine.
+func blocks(t testing.TB, conn *pgx.Conn, sql string, args ...any) int {
+	t.Helper()
+	var plan []struct {
+		Plan struct {
+			Hit  int `json:"Shared Hit Blocks"`
+			Read int `json:"Shared Read Blocks"`
+		}
+	}
+	if err := conn.QueryRow(t.Context(), "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) "+sql, args...).Scan(&plan); err != nil {
+		t.Fatal(err)
+	}
+	return plan[0].Plan.Hit + plan[0].Plan.Read
+}
+
+func many(t testing.TB, q *sqlcgen.Queries, id uuid.UUID, prefix string, n int) {
+	t.Helper()
+	d := begin(t, q, id)
+	for i := range n {
+		name := fmt.Sprint(prefix, i)
+		d.create(1, name, name)
+	}
+	d.apply(t, q)
+}
+
+// It used to look at every content that is alive, each time.
+func TestGC_costsWhatTheGarbageCosts(t *testing.T) {
+	t.Parallel()
+	q, u, id := gcDatabase(t)
+	owner := sqltest.Connect(t, u)
+	pass := func() int {
+		gc(t, q, time.Hour)
+		for i := range 100 {
+			must[int64](t)(q.PutBlobs(t.Context(), sqlcgen.PutBlobsParams{Sandbox: id, Data: [][]byte{[]byte(fmt.Sprint("garbage", i))}}))
+		}
+		return blocks(t, owner, "SELECT * FROM fs.gc('0', 1000)")
+	}
+	few := pass()
+	many(t, q, id, "f", 20000)
+	if _, err := owner.Exec(t.Context(), "VACUUM ANALYZE pgbox.blob, pgbox.chunk, pgbox.loose_blob"); err != nil {
+		t.Fatal(err)
+	}
+	if n := pass(); n > 3*few {
+		t.Errorf("%d pages with 20 000 contents alive, %d with none", n, few)
+	}
+}
+
+// overwrite gives the only file of a sandbox another content.
+func overwrite(t testing.TB, q *sqlcgen.Queries, id uuid.UUID, ino int64, content string) {
+	t.Helper()
+	d := begin(t, q, id)
+	d.inode(ino, 8, 1, int64(len(content)), "")
+	d.chunk(ino, 0, hash([]byte(content)))
+	d.Blob = [][]byte{[]byte(content)}
+	d.UsedBytes = int64(len(content))
+	d.apply(t, q)
+}
+
+// An overwritten file lets go of its old content, also in a sealed layer that is dropped with its snapshot.
+func TestGC_findsWhatWasOverwritten(t *testing.T) {
+	t.Parallel()
+	q, _, id := gcDatabase(t)
+	ino := write(t, q, id, "f", "one")
+	overwrite(t, q, id, ino, "two")
+	if r := gc(t, q, 0); r.Blobs != 1 || r.Bytes != 3 {
+		t.Fatalf("%+v", r)
+	}
+	snap := must[sqlcgen.FsSnapshot](t)(q.Snapshot(t.Context(), sqlcgen.SnapshotParams{Sandbox: id, Name: "s"}))
+	overwrite(t, q, id, ino, "three")
+	if r := gc(t, q, 0); r.Blobs != 0 {
+		t.Fatalf("%+v while a snapshot has it", r)
+	}
+	if err := q.DropSnapshot(t.Context(), sqlcgen.DropSnapshotParams{Sandbox: id, Snapshot: snap.ID}); err != nil {
+		t.Fatal(err)
+	}
+	must[int32](t)(q.Flatten(t.Context(), id))
+	if r := gc(t, q, 0); r.Blobs != 1 || r.Bytes != 3 {
+		t.Fatalf("%+v after the snapshot went", r)
 	}
 }

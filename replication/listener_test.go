@@ -27,7 +27,8 @@ const patience = time.Minute
 type scribe struct {
 	mu     sync.Mutex
 	lines  []string
-	refuse string // a table whose changes are not understood
+	refuse string                      // a table whose changes are not understood
+	during func(c *replication.Commit) // called while a commit is being applied; may be nil
 	news   chan struct{}
 }
 
@@ -43,9 +44,14 @@ func (s *scribe) note(format string, args ...any) {
 	}
 }
 
-func (s *scribe) Reset(reason string)        { s.note("reset %s", reason) }
-func (s *scribe) Begin(*replication.Begin)   { s.note("begin") }
-func (s *scribe) Commit(*replication.Commit) { s.note("commit") }
+func (s *scribe) Reset(reason string)      { s.note("reset %s", reason) }
+func (s *scribe) Begin(*replication.Begin) { s.note("begin") }
+func (s *scribe) Commit(c *replication.Commit) {
+	if s.during != nil {
+		s.during(c)
+	}
+	s.note("commit")
+}
 
 func (s *scribe) Change(c *replication.Change) error {
 	if c.Relation.Name == s.refuse {
@@ -230,6 +236,27 @@ func TestEveryChangeIsHeardInOrder(t *testing.T) {
 	}
 	if st := l.State(); st.Commits != 3 || st.Changes != 4 || st.Streams != 1 || st.Slot == "" || st.System == "" || st.Timeline == 0 {
 		t.Fatalf("%+v", st)
+	}
+}
+
+// What is not applied yet counts as such, and so is neither waited for in vain nor acknowledged.
+func TestCommitCountsWhenItIsApplied(t *testing.T) {
+	u, conn := database(t)
+	s := newScribe()
+	var l *replication.Listener
+	live := make(chan struct{})
+	s.during = func(c *replication.Commit) {
+		<-live
+		if at := l.State().Applied; at >= c.End {
+			t.Errorf("%v counts as applied within the commit that ends at %v", at, c.End)
+		}
+	}
+	l = follow(t, u, s)
+	close(live)
+	do(t, conn, "INSERT INTO t VALUES (1, 'x')", "INSERT INTO t VALUES (2, 'y')")
+	reached(t, l, conn)
+	if n := s.count("commit"); n < 2 {
+		t.Fatalf("%d commits", n)
 	}
 }
 

@@ -356,6 +356,32 @@ func TestPatchedTreeEqualsALoadedOneAfterEveryCommit(t *testing.T) {
 	w.id = uuid.Nil
 }
 
+// Rows of the top layer that nothing below has are deleted, not covered by a whiteout: names, inodes and chunks that came and went.
+func TestPatchedTreeOfWhatCameAndWent(t *testing.T) {
+	t.Parallel()
+	s, _, _ := fed(t, feed.Config{Mode: feed.Replication})
+	st, err := store.Open(context.Background(), store.Config{URL: sqltest.ServingURL(t, sqltest.URL(t))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	id, other := sandbox(t), service(t, exec.Config{})
+	follow := &follower{t, st, s.Trees()}
+	follow.warm(id)
+	for _, script := range []string{
+		"echo a > f; mkdir d; ln -s f l; head -c 200000 /dev/zero | tr '\\0' x > big",
+		"mv f d/g; truncate -s 70000 big",
+		"truncate -s 200000 big; ln d/g h",
+		"rm h l; rmdir -p d/e 2>/dev/null; mv d/g f",
+		"rm f big; rmdir d",
+	} {
+		run(t, other, id, script)
+		if !follow.check(id) {
+			t.Fatalf("not patched: %s", script)
+		}
+	}
+}
+
 // Many writers at once, of one sandbox and of others: the trees are right when all is done.
 func TestPatchedTreesOfConcurrentWriters(t *testing.T) {
 	t.Parallel()

@@ -1,20 +1,24 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
 	sdkauth "github.com/modelcontextprotocol/go-sdk/auth"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -33,6 +37,10 @@ type Config struct {
 	Origins []string
 	// Quota of new sandboxes; 0: no limit.
 	MaxBytes, MaxInodes int64
+	// Relay hands cancellations on to the other gateways; nil: there are none.
+	Relay Relay
+	// Heartbeat is how often a stream in which nothing comes says that it lives; 0: every 15 s.
+	Heartbeat time.Duration
 }
 
 // StaticKey lets an application that speaks for many users in with one key, and a header that names the user.
@@ -55,12 +63,19 @@ An error says in "applied" whether anything was changed, and in "retryable" whet
 
 type server struct {
 	Config
-	next http.Handler
+	next  http.Handler
+	calls *calls
 }
 
 // New returns the handler of /mcp.
 func New(cfg Config) http.Handler {
-	s := &server{Config: cfg}
+	s := &server{Config: cfg, calls: newCalls()}
+	if s.Heartbeat <= 0 {
+		s.Heartbeat = heartbeat
+	}
+	if s.Relay != nil {
+		s.Relay.Hear(s.hear)
+	}
 	impl := sdk.NewServer(&sdk.Implementation{Name: "pgbox", Title: "pgbox sandboxes", Version: cfg.Version}, &sdk.ServerOptions{
 		Instructions: instructions,
 		// Nothing is kept between requests, so a change of the list cannot be told.
@@ -75,7 +90,7 @@ func New(cfg Config) http.Handler {
 		Stateless: true,
 		// The check is authorize's: every request needs a token, wherever it is from.
 		DisableLocalhostProtection: true,
-		MaxRequestBodyBytes:        maxBody, PropagateRequestCancellation: true,
+		MaxRequestBodyBytes:        maxBody,
 	})
 	// The SDK hands an identity to tools only as what its own middleware found out.
 	s.next = sdkauth.RequireBearerToken(func(ctx context.Context, _ string, _ *http.Request) (*sdkauth.TokenInfo, error) {
@@ -83,14 +98,22 @@ func New(cfg Config) http.Handler {
 		if !ok {
 			return nil, sdkauth.ErrInvalidToken
 		}
-		return &sdkauth.TokenInfo{UserID: id.Tenant + "/" + id.Subject, Extra: map[string]any{extraIdentity: id}}, nil
+		extra := map[string]any{extraIdentity: id, extraRequest: ctx.Value(requestKey{})}
+		return &sdkauth.TokenInfo{UserID: id.Tenant + "/" + id.Subject, Extra: extra}, nil
 	}, &sdkauth.RequireBearerTokenOptions{AllowMissingExpiration: true})(handler)
 	return s
 }
 
-type identityKey struct{}
+type (
+	identityKey struct{}
+	requestKey  struct{}
+)
 
-const extraIdentity = "identity"
+// What tools find in the SDK's description of the token.
+const (
+	extraIdentity = "identity"
+	extraRequest  = "request"
+)
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	origin := r.Header.Get("Origin")
@@ -104,7 +127,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Add("Vary", "Origin")
 		h.Set("Access-Control-Expose-Headers", "Mcp-Session-Id, Mcp-Protocol-Version, WWW-Authenticate, X-Request-Id")
 		if r.Method == http.MethodOptions {
-			h.Set("Access-Control-Allow-Methods", "POST, OPTIONS")
+			h.Set("Access-Control-Allow-Methods", "POST, DELETE, OPTIONS")
 			h.Set("Access-Control-Allow-Headers", strings.Join(append([]string{"Authorization, Content-Type, Accept, Last-Event-ID, Mcp-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name"}, s.identityHeaders()...), ", "))
 			h.Set("Access-Control-Max-Age", "86400")
 			w.WriteHeader(http.StatusNoContent)
@@ -128,9 +151,45 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, code, message)
 		return
 	}
-	r = r.Clone(context.WithValue(r.Context(), identityKey{}, id))
+	s.serve(w, r, id)
+}
+
+// serve answers a request of a known user.
+func (s *server) serve(w http.ResponseWriter, r *http.Request, id auth.Identity) {
+	session := r.Header.Get(sessionHeader)
+	if len(session) > maxSession {
+		refuse(w, fserr.CodeInvalidInput, fmt.Sprintf("%s has at most %d bytes", sessionHeader, maxSession))
+		return
+	}
+	if r.Method == http.MethodDelete && session != "" {
+		s.end(r.Context(), callKey{id.Tenant, id.Subject, session, ""})
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		if _, large := errors.AsType[*http.MaxBytesError](err); large {
+			refuse(w, fserr.CodePayloadTooLarge, fmt.Sprintf("the request body has more than %d bytes", maxBody))
+			return
+		}
+		refuse(w, fserr.CodeInvalidInput, "the request body ended early")
+		return
+	}
+	keys, initialize := s.enter(r, id, body)
+	if initialize && session == "" {
+		// Nothing is kept under it: it tells a client's requests from those of the user's other clients.
+		w.Header().Set(sessionHeader, uuid.NewString())
+	}
+	answer := &stream{ResponseWriter: w, every: s.Heartbeat}
+	defer answer.end()
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	call := &request{ctx: ctx, cancel: cancel, stream: answer}
+	defer s.calls.begin(call, keys)()
+	r = r.Clone(context.WithValue(context.WithValue(r.Context(), identityKey{}, id), requestKey{}, call))
 	r.Header.Set("Authorization", "Bearer known") // nothing behind needs the secret
-	s.next.ServeHTTP(w, r)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	s.next.ServeHTTP(answer, r)
 }
 
 func (s *server) identityHeaders() []string {

@@ -49,6 +49,8 @@ func add[In any](s *sdk.Server, name, title, description string, e effect, f fun
 	}
 	s.AddTool(&sdk.Tool{Name: name, Title: title, Description: description, InputSchema: schema, Annotations: e.annotations(title)},
 		func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			ctx, done := within(ctx, req)
+			defer done()
 			in := new(In)
 			if err := decode(req.Params.Arguments, checked, in); err != nil {
 				return failed(name, failure(fserr.CodeInvalidInput, err.Error()), nil)

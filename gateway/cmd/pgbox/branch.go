@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -76,10 +77,10 @@ func snapshotCommand(c *client) *cobra.Command {
 		},
 	}
 	rm := &cobra.Command{
-		Use: "rm ID SNAPSHOT-ID...", Short: "Forget snapshots", Args: cobra.MinimumNArgs(2),
+		Use: "rm ID SNAPSHOT...", Short: "Forget snapshots, given by name or id", Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, s := range args[1:] {
-				if err := c.call(cmd.Context(), http.MethodDelete, sandboxPath(args[0], "/snapshots/"+s), nil, nil); err != nil {
+				if err := c.call(cmd.Context(), http.MethodDelete, sandboxPath(args[0], "/snapshots/"+url.PathEscape(s)), nil, nil); err != nil {
 					return fmt.Errorf("forget %s: %w", s, err)
 				}
 			}

@@ -56,7 +56,7 @@ func execCommand(c *client) *cobra.Command {
 				return err
 			}
 			defer res.Body.Close()
-			return relay(res.Body, os.Stdout, os.Stderr)
+			return copyEvents(res.Body, os.Stdout, os.Stderr)
 		},
 	}
 	cmd.Flags().StringVar(&cwd, "cwd", "", "working directory (default: where the last script left off)")
@@ -67,8 +67,8 @@ func execCommand(c *client) *cobra.Command {
 	return cmd
 }
 
-// relay copies a stream of exec events to the two outputs; the final event's status is the returned error.
-func relay(r io.Reader, stdout, stderr io.Writer) error {
+// copyEvents copies a stream of exec events to the two outputs; the final event's status is the returned error.
+func copyEvents(r io.Reader, stdout, stderr io.Writer) error {
 	lines := bufio.NewReaderSize(r, 64<<10)
 	var failed error
 	for {
@@ -96,6 +96,8 @@ func relay(r io.Reader, stdout, stderr io.Writer) error {
 				switch {
 				case failed != nil:
 					return failed
+				case ev.Code != "":
+					return &apiError{Message: "the script did not finish: " + ev.Error, Code: ev.Code, Applied: ev.Applied}
 				case ev.Error != "":
 					return errors.New("the script did not finish: " + ev.Error)
 				case ev.ExitCode != 0:

@@ -23,6 +23,7 @@ import (
 	"github.com/pgbox/pgbox/gateway/httpapi"
 	"github.com/pgbox/pgbox/gateway/lock"
 	"github.com/pgbox/pgbox/gateway/mcp"
+	"github.com/pgbox/pgbox/gateway/relay"
 	"github.com/pgbox/pgbox/gateway/shell/command"
 	"github.com/pgbox/pgbox/gateway/store"
 	"github.com/pgbox/pgbox/sql/migrate"
@@ -98,7 +99,13 @@ func serve(ctx context.Context, cfg *config.Config, ready func(base string) erro
 	st.Register(metrics)
 	metrics.MustRegister(service)
 	metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	cancellations, closeRelay, err := cancellationRelay(cfg)
+	if err != nil {
+		return err
+	}
+	defer closeRelay()
 	tools := mcp.New(mcp.Config{
+		Relay:   cancellations,
 		Version: version, Service: service, Verifier: verifier, Origins: cfg.MCPOrigins, MaxBytes: cfg.SandboxMaxBytes, MaxInodes: cfg.SandboxMaxInodes,
 		Static: mcp.StaticKey{Key: cfg.MCPKey, Header: cfg.MCPHeader, Subject: cfg.MCPSubject, Tenant: cfg.MCPTenant},
 	})
@@ -167,6 +174,22 @@ func locker(cfg *config.Config) (l lock.Locker, ping func(context.Context) error
 		return nil, nil, nil, err
 	}
 	return r, r.Ping, func() {
+		if err := r.Close(); err != nil {
+			slog.Warn("closing the connections to Redis", "op", "stop", "err", err)
+		}
+	}, nil
+}
+
+// cancellationRelay reaches the gateways that share the Redis of the configuration; without one there are no others.
+func cancellationRelay(cfg *config.Config) (mcp.Relay, func(), error) {
+	if cfg.RedisURL == "" {
+		return nil, func() {}, nil
+	}
+	r, err := relay.New(cfg.RedisURL, "pgbox:cancel")
+	if err != nil {
+		return nil, nil, err
+	}
+	return r, func() {
 		if err := r.Close(); err != nil {
 			slog.Warn("closing the connections to Redis", "op", "stop", "err", err)
 		}

@@ -7,8 +7,11 @@
 package auth
 
 import (
+	"cmp"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -81,9 +84,28 @@ type claims struct {
 	jwt.RegisteredClaims
 }
 
+// UnmarshalJSON reads the claims by their exact names (RFC 7519, section 10.1.1): encoding/json takes "SUB" for "sub", so that two
+// readers of one token could see two owners.
+func (c *claims) UnmarshalJSON(data []byte) error {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(data, &all); err != nil {
+		return err
+	}
+	type plain claims
+	maps.DeleteFunc(all, func(name string, _ json.RawMessage) bool { return strings.ToLower(name) != name })
+	exact, err := json.Marshal(all)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(exact, (*plain)(c))
+}
+
 // Issue signs a token for an owner; ttl 0 means it never expires. It returns the
-// token and its expiry (zero when it has none).
+// token and its expiry (zero when it has none). A tenant whose tokens would be refused is ErrUnknownTenant.
 func (v *Verifier) Issue(subject, tenant string, ttl time.Duration) (string, time.Time, error) {
+	if v.tenants != nil && !v.tenants[cmp.Or(tenant, DefaultTenant)] {
+		return "", time.Time{}, ErrUnknownTenant
+	}
 	now := v.now()
 	c := claims{Tenant: tenant, RegisteredClaims: jwt.RegisteredClaims{
 		Subject: subject, ID: uuid.NewString(), IssuedAt: jwt.NewNumericDate(now),
@@ -112,13 +134,21 @@ func (v *Verifier) Header(h string) (Identity, error) {
 	return v.Token(strings.TrimSpace(token))
 }
 
+// key refuses what a header demands and nobody here understands (RFC 7515, section 4.1.11).
+func (v *Verifier) key(t *jwt.Token) (any, error) {
+	if _, ok := t.Header["crit"]; ok {
+		return nil, jwt.ErrTokenUnverifiable
+	}
+	return v.secret, nil
+}
+
 // Token verifies a token.
 func (v *Verifier) Token(token string) (Identity, error) {
 	key := sha256.Sum256([]byte(token))
 	id, ok := v.known.GetIfPresent(key)
 	if !ok {
 		var c claims
-		_, err := jwt.ParseWithClaims(token, &c, func(*jwt.Token) (any, error) { return v.secret, nil },
+		_, err := jwt.ParseWithClaims(token, &c, v.key,
 			jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}), jwt.WithTimeFunc(v.now))
 		if err != nil || c.Subject == "" || len(c.Subject) > 256 || strings.ContainsRune(c.Subject+c.Tenant, 0) {
 			return Identity{}, ErrInvalid

@@ -92,12 +92,65 @@ func TestForgedTokensAreRefused(t *testing.T) {
 func TestTenantAllowList(t *testing.T) {
 	v := verifier(t, "acme")
 	in, _, _ := v.Issue("alice", "acme", 0)
-	out, _, _ := v.Issue("alice", "evil", 0)
+	out, _, _ := verifier(t).Issue("alice", "evil", 0)
 	if _, err := v.Token(in); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := v.Token(out); !errors.Is(err, ErrUnknownTenant) {
 		t.Fatalf("foreign tenant: %v", err)
+	}
+}
+
+// No token is issued that would be refused.
+func TestTokensOfUnknownTenantsAreNotIssued(t *testing.T) {
+	v := verifier(t, "acme")
+	for _, tenant := range []string{"evil", ""} {
+		if token, _, err := v.Issue("alice", tenant, 0); !errors.Is(err, ErrUnknownTenant) || token != "" {
+			t.Errorf("%q: %q %v", tenant, token, err)
+		}
+	}
+	if _, _, err := verifier(t, DefaultTenant).Issue("alice", "", 0); err != nil {
+		t.Error(err)
+	}
+}
+
+func signed(t *testing.T, header map[string]any, c jwt.MapClaims) string {
+	t.Helper()
+	token := jwt.NewWithClaims(jwt.SigningMethodHS256, c)
+	for k, v := range header {
+		token.Header[k] = v
+	}
+	s, err := token.SignedString([]byte(secret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Names of claims are compared exactly: encoding/json alone would not.
+func TestClaimsAreCaseSensitive(t *testing.T) {
+	v := verifier(t)
+	if _, err := v.Token(signed(t, nil, jwt.MapClaims{"SUB": "alice"})); !errors.Is(err, ErrInvalid) {
+		t.Errorf("SUB is taken for sub: %v", err)
+	}
+	for range 20 { // whatever comes first
+		id, err := v.Token(signed(t, nil, jwt.MapClaims{"sub": "alice", "Sub": "bob", "Tenant": "evil", "tEnant": "evil", "iat": time.Now().UnixNano()}))
+		if err != nil || id.Subject != "alice" || id.Tenant != DefaultTenant {
+			t.Fatalf("%+v %v", id, err)
+		}
+	}
+	if _, err := v.Token(signed(t, nil, jwt.MapClaims{"sub": "alice", "exp": 1, "EXP": time.Now().Add(time.Hour).Unix()})); !errors.Is(err, ErrInvalid) {
+		t.Errorf("EXP is taken for exp: %v", err)
+	}
+}
+
+// A header that says what has to be understood is not passed over.
+func TestCriticalHeadersAreRefused(t *testing.T) {
+	v := verifier(t)
+	for _, crit := range []any{[]string{"b64"}, []string{"exp"}, []string{}, nil, "x"} {
+		if _, err := v.Token(signed(t, map[string]any{"crit": crit, "b64": false}, jwt.MapClaims{"sub": "alice"})); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%v: %v", crit, err)
+		}
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -139,11 +141,22 @@ func (s *Service) Flatten(ctx context.Context, c Caller, id uuid.UUID) (before, 
 	return before, min(before, 2), err
 }
 
-// DropSnapshot forgets a snapshot.
-func (s *Service) DropSnapshot(ctx context.Context, c Caller, id, snapshot uuid.UUID) error {
+// DropSnapshot forgets a snapshot, which is named by its id or its name.
+func (s *Service) DropSnapshot(ctx context.Context, c Caller, id uuid.UUID, snapshot string) error {
 	_, err := s.verb(ctx, c, id, func(ctx context.Context, _ *store.Fence) (*Sandbox, error) {
-		err := s.store.DropSnapshot(ctx, id, snapshot)
-		if errors.Is(err, fserr.ENOENT) {
+		all, err := s.store.Snapshots(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		i := slices.IndexFunc(all, func(n Snapshot) bool { return n.ID.String() == strings.ToLower(snapshot) })
+		if i < 0 {
+			i = slices.IndexFunc(all, func(n Snapshot) bool { return n.Name == snapshot })
+		}
+		if i < 0 {
+			return nil, newError(fserr.CodeENOENT, fserr.ENOENT, "no such snapshot")
+		}
+		err = s.store.DropSnapshot(ctx, id, all[i].ID)
+		if errors.Is(err, fserr.ENOENT) { // somebody else was faster
 			err = newError(fserr.CodeENOENT, err, "no such snapshot")
 		}
 		return nil, err

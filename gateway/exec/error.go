@@ -101,6 +101,8 @@ func asError(err error) *Error {
 		return newError(fserr.CodeENOBUFS, err, output.Error()+"; nothing was applied")
 	case isLimit:
 		return newError(fserr.CodeENOBUFS, err, limit.Error()+"; nothing was applied")
+	case errors.Is(err, store.ErrRefusedValue):
+		return newError(fserr.CodeInvalidInput, err, "a value of the request is not acceptable")
 	case errors.Is(err, lock.ErrTimeout):
 		return newError(fserr.CodeLockTimeout, err, "timed out waiting for the sandbox's other writers")
 	case errors.Is(err, store.ErrLocked):

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -331,6 +332,25 @@ func (s *Service) DropSandbox(ctx context.Context, c Caller, id uuid.UUID) error
 // maxForks is how many forks one request makes at most.
 const maxForks = 100
 
+// maxName is the longest name of a sandbox, in characters.
+const maxName = 255
+
+// forkName is the name of forks, which get a number behind it when there are several: the one that was asked for, or as much of the
+// original's as leaves room.
+func forkName(name, original string, count int) (string, error) {
+	room := maxName
+	if count > 1 {
+		room -= len(fmt.Sprint("-", count))
+	}
+	if utf8.RuneCountInString(name) > room {
+		return "", newError(fserr.CodeInvalidInput, nil, fmt.Sprintf("name: has at most %d characters", room))
+	}
+	if name == "" {
+		name = string([]rune(original)[:min(room, utf8.RuneCountInString(original))])
+	}
+	return name, nil
+}
+
 // Fork makes count new sandboxes of the caller's that start as copies of id as it is, or was (at as in Caller.At). Several get -1, -2, … after
 // their name, which is that of the original when it is empty.
 func (s *Service) Fork(ctx context.Context, c Caller, id uuid.UUID, name string, count int, at string) ([]Sandbox, error) {
@@ -344,8 +364,9 @@ func (s *Service) Fork(ctx context.Context, c Caller, id uuid.UUID, name string,
 	list, _, err := once(ctx, s, c, func() ([]Sandbox, bool, error) {
 		var list []Sandbox
 		_, err := s.verb(ctx, c, id, func(ctx context.Context, f *store.Fence) (*Sandbox, error) {
-			if name == "" {
-				name = f.Name
+			name, err := forkName(name, f.Name, count)
+			if err != nil {
+				return nil, err
 			}
 			ids := make([]uuid.UUID, count)
 			for i := range ids {

@@ -26,6 +26,8 @@ const (
 	CodeSandboxNotFound      Code = "SANDBOX_NOT_FOUND"
 	CodeNotFound             Code = "NOT_FOUND"
 	CodeMethodNotAllowed     Code = "METHOD_NOT_ALLOWED"
+	CodeRedirect             Code = "REDIRECT"
+	CodeRange                Code = "RANGE_NOT_SATISFIABLE"
 	CodeExecTimeout          Code = "EXEC_TIMEOUT"
 	CodeEEXIST               Code = "EEXIST"
 	CodeENOTEMPTY            Code = "ENOTEMPTY"
@@ -82,6 +84,8 @@ var codes = map[Code]wire{
 	CodeSandboxNotFound:      {http.StatusNotFound, false},
 	CodeNotFound:             {http.StatusNotFound, false},
 	CodeMethodNotAllowed:     {http.StatusMethodNotAllowed, false},
+	CodeRedirect:             {http.StatusTemporaryRedirect, false},
+	CodeRange:                {http.StatusRequestedRangeNotSatisfiable, false},
 	CodeExecTimeout:          {http.StatusRequestTimeout, false},
 	CodeEEXIST:               {http.StatusConflict, false},
 	CodeENOTEMPTY:            {http.StatusConflict, false},
@@ -119,6 +123,31 @@ var codes = map[Code]wire{
 
 // Codes are all codes, sorted.
 func Codes() []Code { return slices.Sorted(maps.Keys(codes)) }
+
+// OfStatus is the code of an HTTP status that was answered without one.
+func OfStatus(status int) Code {
+	switch status {
+	case http.StatusNotFound:
+		return CodeNotFound
+	case http.StatusMethodNotAllowed:
+		return CodeMethodNotAllowed
+	case http.StatusPreconditionFailed:
+		return CodePreconditionFailed
+	case http.StatusRequestEntityTooLarge:
+		return CodePayloadTooLarge
+	case http.StatusUnsupportedMediaType:
+		return CodeUnsupportedMediaType
+	case http.StatusRequestedRangeNotSatisfiable:
+		return CodeRange
+	}
+	switch status / 100 {
+	case 3:
+		return CodeRedirect
+	case 4:
+		return CodeInvalidInput
+	}
+	return CodeInternal
+}
 
 // Status is the HTTP status that answers c; an unknown code is 500.
 func (c Code) Status() int {

@@ -144,6 +144,12 @@ func FromSQLState(state string) (e Errno, ok bool) {
 	return Errno(n), true
 }
 
+// RefusedValue reports whether a SQLSTATE says that a value was not acceptable: classes 22, data exception, and 23, integrity
+// constraint violation. PostgreSQL, appendix A.
+func RefusedValue(state string) bool {
+	return len(state) == 5 && (state[:2] == "22" || state[:2] == "23")
+}
+
 // Of returns the errno that err carries, or ok=false when it carries none.
 func Of(err error) (e Errno, ok bool) {
 	ok = errors.As(err, &e)

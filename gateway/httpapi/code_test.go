@@ -268,7 +268,6 @@ func darkAt(t *testing.T, direct string, through bool) string {
 var elsewhere = map[fserr.Code]string{
 	fserr.CodeAuthIdentityRequired: "of /mcp",
 	fserr.CodeAuthIdentityInvalid:  "of /mcp",
-	fserr.CodeMethodNotAllowed:     "of /mcp; a path with another method is NOT_FOUND here",
 	fserr.CodeEPERM:                "a hard link to a directory, which only a script can ask for; it sees the errno",
 	fserr.CodeEACCES:               "a script alone meets it",
 	fserr.CodeSlow:                 "of the events' stream, which only reads",
@@ -292,8 +291,18 @@ var faults = []fault{
 	{code: fserr.CodeNotFound, do: func(f *faulty) answer {
 		return f.do(http.MethodPost, f.base+"/exec-never", object{"script": "echo x > f"})
 	}},
-	{name: "another method", code: fserr.CodeNotFound, do: func(f *faulty) answer {
+	{code: fserr.CodeMethodNotAllowed, do: func(f *faulty) answer {
 		return f.do(http.MethodPut, f.base+"/exec-sync", object{"script": "echo x > f"})
+	}},
+	{code: fserr.CodeRange, do: func(f *faulty) answer {
+		return f.do(http.MethodGet, f.base+"/files/home/user/f", nil, "Range", "bytes=99-")
+	}},
+	{code: fserr.CodeRedirect, do: func(f *faulty) answer {
+		r := httptest.NewRequestWithContext(f.t.Context(), http.MethodPut, f.base+"/files//home/user/f", strings.NewReader("x"))
+		r.Header.Set("Authorization", "Bearer "+f.token)
+		rec := httptest.NewRecorder()
+		f.handler.ServeHTTP(rec, r)
+		return answer{rec.Code, rec.Header(), rec.Body.Bytes()}
 	}},
 	{code: fserr.CodeExecTimeout, do: func(f *faulty) answer {
 		return f.do(http.MethodPost, f.base+"/exec-sync", object{"script": "echo x > f; sleep 60", "timeoutMs": 200})

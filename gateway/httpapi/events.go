@@ -15,7 +15,7 @@ type event struct {
 	Data       *string `json:"data,omitempty"`
 	ExitCode   *int    `json:"exitCode,omitempty"`
 	DurationMs *int64  `json:"durationMs,omitempty"`
-	Code       string  `json:"code,omitempty"`
+	Code       string  `json:"code,omitempty" doc:"error, exit: of what ended the script"`
 	Error      string  `json:"error,omitempty" doc:"exit: timeout, read_only_violation or error"`
 	Retryable  *bool   `json:"retryable,omitempty"`
 	Applied    string  `json:"applied,omitempty"`
@@ -36,7 +36,10 @@ type events struct {
 	queue   []chunk
 	pending int
 	closing bool
+	silent  bool // nothing was sent for a while
 	err     error
+	every   time.Duration
+	timer   *time.Timer // makes it silent
 	done    chan struct{}
 }
 
@@ -47,14 +50,23 @@ type chunk struct {
 	ev   *event
 }
 
-func newEvents(w http.ResponseWriter, gone func()) *events {
+// heartbeat is how often a stream in which nothing comes says that it lives: proxies give up on one often after a minute.
+const heartbeat = 15 * time.Second
+
+func newEvents(w http.ResponseWriter, every time.Duration, gone func()) *events {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
-	e := &events{w: w, rc: http.NewResponseController(w), gone: gone, done: make(chan struct{})}
+	e := &events{w: w, rc: http.NewResponseController(w), gone: gone, every: every, done: make(chan struct{})}
 	e.changed = sync.NewCond(&e.mu)
+	e.timer = time.AfterFunc(every, func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.silent = true
+		e.changed.Broadcast()
+	})
 	go e.run()
 	return e
 }
@@ -136,20 +148,28 @@ const writeTimeout = 30 * time.Second
 
 func (e *events) run() {
 	defer close(e.done)
+	defer e.timer.Stop()
 	_ = e.rc.Flush() // the headers
 	for {
 		e.mu.Lock()
-		for len(e.queue) == 0 && !e.closing {
+		for len(e.queue) == 0 && !e.closing && !e.silent {
 			e.changed.Wait()
 		}
-		queue := e.queue
-		e.queue = nil
+		queue, silent := e.queue, e.silent
+		e.queue, e.silent = nil, false
 		e.mu.Unlock()
-		if len(queue) == 0 {
+		if len(queue) == 0 && !silent {
 			return
 		}
+		e.timer.Reset(e.every)
 		_ = e.rc.SetWriteDeadline(time.Now().Add(writeTimeout))
 		sent := 0
+		if len(queue) == 0 {
+			if _, err := io.WriteString(e.w, ": still here\n\n"); err != nil {
+				e.fail()
+				return
+			}
+		}
 		for _, c := range queue {
 			ev := c.ev
 			if ev == nil {

@@ -25,7 +25,8 @@ func (s *server) archiveRoutes() {
 	path := &huma.Param{Name: "path", In: "query", Description: "the directory; names in the archive are relative to it", Schema: &huma.Schema{Type: huma.TypeString, Default: "/home/user"}}
 
 	out := operation(http.MethodGet, base+"/export", "exportTar", "Read everything below a directory as a tar stream, with modes, times and links", "files", false)
-	out.Parameters = []*huma.Param{path, at, stale}
+	format := &huma.Param{Name: "format", In: "query", Description: "SQL is what the command `pgbox export` writes", Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{"tar"}}}
+	out.Parameters = []*huma.Param{path, format, at, stale}
 	out.Responses = map[string]*huma.Response{"200": {Description: "The archive; a connection that ends early is a failure", Content: archive}}
 	s.raw(out, s.exportTar)
 
@@ -59,6 +60,9 @@ func (s *server) exportTar(w http.ResponseWriter, r *http.Request) error {
 	dir, err := archivePath(r)
 	if err != nil {
 		return err
+	}
+	if f := r.URL.Query().Get("format"); f != "" && f != "tar" {
+		return invalidInput(ctx, "format: want tar; SQL is what the command pgbox export writes")
 	}
 	c, err := reader(r, "export")
 	if err != nil {

@@ -28,6 +28,8 @@ type tokenInput struct {
 		Subject   string `json:"sub" required:"true" minLength:"1" maxLength:"256" doc:"owner of the sandboxes"`
 		Tenant    string `json:"tenant,omitempty" maxLength:"256"`
 		ExpiresIn string `json:"expiresIn,omitempty" enum:"24h,30d,1y,never" default:"30d"`
+		// What would narrow a token and is not understood must not make one that is wide.
+		_ struct{} `additionalProperties:"false"`
 	}
 }
 
@@ -51,15 +53,26 @@ func (s *server) authRoutes() {
 	handle(s, admin, s.issue)
 }
 
-// secretGate lets a request pass whose header holds the secret. It runs before the body is read; every attempt counts
-// against the rate limit of the client's address and, where there is one, of the token's subject.
+// secretGate lets a request pass whose header holds the secret. It runs before the body is read. Every wrong attempt counts against the
+// rate limit of the client's address and, where there is one, of the token's owner; the right secret always passes, so that nobody
+// locks out who shares an address with them.
 func (s *server) secretGate(header, secret string, missing fserr.Code) func(huma.Context, func(huma.Context)) {
 	want := sha256.Sum256([]byte(secret))
 	return func(hctx huma.Context, next func(huma.Context)) {
 		r, w := humago.Unwrap(hctx)
+		if secret == "" || s.Verifier == nil {
+			writeError(w, r, newErrorBody(r.Context(), missing, "this way to get a token is not configured"))
+			return
+		}
+		// Equal-length digests: the comparison tells nothing of the secret, not even its length.
+		got := sha256.Sum256([]byte(r.Header.Get(header)))
+		if subtle.ConstantTimeCompare(got[:], want[:]) == 1 {
+			next(hctx)
+			return
+		}
 		keys := []string{header + " ip " + s.clientAddress(r)}
-		if sub := fromContext(r.Context()).identity.Subject; sub != "" {
-			keys = append(keys, header+" sub "+sub)
+		if id := fromContext(r.Context()).identity; id.Subject != "" {
+			keys = append(keys, header+" sub "+id.Tenant+"\x00"+id.Subject)
 		}
 		for _, key := range keys {
 			if wait, ok := s.attempts.take(key); !ok {
@@ -68,17 +81,7 @@ func (s *server) secretGate(header, secret string, missing fserr.Code) func(huma
 				return
 			}
 		}
-		if secret == "" || s.Verifier == nil {
-			writeError(w, r, newErrorBody(r.Context(), missing, "this way to get a token is not configured"))
-			return
-		}
-		// Equal-length digests: the comparison tells nothing of the secret, not even its length.
-		got := sha256.Sum256([]byte(r.Header.Get(header)))
-		if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
-			writeError(w, r, newErrorBody(r.Context(), fserr.CodeForbidden, "wrong secret"))
-			return
-		}
-		next(hctx)
+		writeError(w, r, newErrorBody(r.Context(), fserr.CodeForbidden, "wrong secret"))
 	}
 }
 
@@ -95,5 +98,3 @@ func (s *server) issue(_ context.Context, in *tokenInput) (*tokenOutput, error) 
 	}
 	return out, nil
 }
-
-// timestamp is the wire's time: UTC with milliseconds.

@@ -84,7 +84,7 @@ func (s *server) execRoutes() {
 	stream := operation(http.MethodPost, base+"/exec", "exec", "Run a bash script and stream its output as server-sent events", "exec", false)
 	stream.MaxBodyBytes = 4 * maxScript
 	stream.RequestBody = s.execRequestBody()
-	stream.Responses = map[string]*huma.Response{"200": {Description: "Events stdout, stderr, error and, always last, exit", Content: map[string]*huma.MediaType{
+	stream.Responses = map[string]*huma.Response{"200": {Description: "Events stdout, stderr, error (not for a timeout) and, always last, exit; a comment when nothing comes for 15 s", Content: map[string]*huma.MediaType{
 		"text/event-stream": {Schema: huma.SchemaFromType(s.api.OpenAPI().Components.Schemas, typeOfEvent)},
 	}}}
 	handle(s, stream, s.execStream)
@@ -165,8 +165,8 @@ type batchInput struct {
 			ID     string `json:"id" required:"true" maxLength:"256"`
 			Script string `json:"script" required:"true"`
 		} `json:"scripts" required:"true" minItems:"1" maxItems:"50"`
-		TimeoutMs          int64 `json:"timeoutMs,omitempty" minimum:"1" maximum:"300000" doc:"for all of them together; 30000 by default"`
-		PerScriptTimeoutMs int64 `json:"perScriptTimeoutMs,omitempty" minimum:"1" maximum:"300000"`
+		TimeoutMs          int64 `json:"timeoutMs,omitempty" minimum:"1" doc:"for all of them together; 30000 by default, more than 300000 is 300000"`
+		PerScriptTimeoutMs int64 `json:"perScriptTimeoutMs,omitempty" minimum:"1" doc:"more than 300000 is 300000"`
 		Session            bool  `json:"session,omitempty" doc:"as in exec-sync"`
 		ReadOnly           bool  `json:"readOnly,omitempty" doc:"in parallel on one snapshot"`
 		Stale              int64 `json:"maxStalenessMs,omitempty" minimum:"0" maximum:"60000" doc:"with readOnly: the sandbox may be shown as it was up to that many milliseconds ago, which spares a question to the database"`
@@ -213,8 +213,8 @@ func (s *server) execBatch(ctx context.Context, in *batchInput) (*batchOutput, e
 	}
 	req := exec.BatchRequest{
 		Sandbox: id, Caller: c, ReadOnly: in.Body.ReadOnly, Session: in.Body.Session,
-		Timeout:       time.Duration(in.Body.TimeoutMs) * time.Millisecond,
-		ScriptTimeout: time.Duration(in.Body.PerScriptTimeoutMs) * time.Millisecond,
+		Timeout:       time.Duration(min(in.Body.TimeoutMs, maxTimeoutMs)) * time.Millisecond,
+		ScriptTimeout: time.Duration(min(in.Body.PerScriptTimeoutMs, maxTimeoutMs)) * time.Millisecond,
 	}
 	req.Caller.MaxStaleness = time.Duration(in.Body.Stale) * time.Millisecond
 	for _, sc := range in.Body.Scripts {
@@ -256,7 +256,7 @@ func (s *server) execStream(ctx context.Context, in *execInput) (*huma.StreamRes
 		r, w := humago.Unwrap(hctx)
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
-		ev := newEvents(w, cancel)
+		ev := newEvents(w, s.Heartbeat, cancel)
 		req.Stdout, req.Stderr = ev.stream("stdout"), ev.stream("stderr")
 		start := time.Now()
 		res, err := s.Service.Exec(ctx, req)
@@ -268,9 +268,12 @@ func (s *server) execStream(ctx context.Context, in *execInput) (*huma.StreamRes
 		}
 		if err != nil {
 			body := toBody(ctx, err)
-			retryable := body.Retryable
-			ev.send(event{T: "error", Code: body.Code, Error: body.Message, Retryable: &retryable, Applied: body.Applied})
 			exit.Error, code = shortError(fserr.Code(body.Code)), -1
+			// To clients of sql-fs an error event is the end of the stream, and a timeout is told by the exit alone.
+			exit.Code, exit.Retryable, exit.Applied = body.Code, &body.Retryable, body.Applied
+			if exit.Error != "timeout" {
+				ev.send(event{T: "error", Code: body.Code, Error: body.Message, Retryable: &body.Retryable, Applied: body.Applied})
+			}
 		}
 		exit.ExitCode = &code
 		ev.send(exit)

@@ -147,7 +147,7 @@ func (s *server) readFile(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Content-Type", contentType(f.Path))
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(f.Path)}))
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox; frame-ancestors 'none'")
 	h.Set("X-FS-Stat", string(stat))
 	h.Set("ETag", strconv.Quote(f.ETag))
 	h.Set("Cache-Control", "private, no-cache")
@@ -249,7 +249,7 @@ func (s *server) editFile(ctx context.Context, in *editInput) (*editOutput, erro
 type deleteFileInput struct {
 	SandboxID
 	Path      string `path:"path" doc:"path of the file below /"`
-	Recursive bool   `query:"recursive" doc:"remove a directory and all it holds"`
+	Recursive string `query:"recursive" doc:"true: remove a directory and all it holds; anything else is no"`
 }
 
 func (s *server) deleteFile(ctx context.Context, in *deleteFileInput) (*struct{}, error) {
@@ -257,7 +257,7 @@ func (s *server) deleteFile(ctx context.Context, in *deleteFileInput) (*struct{}
 	if err != nil {
 		return nil, err
 	}
-	return nil, s.Service.Delete(ctx, caller(ctx, "files"), id, filePath(in.Path), in.Recursive)
+	return nil, s.Service.Delete(ctx, caller(ctx, "files"), id, filePath(in.Path), in.Recursive == "true")
 }
 
 type writeFilesInput struct {
@@ -346,7 +346,7 @@ func (s *server) tree(w http.ResponseWriter, r *http.Request) error {
 		if err != nil && started {
 			panic(http.ErrAbortHandler) // the client must not take a part for the whole
 		}
-		if err != nil {
+		if err != nil && !isMissing(err) {
 			return err
 		}
 		return buf.Flush()
@@ -362,10 +362,16 @@ func (s *server) tree(w http.ResponseWriter, r *http.Request) error {
 	if errors.Is(err, errTooMany) {
 		return newErrorBody(ctx, fserr.CodePayloadTooLarge, fmt.Sprintf("more than %d entries: ask for a smaller depth, or for application/x-ndjson", maxTreeEntries))
 	}
-	if err != nil {
+	if err != nil && !isMissing(err) {
 		return err
 	}
 	return writeJSON(w, http.StatusOK, out)
+}
+
+// isMissing reports whether there is no file of a path: nothing begins with it.
+func isMissing(err error) bool {
+	path, ok := errors.AsType[*fserr.PathError](err)
+	return ok && path.Err == fserr.ENOENT
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) error {

@@ -109,6 +109,10 @@ func (s *server) kvSet(ctx context.Context, in *kvSetInput) (*kvSetOutput, error
 	if string(in.Body.Value) == "null" || len(in.Body.Value) == 0 {
 		return nil, invalidInput(ctx, "value: null is no value; delete the key")
 	}
+	// Postgres does not take it, and nothing that reads JSON would give it back.
+	if loneSurrogate(in.Body.Value) || loneSurrogate(in.Body.ExpectValue) {
+		return nil, invalidInput(ctx, "value: holds half of a surrogate pair")
+	}
 	e := exec.Expect{Version: in.Body.ExpectVersion, Value: in.Body.ExpectValue}
 	version, err := s.Service.KvSet(ctx, caller(ctx, "kv"), id, in.Key, in.Body.Value, e)
 	if err != nil {

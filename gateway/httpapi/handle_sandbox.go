@@ -46,22 +46,24 @@ func (h *history) of() *exec.History {
 	return &exec.History{Commits: h.Commits, Seconds: h.Seconds, Keep: h.Keep}
 }
 
+type createBody struct {
+	Name          string            `json:"name,omitempty" maxLength:"255"`
+	Env           map[string]string `json:"env,omitempty" doc:"default environment of every script"`
+	Files         map[string]string `json:"files,omitempty" doc:"first files, text by absolute path"`
+	Python        any               `json:"python,omitempty" doc:"true, or a runtime as in python_runtime"`
+	PythonRuntime *string           `json:"python_runtime,omitempty" nullable:"true" enum:"stdlib,pyodide"`
+	JavaScript    bool              `json:"javascript,omitempty"`
+	Network       any               `json:"network,omitempty"`
+	ExpiresIn     int64             `json:"expiresIn,omitempty" minimum:"1" doc:"seconds"`
+	Limits        limits            `json:"limits,omitempty"`
+	Labels        map[string]string `json:"labels,omitempty"`
+	From          string            `json:"from,omitempty" maxLength:"260" doc:"image to start from, as name or name:tag"`
+	History       *history          `json:"history,omitempty" doc:"automatic snapshots; without it there are none, and no undo"`
+}
+
 type createInput struct {
 	Keyed
-	Body struct {
-		Name          string            `json:"name,omitempty" maxLength:"255"`
-		Env           map[string]string `json:"env,omitempty" doc:"default environment of every script"`
-		Files         map[string]string `json:"files,omitempty" doc:"first files, text by absolute path"`
-		Python        any               `json:"python,omitempty" doc:"true, or a runtime as in python_runtime"`
-		PythonRuntime *string           `json:"python_runtime,omitempty" nullable:"true" enum:"stdlib,pyodide"`
-		JavaScript    bool              `json:"javascript,omitempty"`
-		Network       any               `json:"network,omitempty"`
-		ExpiresIn     int64             `json:"expiresIn,omitempty" minimum:"1" doc:"seconds"`
-		Limits        limits            `json:"limits,omitempty"`
-		Labels        map[string]string `json:"labels,omitempty"`
-		From          string            `json:"from,omitempty" maxLength:"260" doc:"image to start from, as name or name:tag"`
-		History       *history          `json:"history,omitempty" doc:"automatic snapshots; without it there are none, and no undo"`
-	}
+	Body *createBody // nil is {}
 }
 
 type sandboxConfig struct {
@@ -136,8 +138,10 @@ type summaryOutput struct{ Body sandboxSummary }
 type detailOutput struct{ Body *sandboxDetail }
 
 type listInput struct {
-	Limit  int    `query:"limit" minimum:"1" maximum:"1000" doc:"page size; without it every sandbox is listed"`
-	Cursor string `query:"cursor" doc:"nextCursor of the page before"`
+	Limit  int      `query:"limit" minimum:"1" maximum:"1000" doc:"page size; without it every sandbox is listed"`
+	Cursor string   `query:"cursor" doc:"nextCursor of the page before"`
+	Name   string   `query:"name" doc:"only sandboxes of this name"`
+	Label  []string `query:"label,explode" maxItems:"100" doc:"only sandboxes with this label, as key=value; may be repeated"`
 }
 
 type listOutput struct {
@@ -195,7 +199,10 @@ func (s *server) sandboxRoutes() {
 }
 
 func (s *server) createSandbox(ctx context.Context, in *createInput) (*summaryOutput, error) {
-	b := &in.Body
+	b := in.Body
+	if b == nil {
+		b = new(createBody)
+	}
 	n := exec.NewSandbox{Name: b.Name, Env: b.Env, Labels: b.Labels, MaxBytes: b.Limits.MaxBytes, MaxInodes: b.Limits.MaxInodes, Image: b.From, History: b.History.of()}
 	if n.MaxBytes == nil && s.MaxBytes > 0 {
 		n.MaxBytes = &s.MaxBytes
@@ -269,7 +276,17 @@ func textFiles(ctx context.Context, files map[string]string) (map[string][]byte,
 }
 
 func (s *server) listSandboxes(ctx context.Context, in *listInput) (*listOutput, error) {
-	o := exec.ListOptions{Limit: in.Limit}
+	o := exec.ListOptions{Limit: in.Limit, Name: in.Name}
+	for _, l := range in.Label {
+		key, value, ok := strings.Cut(l, "=")
+		if v, twice := o.Labels[key]; !ok || twice && v != value {
+			return nil, invalidInput(ctx, fmt.Sprintf("label: %q: want key=value, and one value of a key", l))
+		}
+		if o.Labels == nil {
+			o.Labels = map[string]string{}
+		}
+		o.Labels[key] = value
+	}
 	all := in.Limit == 0
 	if all {
 		o.Limit = 1000

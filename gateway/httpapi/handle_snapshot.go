@@ -73,7 +73,7 @@ type flattenOutput struct {
 
 type snapshotID struct {
 	SandboxID
-	Snapshot string `path:"snapshot" format:"uuid" doc:"snapshot id"`
+	Snapshot string `path:"snapshot" doc:"id or name of a snapshot"`
 }
 
 func (s *server) snapshotRoutes() {
@@ -194,11 +194,7 @@ func (s *server) dropSnapshot(ctx context.Context, in *snapshotID) (*struct{}, e
 	if err != nil {
 		return nil, err
 	}
-	snapshot, err := uuid.Parse(in.Snapshot)
-	if err != nil {
-		return nil, invalidInput(ctx, "snapshot: expected string to be an RFC 4122 uuid")
-	}
-	return nil, s.Service.DropSnapshot(ctx, caller(ctx, "snapshot"), id, snapshot)
+	return nil, s.Service.DropSnapshot(ctx, caller(ctx, "snapshot"), id, in.Snapshot)
 }
 
 func (s *server) flatten(ctx context.Context, in *SandboxID) (*flattenOutput, error) {

@@ -141,7 +141,7 @@ func sse(t *testing.T, r io.Reader) []event {
 
 func TestEventsKeepOrderAndWholeCharacters(t *testing.T) {
 	rec := httptest.NewRecorder()
-	e := newEvents(rec, func() { t.Error("the client is said to be gone") })
+	e := newEvents(rec, time.Hour, func() { t.Error("the client is said to be gone") })
 	stdout, stderr := e.stream("stdout"), e.stream("stderr")
 	for _, b := range []byte("aé😀b\xff") {
 		if _, err := stdout.Write([]byte{b}); err != nil {
@@ -173,7 +173,7 @@ func (brokenWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 func TestEventsTellTheScriptWhenTheClientIsGone(t *testing.T) {
 	gone := make(chan struct{})
-	e := newEvents(brokenWriter{httptest.NewRecorder()}, func() { close(gone) })
+	e := newEvents(brokenWriter{httptest.NewRecorder()}, time.Hour, func() { close(gone) })
 	w := e.stream("stdout")
 	if _, err := w.Write([]byte("x")); err != nil {
 		t.Fatal(err)
@@ -202,7 +202,7 @@ func (s slowWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 func TestEventsHoldBackAScriptWhoseReaderIsSlow(t *testing.T) {
 	tokens := make(chan struct{})
 	rec := httptest.NewRecorder()
-	e := newEvents(slowWriter{rec, tokens}, func() { t.Error("gone") })
+	e := newEvents(slowWriter{rec, tokens}, time.Hour, func() { t.Error("gone") })
 	w := e.stream("stdout")
 	written := make(chan int, 100)
 	block := []byte(strings.Repeat("x", maxPending/2))
@@ -345,9 +345,11 @@ func TestBootstrapChecksTheSecretBeforeTheBody(t *testing.T) {
 	if id, err := v.Token(out["token"].(string)); err != nil || id.Subject != "alice" {
 		t.Errorf("the issued token: %+v, %v", id, err)
 	}
-	post(s, secret, `{"sub":"alice"}`)
-	if rec := post(s, secret, `{"sub":"alice"}`); rec.Code != 429 || rec.Header().Get("Retry-After") == "" || !errorOf(t, rec).Retryable {
-		t.Errorf("the sixth attempt: %d %s", rec.Code, rec.Body)
+	for range 4 {
+		post(s, "wrong", "")
+	}
+	if rec := post(s, "wrong", `{"sub":"alice"}`); rec.Code != 429 || rec.Header().Get("Retry-After") == "" || !errorOf(t, rec).Retryable {
+		t.Errorf("the sixth wrong attempt: %d %s", rec.Code, rec.Body)
 	}
 	if rec := post(newServer(t, Config{}), secret, `{}`); rec.Code != 500 || errorOf(t, rec).Code != "AUTH_NOT_CONFIGURED" {
 		t.Errorf("not configured: %d %s", rec.Code, rec.Body)

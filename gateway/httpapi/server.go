@@ -46,6 +46,8 @@ type Config struct {
 	Replica func() *store.ReplicaStatus
 	// Quota of new sandboxes whose creator names none; 0: no limit.
 	MaxBytes, MaxInodes int64
+	// Heartbeat is how often the stream of an exec in which nothing comes says that it lives; 0: every 15 s.
+	Heartbeat time.Duration
 }
 
 type server struct {
@@ -60,6 +62,9 @@ type server struct {
 // New returns the handler of every route.
 func New(cfg Config) http.Handler {
 	s := &server{Config: cfg, mux: http.NewServeMux(), attempts: newWindow(5, time.Minute)}
+	if s.Heartbeat <= 0 {
+		s.Heartbeat = heartbeat
+	}
 	if s.Metrics == nil {
 		s.Metrics = prometheus.NewRegistry()
 	}
@@ -80,6 +85,14 @@ func New(cfg Config) http.Handler {
 	}
 	hc.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"bearer": {Type: "http", Scheme: "bearer", BearerFormat: "JWT"}}
 	s.api = humago.New(s.mux, hc)
+	s.api.UseMiddleware(func(hctx huma.Context, next func(huma.Context)) {
+		r, w := humago.Unwrap(hctx)
+		if err := knownQuery(r, hctx.Operation()); err != nil {
+			writeError(w, r, err)
+			return
+		}
+		next(hctx)
+	})
 
 	s.serviceRoutes()
 	s.authRoutes()
@@ -97,9 +110,7 @@ func New(cfg Config) http.Handler {
 	if s.MCP != nil {
 		s.mux.Handle("/mcp", s.MCP)
 	}
-	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		writeError(w, r, newErrorBody(r.Context(), fserr.CodeNotFound, "no such route"))
-	})
+	s.mux.HandleFunc("/", s.noRoute)
 	describe(s.api.OpenAPI())
 	document, err := json.Marshal(s.api.OpenAPI())
 	if err != nil {
@@ -161,7 +172,11 @@ func handle[I, O any](s *server, op huma.Operation, f func(ctx context.Context, 
 // raw registers a route of raw bytes or streams; op describes it.
 func (s *server) raw(op huma.Operation, f func(w http.ResponseWriter, r *http.Request) error) {
 	s.mux.HandleFunc(op.Method+" "+op.Path, func(w http.ResponseWriter, r *http.Request) {
-		if err := f(w, r); err != nil {
+		err := knownQuery(r, &op)
+		if err == nil {
+			err = f(w, r)
+		}
+		if err != nil {
 			writeError(w, r, err)
 		}
 	})
@@ -180,10 +195,17 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !validRequestID.MatchString(id) {
 		id = uuid.NewString()
 	}
-	w.Header().Set("X-Request-Id", id)
-	rec := &recorder{ResponseWriter: w}
+	h := w.Header()
+	h.Set("X-Request-Id", id)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", "frame-ancestors 'none'")
 	rc := &requestContext{id: id}
 	r = r.WithContext(context.WithValue(r.Context(), contextKey{}, rc))
+	rec := &recorder{ResponseWriter: w, req: r}
+	if r.Body != nil && r.Body != http.NoBody {
+		rec.body = &watched{ReadCloser: r.Body}
+		r.Body = rec.body
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
@@ -199,6 +221,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			route = "none"
 		}
 		s.requests.WithLabelValues(route, strconv.Itoa(rec.status)).Observe(time.Since(start).Seconds())
+		rec.finish()
 	}()
 	if strings.HasPrefix(r.URL.Path, "/v1/") && r.URL.Path != bootstrapPath && !s.authenticate(rec, r, rc) {
 		return
@@ -288,29 +311,6 @@ func (s *server) clientAddress(r *http.Request) string {
 	}
 	return host
 }
-
-// recorder remembers the status for the metrics.
-type recorder struct {
-	http.ResponseWriter
-	status int
-}
-
-func (r *recorder) WriteHeader(status int) {
-	if r.status == 0 {
-		r.status = status
-	}
-	r.ResponseWriter.WriteHeader(status)
-}
-
-func (r *recorder) Write(b []byte) (int, error) {
-	if r.status == 0 {
-		r.status = http.StatusOK
-	}
-	return r.ResponseWriter.Write(b)
-}
-
-// Unwrap gives http.ResponseController the connection behind.
-func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 func (s *server) serviceRoutes() {
 	type state struct {

@@ -39,6 +39,12 @@ type api struct {
 
 func newAPI(t *testing.T, configure ...func(*exec.Config)) *api {
 	t.Helper()
+	return newAPIOf(t, nil, configure...)
+}
+
+// newAPIOf is newAPI with another configuration of the server.
+func newAPIOf(t *testing.T, change func(*Config), configure ...func(*exec.Config)) *api {
+	t.Helper()
 	st, err := store.Open(t.Context(), store.Config{URL: sqltest.ServingURL(t, sqltest.URL(t)), Role: "pgbox_gateway"})
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +66,11 @@ func newAPI(t *testing.T, configure ...func(*exec.Config)) *api {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := httptest.NewServer(New(Config{Version: "test", Service: svc, Verifier: v, AuthSecret: testSecret, AdminSecret: testAdminSecret}))
+	hc := Config{Version: "test", Service: svc, Verifier: v, AuthSecret: testSecret, AdminSecret: testAdminSecret}
+	if change != nil {
+		change(&hc)
+	}
+	srv := httptest.NewServer(New(hc))
 	t.Cleanup(srv.Close)
 	a := &api{t: t, url: srv.URL, verifier: v, tenant: uuid.NewString()}
 	a.token = a.tokenOf("alice", a.tenant)
@@ -286,7 +296,7 @@ func TestFiles(t *testing.T) {
 	if !bytes.Equal(got.body, content) {
 		t.Fatalf("%d bytes of %d", len(got.body), len(content))
 	}
-	for k, v := range map[string]string{"Content-Type": "application/octet-stream", "X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'; sandbox"} {
+	for k, v := range map[string]string{"Content-Type": "application/octet-stream", "X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'; sandbox; frame-ancestors 'none'"} {
 		if got.header.Get(k) != v {
 			t.Errorf("%s: %q", k, got.header.Get(k))
 		}
@@ -395,7 +405,6 @@ func TestWriteFilesMkdirTree(t *testing.T) {
 	if nd := a.do(http.MethodGet, base+"/tree?prefix=/srv", nil, "Accept", "application/x-ndjson"); bytes.Count(nd.body, []byte("\n")) != len(want) {
 		t.Errorf("NDJSON: %s", nd.body)
 	}
-	a.want(a.do(http.MethodGet, base+"/tree?prefix=/none", nil), 404, "ENOENT")
 	a.want(a.do(http.MethodGet, base+"/tree?depth=0", nil), 400, "INVALID_INPUT")
 	a.want(a.do(http.MethodGet, base+"/tree?prefix=srv", nil), 400, "INVALID_INPUT")
 }
@@ -618,8 +627,12 @@ func TestStreamEndsWithAnExitEvent(t *testing.T) {
 		if last.T != "exit" || *last.ExitCode != c.exit || last.Error != c.short || last.DurationMs == nil {
 			t.Errorf("%s: last event %+v", name, last)
 		}
-		if c.code != "" && (len(evs) < 2 || evs[len(evs)-2].T != "error" || evs[len(evs)-2].Code != c.code) {
-			t.Errorf("%s: %+v", name, evs)
+		if last.Code != c.code || c.code != "" && (last.Applied != "no" || last.Retryable == nil) {
+			t.Errorf("%s: last event %+v", name, last)
+		}
+		// To a client of sql-fs an error event is the end.
+		if errors := slices.DeleteFunc(evs, func(e event) bool { return e.T != "error" }); (len(errors) > 0) != (c.short == "read_only_violation") {
+			t.Errorf("%s: %+v", name, errors)
 		}
 	}
 	a.want(a.do(http.MethodPost, "/v1/sandboxes/00000000-0000-4000-8000-000000000000/exec", object{"script": "true"}), 404, "SANDBOX_NOT_FOUND")

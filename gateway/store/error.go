@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -14,6 +15,8 @@ import (
 var (
 	// ErrUnavailable: Postgres cannot be reached, is starting or stopping, or has no connection to give. Nothing was applied.
 	ErrUnavailable = errors.New("postgres is not available")
+	// ErrRefusedValue: the database does not take a value of the request. Nothing was applied.
+	ErrRefusedValue = errors.New("a value is not acceptable")
 	// ErrUnknown: the connection was lost during a commit and its outcome could not be learned.
 	ErrUnknown = errors.New("outcome of the commit is unknown")
 )
@@ -40,6 +43,11 @@ func wrap(op string, err error) error {
 		}
 		if unavailable(pg) {
 			return fmt.Errorf("%s: %w: %w", op, ErrUnavailable, err)
+		}
+		// What a commit brings was made here: there it is a fault of ours.
+		if op != "apply" && fserr.RefusedValue(pg.Code) {
+			slog.Warn("the database refused a value", "op", op, "sqlstate", pg.Code, "constraint", pg.ConstraintName, "err", err)
+			return fmt.Errorf("%s: %w: %w", op, ErrRefusedValue, err)
 		}
 		return fmt.Errorf("%s: %w", op, err)
 	}

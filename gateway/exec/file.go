@@ -1,18 +1,15 @@
 package exec
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -46,13 +43,6 @@ type File struct {
 // WriteOptions refine WriteFile.
 type WriteOptions struct {
 	IfMatch string // the ETag the file must have, "*" for any existing file; otherwise PRECONDITION_FAILED
-}
-
-// EditResult is what an Edit did.
-type EditResult struct {
-	Path         string
-	Replacements int
-	Size         int64
 }
 
 // IngestFile is one file of an ingest; Path is relative to the base path.
@@ -104,6 +94,20 @@ func etag(in *tree.Inode) string {
 		h.Write(sum[:])
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// contentETag is the etag of a file with this content.
+func contentETag(data []byte) string {
+	sum := sha256.Sum256(data)
+	if len(data) > tree.ChunkSize {
+		h := sha256.New()
+		for chunk := range slices.Chunk(data, tree.ChunkSize) {
+			part := sha256.Sum256(chunk)
+			h.Write(part[:])
+		}
+		sum = [sha256.Size]byte(h.Sum(nil))
+	}
+	return hex.EncodeToString(sum[:])
 }
 
 var zeroChunk = sync.OnceValue(func() tree.Hash { return sha256.Sum256(make([]byte, tree.ChunkSize)) })
@@ -201,11 +205,8 @@ func (s *Service) WriteFile(ctx context.Context, c Caller, id uuid.UUID, path st
 	}
 	var info *Info
 	err := s.Update(ctx, c, id, "write", path, func(t *tree.Tree, w *tree.Work) (err error) {
-		if o.IfMatch != "" {
-			in, err := t.Lookup(path, true)
-			if err != nil || in.Kind != proc.Regular || o.IfMatch != "*" && o.IfMatch != etag(in) {
-				return newError(fserr.CodePreconditionFailed, err, "the file is not what If-Match says")
-			}
+		if err := matches(t, path, o.IfMatch); err != nil {
+			return err
 		}
 		if err := writeFile(w, path, data, fileMode); err != nil {
 			return err
@@ -214,6 +215,18 @@ func (s *Service) WriteFile(ctx context.Context, c Caller, id uuid.UUID, path st
 		return err
 	})
 	return info, err
+}
+
+// matches fails unless the file has the ETag, "*" for any, "" for no matter which.
+func matches(t *tree.Tree, path, ifMatch string) error {
+	if ifMatch == "" {
+		return nil
+	}
+	in, err := t.Lookup(path, true)
+	if err != nil || in.Kind != proc.Regular || ifMatch != "*" && ifMatch != etag(in) {
+		return newError(fserr.CodePreconditionFailed, err, "the file is not what If-Match says")
+	}
+	return nil
 }
 
 // writeFile writes a file and makes the directories above it.
@@ -226,58 +239,6 @@ func writeFile(w *tree.Work, path string, data []byte, mode uint32) error {
 		return err
 	}
 	return w.WriteFile(path, data, mode)
-}
-
-// editMax is the largest text that an edit may leave.
-const editMax = 256 << 20
-
-// Edit replaces oldText by newText in a text file: EDIT_NO_MATCH when it does not occur, EDIT_NOT_UNIQUE when it occurs more than once and all
-// is not set, EDIT_BINARY when the file is not UTF-8 text. The file is untouched by an error.
-func (s *Service) Edit(ctx context.Context, c Caller, id uuid.UUID, path, oldText, newText string, all bool) (*EditResult, error) {
-	if err := absolute(path); err != nil {
-		return nil, err
-	}
-	switch {
-	case oldText == "":
-		return nil, newError(fserr.CodeInvalidInput, nil, "the text to replace must not be empty")
-	case oldText == newText:
-		return nil, newError(fserr.CodeInvalidInput, nil, "the two texts are equal")
-	}
-	var res *EditResult
-	err := s.Update(ctx, c, id, "edit", path, func(_ *tree.Tree, w *tree.Work) error {
-		info, err := describe(w, path)
-		if err != nil {
-			return err
-		}
-		data, err := w.ReadFile(path)
-		if errors.Is(err, fserr.ENOMEM) { // a device without end, or a file for ranged reads only
-			return fserr.Path("edit", path, fserr.EFBIG)
-		}
-		if err != nil {
-			return err
-		}
-		if bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data) {
-			return newError(fserr.CodeEditBinary, nil, fmt.Sprintf("%s is not a text file", info.Path))
-		}
-		n := bytes.Count(data, []byte(oldText))
-		switch {
-		case n == 0:
-			return newError(fserr.CodeEditNoMatch, nil, fmt.Sprintf("the text to replace does not occur in %s", info.Path))
-		case n > 1 && !all:
-			return newError(fserr.CodeEditNotUnique, nil, fmt.Sprintf("the text to replace occurs %d times in %s", n, info.Path))
-		}
-		// A short text that occurs often and is replaced by a long one makes more than memory holds.
-		if size := int64(len(data)) + int64(n)*int64(len(newText)-len(oldText)); size > editMax {
-			return fserr.Path("edit", path, fserr.EFBIG)
-		}
-		data = bytes.ReplaceAll(data, []byte(oldText), []byte(newText))
-		res = &EditResult{Path: info.Path, Replacements: n, Size: int64(len(data))}
-		return w.WriteFile(path, data, fileMode)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return res, nil
 }
 
 // Delete removes a file or an empty directory, with recursive a whole directory.

@@ -136,7 +136,7 @@ func TestEdit(t *testing.T) {
 		{"/tmp/none", "a", "b", fserr.CodeENOENT},
 		{"/tmp", "a", "b", fserr.CodeEISDIR},
 	} {
-		_, err := s.Edit(t.Context(), alice, id, tc.path, tc.from, tc.to, false)
+		_, err := s.Edit(t.Context(), alice, id, tc.path, []exec.Edit{{Old: tc.from, New: tc.to, All: false}}, exec.EditOptions{})
 		wantError(t, err, tc.code, exec.AppliedNo)
 	}
 	for path, want := range before {
@@ -144,10 +144,10 @@ func TestEdit(t *testing.T) {
 			t.Fatalf("%s: %q", path, got)
 		}
 	}
-	if r, err := s.Edit(t.Context(), alice, id, "/tmp/f", "b", "longer", false); err != nil || r.Replacements != 1 || r.Size != 11 {
+	if r, err := s.Edit(t.Context(), alice, id, "/tmp/f", []exec.Edit{{Old: "b", New: "longer", All: false}}, exec.EditOptions{}); err != nil || r.Replacements != 1 || r.Size != 11 {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if r, err := s.Edit(t.Context(), alice, id, "/tmp/f", "a", "A", true); err != nil || r.Replacements != 2 {
+	if r, err := s.Edit(t.Context(), alice, id, "/tmp/f", []exec.Edit{{Old: "a", New: "A", All: true}}, exec.EditOptions{}); err != nil || r.Replacements != 2 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	if got := read(t, s, id, "/tmp/f"); got != "A longer A\n" {

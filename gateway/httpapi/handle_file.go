@@ -237,7 +237,7 @@ func (s *server) editFile(ctx context.Context, in *editInput) (*editOutput, erro
 	if in.Body.OldString == in.Body.NewString {
 		return nil, invalidInput(ctx, "newString: must differ from oldString")
 	}
-	res, err := s.Service.Edit(ctx, caller(ctx, "files"), id, filePath(in.Path), in.Body.OldString, in.Body.NewString, in.Body.ReplaceAll)
+	res, err := s.Service.Edit(ctx, caller(ctx, "files"), id, filePath(in.Path), []exec.Edit{{Old: in.Body.OldString, New: in.Body.NewString, All: in.Body.ReplaceAll}}, exec.EditOptions{})
 	if err != nil {
 		return nil, err
 	}

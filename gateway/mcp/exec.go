@@ -20,6 +20,8 @@ const (
 	maxScripts = 50
 	// maxOutput is what a model gets of each stream when it does not say: more is seldom read and always paid for.
 	maxOutput = 64 << 10
+	// maxOutputs is what it gets of all scripts of a batch when it does not say.
+	maxOutputs = 192 << 10
 )
 
 type bashArgs struct {
@@ -33,8 +35,10 @@ type bashArgs struct {
 	ReadOnly       bool              `json:"readOnly,omitempty" jsonschema:"run beside any writer; any change fails"`
 	At             string            `json:"at,omitempty" jsonschema:"run on an earlier state, read-only: a snapshot by name or id, a version or a time"`
 	Atomic         bool              `json:"atomic,omitempty" jsonschema:"a non-zero exit status applies nothing"`
-	MaxOutputBytes int               `json:"maxOutputBytes,omitempty" jsonschema:"of stdout, and of stderr; by default 65536. Of more the middle is left out"`
+	MaxOutputBytes int               `json:"maxOutputBytes,omitempty" jsonschema:"of stdout, and of stderr; by default 65536, at most 1048576. Of more the middle is left out: redirect into a file and read that, to have all of it"`
 }
+
+func (a *bashArgs) wants() int { return 2 * a.MaxOutputBytes }
 
 type bashResult struct {
 	ok
@@ -57,8 +61,10 @@ type batchArgs struct {
 	Timeout          int64 `json:"timeout,omitempty" jsonschema:"of all together, milliseconds: 1 to 300000, by default 30000"`
 	PerScriptTimeout int64 `json:"perScriptTimeout,omitempty" jsonschema:"milliseconds"`
 	ReadOnly         bool  `json:"readOnly,omitempty" jsonschema:"in parallel on one snapshot"`
-	MaxOutputBytes   int   `json:"maxOutputBytes,omitempty" jsonschema:"of each stream of each script; by default 65536"`
+	MaxOutputBytes   int   `json:"maxOutputBytes,omitempty" jsonschema:"of each stream of each script; by default 65536 or less, so that all together are at most 196608; at most 1048576"`
 }
+
+func (a *batchArgs) wants() int { return 2 * len(a.Scripts) * a.MaxOutputBytes }
 
 type batchEntry struct {
 	ID string `json:"id"`
@@ -92,10 +98,12 @@ func checkScript(script string) error {
 	return nil
 }
 
+const maxScriptOutput = 1 << 20
+
 func outputLimit(n int) (int, error) {
 	switch {
-	case n < 0:
-		return 0, failure(fserr.CodeInvalidInput, "maxOutputBytes: want a number of bytes")
+	case n < 0 || n > maxScriptOutput:
+		return 0, failure(fserr.CodeInvalidInput, fmt.Sprintf("maxOutputBytes: want 1 to %d", maxScriptOutput))
 	case n == 0:
 		return maxOutput, nil
 	}
@@ -182,6 +190,9 @@ func (s *server) batch(ctx context.Context, c call, in *batchArgs) (any, error) 
 	keep, err := outputLimit(in.MaxOutputBytes)
 	if err != nil {
 		return nil, err
+	}
+	if in.MaxOutputBytes == 0 {
+		keep = min(keep, maxOutputs/(2*len(in.Scripts)))
 	}
 	for _, sc := range in.Scripts {
 		if err := checkScript(sc.Script); err != nil {

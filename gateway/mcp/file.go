@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
+	"net/http"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -57,6 +57,8 @@ type readResult struct {
 	Start    int       `json:"startLine,omitempty"`
 	End      int       `json:"endLine,omitempty"`
 	Size     int64     `json:"size"`
+	Lines    int       `json:"totalLines,omitempty"` // of the whole file, unless it is long
+	ETag     string    `json:"etag"`                 // for ifMatch
 	Version  int64     `json:"version"`
 	Next     *readNext `json:"next,omitempty"` // absent at the end of the file
 }
@@ -65,6 +67,7 @@ type writeArgs struct {
 	pathArg
 	Content  string `json:"content"`
 	Encoding string `json:"encoding,omitempty" jsonschema:"utf-8 (default) or base64"`
+	IfMatch  string `json:"ifMatch,omitempty" jsonschema:"only if the file still has this etag, of file_read or file_edit; * is any"`
 }
 
 type writeResult struct {
@@ -73,11 +76,19 @@ type writeResult struct {
 	Size int64  `json:"size"`
 }
 
-type editArgs struct {
-	pathArg
+type oneEdit struct {
 	OldString  string `json:"oldString" jsonschema:"the text to replace, exactly, with enough around it to be unique"`
 	NewString  string `json:"newString"`
 	ReplaceAll bool   `json:"replaceAll,omitempty"`
+}
+
+type editArgs struct {
+	pathArg
+	OldString  string    `json:"oldString,omitempty" jsonschema:"the text to replace, exactly, with enough around it to be unique"`
+	NewString  string    `json:"newString,omitempty"`
+	ReplaceAll bool      `json:"replaceAll,omitempty"`
+	Edits      []oneEdit `json:"edits,omitempty" jsonschema:"instead: several, one after the other, all or none"`
+	IfMatch    string    `json:"ifMatch,omitempty" jsonschema:"only if the file still has this etag, of file_read or file_edit"`
 }
 
 type editResult struct {
@@ -85,6 +96,8 @@ type editResult struct {
 	Path         string `json:"path"`
 	Replacements int    `json:"replacements"`
 	Size         int64  `json:"size"`
+	ETag         string `json:"etag"`
+	Snippet      string `json:"snippet"` // the changed lines and some around them, numbered
 }
 
 type ingestArgs struct {
@@ -112,7 +125,8 @@ type dirArgs struct {
 
 type listDirArgs struct {
 	dirArgs
-	Depth int `json:"depth,omitempty" jsonschema:"levels to descend; by default 1, -1 is all"`
+	Depth  int `json:"depth,omitempty" jsonschema:"levels to descend; by default 1, -1 is all"`
+	Offset int `json:"offset,omitempty" jsonschema:"leave out so many, to go on: nextOffset of the answer before"`
 }
 
 type entry struct {
@@ -125,35 +139,21 @@ type entry struct {
 
 type entriesResult struct {
 	ok
-	Entries   []entry `json:"entries"`
-	Truncated bool    `json:"truncated"`
-}
-
-type globArgs struct {
-	dirArgs
-	Pattern string `json:"pattern" jsonschema:"relative to path, as in bash with globstar: **/*.go"`
-}
-
-type grepArgs struct {
-	dirArgs
-	Pattern    string `json:"pattern" jsonschema:"extended regular expression, as of grep -E"`
-	Include    string `json:"include,omitempty" jsonschema:"only files whose name matches this pattern: *.go"`
-	IgnoreCase bool   `json:"ignoreCase,omitempty"`
-	Fixed      bool   `json:"fixed,omitempty" jsonschema:"the pattern is plain text"`
-	Context    int    `json:"context,omitempty" jsonschema:"lines before and after each match"`
-}
-
-type textResult struct {
-	ok
-	Lines     []string `json:"lines"`
-	Truncated bool     `json:"truncated"`
+	Entries    []entry `json:"entries"`
+	Truncated  bool    `json:"truncated"`
+	NextOffset int     `json:"nextOffset,omitempty"` // there is more
 }
 
 type exportArgs struct {
 	sandboxArg
 	Path     string `json:"path,omitempty" jsonschema:"a file or directory, absolute; by default /home/user"`
-	MaxBytes int    `json:"maxBytes,omitempty" jsonschema:"of all content; by default and at most 8388608"`
+	MaxBytes int    `json:"maxBytes,omitempty" jsonschema:"of all content; by default 131072, at most 8388608"`
+	After    string `json:"after,omitempty" jsonschema:"go on behind this file: nextAfter of the answer before"`
 }
+
+func (a *exportArgs) wants() int { return a.MaxBytes }
+
+func (a *readArgs) wants() int { return a.MaxBytes }
 
 type exported struct {
 	Path     string `json:"path"` // relative to the exported directory
@@ -161,24 +161,26 @@ type exported struct {
 	Content  string `json:"content,omitempty"`
 	Encoding string `json:"encoding,omitempty"`
 	Symlink  string `json:"symlink,omitempty"`
+	LeftOut  int64  `json:"leftOut,omitempty"` // bytes of a file that is too large: file_read reads it
 }
 
 type exportResult struct {
 	ok
 	BasePath  string     `json:"basePath"`
 	Files     []exported `json:"files"`
-	Truncated bool       `json:"truncated"` // there is more than maxBytes
+	Truncated bool       `json:"truncated"`           // something is left out
+	NextAfter string     `json:"nextAfter,omitempty"` // there is more
 }
 
 func (s *server) fileTools(m *sdk.Server) {
-	add(m, "file_read", "Read a file", "Read lines of a text file, or bytes (base64) of another. When there is more, next says how to go on.", reads, s.read)
+	add(m, "file_read", "Read a file", "Read lines of a text file, bytes (base64) of another, or an image. When there is more, next says how to go on.", reads, s.read)
 	add(m, "file_write", "Write a file", "Create or replace a file. Missing directories are made.", repeats, s.write)
-	add(m, "file_edit", "Edit a file", "Replace a text that occurs once in a file, or all places with replaceAll. The file is untouched by an error.", overrides, s.edit)
+	add(m, "file_edit", "Edit a file", "Replace a text that occurs once in a file, or all places with replaceAll, or several texts with edits. The answer shows the changed lines. The file is untouched by an error.", overrides, s.edit)
 	add(m, "fs_ingest", "Write many files", "Write up to 10000 files below a directory, all or none.", repeats, s.ingest)
-	add(m, "fs_export", "Read many files", "Read a whole directory: every file with its content.", reads, s.export)
+	add(m, "fs_export", "Read many files", "Read a whole directory: every file with its content. When there is more, nextAfter says how to go on.", reads, s.export)
 	add(m, "fs_list", "List a directory", "List what is in a directory, or below it.", reads, s.list)
-	add(m, "fs_glob", "Find files by pattern", "List the paths that a pattern matches, sorted.", reads, s.glob)
-	add(m, "fs_grep", "Search in files", "Search all text files below a directory; lines as of grep -rn.", reads, s.grep)
+	add(m, "fs_glob", "Find files by pattern", "List the paths that a pattern matches, sorted; braces, ** and [] work as in bash.", reads, s.glob)
+	add(m, "fs_grep", "Search in files", "Search all text files below a directory with ripgrep: lines as PATH:NUMBER:TEXT, or paths, or counts. What .gitignore names is left out.", reads, s.grep)
 }
 
 // absolute checks a path and gives an empty one its default.
@@ -242,7 +244,15 @@ func (s *server) read(ctx context.Context, c call, in *readArgs) (any, error) {
 		return nil, err
 	}
 	defer f.Close()
-	out := readResult{ok: done, Path: f.Path, Size: f.Size, Version: f.Version, Encoding: "utf-8", Start: first}
+	out := readResult{ok: done, Path: f.Path, Size: f.Size, Version: f.Version, ETag: f.ETag, Encoding: "utf-8", Start: first}
+	if out.Lines, err = countLines(ctx, f); err != nil {
+		return nil, err
+	}
+	if first == 1 && in.ByteOffset == 0 && in.Limit == 0 {
+		if img, err := picture(f, out); img != nil || err != nil {
+			return img, err
+		}
+	}
 	if _, err := f.Seek(in.ByteOffset, io.SeekStart); err != nil {
 		return nil, err
 	}
@@ -290,12 +300,74 @@ func (s *server) read(ctx context.Context, c call, in *readArgs) (any, error) {
 		out.Start = 0
 	}
 	if out.Content = string(b); !utf8.Valid(b) || bytes.IndexByte(b, 0) >= 0 {
+		out.Lines = 0
 		out.Content, out.Encoding, out.Start, out.End = base64.StdEncoding.EncodeToString(b), "base64", 0, 0
 	}
 	if at += int64(len(b)); at < f.Size {
 		out.Next = &readNext{Offset: first + bytes.Count(b, []byte{'\n'}), ByteOffset: at}
 	}
 	return out, nil
+}
+
+const (
+	countMax = 16 << 20 // of a file whose lines are counted
+	imageMax = 5 << 20  // of one that is shown
+)
+
+// countLines is 0 for a file that is too long to be read for that.
+func countLines(ctx context.Context, f *exec.File) (int, error) {
+	if f.Size > countMax || f.Size == 0 {
+		return 0, nil
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return 0, err
+	}
+	lines, last := 0, byte('\n')
+	b := make([]byte, 64<<10)
+	for {
+		n, err := f.Read(b)
+		if lines += bytes.Count(b[:n], []byte{'\n'}); n > 0 {
+			last = b[n-1]
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			if last != '\n' {
+				lines++
+			}
+			return lines, nil
+		case err != nil:
+			return 0, err
+		case ctx.Err() != nil:
+			return 0, context.Cause(ctx)
+		}
+	}
+}
+
+// picture is the whole of a file that models can look at, nil when it is none: its content tells, not its name.
+func picture(f *exec.File, out readResult) (any, error) {
+	if f.Size > imageMax {
+		return nil, nil
+	}
+	head := make([]byte, 512)
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, err
+	}
+	kind := http.DetectContentType(head[:n])
+	switch kind {
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
+	default:
+		return nil, nil
+	}
+	rest, err := io.ReadAll(f)
+	if err != nil {
+		return nil, err
+	}
+	out.Encoding, out.Start, out.Lines = kind, 0, 0
+	return pictured{out, append(head[:n:n], rest...), kind}, nil
 }
 
 // trimPartial leaves out the beginning of a character at the end.
@@ -334,7 +406,7 @@ func (s *server) write(ctx context.Context, c call, in *writeArgs) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	info, err := s.Service.WriteFile(ctx, c.Caller, id, path, data, exec.WriteOptions{})
+	info, err := s.Service.WriteFile(ctx, c.Caller, id, path, data, exec.WriteOptions{IfMatch: in.IfMatch})
 	if err != nil {
 		return nil, err
 	}
@@ -346,14 +418,24 @@ func (s *server) edit(ctx context.Context, c call, in *editArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if in.OldString == "" || in.OldString == in.NewString {
-		return nil, failure(fserr.CodeInvalidInput, "oldString: must not be empty, and must differ from newString")
+	list := in.Edits
+	if len(list) == 0 {
+		list = []oneEdit{{in.OldString, in.NewString, in.ReplaceAll}}
+	} else if in.OldString != "" || in.NewString != "" || in.ReplaceAll {
+		return nil, failure(fserr.CodeInvalidInput, "edits: come instead of oldString, newString and replaceAll")
 	}
-	res, err := s.Service.Edit(ctx, c.Caller, id, path, in.OldString, in.NewString, in.ReplaceAll)
+	edits := make([]exec.Edit, len(list))
+	for i, e := range list {
+		if e.OldString == "" || e.OldString == e.NewString {
+			return nil, failure(fserr.CodeInvalidInput, "oldString: must not be empty, and must differ from newString")
+		}
+		edits[i] = exec.Edit{Old: e.OldString, New: e.NewString, All: e.ReplaceAll}
+	}
+	res, err := s.Service.Edit(ctx, c.Caller, id, path, edits, exec.EditOptions{IfMatch: in.IfMatch})
 	if err != nil {
 		return nil, err
 	}
-	return editResult{done, res.Path, res.Replacements, res.Size}, nil
+	return editResult{done, res.Path, res.Replacements, res.Size, res.ETag, res.Snippet}, nil
 }
 
 func (s *server) ingest(ctx context.Context, c call, in *ingestArgs) (any, error) {
@@ -413,10 +495,17 @@ func (s *server) list(ctx context.Context, c call, in *listDirArgs) (any, error)
 	case depth == -1:
 		depth = 0
 	}
+	if in.Offset < 0 {
+		return nil, failure(fserr.CodeInvalidInput, "offset: want at least 0")
+	}
 	out := entriesResult{ok: done, Entries: []entry{}}
+	seen, size := 0, 0
 	err = s.Service.Walk(ctx, c.Caller, id, in.Path, depth, func(i exec.Info) error {
-		if len(out.Entries) == in.Limit {
-			out.Truncated = true
+		if seen++; seen <= in.Offset {
+			return nil
+		}
+		if size += len(i.Path) + 100; len(out.Entries) == in.Limit || len(out.Entries) > 0 && size > 2*textBytes {
+			out.Truncated, out.NextOffset = true, seen-1
 			return errEnough
 		}
 		out.Entries = append(out.Entries, entry{i.Path, i.Kind.Name(), i.Size, i.Mode, exec.Timestamp(time.Unix(0, i.Mtime))})
@@ -428,88 +517,11 @@ func (s *server) list(ctx context.Context, c call, in *listDirArgs) (any, error)
 	return out, nil
 }
 
-// script runs one of ours, with its arguments as variables: a pattern is never part of a script.
-func (s *server) script(ctx context.Context, c call, id uuid.UUID, text string, env map[string]string) (*exec.Result, error) {
-	return s.Service.Exec(ctx, exec.Request{Sandbox: id, Caller: c.Caller, Script: text, Cwd: env["DIR"], Env: env, ReadOnly: true})
-}
+// exportBytes is what an export holds when nobody says.
+const exportBytes = 128 << 10
 
-const globScript = `shopt -s globstar nullglob; IFS=
-for f in $PATTERN; do printf '%s\0' "$f"; done`
-
-func (s *server) glob(ctx context.Context, c call, in *globArgs) (any, error) {
-	id, err := in.parse()
-	if err != nil {
-		return nil, err
-	}
-	if err := s.directory(ctx, c, id, in.Path); err != nil {
-		return nil, err
-	}
-	res, err := s.script(ctx, c, id, globScript, map[string]string{"DIR": in.Path, "PATTERN": in.Pattern})
-	if err != nil {
-		return nil, err
-	}
-	return cut(string(res.Stdout), "\x00", in.Limit, res.Truncated), nil
-}
-
-func (s *server) directory(ctx context.Context, c call, id uuid.UUID, path string) error {
-	info, err := s.Service.Stat(ctx, c.Caller, id, path)
-	if err != nil {
-		return err
-	}
-	if info.Kind != proc.Dir {
-		return failure(fserr.CodeENOTDIR, path+": not a directory")
-	}
-	return nil
-}
-
-// cut splits what a script printed into at most limit pieces.
-func cut(text, separator string, limit int, truncated bool) textResult {
-	lines := strings.Split(strings.TrimSuffix(text, separator), separator)
-	if text == "" {
-		lines = []string{}
-	}
-	if len(lines) > limit {
-		lines, truncated = slices.Clip(lines[:limit]), true
-	}
-	for i := range lines {
-		lines[i] = strings.ToValidUTF8(lines[i], "\ufffd")
-	}
-	return textResult{done, lines, truncated}
-}
-
-const grepScript = `exec grep -rnI $FLAGS ${INCLUDE:+--include="$INCLUDE"} ${CONTEXT:+-C "$CONTEXT"} -e "$PATTERN" -- "$TARGET"`
-
-func (s *server) grep(ctx context.Context, c call, in *grepArgs) (any, error) {
-	id, err := in.parse()
-	if err != nil {
-		return nil, err
-	}
-	if in.Context < 0 || in.Context > 100 {
-		return nil, failure(fserr.CodeInvalidInput, "context: want 0 to 100")
-	}
-	if _, err := s.Service.Stat(ctx, c.Caller, id, in.Path); err != nil {
-		return nil, err
-	}
-	flags := "-E"
-	if in.Fixed {
-		flags = "-F"
-	}
-	if in.IgnoreCase {
-		flags += " -i"
-	}
-	around := ""
-	if in.Context > 0 {
-		around = fmt.Sprint(in.Context)
-	}
-	res, err := s.script(ctx, c, id, grepScript, map[string]string{"DIR": "/", "TARGET": in.Path, "PATTERN": in.Pattern, "INCLUDE": in.Include, "FLAGS": flags, "CONTEXT": around})
-	if err != nil {
-		return nil, err
-	}
-	if res.ExitCode > 1 {
-		return nil, failure(fserr.CodeInvalidInput, strings.TrimSpace(string(res.Stderr)))
-	}
-	return cut(string(res.Stdout), "\n", in.Limit, res.Truncated), nil
-}
+// inOrder compares as a walk goes: by names, parents first.
+func inOrder(path string) string { return strings.ReplaceAll(path, "/", "\x00") }
 
 func (s *server) export(ctx context.Context, c call, in *exportArgs) (any, error) {
 	id, err := exec.ParseID(in.ID)
@@ -522,12 +534,20 @@ func (s *server) export(ctx context.Context, c call, in *exportArgs) (any, error
 	}
 	left := int64(in.MaxBytes)
 	if left == 0 {
-		left = maxRead
+		left = exportBytes
 	}
+	whole := left
 	if left < 0 || left > maxRead {
 		return nil, failure(fserr.CodeInvalidInput, fmt.Sprintf("maxBytes: want 1 to %d", maxRead))
 	}
 	out := exportResult{ok: done, Files: []exported{}}
+	enough := func() error {
+		out.Truncated = true
+		if n := len(out.Files); n > 0 {
+			out.NextAfter = out.Files[n-1].Path
+		}
+		return errEnough
+	}
 	err = s.Service.Export(ctx, c.Caller, id, base, func(i exec.Info, r exec.Reader) error {
 		top := out.BasePath == ""
 		if top {
@@ -537,6 +557,9 @@ func (s *server) export(ctx context.Context, c call, in *exportArgs) (any, error
 		if top {
 			e.Path = i.Path[strings.LastIndexByte(i.Path, '/')+1:]
 		}
+		if in.After != "" && !top && inOrder(e.Path) <= inOrder(in.After) {
+			return nil
+		}
 		var err error
 		switch i.Kind {
 		case proc.Symlink:
@@ -544,9 +567,12 @@ func (s *server) export(ctx context.Context, c call, in *exportArgs) (any, error
 				return err
 			}
 		case proc.Regular:
+			if i.Size > whole {
+				out.Truncated, e.LeftOut = true, i.Size
+				break
+			}
 			if left -= i.Size; left < 0 {
-				out.Truncated = true
-				return errEnough
+				return enough()
 			}
 			data, err := r.ReadFile(i.Path)
 			if err != nil {
@@ -559,9 +585,8 @@ func (s *server) export(ctx context.Context, c call, in *exportArgs) (any, error
 		default:
 			return nil
 		}
-		if len(out.Files) == maxEntries {
-			out.Truncated = true
-			return errEnough
+		if left -= int64(len(e.Path)) + 100; len(out.Files) == maxEntries || left < 0 && len(out.Files) > 0 {
+			return enough()
 		}
 		out.Files = append(out.Files, e)
 		return nil

@@ -52,27 +52,46 @@ func add[In any](s *sdk.Server, name, title, description string, e effect, f fun
 			ctx, done := within(ctx, req)
 			defer done()
 			in := new(In)
-			if err := decode(req.Params.Arguments, checked, in); err != nil {
+			if err := decode(req.Params.Arguments, schema, checked, in); err != nil {
 				return failed(name, failure(fserr.CodeInvalidInput, err.Error()), nil)
+			}
+			budget := answerBytes
+			if w, ok := any(in).(interface{ wants() int }); ok {
+				budget = max(budget, 2*min(w.wants(), maxRead)) // JSON escapes make it longer
 			}
 			out, err := f(ctx, call{caller(req), req}, in)
 			if err != nil {
 				return failed(name, err, out)
 			}
-			return result(out, false)
+			return result(out, false, budget)
 		})
 }
 
 // decode checks the arguments against their schema first, whose messages name what is wrong.
-func decode(raw json.RawMessage, schema *jsonschema.Resolved, in any) error {
+func decode(raw json.RawMessage, schema *jsonschema.Schema, checked *jsonschema.Resolved, in any) error {
 	if len(raw) == 0 {
 		raw = json.RawMessage("{}")
 	}
-	var any map[string]any
-	if err := json.Unmarshal(raw, &any); err != nil {
+	var args map[string]any
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&args); err != nil || args == nil {
 		return errors.New("the arguments have to be a JSON object")
 	}
-	if err := schema.Validate(any); err != nil {
+	if accept(args, schema) {
+		var err error
+		if raw, err = json.Marshal(args); err != nil {
+			return err
+		}
+	}
+	if err := unknown(args, schema); err != nil {
+		return err
+	}
+	args = nil
+	if err := json.Unmarshal(raw, &args); err != nil {
+		return err
+	}
+	if err := checked.Validate(args); err != nil {
 		return err
 	}
 	return json.Unmarshal(raw, in)
@@ -96,18 +115,36 @@ func failed(tool string, err error, output any) (*sdk.CallToolResult, error) {
 	} else if known.Code == fserr.CodeInternal {
 		known = internal(tool, errors.Join(known.Unwrap()...))
 	}
-	return result(fault{Error: known.Message, Code: known.Code, Details: known.Details, Retryable: known.Retryable, Applied: known.Applied, Output: output}, true)
+	// What a script had printed keeps to its own bound.
+	return result(fault{Error: known.Message, Code: known.Code, Details: known.Details, Retryable: known.Retryable, Applied: known.Applied, Output: output}, true, 2*maxRead)
 }
 
-// result renders v, which has a field "ok".
-func result(v any, isError bool) (*sdk.CallToolResult, error) {
+// answerBytes bounds the answer of a tool whose caller did not ask for more: a model reads all of it.
+const answerBytes = 256 << 10
+
+// pictured is a result with an image.
+type pictured struct {
+	v    any
+	data []byte
+	kind string
+}
+
+// result renders v, which has a field "ok", in about budget bytes.
+func result(v any, isError bool, budget int) (*sdk.CallToolResult, error) {
+	if p, ok := v.(pictured); ok {
+		res, err := result(p.v, isError, budget)
+		if err == nil {
+			res.Content = append(res.Content, &sdk.ImageContent{Data: p.data, MIMEType: p.kind})
+		}
+		return res, err
+	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
-	text := bytes.TrimRight(b.Bytes(), "\n")
+	text := fit(bytes.TrimRight(b.Bytes(), "\n"), budget)
 	return &sdk.CallToolResult{IsError: isError, StructuredContent: json.RawMessage(text), Content: []sdk.Content{&sdk.TextContent{Text: string(text)}}}, nil
 }
 

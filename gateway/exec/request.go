@@ -28,6 +28,7 @@ type Request struct {
 	Cwd     string            // absolute; "" is where the last exec left off. Not remembered when given
 	Env     map[string]string // for this run only
 	Stdin   io.Reader         // nil: empty
+	Linger  time.Duration     // how long background processes may go on when the script has ended; 0 ends them with it
 	Timeout time.Duration     // wall clock; 0 is the configured default, more than the configured maximum is cut
 
 	Debug    bool // set -x
@@ -49,6 +50,8 @@ type Result struct {
 	Version        int64 // the sandbox's version afterwards
 	Committed      bool  // the run changed something, and it is in Postgres
 	Truncated      bool  // Stdout or Stderr had more than fits: the middle is missing
+	// BackgroundEnded is how many background processes were still running when the script had ended, and were ended with it.
+	BackgroundEnded int
 }
 
 // BatchRequest is several scripts for one sandbox.

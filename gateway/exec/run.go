@@ -237,6 +237,7 @@ type run struct {
 	before, after  shell.State
 	stdout, stderr *output
 	exit           int
+	left           int // background processes that were ended with the script
 	timedOut       bool
 	version        int64
 	committed      bool
@@ -304,8 +305,9 @@ func (n *run) run(ctx context.Context, fs proc.FS, lease lock.Lease, stdin io.Re
 	res, err := shell.Run(ctx, shell.Config{
 		FS: fs, Commands: s.cfg.Commands, State: state, Env: n.env(), Dir: r.Cwd, Stdin: stdin,
 		Stdout: n.stdout, Stderr: n.stderr, Debug: r.Debug, Session: r.Session, Now: s.cfg.Now, Budget: budget, User: user, Hostname: hostname(n.fence),
+		Linger: r.Linger,
 	}, r.Script)
-	n.exit, n.after = res.ExitCode, res.State
+	n.exit, n.after, n.left = res.ExitCode, res.State, res.BackgroundEnded
 	if err != nil {
 		var t errTimeout
 		n.timedOut = errors.As(err, &t)
@@ -438,7 +440,7 @@ func (n *run) result() *Result {
 	if n.stdout == nil {
 		return nil
 	}
-	res := &Result{ExitCode: n.exit, TimedOut: n.timedOut, Duration: n.took, Version: n.version, Committed: n.committed}
+	res := &Result{ExitCode: n.exit, TimedOut: n.timedOut, Duration: n.took, Version: n.version, Committed: n.committed, BackgroundEnded: n.left}
 	if n.version == 0 {
 		res.Version = n.fence.Version
 	}

@@ -52,7 +52,13 @@ func (sh *Shell) out(s string) {
 func (sh *Shell) writeFailed(name string, err error) {
 	sh.checkAlive()
 	if errors.Is(err, fserr.EPIPE) {
-		panic(exitPanic{141})
+		const sigpipe = 13
+		switch bit := uint64(1) << sigpipe; {
+		case sh.proc.caught.Load()&bit == 0:
+			panic(exitPanic{128 + sigpipe})
+		case sh.proc.ignored.Load()&bit == 0:
+			sh.proc.pending.Or(bit)
+		}
 	}
 	sh.errorf("%s: write error: %s", name, proc.Strerror(err))
 	sh.status = 1

@@ -77,7 +77,7 @@ func builtinExec(sh *Shell, args []string) int {
 	}
 	p := sh.process(args, env)
 	p.PID = sh.proc.pid
-	st := sh.x.runFile(sh.ctx, p, path, sh.prefix(), 0)
+	st := sh.runFile(sh.ctx, p, path)
 	sh.checkAlive()
 	panic(exitPanic{st})
 }

@@ -450,10 +450,11 @@ func (sh *Shell) coproc(c *coprocCmd) {
 	sh.jobs = append(sh.jobs, j)
 	sh.lastBG = pid
 	st := c.st
-	child.spawn(func() { child.stmt(st) }, func(s int) {
+	sh.x.startJob(pid, j.src)
+	child.spawn(func() { child.alone(st) }, func(s int) {
 		j.status = s
 		close(j.done)
-		sh.x.jobEnded()
+		sh.x.endJob(pid)
 	})
 	sh.status = 0
 }

@@ -21,7 +21,10 @@ type pipe struct {
 	r, n    int // read position, bytes held
 	readers int
 	writers int
-	err     error // what a reader gets instead of EOF
+	reads   int    // how often a FIFO has been opened for reading,
+	writes  int    // and for writing
+	empty   func() // of a FIFO: called when its last end has been closed
+	err     error  // what a reader gets instead of EOF
 	budget  *proc.Budget
 }
 
@@ -156,15 +159,19 @@ func (p *pipe) readUntil(ctx context.Context, delim byte, limit int) ([]byte, er
 
 func (p *pipe) closeEnd(writer bool) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	if writer {
 		p.writers--
 	} else {
 		p.readers--
 	}
-	if p.readers == 0 && p.buf != nil && p.writers == 0 {
+	empty := p.readers == 0 && p.writers == 0
+	if empty && p.buf != nil {
 		p.budget.Release(int64(len(p.buf)))
-		p.buf, p.n = nil, 0
+		p.buf, p.r, p.n = nil, 0, 0
 	}
 	p.cond.Broadcast()
+	p.mu.Unlock()
+	if empty && p.empty != nil {
+		p.empty()
+	}
 }

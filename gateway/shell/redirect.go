@@ -86,6 +86,17 @@ func (sh *Shell) openFile(name string, flag int) (*desc, error) {
 		return d.retain(), nil
 	}
 	f, err := sh.x.fs.Open(path, flag, 0o666&^sh.umask)
+	if isFIFO(err) {
+		s, err := sh.x.openFIFO(sh.ctx, path, flag)
+		sh.checkAlive()
+		if err != nil {
+			return nil, err
+		}
+		if d := newDesc(sh.x.budget, s); d != nil {
+			return d, nil
+		}
+		return nil, fserr.EMFILE
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -935,10 +935,11 @@ func (sh *Shell) background(st *stmt) {
 	j := &job{id: sh.nextJob, pid: pid, src: stmtText(&fg), done: make(chan struct{}), proc: child.proc}
 	sh.jobs = append(sh.jobs, j)
 	sh.lastBG = pid
+	sh.x.startJob(pid, j.src)
 	child.spawn(func() { child.alone(&fg) }, func(s int) {
 		j.status = s
 		close(j.done)
-		sh.x.jobEnded()
+		sh.x.endJob(pid)
 	})
 	// As after a fork, the child mostly comes first: short jobs print in the order they were started.
 	sh.turn.Pause()

@@ -39,6 +39,8 @@ type Config struct {
 	User     proc.User        // zero is user 1000 with home /home/user
 	Hostname string
 	PID      int // $$
+	// Linger is how long the background processes of a script may go on when it has ended; 0 ends them at once.
+	Linger time.Duration
 }
 
 // State is what persists from one exec to the next.
@@ -53,6 +55,8 @@ type State struct {
 type Result struct {
 	ExitCode int
 	State    State
+	// BackgroundEnded is how many background processes were still running when the script had ended, and were ended with it.
+	BackgroundEnded int
 }
 
 // exec is what all shell environments of one Run share.
@@ -69,6 +73,8 @@ type exec struct {
 
 	mu    sync.Mutex
 	procs map[int]*process // that can be signalled
+	fifos map[uint64]*pipe // that are open, by inode
+	jobs  map[int]string   // background processes that run, with the texts of their commands
 }
 
 // process is one shell environment as kill sees it.
@@ -262,7 +268,7 @@ func Run(ctx context.Context, cfg Config, script string) (Result, error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	x := &exec{cfg: cfg, fs: cfg.FS, budget: cfg.Budget, ctx: ctx, now: cfg.Now, start: cfg.Now(), procs: map[int]*process{}}
+	x := &exec{cfg: cfg, fs: cfg.FS, budget: cfg.Budget, ctx: ctx, now: cfg.Now, start: cfg.Now(), procs: map[int]*process{}, jobs: map[int]string{}, fifos: map[uint64]*pipe{}}
 	x.pid.Store(int64(cfg.PID))
 
 	sh := x.newShell(ctx, cfg.Name, cfg.Args, cfg.PID)
@@ -306,24 +312,31 @@ func Run(ctx context.Context, cfg Config, script string) (Result, error) {
 		state = sh.state(cfg)
 	}
 	sh.fds.closeAll()
-	x.linger(ctx)
+	ended := 0
+	if err == nil {
+		ended = x.linger(ctx)
+	}
 	cancel()
 	x.wg.Wait()
 	x.budget.Release(sh.held)
 	if err == nil {
 		err = x.over()
 	}
-	return Result{ExitCode: status, State: state}, err
+	return Result{ExitCode: status, State: state, BackgroundEnded: ended}, err
 }
 
-// lingering is how long the background jobs and process substitutions of a script that has ended may go on.
-const lingering = 2 * time.Second
+// draining is how long the process substitutions of a script that has ended may take for what they still have to read, and a moment what
+// background processes get that are about to end anyway.
+const (
+	draining = 2 * time.Second
+	moment   = 50 * time.Millisecond
+)
 
-// linger waits for what the script left running, as whoever reads a shell's output through a pipe does, but not
-// for ever: what runs on then is killed, as at the end of a container's first process.
-func (x *exec) linger(ctx context.Context) {
+// linger waits for what the script left running: process substitutions, which come to the end of their input now, and as long as was asked for
+// background processes. The others are ended with the script, which standard error says; their number is returned.
+func (x *exec) linger(ctx context.Context) int {
 	if x.running.Load() == 0 {
-		return
+		return 0
 	}
 	proc.TurnOf(ctx).Pause()
 	done := make(chan struct{})
@@ -331,13 +344,71 @@ func (x *exec) linger(ctx context.Context) {
 		x.wg.Wait()
 		close(done)
 	}()
-	t := time.NewTimer(lingering)
-	defer t.Stop()
-	select {
-	case <-done:
-	case <-t.C:
-	case <-ctx.Done():
+	wait := max(x.cfg.Linger, moment)
+	var left []string
+	for {
+		t := time.NewTimer(wait)
+		select {
+		case <-done:
+		case <-t.C:
+		case <-ctx.Done():
+		}
+		t.Stop()
+		if x.running.Load() == 0 || ctx.Err() != nil {
+			return 0
+		}
+		if left = x.background(); len(left) > 0 || wait >= draining {
+			break
+		}
+		wait = draining
 	}
+	n := len(left)
+	if n == 0 { // a substitution that does not end with its input
+		return 0
+	}
+	what := "1 background process was"
+	if n > 1 {
+		what = itoa(n) + " background processes were"
+	}
+	_, _ = io.WriteString(x.cfg.Stderr, "bash: "+what+" ended with the script: "+strings.Join(left[:min(n, 5)], ", ")+"\n")
+	return n
+}
+
+// background lists the background processes that run, by the texts of their commands.
+func (x *exec) background() []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var out []string
+	for _, pid := range slices.Sorted(maps.Keys(x.jobs)) {
+		out = append(out, printable(cutText(x.jobs[pid], 60)))
+	}
+	return out
+}
+
+// startJob notes a background process, and endJob that it is over.
+func (x *exec) startJob(pid int, text string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.jobs[pid] = text
+}
+
+func (x *exec) endJob(pid int) {
+	x.mu.Lock()
+	delete(x.jobs, pid)
+	x.mu.Unlock()
+	x.jobEnded()
+}
+
+// cutText is the first n bytes of a text, on one line.
+func cutText(s string, n int) string {
+	s, _, more := strings.Cut(s, "\n")
+	if len(s) > n {
+		s, more = strings.ToValidUTF8(s[:n], ""), true
+	}
+	if more {
+		s += "…"
+	}
+	return s
 }
 
 // over says why the exec ended from outside, nil when it did not.

@@ -620,7 +620,7 @@ func (sh *Shell) external(args []string, temps [][2]string) {
 		sh.proc.stopped.Store(0)
 		sh.proc.stop.Store(&stop)
 	}
-	sh.status = sh.x.runFile(ctx, p, path, sh.prefix(), 0)
+	sh.status = sh.runFile(ctx, p, path)
 	sh.proc.stop.Store(nil)
 	sh.proc.program.Store(nil)
 	sh.checkAlive()
@@ -628,6 +628,14 @@ func (sh *Shell) external(args []string, temps [][2]string) {
 		sh.signaled = int(sh.proc.stopped.Load()) // with the shell, by what sends signals to both
 		sh.status = 128 + sh.signaled
 	}
+}
+
+// runFile runs a program and closes the FIFOs that it has left open.
+func (sh *Shell) runFile(ctx context.Context, p *proc.Process, path string) int {
+	open := &fifos{x: sh.x}
+	defer open.closeAll()
+	p.FIFO = open.Open
+	return sh.x.runFile(ctx, p, path, sh.prefix(), 0)
 }
 
 // process makes what a program gets.

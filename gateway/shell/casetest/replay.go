@@ -118,6 +118,9 @@ func (s *syncBuffer) Write(p []byte) (int, error) {
 	return s.b.Write(p)
 }
 
+// lingering is how long a case waits for background processes: the oracle reads a pipe, which has no end before theirs.
+const lingering = 4 * time.Second
+
 // Run runs one case in a fresh sandbox.
 func (b *Base) Run(ctx context.Context, c Case) Result {
 	ctx, budget := proc.NewBudget(ctx, proc.Limits{})
@@ -135,7 +138,7 @@ func (b *Base) Run(ctx context.Context, c Case) Result {
 	var out, errs syncBuffer
 	r, err := shell.Run(ctx, shell.Config{
 		FS: w, Commands: b.commands, State: shell.State{Dir: Home, Env: Env(Home)}, Budget: budget,
-		Stdin: strings.NewReader(c.Stdin), Stdout: &out, Stderr: &errs,
+		Stdin: strings.NewReader(c.Stdin), Stdout: &out, Stderr: &errs, Linger: lingering,
 	}, c.Script)
 	return Result{Stdout: out.b.String(), Stderr: errs.b.String(), Exit: r.ExitCode, Err: err}
 }

@@ -15,15 +15,25 @@ var (
 	mknodSpec  = getopt.New("m:Z", "mode:=m context::").WithUsage("[OPTION]... NAME TYPE [MAJOR MINOR]", "Create the special file NAME of the given TYPE.")
 )
 
-// fifoError says why a FIFO cannot be made: the processes of a sandbox share no kernel that could connect its two ends.
-func fifoError(p *proc.Process, name string) error {
-	if _, err := p.Lstat(name); err == nil {
-		return fserr.EEXIST
+// makeFIFO makes a named pipe. Its mode is one for chmod, on top of what anybody may do; without one the umask applies.
+func makeFIFO(p *proc.Process, name string, mode uint32) error {
+	return p.FS.Mknod(p.Abs(name), proc.FIFO, mode, 0)
+}
+
+// fifoMode reads the option -m.
+func fifoMode(p *proc.Process, opts []getopt.Option) (uint32, bool) {
+	mode := 0o666 &^ p.Umask
+	for _, o := range opts {
+		if o.Key == "m" {
+			m, ok := parseMode(o.Value)
+			if !ok {
+				p.Errorf("invalid mode")
+				return 0, false
+			}
+			mode = m.apply(0o666, false, p.Umask)
+		}
 	}
-	if _, err := p.Stat(dirName(name)); err != nil {
-		return err
-	}
-	return fserr.ENOSYS
+	return mode, true
 }
 
 func mkfifo(_ context.Context, p *proc.Process) int {
@@ -31,29 +41,25 @@ func mkfifo(_ context.Context, p *proc.Process) int {
 	if len(args) == 0 {
 		mkfifoSpec.Fail(p, "missing operand")
 	}
-	for _, o := range opts {
-		if o.Key == "m" {
-			if _, ok := parseMode(o.Value); !ok {
-				p.Errorf("invalid mode")
-				return 1
-			}
+	mode, ok := fifoMode(p, opts)
+	if !ok {
+		return 1
+	}
+	status := 0
+	for _, name := range args {
+		if err := makeFIFO(p, name, mode); err != nil {
+			p.Errorf("cannot create fifo %s: %s", quoteName(name), proc.Strerror(err))
+			status = 1
 		}
 	}
-	for _, name := range args {
-		p.Errorf("cannot create fifo %s: %s", quoteName(name), proc.Strerror(fifoError(p, name)))
-	}
-	return 1
+	return status
 }
 
 func mknod(_ context.Context, p *proc.Process) int {
 	opts, args := mknodSpec.Parse(p)
-	for _, o := range opts {
-		if o.Key == "m" {
-			if _, ok := parseMode(o.Value); !ok {
-				p.Errorf("invalid mode")
-				return 1
-			}
-		}
+	mode, ok := fifoMode(p, opts)
+	if !ok {
+		return 1
 	}
 	need := 4
 	if len(args) < 2 || args[1] == "p" {
@@ -78,7 +84,11 @@ func mknod(_ context.Context, p *proc.Process) int {
 	}
 	switch args[1] {
 	case "p":
-		p.Errorf("%s: %s", quoteColon(args[0]), proc.Strerror(fifoError(p, args[0])))
+		if err := makeFIFO(p, args[0], mode); err != nil {
+			p.Errorf("%s: %s", quoteColon(args[0]), proc.Strerror(err))
+			return 1
+		}
+		return 0
 	case "b", "c", "u":
 		for i, what := range []string{"major", "minor"} {
 			if _, err := strconv.ParseUint(args[2+i], 0, 32); err != nil {

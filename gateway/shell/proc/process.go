@@ -57,6 +57,8 @@ type Process struct {
 	// Interrupt sends a signal to a child that was made with Exec and to the program it waits for, as to a process group. It reports
 	// whether the child sees to the rest itself: a shell has traps to run.
 	Interrupt func(child *Process, signal int) bool
+	// FIFO opens a named pipe, which waits for the other end.
+	FIFO func(ctx context.Context, path string, flag int) (File, error)
 	// Now is the clock of the exec.
 	Now func() time.Time
 	// PID is the process number the sandbox shows.
@@ -236,7 +238,15 @@ func (p *Process) Open(name string, flag int, perm uint32) (File, error) {
 		}
 		return borrowed{s}, nil
 	}
-	return p.FS.Open(path, flag, perm&^p.Umask)
+	f, err := p.FS.Open(path, flag, perm&^p.Umask)
+	if p.FIFO != nil && errors.Is(err, fserr.EOPNOTSUPP) {
+		p.Pause()
+		f, err = p.FIFO(p.ctx, path, flag)
+		if err != nil {
+			p.Tick(clockSteps) // it may have been ended
+		}
+	}
+	return f, err
 }
 
 // OpenInput opens an operand for reading; "-" is standard input.
@@ -258,7 +268,10 @@ func (p *Process) ReadFile(name string) ([]byte, error) {
 	}
 	path := p.Abs(name)
 	if _, ok := DevFD(path); !ok {
-		return p.FS.ReadFile(path)
+		data, err := p.FS.ReadFile(path)
+		if st, serr := p.FS.Stat(path); err == nil || serr != nil || st.Kind != FIFO {
+			return data, err
+		}
 	}
 	f, err := p.Open(name, ReadOnly, 0)
 	if err != nil {

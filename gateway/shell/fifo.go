@@ -1,0 +1,145 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+)
+
+// A FIFO is an inode of the tree, and a pipe as long as a process of the exec has it open: nothing that is in it outlives the exec.
+
+// openFIFO opens the FIFO at path as open(2) does: one end waits for the other, and both together for none.
+func (x *exec) openFIFO(ctx context.Context, path string, flag int) (stream, error) {
+	st, err := x.fs.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if st.Kind != proc.FIFO {
+		return nil, fserr.ENXIO
+	}
+	x.mu.Lock()
+	p := x.fifos[st.Ino]
+	if p == nil {
+		p = newPipe(x.budget)
+		p.readers, p.writers = 0, 0
+		p.empty = func() { x.forgetFIFO(st.Ino, p) }
+		x.fifos[st.Ino] = p
+	}
+	p.mu.Lock()
+	x.mu.Unlock()
+	defer p.mu.Unlock()
+	reads, writes := flag&(proc.WriteOnly|proc.ReadWrite) == 0, flag&proc.WriteOnly != 0
+	if !writes {
+		p.readers++
+		p.reads++
+	}
+	if !reads {
+		p.writers++
+		p.writes++
+	}
+	p.cond.Broadcast()
+	peers, other := &p.writers, &p.writes
+	switch {
+	case writes:
+		peers, other = &p.readers, &p.reads
+	case !reads:
+		return fifoBoth{p}, nil
+	}
+	// A peer that has come and gone again has let this end through as well.
+	for seen := *other; *peers == 0 && *other == seen; {
+		if ctx.Err() != nil {
+			p.mu.Unlock()
+			p.closeEnd(writes)
+			p.mu.Lock()
+			return nil, fserr.EINTR
+		}
+		p.wait(ctx)
+	}
+	if writes {
+		return pipeWriter{p}, nil
+	}
+	return pipeReader{p}, nil
+}
+
+// forgetFIFO lets go of a pipe that nobody has open.
+func (x *exec) forgetFIFO(ino uint64, p *pipe) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.readers == 0 && p.writers == 0 && x.fifos[ino] == p {
+		delete(x.fifos, ino)
+	}
+}
+
+// fifoBoth is both ends of a FIFO.
+type fifoBoth struct{ *pipe }
+
+func (f fifoBoth) close() {
+	f.closeEnd(false)
+	f.closeEnd(true)
+}
+
+// isFIFO reports whether err says that a FIFO is not the tree's to open.
+func isFIFO(err error) bool { return errors.Is(err, fserr.EOPNOTSUPP) }
+
+// fifos opens FIFOs for a program; what it leaves open is closed with it.
+type fifos struct {
+	x    *exec
+	open []*fifoFile
+}
+
+// Open is proc.Process.FIFO.
+func (o *fifos) Open(ctx context.Context, path string, flag int) (proc.File, error) {
+	s, err := o.x.openFIFO(ctx, path, flag)
+	if err != nil {
+		return nil, err
+	}
+	d := newDesc(o.x.budget, s)
+	if d == nil {
+		return nil, fserr.EMFILE
+	}
+	f := &fifoFile{handle: handle{d, ctx}}
+	o.x.mu.Lock()
+	defer o.x.mu.Unlock()
+	o.open = append(o.open, f)
+	return f, nil
+}
+
+// closeAll closes what the program has left open.
+func (o *fifos) closeAll() {
+	o.x.mu.Lock()
+	open := o.open
+	o.open = nil
+	o.x.mu.Unlock()
+	for _, f := range open {
+		_ = f.Close()
+	}
+}
+
+// fifoFile is a FIFO as a program has it open.
+type fifoFile struct {
+	handle
+	closed bool
+}
+
+func (f *fifoFile) Close() error {
+	if !f.closed {
+		f.closed = true
+		f.d.release()
+	}
+	return nil
+}
+
+func (f *fifoFile) ReadAt([]byte, int64) (int, error)  { return 0, fserr.ESPIPE }
+func (f *fifoFile) WriteAt([]byte, int64) (int, error) { return 0, fserr.ESPIPE }
+func (f *fifoFile) Seek(int64, int) (int64, error)     { return 0, fserr.ESPIPE }
+func (f *fifoFile) Truncate(int64) error               { return fserr.EINVAL }
+func (f *fifoFile) Stat() (proc.Stat, error) {
+	return proc.Stat{Kind: proc.FIFO, Mode: 0o600, Nlink: 1}, nil
+}
+
+var _ io.Closer = (*fifoFile)(nil)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +33,39 @@ func archiveOf(t *testing.T, headers ...tar.Header) string {
 		t.Fatal(err)
 	}
 	return out.String()
+}
+
+// sparseArchive is an archive of one file that is a hole.
+func sparseArchive(t *testing.T, size int64) string {
+	t.Helper()
+	record := func(k, v string) string {
+		n := len(k) + len(v) + 4
+		for len(strconv.Itoa(n))+len(k)+len(v)+3 != n {
+			n++
+		}
+		return fmt.Sprintf("%d %s=%s\n", n, k, v)
+	}
+	entry := func(kind byte, name, data string) string {
+		var out bytes.Buffer
+		w := tar.NewWriter(&out)
+		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(data)), Mode: 0o644, Format: tar.FormatUSTAR}); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.WriteString(w, data)
+		_ = w.Flush()
+		b := out.Bytes()
+		b[156] = kind
+		copy(b[148:156], "        ")
+		sum := 0
+		for _, c := range b[:512] {
+			sum += int(c)
+		}
+		copy(b[148:156], fmt.Sprintf("%06o\x00 ", sum))
+		return out.String()
+	}
+	// GNU's format 1.0: the list of what is not a hole is in the first block of the contents.
+	return entry(tar.TypeXHeader, "PaxHeaders.0/hole", record("GNU.sparse.major", "1")+record("GNU.sparse.minor", "0")+record("GNU.sparse.name", "hole")+
+		record("GNU.sparse.realsize", strconv.FormatInt(size, 10))) + entry(tar.TypeReg, "GNUSparseFile.0/hole", "0\n"+strings.Repeat("\x00", 510)) + strings.Repeat("\x00", 1024)
 }
 
 // What a tar archive may hold goes in and comes out; an archive that holds anything else changes nothing.
@@ -84,6 +118,15 @@ func TestArchive(t *testing.T) {
 		t.Errorf("imported again: %q", r.Stdout)
 	}
 	a.want(put("/once", archiveOf(t, tar.Header{Typeflag: tar.TypeReg, Name: "g"}), key...), 409, "IDEMPOTENCY_KEY_REUSED")
+	// A link of the archive that stays inside is followed, and a hole stays one.
+	into[importedBody](t, put("/srv/y", archiveOf(t, tar.Header{Typeflag: tar.TypeDir, Name: "usr/lib/"}, tar.Header{Typeflag: tar.TypeSymlink, Name: "lib", Linkname: "usr/lib"},
+		tar.Header{Typeflag: tar.TypeReg, Name: "lib/new/so"})))
+	into[importedBody](t, put("/srv/y", sparseArchive(t, 1<<20)))
+	if got := a.exec(id, "cat /srv/y/usr/lib/new/so; stat -c %s /srv/y/hole").Stdout; got != "lib/new/so1048576\n" {
+		t.Errorf("%q", got)
+	}
+	etc := tar.Header{Typeflag: tar.TypeSymlink, Name: "l", Linkname: "/etc"}
+	cutFile := archiveOf(t, tar.Header{Typeflag: tar.TypeReg, Name: strings.Repeat("d/", 45) + "f"})[:512+40]
 	before := a.version(id)
 	for name, c := range map[string]struct {
 		got  answer
@@ -93,6 +136,13 @@ func TestArchive(t *testing.T) {
 		"no archive":           {put("/bad", strings.Repeat("x", 2000)), 400, "EINVAL"},
 		"cut":                  {put("/bad", whole[:2000]), 400, "EINVAL"},
 		"without its end":      {put("/bad", whole[:len(whole)-1024]), 400, "EINVAL"},
+		"cut in a file":        {put("/bad", cutFile), 400, "EINVAL"},
+		"holes beyond bounds":  {put("/bad", sparseArchive(t, 1<<40)), 413, "EFBIG"},
+		"through its link":     {put("/bad", archiveOf(t, etc, tar.Header{Typeflag: tar.TypeReg, Name: "l/made"})), 400, "EINVAL"},
+		"through two links":    {put("/bad", archiveOf(t, etc, tar.Header{Typeflag: tar.TypeSymlink, Name: "m", Linkname: "l"}, tar.Header{Typeflag: tar.TypeReg, Name: "m/made"})), 400, "EINVAL"},
+		"a folder by its link": {put("/bad", archiveOf(t, etc, tar.Header{Typeflag: tar.TypeDir, Name: "l/", Mode: 0o777})), 400, "EINVAL"},
+		"a link by its link":   {put("/bad", archiveOf(t, etc, tar.Header{Typeflag: tar.TypeLink, Name: "p", Linkname: "l/passwd"})), 400, "EINVAL"},
+		"a dangling link":      {put("/bad", archiveOf(t, tar.Header{Typeflag: tar.TypeSymlink, Name: "l", Linkname: "/none"}, tar.Header{Typeflag: tar.TypeReg, Name: "l/made"})), 400, "EINVAL"},
 		"empty":                {put("/bad", ""), 400, "EINVAL"},
 		"leads out":            {put("/bad", archiveOf(t, tar.Header{Typeflag: tar.TypeReg, Name: "ok"}, tar.Header{Typeflag: tar.TypeReg, Name: "a/../../f"})), 400, "EINVAL"},
 		"links to the outside": {put("/bad", archiveOf(t, tar.Header{Typeflag: tar.TypeLink, Name: "h", Linkname: "../etc/passwd"})), 400, "EINVAL"},

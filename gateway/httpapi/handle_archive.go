@@ -3,7 +3,6 @@ package httpapi
 import (
 	"bufio"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,7 +11,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/pgbox/pgbox/gateway/exec"
-	"github.com/pgbox/pgbox/gateway/fserr"
 )
 
 type importedBody struct {
@@ -96,10 +94,7 @@ func (s *server) importTar(w http.ResponseWriter, r *http.Request) error {
 	// Not while the sandbox is locked: the client may be slow.
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxIngestBytes))
 	if err != nil {
-		if _, large := errors.AsType[*http.MaxBytesError](err); large {
-			return newErrorBody(ctx, fserr.CodePayloadTooLarge, "the archive is larger than 512 MiB")
-		}
-		return err
+		return bodyError(ctx, err)
 	}
 	c := caller(ctx, "import")
 	if key := r.Header.Get(idempotencyHeader); key != "" {

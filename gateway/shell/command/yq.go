@@ -411,7 +411,7 @@ func (r *yqRun) parse(name string, text []byte) ([]yaml.Document, error) {
 		}
 	}
 	if in == nil {
-		return yaml.Parse(text, r.p.Tick)
+		return yaml.Parse(text, r.p.Tick, r.hold)
 	}
 	v, err := in.Decode(text, r.p.Tick, r.hold)
 	if err != nil {
@@ -434,19 +434,19 @@ func (r *yqRun) format(v any, d yaml.Document) ([]byte, error) {
 		return append([]byte(s), '\n'), nil
 	}
 	if r.out != nil {
-		return r.out.Encode(v, r.indent)
+		return r.out.Encode(v, r.indent, r.p.Tick, r.hold)
 	}
 	if r.json || r.compact && isContainer(v) {
 		style := jq.Style{Indent: strings.Repeat(" ", r.indent)}
 		if r.compact {
 			style.Indent = ""
 		}
-		return append(style.Append(nil, v), '\n'), nil
+		return r.jsonText(style, v), nil
 	}
 	if r.pretty || !isContainer(v) {
-		return yaml.Encode([]yaml.Document{yaml.New(v)}, max(r.indent, 2), r.p.Tick)
+		return yaml.Encode([]yaml.Document{yaml.New(v)}, max(r.indent, 2), r.p.Tick, r.hold)
 	}
-	return yaml.Encode([]yaml.Document{d}, max(r.indent, 2), r.p.Tick)
+	return yaml.Encode([]yaml.Document{d}, max(r.indent, 2), r.p.Tick, r.hold)
 }
 
 func (r *yqRun) eval(expr *jq.Program, v any, emit func(any) error) error {

@@ -37,7 +37,7 @@ func (r *yqRun) machine() *yqlang.Machine {
 				}
 				return yaml.New(v).Node(), nil
 			}
-			docs, err := yaml.Parse(text, r.p.Tick)
+			docs, err := yaml.Parse(text, r.p.Tick, r.hold)
 			if len(docs) > 1 {
 				list := &nodes.Node{Kind: nodes.SequenceNode, Tag: "!!seq"}
 				for _, d := range docs {
@@ -60,7 +60,7 @@ func (r *yqRun) machine() *yqlang.Machine {
 // encode writes nodes in a format.
 func (r *yqRun) encode(name string, d yaml.Document, indent int) ([]byte, error) {
 	if name == "yaml" {
-		return yaml.Encode([]yaml.Document{d}, max(indent, 2), r.p.Tick)
+		return yaml.Encode([]yaml.Document{d}, max(indent, 2), r.p.Tick, r.hold)
 	}
 	if name == "c" || name == "t" || name == "x" || name == "csv" || name == "tsv" || name == "xml" {
 		d = yaml.FromNode(r.machine().Texts(d.Node()))
@@ -70,9 +70,15 @@ func (r *yqRun) encode(name string, d yaml.Document, indent int) ([]byte, error)
 		return nil, err
 	}
 	if codec, ok := format.Named(name); ok {
-		return codec.Encode(v, indent)
+		return codec.Encode(v, indent, r.p.Tick, r.hold)
 	}
-	return append(jq.Style{Indent: strings.Repeat(" ", indent)}.Append(nil, v), '\n'), nil
+	return r.jsonText(jq.Style{Indent: strings.Repeat(" ", indent)}, v), nil
+}
+
+// jsonText is a value as JSON. What it will take is counted first, because the printer cannot be ended.
+func (r *yqRun) jsonText(style jq.Style, v any) []byte {
+	r.hold(format.JSONSize(v, len(style.Indent), r.p.Tick))
+	return append(style.Append(nil, v), '\n')
 }
 
 // nodeRun evaluates an expression of yq's own language.

@@ -368,20 +368,28 @@ func NewTable(names []string, rows [][]string, infer bool, o Casts, tick, hold f
 	return t, nil
 }
 
+// maxLetters bounds the names of columns that have none: they would take a byte for every 26 columns before them.
+const maxLetters = 1000
+
 // Letter is the name of a column that has none: a to z, aa, bb and so on.
-func Letter(n int) string { return strings.Repeat(string(rune('a'+n%26)), n/26+1) }
+func Letter(n int) string {
+	if n/26 >= maxLetters {
+		return "column_" + strconv.Itoa(n+1)
+	}
+	return strings.Repeat(string(rune('a'+n%26)), n/26+1)
+}
 
 // Unique gives names to columns that have none, and others to those that have one twice.
 func Unique(names []string) []string {
-	seen := map[string]bool{}
+	seen, last := map[string]bool{}, map[string]int{}
 	out := make([]string, len(names))
 	for i, n := range names {
 		if n == "" {
 			n = Letter(i)
 		}
 		name := n
-		for k := 2; seen[name]; k++ {
-			name = n + "_" + strconv.Itoa(k)
+		for k := max(last[n], 1) + 1; seen[name]; k++ {
+			name, last[n] = n+"_"+strconv.Itoa(k), k
 		}
 		seen[name], out[i] = true, name
 	}

@@ -14,14 +14,22 @@ func decodeProps(text []byte, tick, hold func(int)) (any, error) {
 		return nil, err
 	}
 	root := &branch{}
+	hold(len(text) + 16*bytes.Count(text, []byte{'\n'}))
 	lines := strings.Split(string(text), "\n")
 	for i := 0; i < len(lines); i++ {
 		tick(1)
 		line := strings.TrimLeft(strings.TrimSuffix(lines[i], "\r"), " \t\f")
-		for strings.HasSuffix(line, `\`) && !strings.HasSuffix(line, `\\`) && i+1 < len(lines) {
-			i++
-			line = line[:len(line)-1] + strings.TrimLeft(strings.TrimSuffix(lines[i], "\r"), " \t\f")
+		if strings.HasSuffix(line, `\`) {
+			var joined strings.Builder
+			for strings.HasSuffix(line, `\`) && !strings.HasSuffix(line, `\\`) && i+1 < len(lines) {
+				tick(1)
+				i++
+				joined.WriteString(line[:len(line)-1])
+				line = strings.TrimLeft(strings.TrimSuffix(lines[i], "\r"), " \t\f")
+			}
+			line = joined.String() + line
 		}
+		tick(len(line) >> 6)
 		if line == "" || line[0] == '#' || line[0] == '!' {
 			continue
 		}
@@ -33,12 +41,13 @@ func decodeProps(text []byte, tick, hold func(int)) (any, error) {
 				value = strings.TrimLeft(value[1:], " \t\f")
 			}
 		}
-		hold(128 + len(line))
-		path := strings.Split(key, ".")
-		if len(path) > maxDepth {
+		parts := 1 + strings.Count(key, ".")
+		if parts > maxDepth {
 			return nil, ErrTooDeep
 		}
-		root.set(path, unescapeProp(value))
+		tick(parts)
+		hold(2*len(line) + 256*parts)
+		root.set(strings.Split(key, "."), unescapeProp(value))
 	}
 	return root.value(tick), nil
 }
@@ -93,16 +102,16 @@ func (b *branch) value(tick func(int)) any {
 	return o
 }
 
-func encodeProps(v any, _ int) ([]byte, error) {
-	var b bytes.Buffer
+func encodeProps(v any, _ int, tick, hold func(int)) ([]byte, error) {
+	b := &buffer{tick: tick, hold: hold}
 	if s, ok := scalar(v); ok {
 		return []byte(s + "\n"), nil
 	}
-	err := writeProps(&b, "", v, 0)
+	err := writeProps(b, "", v, 0)
 	return b.Bytes(), err
 }
 
-func writeProps(b *bytes.Buffer, key string, v any, depth int) error {
+func writeProps(b *buffer, key string, v any, depth int) error {
 	if depth > maxDepth {
 		return ErrTooDeep
 	}

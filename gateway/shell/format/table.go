@@ -3,7 +3,9 @@ package format
 import (
 	"bytes"
 	"encoding/csv"
+	"errors"
 	"fmt"
+	"io"
 	"strconv"
 
 	"github.com/pgbox/pgbox/gateway/shell/jq"
@@ -16,31 +18,32 @@ func table(comma rune) Codec {
 			if err := size(text); err != nil {
 				return nil, err
 			}
-			r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))))
+			// A row is read at once, and so may be the text.
+			hold(24 * bytes.Count(text, []byte(string(comma))))
+			r := csv.NewReader(counted(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), tick))
 			r.Comma, r.FieldsPerRecord, r.LazyQuotes = comma, -1, true
-			tick(1 + len(text)>>3)
-			rows, err := r.ReadAll()
-			if err != nil {
-				return nil, err
-			}
+			header, err := r.Read()
 			list := []any{}
-			for i, row := range rows {
-				tick(len(row))
-				hold(64 * (1 + len(row)))
-				if i == 0 {
-					continue
+			for err == nil {
+				var row []string
+				if row, err = r.Read(); err != nil {
+					break
 				}
+				hold(64)
 				o := jq.NewObject()
-				for j, cell := range row {
-					if j < len(rows[0]) {
-						o = o.Set(rows[0][j], cellValue(cell))
-					}
+				for j, cell := range row[:min(len(row), len(header))] {
+					tick(1)
+					hold(160)
+					o = put(o, header[j], cellValue(cell), tick)
 				}
 				list = append(list, o)
 			}
+			if !errors.Is(err, io.EOF) {
+				return nil, err
+			}
 			return jq.NewArray(list), nil
 		},
-		Encode: func(v any, _ int) ([]byte, error) {
+		Encode: func(v any, _ int, tick, hold func(int)) ([]byte, error) {
 			a, ok := v.(*jq.Array)
 			if !ok {
 				if s, ok := scalar(v); ok {
@@ -48,8 +51,8 @@ func table(comma rune) Codec {
 				}
 				return nil, unfit("a table", v)
 			}
-			var b bytes.Buffer
-			w := csv.NewWriter(&b)
+			b := &buffer{tick: tick, hold: hold}
+			w := csv.NewWriter(b)
 			w.Comma = comma
 			if err := writeRows(w, a.Values()); err != nil {
 				return nil, err

@@ -27,24 +27,22 @@ type element struct {
 	text   strings.Builder
 }
 
-func (e *element) add(name string, v any) {
+func (e *element) add(name string, v any, tick func(int)) {
 	if e.many == nil {
 		e.many = map[string][]any{}
 	}
 	all := append(e.many[name], v)
 	e.many[name] = all
-	if len(all) > 1 {
-		e.values = e.values.Set(name, nil) // its place; finish puts all of them there
-	} else {
-		e.values = e.values.Set(name, v)
+	if len(all) == 1 {
+		e.values = put(e.values, name, v, tick) // its place; finish puts all of them there
 	}
 }
 
 // finish is the value of an element: its text when it has nothing else.
-func (e *element) finish() any {
+func (e *element) finish(tick func(int)) any {
 	for name, all := range e.many {
 		if len(all) > 1 {
-			e.values = e.values.Set(name, jq.NewArray(all))
+			e.values = put(e.values, name, jq.NewArray(all), tick)
 		}
 	}
 	text := strings.TrimSpace(e.text.String())
@@ -69,7 +67,7 @@ func decodeXML(text []byte, tick, hold func(int)) (any, error) {
 	if err := size(text); err != nil {
 		return nil, err
 	}
-	d := xml.NewDecoder(bytes.NewReader(text))
+	d := xml.NewDecoder(counted(text, tick))
 	open := []*element{{values: jq.NewObject()}}
 	for {
 		token, err := d.RawToken()
@@ -80,7 +78,7 @@ func decodeXML(text []byte, tick, hold func(int)) (any, error) {
 			return nil, err
 		}
 		tick(1)
-		hold(64)
+		hold(160)
 		top := open[len(open)-1]
 		switch t := token.(type) {
 		case xml.StartElement:
@@ -89,8 +87,9 @@ func decodeXML(text []byte, tick, hold func(int)) (any, error) {
 			}
 			e := &element{name: rawName(t.Name), values: jq.NewObject()}
 			for _, a := range t.Attr {
-				hold(64 + len(a.Value))
-				e.values = e.values.Set(xmlAttribute+rawName(a.Name), a.Value)
+				tick(1)
+				hold(160 + len(a.Value))
+				e.values = put(e.values, xmlAttribute+rawName(a.Name), a.Value, tick)
 			}
 			open = append(open, e)
 		case xml.EndElement:
@@ -98,20 +97,21 @@ func decodeXML(text []byte, tick, hold func(int)) (any, error) {
 				return nil, fmt.Errorf("line %d: unexpected end of <%s>", lineOf(text, d.InputOffset()), rawName(t.Name))
 			}
 			open = open[:len(open)-1]
-			open[len(open)-1].add(top.name, top.finish())
+			open[len(open)-1].add(top.name, top.finish(tick), tick)
 		case xml.CharData:
 			hold(len(t))
 			top.text.Write(t)
 		case xml.ProcInst:
-			top.values = top.values.Set(xmlInstruction+t.Target, string(t.Inst))
+			hold(160 + len(t.Inst))
+			top.values = put(top.values, xmlInstruction+t.Target, string(t.Inst), tick)
 		case xml.Directive:
-			top.values = top.values.Set(xmlDirective, string(t))
+			top.values = put(top.values, xmlDirective, string(t), tick)
 		}
 	}
 	if len(open) > 1 {
 		return nil, fmt.Errorf("<%s> has no end", open[len(open)-1].name)
 	}
-	return open[0].finish(), nil
+	return open[0].finish(tick), nil
 }
 
 func lineOf(text []byte, offset int64) int {
@@ -125,8 +125,8 @@ func rawName(n xml.Name) string {
 	return n.Local
 }
 
-func encodeXML(v any, indent int) ([]byte, error) {
-	b := &bytes.Buffer{}
+func encodeXML(v any, indent int, tick, hold func(int)) ([]byte, error) {
+	b := &buffer{tick: tick, hold: hold}
 	o, ok := v.(*jq.Object)
 	if !ok {
 		s, ok := scalar(v)
@@ -145,9 +145,9 @@ func encodeXML(v any, indent int) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-func xmlEscape(b *bytes.Buffer, s string) { _ = xml.EscapeText(b, []byte(s)) } // a buffer takes everything
+func xmlEscape(b *buffer, s string) { _ = xml.EscapeText(b, []byte(s)) } // a buffer takes everything
 
-func xmlWrite(b *bytes.Buffer, name string, v any, indent, depth int) error {
+func xmlWrite(b *buffer, name string, v any, indent, depth int) error {
 	if depth > maxDepth {
 		return ErrTooDeep
 	}

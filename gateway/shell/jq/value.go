@@ -95,6 +95,9 @@ func (o *Object) find(key string) int {
 	return -1
 }
 
+// Len is the number of keys.
+func (o *Object) Len() int { return len(o.keys) }
+
 // Get returns the value of key.
 func (o *Object) Get(key string) (any, bool) {
 	if i := o.find(key); i >= 0 {

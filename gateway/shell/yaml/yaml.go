@@ -17,6 +17,9 @@ const MaxSize = 8 << 20
 
 const maxDepth = 1000
 
+// nodeCost is what nodes take for a byte of text, at the most: an item of a sequence has two bytes and a node of 160 and a pointer.
+const nodeCost = 96
+
 // Errors of documents that cannot become values.
 var (
 	ErrTooLarge = errors.New("document too large")
@@ -30,7 +33,7 @@ type Document struct{ node *yaml.Node }
 // in its midst, when tick panics.
 type counted struct {
 	bytes.Buffer
-	tick func(int)
+	tick, hold func(int)
 }
 
 func (c *counted) Read(b []byte) (int, error) {
@@ -41,16 +44,18 @@ func (c *counted) Read(b []byte) (int, error) {
 
 func (c *counted) Write(b []byte) (int, error) {
 	c.tick(1 + len(b)>>3)
+	c.hold(2 * len(b))
 	return c.Buffer.Write(b)
 }
 
-// Parse reads all documents of a text; tick counts steps.
-func Parse(text []byte, tick func(int)) ([]Document, error) {
+// Parse reads all documents of a text; tick counts steps and hold memory.
+func Parse(text []byte, tick, hold func(int)) ([]Document, error) {
 	if len(text) > MaxSize {
 		return nil, ErrTooLarge
 	}
 	var docs []Document
-	d := yaml.NewDecoder(&counted{*bytes.NewBuffer(text), tick})
+	hold(nodeCost * len(text))
+	d := yaml.NewDecoder(&counted{Buffer: *bytes.NewBuffer(text), tick: tick})
 	for {
 		var n yaml.Node
 		err := d.Decode(&n)
@@ -60,6 +65,7 @@ func Parse(text []byte, tick func(int)) ([]Document, error) {
 		if err != nil {
 			return nil, err
 		}
+		hold(256)
 		docs = append(docs, Document{&n})
 	}
 }
@@ -101,7 +107,7 @@ func (r reader) value(n *yaml.Node, depth int) (any, error) {
 				return nil, err
 			}
 			if n.Content[i].Tag == "!!merge" {
-				o = merged(o, v)
+				o = r.merged(o, v)
 				continue
 			}
 			o = o.Set(n.Content[i].Value, v)
@@ -112,16 +118,17 @@ func (r reader) value(n *yaml.Node, depth int) (any, error) {
 }
 
 // merged adds what << brings in; a list of mappings counts from its end.
-func merged(o *jq.Object, v any) *jq.Object {
+func (r reader) merged(o *jq.Object, v any) *jq.Object {
 	if a, ok := v.(*jq.Array); ok {
 		for _, x := range a.Values() {
-			o = merged(o, x)
+			o = r.merged(o, x)
 		}
 		return o
 	}
 	if from, ok := v.(*jq.Object); ok {
 		for k, x := range from.All() {
 			if _, has := o.Get(k); !has {
+				r.hold(64)
 				o = o.Set(k, x)
 			}
 		}
@@ -147,9 +154,9 @@ func scalar(n *yaml.Node) any {
 	return n.Value
 }
 
-// Encode writes documents with the given indentation; two or more are separated by ---. tick counts steps.
-func Encode(docs []Document, indent int, tick func(int)) ([]byte, error) {
-	b := counted{tick: tick}
+// Encode writes documents with the given indentation; two or more are separated by ---. tick counts steps and hold memory.
+func Encode(docs []Document, indent int, tick, hold func(int)) ([]byte, error) {
+	b := counted{tick: tick, hold: hold}
 	e := yaml.NewEncoder(&b)
 	e.SetIndent(indent)
 	for _, d := range docs {

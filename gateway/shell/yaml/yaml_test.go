@@ -9,7 +9,7 @@ import (
 
 func TestChangedPartsOnly(t *testing.T) {
 	const text = "# head\na: 1 # one\nb:\n  - x\n  - 'y' # why\nc: &anchor {k: v}\nd: *anchor\n"
-	docs, err := Parse([]byte(text), func(int) {})
+	docs, err := Parse([]byte(text), func(int) {}, func(int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func TestChangedPartsOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := Encode([]Document{changed}, 2, func(int) {})
+	got, err := Encode([]Document{changed}, 2, func(int) {}, func(int) {})
 	if want := strings.Replace(text, "a: 1", "a: 2", 1) + "new: \"true\"\n"; err != nil || string(got) != want {
 		t.Errorf("got %q, %v; want %q", got, err, want)
 	}
@@ -39,7 +39,7 @@ func TestAnchorsAreCounted(t *testing.T) {
 		name := "a" + string(rune('0'+i/10)) + string(rune('0'+i%10))
 		b.WriteString(name + ": &" + name + " [" + last + ", " + last + "]\n")
 	}
-	docs, err := Parse([]byte(b.String()), func(int) {})
+	docs, err := Parse([]byte(b.String()), func(int) {}, func(int) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,6 +26,7 @@ type Machine struct {
 
 	layout string // of dates, "" for RFC 3339
 	depth  int
+	below  int
 }
 
 // context is what an expression is evaluated on.
@@ -226,7 +227,7 @@ func (m *Machine) field(r *Node, name string, add func(*Node)) {
 	n := resolve(r.n)
 	switch {
 	case isMap(n):
-		if strings.Contains(name, "*") && find(n, name) < 0 {
+		if strings.Contains(name, "*") && m.find(n, name) < 0 {
 			for i := 0; i+1 < len(n.Content); i += 2 {
 				if m.matches(n.Content[i].Value, name) {
 					add(m.entry(r, n, i))
@@ -235,7 +236,7 @@ func (m *Machine) field(r *Node, name string, add func(*Node)) {
 			return
 		}
 		m.Tick(len(n.Content) >> 4)
-		if i := find(n, name); i >= 0 {
+		if i := m.find(n, name); i >= 0 {
 			add(m.entry(r, n, i-1))
 			return
 		}
@@ -286,7 +287,7 @@ func (m *Machine) mergedIn(r *Node, n *node, name string, depth int) *Node {
 			if f = resolve(f); !isMap(f) {
 				continue
 			}
-			if j := find(f, name); j >= 0 {
+			if j := m.find(f, name); j >= 0 {
 				return m.entry(r, f, j-1)
 			}
 			if x := m.mergedIn(r, f, name, depth+1); x != nil {
@@ -316,6 +317,7 @@ func (m *Machine) item(r *Node, i int, add func(*Node)) {
 }
 
 func (m *Machine) children(r *Node, add func(*Node)) {
+	defer m.descend()()
 	n := resolve(r.n)
 	switch {
 	case isMap(n):
@@ -324,7 +326,7 @@ func (m *Machine) children(r *Node, add func(*Node)) {
 				from := child(r, n.Content[i+1])
 				from.key = n.Content[i]
 				m.children(from, func(x *Node) {
-					if x.key == nil || find(n, x.key.Value) < 0 {
+					if x.key == nil || m.find(n, x.key.Value) < 0 {
 						add(x)
 					}
 				})
@@ -352,7 +354,7 @@ func (m *Machine) index(e *expr, c context) context {
 					m.item(base, int(i), add)
 					continue
 				}
-				if isMap(n) && find(n, key.Value) < 0 && m.mergedIn(base, n, key.Value, 0) == nil {
+				if isMap(n) && m.find(n, key.Value) < 0 && m.mergedIn(base, n, key.Value, 0) == nil {
 					x := child(base, null())
 					x.key, x.loose = plain(m.copied(key)), true
 					add(x)
@@ -493,7 +495,7 @@ func (m *Machine) object(e *expr, c context) context {
 					for _, base := range made {
 						o := m.copied(base)
 						key, value := plain(m.copied(resolve(k.n))), m.copied(v.n)
-						if j := find(o, key.Value); j >= 0 {
+						if j := m.find(o, key.Value); j >= 0 {
 							o.Content[j] = value
 						} else {
 							o.Content = append(o.Content, key, value)
@@ -531,7 +533,7 @@ func (m *Machine) attach(r *Node) {
 		if key == nil {
 			key = integer(r.index)
 		}
-		if i := find(p, key.Value); i >= 0 {
+		if i := m.find(p, key.Value); i >= 0 {
 			p.Content[i] = r.n
 			return
 		}

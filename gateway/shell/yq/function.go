@@ -327,9 +327,8 @@ func (m *Machine) formatted(format string, r *Node, indent int) *node {
 		return text(s)
 	}
 	if format == "props" {
-		var b strings.Builder
-		m.properties(&b, "", r, 0)
-		m.Hold(b.Len())
+		b := &builder{m: m}
+		m.properties(b, "", r, 0)
 		return text(b.String())
 	}
 	if d, ok := strings.CutSuffix(format, "d"); ok {
@@ -406,11 +405,11 @@ func fnKey(_ *Machine, r *Node) *node {
 	return nil
 }
 
-func fnHas(_ *Machine, r *Node, arg *node) *node {
+func fnHas(m *Machine, r *Node, arg *node) *node {
 	n := resolve(r.n)
 	switch {
 	case isMap(n):
-		return boolean(find(n, arg.Value) >= 0)
+		return boolean(m.find(n, arg.Value) >= 0)
 	case isSeq(n):
 		i, ok := whole(arg)
 		return boolean(ok && i >= 0 && int(min(i, 1<<40)) < len(n.Content))
@@ -564,7 +563,7 @@ func fnPick(m *Machine, r *Node, arg *node) *node {
 	for _, k := range arg.Content {
 		switch {
 		case isMap(n):
-			if i := find(n, k.Value); i >= 0 {
+			if i := m.find(n, k.Value); i >= 0 {
 				out.Content = append(out.Content, m.copied(n.Content[i-1]), m.copied(n.Content[i]))
 			}
 		case isSeq(n):
@@ -632,11 +631,11 @@ func fnFromEntries(m *Machine, r *Node) *node {
 		}
 		k := -1
 		for _, name := range []string{"key", "k", "name"} {
-			if k = find(x, name); k >= 0 {
+			if k = m.find(x, name); k >= 0 {
 				break
 			}
 		}
-		v := max(find(x, "value"), find(x, "v"))
+		v := max(m.find(x, "value"), m.find(x, "v"))
 		if k < 0 {
 			fail("expected to find 'key' entry")
 		}
@@ -645,7 +644,7 @@ func fnFromEntries(m *Machine, r *Node) *node {
 			value = m.copied(x.Content[v])
 		}
 		m.Tick(len(out.Content) >> 4)
-		if i := find(out, x.Content[k].Value); i >= 0 {
+		if i := m.find(out, x.Content[k].Value); i >= 0 {
 			out.Content[i] = value
 			continue
 		}
@@ -842,6 +841,7 @@ func fnFlatten(m *Machine, e *expr, c context) context {
 		var walk func(list []*node, level int)
 		walk = func(list []*node, level int) {
 			for _, x := range list {
+				m.Tick(1)
 				if y := resolve(x); isSeq(y) && level != 0 && level > -maxDepth {
 					walk(y.Content, level-1)
 					continue
@@ -883,14 +883,14 @@ func fnContains(m *Machine, r *Node, arg *node) *node {
 }
 
 func (m *Machine) contains(a, b *node) bool {
-	m.Tick(1)
+	defer m.descend()()
 	a, b = resolve(a), resolve(b)
 	switch {
 	case a.Kind != b.Kind && !(isScalar(a) && isScalar(b)):
 		fail("%s cannot check contained in %s", tagOf(b), tagOf(a))
 	case isMap(a):
 		for i := 0; i+1 < len(b.Content); i += 2 {
-			j := find(a, b.Content[i].Value)
+			j := m.find(a, b.Content[i].Value)
 			if j < 0 || a.Content[j].Kind != b.Content[i+1].Kind || !m.contains(a.Content[j], b.Content[i+1]) {
 				return false
 			}
@@ -973,7 +973,14 @@ func fnJoin(m *Machine, r *Node, arg *node) *node {
 	return text(b.String())
 }
 
+// maxRegexp bounds regular expressions, whose compiler and matcher cannot be ended.
+const maxRegexp = 1000
+
 func (m *Machine) regexp(src string) *regexp.Regexp {
+	m.Tick(len(src))
+	if len(src) > maxRegexp {
+		fail("regular expression too long")
+	}
 	re, err := regexp.Compile(src)
 	if err != nil {
 		panic(failure{err})
@@ -1295,7 +1302,7 @@ func (m *Machine) explode(n *node, depth int) {
 		merged := &node{Kind: yaml.MappingNode}
 		put := func(k, v *node, over bool) {
 			m.Tick(len(merged.Content) >> 4)
-			if i := find(merged, k.Value); i >= 0 {
+			if i := m.find(merged, k.Value); i >= 0 {
 				if over {
 					merged.Content[i] = v
 				}
@@ -1317,7 +1324,7 @@ func (m *Machine) explode(n *node, depth int) {
 				src = m.copied(resolve(src))
 				m.explode(src, depth+1)
 				for j := 0; j+1 < len(src.Content); j += 2 {
-					own := find(n, src.Content[j].Value) >= 0
+					own := m.find(n, src.Content[j].Value) >= 0
 					if !own {
 						put(src.Content[j], src.Content[j+1], true)
 					}
@@ -1377,7 +1384,7 @@ func fnPivot(m *Machine, r *Node) *node {
 		out := mapping()
 		for _, x := range n.Content {
 			for i := 0; i+1 < len(resolve(x).Content); i += 2 {
-				if k := resolve(x).Content[i]; find(out, k.Value) < 0 {
+				if k := resolve(x).Content[i]; m.find(out, k.Value) < 0 {
 					out.Content = append(out.Content, plain(m.copied(k)), sequence())
 				}
 			}
@@ -1385,7 +1392,7 @@ func fnPivot(m *Machine, r *Node) *node {
 		for _, x := range n.Content {
 			for i := 0; i+1 < len(out.Content); i += 2 {
 				v := null()
-				if j := find(resolve(x), out.Content[i].Value); j >= 0 {
+				if j := m.find(resolve(x), out.Content[i].Value); j >= 0 {
 					v = m.copied(resolve(x).Content[j])
 				}
 				out.Content[i+1].Content = append(out.Content[i+1].Content, v)

@@ -140,9 +140,21 @@ func tagOf(n *node) string {
 	return n.ShortTag()
 }
 
+// maxBelow bounds how deep nodes are walked: the YAML parser stops at 10 000, and anchors may be within themselves.
+const maxBelow = 10_000
+
+// descend counts a step down into nodes; the caller takes it back.
+func (m *Machine) descend() func() {
+	m.Tick(1)
+	if m.below++; m.below > maxBelow {
+		fail("nested too deeply")
+	}
+	return func() { m.below-- }
+}
+
 // copied is a copy of a node with all that is below. Aliases still point at what they did.
 func (m *Machine) copied(n *node) *node {
-	m.Tick(1)
+	defer m.descend()()
 	m.Hold(160 + len(n.Value))
 	c := *n
 	if n.Content != nil {
@@ -155,7 +167,8 @@ func (m *Machine) copied(n *node) *node {
 }
 
 // find is the position of a value in the content of a mapping, -1 when there is none.
-func find(n *node, key string) int {
+func (m *Machine) find(n *node, key string) int {
+	m.Tick(1 + len(n.Content)>>4)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == key {
 			return i + 1
@@ -172,7 +185,8 @@ func plain(n *node) *node {
 
 // equal compares by content.
 func (m *Machine) equal(a, b *node) bool {
-	m.Tick(1)
+	defer m.descend()()
+	m.Tick(min(len(a.Value), len(b.Value)) >> 6)
 	a, b = resolve(a), resolve(b)
 	if isNull(a) || isNull(b) {
 		return isNull(a) && isNull(b)
@@ -199,7 +213,7 @@ func (m *Machine) equal(a, b *node) bool {
 	case isMap(a):
 		for i := 0; i+1 < len(a.Content); i += 2 {
 			m.Tick(len(b.Content) >> 4)
-			j := find(b, a.Content[i].Value)
+			j := m.find(b, a.Content[i].Value)
 			if j < 0 || !m.equal(a.Content[i+1], b.Content[j]) {
 				return false
 			}

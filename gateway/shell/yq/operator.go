@@ -338,7 +338,7 @@ func (m *Machine) add(l, r *Node, a, b *node) *node {
 		s := m.copied(a)
 		for i := 0; i+1 < len(b.Content); i += 2 {
 			m.Tick(1 + len(s.Content)>>4)
-			if j := find(s, b.Content[i].Value); j >= 0 {
+			if j := m.find(s, b.Content[i].Value); j >= 0 {
 				s.Content[j] = m.copied(b.Content[i+1])
 				continue
 			}
@@ -451,7 +451,7 @@ func (m *Machine) merge(dst, src *node, flags string, top bool, depth int) {
 		for i := 0; i+1 < len(s.Content); i += 2 {
 			k, v := s.Content[i], s.Content[i+1]
 			m.Tick(1 + len(dst.Content)>>4)
-			if j := find(dst, k.Value); j >= 0 {
+			if j := m.find(dst, k.Value); j >= 0 {
 				if k.HeadComment != "" {
 					dst.Content[j-1].HeadComment = k.HeadComment
 				}

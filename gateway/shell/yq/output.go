@@ -28,25 +28,37 @@ func (m *Machine) Text(format string, r *Node) (s string, err error) {
 			panic(f)
 		}
 	}()
-	var b strings.Builder
+	b := &builder{m: m}
 	switch format {
 	case "props":
-		m.properties(&b, "", r, 0)
+		m.properties(b, "", r, 0)
 	case "shell":
-		m.shell(&b, "", resolve(r.n), 0)
+		m.shell(b, "", resolve(r.n), 0)
 	case "lua":
 		b.WriteString("return ")
-		m.lua(&b, resolve(r.n), 0)
+		m.lua(b, resolve(r.n), 0)
 		b.WriteString(";\n")
 	default:
 		return m.formatted(format, r, -1).Value, nil
 	}
-	m.Hold(b.Len())
 	return b.String(), nil
 }
 
+// builder is text that is counted as it grows.
+type builder struct {
+	strings.Builder
+	m *Machine
+}
+
+// WriteString appends a text.
+func (b *builder) WriteString(s string) {
+	b.m.Tick(1 + len(s)>>6)
+	b.m.Hold(2 * len(s))
+	b.Builder.WriteString(s)
+}
+
 // shell writes an assignment for every scalar.
-func (m *Machine) shell(b *strings.Builder, name string, n *node, depth int) {
+func (m *Machine) shell(b *builder, name string, n *node, depth int) {
 	if depth > maxDepth {
 		fail("nested too deeply")
 	}
@@ -93,7 +105,7 @@ func shellValue(s string) string {
 	return s
 }
 
-func (m *Machine) lua(b *strings.Builder, n *node, depth int) {
+func (m *Machine) lua(b *builder, n *node, depth int) {
 	if depth > maxDepth {
 		fail("nested too deeply")
 	}
@@ -163,10 +175,11 @@ func (r *Node) IsDocument() bool { return r.isDocument() }
 func (r *Node) Source() Source { return *r.from }
 
 // properties writes KEY = VALUE for every scalar, after its comments.
-func (m *Machine) properties(b *strings.Builder, path string, r *Node, depth int) {
+func (m *Machine) properties(b *builder, path string, r *Node, depth int) {
 	if depth > maxDepth {
 		fail("nested too deeply")
 	}
+	m.Tick(1 + len(path)>>6)
 	n := resolve(r.n)
 	if depth == 0 && r.isDocument() {
 		if c := r.document.HeadComment; c != "" {

@@ -47,7 +47,7 @@ func newTarget(f *testing.F) *target {
 		f.Fatal(err)
 	}
 	return &target{
-		Handler: New(Config{Version: "test", Service: svc, Verifier: v, AuthSecret: testSecret, MaxBytes: 1 << 20, MaxInodes: 200}),
+		Handler: New(Config{Version: "test", Service: svc, Verifier: v, AuthSecret: testSecret, AdminSecret: testAdminSecret, MaxBytes: 1 << 20, MaxInodes: 200}),
 		token:   token, id: sqltest.Sandbox(f, sqltest.Pool(f)).String(),
 	}
 }

@@ -393,3 +393,24 @@ func TestValuesThatTheDatabaseRefuses(t *testing.T) {
 		a.want(a.do(c.method, base+c.path, c.body), 400, c.code)
 	}
 }
+
+// A run that only reads is a use of the sandbox, too; its row comes behind its answer.
+func TestLastUsedCountsReaders(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	base := "/v1/sandboxes/" + a.sandbox(object{})
+	used := func() string {
+		t.Helper()
+		if at := into[sandboxDetail](t, a.do(http.MethodGet, base, nil)).LastUsedAt; at != nil {
+			return *at
+		}
+		return ""
+	}
+	before := used()
+	a.do(http.MethodPost, base+"/exec-sync", object{"script": "true", "readOnly": true})
+	for deadline := time.Now().Add(time.Minute); used() <= before; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("a read-only run is no use: %q", used())
+		}
+	}
+}

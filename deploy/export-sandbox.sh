@@ -18,7 +18,7 @@ PGBOX_WRITE='
 printf "%s\n" "-- pgbox sandbox $PGBOX_ID top $PGBOX_TOP" "-- $PGBOX_DIGEST" "\\set ON_ERROR_STOP on" "BEGIN;" "SELECT pgbox.begin_restore('\''$PGBOX_ID'\'', '\''$PGBOX_TOP'\'');" &&
 PGOPTIONS="${PGOPTIONS-} -c app.sandbox_id=$PGBOX_ID" pg_dump --role=pgbox_dump --snapshot="$PGBOX_SNAPSHOT" --enable-row-security --data-only \
 	--column-inserts --rows-per-insert=100 --on-conflict-do-nothing --no-sync \
-	-t pgbox.layer -t pgbox.sandbox -t pgbox.inode -t pgbox.dirent -t pgbox.chunk -t pgbox.blob -t pgbox.snapshot -t pgbox.exec -t pgbox.change -t pgbox.kv \
+	-t pgbox.layer -t pgbox.shell_state -t pgbox.sandbox -t pgbox.inode -t pgbox.dirent -t pgbox.chunk -t pgbox.blob -t pgbox.snapshot -t pgbox.exec -t pgbox.change -t pgbox.kv \
 	-d "$PGBOX_CONNECTION" &&
 printf "%s\n" "SELECT pgbox.end_restore('\''$PGBOX_ID'\'');" "$PGBOX_FUNCTION;" "DO \$pgbox\$
 DECLARE

@@ -6,3 +6,6 @@ SELECT m::bytea AS sha256 FROM fs.missing_blobs(@sandbox::uuid, @sha256::bytea[]
 
 -- name: PutBlobs :one
 SELECT fs.put_blobs(@sandbox::uuid, @data::bytea[])::bigint AS created;
+
+-- name: ReadState :one
+SELECT fs.read_state(@sandbox::uuid, @sha256::bytea)::jsonb AS state;

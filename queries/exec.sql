@@ -1,5 +1,6 @@
 -- name: Apply :one
-SELECT version::bigint AS version, used_bytes::bigint AS used_bytes, used_inodes::bigint AS used_inodes, layers::uuid[] AS layers, changed_at::timestamptz AS changed_at
+SELECT version::bigint AS version, used_bytes::bigint AS used_bytes, used_inodes::bigint AS used_inodes, layers::uuid[] AS layers, changed_at::timestamptz AS changed_at,
+       state_sha256::bytea AS state_sha256
 FROM fs.apply(
     @sandbox::uuid, @version::bigint, @next_ino::bigint, @used_bytes::bigint, @used_inodes::bigint,
     @ino::bigint[], @kind::smallint[], @mode::integer[], @uid::integer[], @gid::integer[], @nlink::integer[], @rdev::integer[],

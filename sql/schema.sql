@@ -60,7 +60,7 @@ ALTER FUNCTION fs.append_file(p_path text, p_data bytea, p_mode integer) OWNER T
 
 COMMENT ON FUNCTION fs.append_file(p_path text, p_data bytea, p_mode integer) IS 'Appends to a file, which is created when it is missing; only its last chunk is rewritten. Returns the inode number.';
 
-CREATE FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[], p_size_before bigint[], p_size_after bigint[], p_hash_before bytea[], p_hash_after bytea[]) RETURNS TABLE(version bigint, used_bytes bigint, used_inodes bigint, layers uuid[], changed_at timestamp with time zone)
+CREATE FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[], p_size_before bigint[], p_size_after bigint[], p_hash_before bytea[], p_hash_after bytea[]) RETURNS TABLE(version bigint, used_bytes bigint, used_inodes bigint, layers uuid[], changed_at timestamp with time zone, state_sha256 bytea)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -72,13 +72,15 @@ DECLARE
     v_version constant bigint := p_version + 1;
     v_layers  uuid[];
     v_at      timestamptz;
+    v_used    bigint;
+    v_state   bytea;
     v_top     uuid;
     v_lower   uuid[];
     v_new     bytea[];
     v_missing bigint;
     v_exec    uuid;
 BEGIN
-    SELECT a.layers, a.changed_at INTO v_layers, v_at
+    SELECT a.layers, a.changed_at, a.used_bytes, a.state_sha256 INTO v_layers, v_at, v_used, v_state
       FROM pgbox.advance(p_sandbox, p_version, p_next_ino, p_used_bytes, p_used_inodes, p_shell_state) a;
     v_top   := v_layers[1];
     v_lower := v_layers[2:];
@@ -170,20 +172,20 @@ BEGIN
         v_exec := pgbox.add_exec(p_sandbox, p_exec, p_version, v_version);
     END IF;
     IF cardinality(p_op) > 0 THEN
-        INSERT INTO pgbox.change (sandbox_id, version, seq, exec_id, op, path, path_to, ino, size_before, size_after, hash_before, hash_after)
-        SELECT p_sandbox, v_version, c.seq - 1, v_exec, c.op, c.path, nullif(c.path_to, ''), c.ino,
+        INSERT INTO pgbox.change (sandbox_id, version, seq, exec_id, db_role, op, path, path_to, ino, size_before, size_after, hash_before, hash_after)
+        SELECT p_sandbox, v_version, c.seq - 1, v_exec, CASE WHEN v_exec IS NULL THEN session_user END, c.op, c.path, nullif(c.path_to, ''), c.ino,
                nullif(c.size_before, -1), nullif(c.size_after, -1), c.hash_before, c.hash_after
           FROM unnest(p_op, p_path, p_path_to, p_change_ino, p_size_before, p_size_after, p_hash_before, p_hash_after) WITH ORDINALITY
             AS c (op, path, path_to, ino, size_before, size_after, hash_before, hash_after, seq)
          WHERE (SELECT s.journal FROM pgbox.sandbox s WHERE s.id = p_sandbox);
     END IF;
-    RETURN QUERY SELECT v_version, p_used_bytes, p_used_inodes, v_layers, v_at;
+    RETURN QUERY SELECT v_version, v_used, p_used_inodes, v_layers, v_at, v_state;
 END
 $$;
 
 ALTER FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[], p_size_before bigint[], p_size_after bigint[], p_hash_before bytea[], p_hash_after bytea[]) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[], p_size_before bigint[], p_size_after bigint[], p_hash_before bytea[], p_hash_after bytea[]) IS 'Commits what one run changed, and nothing at all when the sandbox is no longer at p_version (VF116), a limit is exceeded (VF122) or the database lacks a content that a chunk names (VF061). Inodes, names, chunks and journal come as parallel arrays: p_ino… are the inodes as they are now (target empty except for symlinks), p_gone those without a name left, p_child 0 removes a name, a NULL hash makes a hole, p_blob carries new contents. p_used_* is the usage of the whole tree afterwards. p_op… is the journal; sizes (-1: none) and content hashes are those of the regular files before and after the whole run. The layers are others than before when an automatic snapshot was due; changed_at is when the version came about.';
+COMMENT ON FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[], p_size_before bigint[], p_size_after bigint[], p_hash_before bytea[], p_hash_after bytea[]) IS 'Commits what one run changed, and nothing at all when the sandbox is no longer at p_version (VF116), a limit is exceeded (VF122) or the database lacks a content that a chunk names (VF061). Inodes, names, chunks and journal come as parallel arrays: p_ino… are the inodes as they are now (target empty except for symlinks), p_gone those without a name left, p_child 0 removes a name, a NULL hash makes a hole, p_blob carries new contents. p_used_* is the usage of the whole tree afterwards; used_bytes is that with what a new p_shell_state counts, which state_sha256 names. p_op… is the journal; sizes (-1: none) and content hashes are those of the regular files before and after the whole run. The layers are others than before when an automatic snapshot was due; changed_at is when the version came about.';
 
 CREATE FUNCTION fs.base_layer() RETURNS uuid
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -211,7 +213,8 @@ CREATE TABLE pgbox.change (
     size_before bigint,
     size_after bigint,
     hash_before bytea,
-    hash_after bytea
+    hash_after bytea,
+    db_role text
 );
 
 ALTER TABLE ONLY pgbox.change FORCE ROW LEVEL SECURITY;
@@ -221,6 +224,8 @@ ALTER TABLE pgbox.change OWNER TO pgbox_owner;
 COMMENT ON COLUMN pgbox.change.hash_before IS 'Content hash (pgbox.content_hash) of the regular file before the version; NULL when there was none, or it had more than 64 MiB.';
 
 COMMENT ON COLUMN pgbox.change.hash_after IS 'Content hash of the regular file in the version; NULL when it is gone, or has more than 64 MiB.';
+
+COMMENT ON COLUMN pgbox.change.db_role IS 'The database user who did it in SQL; NULL for what a run did.';
 
 CREATE TABLE pgbox.exec (
     id uuid DEFAULT gen_random_uuid() NOT NULL,
@@ -242,7 +247,12 @@ CREATE TABLE pgbox.exec (
     committed boolean NOT NULL,
     tenant text DEFAULT ''::text NOT NULL,
     error text,
-    idempotency_key text
+    idempotency_key text,
+    agent text DEFAULT ''::text NOT NULL,
+    merged_from uuid,
+    db_role text DEFAULT SESSION_USER,
+    logged_at timestamp with time zone DEFAULT clock_timestamp(),
+    CONSTRAINT exec_agent_check CHECK ((length(agent) <= 128))
 );
 
 ALTER TABLE ONLY pgbox.exec FORCE ROW LEVEL SECURITY;
@@ -252,6 +262,14 @@ ALTER TABLE pgbox.exec OWNER TO pgbox_owner;
 COMMENT ON COLUMN pgbox.exec.exit_code IS 'NULL for a verb that is no script.';
 
 COMMENT ON COLUMN pgbox.exec.error IS 'Code of what ended the run from outside or kept it from being committed (EXEC_TIMEOUT, ESTALE, …); NULL when it came to its own end.';
+
+COMMENT ON COLUMN pgbox.exec.agent IS 'Which of a caller''s agents asked, as the client says; empty: it does not.';
+
+COMMENT ON COLUMN pgbox.exec.merged_from IS 'The sandbox whose changes a merge brought.';
+
+COMMENT ON COLUMN pgbox.exec.db_role IS 'The database user whose session wrote the row: a gateway, or whoever called the function in its place.';
+
+COMMENT ON COLUMN pgbox.exec.logged_at IS 'When the row was written, by the clock of the server.';
 
 CREATE TABLE pgbox.inode (
     layer_id uuid NOT NULL,
@@ -289,7 +307,8 @@ CREATE VIEW fs.last_write WITH (security_invoker='true') AS
     c.exec_id,
     e.caller,
     e.route,
-    e.script
+    e.script,
+    e.agent
    FROM ((pgbox.inode n
      LEFT JOIN pgbox.change c ON ((c.ino = n.ino)))
      LEFT JOIN pgbox.exec e ON ((e.id = c.exec_id)))
@@ -313,22 +332,22 @@ BEGIN
     WITH file AS MATERIALIZED (
         SELECT s.path, s.ino, s.size FROM pgbox.subtree(v_sandbox.layers, v.ino, v.path, NULL) s WHERE s.kind = 8 AND s.ino >= pgbox.first_ino()
     ), written AS MATERIALIZED (
-        SELECT DISTINCT ON (c.ino) c.ino, c.version, c.at, c.exec_id
+        SELECT DISTINCT ON (c.ino) c.ino, c.version, c.at, c.exec_id, c.db_role, c.hash_after
           FROM pgbox.change c
          WHERE c.sandbox_id = p_sandbox AND c.op IN ('create', 'write', 'truncate', 'copy')
          ORDER BY c.ino, c.version DESC, c.seq DESC
     )
-    SELECT f.path, f.ino, f.size, w.version, w.at, w.exec_id, e.caller, e.route, e.script
+    SELECT f.path, f.ino, f.size, w.version, w.at, e.id, coalesce(e.caller, w.db_role), e.route, e.script, e.agent
       FROM file f
       LEFT JOIN written w ON w.ino = f.ino
-      LEFT JOIN pgbox.exec e ON e.id = w.exec_id
+      LEFT JOIN LATERAL pgbox.writer_of(w.exec_id, w.hash_after) e ON w.exec_id IS NOT NULL
      ORDER BY f.path COLLATE "C";
 END
 $$;
 
 ALTER FUNCTION fs.blame(p_sandbox uuid, p_path text) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.blame(p_sandbox uuid, p_path text) IS 'Who wrote each regular file at or below a path last, by path. version is NULL for a file whose last writing is not in the journal: it came with a fork, or before the journal begins; caller is NULL for what was done in SQL.';
+COMMENT ON FUNCTION fs.blame(p_sandbox uuid, p_path text) IS 'Who wrote each regular file at or below a path last, by path. version is NULL for a file whose last writing is not in the journal: it came with a fork, or before the journal begins; what a merge brought is the run''s that wrote it in the other sandbox. For what was done in SQL exec_id is NULL and caller the database role.';
 
 CREATE VIEW fs.change WITH (security_invoker='true') AS
  SELECT c.sandbox_id,
@@ -490,8 +509,8 @@ CREATE TABLE pgbox.image (
     next_ino bigint NOT NULL,
     used_bytes bigint NOT NULL,
     used_inodes bigint NOT NULL,
-    shell_state jsonb NOT NULL,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    state_sha256 bytea,
     CONSTRAINT image_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9._/-]{0,127}$'::text)),
     CONSTRAINT image_tag_check CHECK ((tag ~ '^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$'::text))
 );
@@ -539,9 +558,9 @@ BEGIN
          WHERE i.tenant = v_sandbox.tenant AND i.name = p_name AND i.tag = v_tag AND i.owner = v_sandbox.owner
         RETURNING i.layers INTO v_old;
     END IF;
-    INSERT INTO pgbox.image (tenant, owner, name, tag, layers, next_ino, used_bytes, used_inodes, shell_state)
+    INSERT INTO pgbox.image (tenant, owner, name, tag, layers, next_ino, used_bytes, used_inodes, state_sha256)
     VALUES (v_sandbox.tenant, v_sandbox.owner, p_name, v_tag, v_state.layers, v_sandbox.next_ino, v_state.used_bytes, v_state.used_inodes,
-            v_state.shell_state)
+            v_state.state_sha256)
     ON CONFLICT ON CONSTRAINT image_name_key DO NOTHING
     RETURNING id INTO v_id;
     IF v_id IS NULL THEN
@@ -573,7 +592,6 @@ CREATE TABLE pgbox.sandbox (
     max_inodes bigint,
     used_bytes bigint DEFAULT 0 NOT NULL,
     used_inodes bigint DEFAULT 0 NOT NULL,
-    shell_state jsonb DEFAULT '{}'::jsonb NOT NULL,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     last_used_at timestamp with time zone,
     expires_at timestamp with time zone,
@@ -589,6 +607,7 @@ CREATE TABLE pgbox.sandbox (
     max_snapshots bigint,
     open_version bigint,
     pruned_version bigint DEFAULT 0 NOT NULL,
+    state_sha256 bytea,
     CONSTRAINT sandbox_history_check CHECK (((history_commits > 0) AND (history_seconds >= 0) AND ((history_keep >= 1) AND (history_keep <= 10000)))),
     CONSTRAINT sandbox_layers_check CHECK ((cardinality(layers) > 0)),
     CONSTRAINT sandbox_name_check CHECK ((length(name) <= 255)),
@@ -620,6 +639,8 @@ COMMENT ON COLUMN pgbox.sandbox.open_version IS 'The version that every operatio
 
 COMMENT ON COLUMN pgbox.sandbox.pruned_version IS 'fs.prune() has removed operations of this version and of those before it from the journal; 0: it has removed none.';
 
+COMMENT ON COLUMN pgbox.sandbox.state_sha256 IS 'Names the state of the shell (pgbox.shell_state); NULL: a fresh one.';
+
 CREATE VIEW fs.sandbox WITH (security_invoker='true') AS
  SELECT s.id,
     s.tenant,
@@ -635,7 +656,7 @@ CREATE VIEW fs.sandbox WITH (security_invoker='true') AS
     s.max_inodes,
     s.used_bytes,
     s.used_inodes,
-    s.shell_state,
+    s.state_sha256,
     s.created_at,
     s.last_used_at,
     s.expires_at,
@@ -662,26 +683,26 @@ DECLARE
     v_image pgbox.image;
 BEGIN
     IF p_image IS NULL THEN
-        SELECT ARRAY[d.base_layer], pgbox.first_ino(), 0, 0, '{}'
-          INTO v_image.layers, v_image.next_ino, v_image.used_bytes, v_image.used_inodes, v_image.shell_state
+        SELECT ARRAY[d.base_layer], pgbox.first_ino(), 0, 0
+          INTO v_image.layers, v_image.next_ino, v_image.used_bytes, v_image.used_inodes
           FROM pgbox.schema_digest d;
     ELSE
         v_image := pgbox.find_image(coalesce(p_tenant, 'default'), p_image, 'create_sandbox');
     END IF;
     INSERT INTO pgbox.layer (id) VALUES (v_top);
     INSERT INTO pgbox.sandbox (id, tenant, owner, name, layers, next_ino, env, config, labels, max_bytes, max_inodes, expires_at,
-                               used_bytes, used_inodes, shell_state, history_commits, history_seconds, history_keep)
+                               used_bytes, used_inodes, state_sha256, history_commits, history_seconds, history_keep)
     VALUES (v_id, coalesce(p_tenant, 'default'), p_owner, p_name, v_top || v_image.layers, v_image.next_ino,
             coalesce(p_env, '{}'), coalesce(p_config, '{}'), coalesce(p_labels, '{}'), p_max_bytes, p_max_inodes, p_expires_at,
-            v_image.used_bytes, v_image.used_inodes, v_image.shell_state,
+            v_image.used_bytes, v_image.used_inodes, v_image.state_sha256,
             (p_history->>'commits')::integer, (p_history->>'seconds')::integer, coalesce((p_history->>'keep')::integer, 100))
     ON CONFLICT ON CONSTRAINT sandbox_pkey DO NOTHING;
     IF NOT FOUND THEN
         PERFORM pgbox.raise_errno(17, 'create_sandbox', v_id::text);
     END IF;
     IF p_image IS NOT NULL THEN
-        INSERT INTO pgbox.snapshot (sandbox_id, name, kind, layers, next_ino, version, used_bytes, used_inodes, shell_state)
-        VALUES (v_id, '@base', 'base', v_image.layers, v_image.next_ino, 0, v_image.used_bytes, v_image.used_inodes, v_image.shell_state);
+        INSERT INTO pgbox.snapshot (sandbox_id, name, kind, layers, next_ino, version, used_bytes, used_inodes, state_sha256)
+        VALUES (v_id, '@base', 'base', v_image.layers, v_image.next_ino, 0, v_image.used_bytes, v_image.used_inodes, v_image.state_sha256);
     END IF;
     RETURN QUERY SELECT v.* FROM fs.sandbox v WHERE v.id = v_id;
 END
@@ -863,7 +884,7 @@ CREATE VIEW fs.fence WITH (security_invoker='true') AS
     s.max_inodes,
     s.env,
     s.config,
-    s.shell_state,
+    s.state_sha256,
     s.expires_at,
     s.last_used_at
    FROM pgbox.sandbox s
@@ -913,7 +934,7 @@ BEGIN
         v_fence.next_ino := v_state.next_ino;
         v_fence.used_bytes := v_state.used_bytes;
         v_fence.used_inodes := v_state.used_inodes;
-        v_fence.shell_state := v_state.shell_state;
+        v_fence.state_sha256 := v_state.state_sha256;
         v_fence.last_used_at := v_state.changed_at;
     END IF;
     RETURN NEXT v_fence;
@@ -1018,11 +1039,11 @@ BEGIN
     v_tops := ARRAY(SELECT gen_random_uuid() FROM generate_series(1, cardinality(v_ids)));
     INSERT INTO pgbox.layer (id) SELECT unnest(v_tops);
     INSERT INTO pgbox.sandbox (id, tenant, owner, name, layers, next_ino, env, config, labels, max_bytes, max_inodes,
-                               used_bytes, used_inodes, shell_state, expires_at, history_commits, history_seconds, history_keep)
+                               used_bytes, used_inodes, state_sha256, expires_at, history_commits, history_seconds, history_keep)
     SELECT u.id, v_from.tenant, coalesce(p_owner, v_from.owner),
            coalesce(p_name, v_from.name) || CASE WHEN cardinality(v_ids) > 1 THEN '-' || u.n ELSE '' END, u.top || v_state.layers,
            v_from.next_ino, v_from.env, v_from.config, v_from.labels, v_from.max_bytes, v_from.max_inodes,
-           v_state.used_bytes, v_state.used_inodes, v_state.shell_state, v_from.expires_at,
+           v_state.used_bytes, v_state.used_inodes, v_state.state_sha256, v_from.expires_at,
            v_from.history_commits, v_from.history_seconds, v_from.history_keep
       FROM unnest(v_ids, v_tops) WITH ORDINALITY AS u (id, top, n)
     ON CONFLICT ON CONSTRAINT sandbox_pkey DO NOTHING;
@@ -1031,8 +1052,8 @@ BEGIN
         PERFORM pgbox.raise_errno(17, 'fork', v_ids::text);
     END IF;
     -- Where the two sides part: what a diff and a merge start from.
-    INSERT INTO pgbox.snapshot (sandbox_id, name, kind, layers, next_ino, version, used_bytes, used_inodes, shell_state)
-    SELECT u.id, '@base', 'base', v_state.layers, v_from.next_ino, 0, v_state.used_bytes, v_state.used_inodes, v_state.shell_state
+    INSERT INTO pgbox.snapshot (sandbox_id, name, kind, layers, next_ino, version, used_bytes, used_inodes, state_sha256)
+    SELECT u.id, '@base', 'base', v_state.layers, v_from.next_ino, 0, v_state.used_bytes, v_state.used_inodes, v_state.state_sha256
       FROM unnest(v_ids) AS u (id);
     RETURN QUERY
     SELECT v.* FROM unnest(v_ids) WITH ORDINALITY AS u (id, n) JOIN fs.sandbox v ON v.id = u.id ORDER BY u.n;
@@ -1146,7 +1167,8 @@ BEGIN
                  + (SELECT coalesce(sum(pgbox.kv_bytes(k.key, k.value)), 0)
                       FROM (SELECT DISTINCT ON (e.key) e.key, e.value FROM pgbox.kv e
                              WHERE e.layer_id = ANY (v_layers)
-                             ORDER BY e.key, array_position(v_layers, e.layer_id)) k) AS bytes) u
+                             ORDER BY e.key, array_position(v_layers, e.layer_id)) k)
+                 + pgbox.state_charge(v_sandbox.state_sha256) AS bytes) u
      WHERE u.bytes <> v_sandbox.used_bytes
     UNION ALL
     SELECT v_sandbox.id, 'used_inodes', NULL, format('%s, not %s', v_sandbox.used_inodes, u.inodes), NULL, NULL, NULL, u.inodes
@@ -1275,10 +1297,14 @@ DECLARE
     v_layers uuid[];
     v_loose  bytea[];
     v_old    bytea[];
+    v_state  bytea[];
 BEGIN
     -- Each statement has to see what was committed until it began.
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         PERFORM pgbox.raise_errno(22, 'gc', current_setting('transaction_isolation'));
+    END IF;
+    IF p_grace IS NULL OR p_grace < interval '0' OR p_limit IS NULL OR p_limit < 1 THEN
+        PERFORM pgbox.raise_errno(22, 'gc', coalesce(p_grace::text, p_limit::text));
     END IF;
     SELECT array_agg(c.ctid), array_agg(DISTINCT c.layer_id) INTO v_rows, v_layers
       FROM (SELECT o.ctid, o.layer_id FROM pgbox.loose_layer o LIMIT p_limit FOR UPDATE SKIP LOCKED) c;
@@ -1314,6 +1340,21 @@ BEGIN
     -- And only then, with a snapshot younger than the locks, is it decided what is still idle.
     UPDATE pgbox.blob b SET idle_since = NULL
      WHERE b.sha256 = ANY (v_old) AND EXISTS (SELECT FROM pgbox.chunk c WHERE c.sha256 = b.sha256);
+    -- States of shells, in the same way.
+    UPDATE pgbox.shell_state t SET idle_since = clock_timestamp()
+     WHERE t.sha256 IN (
+           SELECT i.sha256 FROM pgbox.shell_state i
+            WHERE i.idle_since IS NULL AND NOT pgbox.has_state(i.sha256)
+            LIMIT p_limit
+              FOR NO KEY UPDATE SKIP LOCKED);
+    v_state := ARRAY(
+        SELECT t.sha256 FROM pgbox.shell_state t
+         WHERE t.idle_since <= clock_timestamp() - p_grace
+         LIMIT p_limit
+           FOR UPDATE SKIP LOCKED);
+    UPDATE pgbox.shell_state t SET idle_since = NULL WHERE t.sha256 = ANY (v_state) AND pgbox.has_state(t.sha256);
+    DELETE FROM pgbox.shell_state t WHERE t.sha256 = ANY (v_state) AND NOT pgbox.has_state(t.sha256);
+
     WITH gone AS (
         DELETE FROM pgbox.blob b
          WHERE b.sha256 = ANY (v_old) AND NOT EXISTS (SELECT FROM pgbox.chunk c WHERE c.sha256 = b.sha256)
@@ -1326,7 +1367,7 @@ $$;
 
 ALTER FUNCTION fs.gc(p_grace interval, p_limit integer) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.gc(p_grace interval, p_limit integer) IS 'Deletes layers nobody stands on, and contents that nothing has referred to for p_grace; looks at p_limit of each at most, and only at those that something has let go of, so that it costs what the garbage costs. Returns what went; more: call again. Runs beside everything else, in READ COMMITTED.';
+COMMENT ON FUNCTION fs.gc(p_grace interval, p_limit integer) IS 'Deletes layers nobody stands on, and contents and states of shells that nothing has referred to for p_grace; looks at p_limit of each at most, and only at those that something has let go of, so that it costs what the garbage costs. Returns what went; more: call again. Runs beside everything else, in READ COMMITTED.';
 
 CREATE FUNCTION fs.get_sandbox(p_sandbox uuid) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1501,15 +1542,16 @@ CREATE VIEW fs.touches WITH (security_invoker='true') AS
     c.hash_before,
     c.hash_after,
     c.exec_id,
-    e.caller,
+    COALESCE(e.caller, c.db_role, ''::text) AS caller,
     e.route,
-    e.script
+    e.script,
+    e.agent
    FROM (pgbox.change c
      LEFT JOIN pgbox.exec e ON ((e.id = c.exec_id)));
 
 ALTER TABLE fs.touches OWNER TO pgbox_owner;
 
-COMMENT ON VIEW fs.touches IS 'The journal of file operations with the run that did each: who touched a path (path, path_to) or a content (hash_before, hash_after; fs.hash_of tells the hash of bytes). caller is NULL for what was done in SQL.';
+COMMENT ON VIEW fs.touches IS 'The journal of file operations with the run that did each: who touched a path (path, path_to) or a content (hash_before, hash_after; fs.hash_of tells the hash of bytes). exec_id is NULL for what was done in SQL, and caller the database role.';
 
 CREATE FUNCTION fs.history(p_sandbox uuid, p_path text, p_limit integer, p_before bigint DEFAULT NULL::bigint, p_before_seq integer DEFAULT NULL::integer) RETURNS SETOF fs.touches
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1542,6 +1584,9 @@ CREATE FUNCTION fs.housekeep(p_every interval DEFAULT '00:00:00'::interval, p_gr
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
+    IF p_every IS NULL OR p_every < interval '0' OR p_limit IS NULL OR p_limit < 1 THEN
+        PERFORM pgbox.raise_errno(22, 'housekeep', coalesce(p_every::text, p_limit::text));
+    END IF;
     -- The row's lock is the leader's: it ends with the transaction, behind a pooler too.
     PERFORM FROM pgbox.housekeeping h WHERE h.done_at <= clock_timestamp() - p_every FOR UPDATE SKIP LOCKED;
     due := FOUND;
@@ -1865,18 +1910,24 @@ CREATE FUNCTION fs.log_execs(p_execs jsonb) RETURNS bigint
 DECLARE
     v_rows bigint;
 BEGIN
+    IF p_execs IS NULL OR jsonb_typeof(p_execs) <> 'array' THEN
+        PERFORM pgbox.raise_errno(22, 'log_execs', jsonb_typeof(p_execs));
+    END IF;
     -- Whoever does not know whether a batch arrived sends it again.
-    INSERT INTO pgbox.exec (id, sandbox_id, tenant, route, caller, script, cwd, read_only, exit_code, error, idempotency_key, started_at, duration_us,
+    INSERT INTO pgbox.exec (id, sandbox_id, tenant, route, caller, agent, script, cwd, read_only, exit_code, error, idempotency_key, started_at, duration_us,
                             stdout_bytes, stderr_bytes, stdout_head, stderr_head, version_before, version_after, committed)
-    SELECT coalesce(e.id, gen_random_uuid()), s.id, coalesce(e.tenant, s.tenant), coalesce(e.route, ''), coalesce(e.caller, ''), coalesce(e.script, ''),
-           coalesce(e.cwd, '/'), coalesce(e.read_only, false), e.exit_code, e.error, e.idempotency_key, coalesce(e.started_at, clock_timestamp()),
-           coalesce(e.duration_us, 0), coalesce(e.stdout_bytes, 0), coalesce(e.stderr_bytes, 0), coalesce(e.stdout_head, ''), coalesce(e.stderr_head, ''),
-           coalesce(e.version, s.version), coalesce(e.version, s.version), false
+    SELECT coalesce(e.id, gen_random_uuid()), e.sandbox_id, coalesce(e.tenant, s.tenant, ''), coalesce(e.route, ''), coalesce(e.caller, ''), left(coalesce(e.agent, ''), 128), coalesce(e.script, ''),
+           coalesce(e.cwd, '/'), coalesce(e.read_only, false), e.exit_code, e.error, e.idempotency_key, least(greatest(coalesce(e.started_at, clock_timestamp()), clock_timestamp() - interval '1 day'), clock_timestamp()),
+           greatest(e.duration_us, 0), greatest(e.stdout_bytes, 0), greatest(e.stderr_bytes, 0), left(coalesce(e.stdout_head, ''), 4096), left(coalesce(e.stderr_head, ''), 4096),
+           v.version, v.version, false
       FROM jsonb_to_recordset(p_execs)
-        AS e (id uuid, sandbox_id uuid, tenant text, route text, caller text, script text, cwd text, read_only boolean, exit_code integer, error text,
+        AS e (id uuid, sandbox_id uuid, tenant text, route text, caller text, agent text, script text, cwd text, read_only boolean, exit_code integer, error text,
               idempotency_key text, started_at timestamptz, duration_us bigint, stdout_bytes bigint, stderr_bytes bigint, stdout_head text,
               stderr_head text, version bigint)
-      JOIN pgbox.sandbox s ON s.id = e.sandbox_id
+      LEFT JOIN pgbox.sandbox s ON s.id = e.sandbox_id
+     CROSS JOIN LATERAL (SELECT least(greatest(coalesce(e.version, s.version), 0), coalesce(s.version, 0)) AS version) v
+     -- The nil id is for what concerns no sandbox: images, quotas.
+     WHERE s.id IS NOT NULL OR e.sandbox_id = '00000000-0000-0000-0000-000000000000'
     ON CONFLICT ON CONSTRAINT exec_pkey DO NOTHING;
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     RETURN v_rows;
@@ -1885,7 +1936,7 @@ $$;
 
 ALTER FUNCTION fs.log_execs(p_execs jsonb) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.log_execs(p_execs jsonb) IS 'Writes the audit rows of runs that committed nothing (read-only, failed, killed or without a change), of any sandboxes, and returns how many are new. An array of objects with the keys of fs.apply, sandbox_id, and version: the one the run saw.';
+COMMENT ON FUNCTION fs.log_execs(p_execs jsonb) IS 'Writes the audit rows of runs that committed nothing (read-only, failed, killed or without a change), of any sandboxes, and returns how many are new. An array of objects with the keys of fs.apply, sandbox_id, and version: the one the run saw. They cannot say that something was committed, nor a time before yesterday or in the future, nor a version that is not there yet; db_role and logged_at tell who wrote them and when.';
 
 CREATE FUNCTION fs.lstat(p_path text) RETURNS SETOF fs.entry
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -2112,7 +2163,7 @@ BEGIN
             RAISE EXCEPTION USING ERRCODE = 'P0001', MESSAGE = 'nothing is to be done';
         END IF;
         IF p_exec IS NOT NULL THEN
-            v_exec := pgbox.add_exec(p_sandbox, p_exec, v_version, v_ours.version);
+            v_exec := pgbox.add_exec(p_sandbox, p_exec, v_version, v_ours.version, p_from);
         END IF;
         PERFORM pgbox.record_step(v_ours, v_layers[2:], v_exec);
     EXCEPTION WHEN raise_exception THEN
@@ -2301,6 +2352,14 @@ DECLARE
     v_version bigint;
     v_seq     integer;
 BEGIN
+    -- Whoever may call this must not be able to remove the trace of what was just done.
+    IF p_age < interval '1 day' THEN
+        PERFORM pgbox.raise_errno(22, 'prune', p_age::text);
+    ELSIF p_operations < 1000 THEN
+        PERFORM pgbox.raise_errno(22, 'prune', p_operations::text);
+    ELSIF p_limit IS NULL OR p_limit < 1 THEN
+        PERFORM pgbox.raise_errno(22, 'prune', p_limit::text);
+    END IF;
     changes := 0;
     execs := 0;
     IF p_age IS NOT NULL THEN
@@ -2336,7 +2395,7 @@ $$;
 
 ALTER FUNCTION fs.prune(p_age interval, p_operations bigint, p_limit integer) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.prune(p_age interval, p_operations bigint, p_limit integer) IS 'Removes up to p_limit operations of the journal and as many audit rows that are older than p_age, and of a sandbox''s journal what is more than its newest p_operations; NULL keeps all. Returns how many went. The count is looked at where something was written since the last round of fs.housekeep(); a sandbox that is being written to is left for the next.';
+COMMENT ON FUNCTION fs.prune(p_age interval, p_operations bigint, p_limit integer) IS 'Removes up to p_limit operations of the journal and as many audit rows that are older than p_age, and of a sandbox''s journal what is more than its newest p_operations; NULL keeps all, less than a day or than 1000 operations is VF022. Returns how many went. The count is looked at where something was written since the last round of fs.housekeep(); a sandbox that is being written to is left for the next.';
 
 CREATE FUNCTION fs.put_blobs(p_sandbox uuid, p_data bytea[]) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2374,12 +2433,12 @@ CREATE TABLE pgbox.snapshot (
     version bigint NOT NULL,
     used_bytes bigint NOT NULL,
     used_inodes bigint NOT NULL,
-    shell_state jsonb NOT NULL,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     kind text DEFAULT 'named'::text NOT NULL,
     stack text,
     tree_version bigint DEFAULT 0 NOT NULL,
     changed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    state_sha256 bytea,
     CONSTRAINT snapshot_kind_check CHECK ((kind = ANY (ARRAY['named'::text, 'automatic'::text, 'base'::text]))),
     CONSTRAINT snapshot_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255))),
     CONSTRAINT snapshot_stack_check CHECK ((stack = ANY (ARRAY['undo'::text, 'redo'::text])))
@@ -2545,6 +2604,34 @@ $$;
 ALTER FUNCTION fs.read_file_at(p_path text, p_at text, p_offset bigint, p_length bigint) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION fs.read_file_at(p_path text, p_at text, p_offset bigint, p_length bigint) IS 'Is fs.read_file() at a state of the sandbox: a snapshot, @base, a version or a time.';
+
+CREATE FUNCTION fs.read_state(p_sandbox uuid, p_sha256 bytea) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_sandbox pgbox.sandbox := pgbox.enter_sandbox_read(p_sandbox);
+    v_state   jsonb;
+BEGIN
+    IF p_sha256 IS NULL THEN
+        RETURN '{}';
+    END IF;
+    -- Exported variables may be secrets: unlike a content, a state is not for whoever knows its name.
+    IF v_sandbox.state_sha256 IS DISTINCT FROM p_sha256
+       AND NOT EXISTS (SELECT FROM pgbox.snapshot n WHERE n.sandbox_id = p_sandbox AND n.state_sha256 = p_sha256) THEN
+        PERFORM pgbox.raise_errno(116, 'read_state', p_sandbox::text);
+    END IF;
+    SELECT t.state INTO v_state FROM pgbox.shell_state t WHERE t.sha256 = p_sha256;
+    IF v_state IS NULL THEN
+        PERFORM pgbox.raise_errno(116, 'read_state', p_sandbox::text);
+    END IF;
+    RETURN v_state;
+END
+$$;
+
+ALTER FUNCTION fs.read_state(p_sandbox uuid, p_sha256 bytea) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.read_state(p_sandbox uuid, p_sha256 bytea) IS 'The state of a shell that fs.fence() names: working directory, exported variables and what else a script hands on to the next. VF116 when neither the sandbox nor one of its snapshots has it (any more).';
 
 CREATE FUNCTION fs.readdir(p_path text) RETURNS SETOF fs.entry
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -2979,9 +3066,9 @@ BEGIN
         PERFORM pgbox.raise_errno(22, 'snapshot', p_name);
     END IF;
     v_sandbox := pgbox.seal(v_sandbox);
-    INSERT INTO pgbox.snapshot (sandbox_id, name, layers, next_ino, version, used_bytes, used_inodes, shell_state, tree_version, changed_at)
+    INSERT INTO pgbox.snapshot (sandbox_id, name, layers, next_ino, version, used_bytes, used_inodes, state_sha256, tree_version, changed_at)
     VALUES (p_sandbox, p_name, v_sandbox.layers[2:], v_sandbox.next_ino, v_sandbox.version, v_sandbox.used_bytes, v_sandbox.used_inodes,
-            v_sandbox.shell_state, v_sandbox.tree_version, coalesce(v_sandbox.last_used_at, v_sandbox.created_at))
+            v_sandbox.state_sha256, v_sandbox.tree_version, coalesce(v_sandbox.last_used_at, v_sandbox.created_at))
     ON CONFLICT ON CONSTRAINT snapshot_name_key DO NOTHING
     RETURNING id INTO v_id;
     IF v_id IS NULL THEN
@@ -3073,12 +3160,12 @@ DECLARE
     v_image pgbox.image := pgbox.find_image(p_tenant, p_image, 'tag_image');
     v_id    uuid;
 BEGIN
-    INSERT INTO pgbox.image AS i (tenant, owner, name, tag, layers, next_ino, used_bytes, used_inodes, shell_state)
+    INSERT INTO pgbox.image AS i (tenant, owner, name, tag, layers, next_ino, used_bytes, used_inodes, state_sha256)
     VALUES (p_tenant, p_owner, p_name, coalesce(p_tag, 'latest'), v_image.layers, v_image.next_ino, v_image.used_bytes, v_image.used_inodes,
-            v_image.shell_state)
+            v_image.state_sha256)
     ON CONFLICT ON CONSTRAINT image_name_key DO UPDATE
        SET layers = excluded.layers, next_ino = excluded.next_ino, used_bytes = excluded.used_bytes, used_inodes = excluded.used_inodes,
-           shell_state = excluded.shell_state, created_at = clock_timestamp()
+           state_sha256 = excluded.state_sha256, created_at = clock_timestamp()
      WHERE i.owner = p_owner
     RETURNING i.id INTO v_id;
     IF v_id IS NULL THEN
@@ -3113,7 +3200,10 @@ CREATE VIEW fs.execs WITH (security_invoker='true') AS
     e.stderr_head,
     e.version_before,
     e.version_after,
-    e.committed
+    e.committed,
+    e.agent,
+    e.db_role,
+    e.logged_at
    FROM (pgbox.exec e
      LEFT JOIN pgbox.sandbox s ON ((s.id = e.sandbox_id)));
 
@@ -3121,7 +3211,7 @@ ALTER TABLE fs.execs OWNER TO pgbox_owner;
 
 COMMENT ON VIEW fs.execs IS 'Every run of every sandbox: who ran what, how it ended, what it changed (version_before, version_after).';
 
-CREATE FUNCTION fs.timeline(p_sandbox uuid, p_limit integer, p_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_before_id uuid DEFAULT NULL::uuid, p_since timestamp with time zone DEFAULT NULL::timestamp with time zone, p_caller text DEFAULT NULL::text, p_route text DEFAULT NULL::text, p_script text DEFAULT NULL::text, p_committed boolean DEFAULT NULL::boolean, p_failed boolean DEFAULT NULL::boolean) RETURNS SETOF fs.execs
+CREATE FUNCTION fs.timeline(p_sandbox uuid, p_limit integer, p_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_before_id uuid DEFAULT NULL::uuid, p_since timestamp with time zone DEFAULT NULL::timestamp with time zone, p_caller text DEFAULT NULL::text, p_route text DEFAULT NULL::text, p_script text DEFAULT NULL::text, p_committed boolean DEFAULT NULL::boolean, p_failed boolean DEFAULT NULL::boolean, p_agent text DEFAULT NULL::text) RETURNS SETOF fs.execs
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -3133,6 +3223,7 @@ BEGIN
            AND (p_before IS NULL OR (v.started_at, v.id) < (p_before, coalesce(p_before_id, '00000000-0000-0000-0000-000000000000')))
            AND (p_since IS NULL OR v.started_at >= p_since)
            AND (p_caller IS NULL OR v.caller = p_caller)
+           AND (p_agent IS NULL OR v.agent = p_agent)
            AND (p_route IS NULL OR v.route = p_route)
            AND (p_script IS NULL OR strpos(v.script, p_script) > 0)
            AND (p_committed IS NULL OR v.committed = p_committed)
@@ -3142,9 +3233,9 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION fs.timeline(p_sandbox uuid, p_limit integer, p_before timestamp with time zone, p_before_id uuid, p_since timestamp with time zone, p_caller text, p_route text, p_script text, p_committed boolean, p_failed boolean) OWNER TO pgbox_owner;
+ALTER FUNCTION fs.timeline(p_sandbox uuid, p_limit integer, p_before timestamp with time zone, p_before_id uuid, p_since timestamp with time zone, p_caller text, p_route text, p_script text, p_committed boolean, p_failed boolean, p_agent text) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.timeline(p_sandbox uuid, p_limit integer, p_before timestamp with time zone, p_before_id uuid, p_since timestamp with time zone, p_caller text, p_route text, p_script text, p_committed boolean, p_failed boolean) IS 'The runs of a sandbox, newest first: of those that all filters let through, at most p_limit before the run p_before_id that began at p_before. p_script is a text that the script holds; failed is what was ended from outside or has an exit status other than 0.';
+COMMENT ON FUNCTION fs.timeline(p_sandbox uuid, p_limit integer, p_before timestamp with time zone, p_before_id uuid, p_since timestamp with time zone, p_caller text, p_route text, p_script text, p_committed boolean, p_failed boolean, p_agent text) IS 'The runs of a sandbox, newest first: of those that all filters let through, at most p_limit before the run p_before_id that began at p_before. p_script is a text that the script holds; failed is what was ended from outside or has an exit status other than 0.';
 
 CREATE FUNCTION fs.tree(p_path text DEFAULT '/'::text, p_depth integer DEFAULT NULL::integer) RETURNS SETOF fs.entry
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -3451,55 +3542,69 @@ ALTER FUNCTION fs.write_file(p_path text, p_data bytea, p_mode integer) OWNER TO
 
 COMMENT ON FUNCTION fs.write_file(p_path text, p_data bytea, p_mode integer) IS 'Makes a file of p_data, or replaces the content of an existing one, which keeps its inode and mode. Returns the inode number.';
 
-CREATE FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bigint, p_version_after bigint) RETURNS uuid
+CREATE FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bigint, p_version_after bigint, p_merged_from uuid DEFAULT NULL::uuid) RETURNS uuid
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
     v_id uuid := coalesce((p_exec->>'id')::uuid, gen_random_uuid());
+    v_at timestamptz := coalesce((p_exec->>'started_at')::timestamptz, clock_timestamp());
 BEGIN
-    INSERT INTO pgbox.exec (id, sandbox_id, tenant, route, caller, script, cwd, read_only, exit_code, idempotency_key, started_at, duration_us,
+    INSERT INTO pgbox.exec (id, sandbox_id, tenant, route, caller, agent, merged_from, script, cwd, read_only, exit_code, idempotency_key, started_at, duration_us,
                             stdout_bytes, stderr_bytes, stdout_head, stderr_head, version_before, version_after, committed)
-    VALUES (v_id, p_sandbox, coalesce(p_exec->>'tenant', ''), coalesce(p_exec->>'route', ''), coalesce(p_exec->>'caller', ''), coalesce(p_exec->>'script', ''),
+    VALUES (v_id, p_sandbox, coalesce(p_exec->>'tenant', ''), coalesce(p_exec->>'route', ''), coalesce(p_exec->>'caller', ''), left(coalesce(p_exec->>'agent', ''), 128), p_merged_from,
+            coalesce(p_exec->>'script', ''),
             coalesce(p_exec->>'cwd', '/'), coalesce((p_exec->>'read_only')::boolean, false), (p_exec->>'exit_code')::integer, p_exec->>'idempotency_key',
-            coalesce((p_exec->>'started_at')::timestamptz, clock_timestamp()), coalesce((p_exec->>'duration_us')::bigint, (extract(epoch FROM clock_timestamp() - now()) * 1000000)::bigint),
-            coalesce((p_exec->>'stdout_bytes')::bigint, 0), coalesce((p_exec->>'stderr_bytes')::bigint, 0),
-            coalesce(p_exec->>'stdout_head', ''), coalesce(p_exec->>'stderr_head', ''),
-            p_version_before, coalesce(p_version_after, p_version_before), p_version_after IS NOT NULL);
+            least(greatest(v_at, clock_timestamp() - interval '1 day'), clock_timestamp()), coalesce(CASE WHEN p_exec ? 'duration_us' THEN greatest((p_exec->>'duration_us')::bigint, 0) END, (extract(epoch FROM clock_timestamp() - now()) * 1000000)::bigint),
+            greatest((p_exec->>'stdout_bytes')::bigint, 0), greatest((p_exec->>'stderr_bytes')::bigint, 0),
+            left(coalesce(p_exec->>'stdout_head', ''), 4096), left(coalesce(p_exec->>'stderr_head', ''), 4096),
+            p_version_before, coalesce(p_version_after, p_version_before), p_version_after IS NOT NULL)
+    ON CONFLICT ON CONSTRAINT exec_pkey DO NOTHING;
+    IF NOT FOUND THEN
+        PERFORM pgbox.raise_errno(17, 'log', v_id::text);
+    END IF;
     RETURN v_id;
 END
 $$;
 
-ALTER FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bigint, p_version_after bigint) OWNER TO pgbox_owner;
+ALTER FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bigint, p_version_after bigint, p_merged_from uuid) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bigint, p_version_after bigint) IS 'Writes one audit row of a run; p_version_after is NULL when it committed nothing. Keys of p_exec are columns of pgbox.exec; without duration_us it is that of the transaction so far.';
+COMMENT ON FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bigint, p_version_after bigint, p_merged_from uuid) IS 'Writes one audit row of a run; p_version_after is NULL when it committed nothing, p_merged_from the sandbox whose changes it brought. A time that is in the future, or more than a day ago, is moved to there; an id that is taken is VF017. Keys of p_exec are columns of pgbox.exec; without duration_us it is that of the transaction so far.';
 
-CREATE FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, OUT layers uuid[], OUT changed_at timestamp with time zone) RETURNS record
+CREATE FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, OUT layers uuid[], OUT changed_at timestamp with time zone, OUT used_bytes bigint, OUT state_sha256 bytea) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
     v_sandbox pgbox.sandbox;
+    v_state   bytea;
+    v_charge  bigint;
 BEGIN
     PERFORM set_config('app.sandbox_id', p_sandbox::text, true);
+    IF p_shell_state IS NOT NULL THEN
+        v_state := pgbox.put_state(p_shell_state);
+        v_charge := pgbox.state_charge(v_state);
+    END IF;
     FOR v_try IN 1..2 LOOP
         -- Lock, compare and set in one statement: whoever waits here for another writer compares with what that one left.
         UPDATE pgbox.sandbox s
            SET version      = s.version + 1,
                next_ino     = p_next_ino,
-               used_bytes   = p_used_bytes,
+               -- what the new state of the shell counts, in the place of the old one
+               used_bytes   = p_used_bytes + CASE WHEN v_charge IS NULL THEN 0 ELSE v_charge - pgbox.state_charge(s.state_sha256) END,
                used_inodes  = p_used_inodes,
-               shell_state  = coalesce(p_shell_state, s.shell_state),
+               state_sha256 = CASE WHEN v_charge IS NULL THEN s.state_sha256 ELSE v_state END,
                last_used_at = clock_timestamp(),
                tree_version = s.version + 1
          WHERE s.id = p_sandbox AND s.version = p_version AND s.next_ino <= p_next_ino
            AND s.deleted_at IS NULL AND (s.expires_at IS NULL OR s.expires_at > clock_timestamp())
-           AND (s.max_bytes IS NULL OR p_used_bytes <= greatest(s.max_bytes, s.used_bytes))
+           AND (s.max_bytes IS NULL OR p_used_bytes + CASE WHEN v_charge IS NULL THEN 0 ELSE v_charge - pgbox.state_charge(s.state_sha256) END
+                                       <= greatest(s.max_bytes, s.used_bytes))
            AND (s.max_inodes IS NULL OR p_used_inodes <= greatest(s.max_inodes, s.used_inodes))
            AND NOT coalesce(s.tree_version > s.history_version
                             AND (s.version - s.history_version >= s.history_commits
                                  OR s.history_at + s.history_seconds * interval '1 second' <= clock_timestamp()), false)
-        RETURNING s.layers, s.last_used_at INTO layers, changed_at;
+        RETURNING s.layers, s.last_used_at, s.used_bytes, s.state_sha256 INTO layers, changed_at, used_bytes, state_sha256;
         EXIT WHEN layers IS NOT NULL OR v_try = 2;
         -- Refused, or the automatic snapshot is due, which this takes.
         v_sandbox := pgbox.enter(true);
@@ -3514,9 +3619,9 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, OUT layers uuid[], OUT changed_at timestamp with time zone) OWNER TO pgbox_owner;
+ALTER FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, OUT layers uuid[], OUT changed_at timestamp with time zone, OUT used_bytes bigint, OUT state_sha256 bytea) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, OUT layers uuid[], OUT changed_at timestamp with time zone) IS 'pgbox.enter(true) and pgbox.bump() in one step for a writer that knows the version it stands on and the usage it leaves: raises VF116 when the sandbox is no longer there, VF122 when it would grow past a limit. Returns the layers, and when the new version came about.';
+COMMENT ON FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, OUT layers uuid[], OUT changed_at timestamp with time zone, OUT used_bytes bigint, OUT state_sha256 bytea) IS 'pgbox.enter(true) and pgbox.bump() in one step for a writer that knows the version it stands on and the usage it leaves: raises VF116 when the sandbox is no longer there, VF122 when it would grow past a limit. p_shell_state is stored too (NULL: it stays), and counts. Returns the layers, when the new version came about, the usage and the name of the state.';
 
 CREATE FUNCTION pgbox.base_commands() RETURNS text[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -3864,7 +3969,7 @@ ALTER FUNCTION pgbox.begin_restore(p_sandbox uuid, p_top uuid) OWNER TO pgbox_ma
 
 COMMENT ON FUNCTION pgbox.begin_restore(p_sandbox uuid, p_top uuid) IS 'Goes before the rows of a dumped sandbox: VF017 when the sandbox is in this database, or was (ids are never used again), or its top layer is.';
 
-CREATE FUNCTION pgbox.bump(p_sandbox pgbox.sandbox, p_bytes bigint, p_inodes bigint, p_next_ino bigint DEFAULT NULL::bigint, p_shell_state jsonb DEFAULT NULL::jsonb) RETURNS bigint
+CREATE FUNCTION pgbox.bump(p_sandbox pgbox.sandbox, p_bytes bigint, p_inodes bigint, p_next_ino bigint DEFAULT NULL::bigint) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -3882,16 +3987,15 @@ BEGIN
            next_ino     = coalesce(p_next_ino, p_sandbox.next_ino),
            used_bytes   = p_sandbox.used_bytes + p_bytes,
            used_inodes  = p_sandbox.used_inodes + p_inodes,
-           shell_state  = coalesce(p_shell_state, p_sandbox.shell_state),
            last_used_at = clock_timestamp()
      WHERE s.id = p_sandbox.id;
     RETURN v_version;
 END
 $$;
 
-ALTER FUNCTION pgbox.bump(p_sandbox pgbox.sandbox, p_bytes bigint, p_inodes bigint, p_next_ino bigint, p_shell_state jsonb) OWNER TO pgbox_owner;
+ALTER FUNCTION pgbox.bump(p_sandbox pgbox.sandbox, p_bytes bigint, p_inodes bigint, p_next_ino bigint) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.bump(p_sandbox pgbox.sandbox, p_bytes bigint, p_inodes bigint, p_next_ino bigint, p_shell_state jsonb) IS 'Increments the version of the sandbox row (within a verb of several operations: once for all) that pgbox.enter(true) returned, adds p_bytes and p_inodes (may be negative) to its usage and enforces its limits (VF122). Every mutation of a tree calls it once; the result is the new version.';
+COMMENT ON FUNCTION pgbox.bump(p_sandbox pgbox.sandbox, p_bytes bigint, p_inodes bigint, p_next_ino bigint) IS 'Increments the version of the sandbox row (within a verb of several operations: once for all) that pgbox.enter(true) returned, adds p_bytes and p_inodes (may be negative) to its usage and enforces its limits (VF122). Every mutation of a tree calls it once; the result is the new version.';
 
 CREATE FUNCTION pgbox.chunk_at(p_layers uuid[], p_ino bigint, p_idx integer) RETURNS bytea
     LANGUAGE plpgsql STABLE
@@ -4340,25 +4444,31 @@ BEGIN
           FROM pgbox.layer l WHERE l.id = ANY (v_layers)
     ), row_hash (what, hash) AS (
         SELECT 'sandboxes', convert_to(ROW(s.tenant, s.owner, s.name, s.next_ino, s.version, s.env, s.config, s.labels, s.max_bytes, s.max_inodes, s.max_snapshots,
-                   s.used_bytes, s.used_inodes, s.shell_state, s.created_at, s.last_used_at, s.expires_at, s.deleted_at, s.tree_version, s.undone_version,
+                   s.used_bytes, s.used_inodes, s.state_sha256, s.created_at, s.last_used_at, s.expires_at, s.deleted_at, s.tree_version, s.undone_version,
                    s.history_commits, s.history_seconds, s.history_keep, s.history_version, s.history_at, s.journal, s.open_version, s.pruned_version)::text, 'UTF8') ||
                (SELECT string_agg(l.hash, '' ORDER BY u.n) FROM unnest(s.layers) WITH ORDINALITY AS u (id, n) JOIN layer l ON l.id = u.id)
           FROM pgbox.sandbox s WHERE s.id = p_sandbox
         UNION ALL
-        SELECT 'snapshots', convert_to(ROW(n.name, n.next_ino, n.version, n.used_bytes, n.used_inodes, n.shell_state, n.created_at, n.kind, n.stack,
+        SELECT 'snapshots', convert_to(ROW(n.name, n.next_ino, n.version, n.used_bytes, n.used_inodes, n.state_sha256, n.created_at, n.kind, n.stack,
                    n.tree_version, n.changed_at)::text, 'UTF8') ||
                (SELECT string_agg(l.hash, '' ORDER BY u.n) FROM unnest(n.layers) WITH ORDINALITY AS u (id, n) JOIN layer l ON l.id = u.id)
           FROM pgbox.snapshot n WHERE n.sandbox_id = p_sandbox
         UNION ALL
         SELECT 'runs', convert_to(ROW(e.tenant, e.route, e.caller, e.script, e.cwd, e.read_only, e.exit_code, e.started_at, e.duration_us, e.stdout_bytes, e.stderr_bytes,
-                   e.stdout_head, e.stderr_head, e.version_before, e.version_after, e.committed, e.error, e.idempotency_key)::text, 'UTF8')
+                   e.stdout_head, e.stderr_head, e.version_before, e.version_after, e.committed, e.error, e.idempotency_key, e.agent)::text, 'UTF8')
           FROM pgbox.exec e WHERE e.sandbox_id = p_sandbox
         UNION ALL
         SELECT 'operations', convert_to(ROW(c.version, c.seq, c.exec_id IS NULL, c.op, c.path, c.path_to, c.ino, c.at, c.size_before, c.size_after, c.hash_before,
-                   c.hash_after)::text, 'UTF8')
+                   c.hash_after, c.db_role)::text, 'UTF8')
           FROM pgbox.change c WHERE c.sandbox_id = p_sandbox
         UNION ALL
         -- The bytes are what their name says, or they do not count.
+        SELECT 'states', t.sha256
+          FROM pgbox.shell_state t
+         WHERE t.sha256 IN (SELECT s.state_sha256 FROM pgbox.sandbox s WHERE s.id = p_sandbox
+                            UNION SELECT n.state_sha256 FROM pgbox.snapshot n WHERE n.sandbox_id = p_sandbox)
+           AND sha256(convert_to(t.state::text, 'UTF8')) = t.sha256
+        UNION ALL
         SELECT 'contents', b.sha256
           FROM pgbox.blob b
          WHERE b.sha256 IN (SELECT c.sha256 FROM pgbox.chunk c WHERE c.layer_id = ANY (v_layers) AND c.sha256 IS NOT NULL) AND sha256(b.data) = b.sha256
@@ -4480,6 +4590,10 @@ BEGIN
     PERFORM FROM pgbox.layer l WHERE l.id = ANY (v_layers) ORDER BY l.id FOR KEY SHARE;
     PERFORM FROM pgbox.blob b WHERE b.sha256 = ANY (ARRAY(SELECT c.sha256 FROM pgbox.chunk c WHERE c.layer_id = ANY (v_layers) AND c.sha256 IS NOT NULL))
       ORDER BY b.sha256 FOR KEY SHARE;
+    PERFORM FROM pgbox.shell_state t
+      WHERE t.sha256 = ANY (ARRAY(SELECT s.state_sha256 FROM pgbox.sandbox s WHERE s.id = p_sandbox
+                                  UNION SELECT n.state_sha256 FROM pgbox.snapshot n WHERE n.sandbox_id = p_sandbox))
+      ORDER BY t.sha256 FOR KEY SHARE;
     -- A sealed layer is the same wherever it is. One that was open when this database was copied, and went another way since, is not: its sandbox must not get rows of this one.
     v_others := ARRAY(SELECT l.id FROM pgbox.layer l WHERE l.id = ANY (v_layers) AND l.xmin <> v_own);
     IF EXISTS (SELECT FROM pgbox.inode r WHERE r.layer_id = ANY (v_others) AND r.xmin = v_own)
@@ -4646,7 +4760,7 @@ BEGIN
         v_sandbox.version := v_state.version;
         v_sandbox.used_bytes := v_state.used_bytes;
         v_sandbox.used_inodes := v_state.used_inodes;
-        v_sandbox.shell_state := v_state.shell_state;
+        v_sandbox.state_sha256 := v_state.state_sha256;
     END IF;
     PERFORM set_config('app.layers', v_sandbox.layers::text, true);
     RETURN v_sandbox;
@@ -4904,6 +5018,21 @@ $_$;
 ALTER FUNCTION pgbox.glob_regex(p_glob text) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.glob_regex(p_glob text) IS 'Translates a shell pattern (fnmatch(3): *, ?, [a-z], [!a-z], [[:alpha:]], backslash) for one name into a regular expression.';
+
+CREATE FUNCTION pgbox.has_state(p_sha256 bytea) RETURNS boolean
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM pgbox.sandbox s WHERE s.state_sha256 = p_sha256 AND s.deleted_at IS NULL)
+        OR EXISTS (SELECT FROM pgbox.snapshot n WHERE n.state_sha256 = p_sha256)
+        OR EXISTS (SELECT FROM pgbox.image i WHERE i.state_sha256 = p_sha256);
+END
+$$;
+
+ALTER FUNCTION pgbox.has_state(p_sha256 bytea) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION pgbox.has_state(p_sha256 bytea) IS 'Whether a living sandbox, a snapshot or an image has a state of a shell, as the calling statement sees it.';
 
 CREATE FUNCTION pgbox.idle_layers(p_layers uuid[]) RETURNS uuid[]
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -5483,9 +5612,9 @@ BEGIN
                           WHERE o.sandbox_id = p_sandbox.id AND o.kind = 'automatic' AND o.version < p_sandbox.version
                           ORDER BY o.version DESC
                          OFFSET greatest(v_keep, 1) - 1 LIMIT 1);
-    INSERT INTO pgbox.snapshot AS n (sandbox_id, name, kind, stack, layers, next_ino, version, used_bytes, used_inodes, shell_state, tree_version, changed_at)
+    INSERT INTO pgbox.snapshot AS n (sandbox_id, name, kind, stack, layers, next_ino, version, used_bytes, used_inodes, state_sha256, tree_version, changed_at)
     VALUES (p_sandbox.id, '@' || p_sandbox.version, 'automatic', p_stack, p_sandbox.layers[2:], p_sandbox.next_ino, p_sandbox.version,
-            p_sandbox.used_bytes, p_sandbox.used_inodes, p_sandbox.shell_state, p_sandbox.tree_version,
+            p_sandbox.used_bytes, p_sandbox.used_inodes, p_sandbox.state_sha256, p_sandbox.tree_version,
             coalesce(p_sandbox.last_used_at, p_sandbox.created_at))
     ON CONFLICT ON CONSTRAINT snapshot_name_key DO UPDATE SET stack = excluded.stack;
     RETURN p_sandbox;
@@ -5599,6 +5728,39 @@ ALTER FUNCTION pgbox.put_inode(p_top uuid, p_inode pgbox.inode) OWNER TO pgbox_o
 
 COMMENT ON FUNCTION pgbox.put_inode(p_top uuid, p_inode pgbox.inode) IS 'Writes an inode row into the top layer. For an inode of a lower layer this is the copy-up: it keeps its number, and its chunks stay where they are.';
 
+CREATE FUNCTION pgbox.put_state(p_state jsonb) RETURNS bytea
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    c_longest constant integer := 16777216;
+    v_text    text := p_state::text;
+    v_sha256  bytea;
+BEGIN
+    IF p_state IS NULL OR p_state = '{}' THEN
+        RETURN NULL;
+    ELSIF jsonb_typeof(p_state) <> 'object' THEN
+        PERFORM pgbox.raise_errno(22, 'shell_state', jsonb_typeof(p_state));
+    ELSIF octet_length(v_text) > c_longest THEN
+        PERFORM pgbox.raise_errno(27, 'shell_state', octet_length(v_text)::text);
+    END IF;
+    v_sha256 := sha256(convert_to(v_text, 'UTF8'));
+    LOOP
+        -- What is there must stay: fs.gc deletes only what it can lock, and looks who has it after that.
+        PERFORM FROM pgbox.shell_state t WHERE t.sha256 = v_sha256 FOR KEY SHARE;
+        IF FOUND THEN
+            RETURN v_sha256;
+        END IF;
+        INSERT INTO pgbox.shell_state (sha256, state, size) VALUES (v_sha256, p_state, octet_length(v_text))
+        ON CONFLICT ON CONSTRAINT shell_state_pkey DO NOTHING;
+    END LOOP;
+END
+$$;
+
+ALTER FUNCTION pgbox.put_state(p_state jsonb) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.put_state(p_state jsonb) IS 'Stores a state of a shell and returns its name; NULL for an empty one. VF022 when it is no object, VF027 when it has more than 16 MiB.';
+
 CREATE FUNCTION pgbox.raise_errno(p_errno integer, p_op text, p_path text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5646,8 +5808,8 @@ BEGIN
     IF NOT p_sandbox.journal THEN
         RETURN;
     END IF;
-    INSERT INTO pgbox.change (sandbox_id, version, seq, op, path, path_to, ino, size_before, size_after, hash_before, hash_after)
-    SELECT p_sandbox.id, v_version, c.n - 1, c.op, c.path, c.path_to, c.ino,
+    INSERT INTO pgbox.change (sandbox_id, version, seq, db_role, op, path, path_to, ino, size_before, size_after, hash_before, hash_after)
+    SELECT p_sandbox.id, v_version, c.n - 1, session_user, c.op, c.path, c.path_to, c.ino,
            CASE WHEN p_size_before IS NOT NULL THEN c.size_before WHEN c.ino < p_sandbox.next_ino THEN a.size END, a.size,
            CASE WHEN p_size_before IS NOT NULL THEN c.hash_before WHEN c.ino < p_sandbox.next_ino THEN a.hash END, a.hash
       FROM unnest(p_op, p_path, p_path_to, p_ino, p_size_before, p_hash_before) WITH ORDINALITY AS c (op, path, path_to, ino, size_before, hash_before, n)
@@ -5672,7 +5834,7 @@ BEGIN
     IF NOT p_sandbox.journal THEN
         RETURN;
     END IF;
-    INSERT INTO pgbox.change (sandbox_id, version, seq, exec_id, op, path, path_to, ino, size_before, size_after, hash_before, hash_after)
+    INSERT INTO pgbox.change (sandbox_id, version, seq, exec_id, db_role, op, path, path_to, ino, size_before, size_after, hash_before, hash_after)
     WITH d AS MATERIALIZED (
         SELECT c.path, c.status, coalesce(nullif(c.path_from, ''), c.path) AS path_from,
                o.ino AS old_ino, o.kind AS old_kind, o.mode AS old_mode, o.uid AS old_uid, o.gid AS old_gid,
@@ -5720,7 +5882,7 @@ BEGIN
     )
     SELECT p_sandbox.id, p_sandbox.version,
            row_number() OVER (ORDER BY s.pass, CASE s.pass WHEN 3 THEN -length(s.path) END, s.path COLLATE "C", s.path_to COLLATE "C") - 1,
-           p_exec, s.op, s.path, s.path_to, s.ino, s.size_before, s.size_after, s.hash_before, s.hash_after
+           p_exec, CASE WHEN p_exec IS NULL THEN session_user END, s.op, s.path, s.path_to, s.ino, s.size_before, s.size_after, s.hash_before, s.hash_after
       FROM step s;
 END
 $$;
@@ -6104,7 +6266,7 @@ BEGIN
     -- next_ino stays: an inode number of the tree that is left never comes back as another file.
     UPDATE pgbox.sandbox s
        SET layers = v_top || p_state.layers, version = s.version + 1, tree_version = s.version + 1, used_bytes = p_state.used_bytes,
-           used_inodes = p_state.used_inodes, shell_state = p_state.shell_state, last_used_at = clock_timestamp()
+           used_inodes = p_state.used_inodes, state_sha256 = p_state.state_sha256, last_used_at = clock_timestamp()
      WHERE s.id = p_sandbox.id
     RETURNING * INTO p_sandbox;
     RETURN p_sandbox;
@@ -6130,7 +6292,7 @@ BEGIN
     v_head.version := p_sandbox.version;
     v_head.used_bytes := p_sandbox.used_bytes;
     v_head.used_inodes := p_sandbox.used_inodes;
-    v_head.shell_state := p_sandbox.shell_state;
+    v_head.state_sha256 := p_sandbox.state_sha256;
     v_head.tree_version := p_sandbox.tree_version;
     v_head.changed_at := coalesce(p_sandbox.last_used_at, p_sandbox.created_at);
     IF coalesce(p_at, '') IN ('', '@head') THEN
@@ -6148,7 +6310,7 @@ BEGIN
         v_head.tree_version := 0;
         v_head.used_bytes := 0;
         v_head.used_inodes := 0;
-        v_head.shell_state := '{}';
+        v_head.state_sha256 := NULL;
         v_head.changed_at := p_sandbox.created_at;
         v_head.id := p_sandbox.layers[cardinality(p_sandbox.layers)];
         RETURN v_head;
@@ -6182,6 +6344,36 @@ $_$;
 ALTER FUNCTION pgbox.state_at(p_sandbox pgbox.sandbox, p_at text) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.state_at(p_sandbox pgbox.sandbox, p_at text) IS 'A state of a sandbox: now (NULL, empty, @head), what it started from (@base), a snapshot by name or id, a version (@57 or 57), the newest kept state that is not younger than a time. VF002 when there is none or it is not kept any more. id is NULL for the present one.';
+
+CREATE TABLE pgbox.shell_state (
+    sha256 bytea NOT NULL,
+    state jsonb NOT NULL,
+    size integer NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    idle_since timestamp with time zone,
+    CONSTRAINT shell_state_sha256_check CHECK ((octet_length(sha256) = 32))
+);
+
+ALTER TABLE ONLY pgbox.shell_state FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE pgbox.shell_state OWNER TO pgbox_owner;
+
+COMMENT ON TABLE pgbox.shell_state IS 'Working directory, exported variables and what else a shell hands on to the next, by the SHA-256 of its text.';
+
+COMMENT ON COLUMN pgbox.shell_state.idle_since IS 'When fs.gc first found that nobody has this state; it goes after a grace period, because a run may have read the name and not yet the state.';
+
+CREATE FUNCTION pgbox.state_charge(p_sha256 bytea) RETURNS bigint
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT COALESCE(( SELECT (t.size)::bigint AS size
+            FROM pgbox.shell_state t
+           WHERE ((t.sha256 = state_charge.p_sha256) AND (t.size > 4096))), (0)::bigint) AS "coalesce";
+END;
+
+ALTER FUNCTION pgbox.state_charge(p_sha256 bytea) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.state_charge(p_sha256 bytea) IS 'What a state of a shell counts in used_bytes of the sandbox that has it: its size, when that is more than 4096 bytes.';
 
 CREATE FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_steps integer, p_exec jsonb) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -6607,6 +6799,38 @@ ALTER FUNCTION pgbox.write_chunks(p_layers uuid[], p_ino bigint, p_size bigint, 
 
 COMMENT ON FUNCTION pgbox.write_chunks(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_data bytea) IS 'Writes p_data (not empty) into the chunks of a file of p_size bytes and returns its new size. Past the end it leaves a hole.';
 
+CREATE FUNCTION pgbox.writer_of(p_exec uuid, p_hash bytea) RETURNS pgbox.exec
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_exec pgbox.exec;
+    v_next pgbox.exec;
+BEGIN
+    SELECT e.* INTO v_exec FROM pgbox.exec e WHERE e.id = p_exec;
+    -- A merge brought what a run in the other sandbox wrote, or another merge brought there.
+    FOR i IN 1..32 LOOP
+        EXIT WHEN v_exec.merged_from IS NULL OR p_hash IS NULL;
+        SELECT e.* INTO v_next
+          FROM pgbox.change c
+          JOIN pgbox.exec e ON e.id = c.exec_id
+         WHERE c.sandbox_id = v_exec.merged_from AND c.hash_after = p_hash AND c.op IN ('create', 'write', 'truncate', 'copy')
+           AND c.at <= v_exec.logged_at
+         ORDER BY c.version DESC, c.seq DESC
+         LIMIT 1;
+        EXIT WHEN v_next.id IS NULL;
+        v_exec := v_next;
+    END LOOP;
+    RETURN v_exec;
+END
+$$;
+
+ALTER FUNCTION pgbox.writer_of(p_exec uuid, p_hash bytea) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION pgbox.writer_of(p_exec uuid, p_hash bytea) IS 'The run that wrote a content which run p_exec left in a file: that one, or, when it was a merge that brought the content unchanged, the run in the sandbox that was merged.';
+
 CREATE FUNCTION pgbox.zeros(p_length integer) RETURNS bytea
     LANGUAGE sql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -6633,13 +6857,14 @@ CREATE VIEW fs.changes WITH (security_invoker='true') AS
     c.size_before,
     c.size_after,
     c.hash_before,
-    c.hash_after
+    c.hash_after,
+    c.db_role
    FROM (pgbox.change c
      LEFT JOIN pgbox.sandbox s ON ((s.id = c.sandbox_id)));
 
 ALTER TABLE fs.changes OWNER TO pgbox_owner;
 
-COMMENT ON VIEW fs.changes IS 'The journal of file operations, ordered by (version, seq) in a sandbox. exec_id is NULL for what was done in SQL. Sizes and content hashes are those of a regular file before and after the whole version.';
+COMMENT ON VIEW fs.changes IS 'The journal of file operations, ordered by (version, seq) in a sandbox. exec_id is NULL for what was done in SQL, by db_role. Sizes and content hashes are those of a regular file before and after the whole version.';
 
 CREATE TABLE pgbox.blob (
     sha256 bytea NOT NULL,
@@ -7027,6 +7252,9 @@ ALTER TABLE ONLY pgbox.sandbox
 ALTER TABLE ONLY pgbox.schema_digest
     ADD CONSTRAINT schema_digest_pkey PRIMARY KEY (singleton);
 
+ALTER TABLE ONLY pgbox.shell_state
+    ADD CONSTRAINT shell_state_pkey PRIMARY KEY (sha256);
+
 ALTER TABLE ONLY pgbox.snapshot
     ADD CONSTRAINT snapshot_name_key UNIQUE (sandbox_id, name);
 
@@ -7057,13 +7285,21 @@ CREATE INDEX idempotency_created_at_idx ON pgbox.idempotency USING btree (create
 
 CREATE INDEX image_layers_idx ON pgbox.image USING gin (layers);
 
+CREATE INDEX image_state_idx ON pgbox.image USING hash (state_sha256) WHERE (state_sha256 IS NOT NULL);
+
 CREATE INDEX sandbox_expires_at_idx ON pgbox.sandbox USING btree (expires_at) WHERE ((deleted_at IS NULL) AND (expires_at IS NOT NULL));
 
 CREATE INDEX sandbox_layers_idx ON pgbox.sandbox USING gin (layers) WHERE (deleted_at IS NULL);
 
 CREATE INDEX sandbox_owner_idx ON pgbox.sandbox USING btree (tenant, owner, created_at DESC, id DESC) WHERE (deleted_at IS NULL);
 
+CREATE INDEX sandbox_state_idx ON pgbox.sandbox USING hash (state_sha256) WHERE (state_sha256 IS NOT NULL);
+
+CREATE INDEX shell_state_idle_since_idx ON pgbox.shell_state USING btree (idle_since) WHERE (idle_since IS NOT NULL);
+
 CREATE INDEX snapshot_layers_idx ON pgbox.snapshot USING gin (layers);
+
+CREATE INDEX snapshot_state_idx ON pgbox.snapshot USING hash (state_sha256) WHERE (state_sha256 IS NOT NULL);
 
 CREATE INDEX snapshot_version_idx ON pgbox.snapshot USING btree (sandbox_id, kind, version);
 
@@ -7253,6 +7489,24 @@ CREATE POLICY schema_digest_maintainer ON pgbox.schema_digest TO pgbox_maintaine
 
 CREATE POLICY schema_digest_owner ON pgbox.schema_digest TO pgbox_owner USING (true) WITH CHECK (true);
 
+ALTER TABLE pgbox.shell_state ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY shell_state_auditor ON pgbox.shell_state FOR SELECT TO pgbox_auditor USING (true);
+
+CREATE POLICY shell_state_dump ON pgbox.shell_state FOR SELECT TO pgbox_dump USING ((sha256 IN ( SELECT s.state_sha256
+   FROM pgbox.sandbox s
+UNION
+ SELECT n.state_sha256
+   FROM pgbox.snapshot n)));
+
+CREATE POLICY shell_state_insert ON pgbox.shell_state FOR INSERT TO pgbox_owner WITH CHECK (true);
+
+CREATE POLICY shell_state_lock ON pgbox.shell_state FOR UPDATE TO pgbox_owner USING (true) WITH CHECK (false);
+
+CREATE POLICY shell_state_maintainer ON pgbox.shell_state TO pgbox_maintainer USING (true) WITH CHECK (true);
+
+CREATE POLICY shell_state_select ON pgbox.shell_state FOR SELECT TO pgbox_owner USING (true);
+
 ALTER TABLE pgbox.snapshot ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY snapshot_auditor ON pgbox.snapshot FOR SELECT TO pgbox_auditor USING (true);
@@ -7281,6 +7535,7 @@ ALTER PUBLICATION pgbox ADD TABLE ONLY pgbox.sandbox;
 
 GRANT ALL ON SCHEMA fs TO pgbox_maintainer;
 GRANT USAGE ON SCHEMA fs TO pgbox_gateway;
+GRANT USAGE ON SCHEMA fs TO pgbox_housekeeper;
 GRANT USAGE ON SCHEMA fs TO pgbox_auditor;
 
 GRANT ALL ON SCHEMA pgbox TO pgbox_maintainer;
@@ -7388,6 +7643,7 @@ GRANT ALL ON FUNCTION fs.du(p_path text) TO pgbox_gateway;
 REVOKE ALL ON FUNCTION fs.expire(p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.expire(p_limit integer) TO pgbox_owner;
 GRANT ALL ON FUNCTION fs.expire(p_limit integer) TO pgbox_gateway;
+GRANT ALL ON FUNCTION fs.expire(p_limit integer) TO pgbox_housekeeper;
 
 GRANT SELECT ON TABLE fs.fence TO pgbox_maintainer;
 GRANT SELECT ON TABLE fs.fence TO pgbox_auditor;
@@ -7433,6 +7689,7 @@ GRANT ALL ON FUNCTION fs.fsck_sandbox(p_sandbox uuid) TO pgbox_gateway;
 REVOKE ALL ON FUNCTION fs.gc(p_grace interval, p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.gc(p_grace interval, p_limit integer) TO pgbox_owner;
 GRANT ALL ON FUNCTION fs.gc(p_grace interval, p_limit integer) TO pgbox_gateway;
+GRANT ALL ON FUNCTION fs.gc(p_grace interval, p_limit integer) TO pgbox_housekeeper;
 
 REVOKE ALL ON FUNCTION fs.get_sandbox(p_sandbox uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.get_sandbox(p_sandbox uuid) TO pgbox_owner;
@@ -7468,6 +7725,7 @@ GRANT ALL ON FUNCTION fs.history(p_sandbox uuid, p_path text, p_limit integer, p
 REVOKE ALL ON FUNCTION fs.housekeep(p_every interval, p_grace interval, p_limit integer, p_history interval, p_operations bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.housekeep(p_every interval, p_grace interval, p_limit integer, p_history interval, p_operations bigint) TO pgbox_owner;
 GRANT ALL ON FUNCTION fs.housekeep(p_every interval, p_grace interval, p_limit integer, p_history interval, p_operations bigint) TO pgbox_gateway;
+GRANT ALL ON FUNCTION fs.housekeep(p_every interval, p_grace interval, p_limit integer, p_history interval, p_operations bigint) TO pgbox_housekeeper;
 
 REVOKE ALL ON FUNCTION fs.kv_delete(p_sandbox uuid, p_key text, p_expect_version bigint, p_expect_value jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.kv_delete(p_sandbox uuid, p_key text, p_expect_version bigint, p_expect_value jsonb) TO pgbox_maintainer;
@@ -7546,7 +7804,7 @@ GRANT ALL ON FUNCTION fs.mv(p_from text, p_to text) TO pgbox_gateway;
 
 REVOKE ALL ON FUNCTION fs.prune(p_age interval, p_operations bigint, p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.prune(p_age interval, p_operations bigint, p_limit integer) TO pgbox_owner;
-GRANT ALL ON FUNCTION fs.prune(p_age interval, p_operations bigint, p_limit integer) TO pgbox_gateway;
+GRANT ALL ON FUNCTION fs.prune(p_age interval, p_operations bigint, p_limit integer) TO pgbox_housekeeper;
 
 REVOKE ALL ON FUNCTION fs.put_blobs(p_sandbox uuid, p_data bytea[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.put_blobs(p_sandbox uuid, p_data bytea[]) TO pgbox_maintainer;
@@ -7580,6 +7838,10 @@ GRANT ALL ON FUNCTION fs.read_file(p_path text, p_offset bigint, p_length bigint
 REVOKE ALL ON FUNCTION fs.read_file_at(p_path text, p_at text, p_offset bigint, p_length bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.read_file_at(p_path text, p_at text, p_offset bigint, p_length bigint) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.read_file_at(p_path text, p_at text, p_offset bigint, p_length bigint) TO pgbox_gateway;
+
+REVOKE ALL ON FUNCTION fs.read_state(p_sandbox uuid, p_sha256 bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.read_state(p_sandbox uuid, p_sha256 bytea) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.read_state(p_sandbox uuid, p_sha256 bytea) TO pgbox_gateway;
 
 REVOKE ALL ON FUNCTION fs.readdir(p_path text) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.readdir(p_path text) TO pgbox_maintainer;
@@ -7674,9 +7936,9 @@ GRANT ALL ON FUNCTION fs.tag_image(p_tenant text, p_owner text, p_image text, p_
 GRANT SELECT ON TABLE fs.execs TO pgbox_maintainer;
 GRANT SELECT ON TABLE fs.execs TO pgbox_auditor;
 
-REVOKE ALL ON FUNCTION fs.timeline(p_sandbox uuid, p_limit integer, p_before timestamp with time zone, p_before_id uuid, p_since timestamp with time zone, p_caller text, p_route text, p_script text, p_committed boolean, p_failed boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION fs.timeline(p_sandbox uuid, p_limit integer, p_before timestamp with time zone, p_before_id uuid, p_since timestamp with time zone, p_caller text, p_route text, p_script text, p_committed boolean, p_failed boolean) TO pgbox_maintainer;
-GRANT ALL ON FUNCTION fs.timeline(p_sandbox uuid, p_limit integer, p_before timestamp with time zone, p_before_id uuid, p_since timestamp with time zone, p_caller text, p_route text, p_script text, p_committed boolean, p_failed boolean) TO pgbox_gateway;
+REVOKE ALL ON FUNCTION fs.timeline(p_sandbox uuid, p_limit integer, p_before timestamp with time zone, p_before_id uuid, p_since timestamp with time zone, p_caller text, p_route text, p_script text, p_committed boolean, p_failed boolean, p_agent text) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.timeline(p_sandbox uuid, p_limit integer, p_before timestamp with time zone, p_before_id uuid, p_since timestamp with time zone, p_caller text, p_route text, p_script text, p_committed boolean, p_failed boolean, p_agent text) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.timeline(p_sandbox uuid, p_limit integer, p_before timestamp with time zone, p_before_id uuid, p_since timestamp with time zone, p_caller text, p_route text, p_script text, p_committed boolean, p_failed boolean, p_agent text) TO pgbox_gateway;
 
 REVOKE ALL ON FUNCTION fs.tree(p_path text, p_depth integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.tree(p_path text, p_depth integer) TO pgbox_maintainer;
@@ -7722,11 +7984,11 @@ REVOKE ALL ON FUNCTION fs.write_file(p_path text, p_data bytea, p_mode integer) 
 GRANT ALL ON FUNCTION fs.write_file(p_path text, p_data bytea, p_mode integer) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.write_file(p_path text, p_data bytea, p_mode integer) TO pgbox_gateway;
 
-REVOKE ALL ON FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bigint, p_version_after bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bigint, p_version_after bigint) TO pgbox_maintainer;
+REVOKE ALL ON FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bigint, p_version_after bigint, p_merged_from uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bigint, p_version_after bigint, p_merged_from uuid) TO pgbox_maintainer;
 
-REVOKE ALL ON FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, OUT layers uuid[], OUT changed_at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, OUT layers uuid[], OUT changed_at timestamp with time zone) TO pgbox_maintainer;
+REVOKE ALL ON FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, OUT layers uuid[], OUT changed_at timestamp with time zone, OUT used_bytes bigint, OUT state_sha256 bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, OUT layers uuid[], OUT changed_at timestamp with time zone, OUT used_bytes bigint, OUT state_sha256 bytea) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.base_commands() FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.base_commands() TO pgbox_maintainer;
@@ -7737,8 +7999,8 @@ GRANT ALL ON FUNCTION pgbox.base_entries() TO pgbox_maintainer;
 REVOKE ALL ON FUNCTION pgbox.begin_restore(p_sandbox uuid, p_top uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.begin_restore(p_sandbox uuid, p_top uuid) TO pgbox_owner;
 
-REVOKE ALL ON FUNCTION pgbox.bump(p_sandbox pgbox.sandbox, p_bytes bigint, p_inodes bigint, p_next_ino bigint, p_shell_state jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION pgbox.bump(p_sandbox pgbox.sandbox, p_bytes bigint, p_inodes bigint, p_next_ino bigint, p_shell_state jsonb) TO pgbox_maintainer;
+REVOKE ALL ON FUNCTION pgbox.bump(p_sandbox pgbox.sandbox, p_bytes bigint, p_inodes bigint, p_next_ino bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.bump(p_sandbox pgbox.sandbox, p_bytes bigint, p_inodes bigint, p_next_ino bigint) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.chunk_at(p_layers uuid[], p_ino bigint, p_idx integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.chunk_at(p_layers uuid[], p_ino bigint, p_idx integer) TO pgbox_maintainer;
@@ -7836,6 +8098,9 @@ GRANT ALL ON FUNCTION pgbox.free_layers(p_layers uuid[]) TO pgbox_owner;
 REVOKE ALL ON FUNCTION pgbox.glob_regex(p_glob text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.glob_regex(p_glob text) TO pgbox_maintainer;
 
+REVOKE ALL ON FUNCTION pgbox.has_state(p_sha256 bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.has_state(p_sha256 bytea) TO pgbox_owner;
+
 REVOKE ALL ON FUNCTION pgbox.idle_layers(p_layers uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.idle_layers(p_layers uuid[]) TO pgbox_owner;
 
@@ -7905,6 +8170,9 @@ GRANT ALL ON FUNCTION pgbox.put_content(p_data bytea[]) TO pgbox_maintainer;
 REVOKE ALL ON FUNCTION pgbox.put_inode(p_top uuid, p_inode pgbox.inode) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.put_inode(p_top uuid, p_inode pgbox.inode) TO pgbox_maintainer;
 
+REVOKE ALL ON FUNCTION pgbox.put_state(p_state jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.put_state(p_state jsonb) TO pgbox_maintainer;
+
 REVOKE ALL ON FUNCTION pgbox.raise_errno(p_errno integer, p_op text, p_path text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.raise_errno(p_errno integer, p_op text, p_path text) TO pgbox_maintainer;
 
@@ -7951,6 +8219,13 @@ GRANT ALL ON FUNCTION pgbox.stand_on(p_sandbox pgbox.sandbox, p_state pgbox.snap
 REVOKE ALL ON FUNCTION pgbox.state_at(p_sandbox pgbox.sandbox, p_at text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.state_at(p_sandbox pgbox.sandbox, p_at text) TO pgbox_maintainer;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.shell_state TO pgbox_maintainer;
+GRANT SELECT ON TABLE pgbox.shell_state TO pgbox_auditor;
+GRANT SELECT ON TABLE pgbox.shell_state TO pgbox_dump;
+
+REVOKE ALL ON FUNCTION pgbox.state_charge(p_sha256 bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.state_charge(p_sha256 bytea) TO pgbox_maintainer;
+
 REVOKE ALL ON FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_steps integer, p_exec jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_steps integer, p_exec jsonb) TO pgbox_owner;
 
@@ -7980,6 +8255,9 @@ GRANT ALL ON FUNCTION pgbox.walk(p_layers uuid[], p_path text, p_mode text, p_op
 
 REVOKE ALL ON FUNCTION pgbox.write_chunks(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_data bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.write_chunks(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_data bytea) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.writer_of(p_exec uuid, p_hash bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.writer_of(p_exec uuid, p_hash bytea) TO pgbox_owner;
 
 REVOKE ALL ON FUNCTION pgbox.zeros(p_length integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.zeros(p_length integer) TO pgbox_maintainer;

@@ -7,6 +7,7 @@ package sqlcgen
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/google/uuid"
 )
@@ -88,4 +89,20 @@ func (q *Queries) ReadBlobs(ctx context.Context, arg ReadBlobsParams) ([]ReadBlo
 		return nil, err
 	}
 	return items, nil
+}
+
+const readState = `-- name: ReadState :one
+SELECT fs.read_state($1::uuid, $2::bytea)::jsonb AS state
+`
+
+type ReadStateParams struct {
+	Sandbox uuid.UUID
+	SHA256  []byte
+}
+
+func (q *Queries) ReadState(ctx context.Context, arg ReadStateParams) (json.RawMessage, error) {
+	row := q.db.QueryRow(ctx, readState, arg.Sandbox, arg.SHA256)
+	var state json.RawMessage
+	err := row.Scan(&state)
+	return state, err
 }

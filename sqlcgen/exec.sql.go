@@ -14,7 +14,8 @@ import (
 )
 
 const apply = `-- name: Apply :one
-SELECT version::bigint AS version, used_bytes::bigint AS used_bytes, used_inodes::bigint AS used_inodes, layers::uuid[] AS layers, changed_at::timestamptz AS changed_at
+SELECT version::bigint AS version, used_bytes::bigint AS used_bytes, used_inodes::bigint AS used_inodes, layers::uuid[] AS layers, changed_at::timestamptz AS changed_at,
+       state_sha256::bytea AS state_sha256
 FROM fs.apply(
     $1::uuid, $2::bigint, $3::bigint, $4::bigint, $5::bigint,
     $6::bigint[], $7::smallint[], $8::integer[], $9::integer[], $10::integer[], $11::integer[], $12::integer[],
@@ -64,11 +65,12 @@ type ApplyParams struct {
 }
 
 type ApplyRow struct {
-	Version    int64
-	UsedBytes  int64
-	UsedInodes int64
-	Layers     []uuid.UUID
-	ChangedAt  time.Time
+	Version     int64
+	UsedBytes   int64
+	UsedInodes  int64
+	Layers      []uuid.UUID
+	ChangedAt   time.Time
+	StateSHA256 []byte
 }
 
 func (q *Queries) Apply(ctx context.Context, arg ApplyParams) (ApplyRow, error) {
@@ -115,6 +117,7 @@ func (q *Queries) Apply(ctx context.Context, arg ApplyParams) (ApplyRow, error) 
 		&i.UsedInodes,
 		&i.Layers,
 		&i.ChangedAt,
+		&i.StateSHA256,
 	)
 	return i, err
 }

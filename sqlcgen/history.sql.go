@@ -13,7 +13,7 @@ import (
 )
 
 const blame = `-- name: Blame :many
-SELECT path, ino, size, version, at, exec_id, caller, route, script FROM fs.blame($1::uuid, $2::text)
+SELECT path, ino, size, version, at, exec_id, caller, route, script, agent FROM fs.blame($1::uuid, $2::text)
 `
 
 type BlameParams struct {
@@ -40,6 +40,7 @@ func (q *Queries) Blame(ctx context.Context, arg BlameParams) ([]FsLastWrite, er
 			&i.Caller,
 			&i.Route,
 			&i.Script,
+			&i.Agent,
 		); err != nil {
 			return nil, err
 		}
@@ -52,7 +53,7 @@ func (q *Queries) Blame(ctx context.Context, arg BlameParams) ([]FsLastWrite, er
 }
 
 const history = `-- name: History :many
-SELECT sandbox_id, version, seq, op, path, path_to, ino, at, size_before, size_after, hash_before, hash_after, exec_id, caller, route, script FROM fs.history($1::uuid, $2::text, $3::integer, $4::bigint, $5::integer)
+SELECT sandbox_id, version, seq, op, path, path_to, ino, at, size_before, size_after, hash_before, hash_after, exec_id, caller, route, script, agent FROM fs.history($1::uuid, $2::text, $3::integer, $4::bigint, $5::integer)
 `
 
 type HistoryParams struct {
@@ -95,6 +96,7 @@ func (q *Queries) History(ctx context.Context, arg HistoryParams) ([]FsTouch, er
 			&i.Caller,
 			&i.Route,
 			&i.Script,
+			&i.Agent,
 		); err != nil {
 			return nil, err
 		}
@@ -107,9 +109,10 @@ func (q *Queries) History(ctx context.Context, arg HistoryParams) ([]FsTouch, er
 }
 
 const timeline = `-- name: Timeline :many
-SELECT id, sandbox_id, tenant, owner, route, caller, script, cwd, read_only, exit_code, error, idempotency_key, started_at, duration_us, stdout_bytes, stderr_bytes, stdout_head, stderr_head, version_before, version_after, committed FROM fs.timeline(
+SELECT id, sandbox_id, tenant, owner, route, caller, script, cwd, read_only, exit_code, error, idempotency_key, started_at, duration_us, stdout_bytes, stderr_bytes, stdout_head, stderr_head, version_before, version_after, committed, agent, db_role, logged_at FROM fs.timeline(
     $1::uuid, $2::integer, $3::timestamptz, $4::uuid, $5::timestamptz,
-    $6::text, $7::text, $8::text, $9::boolean, $10::boolean)
+    $6::text, $7::text, $8::text, $9::boolean, $10::boolean,
+    $11::text)
 `
 
 type TimelineParams struct {
@@ -123,6 +126,7 @@ type TimelineParams struct {
 	Script    *string
 	Committed *bool
 	Failed    *bool
+	Agent     *string
 }
 
 func (q *Queries) Timeline(ctx context.Context, arg TimelineParams) ([]FsExec, error) {
@@ -137,6 +141,7 @@ func (q *Queries) Timeline(ctx context.Context, arg TimelineParams) ([]FsExec, e
 		arg.Script,
 		arg.Committed,
 		arg.Failed,
+		arg.Agent,
 	)
 	if err != nil {
 		return nil, err
@@ -167,6 +172,9 @@ func (q *Queries) Timeline(ctx context.Context, arg TimelineParams) ([]FsExec, e
 			&i.VersionBefore,
 			&i.VersionAfter,
 			&i.Committed,
+			&i.Agent,
+			&i.DbRole,
+			&i.LoggedAt,
 		); err != nil {
 			return nil, err
 		}

@@ -51,6 +51,9 @@ type FsExec struct {
 	VersionBefore  int64
 	VersionAfter   int64
 	Committed      bool
+	Agent          string
+	DbRole         *string
+	LoggedAt       *time.Time
 }
 
 // The row type of fsck: one broken invariant; as a table it is empty. dir and name are of the name that is wrong, idx of the chunk, want is the number that it should be.
@@ -67,22 +70,22 @@ type FsFault struct {
 
 // Every living sandbox, with what an exec has to know before it runs.
 type FsFence struct {
-	ID         uuid.UUID
-	Tenant     string
-	Owner      string
-	Name       string
-	Version    int64
-	Layers     []uuid.UUID
-	NextIno    int64
-	UsedBytes  int64
-	UsedInodes int64
-	MaxBytes   *int64
-	MaxInodes  *int64
-	Env        json.RawMessage
-	Config     json.RawMessage
-	ShellState json.RawMessage
-	ExpiresAt  *time.Time
-	LastUsedAt *time.Time
+	ID          uuid.UUID
+	Tenant      string
+	Owner       string
+	Name        string
+	Version     int64
+	Layers      []uuid.UUID
+	NextIno     int64
+	UsedBytes   int64
+	UsedInodes  int64
+	MaxBytes    *int64
+	MaxInodes   *int64
+	Env         json.RawMessage
+	Config      json.RawMessage
+	StateSHA256 []byte
+	ExpiresAt   *time.Time
+	LastUsedAt  *time.Time
 }
 
 // Every image: a tree that sandboxes start from.
@@ -116,6 +119,7 @@ type FsLastWrite struct {
 	Caller  *string
 	Route   *string
 	Script  *string
+	Agent   *string
 }
 
 // Every quota and how much of it is used; owner is empty for one of a whole tenant.
@@ -148,7 +152,7 @@ type FsSandbox struct {
 	MaxInodes      *int64
 	UsedBytes      int64
 	UsedInodes     int64
-	ShellState     json.RawMessage
+	StateSHA256    []byte
 	CreatedAt      time.Time
 	LastUsedAt     *time.Time
 	ExpiresAt      *time.Time
@@ -173,7 +177,7 @@ type FsSnapshot struct {
 	CreatedAt  time.Time
 }
 
-// The journal of file operations with the run that did each: who touched a path (path, path_to) or a content (hash_before, hash_after; fs.hash_of tells the hash of bytes). caller is NULL for what was done in SQL.
+// The journal of file operations with the run that did each: who touched a path (path, path_to) or a content (hash_before, hash_after; fs.hash_of tells the hash of bytes). exec_id is NULL for what was done in SQL, and caller the database role.
 type FsTouch struct {
 	SandboxID  uuid.UUID
 	Version    int64
@@ -188,7 +192,8 @@ type FsTouch struct {
 	HashBefore []byte
 	HashAfter  []byte
 	ExecID     *uuid.UUID
-	Caller     *string
+	Caller     string
 	Route      *string
 	Script     *string
+	Agent      *string
 }

@@ -64,7 +64,7 @@ func (q *Queries) ChangesSince(ctx context.Context, arg ChangesSinceParams) ([]F
 }
 
 const createSandbox = `-- name: CreateSandbox :one
-SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots, pruned_version FROM fs.create_sandbox(
+SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, state_sha256, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots, pruned_version FROM fs.create_sandbox(
     $1::uuid, $2::text, $3::text, $4::text,
     $5::jsonb, $6::jsonb, $7::jsonb,
     $8::bigint, $9::bigint, $10::timestamptz,
@@ -117,7 +117,7 @@ func (q *Queries) CreateSandbox(ctx context.Context, arg CreateSandboxParams) (F
 		&i.MaxInodes,
 		&i.UsedBytes,
 		&i.UsedInodes,
-		&i.ShellState,
+		&i.StateSHA256,
 		&i.CreatedAt,
 		&i.LastUsedAt,
 		&i.ExpiresAt,
@@ -195,7 +195,7 @@ func (q *Queries) DropSandbox(ctx context.Context, sandbox uuid.UUID) error {
 }
 
 const fence = `-- name: Fence :one
-SELECT id, tenant, owner, name, version, layers, next_ino, used_bytes, used_inodes, max_bytes, max_inodes, env, config, shell_state, expires_at, last_used_at FROM fs.fence($1::uuid)
+SELECT id, tenant, owner, name, version, layers, next_ino, used_bytes, used_inodes, max_bytes, max_inodes, env, config, state_sha256, expires_at, last_used_at FROM fs.fence($1::uuid)
 `
 
 func (q *Queries) Fence(ctx context.Context, sandbox uuid.UUID) (FsFence, error) {
@@ -215,7 +215,7 @@ func (q *Queries) Fence(ctx context.Context, sandbox uuid.UUID) (FsFence, error)
 		&i.MaxInodes,
 		&i.Env,
 		&i.Config,
-		&i.ShellState,
+		&i.StateSHA256,
 		&i.ExpiresAt,
 		&i.LastUsedAt,
 	)
@@ -223,7 +223,7 @@ func (q *Queries) Fence(ctx context.Context, sandbox uuid.UUID) (FsFence, error)
 }
 
 const fenceAt = `-- name: FenceAt :one
-SELECT id, tenant, owner, name, version, layers, next_ino, used_bytes, used_inodes, max_bytes, max_inodes, env, config, shell_state, expires_at, last_used_at FROM fs.fence_at($1::uuid, $2::text)
+SELECT id, tenant, owner, name, version, layers, next_ino, used_bytes, used_inodes, max_bytes, max_inodes, env, config, state_sha256, expires_at, last_used_at FROM fs.fence_at($1::uuid, $2::text)
 `
 
 type FenceAtParams struct {
@@ -248,7 +248,7 @@ func (q *Queries) FenceAt(ctx context.Context, arg FenceAtParams) (FsFence, erro
 		&i.MaxInodes,
 		&i.Env,
 		&i.Config,
-		&i.ShellState,
+		&i.StateSHA256,
 		&i.ExpiresAt,
 		&i.LastUsedAt,
 	)
@@ -256,7 +256,7 @@ func (q *Queries) FenceAt(ctx context.Context, arg FenceAtParams) (FsFence, erro
 }
 
 const fork = `-- name: Fork :many
-SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots, pruned_version FROM fs.fork(
+SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, state_sha256, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots, pruned_version FROM fs.fork(
     $1::uuid, $2::uuid[], $3::text, $4::text, $5::text)
 `
 
@@ -298,7 +298,7 @@ func (q *Queries) Fork(ctx context.Context, arg ForkParams) ([]FsSandbox, error)
 			&i.MaxInodes,
 			&i.UsedBytes,
 			&i.UsedInodes,
-			&i.ShellState,
+			&i.StateSHA256,
 			&i.CreatedAt,
 			&i.LastUsedAt,
 			&i.ExpiresAt,
@@ -321,7 +321,7 @@ func (q *Queries) Fork(ctx context.Context, arg ForkParams) ([]FsSandbox, error)
 }
 
 const getSandbox = `-- name: GetSandbox :one
-SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots, pruned_version FROM fs.get_sandbox($1::uuid)
+SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, state_sha256, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots, pruned_version FROM fs.get_sandbox($1::uuid)
 `
 
 func (q *Queries) GetSandbox(ctx context.Context, sandbox uuid.UUID) (FsSandbox, error) {
@@ -342,7 +342,7 @@ func (q *Queries) GetSandbox(ctx context.Context, sandbox uuid.UUID) (FsSandbox,
 		&i.MaxInodes,
 		&i.UsedBytes,
 		&i.UsedInodes,
-		&i.ShellState,
+		&i.StateSHA256,
 		&i.CreatedAt,
 		&i.LastUsedAt,
 		&i.ExpiresAt,
@@ -358,7 +358,7 @@ func (q *Queries) GetSandbox(ctx context.Context, sandbox uuid.UUID) (FsSandbox,
 }
 
 const listSandboxes = `-- name: ListSandboxes :many
-SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots, pruned_version FROM fs.list_sandboxes(
+SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, state_sha256, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots, pruned_version FROM fs.list_sandboxes(
     $1::text, $2::text, $3::integer,
     $4::timestamptz, $5::uuid, $6::text, $7::jsonb)
 `
@@ -405,7 +405,7 @@ func (q *Queries) ListSandboxes(ctx context.Context, arg ListSandboxesParams) ([
 			&i.MaxInodes,
 			&i.UsedBytes,
 			&i.UsedInodes,
-			&i.ShellState,
+			&i.StateSHA256,
 			&i.CreatedAt,
 			&i.LastUsedAt,
 			&i.ExpiresAt,
@@ -481,7 +481,7 @@ func (q *Queries) Merge(ctx context.Context, arg MergeParams) ([]MergeRow, error
 }
 
 const updateSandbox = `-- name: UpdateSandbox :one
-SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, shell_state, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots, pruned_version FROM fs.update_sandbox(
+SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, state_sha256, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots, pruned_version FROM fs.update_sandbox(
     $1::uuid, $2::text, $3::jsonb, $4::jsonb,
     $5::bigint, $6::bigint, $7::timestamptz, $8::text[],
     $9::jsonb, $10::boolean, $11::bigint)
@@ -531,7 +531,7 @@ func (q *Queries) UpdateSandbox(ctx context.Context, arg UpdateSandboxParams) (F
 		&i.MaxInodes,
 		&i.UsedBytes,
 		&i.UsedInodes,
-		&i.ShellState,
+		&i.StateSHA256,
 		&i.CreatedAt,
 		&i.LastUsedAt,
 		&i.ExpiresAt,

@@ -14,7 +14,7 @@ import (
 type Commit struct {
 	Fence store.Fence // the row as the transaction left it
 	// Columns of Fence that were not sent because the transaction left them alone.
-	SameLayers, SameEnv, SameConfig, SameShellState bool
+	SameLayers, SameEnv, SameConfig, SameState bool
 
 	First  int64 // version after the first change of the row; Fence.Version after the last. 0: not one after another
 	New    bool  // the row was inserted: a sandbox that was made, or one that was restored from a dump
@@ -170,8 +170,8 @@ func (h *Commit) fence(before *store.Fence) *store.Fence {
 	if h.SameConfig {
 		f.Config = before.Config
 	}
-	if h.SameShellState {
-		f.ShellState = before.ShellState
+	if h.SameState {
+		f.State = before.State
 	}
 	return &f
 }

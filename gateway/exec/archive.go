@@ -24,7 +24,7 @@ func (s *Service) ExportTar(ctx context.Context, c Caller, id uuid.UUID, dir str
 	if err := absolute(dir); err != nil {
 		return toError(err)
 	}
-	return s.View(ctx, c, id, func(_ *tree.Tree, work *tree.Work) error {
+	return s.view(ctx, c, id, "tar export "+dir, func(_ *tree.Tree, work *tree.Work) error {
 		top, err := describe(work, dir)
 		if err != nil {
 			return err

@@ -50,7 +50,9 @@ func errNoState(at string, err error) error {
 // changed is verb for a change of the tree that the database makes. fn hands on the audit row, which what is committed has in its transaction. fn may
 // report less than was committed: a row is written once.
 func (s *Service) changed(ctx context.Context, c Caller, id uuid.UUID, what string, fn func(ctx context.Context, e store.Exec) (b *Sandbox, committed bool, err error)) (*Sandbox, error) {
-	return s.verb(ctx, c, id, func(ctx context.Context, f *store.Fence) (*Sandbox, error) {
+	began, entered := s.cfg.Now(), false
+	b, err := s.verb(ctx, c, id, "", func(ctx context.Context, f *store.Fence) (*Sandbox, error) {
+		entered = true
 		row := s.rowOf(c, what, s.cfg.Now())
 		row.Duration = 0 // the database knows
 		b, committed, err := fn(ctx, row)
@@ -65,6 +67,10 @@ func (s *Service) changed(ctx context.Context, c Caller, id uuid.UUID, what stri
 		}
 		return b, err
 	})
+	if !entered {
+		s.note(c, id, -1, what, began, err)
+	}
+	return b, err
 }
 
 // moved is changed for what puts a sandbox on another chain of layers.
@@ -133,7 +139,7 @@ func (s *Service) Redo(ctx context.Context, c Caller, id uuid.UUID, steps int) (
 
 // Flatten merges the layers of a sandbox into one over the base layer, and returns how many there were and are. No file changes.
 func (s *Service) Flatten(ctx context.Context, c Caller, id uuid.UUID) (before, after int, err error) {
-	_, err = s.verb(ctx, c, id, func(ctx context.Context, _ *store.Fence) (*Sandbox, error) {
+	_, err = s.verb(ctx, c, id, "flatten", func(ctx context.Context, _ *store.Fence) (*Sandbox, error) {
 		before, err = s.store.Flatten(ctx, id)
 		s.trees.Drop(id)
 		return nil, err
@@ -143,7 +149,7 @@ func (s *Service) Flatten(ctx context.Context, c Caller, id uuid.UUID) (before, 
 
 // DropSnapshot forgets a snapshot, which is named by its id or its name.
 func (s *Service) DropSnapshot(ctx context.Context, c Caller, id uuid.UUID, snapshot string) error {
-	_, err := s.verb(ctx, c, id, func(ctx context.Context, _ *store.Fence) (*Sandbox, error) {
+	_, err := s.verb(ctx, c, id, "snapshot rm "+snapshot, func(ctx context.Context, _ *store.Fence) (*Sandbox, error) {
 		all, err := s.store.Snapshots(ctx, id)
 		if err != nil {
 			return nil, err
@@ -167,7 +173,7 @@ func (s *Service) DropSnapshot(ctx context.Context, c Caller, id uuid.UUID, snap
 // CreateImage makes an image of a sandbox as it is or was (at as in Caller.At). With replace the caller's image of that name and tag makes room.
 func (s *Service) CreateImage(ctx context.Context, c Caller, id uuid.UUID, name, tag, at string, replace bool) (*Image, error) {
 	var image *Image
-	_, err := s.verb(ctx, c, id, func(ctx context.Context, f *store.Fence) (*Sandbox, error) {
+	_, err := s.verb(ctx, c, id, "image create "+name+":"+tag, func(ctx context.Context, f *store.Fence) (*Sandbox, error) {
 		state, err := stateName(at)
 		if err != nil {
 			return nil, err
@@ -193,7 +199,7 @@ func (s *Service) Images(ctx context.Context, c Caller, name string) ([]Image, e
 
 // TagImage gives an image (name or name:tag) another name and tag too.
 func (s *Service) TagImage(ctx context.Context, c Caller, image, name, tag string) (*Image, error) {
-	return answered(ctx, s, func(ctx context.Context) (*Image, error) {
+	return logged(ctx, s, c, uuid.Nil, "image tag "+image+" "+name+":"+tag, func(ctx context.Context) (*Image, error) {
 		i, err := s.store.TagImage(ctx, c.Tenant, c.Subject, image, name, tag)
 		return i, noImage(image, err)
 	})
@@ -201,10 +207,18 @@ func (s *Service) TagImage(ctx context.Context, c Caller, image, name, tag strin
 
 // DropImage forgets an image (name or name:tag) of the caller's.
 func (s *Service) DropImage(ctx context.Context, c Caller, image string) error {
-	_, err := answered(ctx, s, func(ctx context.Context) (struct{}, error) {
+	_, err := logged(ctx, s, c, uuid.Nil, "image rm "+image, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, noImage(image, s.store.DropImage(ctx, c.Tenant, c.Subject, image))
 	})
 	return err
+}
+
+// logged is answered for what has a row in the audit log.
+func logged[T any](ctx context.Context, s *Service, c Caller, id uuid.UUID, what string, fn func(ctx context.Context) (T, error)) (T, error) {
+	began := s.cfg.Now()
+	v, err := answered(ctx, s, fn)
+	s.note(c, id, -1, what, began, err)
+	return v, err
 }
 
 // answered runs a call of the store that concerns no sandbox's tree.
@@ -221,7 +235,7 @@ func answered[T any](ctx context.Context, s *Service, fn func(ctx context.Contex
 
 // KvGet returns a key of a sandbox's store.
 func (s *Service) KvGet(ctx context.Context, c Caller, id uuid.UUID, key string) (*KeyValue, error) {
-	return answered(ctx, s, func(ctx context.Context) (*KeyValue, error) {
+	return logged(ctx, s, c, id, "kv get "+key, func(ctx context.Context) (*KeyValue, error) {
 		if _, err := s.fence(ctx, c, id); err != nil {
 			return nil, err
 		}
@@ -232,7 +246,7 @@ func (s *Service) KvGet(ctx context.Context, c Caller, id uuid.UUID, key string)
 
 // KvList returns up to limit keys that begin with prefix, in byte order after the given one.
 func (s *Service) KvList(ctx context.Context, c Caller, id uuid.UUID, prefix string, limit int, after string) ([]KeyValue, error) {
-	return answered(ctx, s, func(ctx context.Context) ([]KeyValue, error) {
+	return logged(ctx, s, c, id, "kv ls "+prefix, func(ctx context.Context) ([]KeyValue, error) {
 		if _, err := s.fence(ctx, c, id); err != nil {
 			return nil, err
 		}
@@ -242,7 +256,7 @@ func (s *Service) KvList(ctx context.Context, c Caller, id uuid.UUID, prefix str
 
 // KvSet sets a key and returns its new version; ESTALE when it is not as expected.
 func (s *Service) KvSet(ctx context.Context, c Caller, id uuid.UUID, key string, value json.RawMessage, e Expect) (version int64, err error) {
-	_, err = s.verb(ctx, c, id, func(ctx context.Context, _ *store.Fence) (*Sandbox, error) {
+	_, err = s.verb(ctx, c, id, "kv set "+key, func(ctx context.Context, _ *store.Fence) (*Sandbox, error) {
 		version, err = s.store.KvSet(ctx, id, key, value, e)
 		return nil, noKey(err)
 	})
@@ -251,7 +265,7 @@ func (s *Service) KvSet(ctx context.Context, c Caller, id uuid.UUID, key string,
 
 // KvDelete removes a key; ESTALE when it is not as expected.
 func (s *Service) KvDelete(ctx context.Context, c Caller, id uuid.UUID, key string, e Expect) error {
-	_, err := s.verb(ctx, c, id, func(ctx context.Context, _ *store.Fence) (*Sandbox, error) {
+	_, err := s.verb(ctx, c, id, "kv rm "+key, func(ctx context.Context, _ *store.Fence) (*Sandbox, error) {
 		return nil, noKey(s.store.KvDelete(ctx, id, key, e))
 	})
 	return err

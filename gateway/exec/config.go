@@ -35,6 +35,7 @@ type Config struct {
 	OutputKeep  int         // bytes kept of each stream; default 10 MiB
 	OutputMax   int64       // bytes of both streams after which a run is ended; default 256 MiB
 	MaxFileSize int64       // default 4 GiB
+	MaxState    int64       // bytes of the state of a shell (exported variables, functions of a session); default 1 MiB
 	DirtyMax    int64       // written bytes of one run held in memory before they are uploaded; default 64 MiB
 
 	MaxRuns      int           // scripts at once; default 64
@@ -85,6 +86,8 @@ func (c Config) withDefaults() Config {
 	def(&c.OutputKeep, 10<<20)
 	def(&c.OutputMax, 256<<20)
 	def(&c.MaxFileSize, 4<<30)
+	def(&c.MaxState, 1<<20)
+	c.MaxState = min(c.MaxState, 8<<20) // the database takes no more than twice that
 	def(&c.DirtyMax, 64<<20)
 	def(&c.MaxRuns, 64)
 	def(&c.MaxOwnerRuns, 16)
@@ -112,31 +115,36 @@ func (c Config) withDefaults() Config {
 
 // Service runs scripts and verbs in sandboxes. It is safe for concurrent use.
 type Service struct {
-	cfg   Config
-	store *store.Store
-	blobs *cache.Blobs
-	trees *cache.Trees
-	lock  lock.Locker
-	gate  *gate
-	dog   *watchdog
-	calls *calls
-	log   *execLog
+	cfg    Config
+	store  *store.Store
+	blobs  *cache.Blobs
+	trees  *cache.Trees
+	states *cache.States
+	lock   lock.Locker
+	gate   *gate
+	dog    *watchdog
+	calls  *calls
+	log    *execLog
 
 	freshOnce sync.Once
 	fresh     map[string]string
 }
+
+// stateCacheBytes is what the cache of shells' states holds.
+const stateCacheBytes = 32 << 20
 
 // New returns a Service. Shutdown ends it.
 func New(c Config) *Service {
 	c = c.withDefaults()
 	return &Service{
 		cfg: c, store: c.Store, lock: c.Locker,
-		blobs: cache.NewBlobs(c.Store, c.BlobCacheBytes),
-		trees: cache.NewTrees(c.Store, c.TreeCacheBytes),
-		gate:  newGate(c.MaxRuns, c.MaxOwnerRuns, c.MaxQueue, c.QueueWait),
-		dog:   newWatchdog(c.MaxLiveBytes, c.MaxHeapBytes, 20*time.Millisecond),
-		calls: newCalls(c.MaxInFlight),
-		log:   newExecLog(c.Store.LogExecs),
+		blobs:  cache.NewBlobs(c.Store, c.BlobCacheBytes),
+		trees:  cache.NewTrees(c.Store, c.TreeCacheBytes),
+		states: cache.NewStates(c.Store, stateCacheBytes),
+		gate:   newGate(c.MaxRuns, c.MaxOwnerRuns, c.MaxQueue, c.QueueWait),
+		dog:    newWatchdog(c.MaxLiveBytes, c.MaxHeapBytes, 20*time.Millisecond),
+		calls:  newCalls(c.MaxInFlight),
+		log:    newExecLog(c.Store.LogExecs),
 	}
 }
 

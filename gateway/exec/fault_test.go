@@ -179,7 +179,9 @@ func TestBrokenShellStateIsAFreshOne(t *testing.T) {
 	t.Parallel()
 	s, id := service(t, exec.Config{}), sandbox(t)
 	for _, state := range []string{`[]`, `{"cwd": 7}`, `{"cwd": "/nowhere", "env": null}`, `{"cwd": "relative"}`} {
-		if _, err := sqltest.Owner(t).Exec(t.Context(), "UPDATE pgbox.sandbox SET shell_state = $2 WHERE id = $1", id, state); err != nil {
+		if _, err := sqltest.Owner(t).Exec(t.Context(), `WITH t AS (
+			INSERT INTO pgbox.shell_state (sha256, state, size) VALUES (sha256(convert_to($2::text, 'UTF8')), $2::text::jsonb, 1) RETURNING sha256)
+			UPDATE pgbox.sandbox SET state_sha256 = t.sha256 FROM t WHERE id = $1`, id, state); err != nil {
 			t.Fatal(err)
 		}
 		if res := run(t, s, id, "pwd; echo $HOME"); string(res.Stdout) != "/home/user\n/home/user\n" {

@@ -125,7 +125,7 @@ func chunkSum(in *tree.Inode, idx int64) tree.Hash {
 // Stat describes a file, following symlinks.
 func (s *Service) Stat(ctx context.Context, c Caller, id uuid.UUID, path string) (*Info, error) {
 	var info *Info
-	err := s.View(ctx, c, id, func(_ *tree.Tree, w *tree.Work) (err error) {
+	err := s.view(ctx, c, id, "stat "+path, func(_ *tree.Tree, w *tree.Work) (err error) {
 		info, err = describe(w, path)
 		return err
 	})
@@ -145,7 +145,9 @@ func describe(w *tree.Work, path string) (*Info, error) {
 }
 
 // OpenFile opens a regular file for reading; EISDIR for a directory. The caller closes it.
-func (s *Service) OpenFile(ctx context.Context, c Caller, id uuid.UUID, path string) (*File, error) {
+func (s *Service) OpenFile(ctx context.Context, c Caller, id uuid.UUID, path string) (_ *File, err error) {
+	began := s.cfg.Now()
+	defer func() { s.note(c, id, -1, "read "+path, began, err) }()
 	ctx, end, err := s.calls.begin(ctx)
 	if err != nil {
 		return nil, toError(err)
@@ -387,7 +389,7 @@ func (s *Service) Export(ctx context.Context, c Caller, id uuid.UUID, path strin
 	if err := absolute(path); err != nil {
 		return err
 	}
-	return s.View(ctx, c, id, func(_ *tree.Tree, w *tree.Work) error {
+	return s.view(ctx, c, id, "export "+path, func(_ *tree.Tree, w *tree.Work) error {
 		info, err := describe(w, path)
 		if err != nil {
 			return err
@@ -405,7 +407,7 @@ func (s *Service) Walk(ctx context.Context, c Caller, id uuid.UUID, prefix strin
 	if err := absolute(prefix); err != nil {
 		return err
 	}
-	return s.View(ctx, c, id, func(_ *tree.Tree, w *tree.Work) error {
+	return s.view(ctx, c, id, "tree "+prefix, func(_ *tree.Tree, w *tree.Work) error {
 		info, err := describe(w, prefix)
 		if err != nil {
 			return err

@@ -206,15 +206,24 @@ func (c Caller) key() string {
 // rowOf is the audit row of a verb that began at a time and ends now.
 func (s *Service) rowOf(c Caller, what string, began time.Time) store.Exec {
 	return store.Exec{
-		ID: uuid.New(), Tenant: c.Tenant, Route: c.Route, Caller: c.Subject, Key: c.key(), Script: what, Cwd: "/", StartedAt: began, Duration: s.elapsed(began),
+		ID: uuid.New(), Tenant: c.Tenant, Route: c.Route, Caller: c.Subject, Agent: c.Agent, Key: c.key(), Script: what, Cwd: "/", StartedAt: began, Duration: s.elapsed(began),
 	}
+}
+
+// note puts a verb that began at a time into the audit log, whatever came of it: err is how it failed. version -1 is one that was not learned.
+func (s *Service) note(c Caller, id uuid.UUID, version int64, what string, began time.Time, err error) {
+	e := store.LoggedExec{Exec: s.rowOf(c, what, began), Sandbox: id, Version: version}
+	if err != nil {
+		e.Error = string(asError(err).Code)
+	}
+	s.log.add(e)
 }
 
 // audit is the row of a run.
 func (n *run) audit() store.Exec {
 	c, exit := n.r.Caller, n.exit
 	return store.Exec{
-		ID: uuid.New(), Tenant: c.Tenant, Route: c.Route, Caller: c.Subject, Key: c.key(), Script: n.r.Script, Cwd: n.dir, ReadOnly: n.r.ReadOnly,
+		ID: uuid.New(), Tenant: c.Tenant, Route: c.Route, Caller: c.Subject, Agent: c.Agent, Key: c.key(), Script: n.r.Script, Cwd: n.dir, ReadOnly: n.r.ReadOnly,
 		ExitCode: &exit, StartedAt: n.began, Duration: n.took, StdoutBytes: n.stdout.size(), StderrBytes: n.stderr.size(),
 		StdoutHead: n.stdout.first(headBytes), StderrHead: n.stderr.first(headBytes),
 	}

@@ -1,16 +1,22 @@
 package exec
 
 import (
+	"fmt"
 	"io"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
 )
 
 // Caller is who asks, as authentication found out, and through which route.
 type Caller struct {
 	Tenant  string // a sandbox of another tenant does not exist for the caller
 	Subject string // compared with the sandbox's owner
+	Agent   string // which of the caller's agents asks, for the audit log: at most MaxAgent characters; "": the client does not say
 	Route   string // for the audit log: "exec-sync", "mcp", …
 	// MaxStaleness lets a read see the sandbox as it was up to that long ago, which spares it the question to the database when the cache is
 	// known to be current enough; 0: as last committed. Writes always see what was last committed.
@@ -18,6 +24,20 @@ type Caller struct {
 	// At lets a read see an earlier state of the sandbox: a snapshot by name or id, "@base", a version, a time (RFC 3339). "": the present one.
 	At  string
 	Key *Key // makes this request safe to repeat, where it creates, forks, runs or ingests; may be nil
+}
+
+// MaxAgent is how long the name of an agent may be, in characters.
+const MaxAgent = 128
+
+// AgentHeader is the header of a request that names the agent.
+const AgentHeader = "X-Agent"
+
+// CheckAgent says what is wrong with the name of an agent.
+func CheckAgent(name string) error {
+	if utf8.RuneCountInString(name) > MaxAgent || !utf8.ValidString(name) || strings.IndexByte(name, 0) >= 0 {
+		return newError(fserr.CodeInvalidInput, nil, fmt.Sprintf("agent: at most %d characters of UTF-8", MaxAgent))
+	}
+	return nil
 }
 
 // Request is one bash run.

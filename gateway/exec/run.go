@@ -40,7 +40,11 @@ func (s *Service) Exec(ctx context.Context, r Request) (*Result, error) {
 	}
 	defer end()
 	res, repeat, err := once(ctx, s, r.Caller, func() (*Result, bool, error) {
+		began := s.cfg.Now()
 		res, err := s.exec(ctx, &r)
+		if res == nil && err != nil {
+			s.refused(&r, began, err)
+		}
 		return res, res != nil && res.Committed, err
 	})
 	if repeat && err == nil {
@@ -48,6 +52,19 @@ func (s *Service) Exec(ctx context.Context, r Request) (*Result, error) {
 	}
 	return res, toError(err)
 }
+
+// refused puts a script that did not begin into the audit log.
+func (s *Service) refused(r *Request, began time.Time, err error) {
+	row := s.rowOf(r.Caller, r.Script[:min(len(r.Script), refusedScript)], began)
+	row.ReadOnly, row.Error = r.ReadOnly, string(asError(err).Code)
+	if r.Cwd != "" {
+		row.Cwd = r.Cwd
+	}
+	s.log.add(store.LoggedExec{Exec: row, Sandbox: r.Sandbox, Version: -1})
+}
+
+// refusedScript is how much the audit log keeps of a script that did not begin: it may have been refused for its length.
+const refusedScript = 64 << 10
 
 // print gives output that was kept to those who would have got it as it came.
 func (res *Result) print(r *Request) error {
@@ -72,12 +89,7 @@ func (s *Service) exec(ctx context.Context, r *Request) (*Result, error) {
 		return nil, newError(fserr.CodeInvalidInput, nil, "at: an earlier state can only be read, with readOnly")
 	}
 	if r.ReadOnly {
-		pin, err := s.pinRead(ctx, r.Caller, r.Sandbox)
-		if err != nil {
-			return nil, err
-		}
-		defer pin.Release()
-		return s.read(ctx, r, &pin)
+		return s.readLatest(ctx, r)
 	}
 	lease, err := s.acquire(ctx, r.Caller, r.Sandbox)
 	if err != nil {
@@ -85,6 +97,22 @@ func (s *Service) exec(ctx context.Context, r *Request) (*Result, error) {
 	}
 	defer lease.Unlock()
 	return s.write(ctx, lease, r)
+}
+
+// readLatest runs a script on a snapshot. When what the snapshot needs was collected in between, there is a newer one.
+func (s *Service) readLatest(ctx context.Context, r *Request) (*Result, error) {
+	for attempt := 0; ; attempt++ {
+		pin, err := s.pinRead(ctx, r.Caller, r.Sandbox)
+		if err != nil {
+			return nil, err
+		}
+		res, err := s.read(ctx, r, &pin)
+		pin.Release()
+		if res != nil || !errors.Is(err, fserr.ESTALE) || attempt >= s.cfg.StaleRetries {
+			return res, err
+		}
+		r.Caller.MaxStaleness = 0
+	}
 }
 
 // normalize checks a request and fills in its defaults.
@@ -161,6 +189,9 @@ func (s *Service) write(ctx context.Context, lease lock.Lease, r *Request) (*Res
 
 // repeatable reports whether nobody can tell that the script ran before.
 func (n *run) repeatable(in *replay) bool {
+	if n.stdout == nil {
+		return true // it has not begun
+	}
 	if n.stdout.streamed() || n.stderr.streamed() {
 		return false
 	}
@@ -192,7 +223,7 @@ func (s *Service) tryWrite(ctx context.Context, lease lock.Lease, r *Request, in
 		return n, nil
 	}
 	d := w.Delta()
-	state, err := n.newState()
+	state, err := n.newState(d.UsedBytes)
 	if err != nil || d.Empty() && state == nil {
 		return n, err
 	}
@@ -235,6 +266,7 @@ type run struct {
 	took           time.Duration
 	dir            string // where it began
 	before, after  shell.State
+	stateBytes     int64 // that before takes
 	stdout, stderr *output
 	exit           int
 	left           int // background processes that were ended with the script
@@ -263,7 +295,7 @@ func (n *run) failed(err error) {
 // run executes the script over fs. The error says what ended it from outside.
 func (n *run) run(ctx context.Context, fs proc.FS, lease lock.Lease, stdin io.Reader) (err error) {
 	s, r := n.s, n.r
-	if err := n.prepare(fs); err != nil {
+	if err := n.prepare(ctx, fs); err != nil {
 		return err
 	}
 	ctx, budget := proc.NewBudget(ctx, s.cfg.Limits)
@@ -347,8 +379,13 @@ func (text) Read([]byte) (int, error) { return 0, io.EOF }
 func hostname(f *store.Fence) string { return f.ID.String()[:8] }
 
 // prepare reads the state of the shell and finds the working directory.
-func (n *run) prepare(fs proc.FS) error {
-	if err := json.Unmarshal(n.fence.ShellState, &n.before); err != nil {
+func (n *run) prepare(ctx context.Context, fs proc.FS) error {
+	state, err := n.s.states.Get(ctx, n.fence.ID, n.fence.State)
+	if err != nil {
+		return err
+	}
+	n.stateBytes = int64(len(state))
+	if err := json.Unmarshal(state, &n.before); err != nil {
 		// A DBA's edit must not make a sandbox unusable.
 		n.before = shell.State{}
 	}
@@ -394,8 +431,9 @@ func (n *run) env() map[string]string {
 }
 
 // newState is the state of the shell to be stored, nil when it is what it was. A working directory given with the
-// request is not remembered.
-func (n *run) newState() (json.RawMessage, error) {
+// request is not remembered. used is what the sandbox holds without it. A state that there is no room for is left as it was, but for the working
+// directory, and the script's stderr says so: its files are not lost for that.
+func (n *run) newState(used int64) (json.RawMessage, error) {
 	before, after := n.before, n.after
 	if n.r.Cwd != "" {
 		after.Dir = before.Dir
@@ -413,8 +451,43 @@ func (n *run) newState() (json.RawMessage, error) {
 	if before.Dir == after.Dir && maps.Equal(before.Env, after.Env) && reflect.DeepEqual(before.Session, after.Session) {
 		return nil, nil
 	}
+	limit := n.s.cfg.MaxState
+	if m := n.fence.MaxBytes; m != nil {
+		free := max(*m-used, 0)
+		if n.stateBytes > freeState {
+			free += n.stateBytes
+		}
+		limit = min(limit, max(free, freeState))
+	}
+	size := int64(0)
+	for k, v := range after.Env {
+		size += int64(len(k) + len(v) + 8)
+	}
+	var state json.RawMessage
+	if size <= limit || size < n.stateBytes {
+		var err error
+		if state, err = json.Marshal(after); err != nil {
+			return nil, err
+		}
+		size = int64(len(state))
+	}
+	// One that is over the limit already may shrink.
+	if state != nil && (size <= limit || size < n.stateBytes) {
+		return state, nil
+	}
+	_, err := fmt.Fprintf(n.stderr, "pgbox: exported variables and functions are not kept: %d bytes, at most %d\n", size, limit)
+	if err != nil {
+		return nil, err
+	}
+	if before.Dir == after.Dir {
+		return nil, nil
+	}
+	after.Env, after.Session = before.Env, before.Session
 	return json.Marshal(after)
 }
+
+// freeState is how large a state may be without counting in the sandbox's usage (pgbox.state_charge).
+const freeState = 4096
 
 // keep sets name in to as it is in from.
 func keep(to, from map[string]string, name string) {

@@ -174,10 +174,13 @@ func (s *Service) create(ctx context.Context, c Caller, n NewSandbox) (*Sandbox,
 		MaxBytes: n.MaxBytes, MaxInodes: n.MaxInodes, ExpiresAt: n.ExpiresAt, Image: n.Image, History: n.History,
 	}
 	if len(n.Files) == 0 {
+		began := s.cfg.Now()
 		b, err := s.store.Create(ctx, row, answerOf(c))
 		if err != nil {
+			s.note(c, uuid.Nil, -1, "create "+n.Name, began, err)
 			return nil, noImage(n.Image, err)
 		}
+		s.note(c, b.ID, b.Version, "create", began, nil)
 		return sandboxOf(b), nil
 	}
 	began := s.cfg.Now()
@@ -279,7 +282,7 @@ func (s *Service) UpdateSandbox(ctx context.Context, c Caller, id uuid.UUID, u S
 	if err := checkEnv(u.Env); err != nil {
 		return nil, err
 	}
-	return s.verb(ctx, c, id, func(ctx context.Context, _ *store.Fence) (*Sandbox, error) {
+	return s.verb(ctx, c, id, "update", func(ctx context.Context, _ *store.Fence) (*Sandbox, error) {
 		env, err := object(u.Env)
 		if err != nil {
 			return nil, err
@@ -296,8 +299,12 @@ func (s *Service) UpdateSandbox(ctx context.Context, c Caller, id uuid.UUID, u S
 	})
 }
 
-// verb runs fn under the sandbox's lock for its owner.
-func (s *Service) verb(ctx context.Context, c Caller, id uuid.UUID, fn func(ctx context.Context, f *store.Fence) (*Sandbox, error)) (*Sandbox, error) {
+// verb runs fn under the sandbox's lock for its owner. what is for the audit log; "": fn sees to that, once it is called.
+func (s *Service) verb(ctx context.Context, c Caller, id uuid.UUID, what string, fn func(ctx context.Context, f *store.Fence) (*Sandbox, error)) (b *Sandbox, err error) {
+	if what != "" {
+		began := s.cfg.Now()
+		defer func() { s.note(c, id, -1, what, began, err) }()
+	}
 	ctx, end, err := s.calls.begin(ctx)
 	if err != nil {
 		return nil, toError(err)
@@ -312,7 +319,7 @@ func (s *Service) verb(ctx context.Context, c Caller, id uuid.UUID, fn func(ctx 
 	if err != nil {
 		return nil, toError(err)
 	}
-	b, err := fn(ctx, f)
+	b, err = fn(ctx, f)
 	if err != nil {
 		return nil, toError(err)
 	}
@@ -321,7 +328,7 @@ func (s *Service) verb(ctx context.Context, c Caller, id uuid.UUID, fn func(ctx 
 
 // DropSandbox deletes a sandbox. Its id is never used again.
 func (s *Service) DropSandbox(ctx context.Context, c Caller, id uuid.UUID) error {
-	_, err := s.verb(ctx, c, id, func(ctx context.Context, _ *store.Fence) (*Sandbox, error) {
+	_, err := s.verb(ctx, c, id, "drop", func(ctx context.Context, _ *store.Fence) (*Sandbox, error) {
 		err := s.store.Drop(ctx, id)
 		s.trees.Drop(id)
 		return nil, err
@@ -363,7 +370,7 @@ func (s *Service) Fork(ctx context.Context, c Caller, id uuid.UUID, name string,
 	}
 	list, _, err := once(ctx, s, c, func() ([]Sandbox, bool, error) {
 		var list []Sandbox
-		_, err := s.verb(ctx, c, id, func(ctx context.Context, f *store.Fence) (*Sandbox, error) {
+		_, err := s.verb(ctx, c, id, fmt.Sprintf("fork %s %d %s", name, count, at), func(ctx context.Context, f *store.Fence) (*Sandbox, error) {
 			name, err := forkName(name, f.Name, count)
 			if err != nil {
 				return nil, err
@@ -384,6 +391,9 @@ func (s *Service) Fork(ctx context.Context, c Caller, id uuid.UUID, name string,
 				return nil, err
 			}
 			list = sandboxesOf(rows)
+			for i := range rows {
+				s.note(c, rows[i].ID, 0, "fork of "+id.String(), s.cfg.Now(), nil)
+			}
 			s.sealed(ctx, f)
 			return nil, nil
 		})
@@ -410,7 +420,7 @@ func (s *Service) sealed(ctx context.Context, f *store.Fence) {
 // Snapshot names the present state of a sandbox.
 func (s *Service) Snapshot(ctx context.Context, c Caller, id uuid.UUID, name string) (*Snapshot, error) {
 	var snap *Snapshot
-	_, err := s.verb(ctx, c, id, func(ctx context.Context, f *store.Fence) (*Sandbox, error) {
+	_, err := s.verb(ctx, c, id, "snapshot "+name, func(ctx context.Context, f *store.Fence) (*Sandbox, error) {
 		r, err := s.store.Snapshot(ctx, id, name)
 		switch {
 		case errors.Is(err, fserr.EEXIST):

@@ -98,6 +98,14 @@ func (s *Service) View(ctx context.Context, c Caller, id uuid.UUID, fn func(t *t
 	return toError(fn(pin.Tree, pin.Tree.Begin(ctx, s.options(pin.Fence, true))))
 }
 
+// view is View with a row in the audit log, under the name of a verb and its path.
+func (s *Service) view(ctx context.Context, c Caller, id uuid.UUID, what string, fn func(t *tree.Tree, w *tree.Work) error) error {
+	began := s.cfg.Now()
+	err := s.View(ctx, c, id, fn)
+	s.note(c, id, -1, what, began, err)
+	return err
+}
+
 // pinRead returns the tree for a read: the latest, or one as old as the caller allows.
 func (s *Service) pinRead(ctx context.Context, c Caller, id uuid.UUID) (cache.Pin, error) {
 	if c.At != "" {
@@ -262,7 +270,14 @@ func (s *Service) commit(ctx context.Context, f *store.Fence, w *tree.Work, c st
 	}
 	next.Version, next.UsedBytes, next.UsedInodes, next.NextIno = a.Version, a.UsedBytes, a.UsedInodes, int64(c.Delta.NextIno)
 	if c.ShellState != nil {
-		next.ShellState = c.ShellState
+		if a.ChangedAt.IsZero() {
+			// Its name is not known, and what it counts is not in the usage.
+			s.trees.Drop(f.ID)
+			return &next, nil
+		}
+		if next.State = a.State; a.State != nil {
+			s.states.Put(*a.State, c.ShellState)
+		}
 	}
 	kept := 0
 	for h, b := range c.Delta.Blobs {
@@ -271,7 +286,13 @@ func (s *Service) commit(ctx context.Context, f *store.Fence, w *tree.Work, c st
 		}
 		s.blobs.Put(h, b)
 	}
-	s.trees.Put(&next, w.Commit(a.Version))
+	t := w.Commit(a.Version)
+	if a.UsedBytes != c.Delta.UsedBytes {
+		if t, err = t.Patch(&tree.Patch{Version: a.Version, NextIno: c.Delta.NextIno, UsedBytes: a.UsedBytes, UsedInodes: a.UsedInodes}); err != nil {
+			return nil, err
+		}
+	}
+	s.trees.Put(&next, t)
 	return &next, nil
 }
 

@@ -254,7 +254,7 @@ func (f *feeder) Commit(*replication.Commit) {
 	for _, id := range f.order {
 		b := f.sandboxes[id]
 		h := &b.Commit
-		h.SameLayers, h.SameEnv, h.SameConfig, h.SameShellState = b.same.layers, b.same.env, b.same.config, b.same.state
+		h.SameLayers, h.SameEnv, h.SameConfig, h.SameState = b.same.layers, b.same.env, b.same.config, b.same.state
 		h.Layers = make(map[uuid.UUID]*cache.Rows, len(f.layers))
 		for l, rows := range f.layers {
 			h.Layers[l] = &rows.Rows

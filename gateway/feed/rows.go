@@ -37,7 +37,7 @@ var tables = map[string][]column{
 	"sandbox": {
 		{"id", oidUUID}, {"tenant", oidText}, {"owner", oidText}, {"name", oidText}, {"version", oidInt8}, {"layers", oidUUIDArray},
 		{"next_ino", oidInt8}, {"used_bytes", oidInt8}, {"used_inodes", oidInt8}, {"max_bytes", oidInt8}, {"max_inodes", oidInt8},
-		{"env", oidJSONB}, {"config", oidJSONB}, {"shell_state", oidJSONB}, {"expires_at", oidTimestamptz}, {"deleted_at", oidTimestamptz},
+		{"env", oidJSONB}, {"config", oidJSONB}, {"state_sha256", oidBytea}, {"expires_at", oidTimestamptz}, {"deleted_at", oidTimestamptz},
 		{"last_used_at", oidTimestamptz},
 	},
 	"layer": {{"id", oidUUID}},
@@ -68,7 +68,7 @@ const (
 	sandboxMaxInodes
 	sandboxEnv
 	sandboxConfig
-	sandboxShellState
+	sandboxState
 	sandboxExpiresAt
 	sandboxDeletedAt
 	sandboxLastUsedAt
@@ -280,8 +280,12 @@ func (r *row) fence(f *store.Fence) (same unsent, gone bool) {
 	if same.config = r.unchanged(sandboxConfig); !same.config {
 		f.Config = r.json(sandboxConfig)
 	}
-	if same.state = r.unchanged(sandboxShellState); !same.state {
-		f.ShellState = r.json(sandboxShellState)
+	if same.state = r.unchanged(sandboxState); !same.state {
+		f.State = nil
+		if !r.null(sandboxState) {
+			h := r.hash(sandboxState)
+			f.State = &h
+		}
 	}
 	return same, !r.null(sandboxDeletedAt)
 }

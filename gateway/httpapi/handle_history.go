@@ -20,6 +20,7 @@ type timelineInput struct {
 	Cursor    string `query:"cursor" doc:"nextCursor of the page before"`
 	Since     string `query:"since" format:"date-time" doc:"only runs that began then or later"`
 	Caller    string `query:"caller"`
+	Agent     string `query:"agent" doc:"as the client named it in X-Agent"`
 	Route     string `query:"route" doc:"exec-sync, exec, exec-sync-batch, file, …"`
 	Script    string `query:"script" doc:"only scripts that hold this text"`
 	Committed string `query:"committed" enum:"true,false"`
@@ -30,6 +31,7 @@ type runBody struct {
 	ID             string `json:"id"`
 	Route          string `json:"route"`
 	Caller         string `json:"caller"`
+	Agent          string `json:"agent,omitempty" doc:"which of the caller's agents, as the client named it in X-Agent"`
 	Script         string `json:"script" doc:"of a verb that is no script: its name and path"`
 	Cwd            string `json:"cwd"`
 	ReadOnly       bool   `json:"readOnly"`
@@ -71,7 +73,8 @@ type changeBody struct {
 
 type touchBody struct {
 	changeBody
-	Caller string `json:"caller,omitempty"`
+	Caller string `json:"caller,omitempty" doc:"of what was done in SQL: the database role"`
+	Agent  string `json:"agent,omitempty"`
 	Route  string `json:"route,omitempty"`
 	Script string `json:"script,omitempty"`
 }
@@ -114,7 +117,8 @@ type blameBody struct {
 	Version int64   `json:"version" doc:"0: the journal does not say; the file came with a fork, or was last written before the journal begins"`
 	At      *string `json:"at" format:"date-time"`
 	Exec    string  `json:"execId,omitempty" doc:"absent for what was done in SQL"`
-	Caller  string  `json:"caller,omitempty"`
+	Caller  string  `json:"caller,omitempty" doc:"of what was done in SQL: the database role"`
+	Agent   string  `json:"agent,omitempty"`
 	Route   string  `json:"route,omitempty"`
 	Script  string  `json:"script,omitempty"`
 }
@@ -155,7 +159,7 @@ func (s *server) execs(ctx context.Context, in *timelineInput) (*timelineOutput,
 		return nil, err
 	}
 	f := store.TimelineFilter{
-		Limit: in.Limit, Caller: optional(in.Caller), Route: optional(in.Route), Script: optional(in.Script),
+		Limit: in.Limit, Caller: optional(in.Caller), Route: optional(in.Route), Agent: optional(in.Agent), Script: optional(in.Script),
 		Committed: optionalBool(in.Committed), Failed: optionalBool(in.Failed),
 	}
 	if in.Since != "" {
@@ -183,7 +187,7 @@ func (s *server) execs(ctx context.Context, in *timelineInput) (*timelineOutput,
 	for i := range runs {
 		r := &runs[i]
 		out.Body.Execs[i] = runBody{
-			ID: r.ID.String(), Route: r.Route, Caller: r.Caller, Script: r.Script, Cwd: r.Cwd, ReadOnly: r.ReadOnly, ExitCode: r.ExitCode, Error: r.Error,
+			ID: r.ID.String(), Route: r.Route, Caller: r.Caller, Agent: r.Agent, Script: r.Script, Cwd: r.Cwd, ReadOnly: r.ReadOnly, ExitCode: r.ExitCode, Error: r.Error,
 			IdempotencyKey: r.Key, StartedAt: exec.Timestamp(r.StartedAt), DurationMs: r.Duration.Milliseconds(), StdoutBytes: r.StdoutBytes, StderrBytes: r.StderrBytes,
 			StdoutHead: string(r.StdoutHead), StderrHead: string(r.StderrHead), VersionBefore: r.VersionBefore, VersionAfter: r.VersionAfter, Committed: r.Committed,
 		}
@@ -250,7 +254,7 @@ func (s *server) history(ctx context.Context, in *historyInput) (*historyOutput,
 	out.Body.Changes = make([]touchBody, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		out.Body.Changes[i] = touchBody{describeChange(&r.Change), r.Caller, r.Route, r.Script}
+		out.Body.Changes[i] = touchBody{describeChange(&r.Change), r.Caller, r.Agent, r.Route, r.Script}
 	}
 	if n := len(rows); n == in.Limit {
 		out.Body.NextCursor = fmt.Sprintf("%d.%d", rows[n-1].Version, rows[n-1].Seq)
@@ -271,7 +275,7 @@ func (s *server) blame(ctx context.Context, in *blameInput) (*blameOutput, error
 	out.Body.Files = make([]blameBody, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		b := blameBody{Path: r.Path, Size: r.Size, Version: r.Version, At: exec.OptionalTimestamp(r.At), Caller: r.Caller, Route: r.Route, Script: r.Script}
+		b := blameBody{Path: r.Path, Size: r.Size, Version: r.Version, At: exec.OptionalTimestamp(r.At), Caller: r.Caller, Agent: r.Agent, Route: r.Route, Script: r.Script}
 		if r.Exec != nil {
 			b.Exec = r.Exec.String()
 		}

@@ -240,7 +240,11 @@ func (s *server) authenticate(w http.ResponseWriter, r *http.Request, rc *reques
 		writeError(w, r, err)
 		return false
 	}
-	rc.identity = identity
+	rc.identity, rc.agent = identity, r.Header.Get(exec.AgentHeader)
+	if err := exec.CheckAgent(rc.agent); err != nil {
+		writeError(w, r, err)
+		return false
+	}
 	return true
 }
 
@@ -250,6 +254,7 @@ type contextKey struct{}
 
 type requestContext struct {
 	id       string
+	agent    string // as the client calls itself
 	identity auth.Identity
 }
 
@@ -264,8 +269,8 @@ func requestID(ctx context.Context) string { return fromContext(ctx).id }
 
 // caller is who the authenticated request speaks for.
 func caller(ctx context.Context, route string) exec.Caller {
-	id := fromContext(ctx).identity
-	return exec.Caller{Tenant: id.Tenant, Subject: id.Subject, Route: route}
+	rc := fromContext(ctx)
+	return exec.Caller{Tenant: rc.identity.Tenant, Subject: rc.identity.Subject, Agent: rc.agent, Route: route}
 }
 
 // maxStaleness is the largest age a read may ask for, in milliseconds.

@@ -34,6 +34,7 @@ type bashArgs struct {
 	Debug          bool              `json:"debug,omitempty" jsonschema:"set -x"`
 	ReadOnly       bool              `json:"readOnly,omitempty" jsonschema:"run beside any writer; any change fails"`
 	At             string            `json:"at,omitempty" jsonschema:"run on an earlier state, read-only: a snapshot by name or id, a version or a time"`
+	Agent          string            `json:"agent,omitempty" jsonschema:"your name, for the log: several agents of one caller are told apart by it"`
 	Atomic         bool              `json:"atomic,omitempty" jsonschema:"a non-zero exit status applies nothing"`
 	MaxOutputBytes int               `json:"maxOutputBytes,omitempty" jsonschema:"of stdout, and of stderr; by default 65536, at most 1048576. Of more the middle is left out: redirect into a file and read that, to have all of it"`
 }
@@ -114,6 +115,12 @@ func (s *server) bash(ctx context.Context, c call, in *bashArgs) (any, error) {
 	id, err := exec.ParseID(in.ID)
 	if err != nil {
 		return nil, err
+	}
+	if err := exec.CheckAgent(in.Agent); err != nil {
+		return nil, err
+	}
+	if in.Agent != "" {
+		c.Caller.Agent = in.Agent
 	}
 	timeout, err := milliseconds("timeout", in.Timeout)
 	if err != nil {

@@ -21,6 +21,7 @@ type timelineArgs struct {
 	Since     string `json:"since,omitempty" jsonschema:"only what began then or later (RFC 3339)"`
 	Script    string `json:"script,omitempty" jsonschema:"only scripts that hold this text"`
 	Caller    string `json:"caller,omitempty" jsonschema:"only of this caller"`
+	Agent     string `json:"agent,omitempty" jsonschema:"only of this agent"`
 	Committed *bool  `json:"committed,omitempty" jsonschema:"only what changed the sandbox, or only what did not"`
 	Failed    *bool  `json:"failed,omitempty" jsonschema:"only what was ended from outside or has an exit status other than 0, or only the rest"`
 }
@@ -30,6 +31,7 @@ type run struct {
 	StartedAt     string `json:"startedAt"`
 	DurationMs    int64  `json:"durationMs"`
 	Caller        string `json:"caller"`
+	Agent         string `json:"agent,omitempty"`
 	Route         string `json:"route"`
 	Script        string `json:"script"`
 	Cwd           string `json:"cwd,omitempty"`
@@ -64,7 +66,8 @@ type touch struct {
 	HashBefore string `json:"hashBefore,omitempty"`
 	HashAfter  string `json:"hashAfter,omitempty"`
 	Exec       string `json:"execId,omitempty"` // absent for what was done in SQL
-	Caller     string `json:"caller,omitempty"`
+	Caller     string `json:"caller,omitempty"` // of what was done in SQL: the database role
+	Agent      string `json:"agent,omitempty"`
 	Script     string `json:"script,omitempty"`
 }
 
@@ -85,6 +88,7 @@ type lastWrite struct {
 	At      *string `json:"at,omitempty"`
 	Exec    string  `json:"execId,omitempty"`
 	Caller  string  `json:"caller,omitempty"`
+	Agent   string  `json:"agent,omitempty"`
 	Script  string  `json:"script,omitempty"`
 }
 
@@ -123,7 +127,7 @@ func (s *server) timeline(ctx context.Context, c call, in *timelineArgs) (any, e
 	if err != nil {
 		return nil, err
 	}
-	f := store.TimelineFilter{Caller: given(in.Caller), Script: given(in.Script), Committed: in.Committed, Failed: in.Failed}
+	f := store.TimelineFilter{Caller: given(in.Caller), Agent: given(in.Agent), Script: given(in.Script), Committed: in.Committed, Failed: in.Failed}
 	if f.Limit, err = atMost(in.Limit); err != nil {
 		return nil, err
 	}
@@ -142,7 +146,7 @@ func (s *server) timeline(ctx context.Context, c call, in *timelineArgs) (any, e
 	for i := range runs {
 		r := &runs[i]
 		out.Execs[i] = run{
-			ID: r.ID.String(), StartedAt: exec.Timestamp(r.StartedAt), DurationMs: r.Duration.Milliseconds(), Caller: r.Caller, Route: r.Route, Script: r.Script, Cwd: r.Cwd,
+			ID: r.ID.String(), StartedAt: exec.Timestamp(r.StartedAt), DurationMs: r.Duration.Milliseconds(), Caller: r.Caller, Agent: r.Agent, Route: r.Route, Script: r.Script, Cwd: r.Cwd,
 			ReadOnly: r.ReadOnly, ExitCode: r.ExitCode, Error: r.Error, StdoutHead: string(r.StdoutHead), StderrHead: string(r.StderrHead),
 			VersionBefore: r.VersionBefore, VersionAfter: r.VersionAfter, Committed: r.Committed,
 		}
@@ -168,7 +172,7 @@ func (s *server) log(ctx context.Context, c call, in *logArgs) (any, error) {
 		r := &rows[i]
 		out.Changes[i] = touch{
 			Version: r.Version, At: exec.Timestamp(r.At), Op: r.Op, Path: r.Path, PathTo: r.PathTo, SizeBefore: r.SizeBefore, SizeAfter: r.SizeAfter,
-			HashBefore: hex.EncodeToString(r.HashBefore), HashAfter: hex.EncodeToString(r.HashAfter), Caller: r.Caller, Script: r.Script,
+			HashBefore: hex.EncodeToString(r.HashBefore), HashAfter: hex.EncodeToString(r.HashAfter), Caller: r.Caller, Agent: r.Agent, Script: r.Script,
 		}
 		if r.Exec != nil {
 			out.Changes[i].Exec = r.Exec.String()
@@ -193,7 +197,7 @@ func (s *server) blame(ctx context.Context, c call, in *blameArgs) (any, error) 
 	out := blameResult{ok: done, Files: make([]lastWrite, len(rows))}
 	for i := range rows {
 		r := &rows[i]
-		out.Files[i] = lastWrite{Path: r.Path, Size: r.Size, Version: r.Version, At: exec.OptionalTimestamp(r.At), Caller: r.Caller, Script: r.Script}
+		out.Files[i] = lastWrite{Path: r.Path, Size: r.Size, Version: r.Version, At: exec.OptionalTimestamp(r.At), Caller: r.Caller, Agent: r.Agent, Script: r.Script}
 		if r.Exec != nil {
 			out.Files[i].Exec = r.Exec.String()
 		}

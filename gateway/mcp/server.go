@@ -249,6 +249,9 @@ func failure(code fserr.Code, message string, details ...string) *exec.Error {
 // caller is who a tool is called by.
 func caller(req *sdk.CallToolRequest) exec.Caller {
 	c := exec.Caller{Route: "mcp:" + req.Params.Name}
+	if req.Extra != nil && exec.CheckAgent(req.Extra.Header.Get(exec.AgentHeader)) == nil {
+		c.Agent = req.Extra.Header.Get(exec.AgentHeader)
+	}
 	if req.Extra != nil && req.Extra.TokenInfo != nil {
 		if id, ok := req.Extra.TokenInfo.Extra[extraIdentity].(auth.Identity); ok {
 			c.Tenant, c.Subject = id.Tenant, id.Subject

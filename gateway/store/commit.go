@@ -90,7 +90,9 @@ func (s *Store) apply(ctx context.Context, p *sqlcgen.ApplyParams, wait time.Dur
 		s.renew()
 	}
 	if err == nil {
-		return Applied(row), false, nil
+		a = Applied{Version: row.Version, UsedBytes: row.UsedBytes, UsedInodes: row.UsedInodes, Layers: row.Layers, ChangedAt: row.ChangedAt}
+		a.State, err = hashOf(row.StateSHA256)
+		return a, false, err
 	}
 	if refused(err) {
 		return a, false, wrap("apply", err)
@@ -243,6 +245,7 @@ type execRow struct {
 	Version     *int64     `json:"version,omitempty"`
 	Route       string     `json:"route"`
 	Caller      string     `json:"caller"`
+	Agent       string     `json:"agent,omitempty"`
 	Script      string     `json:"script"`
 	Cwd         string     `json:"cwd"`
 	ReadOnly    bool       `json:"read_only,omitempty"`
@@ -258,7 +261,7 @@ type execRow struct {
 func (e *Exec) row() execRow {
 	return execRow{
 		ID: e.ID, Tenant: e.Tenant, Key: text(e.Key), Error: e.Error,
-		Route: text(e.Route), Caller: text(e.Caller), Script: text(e.Script), Cwd: text(e.Cwd), ReadOnly: e.ReadOnly, ExitCode: e.ExitCode,
+		Route: text(e.Route), Caller: text(e.Caller), Agent: text(e.Agent), Script: text(e.Script), Cwd: text(e.Cwd), ReadOnly: e.ReadOnly, ExitCode: e.ExitCode,
 		StartedAt: e.StartedAt.UTC(), DurationUS: e.Duration.Microseconds(), StdoutBytes: e.StdoutBytes, StderrBytes: e.StderrBytes,
 		StdoutHead: text(string(e.StdoutHead)), StderrHead: text(string(e.StderrHead)),
 	}

@@ -25,6 +25,7 @@ type TimelineFilter struct {
 	BeforeID  *uuid.UUID
 	Since     *time.Time
 	Caller    *string
+	Agent     *string
 	Route     *string
 	Script    *string // a text that the script holds
 	Committed *bool
@@ -37,7 +38,7 @@ func (s *Store) Timeline(ctx context.Context, sandbox uuid.UUID, f TimelineFilte
 	err := s.read(ctx, "timeline", func(ctx context.Context, c *pgxpool.Conn) (err error) {
 		rows, err = sqlcgen.New(c).Timeline(ctx, sqlcgen.TimelineParams{
 			Sandbox: sandbox, MaxRows: int32(f.Limit), Before: f.Before, BeforeID: f.BeforeID, Since: f.Since,
-			Caller: f.Caller, Route: f.Route, Script: f.Script, Committed: f.Committed, Failed: f.Failed,
+			Caller: f.Caller, Route: f.Route, Script: f.Script, Committed: f.Committed, Failed: f.Failed, Agent: f.Agent,
 		})
 		return err
 	})
@@ -49,7 +50,7 @@ func (s *Store) Timeline(ctx context.Context, sandbox uuid.UUID, f TimelineFilte
 		r := &rows[i]
 		out[i] = Run{
 			Exec: Exec{
-				ID: r.ID, Tenant: r.Tenant, Route: r.Route, Caller: r.Caller, Key: deref(r.IdempotencyKey), Error: deref(r.Error), Script: r.Script, Cwd: r.Cwd,
+				ID: r.ID, Tenant: r.Tenant, Route: r.Route, Caller: r.Caller, Agent: r.Agent, Key: deref(r.IdempotencyKey), Error: deref(r.Error), Script: r.Script, Cwd: r.Cwd,
 				ReadOnly: r.ReadOnly, StartedAt: r.StartedAt, Duration: time.Duration(r.DurationUs) * time.Microsecond,
 				StdoutBytes: r.StdoutBytes, StderrBytes: r.StderrBytes, StdoutHead: []byte(r.StdoutHead), StderrHead: []byte(r.StderrHead),
 			},
@@ -70,10 +71,11 @@ func deref(s *string) string {
 	return *s
 }
 
-// Touch is an operation of the journal with the run that did it. Exec is nil for what was done in SQL.
+// Touch is an operation of the journal with the run that did it. Exec is nil for what was done in SQL, and Caller
+// is then the database role.
 type Touch struct {
 	Change
-	Caller, Route, Script string
+	Caller, Agent, Route, Script string
 }
 
 // History returns what happened to a path and to the file that has it now, newest first: operations before number seq of a version, or (version 0) all.
@@ -98,19 +100,20 @@ func (s *Store) History(ctx context.Context, sandbox uuid.UUID, path string, lim
 				Version: r.Version, Seq: r.Seq, Exec: r.ExecID, Op: r.Op, Path: r.Path, PathTo: deref(r.PathTo), Ino: r.Ino, At: r.At,
 				SizeBefore: r.SizeBefore, SizeAfter: r.SizeAfter, HashBefore: r.HashBefore, HashAfter: r.HashAfter,
 			},
-			Caller: deref(r.Caller), Route: deref(r.Route), Script: deref(r.Script),
+			Caller: r.Caller, Agent: deref(r.Agent), Route: deref(r.Route), Script: deref(r.Script),
 		}
 	}
 	return out, nil
 }
 
-// LastWrite says who wrote a file last. Version is 0 where the journal does not say; Exec is nil for what was done in SQL.
+// LastWrite says who wrote a file last. Version is 0 where the journal does not say; Exec is nil for what was done in SQL, and Caller
+// is then the database role.
 type LastWrite struct {
-	Path                  string
-	Ino, Size, Version    int64
-	At                    *time.Time
-	Exec                  *uuid.UUID
-	Caller, Route, Script string
+	Path                         string
+	Ino, Size, Version           int64
+	At                           *time.Time
+	Exec                         *uuid.UUID
+	Caller, Agent, Route, Script string
 }
 
 // Blame returns the last writer of each regular file at or below a path, by path.
@@ -126,7 +129,7 @@ func (s *Store) Blame(ctx context.Context, sandbox uuid.UUID, path string) ([]La
 	out := make([]LastWrite, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		out[i] = LastWrite{Path: r.Path, Ino: r.Ino, Size: r.Size, At: r.At, Exec: r.ExecID, Caller: deref(r.Caller), Route: deref(r.Route), Script: deref(r.Script)}
+		out[i] = LastWrite{Path: r.Path, Ino: r.Ino, Size: r.Size, At: r.At, Exec: r.ExecID, Caller: deref(r.Caller), Agent: deref(r.Agent), Route: deref(r.Route), Script: deref(r.Script)}
 		if r.Version != nil {
 			out[i].Version = *r.Version
 		}

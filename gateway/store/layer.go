@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -48,11 +49,37 @@ func fenceOf(r *sqlcgen.FsFence) (*Fence, error) {
 	if len(r.Layers) == 0 {
 		return nil, fmt.Errorf("sandbox %s stands on no layer: %w", r.ID, fserr.EIO)
 	}
+	state, err := hashOf(r.StateSHA256)
+	if err != nil {
+		return nil, err
+	}
 	return &Fence{
 		ID: r.ID, Tenant: r.Tenant, Owner: r.Owner, Name: r.Name, Version: r.Version, Layers: r.Layers, NextIno: r.NextIno,
 		UsedBytes: r.UsedBytes, UsedInodes: r.UsedInodes, MaxBytes: r.MaxBytes, MaxInodes: r.MaxInodes,
-		Env: r.Env, Config: r.Config, ShellState: r.ShellState, ExpiresAt: r.ExpiresAt, ChangedAt: r.LastUsedAt,
+		Env: r.Env, Config: r.Config, State: state, ExpiresAt: r.ExpiresAt, ChangedAt: r.LastUsedAt,
 	}, nil
+}
+
+// hashOf is the hash in a column, nil for NULL.
+func hashOf(b []byte) (*tree.Hash, error) {
+	if b == nil {
+		return nil, nil
+	}
+	h := new(tree.Hash)
+	if len(b) != len(h) {
+		return nil, fmt.Errorf("a hash of %d bytes: %w", len(b), fserr.EIO)
+	}
+	copy(h[:], b)
+	return h, nil
+}
+
+// ReadState reads the state of a shell that a fence names; ESTALE when it is not kept any more.
+func (s *Store) ReadState(ctx context.Context, sandbox uuid.UUID, hash tree.Hash) (state json.RawMessage, err error) {
+	err = s.read(ctx, "read_state", func(ctx context.Context, c *pgxpool.Conn) (err error) {
+		state, err = sqlcgen.New(c).ReadState(ctx, sqlcgen.ReadStateParams{Sandbox: sandbox, SHA256: hash[:]})
+		return err
+	})
+	return state, err
 }
 
 // LoadLayers reads the fence and all rows of some of the sandbox's layers in one snapshot of the database. The patches are in the order of

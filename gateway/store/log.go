@@ -14,7 +14,7 @@ import (
 type LoggedExec struct {
 	Exec
 	Sandbox uuid.UUID
-	Version int64 // that the run saw
+	Version int64 // that the run saw; -1: it did not begin
 }
 
 // LogExecs writes audit rows, of any sandboxes, in one statement. Rows that are there already (by their ID) are left alone, so a batch may be sent again.
@@ -22,7 +22,10 @@ func (s *Store) LogExecs(ctx context.Context, execs []LoggedExec) error {
 	rows := make([]execRow, len(execs))
 	for i := range execs {
 		rows[i] = execs[i].row()
-		rows[i].Sandbox, rows[i].Version = &execs[i].Sandbox, &execs[i].Version
+		rows[i].Sandbox = &execs[i].Sandbox
+		if execs[i].Version >= 0 {
+			rows[i].Version = &execs[i].Version
+		}
 	}
 	data, err := json.Marshal(rows)
 	if err != nil {

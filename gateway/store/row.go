@@ -25,7 +25,7 @@ type Fence struct {
 	MaxInodes  *int64
 	Env        json.RawMessage // object of strings
 	Config     json.RawMessage
-	ShellState json.RawMessage
+	State      *tree.Hash // names the state of the shell; nil: a fresh one
 	ExpiresAt  *time.Time
 	// ChangedAt is when Version came about by the clock of the server; nil for a sandbox that was never changed, and where it is not known. Two histories
 	// of a sandbox (a standby that was promoted while its primary lived on) share versions, but not this.
@@ -156,6 +156,7 @@ type Exec struct {
 	Tenant      string
 	Route       string
 	Caller      string
+	Agent       string // which of the caller's agents, as the client says; "": it does not
 	Key         string // idempotency key; "": none
 	Error       string // code of what ended it from outside; "": it came to its own end
 	Script      string
@@ -184,10 +185,11 @@ type Commit struct {
 // Applied is what a commit led to.
 type Applied struct {
 	Version    int64
-	UsedBytes  int64
+	UsedBytes  int64 // with what a large state of the shell counts
 	UsedInodes int64
 	Layers     []uuid.UUID // others than before when an automatic snapshot was taken; nil: not known
-	ChangedAt  time.Time   // when Version came about by the clock of the server; zero: not known
+	ChangedAt  time.Time   // when Version came about by the clock of the server; zero: not known, and neither is State
+	State      *tree.Hash  // names the state of the shell
 }
 
 // Change is one operation of the journal; Exec is nil for what was done in SQL.

@@ -126,9 +126,13 @@ func (s *Store) CreateWith(ctx context.Context, n NewSandbox, answer AnswerFunc,
 			return err
 		}
 		b = sandboxOf(&r)
+		state, err := hashOf(r.StateSHA256)
+		if err != nil {
+			return err
+		}
 		f := &Fence{
 			ID: r.ID, Tenant: r.Tenant, Owner: r.Owner, Name: r.Name, Version: r.Version, Layers: r.Layers, NextIno: r.NextIno, UsedBytes: r.UsedBytes,
-			UsedInodes: r.UsedInodes, MaxBytes: r.MaxBytes, MaxInodes: r.MaxInodes, Env: r.Env, Config: r.Config, ShellState: r.ShellState, ExpiresAt: r.ExpiresAt,
+			UsedInodes: r.UsedInodes, MaxBytes: r.MaxBytes, MaxInodes: r.MaxInodes, Env: r.Env, Config: r.Config, State: state, ExpiresAt: r.ExpiresAt,
 		}
 		commit, err := build(ctx, f, func(ctx context.Context, layers []uuid.UUID) ([]*tree.Patch, error) {
 			return loadLayers(ctx, q, r.ID, layers)

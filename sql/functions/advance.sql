@@ -5,34 +5,44 @@ CREATE FUNCTION pgbox.advance(
     p_used_bytes  bigint,
     p_used_inodes bigint,
     p_shell_state jsonb,
-    OUT layers     uuid[],
-    OUT changed_at timestamptz
+    OUT layers       uuid[],
+    OUT changed_at   timestamptz,
+    OUT used_bytes   bigint,
+    OUT state_sha256 bytea
 )
     LANGUAGE plpgsql VOLATILE
     SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     v_sandbox pgbox.sandbox;
+    v_state   bytea;
+    v_charge  bigint;
 BEGIN
     PERFORM set_config('app.sandbox_id', p_sandbox::text, true);
+    IF p_shell_state IS NOT NULL THEN
+        v_state := pgbox.put_state(p_shell_state);
+        v_charge := pgbox.state_charge(v_state);
+    END IF;
     FOR v_try IN 1..2 LOOP
         -- Lock, compare and set in one statement: whoever waits here for another writer compares with what that one left.
         UPDATE pgbox.sandbox s
            SET version      = s.version + 1,
                next_ino     = p_next_ino,
-               used_bytes   = p_used_bytes,
+               -- what the new state of the shell counts, in the place of the old one
+               used_bytes   = p_used_bytes + CASE WHEN v_charge IS NULL THEN 0 ELSE v_charge - pgbox.state_charge(s.state_sha256) END,
                used_inodes  = p_used_inodes,
-               shell_state  = coalesce(p_shell_state, s.shell_state),
+               state_sha256 = CASE WHEN v_charge IS NULL THEN s.state_sha256 ELSE v_state END,
                last_used_at = clock_timestamp(),
                tree_version = s.version + 1
          WHERE s.id = p_sandbox AND s.version = p_version AND s.next_ino <= p_next_ino
            AND s.deleted_at IS NULL AND (s.expires_at IS NULL OR s.expires_at > clock_timestamp())
-           AND (s.max_bytes IS NULL OR p_used_bytes <= greatest(s.max_bytes, s.used_bytes))
+           AND (s.max_bytes IS NULL OR p_used_bytes + CASE WHEN v_charge IS NULL THEN 0 ELSE v_charge - pgbox.state_charge(s.state_sha256) END
+                                       <= greatest(s.max_bytes, s.used_bytes))
            AND (s.max_inodes IS NULL OR p_used_inodes <= greatest(s.max_inodes, s.used_inodes))
            AND NOT coalesce(s.tree_version > s.history_version
                             AND (s.version - s.history_version >= s.history_commits
                                  OR s.history_at + s.history_seconds * interval '1 second' <= clock_timestamp()), false)
-        RETURNING s.layers, s.last_used_at INTO layers, changed_at;
+        RETURNING s.layers, s.last_used_at, s.used_bytes, s.state_sha256 INTO layers, changed_at, used_bytes, state_sha256;
         EXIT WHEN layers IS NOT NULL OR v_try = 2;
         -- Refused, or the automatic snapshot is due, which this takes.
         v_sandbox := pgbox.enter(true);
@@ -48,4 +58,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.advance(uuid, bigint, bigint, bigint, bigint, jsonb) IS
-    'pgbox.enter(true) and pgbox.bump() in one step for a writer that knows the version it stands on and the usage it leaves: raises VF116 when the sandbox is no longer there, VF122 when it would grow past a limit. Returns the layers, and when the new version came about.';
+    'pgbox.enter(true) and pgbox.bump() in one step for a writer that knows the version it stands on and the usage it leaves: raises VF116 when the sandbox is no longer there, VF122 when it would grow past a limit. p_shell_state is stored too (NULL: it stays), and counts. Returns the layers, when the new version came about, the usage and the name of the state.';

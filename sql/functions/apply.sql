@@ -38,7 +38,7 @@ CREATE FUNCTION fs.apply(
     p_size_after   bigint[],
     p_hash_before  bytea[],
     p_hash_after   bytea[]
-) RETURNS TABLE (version bigint, used_bytes bigint, used_inodes bigint, layers uuid[], changed_at timestamptz)
+) RETURNS TABLE (version bigint, used_bytes bigint, used_inodes bigint, layers uuid[], changed_at timestamptz, state_sha256 bytea)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off
@@ -50,13 +50,15 @@ DECLARE
     v_version constant bigint := p_version + 1;
     v_layers  uuid[];
     v_at      timestamptz;
+    v_used    bigint;
+    v_state   bytea;
     v_top     uuid;
     v_lower   uuid[];
     v_new     bytea[];
     v_missing bigint;
     v_exec    uuid;
 BEGIN
-    SELECT a.layers, a.changed_at INTO v_layers, v_at
+    SELECT a.layers, a.changed_at, a.used_bytes, a.state_sha256 INTO v_layers, v_at, v_used, v_state
       FROM pgbox.advance(p_sandbox, p_version, p_next_ino, p_used_bytes, p_used_inodes, p_shell_state) a;
     v_top   := v_layers[1];
     v_lower := v_layers[2:];
@@ -148,18 +150,18 @@ BEGIN
         v_exec := pgbox.add_exec(p_sandbox, p_exec, p_version, v_version);
     END IF;
     IF cardinality(p_op) > 0 THEN
-        INSERT INTO pgbox.change (sandbox_id, version, seq, exec_id, op, path, path_to, ino, size_before, size_after, hash_before, hash_after)
-        SELECT p_sandbox, v_version, c.seq - 1, v_exec, c.op, c.path, nullif(c.path_to, ''), c.ino,
+        INSERT INTO pgbox.change (sandbox_id, version, seq, exec_id, db_role, op, path, path_to, ino, size_before, size_after, hash_before, hash_after)
+        SELECT p_sandbox, v_version, c.seq - 1, v_exec, CASE WHEN v_exec IS NULL THEN session_user END, c.op, c.path, nullif(c.path_to, ''), c.ino,
                nullif(c.size_before, -1), nullif(c.size_after, -1), c.hash_before, c.hash_after
           FROM unnest(p_op, p_path, p_path_to, p_change_ino, p_size_before, p_size_after, p_hash_before, p_hash_after) WITH ORDINALITY
             AS c (op, path, path_to, ino, size_before, size_after, hash_before, hash_after, seq)
          WHERE (SELECT s.journal FROM pgbox.sandbox s WHERE s.id = p_sandbox);
     END IF;
-    RETURN QUERY SELECT v_version, p_used_bytes, p_used_inodes, v_layers, v_at;
+    RETURN QUERY SELECT v_version, v_used, p_used_inodes, v_layers, v_at, v_state;
 END
 $$;
 
 COMMENT ON FUNCTION fs.apply(uuid, bigint, bigint, bigint, bigint, bigint[], smallint[], integer[], integer[], integer[], integer[], integer[],
     bigint[], bigint[], bigint[], text[], bigint[], bigint[], text[], bigint[], bigint[], integer[], bytea[], bytea[], jsonb, jsonb,
     text[], text[], text[], bigint[], bigint[], bigint[], bytea[], bytea[]) IS
-    'Commits what one run changed, and nothing at all when the sandbox is no longer at p_version (VF116), a limit is exceeded (VF122) or the database lacks a content that a chunk names (VF061). Inodes, names, chunks and journal come as parallel arrays: p_ino… are the inodes as they are now (target empty except for symlinks), p_gone those without a name left, p_child 0 removes a name, a NULL hash makes a hole, p_blob carries new contents. p_used_* is the usage of the whole tree afterwards. p_op… is the journal; sizes (-1: none) and content hashes are those of the regular files before and after the whole run. The layers are others than before when an automatic snapshot was due; changed_at is when the version came about.';
+    'Commits what one run changed, and nothing at all when the sandbox is no longer at p_version (VF116), a limit is exceeded (VF122) or the database lacks a content that a chunk names (VF061). Inodes, names, chunks and journal come as parallel arrays: p_ino… are the inodes as they are now (target empty except for symlinks), p_gone those without a name left, p_child 0 removes a name, a NULL hash makes a hole, p_blob carries new contents. p_used_* is the usage of the whole tree afterwards; used_bytes is that with what a new p_shell_state counts, which state_sha256 names. p_op… is the journal; sizes (-1: none) and content hashes are those of the regular files before and after the whole run. The layers are others than before when an automatic snapshot was due; changed_at is when the version came about.';

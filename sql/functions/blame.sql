@@ -12,18 +12,18 @@ BEGIN
     WITH file AS MATERIALIZED (
         SELECT s.path, s.ino, s.size FROM pgbox.subtree(v_sandbox.layers, v.ino, v.path, NULL) s WHERE s.kind = 8 AND s.ino >= pgbox.first_ino()
     ), written AS MATERIALIZED (
-        SELECT DISTINCT ON (c.ino) c.ino, c.version, c.at, c.exec_id
+        SELECT DISTINCT ON (c.ino) c.ino, c.version, c.at, c.exec_id, c.db_role, c.hash_after
           FROM pgbox.change c
          WHERE c.sandbox_id = p_sandbox AND c.op IN ('create', 'write', 'truncate', 'copy')
          ORDER BY c.ino, c.version DESC, c.seq DESC
     )
-    SELECT f.path, f.ino, f.size, w.version, w.at, w.exec_id, e.caller, e.route, e.script
+    SELECT f.path, f.ino, f.size, w.version, w.at, e.id, coalesce(e.caller, w.db_role), e.route, e.script, e.agent
       FROM file f
       LEFT JOIN written w ON w.ino = f.ino
-      LEFT JOIN pgbox.exec e ON e.id = w.exec_id
+      LEFT JOIN LATERAL pgbox.writer_of(w.exec_id, w.hash_after) e ON w.exec_id IS NOT NULL
      ORDER BY f.path COLLATE "C";
 END
 $$;
 
 COMMENT ON FUNCTION fs.blame(uuid, text) IS
-    'Who wrote each regular file at or below a path last, by path. version is NULL for a file whose last writing is not in the journal: it came with a fork, or before the journal begins; caller is NULL for what was done in SQL.';
+    'Who wrote each regular file at or below a path last, by path. version is NULL for a file whose last writing is not in the journal: it came with a fork, or before the journal begins; what a merge brought is the run''s that wrote it in the other sandbox. For what was done in SQL exec_id is NULL and caller the database role.';

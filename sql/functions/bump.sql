@@ -2,8 +2,7 @@ CREATE FUNCTION pgbox.bump(
     p_sandbox     pgbox.sandbox,
     p_bytes       bigint,
     p_inodes      bigint,
-    p_next_ino    bigint DEFAULT NULL,
-    p_shell_state jsonb  DEFAULT NULL
+    p_next_ino    bigint DEFAULT NULL
 ) RETURNS bigint
     LANGUAGE plpgsql VOLATILE
     SET search_path = pg_catalog, pg_temp
@@ -22,12 +21,11 @@ BEGIN
            next_ino     = coalesce(p_next_ino, p_sandbox.next_ino),
            used_bytes   = p_sandbox.used_bytes + p_bytes,
            used_inodes  = p_sandbox.used_inodes + p_inodes,
-           shell_state  = coalesce(p_shell_state, p_sandbox.shell_state),
            last_used_at = clock_timestamp()
      WHERE s.id = p_sandbox.id;
     RETURN v_version;
 END
 $$;
 
-COMMENT ON FUNCTION pgbox.bump(pgbox.sandbox, bigint, bigint, bigint, jsonb) IS
+COMMENT ON FUNCTION pgbox.bump(pgbox.sandbox, bigint, bigint, bigint) IS
     'Increments the version of the sandbox row (within a verb of several operations: once for all) that pgbox.enter(true) returned, adds p_bytes and p_inodes (may be negative) to its usage and enforces its limits (VF122). Every mutation of a tree calls it once; the result is the new version.';

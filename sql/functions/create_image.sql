@@ -25,9 +25,9 @@ BEGIN
          WHERE i.tenant = v_sandbox.tenant AND i.name = p_name AND i.tag = v_tag AND i.owner = v_sandbox.owner
         RETURNING i.layers INTO v_old;
     END IF;
-    INSERT INTO pgbox.image (tenant, owner, name, tag, layers, next_ino, used_bytes, used_inodes, shell_state)
+    INSERT INTO pgbox.image (tenant, owner, name, tag, layers, next_ino, used_bytes, used_inodes, state_sha256)
     VALUES (v_sandbox.tenant, v_sandbox.owner, p_name, v_tag, v_state.layers, v_sandbox.next_ino, v_state.used_bytes, v_state.used_inodes,
-            v_state.shell_state)
+            v_state.state_sha256)
     ON CONFLICT ON CONSTRAINT image_name_key DO NOTHING
     RETURNING id INTO v_id;
     IF v_id IS NULL THEN

@@ -21,26 +21,26 @@ DECLARE
     v_image pgbox.image;
 BEGIN
     IF p_image IS NULL THEN
-        SELECT ARRAY[d.base_layer], pgbox.first_ino(), 0, 0, '{}'
-          INTO v_image.layers, v_image.next_ino, v_image.used_bytes, v_image.used_inodes, v_image.shell_state
+        SELECT ARRAY[d.base_layer], pgbox.first_ino(), 0, 0
+          INTO v_image.layers, v_image.next_ino, v_image.used_bytes, v_image.used_inodes
           FROM pgbox.schema_digest d;
     ELSE
         v_image := pgbox.find_image(coalesce(p_tenant, 'default'), p_image, 'create_sandbox');
     END IF;
     INSERT INTO pgbox.layer (id) VALUES (v_top);
     INSERT INTO pgbox.sandbox (id, tenant, owner, name, layers, next_ino, env, config, labels, max_bytes, max_inodes, expires_at,
-                               used_bytes, used_inodes, shell_state, history_commits, history_seconds, history_keep)
+                               used_bytes, used_inodes, state_sha256, history_commits, history_seconds, history_keep)
     VALUES (v_id, coalesce(p_tenant, 'default'), p_owner, p_name, v_top || v_image.layers, v_image.next_ino,
             coalesce(p_env, '{}'), coalesce(p_config, '{}'), coalesce(p_labels, '{}'), p_max_bytes, p_max_inodes, p_expires_at,
-            v_image.used_bytes, v_image.used_inodes, v_image.shell_state,
+            v_image.used_bytes, v_image.used_inodes, v_image.state_sha256,
             (p_history->>'commits')::integer, (p_history->>'seconds')::integer, coalesce((p_history->>'keep')::integer, 100))
     ON CONFLICT ON CONSTRAINT sandbox_pkey DO NOTHING;
     IF NOT FOUND THEN
         PERFORM pgbox.raise_errno(17, 'create_sandbox', v_id::text);
     END IF;
     IF p_image IS NOT NULL THEN
-        INSERT INTO pgbox.snapshot (sandbox_id, name, kind, layers, next_ino, version, used_bytes, used_inodes, shell_state)
-        VALUES (v_id, '@base', 'base', v_image.layers, v_image.next_ino, 0, v_image.used_bytes, v_image.used_inodes, v_image.shell_state);
+        INSERT INTO pgbox.snapshot (sandbox_id, name, kind, layers, next_ino, version, used_bytes, used_inodes, state_sha256)
+        VALUES (v_id, '@base', 'base', v_image.layers, v_image.next_ino, 0, v_image.used_bytes, v_image.used_inodes, v_image.state_sha256);
     END IF;
     RETURN QUERY SELECT v.* FROM fs.sandbox v WHERE v.id = v_id;
 END

@@ -37,25 +37,31 @@ BEGIN
           FROM pgbox.layer l WHERE l.id = ANY (v_layers)
     ), row_hash (what, hash) AS (
         SELECT 'sandboxes', convert_to(ROW(s.tenant, s.owner, s.name, s.next_ino, s.version, s.env, s.config, s.labels, s.max_bytes, s.max_inodes, s.max_snapshots,
-                   s.used_bytes, s.used_inodes, s.shell_state, s.created_at, s.last_used_at, s.expires_at, s.deleted_at, s.tree_version, s.undone_version,
+                   s.used_bytes, s.used_inodes, s.state_sha256, s.created_at, s.last_used_at, s.expires_at, s.deleted_at, s.tree_version, s.undone_version,
                    s.history_commits, s.history_seconds, s.history_keep, s.history_version, s.history_at, s.journal, s.open_version, s.pruned_version)::text, 'UTF8') ||
                (SELECT string_agg(l.hash, '' ORDER BY u.n) FROM unnest(s.layers) WITH ORDINALITY AS u (id, n) JOIN layer l ON l.id = u.id)
           FROM pgbox.sandbox s WHERE s.id = p_sandbox
         UNION ALL
-        SELECT 'snapshots', convert_to(ROW(n.name, n.next_ino, n.version, n.used_bytes, n.used_inodes, n.shell_state, n.created_at, n.kind, n.stack,
+        SELECT 'snapshots', convert_to(ROW(n.name, n.next_ino, n.version, n.used_bytes, n.used_inodes, n.state_sha256, n.created_at, n.kind, n.stack,
                    n.tree_version, n.changed_at)::text, 'UTF8') ||
                (SELECT string_agg(l.hash, '' ORDER BY u.n) FROM unnest(n.layers) WITH ORDINALITY AS u (id, n) JOIN layer l ON l.id = u.id)
           FROM pgbox.snapshot n WHERE n.sandbox_id = p_sandbox
         UNION ALL
         SELECT 'runs', convert_to(ROW(e.tenant, e.route, e.caller, e.script, e.cwd, e.read_only, e.exit_code, e.started_at, e.duration_us, e.stdout_bytes, e.stderr_bytes,
-                   e.stdout_head, e.stderr_head, e.version_before, e.version_after, e.committed, e.error, e.idempotency_key)::text, 'UTF8')
+                   e.stdout_head, e.stderr_head, e.version_before, e.version_after, e.committed, e.error, e.idempotency_key, e.agent)::text, 'UTF8')
           FROM pgbox.exec e WHERE e.sandbox_id = p_sandbox
         UNION ALL
         SELECT 'operations', convert_to(ROW(c.version, c.seq, c.exec_id IS NULL, c.op, c.path, c.path_to, c.ino, c.at, c.size_before, c.size_after, c.hash_before,
-                   c.hash_after)::text, 'UTF8')
+                   c.hash_after, c.db_role)::text, 'UTF8')
           FROM pgbox.change c WHERE c.sandbox_id = p_sandbox
         UNION ALL
         -- The bytes are what their name says, or they do not count.
+        SELECT 'states', t.sha256
+          FROM pgbox.shell_state t
+         WHERE t.sha256 IN (SELECT s.state_sha256 FROM pgbox.sandbox s WHERE s.id = p_sandbox
+                            UNION SELECT n.state_sha256 FROM pgbox.snapshot n WHERE n.sandbox_id = p_sandbox)
+           AND sha256(convert_to(t.state::text, 'UTF8')) = t.sha256
+        UNION ALL
         SELECT 'contents', b.sha256
           FROM pgbox.blob b
          WHERE b.sha256 IN (SELECT c.sha256 FROM pgbox.chunk c WHERE c.layer_id = ANY (v_layers) AND c.sha256 IS NOT NULL) AND sha256(b.data) = b.sha256

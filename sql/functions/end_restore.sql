@@ -21,6 +21,10 @@ BEGIN
     PERFORM FROM pgbox.layer l WHERE l.id = ANY (v_layers) ORDER BY l.id FOR KEY SHARE;
     PERFORM FROM pgbox.blob b WHERE b.sha256 = ANY (ARRAY(SELECT c.sha256 FROM pgbox.chunk c WHERE c.layer_id = ANY (v_layers) AND c.sha256 IS NOT NULL))
       ORDER BY b.sha256 FOR KEY SHARE;
+    PERFORM FROM pgbox.shell_state t
+      WHERE t.sha256 = ANY (ARRAY(SELECT s.state_sha256 FROM pgbox.sandbox s WHERE s.id = p_sandbox
+                                  UNION SELECT n.state_sha256 FROM pgbox.snapshot n WHERE n.sandbox_id = p_sandbox))
+      ORDER BY t.sha256 FOR KEY SHARE;
     -- A sealed layer is the same wherever it is. One that was open when this database was copied, and went another way since, is not: its sandbox must not get rows of this one.
     v_others := ARRAY(SELECT l.id FROM pgbox.layer l WHERE l.id = ANY (v_layers) AND l.xmin <> v_own);
     IF EXISTS (SELECT FROM pgbox.inode r WHERE r.layer_id = ANY (v_others) AND r.xmin = v_own)

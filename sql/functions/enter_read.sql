@@ -17,7 +17,7 @@ BEGIN
         v_sandbox.version := v_state.version;
         v_sandbox.used_bytes := v_state.used_bytes;
         v_sandbox.used_inodes := v_state.used_inodes;
-        v_sandbox.shell_state := v_state.shell_state;
+        v_sandbox.state_sha256 := v_state.state_sha256;
     END IF;
     PERFORM set_config('app.layers', v_sandbox.layers::text, true);
     RETURN v_sandbox;

@@ -19,7 +19,7 @@ BEGIN
         v_fence.next_ino := v_state.next_ino;
         v_fence.used_bytes := v_state.used_bytes;
         v_fence.used_inodes := v_state.used_inodes;
-        v_fence.shell_state := v_state.shell_state;
+        v_fence.state_sha256 := v_state.state_sha256;
         v_fence.last_used_at := v_state.changed_at;
     END IF;
     RETURN NEXT v_fence;

@@ -26,11 +26,11 @@ BEGIN
     v_tops := ARRAY(SELECT gen_random_uuid() FROM generate_series(1, cardinality(v_ids)));
     INSERT INTO pgbox.layer (id) SELECT unnest(v_tops);
     INSERT INTO pgbox.sandbox (id, tenant, owner, name, layers, next_ino, env, config, labels, max_bytes, max_inodes,
-                               used_bytes, used_inodes, shell_state, expires_at, history_commits, history_seconds, history_keep)
+                               used_bytes, used_inodes, state_sha256, expires_at, history_commits, history_seconds, history_keep)
     SELECT u.id, v_from.tenant, coalesce(p_owner, v_from.owner),
            coalesce(p_name, v_from.name) || CASE WHEN cardinality(v_ids) > 1 THEN '-' || u.n ELSE '' END, u.top || v_state.layers,
            v_from.next_ino, v_from.env, v_from.config, v_from.labels, v_from.max_bytes, v_from.max_inodes,
-           v_state.used_bytes, v_state.used_inodes, v_state.shell_state, v_from.expires_at,
+           v_state.used_bytes, v_state.used_inodes, v_state.state_sha256, v_from.expires_at,
            v_from.history_commits, v_from.history_seconds, v_from.history_keep
       FROM unnest(v_ids, v_tops) WITH ORDINALITY AS u (id, top, n)
     ON CONFLICT ON CONSTRAINT sandbox_pkey DO NOTHING;
@@ -39,8 +39,8 @@ BEGIN
         PERFORM pgbox.raise_errno(17, 'fork', v_ids::text);
     END IF;
     -- Where the two sides part: what a diff and a merge start from.
-    INSERT INTO pgbox.snapshot (sandbox_id, name, kind, layers, next_ino, version, used_bytes, used_inodes, shell_state)
-    SELECT u.id, '@base', 'base', v_state.layers, v_from.next_ino, 0, v_state.used_bytes, v_state.used_inodes, v_state.shell_state
+    INSERT INTO pgbox.snapshot (sandbox_id, name, kind, layers, next_ino, version, used_bytes, used_inodes, state_sha256)
+    SELECT u.id, '@base', 'base', v_state.layers, v_from.next_ino, 0, v_state.used_bytes, v_state.used_inodes, v_state.state_sha256
       FROM unnest(v_ids) AS u (id);
     RETURN QUERY
     SELECT v.* FROM unnest(v_ids) WITH ORDINALITY AS u (id, n) JOIN fs.sandbox v ON v.id = u.id ORDER BY u.n;

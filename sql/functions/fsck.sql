@@ -86,7 +86,8 @@ BEGIN
                  + (SELECT coalesce(sum(pgbox.kv_bytes(k.key, k.value)), 0)
                       FROM (SELECT DISTINCT ON (e.key) e.key, e.value FROM pgbox.kv e
                              WHERE e.layer_id = ANY (v_layers)
-                             ORDER BY e.key, array_position(v_layers, e.layer_id)) k) AS bytes) u
+                             ORDER BY e.key, array_position(v_layers, e.layer_id)) k)
+                 + pgbox.state_charge(v_sandbox.state_sha256) AS bytes) u
      WHERE u.bytes <> v_sandbox.used_bytes
     UNION ALL
     SELECT v_sandbox.id, 'used_inodes', NULL, format('%s, not %s', v_sandbox.used_inodes, u.inodes), NULL, NULL, NULL, u.inodes

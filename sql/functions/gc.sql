@@ -10,10 +10,14 @@ DECLARE
     v_layers uuid[];
     v_loose  bytea[];
     v_old    bytea[];
+    v_state  bytea[];
 BEGIN
     -- Each statement has to see what was committed until it began.
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         PERFORM pgbox.raise_errno(22, 'gc', current_setting('transaction_isolation'));
+    END IF;
+    IF p_grace IS NULL OR p_grace < interval '0' OR p_limit IS NULL OR p_limit < 1 THEN
+        PERFORM pgbox.raise_errno(22, 'gc', coalesce(p_grace::text, p_limit::text));
     END IF;
     SELECT array_agg(c.ctid), array_agg(DISTINCT c.layer_id) INTO v_rows, v_layers
       FROM (SELECT o.ctid, o.layer_id FROM pgbox.loose_layer o LIMIT p_limit FOR UPDATE SKIP LOCKED) c;
@@ -49,6 +53,21 @@ BEGIN
     -- And only then, with a snapshot younger than the locks, is it decided what is still idle.
     UPDATE pgbox.blob b SET idle_since = NULL
      WHERE b.sha256 = ANY (v_old) AND EXISTS (SELECT FROM pgbox.chunk c WHERE c.sha256 = b.sha256);
+    -- States of shells, in the same way.
+    UPDATE pgbox.shell_state t SET idle_since = clock_timestamp()
+     WHERE t.sha256 IN (
+           SELECT i.sha256 FROM pgbox.shell_state i
+            WHERE i.idle_since IS NULL AND NOT pgbox.has_state(i.sha256)
+            LIMIT p_limit
+              FOR NO KEY UPDATE SKIP LOCKED);
+    v_state := ARRAY(
+        SELECT t.sha256 FROM pgbox.shell_state t
+         WHERE t.idle_since <= clock_timestamp() - p_grace
+         LIMIT p_limit
+           FOR UPDATE SKIP LOCKED);
+    UPDATE pgbox.shell_state t SET idle_since = NULL WHERE t.sha256 = ANY (v_state) AND pgbox.has_state(t.sha256);
+    DELETE FROM pgbox.shell_state t WHERE t.sha256 = ANY (v_state) AND NOT pgbox.has_state(t.sha256);
+
     WITH gone AS (
         DELETE FROM pgbox.blob b
          WHERE b.sha256 = ANY (v_old) AND NOT EXISTS (SELECT FROM pgbox.chunk c WHERE c.sha256 = b.sha256)
@@ -62,4 +81,4 @@ $$;
 ALTER FUNCTION fs.gc(interval, integer) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.gc(interval, integer) IS
-    'Deletes layers nobody stands on, and contents that nothing has referred to for p_grace; looks at p_limit of each at most, and only at those that something has let go of, so that it costs what the garbage costs. Returns what went; more: call again. Runs beside everything else, in READ COMMITTED.';
+    'Deletes layers nobody stands on, and contents and states of shells that nothing has referred to for p_grace; looks at p_limit of each at most, and only at those that something has let go of, so that it costs what the garbage costs. Returns what went; more: call again. Runs beside everything else, in READ COMMITTED.';

@@ -206,7 +206,7 @@ BEGIN
             RAISE EXCEPTION USING ERRCODE = 'P0001', MESSAGE = 'nothing is to be done';
         END IF;
         IF p_exec IS NOT NULL THEN
-            v_exec := pgbox.add_exec(p_sandbox, p_exec, v_version, v_ours.version);
+            v_exec := pgbox.add_exec(p_sandbox, p_exec, v_version, v_ours.version, p_from);
         END IF;
         PERFORM pgbox.record_step(v_ours, v_layers[2:], v_exec);
     EXCEPTION WHEN raise_exception THEN

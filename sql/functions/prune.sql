@@ -9,6 +9,14 @@ DECLARE
     v_version bigint;
     v_seq     integer;
 BEGIN
+    -- Whoever may call this must not be able to remove the trace of what was just done.
+    IF p_age < interval '1 day' THEN
+        PERFORM pgbox.raise_errno(22, 'prune', p_age::text);
+    ELSIF p_operations < 1000 THEN
+        PERFORM pgbox.raise_errno(22, 'prune', p_operations::text);
+    ELSIF p_limit IS NULL OR p_limit < 1 THEN
+        PERFORM pgbox.raise_errno(22, 'prune', p_limit::text);
+    END IF;
     changes := 0;
     execs := 0;
     IF p_age IS NOT NULL THEN
@@ -45,4 +53,4 @@ $$;
 ALTER FUNCTION fs.prune(interval, bigint, integer) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.prune(interval, bigint, integer) IS
-    'Removes up to p_limit operations of the journal and as many audit rows that are older than p_age, and of a sandbox''s journal what is more than its newest p_operations; NULL keeps all. Returns how many went. The count is looked at where something was written since the last round of fs.housekeep(); a sandbox that is being written to is left for the next.';
+    'Removes up to p_limit operations of the journal and as many audit rows that are older than p_age, and of a sandbox''s journal what is more than its newest p_operations; NULL keeps all, less than a day or than 1000 operations is VF022. Returns how many went. The count is looked at where something was written since the last round of fs.housekeep(); a sandbox that is being written to is left for the next.';

@@ -19,8 +19,8 @@ BEGIN
     IF NOT p_sandbox.journal THEN
         RETURN;
     END IF;
-    INSERT INTO pgbox.change (sandbox_id, version, seq, op, path, path_to, ino, size_before, size_after, hash_before, hash_after)
-    SELECT p_sandbox.id, v_version, c.n - 1, c.op, c.path, c.path_to, c.ino,
+    INSERT INTO pgbox.change (sandbox_id, version, seq, db_role, op, path, path_to, ino, size_before, size_after, hash_before, hash_after)
+    SELECT p_sandbox.id, v_version, c.n - 1, session_user, c.op, c.path, c.path_to, c.ino,
            CASE WHEN p_size_before IS NOT NULL THEN c.size_before WHEN c.ino < p_sandbox.next_ino THEN a.size END, a.size,
            CASE WHEN p_size_before IS NOT NULL THEN c.hash_before WHEN c.ino < p_sandbox.next_ino THEN a.hash END, a.hash
       FROM unnest(p_op, p_path, p_path_to, p_ino, p_size_before, p_hash_before) WITH ORDINALITY AS c (op, path, path_to, ino, size_before, hash_before, n)

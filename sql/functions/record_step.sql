@@ -8,7 +8,7 @@ BEGIN
     IF NOT p_sandbox.journal THEN
         RETURN;
     END IF;
-    INSERT INTO pgbox.change (sandbox_id, version, seq, exec_id, op, path, path_to, ino, size_before, size_after, hash_before, hash_after)
+    INSERT INTO pgbox.change (sandbox_id, version, seq, exec_id, db_role, op, path, path_to, ino, size_before, size_after, hash_before, hash_after)
     WITH d AS MATERIALIZED (
         SELECT c.path, c.status, coalesce(nullif(c.path_from, ''), c.path) AS path_from,
                o.ino AS old_ino, o.kind AS old_kind, o.mode AS old_mode, o.uid AS old_uid, o.gid AS old_gid,
@@ -56,7 +56,7 @@ BEGIN
     )
     SELECT p_sandbox.id, p_sandbox.version,
            row_number() OVER (ORDER BY s.pass, CASE s.pass WHEN 3 THEN -length(s.path) END, s.path COLLATE "C", s.path_to COLLATE "C") - 1,
-           p_exec, s.op, s.path, s.path_to, s.ino, s.size_before, s.size_after, s.hash_before, s.hash_after
+           p_exec, CASE WHEN p_exec IS NULL THEN session_user END, s.op, s.path, s.path_to, s.ino, s.size_before, s.size_after, s.hash_before, s.hash_after
       FROM step s;
 END
 $$;

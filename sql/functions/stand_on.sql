@@ -10,7 +10,7 @@ BEGIN
     -- next_ino stays: an inode number of the tree that is left never comes back as another file.
     UPDATE pgbox.sandbox s
        SET layers = v_top || p_state.layers, version = s.version + 1, tree_version = s.version + 1, used_bytes = p_state.used_bytes,
-           used_inodes = p_state.used_inodes, shell_state = p_state.shell_state, last_used_at = clock_timestamp()
+           used_inodes = p_state.used_inodes, state_sha256 = p_state.state_sha256, last_used_at = clock_timestamp()
      WHERE s.id = p_sandbox.id
     RETURNING * INTO p_sandbox;
     RETURN p_sandbox;

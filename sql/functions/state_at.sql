@@ -13,7 +13,7 @@ BEGIN
     v_head.version := p_sandbox.version;
     v_head.used_bytes := p_sandbox.used_bytes;
     v_head.used_inodes := p_sandbox.used_inodes;
-    v_head.shell_state := p_sandbox.shell_state;
+    v_head.state_sha256 := p_sandbox.state_sha256;
     v_head.tree_version := p_sandbox.tree_version;
     v_head.changed_at := coalesce(p_sandbox.last_used_at, p_sandbox.created_at);
     IF coalesce(p_at, '') IN ('', '@head') THEN
@@ -31,7 +31,7 @@ BEGIN
         v_head.tree_version := 0;
         v_head.used_bytes := 0;
         v_head.used_inodes := 0;
-        v_head.shell_state := '{}';
+        v_head.state_sha256 := NULL;
         v_head.changed_at := p_sandbox.created_at;
         v_head.id := p_sandbox.layers[cardinality(p_sandbox.layers)];
         RETURN v_head;

@@ -6,12 +6,12 @@ DECLARE
     v_image pgbox.image := pgbox.find_image(p_tenant, p_image, 'tag_image');
     v_id    uuid;
 BEGIN
-    INSERT INTO pgbox.image AS i (tenant, owner, name, tag, layers, next_ino, used_bytes, used_inodes, shell_state)
+    INSERT INTO pgbox.image AS i (tenant, owner, name, tag, layers, next_ino, used_bytes, used_inodes, state_sha256)
     VALUES (p_tenant, p_owner, p_name, coalesce(p_tag, 'latest'), v_image.layers, v_image.next_ino, v_image.used_bytes, v_image.used_inodes,
-            v_image.shell_state)
+            v_image.state_sha256)
     ON CONFLICT ON CONSTRAINT image_name_key DO UPDATE
        SET layers = excluded.layers, next_ino = excluded.next_ino, used_bytes = excluded.used_bytes, used_inodes = excluded.used_inodes,
-           shell_state = excluded.shell_state, created_at = clock_timestamp()
+           state_sha256 = excluded.state_sha256, created_at = clock_timestamp()
      WHERE i.owner = p_owner
     RETURNING i.id INTO v_id;
     IF v_id IS NULL THEN

@@ -8,7 +8,8 @@ CREATE FUNCTION fs.timeline(
     p_route     text        DEFAULT NULL,
     p_script    text        DEFAULT NULL,
     p_committed boolean     DEFAULT NULL,
-    p_failed    boolean     DEFAULT NULL
+    p_failed    boolean     DEFAULT NULL,
+    p_agent     text        DEFAULT NULL
 ) RETURNS SETOF fs.execs
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
@@ -21,6 +22,7 @@ BEGIN
            AND (p_before IS NULL OR (v.started_at, v.id) < (p_before, coalesce(p_before_id, '00000000-0000-0000-0000-000000000000')))
            AND (p_since IS NULL OR v.started_at >= p_since)
            AND (p_caller IS NULL OR v.caller = p_caller)
+           AND (p_agent IS NULL OR v.agent = p_agent)
            AND (p_route IS NULL OR v.route = p_route)
            AND (p_script IS NULL OR strpos(v.script, p_script) > 0)
            AND (p_committed IS NULL OR v.committed = p_committed)
@@ -30,5 +32,5 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION fs.timeline(uuid, integer, timestamptz, uuid, timestamptz, text, text, text, boolean, boolean) IS
+COMMENT ON FUNCTION fs.timeline(uuid, integer, timestamptz, uuid, timestamptz, text, text, text, boolean, boolean, text) IS
     'The runs of a sandbox, newest first: of those that all filters let through, at most p_limit before the run p_before_id that began at p_before. p_script is a text that the script holds; failed is what was ended from outside or has an exit status other than 0.';

@@ -38,7 +38,7 @@ func TestApply_commitsFilesNamesChunksJournalAndAudit(t *testing.T) {
 	wantFile(t, pool, id, "/l", "hello")
 	wantFile(t, pool, id, "/empty", "")
 	f := must[sqlcgen.FsFence](t)(q.Fence(t.Context(), id))
-	if f.Version != got.Version || f.NextIno != firstIno+3 || string(f.ShellState) != `{"cwd": "/tmp"}` {
+	if f.Version != got.Version || f.NextIno != firstIno+3 || shellState(t, q, f.ID, f.StateSHA256) != `{"cwd": "/tmp"}` {
 		t.Fatalf("fence %+v", f)
 	}
 

@@ -199,7 +199,7 @@ func TestSnapshot_restore(t *testing.T) {
 
 	before := must[sqlcgen.FsFence](t)(q.Fence(t.Context(), id))
 	after := must[sqlcgen.FsSandbox](t)(q.Restore(t.Context(), sqlcgen.RestoreParams{Sandbox: id, At: one.ID.String()}))
-	if after.Version != before.Version+1 || after.UsedBytes != 3 || after.UsedInodes != 1 || after.NextIno <= g || string(after.ShellState) != `{"cwd": "/one"}` {
+	if after.Version != before.Version+1 || after.UsedBytes != 3 || after.UsedInodes != 1 || after.NextIno <= g || shellState(t, q, after.ID, after.StateSHA256) != `{"cwd": "/one"}` {
 		t.Fatalf("%+v", after)
 	}
 	wantFile(t, pool, id, "/f", "one")

@@ -96,7 +96,7 @@ var calls = map[string]string{
 	"blame":          "SELECT fs.blame($1, '/')",
 	"history":        "SELECT fs.history($1, '/alpha', 10)",
 	"timeline":       "SELECT fs.timeline($1, 10)",
-	"prune":          "SELECT fs.prune('100 years', NULL)",
+	"prune":          "", // not the gateway's
 	"set_quota":      "SELECT fs.set_quota('tenant-alpha', 'owner-alpha', 1000000)",
 	"quota":          "SELECT fs.quota('tenant-alpha', 'owner-alpha')",
 	"hash_file":      "SELECT fs.hash_file('/alpha')",
@@ -114,6 +114,7 @@ var calls = map[string]string{
 	"mknod":          "SELECT fs.mknod('/pipe', 1::smallint)",
 	"mv":             "SELECT fs.mv('/mine', '/mine2'), fs.mv('/mine2', '/mine')",
 	"put_blobs":      "SELECT fs.put_blobs($1, ARRAY['uploaded'::bytea])",
+	"read_state":     "SELECT fs.read_state($1, NULL)",
 	"read_blobs":     "SELECT fs.read_blobs($1, ARRAY[sha256('alpha content')])",
 	"read_file":      "SELECT fs.read_file('/alpha')",
 	"readdir":        "SELECT fs.readdir('/')",

@@ -53,7 +53,7 @@ func TestUndo_takesCommitsBackOneByOne(t *testing.T) {
 	}
 	before := must[sqlcgen.FsFence](t)(q.Fence(t.Context(), id))
 	s := undo(t, q, id, 1)
-	if s.Version != before.Version+1 || s.UsedBytes != 3 || s.UsedInodes != 3 || string(s.ShellState) != `{"cwd": "/2"}` || s.NextIno != before.NextIno {
+	if s.Version != before.Version+1 || s.UsedBytes != 3 || s.UsedInodes != 3 || shellState(t, q, s.ID, s.StateSHA256) != `{"cwd": "/2"}` || s.NextIno != before.NextIno {
 		t.Fatalf("%+v", s)
 	}
 	wantFiles(t, pool, id, 3)
@@ -63,7 +63,7 @@ func TestUndo_takesCommitsBackOneByOne(t *testing.T) {
 	wantFiles(t, pool, id, 2)
 	// A fork seals the top and changes no file: what was undone can still be redone.
 	forked(t, q, id)
-	if s := redo(t, q, id, 2); string(s.ShellState) != `{"cwd": "/3"}` {
+	if s := redo(t, q, id, 2); shellState(t, q, s.ID, s.StateSHA256) != `{"cwd": "/3"}` {
 		t.Fatalf("%+v", s)
 	}
 	wantFiles(t, pool, id, 4)

@@ -1,5 +1,5 @@
 CREATE VIEW fs.last_write WITH (security_invoker = true) AS
-SELECT ''::text AS path, n.ino, n.size, c.version, c.at, c.exec_id, e.caller, e.route, e.script
+SELECT ''::text AS path, n.ino, n.size, c.version, c.at, c.exec_id, e.caller, e.route, e.script, e.agent
   FROM pgbox.inode n
   LEFT JOIN pgbox.change c ON c.ino = n.ino
   LEFT JOIN pgbox.exec e ON e.id = c.exec_id

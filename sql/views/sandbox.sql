@@ -1,6 +1,6 @@
 CREATE VIEW fs.sandbox WITH (security_invoker = true) AS
 SELECT s.id, s.tenant, s.owner, s.name, s.layers, s.next_ino, s.version, s.env, s.config, s.labels, s.max_bytes, s.max_inodes,
-       s.used_bytes, s.used_inodes, s.shell_state, s.created_at, s.last_used_at, s.expires_at, s.deleted_at,
+       s.used_bytes, s.used_inodes, s.state_sha256, s.created_at, s.last_used_at, s.expires_at, s.deleted_at,
        s.history_commits, s.history_seconds, s.history_keep, s.journal, s.max_snapshots, s.pruned_version
   FROM pgbox.sandbox s;
 

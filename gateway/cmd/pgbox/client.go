@@ -14,10 +14,13 @@ import (
 	"strings"
 
 	"github.com/adrg/xdg"
+
+	"github.com/pgbox/pgbox/gateway/exec"
 )
 
 // client speaks to a running server's REST interface.
 type client struct {
+	agent       string // names this client in the audit log
 	url, token  string
 	adminSecret string // of the server; "": not sent
 }
@@ -34,7 +37,7 @@ func (c *client) resolve() error {
 	for _, v := range []struct {
 		to  *string
 		env string
-	}{{&c.url, "PGBOX_URL"}, {&c.token, "PGBOX_TOKEN"}} {
+	}{{&c.url, "PGBOX_URL"}, {&c.token, "PGBOX_TOKEN"}, {&c.agent, "PGBOX_AGENT"}} {
 		if *v.to == "" {
 			*v.to = os.Getenv(v.env)
 		}
@@ -89,6 +92,9 @@ func (c *client) do(ctx context.Context, method, path, contentType string, body 
 		return nil, err
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token)
+	if c.agent != "" {
+		req.Header.Set(exec.AgentHeader, c.agent)
+	}
 	if c.adminSecret != "" {
 		req.Header.Set("X-Admin-Secret", c.adminSecret)
 	}

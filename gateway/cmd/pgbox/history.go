@@ -18,6 +18,7 @@ type run struct {
 	ID            string `json:"id"`
 	Route         string `json:"route"`
 	Caller        string `json:"caller"`
+	Agent         string `json:"agent"`
 	Script        string `json:"script"`
 	ReadOnly      bool   `json:"readOnly"`
 	ExitCode      *int   `json:"exitCode"`
@@ -117,7 +118,7 @@ func timelineCommand(c *client) *cobra.Command {
 				if r.Committed {
 					version += fmt.Sprintf(" → %d", r.VersionAfter)
 				}
-				return table.Row{r.StartedAt, r.DurationMs, r.Caller, r.Route, status, version, brief(r.Script)}
+				return table.Row{r.StartedAt, r.DurationMs, who(r.Caller, r.Agent), r.Route, status, version, brief(r.Script)}
 			})
 		},
 	}
@@ -149,17 +150,26 @@ type touch struct {
 	HashAfter  string `json:"hashAfter,omitempty"`
 	Exec       string `json:"execId,omitempty"`
 	Caller     string `json:"caller,omitempty"`
+	Agent      string `json:"agent,omitempty"`
 	Route      string `json:"route,omitempty"`
 	Script     string `json:"script,omitempty"`
 	At         string `json:"at"`
 }
 
 // by says who did something.
-func by(caller, exec string) string {
-	if exec == "" && caller == "" {
-		return "(SQL)"
+func by(caller, agent, exec string) string {
+	if exec == "" {
+		return strings.TrimSpace(caller + " (SQL)")
 	}
-	return caller
+	return who(caller, agent)
+}
+
+// who names a caller and its agent.
+func who(caller, agent string) string {
+	if agent == "" {
+		return caller
+	}
+	return caller + "/" + agent
 }
 
 func logCommand(c *client) *cobra.Command {
@@ -195,7 +205,7 @@ func logCommand(c *client) *cobra.Command {
 				if t.SizeAfter != nil {
 					bytes = fmt.Sprint(*t.SizeAfter)
 				}
-				return table.Row{t.Version, t.At, t.Op, path, bytes, t.HashAfter[:min(12, len(t.HashAfter))], by(t.Caller, t.Exec), brief(t.Script)}
+				return table.Row{t.Version, t.At, t.Op, path, bytes, t.HashAfter[:min(12, len(t.HashAfter))], by(t.Caller, t.Agent, t.Exec), brief(t.Script)}
 			})
 		},
 	}
@@ -220,6 +230,7 @@ func blameCommand(c *client) *cobra.Command {
 				At      *string `json:"at"`
 				Exec    string  `json:"execId,omitempty"`
 				Caller  string  `json:"caller,omitempty"`
+				Agent   string  `json:"agent,omitempty"`
 				Route   string  `json:"route,omitempty"`
 				Script  string  `json:"script,omitempty"`
 			}
@@ -233,7 +244,7 @@ func blameCommand(c *client) *cobra.Command {
 				if f.At == nil {
 					return table.Row{f.Path, f.Size, "", "", "(not in the journal)", ""}
 				}
-				return table.Row{f.Path, f.Size, f.Version, *f.At, by(f.Caller, f.Exec), brief(f.Script)}
+				return table.Row{f.Path, f.Size, f.Version, *f.At, by(f.Caller, f.Agent, f.Exec), brief(f.Script)}
 			})
 		},
 	}

@@ -58,6 +58,7 @@ func rootCommand() *cobra.Command {
 		cmd.GroupID = "client"
 		cmd.PersistentFlags().StringVar(&c.url, "url", "", "server (default $PGBOX_URL, else that of the last pgbox dev)")
 		cmd.PersistentFlags().StringVar(&c.token, "token", "", "bearer token (default $PGBOX_TOKEN, else that of the last pgbox dev)")
+		cmd.PersistentFlags().StringVar(&c.agent, "agent", "", "your name in the audit log, beside the token's (default $PGBOX_AGENT)")
 		root.AddCommand(cmd)
 	}
 	return root

@@ -82,7 +82,7 @@ func serve(ctx context.Context, cfg *config.Config, ready func(base string) erro
 	service := exec.New(exec.Config{
 		Store: st, Feed: follow, Locker: locks, Commands: command.All(),
 		BlobCacheBytes: cfg.ContentCacheBytes, TreeCacheBytes: cfg.TreeCacheBytes, MaxLiveBytes: cfg.MemoryLimit,
-		Limits: cfg.Limits, MaxFileSize: cfg.MaxFileSize, OutputKeep: int(cfg.MaxOutput), OutputMax: cfg.MaxPrinted, MaxRuns: cfg.MaxExecs, MaxQueue: cfg.MaxQueue,
+		Limits: cfg.Limits, MaxFileSize: cfg.MaxFileSize, MaxState: cfg.MaxState, OutputKeep: int(cfg.MaxOutput), OutputMax: cfg.MaxPrinted, MaxRuns: cfg.MaxExecs, MaxQueue: cfg.MaxQueue,
 		LockTimeout: cfg.LockTimeout,
 	})
 	started, cancelStart := context.WithTimeout(ctx, 10*time.Second)

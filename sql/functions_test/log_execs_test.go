@@ -1,0 +1,108 @@
+package functions_test
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/sql/sqltest"
+	"github.com/pgbox/pgbox/sqlcgen"
+)
+
+// TestPrune_leavesWhatIsYoung: who may tidy up cannot remove the trace of what it has just done.
+func TestPrune_leavesWhatIsYoung(t *testing.T) {
+	t.Parallel()
+	s := newScope(t)
+	s.must("SELECT fs.write_file('/f', 'x')")
+	for _, args := range []string{"'-1 day', NULL", "'0', NULL", "'23 hours', NULL", "NULL, 0", "NULL, -1", "NULL, 999", "NULL, NULL, 0", "'1 day', NULL, -1"} {
+		s.fails(fserr.EINVAL, "SELECT fs.housekeep('0', '1 hour', "+limitOf(args)+", "+historyOf(args)+")")
+	}
+	conn := sqltest.Connect(t, sqltest.GatewayURL(sqltest.URL(t)))
+	if _, err := conn.Exec(t.Context(), "SELECT fs.prune('1 day', NULL)"); err == nil || !strings.Contains(err.Error(), "permission denied") {
+		t.Errorf("a gateway calls fs.prune: %v", err)
+	}
+	keeper := sqltest.Connect(t, sqltest.RoleURL(sqltest.URL(t), "pgbox_housekeeper"))
+	if _, err := keeper.Exec(t.Context(), "SELECT fs.prune('100 years', NULL)"); err != nil {
+		t.Error(err)
+	}
+	if n := one[int](t, s.admin, "SELECT count(*)::int FROM pgbox.change WHERE sandbox_id = $1", s.id); n != 1 {
+		t.Errorf("%d operations are left", n)
+	}
+}
+
+// limitOf and historyOf are the arguments of fs.prune as those of fs.housekeep.
+func limitOf(args string) string {
+	if f := strings.Split(args, ", "); len(f) == 3 {
+		return f[2]
+	}
+	return "1000"
+}
+
+func historyOf(args string) string { return strings.Join(strings.Split(args, ", ")[:2], ", ") }
+
+// TestLogExecs_cannotForge: a row says who wrote it and when, whatever it claims, and cannot claim what has not happened.
+func TestLogExecs_cannotForge(t *testing.T) {
+	t.Parallel()
+	q, pool := queries(t)
+	id := sqltest.Sandbox(t, pool)
+	for _, bad := range []string{`7`, `{}`, `null`} {
+		_, err := q.LogExecs(t.Context(), []byte(bad))
+		wantErrno(t, err, fserr.EINVAL)
+	}
+	must[int64](t)(q.LogExecs(t.Context(), fmt.Appendf(nil, `[
+		{"sandbox_id": %[1]q, "script": "old", "started_at": "2001-01-01T00:00:00Z", "version": -5, "committed": true, "duration_us": -1, "agent": %[2]q, "stdout_head": %[3]q},
+		{"sandbox_id": %[1]q, "script": "new", "started_at": "2100-01-01T00:00:00Z", "version": 999, "db_role": "somebody", "logged_at": "2001-01-01T00:00:00Z"},
+		{"sandbox_id": %[4]q, "script": "nowhere"}]`, id, strings.Repeat("a", 200), strings.Repeat("x", 100_000), uuid.New())))
+	rows := must[[]sqlcgen.FsExec](t)(q.Timeline(t.Context(), sqlcgen.TimelineParams{Sandbox: id, MaxRows: 10}))
+	if len(rows) != 2 {
+		t.Fatalf("%d rows", len(rows))
+	}
+	me := one[string](t, sqltest.Owner(t), "SELECT session_user::text")
+	for _, r := range rows {
+		if age := time.Since(r.StartedAt); age < -time.Minute || age > 25*time.Hour {
+			t.Errorf("%s began at %v", r.Script, r.StartedAt)
+		}
+		if r.VersionBefore != 0 || r.VersionAfter != 0 || r.Committed || r.DurationUs < 0 || len(r.Agent) > 128 || len(r.StdoutHead) > 4096 {
+			t.Errorf("%+v", r)
+		}
+		if r.DbRole == nil || *r.DbRole != me || r.LoggedAt == nil || time.Since(*r.LoggedAt) > time.Hour {
+			t.Errorf("%s was written by %v at %v", r.Script, r.DbRole, r.LoggedAt)
+		}
+	}
+	// An id that is taken stays with the row that has it.
+	d := begin(t, q, id)
+	d.create(1, "f", "x")
+	d.Exec = fmt.Appendf(nil, `{"id":%q}`, rows[0].ID)
+	_, err := q.Apply(t.Context(), d.ApplyParams)
+	wantErrno(t, err, fserr.EEXIST)
+}
+
+// TestBlame_seesThroughMerges: the writer of what a merge brought is the run in the fork, through two of them as well.
+func TestBlame_seesThroughMerges(t *testing.T) {
+	t.Parallel()
+	q, pool := queries(t)
+	id := sqltest.Sandbox(t, pool)
+	fork := forked(t, q, id)
+	second := forked(t, q, fork)
+	d := begin(t, q, second)
+	d.create(1, "f", "by a run")
+	content := sha256.Sum256([]byte("by a run"))
+	d.Op, d.Path, d.PathTo, d.ChangeIno = []string{"create"}, []string{"/f"}, []string{""}, []int64{firstIno}
+	d.SizeBefore, d.SizeAfter, d.HashBefore, d.HashAfter = []int64{-1}, []int64{8}, [][]byte{nil}, [][]byte{content[:]}
+	d.Exec = []byte(`{"script":"make f","caller":"carol","agent":"planner"}`)
+	d.apply(t, q)
+	for _, m := range [][2]uuid.UUID{{fork, second}, {id, fork}} {
+		must[[]sqlcgen.MergeRow](t)(q.Merge(t.Context(), sqlcgen.MergeParams{
+			Sandbox: m[0], From: m[1], Base: "@base", Conflict: "fail", Exec: []byte(`{"script":"merge","caller":"bob"}`),
+		}))
+	}
+	rows := must[[]sqlcgen.FsLastWrite](t)(q.Blame(t.Context(), sqlcgen.BlameParams{Sandbox: id, Path: "/f"}))
+	if len(rows) != 1 || rows[0].Script == nil || *rows[0].Script != "make f" || *rows[0].Caller != "carol" || *rows[0].Agent != "planner" {
+		t.Fatalf("%+v", rows)
+	}
+}

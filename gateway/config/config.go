@@ -6,14 +6,17 @@ package config
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"runtime"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/pgbox/pgbox/gateway/auth"
+	"github.com/pgbox/pgbox/gateway/confine"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
 
@@ -21,23 +24,26 @@ import (
 type Config struct {
 	Host               string
 	Port               int
-	DatabaseURL        string
-	DatabaseDirectURL  string // migrations and replication: not through a transaction pooler
-	DatabaseReplicaURL string // a streaming standby, for cold reads; "": none
+	DatabaseURL        Secret
+	DatabaseDirectURL  Secret // migrations and replication: not through a transaction pooler
+	DatabaseReplicaURL Secret // a streaming standby, for cold reads; "": none
 	DatabasePoolSize   int
 	DatabaseExecMode   string // auto, cache_statement, cache_describe or exec
 	CacheInvalidation  string // auto, replication or version
-	RedisURL           string
-	AuthSecret         string
-	AdminSecret        string
+	RedisURL           Secret
+	AuthSecret         Secret
+	AdminSecret        Secret
 	Tenants            []string
 	TrustProxy         bool
-	MCPKey             string // of an application that speaks for many users; "": none
+	MCPKey             Secret // of an application that speaks for many users; "": none
 	MCPHeader          string // in which it names them
 	MCPSubject         string // the user when it does not
 	MCPTenant          string
 	MCPOrigins         []string
 	LogLevel           string
+	MetricsAddr        string // where /metrics is instead of beside everything else; "": beside
+	Sandbox            confine.Mode
+	Supervise          bool // a parent keeps the listening socket and starts the server again
 
 	TreeCacheBytes    int64
 	ContentCacheBytes int64
@@ -61,9 +67,37 @@ type Config struct {
 	SandboxMaxInodes  int64
 }
 
+// Secret is what must never be printed: a key, or a URL that may hold a password. It prints as what it is not; convert it to a string to use it.
+type Secret string
+
+const notShown = "(not shown)"
+
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return notShown
+}
+
+// GoString is String for %#v.
+func (s Secret) GoString() string { return strconv.Quote(s.String()) }
+
+// MarshalText is String for encoders and loggers.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
 type variable struct {
 	name, def, help string
 	set             func(c *Config, v string) error
+}
+
+func key(p func(*Config) *Secret) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		if len(v) < auth.MinSecret {
+			return fmt.Errorf("want at least %d bytes", auth.MinSecret)
+		}
+		*p(c) = Secret(v)
+		return nil
+	}
 }
 
 func text(p func(*Config) *string) func(*Config, string) error {
@@ -135,13 +169,35 @@ func durationOrOff(p func(*Config) *time.Duration) func(*Config, string) error {
 	}
 }
 
-func address(schemes string, p func(*Config) *string) func(*Config, string) error {
+func address(schemes string, p func(*Config) *Secret) func(*Config, string) error {
 	return func(c *Config, v string) error {
 		u, err := url.Parse(v)
 		if err != nil || !strings.Contains(" "+schemes+" ", " "+u.Scheme+" ") {
 			return fmt.Errorf("want a URL that begins with %s://", strings.ReplaceAll(schemes, " ", ":// or "))
 		}
+		*p(c) = Secret(v)
+		return nil
+	}
+}
+
+func listenAddress(p func(*Config) *string) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		_, port, err := net.SplitHostPort(v)
+		if n, numErr := strconv.ParseUint(port, 10, 16); err != nil || numErr != nil || n > 65535 {
+			return errors.New("want an address such as 127.0.0.1:9090 or :9090")
+		}
 		*p(c) = v
+		return nil
+	}
+}
+
+// onOff is a switch.
+func onOff(p func(*Config) *bool) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		if v != "on" && v != "off" {
+			return errors.New("want on or off")
+		}
+		*p(c) = v == "on"
 		return nil
 	}
 }
@@ -160,37 +216,23 @@ func oneOf(p func(*Config) *string, words ...string) func(*Config, string) error
 
 const postgresSchemes = "postgres postgresql"
 
+// secrets are the variables whose values are never printed.
+var secrets = []variable{
+	{"DATABASE_URL", "", "Postgres, may go through a pooler", address(postgresSchemes, func(c *Config) *Secret { return &c.DatabaseURL })},
+	{"DATABASE_DIRECT_URL", "", "Postgres without a pooler, for migrations and replication (default: DATABASE_URL)", address(postgresSchemes, func(c *Config) *Secret { return &c.DatabaseDirectURL })},
+	{"DATABASE_REPLICA_URL", "", "a streaming standby of that Postgres, without a pooler: trees and contents that are not cached are read from it when it has replayed them", address(postgresSchemes, func(c *Config) *Secret { return &c.DatabaseReplicaURL })},
+	{"REDIS_URL", "", "Redis for the exec locks of several replicas; unset: one process serves alone", address("redis rediss unix", func(c *Config) *Secret { return &c.RedisURL })},
+	{"AUTH_SECRET", "", "signs the tokens (HS256) and opens /v1/auth/bootstrap; at least 16 bytes", key(func(c *Config) *Secret { return &c.AuthSecret })},
+	{"ADMIN_SECRET", "", "opens /v1/auth/admin; at least 16 bytes", key(func(c *Config) *Secret { return &c.AdminSecret })},
+	{"MCP_API_KEY", "", "a key for /mcp with which an application speaks for its users; at least 16 bytes", key(func(c *Config) *Secret { return &c.MCPKey })},
+}
+
 var variables = []variable{
 	{"HOST", "0.0.0.0", "address to listen on", text(func(c *Config) *string { return &c.Host })},
 	{"PORT", "8080", "TCP port to listen on; 0 chooses a free one", number(func(c *Config) *int { return &c.Port }, 0, 65535)},
-	{"DATABASE_URL", "", "Postgres, may go through a pooler", address(postgresSchemes, func(c *Config) *string { return &c.DatabaseURL })},
-	{"DATABASE_DIRECT_URL", "", "Postgres without a pooler, for migrations and replication (default: DATABASE_URL)", address(postgresSchemes, func(c *Config) *string { return &c.DatabaseDirectURL })},
-	{"DATABASE_REPLICA_URL", "", "a streaming standby of that Postgres, without a pooler: trees and contents that are not cached are read from it when it has replayed them", address(postgresSchemes, func(c *Config) *string { return &c.DatabaseReplicaURL })},
 	{"DATABASE_POOL_SIZE", "16", "connections of this process (and as many to a replica at most), however many sandboxes are open", number(func(c *Config) *int { return &c.DatabasePoolSize }, 2, 1000)},
 	{"DATABASE_EXEC_MODE", "auto", "how statements are sent: cache_statement (prepared), cache_describe or exec (fit for a transaction pooler such as PgBouncer), or auto (cache_describe where there is a pooler)", oneOf(func(c *Config) *string { return &c.DatabaseExecMode }, "auto", "cache_statement", "cache_describe", "exec")},
 	{"CACHE_INVALIDATION", "auto", "how trees cached here follow the commits of others: replication (patched; needs wal_level=logical and a user of DATABASE_DIRECT_URL with REPLICATION), version (reloaded when they are asked for), or auto (replication where possible)", oneOf(func(c *Config) *string { return &c.CacheInvalidation }, "auto", "replication", "version")},
-	{"REDIS_URL", "", "Redis for the exec locks of several replicas; unset: one process serves alone", address("redis rediss unix", func(c *Config) *string { return &c.RedisURL })},
-	{"AUTH_SECRET", "", "signs the tokens (HS256) and opens /v1/auth/bootstrap; at least 16 bytes", func(c *Config, v string) error {
-		if len(v) < auth.MinSecret {
-			return fmt.Errorf("want at least %d bytes", auth.MinSecret)
-		}
-		c.AuthSecret = v
-		return nil
-	}},
-	{"ADMIN_SECRET", "", "opens /v1/auth/admin; at least 16 bytes", func(c *Config, v string) error {
-		if len(v) < auth.MinSecret {
-			return fmt.Errorf("want at least %d bytes", auth.MinSecret)
-		}
-		c.AdminSecret = v
-		return nil
-	}},
-	{"MCP_API_KEY", "", "a key for /mcp with which an application speaks for its users; at least 16 bytes", func(c *Config, v string) error {
-		if len(v) < auth.MinSecret {
-			return fmt.Errorf("want at least %d bytes", auth.MinSecret)
-		}
-		c.MCPKey = v
-		return nil
-	}},
 	{"MCP_IDENTITY_HEADER", "x-librechat-user-id", "the header in which it names the user, who owns the sandboxes", text(func(c *Config) *string { return &c.MCPHeader })},
 	{"MCP_DEFAULT_SUB", "", "the user when that header is missing; unset: such requests are refused", text(func(c *Config) *string { return &c.MCPSubject })},
 	{"MCP_STATIC_TENANT", auth.DefaultTenant, "the tenant of its users", text(func(c *Config) *string { return &c.MCPTenant })},
@@ -202,6 +244,11 @@ var variables = []variable{
 		}
 		return err
 	}},
+	{"METRICS_ADDR", "", "host:port of a listener of its own for /metrics, which is then nowhere else", listenAddress(func(c *Config) *string { return &c.MetricsAddr })},
+	{"SANDBOX", "auto", "whether the server gives up what it has no use for: files, TCP ports and system calls; auto: as far as the kernel can (Landlock, seccomp), required: it does not start otherwise, off", func(c *Config, v string) error {
+		return oneOf(func(c *Config) *string { return (*string)(&c.Sandbox) }, string(confine.Auto), string(confine.Required), string(confine.Off))(c, v)
+	}},
+	{"SUPERVISE", "on", "on: a small parent keeps the listening socket and starts the server again when it dies; off: one process", onOff(func(c *Config) *bool { return &c.Supervise })},
 	{"LOG_LEVEL", "info", "debug, info, warn or error", oneOf(func(c *Config) *string { return &c.LogLevel }, "debug", "info", "warn", "error")},
 	{"TREE_CACHE_SIZE", "512MiB", "memory for cached trees", size(func(c *Config) *int64 { return &c.TreeCacheBytes })},
 	{"CONTENT_CACHE_SIZE", "256MiB", "memory for cached file content", size(func(c *Config) *int64 { return &c.ContentCacheBytes })},
@@ -238,7 +285,7 @@ var variables = []variable{
 func Load(getenv func(string) string) (*Config, error) {
 	c := new(Config)
 	var bad []error
-	for _, v := range variables {
+	for i, v := range slices.Concat(secrets, variables) {
 		val := getenv(v.name)
 		if val == "" {
 			val = v.def
@@ -248,8 +295,8 @@ func Load(getenv func(string) string) (*Config, error) {
 		}
 		if err := v.set(c, val); err != nil {
 			shown := strconv.Quote(val)
-			if strings.HasSuffix(v.name, "SECRET") || strings.HasSuffix(v.name, "URL") {
-				shown = "(not shown)"
+			if i < len(secrets) {
+				shown = notShown
 			}
 			bad = append(bad, fmt.Errorf("%s=%s: %w", v.name, shown, err))
 		}
@@ -272,7 +319,7 @@ func (c *Config) Require(getenv func(string) string, names ...string) error {
 }
 
 func help(name string) string {
-	for _, v := range variables {
+	for _, v := range slices.Concat(secrets, variables) {
 		if v.name == name {
 			return v.help
 		}
@@ -280,13 +327,16 @@ func help(name string) string {
 	return ""
 }
 
-// Variables describes every variable, one "NAME (default): meaning" line each, sorted.
+// Variables describes every variable, one "NAME (default; secret): meaning" line each, sorted.
 func Variables() []string {
-	out := make([]string, 0, len(variables))
-	for _, v := range variables {
+	out := make([]string, 0, len(secrets)+len(variables))
+	for i, v := range slices.Concat(secrets, variables) {
 		def := v.def
 		if def == "" {
 			def = "unset"
+		}
+		if i < len(secrets) {
+			def += "; secret"
 		}
 		out = append(out, fmt.Sprintf("%s (%s): %s", v.name, def, v.help))
 	}

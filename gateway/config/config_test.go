@@ -1,6 +1,9 @@
 package config
 
 import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -64,5 +67,41 @@ func TestRequire(t *testing.T) {
 	err := c.Require(env(nil), "DATABASE_URL", "AUTH_SECRET")
 	if err == nil || len(strings.Split(err.Error(), "\n")) != 2 {
 		t.Fatalf("got %v", err)
+	}
+}
+
+// Every way in which a configuration may get into a log.
+func TestSecretsAreNeverPrinted(t *testing.T) {
+	values := map[string]string{}
+	for _, v := range secrets {
+		values[v.name] = "hunter2-hunter2-hunter2"
+		if strings.HasSuffix(v.name, "_URL") {
+			values[v.name] = map[bool]string{true: "redis", false: "postgres"}[v.name == "REDIS_URL"] + "://user:hunter2@host/db"
+		}
+	}
+	c, err := Load(env(values))
+	if err != nil {
+		t.Fatal(err)
+	}
+	asJSON, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "config", c, "url", c.DatabaseURL)
+	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "config", *c, "url", c.DatabaseURL)
+	for how, text := range map[string]string{
+		"%v": fmt.Sprintf("%v", c), "%+v": fmt.Sprintf("%+v", *c), "%#v": fmt.Sprintf("%#v", *c), "%s": fmt.Sprintf("%s", c.AuthSecret), "%q": fmt.Sprintf("%q", c.RedisURL),
+		"JSON": string(asJSON), "log": log.String(), "help": strings.Join(Variables(), "\n"),
+	} {
+		if strings.Contains(text, "hunter2") {
+			t.Errorf("%s shows a secret: %s", how, text)
+		}
+	}
+	// And a variable that is new is in the right table.
+	for _, v := range variables {
+		if strings.HasSuffix(v.name, "SECRET") || strings.HasSuffix(v.name, "KEY") || strings.HasSuffix(v.name, "_URL") || strings.HasSuffix(v.name, "PASSWORD") {
+			t.Errorf("%s belongs to the secrets", v.name)
+		}
 	}
 }

@@ -84,6 +84,9 @@ func writeError(w http.ResponseWriter, r *http.Request, err error) {
 	body := toBody(r.Context(), err)
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
+	for k, v := range body.GetHeaders() {
+		w.Header()[k] = v
+	}
 	w.WriteHeader(body.status)
 	_ = encode(w, body) // the client is gone when this fails
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/pgbox/pgbox/gateway/auth"
+	"github.com/pgbox/pgbox/gateway/confine"
 	"github.com/pgbox/pgbox/gateway/exec"
 	"github.com/pgbox/pgbox/gateway/feed"
 	"github.com/pgbox/pgbox/gateway/fserr"
@@ -37,9 +38,15 @@ type Config struct {
 	AdminSecret string         // opens /v1/auth/admin; "": ADMIN_NOT_CONFIGURED
 	TrustProxy  bool           // rate limits go by the last address of X-Forwarded-For
 	Metrics     *prometheus.Registry
-	MCP         http.Handler // serves /mcp; nil: nobody does
+	// MetricsElsewhere: /metrics is not one of the routes.
+	MetricsElsewhere bool
+	MCP              http.Handler // serves /mcp; nil: nobody does
 	// Ready names what is down, with a short reason each; an empty map is ready.
 	Ready func(ctx context.Context) map[string]string
+	// Draining reports that the process has been told to stop; may be nil.
+	Draining func() bool
+	// Sandbox is what the process is confined to; may be nil.
+	Sandbox *confine.Restrictions
 	// Feed describes what keeps cached trees current; may be nil.
 	Feed func() feed.Status
 	// Replica describes the use of a standby, nil when there is none; may be nil.
@@ -317,41 +324,22 @@ func (s *server) clientAddress(r *http.Request) string {
 	return host
 }
 
+// MetricsHandler serves what is registered, as Prometheus reads it.
+func MetricsHandler(metrics *prometheus.Registry) http.Handler {
+	return promhttp.HandlerFor(metrics, promhttp.HandlerOpts{})
+}
+
 func (s *server) serviceRoutes() {
-	type state struct {
-		Status  string               `json:"status" enum:"ok,degraded"`
-		Down    map[string]string    `json:"down,omitempty" doc:"what is down, with the reason"`
-		Cache   *feed.Status         `json:"cacheInvalidation,omitempty" doc:"readyz: how cached trees are kept current"`
-		Replica *store.ReplicaStatus `json:"replica,omitempty" doc:"readyz: how often a standby answered what it was asked, and how often the primary had to"`
-	}
 	type health struct{ Body state }
 	handle(s, operation(http.MethodGet, "/healthz", "health", "The process answers", "service", true), func(context.Context, *struct{}) (*health, error) {
 		h := new(health)
 		h.Body.Status = "ok"
 		return h, nil
 	})
-	type readiness struct {
-		Status int
-		Body   state
+	s.readyRoute()
+	if !s.MetricsElsewhere {
+		s.mux.Handle("GET /metrics", MetricsHandler(s.Metrics))
 	}
-	handle(s, operation(http.MethodGet, "/readyz", "ready", "The process can serve", "service", true), func(ctx context.Context, _ *struct{}) (*readiness, error) {
-		h := &readiness{Status: http.StatusOK}
-		h.Body.Status = "ok"
-		if s.Feed != nil {
-			st := s.Feed()
-			h.Body.Cache = &st
-		}
-		if s.Replica != nil {
-			h.Body.Replica = s.Replica()
-		}
-		if s.Ready != nil {
-			if down := s.Ready(ctx); len(down) > 0 {
-				h.Status, h.Body.Status, h.Body.Down = http.StatusServiceUnavailable, "degraded", down
-			}
-		}
-		return h, nil
-	})
-	s.mux.Handle("GET /metrics", promhttp.HandlerFor(s.Metrics, promhttp.HandlerOpts{}))
 	s.mux.HandleFunc("GET /docs", docs)
 	s.mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

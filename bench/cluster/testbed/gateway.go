@@ -76,7 +76,8 @@ func (b *Bed) newGateway(i int) (*Gateway, error) {
 		return nil, err
 	}
 	env := append(os.Environ(), "HOST=127.0.0.1", "PORT=0", "AUTH_SECRET="+Secret, "DATABASE_URL="+serverURL(links[1], "gateway"), "DATABASE_DIRECT_URL="+serverURL(links[2], "gateway"),
-		"DATABASE_EXEC_MODE="+mode, "DATABASE_POOL_SIZE=8", "REDIS_URL=redis://"+links[3].Addr(), "LOCK_LEASE="+b.cfg.Lease.String(), "LOCK_TIMEOUT=10s", "SHUTDOWN_TIMEOUT=5s")
+		"DATABASE_EXEC_MODE="+mode, "DATABASE_POOL_SIZE=8", "REDIS_URL=redis://"+links[3].Addr(), "LOCK_LEASE="+b.cfg.Lease.String(), "LOCK_TIMEOUT=10s", "SHUTDOWN_TIMEOUT=5s",
+		"SUPERVISE=off") // it is the process that is frozen
 	g.process = process{name: g.Name, make: func() *exec.Cmd {
 		cmd := exec.CommandContext(context.Background(), b.Binary(), "serve")
 		cmd.Env = append(env, b.cfg.Env...)

@@ -66,9 +66,11 @@ func dev(ctx context.Context, dir string, port int, portGiven bool) error {
 		return err
 	}
 	if cfg.AuthSecret == "" {
-		if cfg.AuthSecret, err = keptSecret(filepath.Join(dir, "auth-secret")); err != nil {
+		secret, err := keptSecret(filepath.Join(dir, "auth-secret"))
+		if err != nil {
 			return err
 		}
+		cfg.AuthSecret = config.Secret(secret)
 	}
 	var psql string
 	if cfg.DatabaseURL == "" {
@@ -96,13 +98,14 @@ func dev(ctx context.Context, dir string, port int, portGiven bool) error {
 			case <-ctx.Done():
 			}
 		}()
-		cfg.DatabaseURL, cfg.DatabaseDirectURL = cluster.URL("postgres"), cluster.URL("postgres")
+		cfg.DatabaseURL, cfg.DatabaseDirectURL = config.Secret(cluster.URL("postgres")), config.Secret(cluster.URL("postgres"))
 		psql = cluster.TCPURL("postgres")
 	}
-	if _, err := migrate.Up(ctx, cfg.DatabaseDirectURL, migrate.Options{}); err != nil {
+	if _, err := migrate.Up(ctx, string(cfg.DatabaseDirectURL), migrate.Options{}); err != nil {
 		return err
 	}
-	err = serve(ctx, cfg, func(base string) error { return announce(cfg, base, psql) })
+	env := []string{"AUTH_SECRET=" + string(cfg.AuthSecret), "DATABASE_URL=" + string(cfg.DatabaseURL), "DATABASE_DIRECT_URL=" + string(cfg.DatabaseDirectURL)}
+	err = start(ctx, cfg, env, psql == "", func(base string) error { return announce(cfg, base, psql) })
 	if cause := context.Cause(ctx); err == nil && cause != nil && !errors.Is(cause, context.Canceled) {
 		return cause
 	}
@@ -124,7 +127,7 @@ func keptSecret(file string) (string, error) {
 
 // announce prints what a newcomer copies, and leaves URL and token for the other sub-commands.
 func announce(cfg *config.Config, base, psql string) error {
-	v, err := auth.NewVerifier(cfg.AuthSecret, nil)
+	v, err := auth.NewVerifier(string(cfg.AuthSecret), nil)
 	if err != nil {
 		return err
 	}

@@ -22,11 +22,11 @@ func maintain(ctx context.Context) (*config.Config, *store.Store, error) {
 	if err = errors.Join(err, cfg.Require(os.Getenv, "DATABASE_URL")); err != nil {
 		return cfg, nil, err
 	}
-	st, err := store.Open(ctx, store.Config{URL: cfg.DatabaseURL, MaxConns: 2, ExecMode: store.ExecMode(cfg.DatabaseExecMode)})
+	st, err := store.Open(ctx, store.Config{URL: string(cfg.DatabaseURL), MaxConns: 2, ExecMode: store.ExecMode(cfg.DatabaseExecMode)})
 	if err != nil {
 		return cfg, nil, err
 	}
-	if err := checkSchema(ctx, cfg.DatabaseURL); err != nil {
+	if err := checkSchema(ctx, string(cfg.DatabaseURL)); err != nil {
 		st.Close()
 		return cfg, nil, err
 	}

@@ -14,6 +14,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/pgbox/pgbox/gateway/keeper"
 )
 
 // version is set by the linker.
@@ -29,8 +31,11 @@ func main() {
 	err := rootCommand().ExecuteContext(ctx)
 	stop()
 	var status exitStatus
+	var ended *keeper.ExitError
 	switch {
 	case err == nil:
+	case errors.As(err, &ended): // the server has said why
+		os.Exit(ended.Status)
 	case errors.As(err, &status):
 		os.Exit(int(status))
 	default:
@@ -48,7 +53,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.AddGroup(&cobra.Group{ID: "server", Title: "Server:"}, &cobra.Group{ID: "client", Title: "Client (of a running server):"})
-	root.AddCommand(devCommand(), serveCommand(), migrateCommand(), gcCommand(), fsckCommand(), exportCommand(), importCommand(), tokenCommand())
+	root.AddCommand(devCommand(), serveCommand(), workerCommand(), migrateCommand(), gcCommand(), fsckCommand(), exportCommand(), importCommand(), tokenCommand())
 	c := new(client)
 	for _, cmd := range []*cobra.Command{
 		sandboxCommand(c), execCommand(c), fsCommand(c), ingestCommand(c), imageCommand(c), kvCommand(c),

@@ -23,7 +23,7 @@ func directURL() (string, error) {
 	if c.DatabaseDirectURL == "" {
 		return "", errors.New("DATABASE_URL is not set (or DATABASE_DIRECT_URL, when DATABASE_URL goes through a pooler)")
 	}
-	return c.DatabaseDirectURL, nil
+	return string(c.DatabaseDirectURL), nil
 }
 
 func migrateCommand() *cobra.Command {

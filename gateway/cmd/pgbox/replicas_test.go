@@ -63,7 +63,8 @@ func TestGatewayStoppedPastItsLeaseCommitsNothing(t *testing.T) {
 	cluster, db := ownCluster(t)
 	defer cluster.Stop()
 	server := redistest.Start(t)
-	gateways := replicas(t, 2, server.URL(), db, "LOCK_LEASE=1s")
+	// One process each, because all of it is stopped.
+	gateways := replicas(t, 2, server.URL(), db, "LOCK_LEASE=1s", "SUPERVISE=off")
 	a, b := gateways[0], gateways[1]
 	redis := server.Client()
 	defer func() { _ = redis.Close() }()

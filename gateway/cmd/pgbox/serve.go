@@ -11,13 +11,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/spf13/cobra"
 
 	"github.com/pgbox/pgbox/gateway/auth"
 	"github.com/pgbox/pgbox/gateway/config"
+	"github.com/pgbox/pgbox/gateway/confine"
 	"github.com/pgbox/pgbox/gateway/exec"
 	"github.com/pgbox/pgbox/gateway/feed"
 	"github.com/pgbox/pgbox/gateway/httpapi"
@@ -26,7 +26,6 @@ import (
 	"github.com/pgbox/pgbox/gateway/relay"
 	"github.com/pgbox/pgbox/gateway/shell/command"
 	"github.com/pgbox/pgbox/gateway/store"
-	"github.com/pgbox/pgbox/sql/migrate"
 )
 
 func serveCommand() *cobra.Command {
@@ -40,7 +39,7 @@ func serveCommand() *cobra.Command {
 				return fmt.Errorf("the configuration is not usable:\n%w", err)
 			}
 			setLogLevel(cfg.LogLevel)
-			return serve(cmd.Context(), cfg, func(base string) error {
+			return start(cmd.Context(), cfg, nil, true, func(base string) error {
 				_, err := fmt.Printf("pgbox serves at %s\n", base)
 				return err
 			})
@@ -55,21 +54,22 @@ func setLogLevel(level string) {
 	}
 }
 
-// serve runs a gateway until ctx is done, then lets what runs finish. ready is called with the base URL
-// once requests are answered.
-func serve(ctx context.Context, cfg *config.Config, ready func(base string) error) error {
+// serve runs a gateway until ctx is done, then lets what runs finish. ready is called once requests are answered.
+func serve(ctx context.Context, cfg *config.Config, on sockets, ready func() error) error {
 	st, err := store.Open(ctx, store.Config{
-		URL: cfg.DatabaseURL, ReplicaURL: cfg.DatabaseReplicaURL, MaxConns: int32(cfg.DatabasePoolSize), ExecMode: store.ExecMode(cfg.DatabaseExecMode),
+		URL: string(cfg.DatabaseURL), ReplicaURL: string(cfg.DatabaseReplicaURL), MaxConns: int32(cfg.DatabasePoolSize), ExecMode: store.ExecMode(cfg.DatabaseExecMode),
 		LockWait: cfg.LockTimeout,
 	})
 	if err != nil {
 		return err
 	}
 	defer st.Close()
-	if err := checkSchema(ctx, cfg.DatabaseURL); err != nil {
+	schema := &schemaProbe{url: string(cfg.DatabaseURL)}
+	defer schema.close()
+	if err := schema.check(ctx); err != nil {
 		return err
 	}
-	verifier, err := auth.NewVerifier(cfg.AuthSecret, cfg.Tenants)
+	verifier, err := auth.NewVerifier(string(cfg.AuthSecret), cfg.Tenants)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func serve(ctx context.Context, cfg *config.Config, ready func(base string) erro
 		return err
 	}
 	defer closeLocks()
-	follow := feed.New(feed.Config{Mode: feed.Mode(cfg.CacheInvalidation), URL: cfg.DatabaseDirectURL})
+	follow := feed.New(feed.Config{Mode: feed.Mode(cfg.CacheInvalidation), URL: string(cfg.DatabaseDirectURL)})
 	service := exec.New(exec.Config{
 		Store: st, Feed: follow, Locker: locks, Commands: command.All(),
 		BlobCacheBytes: cfg.ContentCacheBytes, TreeCacheBytes: cfg.TreeCacheBytes, MaxLiveBytes: cfg.MemoryLimit,
@@ -92,6 +92,10 @@ func serve(ctx context.Context, cfg *config.Config, ready func(base string) erro
 		return err
 	}
 	defer follow.Stop()
+	confined, err := enter(cfg)
+	if err != nil {
+		return err
+	}
 	defer keepHouse(ctx, st, cfg.Housekeeping, store.Retention{Grace: cfg.HousekeepingGrace, History: cfg.HistoryRetention, Operations: cfg.JournalMax})()
 	defer keepChecking(ctx, st, cfg.FsckInterval)()
 	metrics := prometheus.NewRegistry()
@@ -107,20 +111,19 @@ func serve(ctx context.Context, cfg *config.Config, ready func(base string) erro
 	tools := mcp.New(mcp.Config{
 		Relay:   cancellations,
 		Version: version, Service: service, Verifier: verifier, Origins: cfg.MCPOrigins, MaxBytes: cfg.SandboxMaxBytes, MaxInodes: cfg.SandboxMaxInodes,
-		Static: mcp.StaticKey{Key: cfg.MCPKey, Header: cfg.MCPHeader, Subject: cfg.MCPSubject, Tenant: cfg.MCPTenant},
+		Static: mcp.StaticKey{Key: string(cfg.MCPKey), Header: cfg.MCPHeader, Subject: cfg.MCPSubject, Tenant: cfg.MCPTenant},
 	})
 	handler := httpapi.New(httpapi.Config{
 		MCP:     tools,
-		Version: version, Service: service, Verifier: verifier, AuthSecret: cfg.AuthSecret, AdminSecret: cfg.AdminSecret,
-		TrustProxy: cfg.TrustProxy, Metrics: metrics, Replica: st.Replica, Feed: func() feed.Status { s, _ := follow.Status(); return s }, MaxBytes: cfg.SandboxMaxBytes, MaxInodes: cfg.SandboxMaxInodes,
+		Version: version, Service: service, Verifier: verifier, AuthSecret: string(cfg.AuthSecret), AdminSecret: string(cfg.AdminSecret),
+		TrustProxy: cfg.TrustProxy, Metrics: metrics, MetricsElsewhere: on.metrics != nil, Replica: st.Replica, Feed: func() feed.Status { s, _ := follow.Status(); return s },
+		MaxBytes: cfg.SandboxMaxBytes, MaxInodes: cfg.SandboxMaxInodes, Sandbox: &confined, Draining: func() bool { return ctx.Err() != nil },
 		Ready: func(ctx context.Context) map[string]string {
 			ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 			defer cancel()
 			down := map[string]string{}
-			if err := st.Ping(ctx); err != nil {
-				down["postgres"] = "does not answer"
-			} else if err := checkSchema(ctx, cfg.DatabaseURL); err != nil {
-				down["schema"] = readiness(err)
+			if name, why := schema.down(ctx); why != "" {
+				down[name] = why
 			}
 			if pingLocks(ctx) != nil {
 				down["redis"] = "does not answer: scripts that write are refused, read-only ones run"
@@ -131,15 +134,39 @@ func serve(ctx context.Context, cfg *config.Config, ready func(base string) erro
 			return down
 		},
 	})
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(cfg.Host, fmt.Sprint(cfg.Port)))
+	defer serveMetrics(on.metrics, httpapi.MetricsHandler(metrics))()
+	return answer(ctx, cfg, on, handler, service, ready)
+}
+
+// enter gives up what a server with this configuration has no use for.
+func enter(cfg *config.Config) (confine.Restrictions, error) {
+	n, err := needs(cfg)
 	if err != nil {
-		return err
+		return confine.Restrictions{}, err
 	}
+	net.DefaultResolver.PreferGo = true // the C library's would load more of itself
+	s, err := confine.Enter(cfg.Sandbox, n)
+	if err != nil {
+		return s, sandboxError(err)
+	}
+	if s.Complete() {
+		slog.Info("confined", "op", "serve", "sandbox", s.String())
+	} else {
+		slog.Warn("not confined, or not fully", "op", "serve", "sandbox", s.String(), "missing", strings.Join(s.Missing, "; "))
+	}
+	return s, nil
+}
+
+// answer answers requests until ctx is done, then lets what runs finish.
+func answer(ctx context.Context, cfg *config.Config, on sockets, handler http.Handler, service *exec.Service, ready func() error) error {
 	// No write timeout: a stream lasts as long as its script. Bodies have to arrive, though.
 	srv := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 5 * time.Minute, IdleTimeout: 2 * time.Minute}
+	if on.worker != nil {
+		on.worker.Configure(srv)
+	}
 	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(l) }()
-	if err := ready("http://" + reachable(l.Addr().(*net.TCPAddr))); err != nil {
+	go func() { failed <- srv.Serve(on.api) }()
+	if err := ready(); err != nil {
 		return errors.Join(err, srv.Close(), service.Shutdown(ctx))
 	}
 	select {
@@ -148,10 +175,11 @@ func serve(ctx context.Context, cfg *config.Config, ready func(base string) erro
 	case <-ctx.Done():
 	}
 	slog.Info("stopping: scripts that run may finish", "at_most", cfg.ShutdownTimeout)
+	srv.SetKeepAlivesEnabled(false) // clients come back through their balancer
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.ShutdownTimeout)
 	defer cancel()
 	// The service first: it ends what outlasts the timeout, so that its callers still get their answers.
-	err = service.Shutdown(drain)
+	err := service.Shutdown(drain)
 	last, cancelLast := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancelLast()
 	if e := srv.Shutdown(last); e != nil {
@@ -169,7 +197,7 @@ func locker(cfg *config.Config) (l lock.Locker, ping func(context.Context) error
 	if cfg.RedisURL == "" {
 		return lock.NewLocal(bounds), func(context.Context) error { return nil }, func() {}, nil
 	}
-	r, err := lock.NewRedis(lock.RedisConfig{URL: cfg.RedisURL, Lease: cfg.LockLease, Config: bounds})
+	r, err := lock.NewRedis(lock.RedisConfig{URL: string(cfg.RedisURL), Lease: cfg.LockLease, Config: bounds})
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -185,7 +213,7 @@ func cancellationRelay(cfg *config.Config) (mcp.Relay, func(), error) {
 	if cfg.RedisURL == "" {
 		return nil, func() {}, nil
 	}
-	r, err := relay.New(cfg.RedisURL, "pgbox:cancel")
+	r, err := relay.New(string(cfg.RedisURL), "pgbox:cancel")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -194,30 +222,6 @@ func cancellationRelay(cfg *config.Config) (mcp.Relay, func(), error) {
 			slog.Warn("closing the connections to Redis", "op", "stop", "err", err)
 		}
 	}, nil
-}
-
-// checkSchema refuses a database whose schema is not this binary's.
-func checkSchema(ctx context.Context, url string) error {
-	cc, err := pgx.ParseConfig(url)
-	if err != nil {
-		return errors.New("DATABASE_URL cannot be parsed") // the error's own text may hold the password
-	}
-	cc.DefaultQueryExecMode = pgx.QueryExecModeExec // works behind a transaction pooler too
-	conn, err := pgx.ConnectConfig(ctx, cc)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	return migrate.Check(ctx, conn)
-}
-
-// readiness is what a probe may know of a failed check: no address, no SQL.
-func readiness(err error) string {
-	var schema *migrate.SchemaError
-	if errors.As(err, &schema) {
-		return schema.Err.Error() + ": " + schema.Advice
-	}
-	return "cannot be checked"
 }
 
 // reachable is an address a client on this machine can use.

@@ -2965,20 +2965,20 @@ ALTER FUNCTION fs.rmdir(p_path text) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION fs.rmdir(p_path text) IS 'Removes an empty directory.';
 
-CREATE FUNCTION fs.schema() RETURNS TABLE(version bigint, digest text, fingerprint text, base_layer uuid)
+CREATE FUNCTION fs.schema() RETURNS TABLE(version bigint, digest text, fingerprint text, base_layer uuid, serves text[])
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
     RETURN QUERY
-    SELECT (SELECT max(m.version_id) FROM pgbox.migration m WHERE m.is_applied), d.digest, d.fingerprint, d.base_layer
+    SELECT (SELECT max(m.version_id) FROM pgbox.migration m WHERE m.is_applied), d.digest, d.fingerprint, d.base_layer, d.serves
       FROM pgbox.schema_digest d;
 END
 $$;
 
 ALTER FUNCTION fs.schema() OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.schema() IS 'What this database was migrated to: the versioned migration, the digest of the repeatable files and the fingerprint of what they made.';
+COMMENT ON FUNCTION fs.schema() IS 'What this database was migrated to: the versioned migration, the digest of the repeatable files, the fingerprint of what they made, and the digests of other releases whose gateways it serves.';
 
 CREATE FUNCTION fs.session() RETURNS TABLE(pid integer, role text, superuser boolean)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -7197,12 +7197,15 @@ CREATE TABLE pgbox.schema_digest (
     fingerprint text NOT NULL,
     base_layer uuid NOT NULL,
     applied_at timestamp with time zone DEFAULT now() NOT NULL,
+    serves text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT schema_digest_singleton_check CHECK (singleton)
 );
 
 ALTER TABLE ONLY pgbox.schema_digest FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE pgbox.schema_digest OWNER TO pgbox_owner;
+
+COMMENT ON COLUMN pgbox.schema_digest.serves IS 'Digests of other releases whose gateways may serve this database.';
 
 ALTER TABLE ONLY pgbox.blob
     ADD CONSTRAINT blob_pkey PRIMARY KEY (sha256);

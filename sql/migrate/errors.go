@@ -1,8 +1,13 @@
 package migrate
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // Why [Check] or [Up] refuses a database; compare with errors.Is.
@@ -17,6 +22,8 @@ var (
 	ErrDigest = errors.New("the functions of the database are those of another build")
 	// ErrTampered: functions were changed in the database after they were applied.
 	ErrTampered = errors.New("the functions of the database were changed by hand")
+	// ErrGrant: the user may not do what it has to.
+	ErrGrant = errors.New("the database user lacks rights")
 )
 
 // SchemaError is a refusal with what to do about it.
@@ -33,3 +40,28 @@ func (e *SchemaError) Error() string {
 
 // Unwrap makes errors.Is(err, ErrOlder) work.
 func (e *SchemaError) Unwrap() error { return e.Err }
+
+// explain turns a refusal of rights into the statements that give them.
+func (s *source) explain(ctx context.Context, conn *pgx.Conn, err error) error {
+	if pe, ok := errors.AsType[*pgconn.PgError](err); !ok || pe.Code != "42501" {
+		return err
+	}
+	var statements []string
+	const missing = `
+SELECT coalesce(array_agg(statement), '{}') FROM (
+    SELECT format('ALTER ROLE %I CREATEROLE;', current_user) AS statement
+      FROM pg_catalog.pg_roles r
+     WHERE r.rolname = current_user AND NOT r.rolsuper AND NOT r.rolcreaterole
+       AND (SELECT count(*) FROM pg_catalog.pg_roles o WHERE o.rolname IN ('pgbox_owner', 'pgbox_maintainer', 'pgbox_gateway', 'pgbox_auditor', 'pgbox_dump')) < 5
+    UNION ALL
+    SELECT format('GRANT CREATE ON DATABASE %I TO %I;', current_database(), current_user)
+     WHERE NOT pg_catalog.has_database_privilege(current_database(), 'CREATE')
+    UNION ALL
+    SELECT format('GRANT %I TO %I;', o.rolname, current_user)
+      FROM pg_catalog.pg_roles o
+     WHERE o.rolname IN ('pgbox_owner', 'pgbox_maintainer') AND NOT pg_catalog.pg_has_role(o.oid, 'MEMBER')) s`
+	if queryErr := conn.QueryRow(ctx, missing).Scan(&statements); queryErr != nil || len(statements) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w: as a superuser run: %s (%w)", ErrGrant, strings.Join(statements, " "), err)
+}

@@ -3,7 +3,6 @@ package migrate
 import (
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -13,11 +12,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/stdlib"
-	"github.com/pressly/goose/v3"
 
 	pgboxsql "github.com/pgbox/pgbox/sql"
 )
@@ -56,55 +54,175 @@ type State struct {
 	WantDigest string // of the files in this binary
 }
 
-// Up migrates the database at connString, a direct connection of a role that
-// may create roles and schemas. It is safe to run from many processes at once.
+// Up migrates the database at connString, a direct connection of a role that may create roles and schemas. It is safe to run from many processes
+// at once, and while gateways serve: all of it is one transaction, and a lock that somebody holds is waited for in short turns, so that nobody
+// stands in line behind the migration. When it fails nothing has changed.
 func Up(ctx context.Context, connString string, opts Options) (Result, error) {
 	src, err := newSource(opts)
 	if err != nil {
 		return Result{}, err
 	}
-	db, err := open(connString)
+	conn, err := open(ctx, connString)
 	if err != nil {
 		return Result{}, err
 	}
-	defer func() { _ = db.Close() }()
-
-	pid, err := lock(ctx, db)
-	if err != nil {
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", int64(lockKey)); err != nil {
 		return Result{}, fmt.Errorf("migrate: lock: %w", err)
 	}
-	if _, err := db.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS pgbox"); err != nil {
-		return Result{}, fmt.Errorf("migrate: %w", err)
+	for turn := 1; ; turn++ {
+		res, err := src.up(ctx, conn)
+		switch {
+		case err == nil:
+			return res, nil
+		case busy(err) && turn == turns:
+			return Result{}, fmt.Errorf("migrate: %w (%w)", errBusy, err)
+		case !busy(err):
+			return Result{}, fmt.Errorf("migrate: %w", src.explain(ctx, conn, err))
+		}
+		select {
+		case <-time.After(between):
+		case <-ctx.Done():
+			return Result{}, fmt.Errorf("migrate: %w", err)
+		}
 	}
-	provider, err := src.provider(db)
+}
+
+// A migration takes every lock that it needs before it changes anything, within lockTimeout each and lockPhase in all, or lets everyone pass and tries again.
+// That is less than the second (deadlock_timeout) after which Postgres would look for a victim among the gateways that wait for it meanwhile.
+const (
+	lockTimeout = "SET LOCAL lock_timeout = '150ms'"
+	lockPhase   = 400 * time.Millisecond
+	between     = 300 * time.Millisecond
+	turns       = 200
+)
+
+// errBusy: the locks were not there in time.
+var errBusy = errors.New("other sessions hold the tables: end the transactions that last long (pg_stat_activity)")
+
+// busy reports whether somebody else's lock was in the way: lock_not_available, deadlock_detected, or roles that another database's migration changes.
+func busy(err error) bool {
+	pe, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (pe.Code == "55P03" || pe.Code == "40P01") || errors.Is(err, errBusy)
+}
+
+// up does all of it in one transaction.
+func (s *source) up(ctx context.Context, conn *pgx.Conn) (Result, error) {
+	tx, err := conn.Begin(ctx)
 	if err != nil {
 		return Result{}, err
 	}
-	have, want, err := provider.GetVersions(ctx)
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
+	if err := run(ctx, tx, lockTimeout); err != nil {
+		return Result{}, err
+	}
+	done, err := applied(ctx, tx)
 	if err != nil {
-		return Result{}, fmt.Errorf("migrate: version: %w", err)
+		return Result{}, err
 	}
-	if have > want {
-		return Result{}, newer(have, want)
+	if have := slices.Max(append(done, 0)); have > s.version {
+		return Result{}, newer(have, s.version)
 	}
-	applied, err := provider.Up(ctx)
+	res := Result{Version: s.version}
+	if idle, err := s.idle(ctx, tx, done); err != nil || idle {
+		return res, err
+	}
+	if err := lockAll(ctx, tx); err != nil {
+		return Result{}, err
+	}
+	if len(done) == 0 {
+		if err := run(ctx, tx, firstStep); err != nil {
+			return Result{}, err
+		}
+	}
+	for _, m := range s.files {
+		if slices.Contains(done, m.Version) {
+			continue
+		}
+		name := fmt.Sprintf("%05d_%s.sql", m.Version, m.Name)
+		text, err := fs.ReadFile(s.migrations, name)
+		if err == nil {
+			err = run(ctx, tx, string(text))
+		}
+		if err == nil {
+			_, err = tx.Exec(ctx, "INSERT INTO "+versionTable+" (version_id, is_applied) VALUES ($1, true)", m.Version)
+		}
+		if err != nil {
+			return Result{}, fmt.Errorf("%s: %w", name, err)
+		}
+		res.Migrations++
+	}
+	if res.Repeatables, err = s.repeat(ctx, tx, res.Migrations > 0); err != nil {
+		return Result{}, err
+	}
+	return res, tx.Commit(ctx)
+}
+
+// idle reports whether the database has everything already.
+func (s *source) idle(ctx context.Context, tx pgx.Tx, done []int64) (bool, error) {
+	for _, m := range s.files {
+		if !slices.Contains(done, m.Version) {
+			return false, nil
+		}
+	}
+	var stored string
+	err := tx.QueryRow(ctx, "SELECT digest FROM pgbox.schema_digest").Scan(&stored)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return false, err
+	}
+	return stored == s.digest, nil
+}
+
+// lockAll takes the views and tables for itself, views first, as the gateways do.
+func lockAll(ctx context.Context, tx pgx.Tx) error {
+	rows, err := tx.Query(ctx, `
+		SELECT format('LOCK TABLE %I.%I IN ACCESS EXCLUSIVE MODE', n.nspname, c.relname)
+		  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+		 WHERE n.nspname IN ('fs', 'pgbox') AND c.relkind IN ('r', 'v') ORDER BY c.relkind DESC, c.relname`)
 	if err != nil {
-		return Result{}, fmt.Errorf("migrate: %w", err)
+		return err
 	}
-	res := Result{Version: want, Migrations: len(applied)}
-	// The lock belongs to a session. Had the connection been replaced, the lock would be gone.
-	var now int
-	if err := db.QueryRowContext(ctx, "SELECT pg_backend_pid()").Scan(&now); err != nil {
-		return res, fmt.Errorf("migrate: %w", err)
-	}
-	if now != pid {
-		return res, errors.New("migrate: the connection that held the lock was lost")
-	}
-	res.Repeatables, err = src.repeat(ctx, db, len(applied) > 0)
+	statements, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
-		return res, fmt.Errorf("migrate: %w", err)
+		return err
 	}
-	return res, nil
+	began := time.Now()
+	for _, lock := range statements {
+		if err := run(ctx, tx, lock); err != nil {
+			return err
+		}
+		if time.Since(began) > lockPhase {
+			return errBusy
+		}
+	}
+	return nil
+}
+
+// firstStep makes what remembers the versions. Its shape is goose's, which made it in older databases.
+const firstStep = `
+CREATE SCHEMA IF NOT EXISTS pgbox;
+CREATE TABLE IF NOT EXISTS ` + versionTable + ` (
+    id integer PRIMARY KEY GENERATED BY DEFAULT AS IDENTITY,
+    version_id bigint NOT NULL,
+    is_applied boolean NOT NULL,
+    tstamp timestamp NOT NULL DEFAULT now()
+);
+INSERT INTO ` + versionTable + ` (version_id, is_applied) VALUES (0, true)`
+
+// applied are the versions that the database has, none where it has no table of them.
+func applied(ctx context.Context, conn Querier) (done []int64, err error) {
+	var exists bool
+	if err := conn.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", versionTable).Scan(&exists); err != nil || !exists {
+		return nil, err
+	}
+	err = conn.QueryRow(ctx, "SELECT coalesce(array_agg(version_id), '{}') FROM "+versionTable+" WHERE is_applied").Scan(&done)
+	return done, err
+}
+
+// run executes a text of statements.
+func run(ctx context.Context, tx pgx.Tx, text string) error {
+	_, err := tx.Conn().PgConn().Exec(ctx, text).ReadAll()
+	return err
 }
 
 // Status reports which migrations the database at connString has.
@@ -119,15 +237,9 @@ func Status(ctx context.Context, connString string) (State, error) {
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	st := State{WantDigest: src.digest}
-	var exists bool
-	if err := conn.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", versionTable).Scan(&exists); err != nil {
+	done, err := applied(ctx, conn)
+	if err != nil {
 		return st, err
-	}
-	var done []int64
-	if exists {
-		if err := conn.QueryRow(ctx, "SELECT coalesce(array_agg(version_id), '{}') FROM "+versionTable+" WHERE is_applied").Scan(&done); err != nil {
-			return st, err
-		}
 	}
 	for _, m := range src.files {
 		m.Applied = slices.Contains(done, m.Version)
@@ -159,27 +271,48 @@ func check(ctx context.Context, conn Querier, opts Options) error {
 	var (
 		have                int64
 		digest, stored, now string
+		serves              []string
 	)
-	err = conn.QueryRow(ctx, "SELECT s.version, s.digest, s.fingerprint, ("+fingerprint+") FROM fs.schema() s").
-		Scan(&have, &digest, &stored, &now)
-	if pe, ok := errors.AsType[*pgconn.PgError](err); ok &&
-		(pe.Code == "42883" || pe.Code == "3F000" || pe.Code == "42P01") || errors.Is(err, pgx.ErrNoRows) {
+	err = conn.QueryRow(ctx, "SELECT s.version, s.digest, s.fingerprint, ("+fingerprint+"), s.serves FROM fs.schema() s").
+		Scan(&have, &digest, &stored, &now, &serves)
+	if pe, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch pe.Code {
+		case "42883", "3F000", "42P01":
+			return &SchemaError{ErrNotMigrated, "none", strconv.FormatInt(src.version, 10), "run `pgbox migrate up` with DATABASE_DIRECT_URL"}
+		case "42703":
+			return &SchemaError{ErrOlder, "unknown", strconv.FormatInt(src.version, 10), "run `pgbox migrate up` of this binary"}
+		case "42501":
+			return &SchemaError{ErrGrant, "no rights", "those of pgbox_gateway", "as a superuser run: GRANT pgbox_gateway TO " + user(ctx, conn) + ";"}
+		}
+	}
+	if errors.Is(err, pgx.ErrNoRows) {
 		return &SchemaError{ErrNotMigrated, "none", strconv.FormatInt(src.version, 10), "run `pgbox migrate up` with DATABASE_DIRECT_URL"}
 	}
 	switch {
 	case err != nil:
 		return fmt.Errorf("migrate: check: %w", err)
+	case stored != now:
+		return &SchemaError{ErrTampered, short(now), short(stored),
+			"find out who changed the functions; `DELETE FROM pgbox.schema_digest` and `pgbox migrate up` restore them"}
+	case slices.Contains(serves, src.digest):
+		return nil // of the next release, which has all that this one needs
 	case have < src.version:
 		return &SchemaError{ErrOlder, strconv.FormatInt(have, 10), strconv.FormatInt(src.version, 10), "run `pgbox migrate up` of this binary"}
 	case have > src.version:
 		return newer(have, src.version)
 	case digest != src.digest:
 		return &SchemaError{ErrDigest, short(digest), short(src.digest), "run `pgbox migrate up` of the binary that is to serve"}
-	case stored != now:
-		return &SchemaError{ErrTampered, short(now), short(stored),
-			"find out who changed the functions; `DELETE FROM pgbox.schema_digest` and `pgbox migrate up` restore them"}
 	}
 	return nil
+}
+
+// user is who is connected, quoted for a statement.
+func user(ctx context.Context, conn Querier) string {
+	var name string
+	if err := conn.QueryRow(ctx, "SELECT quote_ident(current_user)").Scan(&name); err != nil {
+		return "the user of DATABASE_URL"
+	}
+	return name
 }
 
 func newer(have, want int64) error {
@@ -194,31 +327,17 @@ const fingerprint = `SELECT md5(string_agg(concat_ws('|', n.nspname, p.proname, 
 	ORDER BY n.nspname COLLATE "C", p.proname COLLATE "C", pg_catalog.pg_get_function_identity_arguments(p.oid) COLLATE "C"))
 	FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname IN ('fs', 'pgbox')`
 
-// open returns a pool of exactly one connection, so that whatever runs on it
-// runs under the session's advisory lock.
-func open(connString string) (*sql.DB, error) {
+// open connects to a database.
+func open(ctx context.Context, connString string) (*pgx.Conn, error) {
 	cfg, err := pgx.ParseConfig(connString)
 	if err != nil {
-		return nil, err
+		return nil, errors.New("the database URL cannot be parsed") // the error's own text may hold the password
 	}
-	// Functions are dropped and made anew under the same names: keep no prepared statements.
+	// Functions get other bodies under the same names: keep no prepared statements.
 	cfg.DefaultQueryExecMode = pgx.QueryExecModeExec
 	// NOTICE of "already exists" is the normal case here.
 	cfg.OnNotice = func(*pgconn.PgConn, *pgconn.Notice) {}
-	db := stdlib.OpenDB(*cfg)
-	db.SetMaxOpenConns(1)
-	db.SetMaxIdleConns(1)
-	db.SetConnMaxIdleTime(0)
-	db.SetConnMaxLifetime(0)
-	return db, nil
-}
-
-func lock(ctx context.Context, db *sql.DB) (pid int, err error) {
-	if _, err := db.ExecContext(ctx, "SELECT pg_advisory_lock($1)", int64(lockKey)); err != nil {
-		return 0, err
-	}
-	err = db.QueryRowContext(ctx, "SELECT pg_backend_pid()").Scan(&pid)
-	return pid, err
+	return pgx.ConnectConfig(ctx, cfg)
 }
 
 // source is the schema that a binary carries.
@@ -295,15 +414,6 @@ func load(opts Options) (*source, error) {
 	}
 	s.digest = hex.EncodeToString(sum.Sum(nil))
 	return s, nil
-}
-
-func (s *source) provider(db *sql.DB) (*goose.Provider, error) {
-	p, err := goose.NewProvider(goose.DialectPostgres, db, s.migrations,
-		goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
-	if err != nil {
-		return nil, fmt.Errorf("migrate: %w", err)
-	}
-	return p, nil
 }
 
 // BuildID identifies everything this binary would make of an empty database.

@@ -1,0 +1,4 @@
+package migrate
+
+// CheckOptions is Check of a binary that carries other files.
+var CheckOptions = check

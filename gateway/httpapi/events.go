@@ -19,6 +19,7 @@ type event struct {
 	Error      string  `json:"error,omitempty" doc:"exit: timeout, read_only_violation or error"`
 	Retryable  *bool   `json:"retryable,omitempty"`
 	Applied    string  `json:"applied,omitempty"`
+	Ended      int     `json:"backgroundEnded,omitempty" doc:"exit: how many background processes outlived the script and were ended"`
 }
 
 // maxPending is how much a script may print ahead of its reader before it has to wait.

@@ -28,6 +28,7 @@ type execBody struct {
 	Env       map[string]string `json:"env,omitempty" doc:"for this run only"`
 	TimeoutMs int64             `json:"timeoutMs,omitempty" minimum:"1" maximum:"300000" doc:"wall clock; 30000 by default"`
 	Debug     bool              `json:"debug,omitempty" doc:"set -x"`
+	WaitMs    int64             `json:"backgroundWaitMs,omitempty" minimum:"0" maximum:"300000" doc:"how long background processes may go on when the script has ended, within its wall clock; by default they are ended with it"`
 	Session   bool              `json:"session,omitempty" doc:"shell options, functions and aliases of earlier runs with session, too, are taken up and kept, as the working directory and exported variables always are; at most 256 KiB"`
 	ReadOnly  bool              `json:"readOnly,omitempty" doc:"run on a snapshot without a lock; any change fails with EREADONLY_VIOLATION"`
 	Atomic    bool              `json:"atomic,omitempty" doc:"a non-zero exit status applies nothing"`
@@ -70,6 +71,7 @@ type execResult struct {
 	Version    int64   `json:"version" doc:"the sandbox's version afterwards"`
 	Committed  bool    `json:"committed" doc:"the run changed something"`
 	Truncated  bool    `json:"truncated" doc:"the middle of stdout or stderr is missing"`
+	Ended      int     `json:"backgroundEnded,omitempty" doc:"how many background processes outlived the script and were ended; stderr names them"`
 }
 
 type execOutput struct{ Body execResult }
@@ -122,7 +124,7 @@ func (s *server) request(ctx context.Context, in *execInput, route string) (exec
 	}
 	r := exec.Request{
 		Sandbox: id, Caller: c, Script: b.Script, Cwd: b.Cwd, Env: b.Env, Debug: b.Debug, ReadOnly: b.ReadOnly, Atomic: b.Atomic, Session: b.Session,
-		Timeout: time.Duration(max(b.TimeoutMs, in.TimeoutMs)) * time.Millisecond,
+		Timeout: time.Duration(max(b.TimeoutMs, in.TimeoutMs)) * time.Millisecond, Linger: time.Duration(b.WaitMs) * time.Millisecond,
 	}
 	r.Caller.MaxStaleness, r.Caller.At = time.Duration(b.Stale)*time.Millisecond, b.At
 	if b.Stdin != "" {
@@ -134,7 +136,7 @@ func (s *server) request(ctx context.Context, in *execInput, route string) (exec
 func result(r *exec.Result) execResult {
 	return execResult{
 		Stdout: string(r.Stdout), Stderr: string(r.Stderr), ExitCode: r.ExitCode, TimedOut: r.TimedOut, DurationMs: r.Duration.Milliseconds(),
-		Version: r.Version, Committed: r.Committed, Truncated: r.Truncated,
+		Version: r.Version, Committed: r.Committed, Truncated: r.Truncated, Ended: r.BackgroundEnded,
 	}
 }
 
@@ -183,6 +185,7 @@ type batchResult struct {
 	Version    int64  `json:"version"`
 	Committed  bool   `json:"committed"`
 	Truncated  bool   `json:"truncated"`
+	Ended      int    `json:"backgroundEnded,omitempty" doc:"as in exec-sync"`
 }
 
 type batchOutput struct {
@@ -231,7 +234,7 @@ func (s *server) execBatch(ctx context.Context, in *batchInput) (*batchOutput, e
 	out.Body.Results = make([]batchResult, len(results))
 	for i := range results {
 		r := result(&results[i].Result)
-		b := batchResult{results[i].ID, r.Stdout, r.Stderr, r.ExitCode, r.DurationMs, "", r.Version, r.Committed, r.Truncated}
+		b := batchResult{results[i].ID, r.Stdout, r.Stderr, r.ExitCode, r.DurationMs, "", r.Version, r.Committed, r.Truncated, r.Ended}
 		if e := results[i].Err; e != nil {
 			b.ExitCode, b.Error = -1, shortError(e.Code)
 			if b.Error == "error" {
@@ -264,7 +267,7 @@ func (s *server) execStream(ctx context.Context, in *execInput) (*huma.StreamRes
 		*exit.DurationMs = time.Since(start).Milliseconds()
 		code := 0
 		if res != nil {
-			code, *exit.DurationMs = res.ExitCode, res.Duration.Milliseconds()
+			code, *exit.DurationMs, exit.Ended = res.ExitCode, res.Duration.Milliseconds(), res.BackgroundEnded
 		}
 		if err != nil {
 			body := toBody(ctx, err)

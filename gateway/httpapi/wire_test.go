@@ -414,3 +414,30 @@ func TestLastUsedCountsReaders(t *testing.T) {
 		}
 	}
 }
+
+// What outlives its script is ended with it, or when the caller's wait is over, and the answer says so.
+func TestBackgroundProcessesEndWithTheScript(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	id := a.sandbox(object{})
+	run := func(in object) execResult {
+		t.Helper()
+		return into[execResult](t, a.do(http.MethodPost, "/v1/sandboxes/"+id+"/exec-sync", in))
+	}
+	if r := run(object{"script": "sleep 100 & sleep 101 &"}); r.Ended != 2 || !strings.Contains(r.Stderr, "sleep 100") || r.ExitCode != 0 || r.DurationMs > 60_000 {
+		t.Errorf("%+v", r)
+	}
+	if r := run(object{"script": "{ sleep 0.2; echo late; } &", "backgroundWaitMs": 25_000}); r.Ended != 0 || r.Stdout != "late\n" {
+		t.Errorf("%+v", r)
+	}
+	if r := run(object{"script": "{ sleep 100; echo late; } &", "backgroundWaitMs": 100}); r.Ended != 1 || r.Stdout != "" || r.DurationMs > 60_000 {
+		t.Errorf("%+v", r)
+	}
+	a.want(a.do(http.MethodPost, "/v1/sandboxes/"+id+"/exec-sync", object{"script": ":", "backgroundWaitMs": -1}), 400, "INVALID_INPUT")
+	r, hangUp := a.open(id, object{"script": "sleep 100 &"})
+	defer hangUp()
+	evs := sse(t, r)
+	if last := evs[len(evs)-1]; last.T != "exit" || last.Ended != 1 {
+		t.Errorf("%+v", evs)
+	}
+}

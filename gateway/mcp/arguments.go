@@ -11,7 +11,7 @@ import (
 
 // otherNames are what clients of other servers call an argument.
 var otherNames = map[string]string{
-	"sandboxId": "id", "sandbox_id": "id", "sandbox": "id", "timeoutMs": "timeout", "timeout_ms": "timeout", "perScriptTimeoutMs": "perScriptTimeout",
+	"sandboxId": "id", "sandbox_id": "id", "sandbox": "id", "timeoutMs": "timeout", "timeout_ms": "timeout", "perScriptTimeoutMs": "perScriptTimeout", "backgroundWaitMs": "backgroundWait",
 	"file_path": "path", "filePath": "path", "old_string": "oldString", "new_string": "newString", "replace_all": "replaceAll", "command": "script",
 	"read_only": "readOnly", "base_path": "basePath", "oldText": "oldString", "newText": "newString", "glob": "include", "-i": "ignoreCase", "head_limit": "limit",
 }

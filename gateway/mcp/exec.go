@@ -31,6 +31,7 @@ type bashArgs struct {
 	Cwd            string            `json:"cwd,omitempty" jsonschema:"absolute; by default where the last script left off"`
 	Env            map[string]string `json:"env,omitempty" jsonschema:"for this run only"`
 	Stdin          string            `json:"stdin,omitempty"`
+	BackgroundWait int64             `json:"backgroundWait,omitempty" jsonschema:"how long background processes may go on when the script has ended, milliseconds within the timeout; by default they are ended with it"`
 	Debug          bool              `json:"debug,omitempty" jsonschema:"set -x"`
 	ReadOnly       bool              `json:"readOnly,omitempty" jsonschema:"run beside any writer; any change fails"`
 	At             string            `json:"at,omitempty" jsonschema:"run on an earlier state, read-only: a snapshot by name or id, a version or a time"`
@@ -51,6 +52,7 @@ type bashResult struct {
 	Version    int64  `json:"version"`
 	Committed  bool   `json:"committed"`
 	Truncated  bool   `json:"truncated"`
+	Ended      int    `json:"backgroundEnded,omitempty"` // background processes that outlived the script; stderr names them
 }
 
 type batchArgs struct {
@@ -80,7 +82,7 @@ type batchResult struct {
 }
 
 func (s *server) execTools(m *sdk.Server) {
-	add(m, "bash_exec", "Run bash", "Run a bash script in a sandbox and return its output and exit status. What it changes is committed when it ends, all at once; a script that is killed changes nothing. The working directory and exported variables are kept for the next script.",
+	add(m, "bash_exec", "Run bash", "Run a bash script in a sandbox and return its output and exit status. What it changes is committed when it ends, all at once; a script that is killed changes nothing. The working directory and exported variables are kept for the next script. Background processes end with their script (stderr says which): nothing runs on between calls, so start a server and use it in one script.",
 		overrides, s.bash)
 	add(m, "bash_exec_batch", "Run several scripts", "Run up to 50 scripts in sequence, each committed by itself; with readOnly in parallel on one snapshot.", overrides, s.batch)
 }
@@ -126,6 +128,10 @@ func (s *server) bash(ctx context.Context, c call, in *bashArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	linger, err := milliseconds("backgroundWait", in.BackgroundWait)
+	if err != nil {
+		return nil, err
+	}
 	keep, err := outputLimit(in.MaxOutputBytes)
 	if err != nil {
 		return nil, err
@@ -141,7 +147,7 @@ func (s *server) bash(ctx context.Context, c call, in *bashArgs) (any, error) {
 			return nil, failure(fserr.CodeInvalidInput, fmt.Sprintf("env: %q cannot be a variable", name))
 		}
 	}
-	req := exec.Request{Sandbox: id, Caller: c.Caller, Script: in.Script, Cwd: in.Cwd, Env: in.Env, Timeout: timeout, Debug: in.Debug, ReadOnly: in.ReadOnly || in.At != "", Atomic: in.Atomic}
+	req := exec.Request{Sandbox: id, Caller: c.Caller, Script: in.Script, Cwd: in.Cwd, Env: in.Env, Timeout: timeout, Linger: linger, Debug: in.Debug, ReadOnly: in.ReadOnly || in.At != "", Atomic: in.Atomic}
 	req.Caller.At = in.At
 	if in.Stdin != "" {
 		req.Stdin = strings.NewReader(in.Stdin)
@@ -161,7 +167,7 @@ func shown(r *exec.Result, keep int, well bool) bashResult {
 	stdout, cut1 := middle(r.Stdout, keep)
 	stderr, cut2 := middle(r.Stderr, keep)
 	return bashResult{ok: ok{well}, Stdout: stdout, Stderr: stderr, ExitCode: r.ExitCode, TimedOut: r.TimedOut, DurationMs: r.Duration.Milliseconds(), Version: r.Version,
-		Committed: r.Committed, Truncated: r.Truncated || cut1 || cut2}
+		Committed: r.Committed, Truncated: r.Truncated || cut1 || cut2, Ended: r.BackgroundEnded}
 }
 
 // middle leaves the middle of b out when it is longer than keep, at the ends of characters.

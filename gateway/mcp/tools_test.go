@@ -239,3 +239,16 @@ func TestImagesAreShown(t *testing.T) {
 	}
 	same(t, "bytes", c.must("file_read", object{"id": id, "path": "/home/user/p", "limit": 100})["encoding"], "base64")
 }
+
+// Nothing runs on between calls, and the answer says what would have.
+func TestBackgroundProcessesOfACall(t *testing.T) {
+	t.Parallel()
+	c := newEndpoint(t, nil).as("alice")
+	id := c.sandbox(object{})
+	got := c.must("bash_exec", object{"id": id, "script": "sleep 100 &"})
+	if got["backgroundEnded"] != 1.0 || !strings.Contains(got["stderr"].(string), "sleep 100") {
+		t.Error(got)
+	}
+	same(t, "waited for", c.must("bash_exec", object{"id": id, "script": "{ sleep 0.2; echo late; } &", "backgroundWaitMs": 25_000})["stdout"], "late\n")
+	c.fails("bash_exec", object{"id": id, "script": ":", "backgroundWait": -1}, "INVALID_INPUT")
+}

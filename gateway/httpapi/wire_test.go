@@ -116,24 +116,24 @@ func TestLargeBodiesAreRefusedAudibly(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := bufio.NewWriter(conn)
-		fmt.Fprintf(w, "%s /v1/sandboxes/%s%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n", c.method, id, c.path, c.token)
+		_, _ = fmt.Fprintf(w, "%s /v1/sandboxes/%s%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n", c.method, id, c.path, c.token)
 		piece := []byte(strings.Repeat(" ", 1<<20))
 		if c.declared {
-			fmt.Fprintf(w, "Content-Length: %d\r\n\r\n", c.size)
+			_, _ = fmt.Fprintf(w, "Content-Length: %d\r\n\r\n", c.size)
 		} else {
-			fmt.Fprint(w, "Transfer-Encoding: chunked\r\n\r\n")
+			_, _ = fmt.Fprint(w, "Transfer-Encoding: chunked\r\n\r\n")
 		}
 		for range c.size >> 20 {
 			if !c.declared {
-				fmt.Fprintf(w, "%x\r\n", len(piece))
+				_, _ = fmt.Fprintf(w, "%x\r\n", len(piece))
 			}
 			_, _ = w.Write(piece)
 			if !c.declared {
-				fmt.Fprint(w, "\r\n")
+				_, _ = fmt.Fprint(w, "\r\n")
 			}
 		}
 		if !c.declared {
-			fmt.Fprint(w, "0\r\n\r\n")
+			_, _ = fmt.Fprint(w, "0\r\n\r\n")
 		}
 		if err := w.Flush(); err != nil {
 			t.Errorf("%s %s: sending: %v", c.method, c.path, err)

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
+	"strconv"
 
 	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
@@ -59,8 +61,12 @@ func htmlToMarkdown(ctx context.Context, p *proc.Process) int {
 		table.NewTablePlugin(), strikethrough.NewStrikethroughPlugin(),
 	))
 	// Every element passes here first, so that a long conversion can be ended.
-	c.Register.Renderer(func(converter.Context, converter.Writer, *html.Node) converter.RenderStatus {
+	spans := 0
+	c.Register.Renderer(func(_ converter.Context, _ converter.Writer, n *html.Node) converter.RenderStatus {
 		p.Tick(8)
+		if n.Type == html.ElementNode && n.Data == "table" {
+			boundSpans(n, &spans)
+		}
 		return converter.RenderTryNext
 	}, converter.PriorityEarly-100)
 	return eachInput(p, args, func(_ string, r io.Reader) error {
@@ -82,6 +88,28 @@ func htmlToMarkdown(ctx context.Context, p *proc.Process) int {
 		}
 		return nil
 	})
+}
+
+// htmlSpans bounds the cells that a document's colspan and rowspan stand for.
+const htmlSpans = 100_000
+
+// boundSpans takes the spans of a table's cells away when the document's have become too many: each is written as so many cells.
+func boundSpans(table *html.Node, spans *int) {
+	for n := range table.Descendants() {
+		cells := 1
+		for _, a := range n.Attr {
+			if a.Key == "colspan" || a.Key == "rowspan" {
+				v, err := strconv.Atoi(a.Val)
+				if err != nil || v > htmlSpans {
+					v = htmlSpans
+				}
+				cells *= max(v, 1)
+			}
+		}
+		if *spans += cells; cells > 1 && *spans > htmlSpans {
+			n.Attr = slices.DeleteFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "colspan" || a.Key == "rowspan" })
+		}
+	}
 }
 
 // ticking lets a long parse be ended.

@@ -46,6 +46,7 @@ type yqRun struct {
 }
 
 func (r *yqRun) hold(n int) {
+	r.p.Tick(1 + n>>8)
 	r.held += n
 	r.p.Hold(n)
 }

@@ -31,7 +31,7 @@ func TestHistoryRoutes(t *testing.T) {
 		}
 		return scripts, out.Body.NextCursor
 	}
-	if got, next := execs(""); !slices.Equal(got, []string{"false", "echo 2 >> f", "cat f", "echo 1 > f"}) || next != "" {
+	if got, next := execs("?route=exec-sync"); !slices.Equal(got, []string{"false", "echo 2 >> f", "cat f", "echo 1 > f"}) || next != "" {
 		t.Errorf("%q, %q", got, next)
 	}
 	if got, _ := execs("?committed=true&script=2"); !slices.Equal(got, []string{"echo 2 >> f"}) {
@@ -41,13 +41,13 @@ func TestHistoryRoutes(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	var paged []string
-	for next := "?limit=2"; ; {
+	for next := "?route=exec-sync&limit=2"; ; {
 		got, cursor := execs(next)
 		paged = append(paged, got...)
 		if cursor == "" {
 			break
 		}
-		next = "?limit=2&cursor=" + url.QueryEscape(cursor)
+		next = "?route=exec-sync&limit=2&cursor=" + url.QueryEscape(cursor)
 	}
 	if len(paged) != 4 {
 		t.Errorf("in pages: %q", paged)

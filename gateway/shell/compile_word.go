@@ -267,6 +267,9 @@ func (c *compiler) part(p syntax.WordPart, dq bool) []part {
 		if t := c.toggle(src); t != nil {
 			return []part{t}
 		}
+		if t := c.ofCount(src); t != nil {
+			return []part{t}
+		}
 		return []part{&badPart{c.stray.decode(src)}}
 	}
 	switch x := p.(type) {
@@ -334,6 +337,24 @@ func (c *compiler) part(p syntax.WordPart, dq bool) []part {
 		return append(out, &litPart{")"})
 	}
 	return nil
+}
+
+// ofCount compiles an operator applied to $#, as in ${##x}, where the parser sees a length.
+func (c *compiler) ofCount(src string) part {
+	op, ok := strings.CutPrefix(src, "${#")
+	if !ok || op[0] != '#' && op[0] != '%' {
+		return nil
+	}
+	parts, _ := c.first("${_" + op)
+	if len(parts) != 1 {
+		return nil
+	}
+	p, ok := parts[0].(*paramPart)
+	if !ok {
+		return nil
+	}
+	p.name, p.src = "#", c.stray.decode(src)
+	return p
 }
 
 // toggle compiles ${x~} and ${x~~}, which the parser does not know.

@@ -229,7 +229,7 @@ func (g *grammar) command() {
 		g.fail()
 	case g.is("function"):
 		g.next()
-		if g.word(); g.op("(") {
+		if g.word(); g.op("(") && strings.HasPrefix(strings.TrimLeft(g.src[g.i:], " \t"), ")") {
 			g.next()
 			g.expect(")")
 		}

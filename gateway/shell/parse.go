@@ -77,35 +77,29 @@ func parse(src string, r reading) *program {
 		src += delim + "\n"
 		f, bad, err = parseFile(src, step)
 	}
-	// "((" may also begin two subshells; the parser only tries arithmetic.
 	for range 100 {
-		at := subshells(src, err)
+		at, text := missing(src, err, r.extglob)
+		if at < 0 {
+			break
+		}
+		src = src[:at] + text + src[at:]
+		f, bad, err = parseFile(src, step)
+	}
+	p.warnings = warnings
+	var c compiler
+	var lastEnd uint
+	for range 100 {
+		c = compiler{src: src, lines: lines, bad: bad, step: step, stray: stray, extglob: r.extglob, reprint: r.reprint}
+		lastEnd = c.program(p, f)
+		at := negatedSubshell(src, c.refused)
 		if at < 0 {
 			break
 		}
 		src = src[:at] + " " + src[at:]
 		f, bad, err = parseFile(src, step)
 	}
-	p.warnings = warnings
-	c := compiler{src: src, lines: lines, bad: bad, step: step, stray: stray, extglob: r.extglob, reprint: r.reprint}
-	lastLine := -1
-	var lastEnd uint
-	for _, s := range f.Stmts {
-		st := c.stmt(s)
-		if c.refused != nil {
-			err = c.refused
-			break
-		}
-		if len(p.groups) > 0 && !strings.Contains(c.text(lastEnd, s.Pos().Offset()), "\n") && int(s.Pos().Line()) == lastLine {
-			n := len(p.groups) - 1
-			p.groups[n] = append(p.groups[n], st)
-		} else {
-			p.groups = append(p.groups, []*stmt{st})
-			p.starts = append(p.starts, int(s.Pos().Line()))
-		}
-		lastEnd = s.End().Offset()
-		lastLine = int(s.End().Line())
-		p.ends = append(p.ends[:len(p.groups)-1], lastLine)
+	if c.refused != nil {
+		err = c.refused
 	}
 	if err != nil {
 		p.err = c.explain(err)
@@ -123,6 +117,29 @@ func parse(src string, r reading) *program {
 		}
 	}
 	return p
+}
+
+// program compiles the statements of a file into the groups of p, up to the first that bash refuses; it returns where they end.
+func (c *compiler) program(p *program, f *syntax.File) (lastEnd uint) {
+	p.groups, p.starts, p.ends = nil, nil, nil
+	lastLine := -1
+	for _, s := range f.Stmts {
+		st := c.stmt(s)
+		if c.refused != nil {
+			break
+		}
+		if len(p.groups) > 0 && !strings.Contains(c.text(lastEnd, s.Pos().Offset()), "\n") && int(s.Pos().Line()) == lastLine {
+			n := len(p.groups) - 1
+			p.groups[n] = append(p.groups[n], st)
+		} else {
+			p.groups = append(p.groups, []*stmt{st})
+			p.starts = append(p.starts, int(s.Pos().Line()))
+		}
+		lastEnd = s.End().Offset()
+		lastLine = int(s.End().Line())
+		p.ends = append(p.ends[:len(p.groups)-1], lastLine)
+	}
+	return lastEnd
 }
 
 // rest is what follows group i, and how many lines come before it.
@@ -212,7 +229,13 @@ func parseFile(src string, step func()) (*syntax.File, map[uint]int, error) {
 		if !ok {
 			return f, bad, err
 		}
-		next, from, length := maskArray(masked, int(at)), 0, 0
+		next, from, length := joinOperator(masked, int(at)), 0, 0
+		if next == "" {
+			next = maskDelimiter(masked, int(at))
+		}
+		if next == "" {
+			next = maskArray(masked, int(at))
+		}
 		if next == "" {
 			next = maskBackquotes(masked, int(at))
 		}
@@ -299,6 +322,9 @@ func mask(s string, at int) (out string, from, length int) {
 				if end >= len(s) || end == i+1 {
 					return "", 0, 0
 				}
+				if strings.Trim(s[i+1:end], "0 ") == "" {
+					continue // it is not the subscript that the parser refuses
+				}
 				return s[:i+1] + blank(s[i+1:end]) + s[end:], 0, 0
 			case s[i] == '(' && i > 0 && s[i-1] == '(':
 				end := skipNest(s, i)
@@ -377,7 +403,7 @@ func maskArray(s string, at int) string {
 			}
 			name, _, isAssign := strings.Cut(w[:end], "=")
 			if !isAssign || !isName(strings.TrimSuffix(name, "+")) {
-				if !slices.Contains(declarations, w[:end]) {
+				if !slices.Contains(declarations, w[:end]) && w[:end] != "let" {
 					return ""
 				}
 				break

@@ -154,29 +154,57 @@ func (c *compiler) substitute(e *builtinCall) numFn {
 			fixed = []piece{}
 		}
 	}
-	get := func(in *interp) string { return in.record() }
-	set := func(in *interp, v value) { in.setField(0, v) }
-	if len(e.args) == 3 {
-		target := e.args[2]
-		get = c.str(target)
-		if t := unparen(target); isLvalue(t) {
-			set = c.setter(t)
-		} else {
-			set = func(*interp, value) {}
-		}
-	}
+	change := c.changer(e)
 	return func(in *interp) float64 {
 		r := re(in)
 		pieces := fixed
 		if pieces == nil {
 			pieces = replacement(repl(in), false)
 		}
-		text := get(in)
-		s, n := in.replace(r, pieces, text, which)
-		if n > 0 {
+		n := 0
+		change(in, func(text string) (string, bool) {
+			text, n = in.replace(r, pieces, text, which)
+			return text, n > 0
+		})
+		return float64(n)
+	}
+}
+
+// changer finds the target of sub and gsub, evaluating its subscript or number once, and gives it a new text where there is one.
+func (c *compiler) changer(e *builtinCall) func(in *interp, edit func(string) (string, bool)) {
+	var target expr = &fieldRef{idx: &numLit{}}
+	if len(e.args) == 3 {
+		target = unparen(e.args[2])
+	}
+	switch to := target.(type) {
+	case *indexRef:
+		cell := c.cell(to)
+		return func(in *interp, edit func(string) (string, bool)) {
+			k := cell(in)
+			if k.sub != nil {
+				in.fatal("attempt to use array in a scalar context")
+			}
+			if s, changed := edit(in.str(k.v)); changed {
+				in.store(&k.v, str(s))
+			}
+		}
+	case *fieldRef:
+		idx := c.num(to.idx)
+		return func(in *interp, edit func(string) (string, bool)) {
+			n := in.fieldIndex(idx(in))
+			if s, changed := edit(in.str(*in.field(n))); changed {
+				in.setField(n, str(s))
+			}
+		}
+	}
+	get, set := c.str(target), func(*interp, value) {}
+	if isLvalue(target) {
+		set = c.setter(target)
+	}
+	return func(in *interp, edit func(string) (string, bool)) {
+		if s, changed := edit(get(in)); changed {
 			set(in, str(s))
 		}
-		return float64(n)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -31,6 +30,9 @@ func forkCommand(c *client) *cobra.Command {
 			if len(out.Forks) == 0 {
 				out.Forks = []sandbox{out.sandbox}
 			}
+			if output.json {
+				return rows(true, out.Forks, nil, nil)
+			}
 			for _, f := range out.Forks {
 				fmt.Println(f.ID)
 			}
@@ -54,26 +56,21 @@ func snapshotCommand(c *client) *cobra.Command {
 	list := &cobra.Command{
 		Use: "list ID", Aliases: []string{"ls"}, Short: "List snapshots, oldest first; those whose names begin with @ were taken by commits", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			type snapshot struct {
+				ID        string `json:"id"`
+				Name      string `json:"name"`
+				Version   int64  `json:"version"`
+				CreatedAt string `json:"createdAt"`
+			}
 			var out struct {
-				Snapshots []struct {
-					ID        string `json:"id"`
-					Name      string `json:"name"`
-					Version   int64  `json:"version"`
-					CreatedAt string `json:"createdAt"`
-				} `json:"snapshots"`
+				Snapshots []snapshot `json:"snapshots"`
 			}
 			if err := c.call(cmd.Context(), http.MethodGet, sandboxPath(args[0], "/snapshots"), nil, &out); err != nil {
 				return err
 			}
-			t := table.NewWriter()
-			t.SetOutputMirror(os.Stdout)
-			t.SetStyle(table.StyleLight)
-			t.AppendHeader(table.Row{"name", "version", "created", "id"})
-			for _, s := range out.Snapshots {
-				t.AppendRow(table.Row{s.Name, s.Version, s.CreatedAt, s.ID})
-			}
-			t.Render()
-			return nil
+			return rows(false, out.Snapshots, table.Row{"name", "version", "created", "id"}, func(s *snapshot) table.Row {
+				return table.Row{s.Name, s.Version, s.CreatedAt, s.ID}
+			})
 		},
 	}
 	rm := &cobra.Command{

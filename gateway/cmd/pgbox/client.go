@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/adrg/xdg"
 
@@ -23,6 +26,7 @@ type client struct {
 	agent       string // names this client in the audit log
 	url, token  string
 	adminSecret string // of the server; "": not sent
+	from        string // where the address is from
 }
 
 // credentials is what `pgbox dev` leaves for the other sub-commands.
@@ -34,6 +38,9 @@ type credentials struct {
 func credentialsFile() string { return filepath.Join(xdg.ConfigHome, "pgbox", "credentials.json") }
 
 func (c *client) resolve() error {
+	if c.from == "" && c.url != "" {
+		c.from = "--url"
+	}
 	for _, v := range []struct {
 		to  *string
 		env string
@@ -41,6 +48,9 @@ func (c *client) resolve() error {
 		if *v.to == "" {
 			*v.to = os.Getenv(v.env)
 		}
+	}
+	if c.from == "" && c.url != "" {
+		c.from = "PGBOX_URL"
 	}
 	if c.url != "" && c.token != "" {
 		return nil
@@ -54,7 +64,7 @@ func (c *client) resolve() error {
 		return fmt.Errorf("read %s: %w", credentialsFile(), err)
 	}
 	if c.url == "" {
-		c.url = saved.URL
+		c.url, c.from = saved.URL, "the last `pgbox dev`, in "+credentialsFile()
 	}
 	if c.token == "" {
 		c.token = saved.Token
@@ -71,6 +81,15 @@ type apiError struct {
 	Code    string   `json:"code"`
 	Details []string `json:"details"`
 	Applied string   `json:"applied"`
+
+	Retryable bool `json:"retryable"`
+
+	from string // where the address of a server that knows no such token is from
+}
+
+// again reports whether the server that died or stops was not the request's fault.
+func (e *apiError) again() bool {
+	return e.Retryable && (e.Code == "EUNAVAILABLE" || e.Code == "EOUTCOMEUNKNOWN" || e.Code == "ESHUTTINGDOWN")
 }
 
 func (e *apiError) Error() string {
@@ -78,13 +97,21 @@ func (e *apiError) Error() string {
 	if len(e.Details) > 0 {
 		msg += ": " + strings.Join(e.Details, "; ")
 	}
-	return fmt.Sprintf("%s (%s, applied: %s)", msg, e.Code, e.Applied)
+	msg = fmt.Sprintf("%s (%s, applied: %s)", msg, e.Code, e.Applied)
+	if e.from != "" {
+		msg += "; the address is from " + e.from
+	}
+	return msg
 }
 
 // do sends a request and returns the response of a 2xx answer; the caller closes its body. Any other answer
 // is an *apiError.
 func (c *client) do(ctx context.Context, method, path, contentType string, body io.Reader) (*http.Response, error) {
 	if err := c.resolve(); err != nil {
+		return nil, err
+	}
+	path, err := c.named(ctx, path)
+	if err != nil {
 		return nil, err
 	}
 	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(c.url, "/")+path, body)
@@ -101,9 +128,12 @@ func (c *client) do(ctx context.Context, method, path, contentType string, body 
 	if contentType != "" {
 		req.Header.Set("Content-Type", contentType)
 	}
+	if key, ok := ctx.Value(repeatKey{}).(string); ok {
+		req.Header.Set("Idempotency-Key", key)
+	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w (the address is from %s)", err, c.from)
 	}
 	if res.StatusCode/100 == 2 {
 		return res, nil
@@ -117,7 +147,37 @@ func (c *client) do(ctx context.Context, method, path, contentType string, body 
 	if json.Unmarshal(data, e) != nil || e.Code == "" {
 		return nil, fmt.Errorf("%s %s: %s", method, path, res.Status)
 	}
+	e.from = ""
+	if res.StatusCode == http.StatusUnauthorized {
+		e.from = c.from
+	}
 	return nil, e
+}
+
+// repeatKey is the context's key of a request that may be sent again.
+type repeatKey struct{}
+
+// repeats is how often a request is sent again to a server that was not there, or died, and repeatPause what lies between at first.
+const (
+	repeats     = 5
+	repeatPause = 200 * time.Millisecond
+)
+
+// repeat is do for routes that take an Idempotency-Key: when the outcome is not known, the same request is sent again, which applies it once.
+func (c *client) repeat(ctx context.Context, method, path, contentType string, body []byte) (*http.Response, error) {
+	ctx = context.WithValue(ctx, repeatKey{}, rand.Text())
+	for turn := 0; ; turn++ {
+		res, err := c.do(ctx, method, path, contentType, bytes.NewReader(body))
+		var refused *apiError
+		if err == nil || turn == repeats || ctx.Err() != nil || errors.As(err, &refused) && !refused.again() || errors.Is(err, syscall.ECONNREFUSED) {
+			return res, err
+		}
+		select {
+		case <-time.After(repeatPause << turn):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
 }
 
 // call sends in as JSON (nil: no body) and decodes the answer into out (nil: discard).

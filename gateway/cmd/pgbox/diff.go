@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -17,13 +18,19 @@ func diffCommand(c *client) *cobra.Command {
 		Use: "diff [ID[@STATE]] ID[@STATE]", Short: "Show what differs between two states of sandboxes", Args: cobra.RangeArgs(1, 2),
 		Long: "Show what differs between two states of sandboxes of yours: since what a sandbox started from, with one argument. STATE is a snapshot by name or id, base, a version or a time; without it, it is the present state.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, at := splitState(args[len(args)-1])
+			id, at, err := c.state(cmd.Context(), args[len(args)-1])
+			if err != nil {
+				return err
+			}
 			q := url.Values{}
 			if at != "" {
 				q.Set("at", at)
 			}
 			if len(args) == 2 {
-				from, fromAt := splitState(args[0])
+				from, fromAt, err := c.state(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
 				q.Set("from", from)
 				if fromAt == "" && from == id {
 					fromAt = "@head"
@@ -50,7 +57,7 @@ func diffCommand(c *client) *cobra.Command {
 			if err := c.call(cmd.Context(), http.MethodGet, sandboxPath(id, "/diff?"+q.Encode()), nil, &out); err != nil {
 				return err
 			}
-			if asJSON {
+			if asJSON || output.json {
 				enc := json.NewEncoder(os.Stdout)
 				enc.SetIndent("", "  ")
 				return enc.Encode(out.Changes)
@@ -100,6 +107,13 @@ func splitState(s string) (id, at string) {
 	return id, at
 }
 
+// state is splitState of a sandbox that may be named.
+func (c *client) state(ctx context.Context, s string) (id, at string, err error) {
+	id, at = splitState(s)
+	id, err = c.id(ctx, id)
+	return id, at, err
+}
+
 func mergeCommand(c *client) *cobra.Command {
 	var (
 		base                  string
@@ -109,7 +123,10 @@ func mergeCommand(c *client) *cobra.Command {
 		Use: "merge ID FROM-ID[@STATE]", Aliases: []string{"apply"}, Short: "Do in a sandbox what happened in another; undo takes it back", Args: cobra.ExactArgs(2),
 		Long: "Do in a sandbox what happened in another since that one was forked, or since the state that --base names. Where both changed the same, nothing at all is done and the status is 1, unless --ours or --theirs says which to take. With --markers texts are merged line by line; what both changed differently stands between <<<<<<< and >>>>>>>, and the status is 1, too.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			from, at := splitState(args[1])
+			from, at, err := c.state(cmd.Context(), args[1])
+			if err != nil {
+				return err
+			}
 			in := map[string]string{"from": from, "fromAt": at, "base": base, "conflict": "fail"}
 			switch {
 			case ours:

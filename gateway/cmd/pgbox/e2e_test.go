@@ -305,7 +305,7 @@ func TestCommandLine(t *testing.T) {
 	})
 	t.Run("a script that runs out of time says so", func(t *testing.T) {
 		_, errOut, status := r.pgbox(t, "", "exec", id, "--timeout", "300ms", "--", "sleep 60")
-		if status != 1 || !strings.Contains(errOut, "EXEC_TIMEOUT") {
+		if status != 124 || !strings.Contains(errOut, "EXEC_TIMEOUT") {
 			t.Fatalf("%q %d", errOut, status)
 		}
 	})
@@ -423,6 +423,7 @@ func TestCommandLine(t *testing.T) {
 		}
 	})
 	t.Run("images", func(t *testing.T) { imageCommands(t, r) })
+	t.Run("shell", func(t *testing.T) { shellHabits(t, r) })
 	t.Run("history", func(t *testing.T) { historyCommands(t, r) })
 	r.stop(t)
 }
@@ -487,14 +488,13 @@ func historyCommands(t *testing.T, r *running) {
 		r.pgbox(t, "", "exec", id, "--", script)
 	}
 	at := regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`)
-	ms := regexp.MustCompile(`(│ T +│) +\d+ │`)
+	ms := regexp.MustCompile(`^T\t\d+\t`)
 	table := func(args ...string) string {
 		t.Helper()
 		var out strings.Builder
-		for i, line := range strings.Split(strings.TrimSpace(r.must(t, args...)), "\n") {
-			if i >= 3 && strings.HasPrefix(line, "│") {
-				out.WriteString(strings.Join(strings.Fields(ms.ReplaceAllString(at.ReplaceAllString(line, "T"), "$1 N │")), " ") + "\n")
-			}
+		for line := range strings.Lines(r.must(t, args...)) {
+			cells := strings.Split(strings.TrimSuffix(ms.ReplaceAllString(at.ReplaceAllString(line, "T"), "T\tN\t"), "\n"), "\t")
+			out.WriteString("│ " + strings.Join(cells, " │ ") + " │\n")
 		}
 		return out.String()
 	}

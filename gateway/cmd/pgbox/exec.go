@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 )
@@ -21,23 +21,42 @@ func execCommand(c *client) *cobra.Command {
 		at       string
 		readOnly bool
 		atomic   bool
+		noStdin  bool
 		timeout  time.Duration
 	)
 	cmd := &cobra.Command{
 		Use:   "exec ID -- SCRIPT...",
 		Short: "Run a bash script in a sandbox; streams its output and exits with its status",
-		Long:  "Run a bash script in a sandbox. The words after -- are joined by spaces; with - as the only word the script is read from standard input.",
-		Args:  cobra.MinimumNArgs(2),
+		Long: `Run a bash script in a sandbox. One word after -- is the script; several are a command and its arguments, each as it stands. With - as the only word
+the script is read from standard input. Otherwise standard input is the script's, unless it is a terminal or --no-stdin is given. The status is the script's, 124 when it ran out of time.`,
+		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			script := strings.Join(args[1:], " ")
+			script := args[1]
+			if len(args) > 2 {
+				script = quoted(args[1:])
+			}
 			if script == "-" {
 				data, err := io.ReadAll(os.Stdin)
 				if err != nil {
 					return err
 				}
 				script = string(data)
+				noStdin = true
 			}
 			in := map[string]any{"script": script, "readOnly": readOnly, "timeoutMs": timeout.Milliseconds()}
+			if !noStdin && !terminal(os.Stdin) {
+				data, err := io.ReadAll(io.LimitReader(os.Stdin, maxStdin+1))
+				switch {
+				case err != nil:
+					return err
+				case len(data) > maxStdin:
+					return fmt.Errorf("standard input has more than %d bytes; write it with `pgbox fs put` and read it there", maxStdin)
+				case !utf8.Valid(data):
+					return errors.New("standard input is not UTF-8; write it with `pgbox fs put` and read it there")
+				case len(data) > 0:
+					in["stdin"] = string(data)
+				}
+			}
 			if atomic {
 				in["atomic"] = true
 			}
@@ -51,20 +70,48 @@ func execCommand(c *client) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			res, err := c.do(cmd.Context(), http.MethodPost, sandboxPath(args[0], "/exec"), "application/json", bytes.NewReader(data))
+			res, err := c.repeat(cmd.Context(), http.MethodPost, sandboxPath(args[0], "/exec"), "application/json", data)
 			if err != nil {
 				return err
 			}
 			defer res.Body.Close()
-			return copyEvents(res.Body, os.Stdout, os.Stderr)
+			return timedOut(copyEvents(res.Body, os.Stdout, os.Stderr))
 		},
 	}
 	cmd.Flags().StringVar(&cwd, "cwd", "", "working directory (default: where the last script left off)")
 	cmd.Flags().StringVar(&at, "at", "", "run on an earlier state, read-only: "+stateHelp)
 	cmd.Flags().BoolVar(&readOnly, "read-only", false, "run on a snapshot, without a lock; any change fails")
 	cmd.Flags().BoolVar(&atomic, "atomic", false, "apply nothing unless the script exits 0")
+	cmd.Flags().BoolVarP(&noStdin, "no-stdin", "n", false, "leave standard input alone")
 	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "end the script after this long (at most 5m)")
 	return cmd
+}
+
+// maxStdin is how much of standard input one request carries.
+const maxStdin = 16 << 20
+
+// quoted makes words of a command line a script.
+func quoted(words []string) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = w
+		if w == "" || strings.ContainsFunc(w, func(r rune) bool {
+			return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,+@%", r)
+		}) {
+			out[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// timedOut gives a script that ran out of time the status of timeout(1).
+func timedOut(err error) error {
+	var refused *apiError
+	if errors.As(err, &refused) && refused.Code == "EXEC_TIMEOUT" {
+		fmt.Fprintln(os.Stderr, "pgbox: "+err.Error())
+		return exitStatus(124)
+	}
+	return err
 }
 
 // copyEvents copies a stream of exec events to the two outputs; the final event's status is the returned error.

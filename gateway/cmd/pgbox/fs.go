@@ -28,24 +28,19 @@ func fsCommand(c *client) *cobra.Command {
 			if at != "" {
 				q.Set("at", at)
 			}
-			var out []struct {
+			type entry struct {
 				Path  string `json:"path"`
 				Kind  string `json:"kind"`
 				Size  int64  `json:"size"`
 				Mtime string `json:"mtime"`
 			}
+			var out []entry
 			if err := c.call(cmd.Context(), http.MethodGet, sandboxPath(args[0], "/tree?"+q.Encode()), nil, &out); err != nil {
 				return err
 			}
-			t := table.NewWriter()
-			t.SetOutputMirror(os.Stdout)
-			t.SetStyle(table.StyleLight)
-			t.AppendHeader(table.Row{"kind", "bytes", "modified", "path"})
-			for _, e := range out {
-				t.AppendRow(table.Row{e.Kind, e.Size, e.Mtime, e.Path})
-			}
-			t.Render()
-			return nil
+			return rows(false, out, table.Row{"path", "kind", "bytes", "modified"}, func(e *entry) table.Row {
+				return table.Row{e.Path, e.Kind, e.Size, e.Mtime}
+			})
 		},
 	}
 	ls.Flags().IntVar(&depth, "depth", 1, "levels to descend")

@@ -30,22 +30,6 @@ type run struct {
 	Committed     bool   `json:"committed"`
 }
 
-// rows prints a table, or what it was made from as JSON.
-func rows[T any](asJSON bool, list []T, header table.Row, row func(*T) table.Row) error {
-	if asJSON {
-		return json.NewEncoder(os.Stdout).Encode(list)
-	}
-	t := table.NewWriter()
-	t.SetOutputMirror(os.Stdout)
-	t.SetStyle(table.StyleLight)
-	t.AppendHeader(header)
-	for i := range list {
-		t.AppendRow(row(&list[i]))
-	}
-	t.Render()
-	return nil
-}
-
 // brief is a script as a table shows it: its first line, cut.
 func brief(script string) string {
 	line, more, _ := strings.Cut(strings.TrimSpace(script), "\n")

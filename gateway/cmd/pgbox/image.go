@@ -40,15 +40,9 @@ func imageCommand(c *client) *cobra.Command {
 			if err := c.call(cmd.Context(), http.MethodGet, p, nil, &out); err != nil {
 				return err
 			}
-			t := table.NewWriter()
-			t.SetOutputMirror(os.Stdout)
-			t.SetStyle(table.StyleLight)
-			t.AppendHeader(table.Row{"image", "files", "bytes", "created"})
-			for _, i := range out.Images {
-				t.AppendRow(table.Row{i.Name + ":" + i.Tag, i.Usage.Inodes, i.Usage.Bytes, i.CreatedAt})
-			}
-			t.Render()
-			return nil
+			return rows(false, out.Images, table.Row{"image", "files", "bytes", "created"}, func(i *image) table.Row {
+				return table.Row{i.Name + ":" + i.Tag, i.Usage.Inodes, i.Usage.Bytes, i.CreatedAt}
+			})
 		},
 	}
 	rm := &cobra.Command{

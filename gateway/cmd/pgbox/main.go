@@ -30,17 +30,17 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := rootCommand().ExecuteContext(ctx)
 	stop()
-	var status exitStatus
+	var script exitStatus
 	var ended *keeper.ExitError
 	switch {
 	case err == nil:
 	case errors.As(err, &ended): // the server has said why
 		os.Exit(ended.Status)
-	case errors.As(err, &status):
-		os.Exit(int(status))
+	case errors.As(err, &script):
+		os.Exit(int(script))
 	default:
 		fmt.Fprintln(os.Stderr, "pgbox: "+err.Error())
-		os.Exit(1)
+		os.Exit(status(err))
 	}
 }
 
@@ -64,7 +64,10 @@ func rootCommand() *cobra.Command {
 		cmd.PersistentFlags().StringVar(&c.url, "url", "", "server (default $PGBOX_URL, else that of the last pgbox dev)")
 		cmd.PersistentFlags().StringVar(&c.token, "token", "", "bearer token (default $PGBOX_TOKEN, else that of the last pgbox dev)")
 		cmd.PersistentFlags().StringVar(&c.agent, "agent", "", "your name in the audit log, beside the token's (default $PGBOX_AGENT)")
+		outputFlags(cmd)
+		c.complete(cmd)
 		root.AddCommand(cmd)
 	}
+	strict(root)
 	return root
 }

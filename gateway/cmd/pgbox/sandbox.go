@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -44,8 +43,7 @@ func sandboxCommand(c *client) *cobra.Command {
 			if err := c.call(cmd.Context(), http.MethodPost, "/v1/sandboxes", in, &out); err != nil {
 				return err
 			}
-			fmt.Println(out.ID)
-			return nil
+			return made(out.ID, out)
 		},
 	}
 	create.Flags().StringVar(&from, "from", "", "image to start from: NAME or NAME:TAG")
@@ -61,21 +59,11 @@ func sandboxCommand(c *client) *cobra.Command {
 	list := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List your sandboxes, newest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var out struct {
-				Sandboxes []sandbox `json:"sandboxes"`
-			}
-			if err := c.call(cmd.Context(), http.MethodGet, "/v1/sandboxes", nil, &out); err != nil {
+			all, err := c.sandboxes(cmd.Context())
+			if err != nil {
 				return err
 			}
-			t := table.NewWriter()
-			t.SetOutputMirror(os.Stdout)
-			t.SetStyle(table.StyleLight)
-			t.AppendHeader(table.Row{"id", "name", "created"})
-			for _, s := range out.Sandboxes {
-				t.AppendRow(table.Row{s.ID, s.Name, s.CreatedAt})
-			}
-			t.Render()
-			return nil
+			return rows(false, all, table.Row{"id", "name", "created"}, func(s *sandbox) table.Row { return table.Row{s.ID, s.Name, s.CreatedAt} })
 		},
 	}
 	rm := &cobra.Command{

@@ -39,6 +39,16 @@ func (g *gate) take(owner string) {
 	g.owners[owner]++
 }
 
+// active is the number of places that are taken.
+func (g *gate) active() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.running
+}
+
+// Running is the number of scripts that run.
+func (s *Service) Running() int { return s.gate.active() }
+
 // enter waits for a place; leave gives it back.
 func (g *gate) enter(ctx context.Context, owner string) error {
 	g.mu.Lock()

@@ -170,13 +170,19 @@ func (l *execLog) close() {
 
 var descLog = prometheus.NewDesc("pgbox_exec_log_rows_total", "Audit rows of runs that committed nothing, by what became of them.", []string{"result"}, nil)
 
+var descOverdue = prometheus.NewDesc("pgbox_exec_overdue_goroutines", "Goroutines that go on a second after their script was ended; more than 0 is a bug.", nil, nil)
+
 // Describe implements [prometheus.Collector].
-func (s *Service) Describe(ch chan<- *prometheus.Desc) { ch <- descLog }
+func (s *Service) Describe(ch chan<- *prometheus.Desc) {
+	ch <- descLog
+	ch <- descOverdue
+}
 
 // Collect implements [prometheus.Collector].
 func (s *Service) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(descLog, prometheus.CounterValue, float64(s.log.written.Load()), "written")
 	ch <- prometheus.MustNewConstMetric(descLog, prometheus.CounterValue, float64(s.log.dropped.Load()), "dropped")
+	ch <- prometheus.MustNewConstMetric(descOverdue, prometheus.GaugeValue, float64(s.dog.overdue()))
 }
 
 // Audited returns when every run that ended before has its row in the audit log, or ctx is done.

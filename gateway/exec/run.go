@@ -301,7 +301,7 @@ func (n *run) run(ctx context.Context, fs proc.FS, lease lock.Lease, stdin io.Re
 	ctx, budget := proc.NewBudget(ctx, s.cfg.Limits)
 	budget.ChargeTo(ownerKey(r.Caller))
 	defer budget.Close()
-	s.dog.watch(budget)
+	s.dog.watch(budget, n.fence.ID.String())
 	defer s.dog.forget(budget)
 	defer time.AfterFunc(r.Timeout, func() { budget.Kill(errTimeout{r.Timeout}) }).Stop()
 	if lease != nil && lease.Done() != nil {

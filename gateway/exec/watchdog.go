@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"log/slog"
 	"runtime"
 	"runtime/metrics"
 	"sync"
@@ -10,41 +11,83 @@ import (
 )
 
 // watchdog ends the run that holds the most memory when all of them together hold too much. It looks at what
-// the runs have declared (proc.Budget.Live), and at the heap of the process for what they have not.
+// the runs have declared (proc.Budget.Live), and at the heap of the process for what they have not. It knows, too, which runs
+// are over and have goroutines still.
 type watchdog struct {
 	maxLive int64 // bytes declared by all runs
 	maxHeap int64 // bytes of live and not yet collected objects; 0: not looked at
 	every   time.Duration
+	grace   time.Duration // overdueAfter
 
 	mu     sync.Mutex
-	runs   map[*proc.Budget]struct{}
+	runs   map[*proc.Budget]*watched
 	stop   chan struct{}
 	exited chan struct{}
 }
+
+// watched is what the watchdog knows of a run.
+type watched struct {
+	sandbox  string
+	over     time.Time // when it was first seen to be over
+	returned bool      // the first goroutine is back
+	told     bool      // the log has it
+}
+
+// overdueAfter is how long the goroutines of a run may take to end before they count as overdue.
+const overdueAfter = time.Second
 
 // watchdogFloor: a run smaller than this is never ended on account of the heap.
 const watchdogFloor = 16 << 20
 
 func newWatchdog(maxLive, maxHeap int64, every time.Duration) *watchdog {
-	return &watchdog{maxLive: maxLive, maxHeap: maxHeap, every: every, runs: map[*proc.Budget]struct{}{}}
+	return &watchdog{maxLive: maxLive, maxHeap: maxHeap, every: every, grace: overdueAfter, runs: map[*proc.Budget]*watched{}}
 }
 
 // watch adds a run. The goroutine lives only while there are runs.
-func (w *watchdog) watch(b *proc.Budget) {
+func (w *watchdog) watch(b *proc.Budget, sandbox string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.runs[b] = struct{}{}
+	w.runs[b] = &watched{sandbox: sandbox}
 	if w.stop == nil {
 		w.stop, w.exited = make(chan struct{}), make(chan struct{})
 		go w.patrol(w.stop, w.exited)
 	}
 }
 
-// forget takes a run out.
+// forget takes a run out that has returned, unless some of its goroutines have not.
 func (w *watchdog) forget(b *proc.Budget) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(w.runs, b)
+	if b.Spawned() == 0 {
+		delete(w.runs, b)
+		return
+	}
+	r := w.runs[b]
+	r.returned = true
+	if r.over.IsZero() {
+		r.over = time.Now()
+	}
+}
+
+// overdue is the number of goroutines of runs that have been over for a while.
+func (w *watchdog) overdue() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var sum int64
+	for b, r := range w.runs {
+		if r.over.IsZero() || time.Since(r.over) < w.grace {
+			continue
+		}
+		n := b.Spawned()
+		if !r.returned {
+			n++
+		}
+		if sum += n; n > 0 && !r.told {
+			r.told = true
+			slog.Error("a script that was ended goes on", "op", "watchdog", "sandbox", r.sandbox, "goroutines", n, "err", b.Err())
+		}
+	}
+	return sum
 }
 
 // close ends the goroutine and waits for it.
@@ -84,6 +127,7 @@ func (w *watchdog) patrol(stop, exited chan struct{}) {
 		idle = 0
 		w.mu.Unlock()
 		w.check()
+		w.overdue()
 	}
 }
 
@@ -92,8 +136,15 @@ func (w *watchdog) check() {
 	var sum, largest int64
 	var victim *proc.Budget
 	w.mu.Lock()
-	for b := range w.runs {
+	for b, r := range w.runs {
+		if r.returned && b.Spawned() == 0 {
+			delete(w.runs, b)
+			continue
+		}
 		if b.Err() != nil {
+			if r.over.IsZero() {
+				r.over = time.Now()
+			}
 			continue
 		}
 		live := b.Live()

@@ -185,6 +185,9 @@ func (b *Budget) Spawn() error {
 	return nil
 }
 
+// Spawned is the number of goroutines of the exec that are alive, besides its first.
+func (b *Budget) Spawned() int64 { return b.goroutines.Load() }
+
 // Exited ends a Spawn that succeeded.
 func (b *Budget) Exited() { b.goroutines.Add(-1) }
 

@@ -245,11 +245,10 @@ func busyness() time.Duration {
 }
 
 // cpuTime is the CPU time of this process.
-func cpuTime(t *testing.T) time.Duration {
-	t.Helper()
+func cpuTime() time.Duration {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
@@ -267,7 +266,7 @@ func cancelled(t *testing.T, base *casetest.Base, after time.Duration, setup, bu
 	var timer *time.Timer
 	ready := &marker{mark: func() {
 		timer = time.AfterFunc(after, func() {
-			told <- moment{time.Now(), cpuTime(t)}
+			told <- moment{time.Now(), cpuTime()}
 			budget.Kill(errStop)
 		})
 	}}
@@ -287,7 +286,7 @@ func cancelled(t *testing.T, base *casetest.Base, after time.Duration, setup, bu
 			}
 			t.Fatalf("%s: ended with %v", busy, err)
 		}
-		return now.Sub(m.at), cpuTime(t) - m.cpu, false
+		return now.Sub(m.at), cpuTime() - m.cpu, false
 	default:
 		t.Fatalf("%s: ended by itself: %v", busy, err)
 		return 0, 0, false

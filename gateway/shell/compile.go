@@ -20,6 +20,7 @@ type compiler struct {
 	cond    bool      // inside [[ ]], where they always are
 	reprint bool      // lines inside $(…) are those of bash's own print of it
 	prints  []reprint // in the order of the source
+	substs  int       // how many substitutions what is compiled is in
 	refused error     // the first construct that the parser takes and bash does not
 }
 

@@ -324,8 +324,10 @@ func (c *compiler) part(p syntax.WordPart, dq bool) []part {
 		}
 		return []part{&arithPart{c.arith(c.text(from, x.Right.Offset()))}}
 	case *syntax.ProcSubst:
+		c.substs++
 		p := &procPart{in: x.Op == syntax.CmdIn, stmts: c.stmts(x.Stmts)}
 		p.placed, p.height = c.place(p.stmts, x.Pos(), x.End())
+		c.substs--
 		return []part{p}
 	case *syntax.ExtGlob:
 		if !c.extglob && !c.cond {
@@ -450,18 +452,26 @@ func (c *compiler) cmdSubst(x *syntax.CmdSubst, dq bool) *cmdPart {
 		p.prog = parse(unescape2(c.raw(x.Left.Offset()+1, x.Right.Offset()), esc), reading{lines: c.line(x.Pos()) - 1, step: c.step, extglob: c.extglob, reprint: c.reprint})
 		return p
 	}
+	c.substs++
 	p.stmts = c.stmts(x.Stmts)
 	p.placed, p.height = c.place(p.stmts, x.Pos(), x.End())
+	c.substs--
 	return p
 }
+
+// maxReprint bounds how deep in each other the substitutions are that are printed: each print has all that is inside.
+const maxReprint = 64
 
 // place gives the commands of a substitution the lines that bash counts: it prints what it has read, and reads that again, from the
 // line that the command around it is on.
 func (c *compiler) place(stmts []*stmt, from, to syntax.Pos) (placed bool, height int) {
-	if !c.reprint {
+	if !c.reprint || c.substs > maxReprint {
 		return false, 0
 	}
 	p := treePrinter{comsub: true, line: 1}
+	if c.step != nil {
+		p.grown = func(int) { c.step() }
+	}
 	p.list(stmts)
 	text := strings.TrimLeft(p.b.String(), " ")
 	if strings.HasPrefix(text, "(") {

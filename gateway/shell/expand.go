@@ -17,8 +17,8 @@ type ifsTable struct {
 	class [256]byte
 	first string // what "$*" joins with
 	null  bool
-	hard  bool   // there are other separators than white space
-	wide  string // separators outside ASCII
+	hard  bool            // there are other separators than white space
+	wide  map[string]bool // separators outside ASCII
 }
 
 func (sh *Shell) loadIFS() {
@@ -38,7 +38,10 @@ func (sh *Shell) loadIFS() {
 			t.class[c] = 1
 		case c >= 0x80:
 			_, w := utf8.DecodeRuneInString(v[i:])
-			t.wide += v[i : i+w]
+			if t.wide == nil {
+				t.wide = map[string]bool{}
+			}
+			t.wide[v[i:i+w]] = true
 			t.hard = true
 			i += w - 1
 		default:
@@ -154,9 +157,9 @@ func (e *expander) splitText(s string) {
 	for i := 0; i < len(s); i++ {
 		cl := t.class[s[i]]
 		w := 1
-		if s[i] >= 0x80 && t.wide != "" {
+		if s[i] >= 0x80 && t.wide != nil {
 			_, w = utf8.DecodeRuneInString(s[i:])
-			if strings.Contains(t.wide, s[i:i+w]) {
+			if t.wide[s[i:i+w]] {
 				cl = 2
 			}
 		}

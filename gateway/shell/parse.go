@@ -583,8 +583,10 @@ func tooDeep(s string) int {
 			depth = max(depth-1, 0)
 		case '`':
 			calls++
-		case '!', '-', '~', '+', ' ', '\t':
-			if run++; run > maxNesting && strings.Trim(s[i-maxNesting:i], " \t") != "" {
+		case ' ', '\t':
+			continue
+		case '!', '-', '~', '+':
+			if run++; run > maxNesting {
 				return line
 			}
 			continue

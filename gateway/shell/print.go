@@ -8,9 +8,16 @@ import (
 
 // funcText prints a function as declare -f does.
 func (sh *Shell) funcText(f *funcDef) string {
-	p := treePrinter{inFunc: true}
+	p := treePrinter{inFunc: true, grown: sh.printed}
 	p.function(f.name, f.body, false)
+	sh.hold(-int64(p.told))
 	return p.b.String()
+}
+
+// printed counts bytes of a print.
+func (sh *Shell) printed(n int) {
+	sh.hold(int64(n))
+	sh.readStep()
 }
 
 // exportedText is a function as the environment of a program holds it.
@@ -62,10 +69,18 @@ type treePrinter struct {
 	unended bool        // the list has had bodies in its midst
 	comsub  bool        // in $(…): newlines stay, and commands get the lines that they are printed on
 	line    int
+	grown   func(n int) // nil, or called for every printStep bytes: the indentation of what is nested makes more of a text than it was
+	told    int         // bytes that grown knows of
 }
+
+const printStep = 4096
 
 func (p *treePrinter) w(s string) {
 	p.b.WriteString(s)
+	if n := p.b.Len() - p.told; n >= printStep && p.grown != nil {
+		p.told += n
+		p.grown(n)
+	}
 	p.line += strings.Count(s, "\n")
 }
 

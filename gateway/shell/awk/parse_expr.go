@@ -443,6 +443,8 @@ func (p *parser) primary() expr {
 
 // postfixOperand is the file of `getline <`: no concatenation, no operators.
 func (p *parser) postfixOperand() expr {
+	p.enter()
+	defer func() { p.level-- }()
 	e := p.postfix()
 	p.noGroup(e)
 	return e

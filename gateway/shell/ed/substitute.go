@@ -197,6 +197,7 @@ func (e *Editor) replaceIn(re *regex.Regexp, line string, s substitution) (strin
 			break
 		}
 		count++
+		e.ask(out, loc[0]-at)
 		out = append(out, in[at:loc[0]]...)
 		if s.global && count >= s.nth || count == s.nth {
 			done = true
@@ -227,17 +228,30 @@ func (e *Editor) replaceIn(re *regex.Regexp, line string, s substitution) (strin
 	return string(out), done
 }
 
+// ask is for before n bytes are appended to a line: the copies may be all that memory can hold.
+func (e *Editor) ask(line []byte, n int) {
+	if n > 1<<10 {
+		e.p.Tick(1 + n>>10)
+	}
+	if need := len(line) + n; need > 1<<20 && need > cap(line) {
+		e.p.Hold(4 * need)
+		e.p.Release(4 * need)
+	}
+}
+
 func (e *Editor) expand(out, in []byte, loc []int) []byte {
 	for i := 0; i < len(e.replace); i++ {
 		c := e.replace[i]
 		switch {
 		case c == '&':
+			e.ask(out, loc[1]-loc[0])
 			out = append(out, in[loc[0]:loc[1]]...)
 		case c == '\\' && i+1 < len(e.replace):
 			i++
 			c = e.replace[i]
 			if c >= '1' && c <= '9' {
 				if k := 2 * int(c-'0'); k+1 < len(loc) && loc[k] >= 0 {
+					e.ask(out, loc[k+1]-loc[k])
 					out = append(out, in[loc[k]:loc[k+1]]...)
 				}
 				continue

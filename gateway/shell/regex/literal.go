@@ -42,7 +42,11 @@ type required struct {
 	must  []string // each contains one of these; nil when nothing is known
 }
 
-const maxLiterals = 16
+const (
+	maxLiterals = 16
+	// maxLiteral is the length of a literal that finds as well as any longer one. They are put together from characters.
+	maxLiteral = 4096
+)
 
 // better reports whether literals a are the better filter.
 func better(a, b []string) bool {
@@ -132,7 +136,8 @@ func analyse(n *node, limit rune, opt *Options) required {
 		}
 		for _, s := range n.sub {
 			r := analyse(s, limit, opt)
-			if r.exact == nil || len(r.exact)*len(run) > maxLiterals {
+			opt.tick(1)
+			if r.exact == nil || len(r.exact)*len(run) > maxLiterals || len(run[0]) > maxLiteral {
 				flush()
 				whole = false
 				if r.exact == nil {
@@ -183,7 +188,9 @@ func pieces(n *node, limit rune) (out []string) {
 				continue // takes no text
 			}
 			if w, ok := exactString(s, limit); ok {
-				run += w
+				if run += w; len(run) > maxLiteral {
+					flush()
+				}
 				continue
 			}
 			flush()

@@ -105,6 +105,18 @@ func (r *runner) account() {
 	}
 }
 
+// ask is for before n bytes are appended to a buffer: the copy may be all that memory can hold.
+func (r *runner) ask(buffer []byte, n int) {
+	need := len(buffer) + n
+	if n > 1<<10 {
+		r.p.Tick(1 + n>>10)
+	}
+	if need > 1<<20 && need > cap(buffer) {
+		r.p.Hold(2 * need)
+		r.p.Release(2 * need)
+	}
+}
+
 // read gets the next line; join appends it to the pattern space.
 func (r *runner) read(join bool) bool {
 	line, nl, ok := r.in.Next()
@@ -359,14 +371,18 @@ func (r *runner) cycle() {
 		case 'F':
 			r.raw(append([]byte(r.in.Name()), r.delim))
 		case 'g':
+			r.ask(r.ps[:0], len(r.hs))
 			r.ps, r.nl = append(r.ps[:0], r.hs...), r.hnl
 		case 'G':
+			r.ask(r.ps, len(r.hs)+1)
 			r.ps, r.nl = append(append(r.ps, r.delim), r.hs...), r.hnl
 			r.account()
 		case 'h':
+			r.ask(r.hs[:0], len(r.ps))
 			r.hs, r.hnl = append(r.hs[:0], r.ps...), r.nl
 			r.account()
 		case 'H':
+			r.ask(r.hs, len(r.ps)+1)
 			r.hs, r.hnl = append(append(r.hs, r.delim), r.ps...), r.nl
 			r.account()
 		case 'l':
@@ -579,6 +595,7 @@ func (r *runner) charLen(b []byte, pos int) int {
 // expand appends the replacement for a match.
 func (r *runner) expand(out []byte, s *substitution, b []byte, loc []int) []byte {
 	if s.simple {
+		r.ask(out, len(s.plain))
 		return append(out, s.plain...)
 	}
 	var all, once byte // case changes in force: U, L; u, l
@@ -602,12 +619,7 @@ func (r *runner) expand(out []byte, s *substitution, b []byte, loc []int) []byte
 			text = b[loc[2*p.group]:loc[2*p.group+1]]
 		}
 		if all == 0 && once == 0 {
-			// Ask before the copy is made: it may be all that memory can hold.
-			if need := len(out) + len(text); need > 1<<20 && need > cap(out) {
-				r.p.Tick(1 + need>>10)
-				r.p.Hold(2 * need)
-				r.p.Release(2 * need)
-			}
+			r.ask(out, len(text))
 			out = append(out, text...)
 			continue
 		}
@@ -697,6 +709,11 @@ func (r *runner) list(n int) {
 		}
 		out = append(out, e...)
 		col += len(e)
+		if len(out) > 1<<15 {
+			r.raw(out)
+			out = out[:0]
+			r.p.Tick(1 << 8)
+		}
 	}
 	r.raw(append(out, '$', r.delim))
 }

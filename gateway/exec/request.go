@@ -47,7 +47,7 @@ type Request struct {
 	Script  string
 	Cwd     string            // absolute; "" is where the last exec left off. Not remembered when given
 	Env     map[string]string // for this run only
-	Stdin   io.Reader         // nil: empty
+	Stdin   io.Reader         // nil: /dev/null; else a pipe, even an empty one
 	Linger  time.Duration     // how long background processes may go on when the script has ended; 0 ends them with it
 	Timeout time.Duration     // wall clock; 0 is the configured default, more than the configured maximum is cut
 

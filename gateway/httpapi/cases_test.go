@@ -19,19 +19,28 @@ var everyCase = flag.Int("every", 50, "TestCasesOnTheRoutes replays one of so ma
 // looksAround are commands that look at LANG, TERM and SHELL, which every sandbox has and the shells that recorded the cases had not.
 var looksAround = regexp.MustCompile(`\b(locale|dircolors|tput|clear|ul|tree -C)\b`)
 
+// asksInput are scripts that can tell an empty pipe from /dev/null.
+var asksInput = regexp.MustCompile(`\b(rg|stdin|fd/0|diff|stat)\b`)
+
 // TestCasesOnTheRoutes replays recorded cases of the shell over each route that executes, each in a sandbox of its own.
 func TestCasesOnTheRoutes(t *testing.T) {
 	a := newAPI(t)
+	body := func(c casetest.Case) object {
+		if c.NoStdin {
+			return object{"script": c.Script}
+		}
+		return object{"script": c.Script, "stdin": c.Stdin}
+	}
 	routes := []func(t *testing.T, id string, c casetest.Case) casetest.Result{
 		func(t *testing.T, id string, c casetest.Case) casetest.Result {
-			r := into[execResult](t, a.do(http.MethodPost, "/v1/sandboxes/"+id+"/exec-sync", object{"script": c.Script, "stdin": c.Stdin}))
+			r := into[execResult](t, a.do(http.MethodPost, "/v1/sandboxes/"+id+"/exec-sync", body(c)))
 			return casetest.Result{Stdout: r.Stdout, Stderr: r.Stderr, Exit: r.ExitCode}
 		},
 		func(t *testing.T, id string, c casetest.Case) casetest.Result {
-			body, hangUp := a.open(id, object{"script": c.Script, "stdin": c.Stdin})
+			events, hangUp := a.open(id, body(c))
 			defer hangUp()
 			var r casetest.Result
-			for _, e := range sse(t, body) {
+			for _, e := range sse(t, events) {
 				switch e.T {
 				case "stdout":
 					r.Stdout += *e.Data
@@ -65,8 +74,8 @@ func TestCasesOnTheRoutes(t *testing.T) {
 	var turn atomic.Int64
 	casetest.ReplayOn(t, wanted, func(_ context.Context, c casetest.Case) casetest.Result {
 		n := int(turn.Add(1)) % len(routes)
-		if c.Stdin != "" {
-			n %= 2 // a batch has no standard input
+		if !c.NoStdin && (c.Stdin != "" || asksInput.MatchString(c.Script)) {
+			n %= 2 // what a batch runs is given no standard input
 		}
 		id := a.sandbox(object{"env": casetest.Env(casetest.Home)})
 		for _, f := range c.Files {

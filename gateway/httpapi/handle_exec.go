@@ -32,7 +32,7 @@ type execBody struct {
 	Session   bool              `json:"session,omitempty" doc:"shell options, functions and aliases of earlier runs with session, too, are taken up and kept, as the working directory and exported variables always are; at most 256 KiB"`
 	ReadOnly  bool              `json:"readOnly,omitempty" doc:"run on a snapshot without a lock; any change fails with EREADONLY_VIOLATION"`
 	Atomic    bool              `json:"atomic,omitempty" doc:"a non-zero exit status applies nothing"`
-	Stdin     string            `json:"stdin,omitempty"`
+	Stdin     *string           `json:"stdin,omitempty" doc:"a pipe with this text, even if it is empty; /dev/null when not given"`
 	At        string            `json:"at,omitempty" maxLength:"300" doc:"with readOnly: an earlier state: a snapshot by name or id, @base, a version (57 or @57) or a time"`
 	Stale     int64             `json:"maxStalenessMs,omitempty" minimum:"0" maximum:"60000" doc:"with readOnly: the sandbox may be shown as it was up to that many milliseconds ago, which spares a question to the database"`
 }
@@ -127,8 +127,8 @@ func (s *server) request(ctx context.Context, in *execInput, route string) (exec
 		Timeout: time.Duration(max(b.TimeoutMs, in.TimeoutMs)) * time.Millisecond, Linger: time.Duration(b.WaitMs) * time.Millisecond,
 	}
 	r.Caller.MaxStaleness, r.Caller.At = time.Duration(b.Stale)*time.Millisecond, b.At
-	if b.Stdin != "" {
-		r.Stdin = strings.NewReader(b.Stdin)
+	if b.Stdin != nil {
+		r.Stdin = strings.NewReader(*b.Stdin)
 	}
 	return r, nil
 }

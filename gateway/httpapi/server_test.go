@@ -835,3 +835,44 @@ func TestIdempotencyKey(t *testing.T) {
 		t.Errorf("afterwards: %+v", got)
 	}
 }
+
+// Without standard input a script reads /dev/null: rg searches the directory then, and an empty pipe otherwise.
+func TestStdin_NotGivenIsTheNullDevice(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	const script = "[ -c /dev/stdin ] && echo device; [ -p /dev/stdin ] && echo pipe; cat; rg needle"
+	const null, pipe = "device\nf:needle\n", "pipe\n"
+	id := a.sandbox(object{})
+	if got := a.do(http.MethodPut, "/v1/sandboxes/"+id+"/files/home/user/f", []byte("needle\n")); got.status != http.StatusNoContent {
+		t.Fatal(got.status, string(got.body))
+	}
+	base := "/v1/sandboxes/" + id
+	check := func(what, got, want string) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: %q, want %q", what, got, want)
+		}
+	}
+	for _, readOnly := range []bool{false, true} {
+		for what, want := range map[string]string{"": null, "empty": pipe} {
+			body := object{"script": script, "readOnly": readOnly}
+			if what != "" {
+				body["stdin"] = ""
+			}
+			check("exec-sync "+what, into[execResult](t, a.do(http.MethodPost, base+"/exec-sync", body)).Stdout, want)
+			events, hangUp := a.open(id, body)
+			var out strings.Builder
+			for _, e := range sse(t, events) {
+				if e.T == "stdout" {
+					out.WriteString(*e.Data)
+				}
+			}
+			hangUp()
+			check("exec "+what, out.String(), want)
+		}
+		batch := object{"readOnly": readOnly, "scripts": []object{{"id": "1", "script": script}, {"id": "2", "script": script}}}
+		for _, r := range into[struct{ Results []batchResult }](t, a.do(http.MethodPost, base+"/exec-sync-batch", batch)).Results {
+			check("batch", r.Stdout, null)
+		}
+	}
+}

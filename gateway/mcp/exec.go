@@ -30,7 +30,7 @@ type bashArgs struct {
 	Timeout        int64             `json:"timeout,omitempty" jsonschema:"wall clock, milliseconds: 1 to 300000, by default 30000"`
 	Cwd            string            `json:"cwd,omitempty" jsonschema:"absolute; by default where the last script left off"`
 	Env            map[string]string `json:"env,omitempty" jsonschema:"for this run only"`
-	Stdin          string            `json:"stdin,omitempty"`
+	Stdin          *string           `json:"stdin,omitempty" jsonschema:"a pipe with this text; /dev/null when not given"`
 	BackgroundWait int64             `json:"backgroundWait,omitempty" jsonschema:"how long background processes may go on when the script has ended, milliseconds within the timeout; by default they are ended with it"`
 	Debug          bool              `json:"debug,omitempty" jsonschema:"set -x"`
 	ReadOnly       bool              `json:"readOnly,omitempty" jsonschema:"run beside any writer; any change fails"`
@@ -149,8 +149,8 @@ func (s *server) bash(ctx context.Context, c call, in *bashArgs) (any, error) {
 	}
 	req := exec.Request{Sandbox: id, Caller: c.Caller, Script: in.Script, Cwd: in.Cwd, Env: in.Env, Timeout: timeout, Linger: linger, Debug: in.Debug, ReadOnly: in.ReadOnly || in.At != "", Atomic: in.Atomic}
 	req.Caller.At = in.At
-	if in.Stdin != "" {
-		req.Stdin = strings.NewReader(in.Stdin)
+	if in.Stdin != nil {
+		req.Stdin = strings.NewReader(*in.Stdin)
 	}
 	if p := newProgress(ctx, c.req); p != nil {
 		defer p.stop()

@@ -266,6 +266,9 @@ func TestScripts(t *testing.T) {
 	same(t, "stderr", got["stderr"], "bad\n")
 	same(t, "exitCode", got["exitCode"], 3)
 	same(t, "committed", got["committed"], true)
+	const input = "[ -c /dev/stdin ] && echo device; [ -p /dev/stdin ] && echo pipe; echo needle > /tmp/f; cd /tmp; rg needle"
+	same(t, "without stdin", c.must("bash_exec", object{"id": id, "script": input, "cwd": "/"})["stdout"], "device\nf:needle\n")
+	same(t, "with empty stdin", c.must("bash_exec", object{"id": id, "script": input, "cwd": "/", "stdin": ""})["stdout"], "pipe\n")
 	same(t, "what is kept", c.must("bash_exec", object{"id": id, "script": "pwd; echo $X"})["stdout"], "/home/user/d\n1\n")
 	c.must("bash_exec", object{"id": id, "script": "touch never; false", "atomic": true})
 	same(t, "atomic", c.must("bash_exec", object{"id": id, "script": "ls", "readOnly": true})["stdout"], "")

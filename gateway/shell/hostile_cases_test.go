@@ -22,7 +22,7 @@ func nested(before, open, mid, end, after string) func(int) string {
 }
 
 // numbered is lines in which # is the number of the line and % that of the next.
-func numbered(s string) func(int) string {
+func countedUp(s string) func(int) string {
 	return func(n int) string {
 		var b strings.Builder
 		for i := 0; b.Len() < n; i++ {
@@ -106,8 +106,8 @@ var hostileScripts = []hostile{
 	{"eval deep", repeated("", "(", ""), `eval "$(<in)"`, 0, false},
 	{"eval long", repeated("", ":;", ""), `s=$(<in); while :; do eval "$s"; done`, 0, false},
 	{"source deep", repeated("", "{ ", ""), ". ./in", 0, false},
-	{"alias of alias", numbered("alias a#='a% '"), ". ./in; shopt -s expand_aliases; eval a0 a0 a0", 0, false},
-	{"alias that doubles", numbered("alias a#='a%; a%'"), ". ./in; shopt -s expand_aliases; eval a0", 1 << 10, false},
+	{"alias of alias", countedUp("alias a#='a% '"), ". ./in; shopt -s expand_aliases; eval a0 a0 a0", 0, false},
+	{"alias that doubles", countedUp("alias a#='a%; a%'"), ". ./in; shopt -s expand_aliases; eval a0", 1 << 10, false},
 	{"declare -f", nested("f() { ", "{ ", ":", "; }", "; }"), ". ./in; declare -f", 0, false},
 	{"declare -f of ()", nested("f() { ", "( ", ":", " )", "; }"), ". ./in; declare -f", 0, false},
 	{"declare -f of &&", repeated("f() { :", " && :", "; }"), ". ./in; declare -f", 0, false},
@@ -122,9 +122,9 @@ var hostileScripts = []hostile{
 	{"traps", nil, "trap 'trap_; f' ERR DEBUG RETURN; set -ET; f() { false; f; }; f", 0, false},
 	{"bash -c of bash -c", nil, `export e='bash -c "$e"'; bash -c "$e"`, 0, false},
 	{"command_not_found_handle", nil, "command_not_found_handle() { nosuch; }; nosuch", 0, false},
-	{"nameref chain", numbered("declare -n r#=r%"), ". ./in; echo $r0; r0=1", 1 << 16, false},
+	{"nameref chain", countedUp("declare -n r#=r%"), ". ./in; echo $r0; r0=1", 1 << 16, false},
 	{"nameref that names itself", nil, "declare -n a=b b=a; echo $a; a=1; unset a; declare -n c='d[c]'; echo $c", 0, false},
-	{"indirection", numbered("r#=r%"), ". ./in; echo ${!r0}", 1 << 16, false},
+	{"indirection", countedUp("r#=r%"), ". ./in; echo ${!r0}", 1 << 16, false},
 	{"completion", nil, "_f() { compgen -F _f x; }; compgen -F _f x", 0, false},
 	{"PS4", nil, "PS4='$(echo x)$PS4'; set -x; echo ${PS4@P}", 0, false},
 	{"prompt", repeated("", `\$(echo `, ""), load + `echo "${s@P}"`, 0, false},
@@ -181,9 +181,9 @@ var hostileValues = func() []hostile {
 		{"an IFS of many characters", repeated("", "\xff", ""), load + "IFS=$s; set -- $s", 0, true},
 	}...)
 	return append(out, []hostile{
-		{"arith chain of variables", numbered("a#=a%"), ". ./in; echo $((a0))", 1 << 20, false},
+		{"arith chain of variables", countedUp("a#=a%"), ". ./in; echo $((a0))", 1 << 20, false},
 		{"arith that names itself", nil, "a=a; echo $((a)); b='b[b]'; echo $((b)); c='c+c'; echo $((c)); d='e[$d]'; echo $((d))", 0, false},
-		{"arith that doubles", numbered("a#=a%+a%"), ". ./in; echo $((a0))", 1 << 10, false},
+		{"arith that doubles", countedUp("a#=a%+a%"), ". ./in; echo $((a0))", 1 << 10, false},
 		{"sparse array", nil, "a[9223372036854775807]=1; a+=(1); echo ${a[@]} ${a[@]:1:2} ${#a[@]} ${!a[@]}; a=([1000000000]=1 2 3); for ((i=0;;i+=1000000)); do a[i]=1; done", 0, false},
 		{"array slices", nil, "mapfile a < <(seq 300000); while :; do b=(${a[@]:100:200000}); c=(${b[@]/1/2}); d=${a[*]}; unset 'a[5]'; done", 0, false},
 		{"brace ranges", nil, "echo {1..1000000000} > /dev/null; echo {a..z}{a..z}{a..z}{a..z}{a..z} > /dev/null; echo {1..9223372036854775807..9223372036854775806} {00000000001..2}", 0, false},

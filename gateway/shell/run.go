@@ -926,7 +926,7 @@ func (sh *Shell) background(st *stmt) {
 	pid := sh.x.newPID()
 	child := sh.fork(sh.x.ctx, pid) // a job outlives the shell that started it
 	if child.fds.get(0) != nil && sh.stdinOpen() {
-		child.fds.set(0, newDesc(sh.x.budget, &memory{budget: sh.x.budget}))
+		child.fds.set(0, newDesc(sh.x.budget, nullInput()))
 	}
 	sh.nextJob++
 	if len(sh.jobs) == 0 {
@@ -955,7 +955,7 @@ func (sh *Shell) background(st *stmt) {
 // headStart is how long a shell waits for the job it has just started.
 const headStart = 500 * time.Microsecond
 
-// stdinOpen reports whether jobs get an empty standard input, as they do without job control.
+// stdinOpen reports whether jobs get /dev/null as standard input, as they do without job control.
 func (sh *Shell) stdinOpen() bool { return !sh.opts.get('m') }
 
 var _ = context.Background

@@ -29,7 +29,7 @@ type Config struct {
 	Dir      string               // working directory for this exec only; "" is the state's
 	Name     string               // $0; "" is "bash"
 	Args     []string             // $1 …
-	Stdin    io.Reader            // nil is empty
+	Stdin    io.Reader            // nil is /dev/null, everything else a pipe
 	Stdout   io.Writer            // gets output as the script prints; must not block for ever
 	Stderr   io.Writer
 	Debug    bool             // set -x
@@ -538,10 +538,10 @@ func (sh *Shell) openStd(cfg Config) {
 	var in stream
 	switch r := cfg.Stdin.(type) {
 	case nil:
-		in = &memory{budget: b}
+		in = nullInput()
 	case *strings.Reader:
 		if data, err := io.ReadAll(r); err == nil {
-			in = &memory{b: data, budget: b}
+			in = &memory{b: data, budget: b, pipe: true}
 		}
 	}
 	if in == nil {

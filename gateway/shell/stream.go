@@ -74,10 +74,11 @@ type memory struct {
 	off    int64
 	budget *proc.Budget
 	held   int64
+	pipe   bool // whatever its size: what the caller of the script gives it
 }
 
 // isPipe reports whether bash would have put the text into a pipe, which can neither seek nor tell its size, and not into a temporary file.
-func (m *memory) isPipe() bool { return len(m.b) <= 65536 }
+func (m *memory) isPipe() bool { return m.pipe || len(m.b) <= 65536 }
 
 func (m *memory) read(_ context.Context, b []byte) (int, error) {
 	m.mu.Lock()
@@ -162,6 +163,9 @@ func (s *fileStream) readUntil(_ context.Context, delim byte, limit int) ([]byte
 }
 
 func (s *fileStream) close() { _ = s.f.Close() }
+
+// nullInput is what a process reads that was given nothing: /dev/null, even where the script has removed its own.
+func nullInput() stream { return &fileStream{f: proc.NullInput{}, path: "/dev/null"} }
 
 // dirStream is an open directory: reading it fails.
 type dirStream struct{ fileStream }
@@ -433,6 +437,8 @@ func unbind(b *proc.Budget, v any) *desc {
 		return h.d.retain()
 	case *memHandle:
 		return h.d.retain()
+	case proc.NullInput:
+		return newDesc(b, nullInput())
 	case closedFD, nil:
 		return nil
 	}

@@ -298,6 +298,23 @@ func TestCommandLine(t *testing.T) {
 			t.Fatalf("%q %q %d", out, errOut, status)
 		}
 	})
+	t.Run("standard input", func(t *testing.T) {
+		if out, _, _ := r.pgbox(t, "a\nb\n", "exec", id, "--", "[ -p /dev/stdin ] && cat -n"); out != "     1\ta\n     2\tb\n" {
+			t.Errorf("stdin is a pipe: %q", out)
+		}
+		const search = "(cd /tmp; echo needle > f; rg needle; [ -c /dev/stdin ] && echo device)"
+		if out, _, _ := r.pgbox(t, "not read", "exec", id, "-n", "--", search); out != "f:needle\ndevice\n" {
+			t.Errorf("no stdin: %q", out)
+		}
+		null := exec.Command(r.cmd.Path, "exec", id, "--", search)
+		null.Env = append(os.Environ(), "XDG_CONFIG_HOME="+r.config)
+		if out, err := null.Output(); err != nil || string(out) != "f:needle\ndevice\n" {
+			t.Errorf("stdin is a device: %q, %v", out, err)
+		}
+		if _, errOut, status := r.pgbox(t, "\xff", "exec", id, "--", "cat"); status != 1 || !strings.Contains(errOut, "not UTF-8") {
+			t.Errorf("stdin is not text: %d, %q", status, errOut)
+		}
+	})
 	t.Run("script from standard input", func(t *testing.T) {
 		if out, _, _ := r.pgbox(t, "for i in 1 2 3; do echo $i; done", "exec", id, "--", "-"); out != "1\n2\n3\n" {
 			t.Fatalf("%q", out)

@@ -28,7 +28,8 @@ func execCommand(c *client) *cobra.Command {
 		Use:   "exec ID -- SCRIPT...",
 		Short: "Run a bash script in a sandbox; streams its output and exits with its status",
 		Long: `Run a bash script in a sandbox. One word after -- is the script; several are a command and its arguments, each as it stands. With - as the only word
-the script is read from standard input. Otherwise standard input is the script's, unless it is a terminal or --no-stdin is given. The status is the script's, 124 when it ran out of time.`,
+the script is read from standard input. Otherwise standard input, unless it is a terminal or a device such as /dev/null, is read to its end and given to the
+script. The status is the script's, 124 when it ran out of time.`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			script := args[1]
@@ -36,26 +37,19 @@ the script is read from standard input. Otherwise standard input is the script's
 				script = quoted(args[1:])
 			}
 			if script == "-" {
-				data, err := io.ReadAll(os.Stdin)
+				text, err := readInput(os.Stdin)
 				if err != nil {
 					return err
 				}
-				script = string(data)
-				noStdin = true
+				script, noStdin = text, true
 			}
 			in := map[string]any{"script": script, "readOnly": readOnly, "timeoutMs": timeout.Milliseconds()}
-			if !noStdin && !terminal(os.Stdin) {
-				data, err := io.ReadAll(io.LimitReader(os.Stdin, maxStdin+1))
-				switch {
-				case err != nil:
+			if !noStdin && hasInput(os.Stdin) {
+				text, err := readInput(os.Stdin)
+				if err != nil {
 					return err
-				case len(data) > maxStdin:
-					return fmt.Errorf("standard input has more than %d bytes; write it with `pgbox fs put` and read it there", maxStdin)
-				case !utf8.Valid(data):
-					return errors.New("standard input is not UTF-8; write it with `pgbox fs put` and read it there")
-				case len(data) > 0:
-					in["stdin"] = string(data)
 				}
+				in["stdin"] = text
 			}
 			if atomic {
 				in["atomic"] = true
@@ -82,13 +76,10 @@ the script is read from standard input. Otherwise standard input is the script's
 	cmd.Flags().StringVar(&at, "at", "", "run on an earlier state, read-only: "+stateHelp)
 	cmd.Flags().BoolVar(&readOnly, "read-only", false, "run on a snapshot, without a lock; any change fails")
 	cmd.Flags().BoolVar(&atomic, "atomic", false, "apply nothing unless the script exits 0")
-	cmd.Flags().BoolVarP(&noStdin, "no-stdin", "n", false, "leave standard input alone")
+	cmd.Flags().BoolVarP(&noStdin, "no-stdin", "n", false, "leave standard input alone; the script reads /dev/null")
 	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "end the script after this long (at most 5m)")
 	return cmd
 }
-
-// maxStdin is how much of standard input one request carries.
-const maxStdin = 16 << 20
 
 // quoted makes words of a command line a script.
 func quoted(words []string) string {
@@ -112,6 +103,31 @@ func timedOut(err error) error {
 		return exitStatus(124)
 	}
 	return err
+}
+
+// hasInput reports whether there is something to read: a pipe or a file, and not a terminal, another device or nothing at all.
+func hasInput(f *os.File) bool {
+	st, err := f.Stat()
+	return err == nil && st.Mode()&os.ModeDevice == 0 && !st.IsDir()
+}
+
+// readInput reads all of f, as text that JSON can carry.
+func readInput(f *os.File) (string, error) {
+	// Whoever started this may have left a pipe open that nothing is written to.
+	waiting := time.AfterFunc(2*time.Second, func() {
+		if hasInput(f) {
+			fmt.Fprintln(os.Stderr, "pgbox: waiting for the end of standard input (-n leaves it alone)")
+		}
+	})
+	defer waiting.Stop()
+	data, err := io.ReadAll(f)
+	if err != nil {
+		return "", fmt.Errorf("read standard input: %w", err)
+	}
+	if !utf8.Valid(data) {
+		return "", errors.New("standard input is not UTF-8 text; `pgbox fs put` writes any bytes to a file that a script can read")
+	}
+	return string(data), nil
 }
 
 // copyEvents copies a stream of exec events to the two outputs; the final event's status is the returned error.

@@ -17,6 +17,7 @@ type Case struct {
 	Stdout    string
 	Stderr    string
 	HasStdin  bool
+	NoStdin   bool // standard input is /dev/null, not a pipe
 	HasOut    bool // stdout and exit were recorded
 	HasStderr bool // stderr is compared
 	Exit      int
@@ -63,6 +64,8 @@ func Parse(data string) ([]Case, error) {
 			cur.Files = append(cur.Files, File{arg, content})
 		case "stdin":
 			cur.Stdin, cur.HasStdin = content, true
+		case "no-stdin":
+			cur.NoStdin = true
 		case "stdout":
 			cur.Stdout, cur.HasOut = content, true
 		case "stderr":
@@ -137,6 +140,9 @@ func Format(cases []Case) string {
 		}
 		if c.HasStdin {
 			section(&b, "stdin", c.Stdin)
+		}
+		if c.NoStdin {
+			section(&b, "no-stdin", "")
 		}
 		if c.HasOut {
 			section(&b, "stdout", c.Stdout)

@@ -73,7 +73,9 @@ func Oracle(ctx context.Context, c Case) (Result, error) {
 		cmd.Env = append(cmd.Env, k+"="+v)
 	}
 	cmd.Env = append(cmd.Env, "PWD="+dir)
-	cmd.Stdin = strings.NewReader(c.Stdin)
+	if !c.NoStdin {
+		cmd.Stdin = strings.NewReader(c.Stdin)
+	}
 	// Pipes of our own, because whoever opens /dev/stdout again has to own it.
 	out, err := newCapture(cmd.SysProcAttr.Credential)
 	if err != nil {

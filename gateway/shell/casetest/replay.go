@@ -136,10 +136,11 @@ func (b *Base) Run(ctx context.Context, c Case) Result {
 		}
 	}
 	var out, errs syncBuffer
-	r, err := shell.Run(ctx, shell.Config{
-		FS: w, Commands: b.commands, State: shell.State{Dir: Home, Env: Env(Home)}, Budget: budget,
-		Stdin: strings.NewReader(c.Stdin), Stdout: &out, Stderr: &errs, Linger: lingering,
-	}, c.Script)
+	cfg := shell.Config{FS: w, Commands: b.commands, State: shell.State{Dir: Home, Env: Env(Home)}, Budget: budget, Stdout: &out, Stderr: &errs, Linger: lingering}
+	if !c.NoStdin {
+		cfg.Stdin = strings.NewReader(c.Stdin)
+	}
+	r, err := shell.Run(ctx, cfg, c.Script)
 	return Result{Stdout: out.b.String(), Stderr: errs.b.String(), Exit: r.ExitCode, Err: err}
 }
 

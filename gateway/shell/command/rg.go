@@ -470,7 +470,7 @@ func hasInput(p *proc.Process) bool {
 	if err != nil {
 		return false
 	}
-	return st.Kind == proc.FIFO || st.Kind == proc.Regular && (st.Size > 0 || st.Ino != 0)
+	return st.Kind == proc.FIFO || st.Kind == proc.Regular
 }
 
 // operand searches a path of the command line.

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -410,7 +409,7 @@ func (x *xargsRun) spawn(argv []string) {
 		child.Env = x.p.Variables().Set(x.slot + "=0")
 	}
 	if !x.keepIn {
-		child.Stdin = bytes.NewReader(nil)
+		child.Stdin = proc.NullInput{}
 	}
 	if _, err := child.LookPath(argv[0]); err != nil {
 		status := 126

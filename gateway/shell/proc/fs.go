@@ -3,6 +3,8 @@ package proc
 import (
 	"io"
 	"os"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
 )
 
 // Kind is a file type, numbered like d_type in readdir(3).
@@ -86,6 +88,26 @@ type File interface {
 	io.Seeker
 	Stat() (Stat, error)
 	Truncate(size int64) error
+}
+
+// NullInput is /dev/null, open for reading, for a process that is given nothing to read, whatever became of the device in the tree.
+type NullInput struct{}
+
+func (NullInput) Read(b []byte) (int, error) {
+	if len(b) == 0 {
+		return 0, nil
+	}
+	return 0, io.EOF
+}
+
+func (d NullInput) ReadAt(b []byte, _ int64) (int, error) { return d.Read(b) }
+func (NullInput) Write([]byte) (int, error)               { return 0, fserr.EBADF }
+func (NullInput) WriteAt([]byte, int64) (int, error)      { return 0, fserr.EBADF }
+func (NullInput) Seek(int64, int) (int64, error)          { return 0, nil }
+func (NullInput) Truncate(int64) error                    { return fserr.EINVAL }
+func (NullInput) Close() error                            { return nil }
+func (NullInput) Stat() (Stat, error) {
+	return Stat{Kind: Char, Mode: 0o666, Nlink: 1, Rdev: 1<<8 | 3}, nil
 }
 
 // FS is the sandbox's filesystem as the shell sees it. Every path is absolute;

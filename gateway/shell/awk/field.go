@@ -22,7 +22,7 @@ const (
 type splitter struct {
 	kind   splitKind
 	sep    byte
-	nl     bool // paragraph mode: a newline separates too
+	nl     bool // paragraph mode: a newline separates too, beside a single byte (gawk; POSIX: always)
 	re     *regex
 	bytes  bool  // characters are bytes
 	widths []int // pairs: skip, width; width -1 is the rest
@@ -38,7 +38,7 @@ func (in *interp) separator(fs string, nl bool) *splitter {
 	case len(fs) == 1:
 		return &splitter{kind: splitByte, sep: fs[0], nl: nl}
 	}
-	return &splitter{kind: splitRegex, re: in.regexOf(fs), nl: nl}
+	return &splitter{kind: splitRegex, re: in.regexOf(fs)}
 }
 
 // next returns the field of s that begins at pos and where the one after it begins: -1 when it
@@ -88,11 +88,6 @@ func (sp *splitter) next(s string, pos int) (start, end, next int) {
 					a = -1
 				} else {
 					continue
-				}
-			}
-			if sp.nl {
-				if k := strings.IndexByte(s[pos:], '\n'); k >= 0 && (a < 0 || pos+k < a) {
-					return pos, pos + k, pos + k + 1
 				}
 			}
 			if a < 0 {

@@ -199,7 +199,9 @@ func (c *cutRun) bytes(line []byte) {
 func (c *cutRun) lines(l *lineReader) {
 	printed, field, spans := false, 0, c.spans
 	for raw, ok := l.next(); ok; raw, ok = l.next() {
-		field++
+		if field++; field == 1 && c.onlyDelim && raw[len(raw)-1] != c.end {
+			return // the only line has no delimiter
+		}
 		for len(spans) > 0 && spans[0].hi < field {
 			spans = spans[1:]
 		}

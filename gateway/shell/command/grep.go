@@ -312,8 +312,8 @@ func grepMain(_ context.Context, p *proc.Process, kind byte) int {
 	if g.list != 0 {
 		g.count = false
 	}
-	if g.max == 0 && g.list != 'L' {
-		return 1
+	if (g.max == 0 || len(patterns) == 0 && !g.invert) && g.list != 'L' {
+		return 1 // before any file is read
 	}
 	if g.quiet || g.list != 0 {
 		g.before, g.after = -1, -1

@@ -40,87 +40,105 @@ const (
 	canonMissing // components may be missing
 )
 
-// canonical resolves name like canonicalize_filename_mode of gnulib: symlinks, "." and
-// ".." are gone from the result. With logical ".." is removed before symlinks are followed, with
-// physical=false symlinks stay.
+// canonical resolves name like canonicalize_filename_mode of gnulib: symlinks, "." and ".." are gone from the result.
+// With logical ".." is removed before symlinks are followed, with keepLinks symlinks stay.
 func canonical(p *proc.Process, name string, mode canonMode, logical, keepLinks bool) (string, error) {
+	if logical && !keepLinks {
+		var err error
+		if name, err = canonical(p, name, mode, false, true); err != nil {
+			return "", err
+		}
+	}
 	if name == "" {
 		return "", fserr.ENOENT
 	}
-	full := p.Abs(name)
-	if logical {
-		full = cleanKeepSlash(full)
-	}
-	var done []string
-	rest := strings.Split(full, "/")
-	mustDir := strings.HasSuffix(full, "/") || strings.HasSuffix(full, "/.")
-	hops := 0
-	for len(rest) > 0 {
-		c := rest[0]
-		rest = rest[1:]
+	done, rest, hops := "", p.Abs(name), 0
+	for {
+		var c string
+		if c, rest = nextComponent(rest); c == "" {
+			break
+		}
 		switch c {
-		case "", ".":
+		case ".":
 			continue
 		case "..":
-			if len(done) > 0 {
-				done = done[:len(done)-1]
-			}
+			done = done[:max(strings.LastIndexByte(done, '/'), 0)]
 			continue
 		}
 		p.Tick(1)
-		at := "/" + strings.Join(append(done[:len(done):len(done)], c), "/")
-		last := lastComponent(rest)
-		st, err := p.FS.Lstat(at)
-		switch {
-		case err != nil:
-			if mode == canonMissing && !errors.Is(err, fserr.ENAMETOOLONG) {
-				done = append(done, c)
-				continue
-			}
-			if mode == canonAllButLast && last && errors.Is(err, fserr.ENOENT) {
-				done = append(done, c)
-				continue
-			}
-			return "", err
-		case st.Kind == proc.Symlink && !keepLinks:
-			if hops++; hops > 40 {
-				if mode == canonMissing {
-					done = append(done, c)
-					continue
+		at := done + "/" + c
+		if !keepLinks {
+			if target, err := p.FS.Readlink(at); err == nil && hops <= 40 {
+				hops++
+				if strings.HasPrefix(target, "/") {
+					done = ""
 				}
+				rest = target + rest
+				continue
+			} else if err == nil && mode != canonMissing {
 				return "", fserr.ELOOP
 			}
-			target, err := p.FS.Readlink(at)
-			if err != nil {
-				return "", err
-			}
-			if strings.HasPrefix(target, "/") {
-				done = done[:0]
-			}
-			rest = append(strings.Split(target, "/"), rest...)
-			continue
-		case st.Kind != proc.Dir && (!last || (mustDir && allEmpty(rest))) && mode != canonMissing:
-			if st.Kind == proc.Symlink {
-				if f, err := p.FS.Stat(at); err == nil && f.IsDir() {
-					break
-				}
-			}
-			return "", fserr.ENOTDIR
 		}
-		done = append(done, c)
+		if err := canonAccept(p, at, rest, mode, keepLinks); err != nil {
+			return "", err
+		}
+		done = at
 	}
-	return "/" + strings.Join(done, "/"), nil
+	if done == "" {
+		return "/", nil
+	}
+	return done, nil
 }
 
-func lastComponent(rest []string) bool { return allEmpty(rest) }
+// nextComponent cuts the first component off a path; rest is empty or begins with a slash.
+func nextComponent(path string) (c, rest string) {
+	path = strings.TrimLeft(path, "/")
+	if i := strings.IndexByte(path, '/'); i >= 0 {
+		return path[:i], path[i:]
+	}
+	return path, ""
+}
 
-func allEmpty(rest []string) bool {
-	for _, c := range rest {
-		if c != "" && c != "." {
+// canonAccept says why a component that is not followed cannot be part of the result. A slash, or a dot behind one, makes it a directory.
+func canonAccept(p *proc.Process, at, rest string, mode canonMode, keepLinks bool) error {
+	look := p.FS.Lstat
+	if keepLinks {
+		look = p.FS.Stat
+	}
+	switch {
+	case wantsDirectory(rest):
+		at, look = at+"/", p.FS.Stat
+	case keepLinks && rest != "":
+		return nil
+	}
+	_, err := look(at)
+	switch {
+	case err == nil:
+		return nil
+	case mode == canonMissing && !errors.Is(err, fserr.ENAMETOOLONG):
+		return nil
+	case mode == canonAllButLast && errors.Is(err, fserr.ENOENT) && strings.Trim(rest, "/") == "":
+		return nil
+	}
+	return err
+}
+
+// wantsDirectory reports whether what stands before rest has to be a directory, without any component that would say so by itself.
+func wantsDirectory(rest string) bool {
+	for strings.HasPrefix(rest, "/") {
+		var c string
+		switch c, rest = nextComponent(rest); c {
+		case "", "..":
+			return true
+		case ".":
+			if rest == "" {
+				return true
+			}
+		default:
 			return false
 		}
 	}
-	return true
+	return false
 }
 
 func cleanKeepSlash(name string) string {

@@ -36,11 +36,11 @@ func seq(_ context.Context, p *proc.Process) int {
 		}
 	}
 	opts, args := seqSpec.Parse(p)
-	format, sep, equal := "", "\n", false
+	format, sep, equal := (*string)(nil), "\n", false
 	for _, o := range opts {
 		switch o.Key {
 		case "f":
-			format = o.Value
+			format = &o.Value
 		case "s":
 			sep = o.Value
 		case "w":
@@ -52,14 +52,15 @@ func seq(_ context.Context, p *proc.Process) int {
 		seqSpec.Fail(p, "missing operand")
 	case len(args) > 3:
 		seqSpec.Fail(p, "extra operand %s", quote(args[3]))
-	case format != "" && equal:
-		p.Errorf("format string may not be specified when printing equal width strings")
-		seqSpec.Hint(p)
 	}
-	if format != "" {
-		if problem := checkSeqFormat(format); problem != "" {
-			p.Errorf("format %s %s", quote(format), problem)
+	if format != nil {
+		if problem := checkSeqFormat(*format); problem != "" {
+			p.Errorf("format %s %s", quote(*format), problem)
 			return 1
+		}
+		if equal {
+			p.Errorf("format string may not be specified when printing equal width strings")
+			seqSpec.Hint(p)
 		}
 	}
 	first, step := seqNumber{value: 1, width: 1, text: "1"}, seqNumber{value: 1, width: 1, text: "1"}
@@ -73,11 +74,11 @@ func seq(_ context.Context, p *proc.Process) int {
 			seqSpec.Fail(p, "invalid Zero increment value: %s", quote(args[1]))
 		}
 	}
-	if format == "" && allDigits(first, step, last) && !allInts(first, step, last) {
+	if format == nil && allDigits(first, step, last) && !allInts(first, step, last) {
 		seqBig(p, first.text, step.text, last.text, sep, equal)
 		return 0
 	}
-	if format == "" && allInts(first, step, last) {
+	if format == nil && allInts(first, step, last) {
 		seqInts(p, first, step, last, sep, equal)
 		return 0
 	}
@@ -233,11 +234,11 @@ func appendPadded(b []byte, v int64, width int) []byte {
 	return append(b, s...)
 }
 
-func seqFloats(p *proc.Process, first, step, last seqNumber, sep, format string, equal bool) {
+func seqFloats(p *proc.Process, first, step, last seqNumber, sep string, format *string, equal bool) {
 	precision := max(first.precision, step.precision)
 	show := func(v float64) string {
-		if format != "" {
-			return formatFloat(format, v)
+		if format != nil {
+			return formatFloat(*format, v)
 		}
 		if first.precision < 0 || step.precision < 0 || last.precision < 0 || math.IsInf(v, 0) {
 			return cFloat('g', v, 6, false)
@@ -287,7 +288,7 @@ func seqFloats(p *proc.Process, first, step, last seqNumber, sep, format string,
 			// Rounding may put the last number a little past the end.
 			s := show(v)
 			r, err := strconv.ParseFloat(s, 64)
-			if format != "" || err != nil || r != last.value || i > 0 && show(first.value+(i-1)*step.value) == s {
+			if format != nil || err != nil || r != last.value || i > 0 && show(first.value+(i-1)*step.value) == s {
 				break
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
@@ -27,18 +28,23 @@ func tac(_ context.Context, p *proc.Process) int {
 			isRegexp = true
 		case "s":
 			sep = o.Value
-			if sep == "" {
-				sep = "\x00"
-			}
 		}
+	}
+	switch {
+	case sep == "" && isRegexp:
+		p.Errorf("separator cannot be empty")
+		return 1
+	case sep == "":
+		sep = "\x00"
 	}
 	find := func(b []byte) (start, end int) {
 		i := bytes.LastIndex(b, []byte(sep))
 		return i, i + len(sep)
 	}
 	if isRegexp {
-		// Anchored, so that a place where it does not match costs little.
-		re, err := regex.Compile("\\`("+emacsToExtended(sep)+")", regex.Options{Extended: true, Dialect: regex.Grep, Bytes: byteLocale(p), Tick: p.Tick})
+		// Anchored, so that a place where it does not match costs little; within a line together with the character before it, which ^ looks at.
+		opt := regex.Options{Extended: true, Dialect: regex.Grep, Multiline: true, Bytes: byteLocale(p), Tick: p.Tick}
+		re, err := regex.Compile("\\`("+emacsToExtended(sep)+")", opt)
 		if err != nil {
 			message := err.Error()
 			if strings.HasPrefix(message, "Unmatched [") {
@@ -47,11 +53,24 @@ func tac(_ context.Context, p *proc.Process) int {
 			p.Errorf("%s", message)
 			return 1
 		}
+		inner, err := regex.Compile("\\`.("+emacsToExtended(sep)+")", opt)
+		if err != nil {
+			p.Errorf("%s", err)
+			return 1
+		}
 		find = func(b []byte) (int, int) {
 			// The last place where it matches; like GNU's backward search the match found is the shortest there.
 			for i := len(b) - 1; i >= 0; i-- {
 				p.Tick(1)
-				if _, n, ok := re.FindIndex(b[i:], 0); ok && n > 0 {
+				if i > 0 && b[i-1] != '\n' {
+					_, k := utf8.DecodeLastRune(b[:i])
+					if opt.Bytes {
+						k = 1
+					}
+					if _, n, ok := inner.FindIndex(b[i-k:], 0); ok {
+						return i, i - k + n
+					}
+				} else if _, n, ok := re.FindIndex(b[i:], 0); ok {
 					return i, i + n
 				}
 			}

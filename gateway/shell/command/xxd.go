@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ const xxdUsage = `Usage:
 type xxdRun struct {
 	p                                                  *proc.Process
 	out                                                io.Writer
+	file                                               io.Seeker // below out, when that is a file
 	cols, group                                        int
 	plain, bits, little, include, reverse, upper, skip bool
 	capital, decimal, ebcdic                           bool
@@ -185,11 +187,17 @@ func xxd(_ context.Context, p *proc.Process) int {
 		defer f.Close()
 		w := proc.NewWriter(f, p)
 		defer w.Flush()
-		x.out = w
+		x.out, x.file = w, f
 	}
 	switch {
+	case x.reverse && (x.bits || x.little):
+		p.Errorf("Sorry, cannot revert this type of hexdump")
+		return 255
 	case x.reverse:
-		err = x.revert(in)
+		if err = x.revert(in); errors.Is(err, errBackwards) {
+			p.Errorf("%s", err)
+			return 5
+		}
 	default:
 		if seekFromEnd {
 			err = x.seekEnd(in)
@@ -399,92 +407,98 @@ func (x *xxdRun) includeFile(in io.Reader, name string) error {
 	return err
 }
 
-// revert turns a dump back into bytes.
+// errBackwards says that a dump names an offset before what has been written, and that the output cannot go back.
+var errBackwards = errors.New("Sorry, cannot seek backwards.")
+
+// revert turns a dump back into bytes, as huntype of xxd.c does: without -p a line begins with an offset, any other character ends that, and
+// two digits that follow each other are a byte. After three characters that are no digits the rest of the line is text.
 func (x *xxdRun) revert(in io.Reader) error {
-	if x.plain {
-		// A digit counts with the one right before it. After two characters that are none, the rest of the line is not read; at the start they are
-		// passed over.
-		const none = -1
-		older, before, leading, skip := none, none, true, false
-		var out []byte
-		return readBlocks(x.p, in, func(b []byte) {
-			out = out[:0]
-			for _, c := range b {
-				switch {
-				case skip:
-					leading, skip = c == '\n', c != '\n'
-					continue
-				case c == '\n' || c == ' ' || c == '\t' || c == '\r':
-					continue
-				}
-				d := none
-				if isHex(c) {
-					v, _ := strconv.ParseUint(string(rune(c)), 16, 8)
-					d = int(v)
-				} else if leading {
-					continue
-				}
-				leading = false
-				switch {
-				case before != none && d != none:
-					out = append(out, byte(before<<4|d))
-					older, before = before, none
-					continue
-				case older == none && before == none && d == none:
-					skip = true
-				}
-				older, before = before, d
-			}
-			_, _ = x.out.Write(out)
-		})
-	}
-	l := newLineReader(x.p, in, '\n')
-	defer l.close()
-	at := int64(0)
-	for raw, ok := l.next(); ok; raw, ok = l.next() {
-		head, rest, ok := strings.Cut(string(chomp(raw, '\n')), ":")
-		if !ok {
-			continue
-		}
-		addr, err := strconv.ParseInt(strings.TrimSpace(head), 16, 64)
-		if err != nil {
-			continue
-		}
-		if addr += x.seek; addr > at {
-			if addr-at > 1<<30 {
-				return io.ErrUnexpectedEOF
-			}
-			for ; at < addr; at++ {
-				_, _ = x.out.Write([]byte{0})
-			}
-		}
-		rest = strings.TrimPrefix(rest, " ")
-		var bytes []byte
-		for i := 0; len(bytes) < x.cols && i < len(rest); {
-			if rest[i] == ' ' {
-				if i+1 < len(rest) && rest[i+1] == ' ' {
-					break // the text begins
-				}
-				i++
+	const none = -1
+	var offset, at int64 // what the line says, and where the output is
+	d, before, garbage, skip, column := none, none, true, false, x.cols
+	var failed error
+	err := readBlocks(x.p, in, func(b []byte) {
+		for _, c := range b {
+			if failed != nil || c == '\r' || x.plain && (c == ' ' || c == '\n' || c == '\t') && !skip {
 				continue
 			}
-			step := 2
-			base := 16
-			if x.bits {
-				step, base = 8, 2
+			if skip {
+				if c != '\n' {
+					continue
+				}
+			} else {
+				older := before
+				before, d = d, hexValue(c)
+				if d < 0 && garbage {
+					continue
+				}
+				garbage = false
+				if !x.plain && column >= x.cols {
+					if d < 0 {
+						column = 0
+					} else {
+						offset = offset<<4 | int64(d)
+					}
+					continue
+				}
+				if failed = x.moveTo(&at, x.seek+offset); failed != nil {
+					continue
+				}
+				if before >= 0 && d >= 0 {
+					_, _ = x.out.Write([]byte{byte(before<<4 | d)})
+					at, offset, d = at+1, offset+1, none
+					column++
+					skip = !x.plain && column >= x.cols
+				} else {
+					skip = d < 0 && before < 0 && older < 0
+				}
 			}
-			if i+step > len(rest) {
-				break
+			if c == '\n' {
+				skip, garbage, column = false, true, x.cols
+				if !x.plain {
+					offset = 0
+				}
 			}
-			v, err := strconv.ParseUint(rest[i:i+step], base, 8)
-			if err != nil {
-				break
-			}
-			bytes = append(bytes, byte(v))
-			i += step
 		}
-		_, _ = x.out.Write(bytes)
-		at += int64(len(bytes))
+	})
+	return cmp.Or(failed, err)
+}
+
+// moveTo has the output go to an offset: in a file it goes there, elsewhere zeros fill the way.
+func (x *xxdRun) moveTo(at *int64, to int64) error {
+	if *at == to {
+		return nil
 	}
-	return l.err
+	if x.file != nil {
+		if w, ok := x.out.(*proc.Writer); ok {
+			w.Flush()
+		}
+		if _, err := x.file.Seek(to-*at, io.SeekCurrent); err == nil {
+			*at = to
+			return nil
+		}
+	}
+	if to < *at {
+		return errBackwards
+	}
+	zero := make([]byte, 4096)
+	for *at < to {
+		n := min(to-*at, int64(len(zero)))
+		x.p.Tick(int(n))
+		if _, err := x.out.Write(zero[:n]); err != nil {
+			return err
+		}
+		*at += n
+	}
+	return nil
+}
+
+func hexValue(c byte) int {
+	switch {
+	case isDigit(c):
+		return int(c - '0')
+	case c|0x20 >= 'a' && c|0x20 <= 'f':
+		return int(c|0x20-'a') + 10
+	}
+	return -1
 }

@@ -8,22 +8,39 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 )
 
-// nobody is the user and group that the scripts run as when this process is root.
-const nobody = 65534
+// oracleUser is the name of the user that .ci/install makes for the scripts. It is an odd one, so that a case cannot be recorded that holds it and
+// is right for that name only.
+const oracleUser = "zoë-oracle"
 
-func giveAway(dir string) error {
+// unprivileged is who the scripts run as when this process is root: the user made for it or, where there is none, nobody.
+var unprivileged = sync.OnceValue(func() *syscall.Credential {
+	const nobody = 65534
+	c := &syscall.Credential{Uid: nobody, Gid: nobody}
+	if u, err := user.Lookup(oracleUser); err == nil {
+		uid, err1 := strconv.ParseUint(u.Uid, 10, 32)
+		gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
+		if err1 == nil && err2 == nil {
+			c.Uid, c.Gid = uint32(uid), uint32(gid)
+		}
+	}
+	return c
+})
+
+func giveAway(dir string, to *syscall.Credential) error {
 	return filepath.WalkDir(dir, func(p string, _ fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		return os.Lchown(p, nobody, nobody)
+		return os.Lchown(p, int(to.Uid), int(to.Gid))
 	})
 }
 
@@ -64,10 +81,10 @@ func Oracle(ctx context.Context, c Case) (Result, error) {
 	cmd.Dir = dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if os.Geteuid() == 0 {
-		if err := giveAway(dir); err != nil {
+		cmd.SysProcAttr.Credential = unprivileged()
+		if err := giveAway(dir, unprivileged()); err != nil {
 			return Result{}, err
 		}
-		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
 	}
 	for k, v := range Env(dir) {
 		cmd.Env = append(cmd.Env, k+"="+v)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/text/encoding"
+
 	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
@@ -96,8 +98,12 @@ type rgRun struct {
 	between     []byte
 	noBetween   bool
 	delim       byte
-	text        bool // -a
-	showBinary  bool // --binary
+	text        bool              // -a
+	unzip       bool              // -z
+	raw         bool              // -E none
+	decode      encoding.Encoding // -E, nil: UTF-8, or what a byte order mark says
+	ascii       bool              // --no-unicode
+	showBinary  bool              // --binary
 	walk        rgWalk
 	failed      bool
 	matchedAny  bool
@@ -157,7 +163,8 @@ func rgMain(_ context.Context, p *proc.Process) int {
 	g.walk.init(p)
 	var patterns []string
 	given, lineNumbers, filenames := false, 0, 0
-	unrestricted := 0
+	unrestricted, around := 0, false
+	var selections []getopt.Option
 	for _, o := range scanned {
 		switch o.Key {
 		case "h":
@@ -174,12 +181,17 @@ func rgMain(_ context.Context, p *proc.Process) int {
 			}
 			v := int(min(n, math.MaxInt32))
 			switch o.Key {
-			case "A":
-				g.after = v
-			case "B":
-				g.before = v
+			case "A", "B": // and -C override each other
+				if around {
+					g.before, g.after, around = 0, 0, false
+				}
+				if o.Key == "A" {
+					g.after = v
+				} else {
+					g.before = v
+				}
 			case "C":
-				g.before, g.after = v, v
+				g.before, g.after, around = v, v, true
 			case "M":
 				g.maxColumns = v
 			case "m":
@@ -214,6 +226,20 @@ func rgMain(_ context.Context, p *proc.Process) int {
 			if g.mode == 'j' {
 				g.mode = 0
 			}
+		case "z":
+			g.unzip = true
+		case "no-search-zip":
+			g.unzip = false
+		case "no-unicode", "no-pcre2-unicode":
+			g.ascii = true
+		case "unicode", "pcre2-unicode":
+			g.ascii = false
+		case "E":
+			if !g.chooseEncoding(o.Value) {
+				g.fail("grep config error: unknown encoding: %s", o.Value)
+			}
+		case "no-encoding":
+			g.raw, g.decode = false, nil
 		case "F":
 			g.fixed = true
 		case "no-fixed-strings":
@@ -280,15 +306,13 @@ func rgMain(_ context.Context, p *proc.Process) int {
 		case "multiline-dotall":
 			g.dotAll = true
 		case "T", "t":
-			if !g.walk.addType(o.Value, o.Key == "t") {
-				g.fail("unrecognized file type: %s", o.Value)
-			}
+			selections = append(selections, o) // from the types as they are in the end
 		case "type-add":
 			if !g.walk.defineType(o.Value) {
 				g.fail("invalid definition (format is type:glob, e.g., html:*.html)")
 			}
 		case "type-clear":
-			delete(g.walk.types, o.Value)
+			delete(g.walk.known(), o.Value)
 		case "type-list":
 			g.walk.listTypes(p.Out)
 			return 0
@@ -402,6 +426,11 @@ func rgMain(_ context.Context, p *proc.Process) int {
 			}
 		}
 	}
+	for _, o := range selections {
+		if !g.walk.addType(o.Value, o.Key == "t") {
+			g.fail("unrecognized file type: %s", o.Value)
+		}
+	}
 	if unrestricted > 0 {
 		g.walk.noIgnore, g.walk.noDot, g.walk.noVCS = true, true, true
 	}
@@ -435,6 +464,9 @@ func rgMain(_ context.Context, p *proc.Process) int {
 			g.paths = err == nil && st.IsDir()
 		}
 	}
+	if g.maxCount == 0 && g.mode != 'f' {
+		return 1
+	}
 	if g.mode == 'j' {
 		g.json = &rgJSON{g: g}
 	}
@@ -444,6 +476,13 @@ func rgMain(_ context.Context, p *proc.Process) int {
 	switch {
 	case len(args) == 0:
 		g.walk.run(g, ".", "")
+		if g.total.searched == 0 && g.mode != 'f' {
+			g.failed = true
+			if !g.noMessages {
+				p.Out.Flush()
+				p.Err.WriteString("No files were searched, which means ripgrep probably applied a filter you didn't expect.\nRunning with --debug will show why files are being skipped.\n")
+			}
+		}
 	default:
 		for _, a := range args {
 			g.operand(a)
@@ -481,7 +520,7 @@ func (g *rgRun) operand(name string) {
 			g.complain("<stdin>", err)
 			return
 		}
-		g.search("<stdin>", data, true)
+		g.search("<stdin>", g.decoded(data), true)
 		return
 	}
 	st, err := g.p.Stat(name)
@@ -507,13 +546,13 @@ func (g *rgRun) file(name string, explicit bool) {
 		g.endName()
 		return
 	}
-	data, err := g.p.ReadFile(name)
+	data, err := g.read(name)
 	if err != nil {
 		g.complain(name, err)
 		return
 	}
 	g.p.Tick(8)
-	g.search(name, data, explicit)
+	g.search(name, g.decoded(data), explicit)
 }
 
 func rgError(err error) string {

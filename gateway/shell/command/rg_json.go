@@ -15,6 +15,7 @@ type rgJSON struct {
 	from  int64 // bytes printed before the file
 	at    time.Time
 	bytes int64 // bytes searched before the file
+	lines int64 // bytes printed of all files, without the ends
 }
 
 // rgText is a string, or base64 where it is not UTF-8.
@@ -109,12 +110,14 @@ func (j *rgJSON) end(nul int) {
 	if nul >= 0 {
 		binary = &nul
 	}
+	printed := g.out.n - j.from
+	j.lines += printed
 	j.event("end", struct {
 		Path   rgText      `json:"path"`
 		Binary *int        `json:"binary_offset"`
 		Stats  rgFileStats `json:"stats"`
 	}{newRgText([]byte(g.name)), binary, rgFileStats{
-		newRgElapsed(g.p.Now().Sub(j.at)), 1, 1, searched, g.out.n - j.from, g.selected, g.matches,
+		newRgElapsed(g.p.Now().Sub(j.at)), 1, 1, searched, printed, g.selected, g.matches,
 	}})
 }
 
@@ -144,5 +147,5 @@ func (j *rgJSON) summary() {
 	j.print(struct {
 		Data summary `json:"data"`
 		Type string  `json:"type"`
-	}{summary{el, stats{j.g.out.n, t.bytes, el, t.lines, t.matches, t.searched, t.matched}}, "summary"})
+	}{summary{el, stats{j.lines, t.bytes, el, t.lines, t.matches, t.searched, t.matched}}, "summary"})
 }

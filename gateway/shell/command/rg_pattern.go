@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strings"
@@ -23,6 +24,9 @@ func (g *rgRun) compile(patterns []string) {
 	parts := make([]string, 0, len(patterns))
 	for _, src := range patterns {
 		src = strings.TrimSuffix(src, "\n")
+		if !g.fixed && !g.perl {
+			src = g.rustSyntax(src)
+		}
 		if g.fixed {
 			parts = append(parts, quoteMeta(src))
 			continue
@@ -57,13 +61,34 @@ func (g *rgRun) compile(patterns []string) {
 			src = "(?" + flags + ")^(?:" + src + ")$"
 		}
 	}
-	re, err := regex.Compile(src, regex.Options{Perl: true, IgnoreCase: fold, WholeWord: g.word, WholeLine: g.line && !g.multiline, Bytes: false})
+	re, err := regex.Compile(src, regex.Options{Perl: true, IgnoreCase: fold, WholeWord: g.word, WholeLine: g.line && !g.multiline, Unicode: !g.ascii, Bytes: g.ascii})
 	if err != nil {
 		g.fail("%s", g.parseError(patterns[0], err.Error()))
 	}
 	re.SetTick(g.p.Tick)
 	g.re = re
 }
+
+// rustSyntax writes what only Rust's regular expressions have in the way that Go's and Perl's have it, too.
+func (g *rgRun) rustSyntax(src string) string {
+	if rest, ok := strings.CutPrefix(src, "(?-u)"); ok {
+		src, g.ascii = rest, true
+	} else {
+		src = strings.TrimPrefix(src, "(?u)")
+	}
+	if !strings.Contains(src, `\u`) && !strings.Contains(src, `\U`) {
+		return src
+	}
+	return rustEscape.ReplaceAllStringFunc(src, func(s string) string {
+		if s[1] != 'u' && s[1] != 'U' {
+			return s
+		}
+		return `\x{` + strings.Trim(s[2:], "{}") + "}"
+	})
+}
+
+// rustEscape is any escape: \u{e9}, \u00e9 and \U000000e9, or a backslash with what follows it.
+var rustEscape = regexp.MustCompile(`(?s)\\(?:[uU]\{[0-9A-Fa-f]+\}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)`)
 
 func quoteMeta(s string) string {
 	var b strings.Builder

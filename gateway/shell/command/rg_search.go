@@ -283,7 +283,7 @@ func (g *rgRun) selectSpan(b []byte, s, e int, nul int, quit bool) bool {
 	case 'c', 'm':
 		return g.selected < g.maxCount
 	}
-	if nul >= 0 && !quit && g.mode == 0 {
+	if nul >= 0 && !quit && g.mode == 0 && (nul < binaryLook || e > nul) {
 		if g.paths {
 			g.path(g.name)
 			g.out.WriteString(": ")

@@ -55,6 +55,15 @@ func (s runeSet) negate(limit rune) runeSet {
 	return out
 }
 
+// What \d, \w and \s are in Unicode (UTS 18, annex C).
+var (
+	unicodeDigit = sync.OnceValue(func() runeSet { return fromTable(unicode.Nd).normalize() })
+	unicodeWord  = sync.OnceValue(func() runeSet {
+		return fromTable(unicode.L, unicode.M, unicode.Nd, unicode.Nl, unicode.Pc, unicode.Other_Alphabetic, unicode.Join_Control).normalize()
+	})
+	unicodeSpace = sync.OnceValue(func() runeSet { return fromTable(unicode.White_Space).normalize() })
+)
+
 // single returns the one rune of s, if it has just one.
 func (s runeSet) single() (rune, bool) {
 	if len(s) == 1 && s[0].lo == s[0].hi {

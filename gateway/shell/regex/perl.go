@@ -48,6 +48,9 @@ func compilePerl(src string, opt Options) (*perlRegexp, error) {
 		rewritten = `(?<!\w)(?:` + rewritten + `)(?!\w)`
 	}
 	p := &perlRegexp{own: m}
+	if opt.Unicode && !opt.Bytes {
+		rewritten = spellClasses(rewritten)
+	}
 	if m != nil {
 		p.groups = m.groups
 		p.filter, p.exactly = newPerlFilter(root, opt)
@@ -77,6 +80,52 @@ func compilePerl(src string, opt Options) (*perlRegexp, error) {
 		p.keep = re.GroupNumberFromName(keepName)
 	}
 	return p, nil
+}
+
+// spellClasses spells \w, \d and \s out, which are ASCII's for Go's matcher. That one takes the pattern when the own one does not know it or gives
+// up; what it cannot say makes the pattern one that it refuses, and the other backtracking matcher means Unicode anyway.
+func spellClasses(src string) string {
+	const word, space = `\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}`, `\s\x{b}\x{85}\p{Z}`
+	var b strings.Builder
+	inClass := false
+	for i := 0; i < len(src); i++ {
+		c := src[i]
+		if c != '\\' || i+1 == len(src) {
+			switch {
+			case c == '[' && !inClass:
+				inClass = true
+				if strings.HasPrefix(src[i+1:], "^]") || strings.HasPrefix(src[i+1:], "]") {
+					n := strings.IndexByte(src[i:], ']')
+					b.WriteString(src[i : i+n])
+					i += n
+					c = ']'
+				}
+			case c == ']':
+				inClass = false
+			}
+			b.WriteByte(c)
+			continue
+		}
+		i++
+		set := map[byte]string{'d': `\p{Nd}`, 'w': word, 's': space}[src[i]|0x20]
+		switch {
+		case set == "" && (src[i] == 'b' || src[i] == 'B') && !inClass:
+			b.WriteString("(?=)" + src[i-1:i+1]) // look-ahead for nothing, which only the backtracking matcher takes
+		case set == "":
+			b.WriteString(src[i-1 : i+1])
+		case src[i] >= 'a' && inClass:
+			b.WriteString(set)
+		case src[i] >= 'a':
+			b.WriteString("[" + set + "]")
+		case src[i] == 'D':
+			b.WriteString(`\P{Nd}`)
+		case inClass:
+			b.WriteString(src[i-1 : i+1])
+		default:
+			b.WriteString("[^" + set + "]")
+		}
+	}
+	return b.String()
 }
 
 // compileStd returns Go's matcher, nil when it does not understand src.

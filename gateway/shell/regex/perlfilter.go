@@ -7,7 +7,7 @@ func newPerlFilter(root *perlNode, opt Options) (f *Regexp, exact bool) {
 	if opt.Bytes {
 		l.limit = maxByte
 	}
-	f = &Regexp{opt: Options{Dialect: Grep, Bytes: opt.Bytes}, oneByte: -1, asciiWords: true}
+	f = &Regexp{opt: Options{Dialect: Grep, Bytes: opt.Bytes}, oneByte: -1, asciiWords: !opt.Unicode}
 	if err := f.build(l.node(root, true, true)); err != nil {
 		return nil, false
 	}

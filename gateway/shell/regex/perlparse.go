@@ -57,7 +57,7 @@ type perlParser struct {
 	names  map[string]int
 	deep   int
 	// flags
-	fold, multi, dotAll, extended bool
+	fold, multi, dotAll, extended, unicode bool
 }
 
 // perlUnknown is what the parser panics with when it gives up.
@@ -67,7 +67,7 @@ func (p *perlParser) giveUp() { panic(perlUnknown{}) }
 
 // parsePerl returns nil when there is something in src that it does not know.
 func parsePerl(src string, opt Options) (root *perlNode, groups int) {
-	p := &perlParser{src: src, bytes: opt.Bytes, limit: maxRune, fold: opt.IgnoreCase, names: map[string]int{}}
+	p := &perlParser{src: src, bytes: opt.Bytes, limit: maxRune, fold: opt.IgnoreCase, unicode: opt.Unicode && !opt.Bytes, names: map[string]int{}}
 	if p.bytes {
 		p.limit = maxByte
 	} else if !utf8.ValidString(src) {
@@ -424,7 +424,7 @@ func (p *perlParser) escape() *perlNode {
 	if set == nil {
 		return p.char(r)
 	}
-	if c == 'D' || c == 'S' || c == 'W' {
+	if !p.unicode && (c == 'D' || c == 'S' || c == 'W') {
 		// Only characters of ASCII, as PCRE 10.42's compiler of native code has it where text need not be valid.
 		set = slices.Clone(set)
 		for !p.bytes && len(set) > 0 && set[len(set)-1].lo >= utf8.RuneSelf {
@@ -499,11 +499,17 @@ func (p *perlParser) escaped() (runeSet, rune) {
 	var set runeSet
 	switch c | 0x20 {
 	case 'd':
-		set = perlDigit
+		if set = perlDigit; p.unicode {
+			set = unicodeDigit()
+		}
 	case 'w':
-		set = perlWord
+		if set = perlWord; p.unicode {
+			set = unicodeWord()
+		}
 	case 's':
-		set = perlSpace
+		if set = perlSpace; p.unicode {
+			set = unicodeSpace()
+		}
 	case 'h':
 		set = p.clip(perlHoriz)
 	case 'v':

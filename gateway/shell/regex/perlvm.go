@@ -13,6 +13,7 @@ type perlMatcher struct {
 	groups  int
 	guards  int
 	bytes   bool
+	unicode bool      // word characters are those of all scripts
 	anchor  bool      // a match begins at the start of the text only
 	first   *perlSet8 // the bytes it can begin with, nil when not known
 	prefix  needle    // it begins with this
@@ -153,9 +154,12 @@ func newPerlMatcher(src string, opt Options) (*perlNode, *perlMatcher, error) {
 		root = cat(&perlNode{op: perlAssert, assert: bot}, root, &perlNode{op: perlAssert, assert: eot})
 	case opt.WholeWord:
 		word := &perlNode{op: perlSet, set: perlWord}
+		if opt.Unicode && !opt.Bytes {
+			word.set = unicodeWord()
+		}
 		root = cat(&perlNode{op: perlLook, behind: true, negative: true, sub: []*perlNode{word}}, root, &perlNode{op: perlLook, negative: true, sub: []*perlNode{word}})
 	}
-	m := &perlMatcher{groups: groups, bytes: opt.Bytes}
+	m := &perlMatcher{groups: groups, bytes: opt.Bytes, unicode: opt.Unicode && !opt.Bytes}
 	c := &perlCompiler{m: m}
 	c.node(root)
 	c.add(perlInst{op: pMatch})
@@ -621,6 +625,9 @@ func (m *perlMatcher) holds(a assertion, b []byte, pos int) bool {
 	}
 	before := pos > 0 && wordByte[b[pos-1]]
 	after := pos < len(b) && wordByte[b[pos]]
+	if m.unicode {
+		before, after = contextAt(b, pos, false) == ctxWord, wordAt(b, pos, false)
+	}
 	return (before != after) == (a == wordEdge)
 }
 

@@ -33,6 +33,7 @@ type Options struct {
 	Multiline  bool // ^ and $ match at newlines too (sed's M)
 	Literal    bool // the pattern is a plain string (grep -F)
 	Perl       bool // Perl syntax (grep -P)
+	Unicode    bool // with Perl: \w, \d, \s and \b are those of all scripts, not ASCII's (rg)
 	Bytes      bool // every byte is a character (LC_ALL=C)
 	WholeLine  bool // matches must be the whole text (grep -x)
 	WholeWord  bool // matches must not touch word characters (grep -w)

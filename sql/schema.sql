@@ -5773,6 +5773,8 @@ BEGIN
             WHEN 2 THEN 'ENOENT: no such file or directory'
             WHEN 3 THEN 'ESRCH: no such sandbox'
             WHEN 5 THEN 'EIO: input/output error'
+            WHEN 6 THEN 'ENXIO: no such device or address'
+            WHEN 16 THEN 'EBUSY: device or resource busy'
             WHEN 17 THEN 'EEXIST: file exists'
             WHEN 18 THEN 'EXDEV: invalid cross-device link'
             WHEN 20 THEN 'ENOTDIR: not a directory'
@@ -5780,6 +5782,7 @@ BEGIN
             WHEN 22 THEN 'EINVAL: invalid argument'
             WHEN 26 THEN 'ETXTBSY: text file busy'
             WHEN 27 THEN 'EFBIG: file too large'
+            WHEN 28 THEN 'ENOSPC: no space left on device'
             WHEN 30 THEN 'EROFS: read-only file system'
             WHEN 31 THEN 'EMLINK: too many links'
             WHEN 36 THEN 'ENAMETOOLONG: file name too long'
@@ -6121,17 +6124,20 @@ COMMENT ON FUNCTION pgbox.scope_layers() IS 'The layers of the sandbox in scope,
 CREATE FUNCTION pgbox.scope_sandbox() RETURNS uuid
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
+    AS $_$
 DECLARE
     v_id text := current_setting('app.sandbox_id', true);
 BEGIN
     IF v_id IS NULL OR v_id = '' THEN
         RAISE EXCEPTION USING ERRCODE = 'VF022', MESSAGE = 'app.sandbox_id is not set',
             HINT = 'Enter a sandbox first: SELECT fs.use(''<id>'').';
+    ELSIF v_id !~ '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$' THEN
+        RAISE EXCEPTION USING ERRCODE = 'VF022', MESSAGE = 'app.sandbox_id is not a sandbox id',
+            HINT = 'Enter a sandbox first: SELECT fs.use(''<id>'').';
     END IF;
     RETURN v_id::uuid;
 END
-$$;
+$_$;
 
 ALTER FUNCTION pgbox.scope_sandbox() OWNER TO pgbox_owner;
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -34,8 +35,7 @@ func wrap(op string, err error) error {
 		if repeated(pg) {
 			return fmt.Errorf("%s: %w", op, ErrRepeated)
 		}
-		// character_not_in_repertoire, untranslatable_character: a NUL in a text or in JSON.
-		if pg.Code == "22021" || pg.Code == "22P05" {
+		if refusedInput(pg) {
 			return fmt.Errorf("%s: %w: %w", op, fserr.EINVAL, err)
 		}
 		if pg.Code == "55P03" { // lock_not_available
@@ -63,6 +63,13 @@ func wrap(op string, err error) error {
 	}
 	// Everything else pgx returns is about the connection: refused, reset, ended, timed out, a closed pool.
 	return fmt.Errorf("%s: %w: %w", op, ErrUnavailable, err)
+}
+
+// refusedInput reports whether the server could not read an argument (a NUL in a text, half a surrogate in JSON, a date that is none), or whether
+// a constraint of a table would not have it. PostgreSQL, appendix A, classes 22 and 23.
+func refusedInput(pg *pgconn.PgError) bool {
+	// not_null_violation, check_violation
+	return pg.Code == "23502" || pg.Code == "23514" || strings.HasPrefix(pg.Code, "22")
 }
 
 func carriesErrno(err error) bool {

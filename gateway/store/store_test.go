@@ -581,3 +581,23 @@ func TestCreationDoneBeforeIsThere(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusedInputIsEINVAL: what the database cannot read, or its constraints do not take, is the caller's mistake and not an internal error.
+func TestRefusedInputIsEINVAL(t *testing.T) {
+	t.Parallel()
+	s, id := open(t, store.Config{}), sandbox(t)
+	for name, do := range map[string]func() error{
+		"half a surrogate": func() error { _, err := s.KvSet(t.Context(), id, "k", []byte(`"\ud800"`), store.Expect{}); return err },
+		"a key that is too long": func() error {
+			_, err := s.KvSet(t.Context(), id, strings.Repeat("k", 2000), []byte("1"), store.Expect{})
+			return err
+		},
+		"a name that is too long": func() error { _, err := s.Snapshot(t.Context(), id, strings.Repeat("n", 300)); return err },
+		"a date that is none":     func() error { _, err := s.FenceAt(t.Context(), id, "2026-99-99"); return err },
+		"a negative limit":        func() error { _, err := s.ChangesSince(t.Context(), id, 0, 0, -1); return err },
+	} {
+		if err := do(); !errors.Is(err, fserr.EINVAL) && !errors.Is(err, fserr.ENAMETOOLONG) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -11,8 +11,8 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
 
-// hostile is input that costs much more than its size, for a number of repetitions.
-var hostile = map[string]func(n int) string{
+// hostileTexts is input that costs much more than its size, for a number of repetitions.
+var hostileTexts = map[string]func(n int) string{
 	"toml dotted key":      func(n int) string { return "a" + strings.Repeat(".a", n) + " = 1\n" },
 	"toml dotted keys":     func(n int) string { return strings.Repeat("a.a.a.a.a.a.a.a.b = 1\n", n/8) },
 	"toml dotted inline":   func(n int) string { return "x = {" + strings.Repeat("a.", n) + "a = 1}\n" },
@@ -172,7 +172,7 @@ func processorTime(t *testing.T) time.Duration {
 // after the exec's time. Processor time is measured, because the clock depends on what else the machine does.
 func TestHostileFormatsStopInTime(t *testing.T) {
 	defer debug.SetMaxStack(debug.SetMaxStack(64 << 20))
-	for name, text := range hostile {
+	for name, text := range hostileTexts {
 		kind, _, _ := strings.Cut(name, " ")
 		for _, command := range readers[kind] {
 			t.Run(name+"/"+command, func(t *testing.T) {

@@ -21,8 +21,8 @@ func nested(before, open, mid, end, after string) func(int) string {
 	}
 }
 
-// numbered is lines in which # is the number of the line and % that of the next.
-func countedUp(s string) func(int) string {
+// numberedLines is lines in which # is the number of the line and % that of the next.
+func numberedLines(s string) func(int) string {
 	return func(n int) string {
 		var b strings.Builder
 		for i := 0; b.Len() < n; i++ {
@@ -35,13 +35,13 @@ func countedUp(s string) func(int) string {
 
 const load = "shopt -s extglob; s=$(<in); "
 
-// hostiles are in the order of their names, so that a sample is the same each time.
-var hostiles = slices.SortedFunc(slices.Values(slices.Concat(hostileScripts, hostileValues, hostileCommands)), func(a, b hostile) int {
+// attacks are in the order of their names, so that a sample is the same each time.
+var attacks = slices.SortedFunc(slices.Values(slices.Concat(hostileScripts, hostileValues, hostileCommands)), func(a, b attack) int {
 	return strings.Compare(a.name, b.name)
 })
 
 // hostileScripts are scripts whose text is deep or long.
-var hostileScripts = []hostile{
+var hostileScripts = []attack{
 	{"parse (", repeated("", "(", ""), "", 0, false},
 	{"parse ( )", nested("", "( ", ":", " )", ""), "", 0, false},
 	{"parse {", nested("", "{ ", ":", "; }", ""), "", 0, false},
@@ -106,8 +106,8 @@ var hostileScripts = []hostile{
 	{"eval deep", repeated("", "(", ""), `eval "$(<in)"`, 0, false},
 	{"eval long", repeated("", ":;", ""), `s=$(<in); while :; do eval "$s"; done`, 0, false},
 	{"source deep", repeated("", "{ ", ""), ". ./in", 0, false},
-	{"alias of alias", countedUp("alias a#='a% '"), ". ./in; shopt -s expand_aliases; eval a0 a0 a0", 0, false},
-	{"alias that doubles", countedUp("alias a#='a%; a%'"), ". ./in; shopt -s expand_aliases; eval a0", 1 << 10, false},
+	{"alias of alias", numberedLines("alias a#='a% '"), ". ./in; shopt -s expand_aliases; eval a0 a0 a0", 0, false},
+	{"alias that doubles", numberedLines("alias a#='a%; a%'"), ". ./in; shopt -s expand_aliases; eval a0", 1 << 10, false},
 	{"declare -f", nested("f() { ", "{ ", ":", "; }", "; }"), ". ./in; declare -f", 0, false},
 	{"declare -f of ()", nested("f() { ", "( ", ":", " )", "; }"), ". ./in; declare -f", 0, false},
 	{"declare -f of &&", repeated("f() { :", " && :", "; }"), ". ./in; declare -f", 0, false},
@@ -122,17 +122,17 @@ var hostileScripts = []hostile{
 	{"traps", nil, "trap 'trap_; f' ERR DEBUG RETURN; set -ET; f() { false; f; }; f", 0, false},
 	{"bash -c of bash -c", nil, `export e='bash -c "$e"'; bash -c "$e"`, 0, false},
 	{"command_not_found_handle", nil, "command_not_found_handle() { nosuch; }; nosuch", 0, false},
-	{"nameref chain", countedUp("declare -n r#=r%"), ". ./in; echo $r0; r0=1", 1 << 16, false},
+	{"nameref chain", numberedLines("declare -n r#=r%"), ". ./in; echo $r0; r0=1", 1 << 16, false},
 	{"nameref that names itself", nil, "declare -n a=b b=a; echo $a; a=1; unset a; declare -n c='d[c]'; echo $c", 0, false},
-	{"indirection", countedUp("r#=r%"), ". ./in; echo ${!r0}", 1 << 16, false},
+	{"indirection", numberedLines("r#=r%"), ". ./in; echo ${!r0}", 1 << 16, false},
 	{"completion", nil, "_f() { compgen -F _f x; }; compgen -F _f x", 0, false},
 	{"PS4", nil, "PS4='$(echo x)$PS4'; set -x; echo ${PS4@P}", 0, false},
 	{"prompt", repeated("", `\$(echo `, ""), load + `echo "${s@P}"`, 0, false},
 }
 
 // hostileValues are variables, patterns and expressions that are deep or long.
-var hostileValues = func() []hostile {
-	var out []hostile
+var hostileValues = func() []attack {
+	var out []attack
 	for name, in := range map[string]func(int) string{
 		"||": repeated("a", "||a", ""), "&&": repeated("1", "&&1", ""), "+": repeated("1", "+1", ""), "**": repeated("1", "**1", ""), "?:": repeated("", "1?1:", "1"), "? in ?": nested("", "1?", "1", ":1", ""),
 		",": repeated("1", ",1", ""), "(": nested("", "(", "1", ")", ""), "-": repeated("", "-", "1"), "- -": repeated("", "- ", "1"), "!": repeated("", "!", "1"), "++": repeated("", "++", "a"), "a[": nested("", "a[", "1", "]", ""), "a[ open": repeated("", "a[", ""),
@@ -141,7 +141,7 @@ var hostileValues = func() []hostile {
 		for _, use := range []struct{ name, script string }{
 			{"arith", "echo $((s)) $(($s))"}, {"arith text", `eval "echo \$(($s)); (($s)); x=\${y:$s}"`}, {"arith -eq", `[[ $s -eq 1 ]]; [ "$s" -eq 1 ]; declare -i x="$s"; let "$s"; printf -v y %d "$s"`}, {"arith [", `b[s]=1; echo ${b[$s]} "${s:s}"`},
 		} {
-			out = append(out, hostile{use.name + " " + name, in, load + use.script, 0, false})
+			out = append(out, attack{use.name + " " + name, in, load + use.script, 0, false})
 		}
 	}
 	for name, in := range map[string]func(int) string{
@@ -166,11 +166,11 @@ var hostileValues = func() []hostile {
 			{"words", `compgen -W "$s"; complete -W "$s" x; getopts "$s" y "$s"; type "$s"; hash "$s"; cd "$s"; [ -f "$s" ]; [ "$s" = "$s" ]; kill "$s"; ulimit "$s"; umask "$s"; . "$s"; command "$s"; test $s; let "$s"; declare "$s"; export "$s=1"; unset "$s"; read "$s" < in; wait "$s"; exec {y}<"$s"; history -s "$s"; fc -l; bind "$s"; shopt "$s"; set -o "$s"; enable "$s"; printf -v "$s" x`},
 			{"eval", `eval "echo $s"; eval "echo {$s}"; eval "echo \"$s\""; eval "$s"; x=${s@P}; echo "${!s}" "${!s*}"; declare -n r=s; r=$s$s; echo ${#r}; declare -A m; m[$s]=$s; echo "${!m[@]}" "${m[$s]}"; cat <<< "$s$s" > /dev/null`},
 		} {
-			out = append(out, hostile{"value " + name + " " + use.name, in, load + use.script, 0, false})
+			out = append(out, attack{"value " + name + " " + use.name, in, load + use.script, 0, false})
 		}
 	}
 	// Those of issue reports, in every run.
-	out = append(out, []hostile{
+	out = append(out, []attack{
 		{"+(a) of a long text", repeated("", "a", ""), load + "[[ $s == +(a) ]]; x=${s##+(a)} x=${s%%+(a)}", 0, true},
 		{"+([[:space:]]) of a long text", repeated("", " ", ""), load + "x=${s%%+([[:space:]])} x=${s##+([[:space:]])}", 0, true},
 		{"a||a of millions of terms", repeated("a", "||a", ""), load + "echo $((s))", 0, true},
@@ -180,10 +180,10 @@ var hostileValues = func() []hostile {
 		{"a pattern of open brackets", repeated("", "[[:", ""), load + "[[ aaaa == $s ]]", 0, true},
 		{"an IFS of many characters", repeated("", "\xff", ""), load + "IFS=$s; set -- $s", 0, true},
 	}...)
-	return append(out, []hostile{
-		{"arith chain of variables", countedUp("a#=a%"), ". ./in; echo $((a0))", 1 << 20, false},
+	return append(out, []attack{
+		{"arith chain of variables", numberedLines("a#=a%"), ". ./in; echo $((a0))", 1 << 20, false},
 		{"arith that names itself", nil, "a=a; echo $((a)); b='b[b]'; echo $((b)); c='c+c'; echo $((c)); d='e[$d]'; echo $((d))", 0, false},
-		{"arith that doubles", countedUp("a#=a%+a%"), ". ./in; echo $((a0))", 1 << 10, false},
+		{"arith that doubles", numberedLines("a#=a%+a%"), ". ./in; echo $((a0))", 1 << 10, false},
 		{"sparse array", nil, "a[9223372036854775807]=1; a+=(1); echo ${a[@]} ${a[@]:1:2} ${#a[@]} ${!a[@]}; a=([1000000000]=1 2 3); for ((i=0;;i+=1000000)); do a[i]=1; done", 0, false},
 		{"array slices", nil, "mapfile a < <(seq 300000); while :; do b=(${a[@]:100:200000}); c=(${b[@]/1/2}); d=${a[*]}; unset 'a[5]'; done", 0, false},
 		{"brace ranges", nil, "echo {1..1000000000} > /dev/null; echo {a..z}{a..z}{a..z}{a..z}{a..z} > /dev/null; echo {1..9223372036854775807..9223372036854775806} {00000000001..2}", 0, false},

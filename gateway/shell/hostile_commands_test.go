@@ -3,10 +3,10 @@
 package shell_test
 
 // hostileCommands are programs of the commands' own languages, and their operands.
-var hostileCommands = func() []hostile {
-	var out []hostile
+var hostileCommands = func() []attack {
+	var out []attack
 	add := func(name string, in func(int) string, script string) {
-		out = append(out, hostile{name, in, script, 0, false})
+		out = append(out, attack{name, in, script, 0, false})
 	}
 	for name, in := range map[string]func(int) string{
 		"(": nested("", "(", "1", ")", ""), "( open": repeated("", "(", ""), "-": repeated("", "-", "1"), "- -": repeated("", "- ", "1"), "!": repeated("", "!", "1"), "+": repeated("1", "+1", ""), "^": repeated("1", "^1", ""), "&&": repeated("1", "&&1", ""), "||": repeated("1", "||1", ""),
@@ -45,11 +45,11 @@ var hostileCommands = func() []hostile {
 		add("glob "+name, in, load+`find . -name "$(<in)"; find . -path "$(<in)" -o -iname "$(<in)"; rg -g "$(<in)" a .; cp in .gitignore; rg --files; fd -g "$(<in)"; tree -I "$(<in)"; tar cf x.tar --exclude="$(<in)" a; du --exclude="$(<in)"; ls -I "$(<in)"; grep -r --include="$(<in)" a .; diff -r -x "$(<in)" . .; zip -q x.zip a -x "$(<in)"; unzip -l x.zip "$(<in)"; cpio -o < <(ls) | cpio -t "$(<in)"`)
 	}
 	for name, in := range map[string]func(int) string{
-		"a": repeated("", "a", ""), "1": repeated("", "1", ""), "9.9": repeated("9.", "9", ""), "words": repeated("", "ab ", ""), "lines": repeated("", "a\n", ""), "empty lines": repeated("", "\n", ""), "numbers": countedUp("#"), "pairs": countedUp("# %"), "tabs": repeated("", "\t", ""), "a,": repeated("", "a,", ""), "1,": repeated("", "1,", "1"), "%": repeated("", "%", ""), "%d": repeated("", "%d", ""), "\\n": repeated("", "\\n", ""),
+		"a": repeated("", "a", ""), "1": repeated("", "1", ""), "9.9": repeated("9.", "9", ""), "words": repeated("", "ab ", ""), "lines": repeated("", "a\n", ""), "empty lines": repeated("", "\n", ""), "numbers": numberedLines("#"), "pairs": numberedLines("# %"), "tabs": repeated("", "\t", ""), "a,": repeated("", "a,", ""), "1,": repeated("", "1,", "1"), "%": repeated("", "%", ""), "%d": repeated("", "%d", ""), "\\n": repeated("", "\\n", ""),
 		"[": repeated("", "[", ""), "{": repeated("", "{", ""), `{"a":`: repeated("", `{"a":`, ""), "<a>": nested("", "<a>", "", "</a>", ""), "<a": repeated("", "<a ", ""), "a: ": repeated("", "a:\n ", ""), "- ": repeated("", "- ", "a"), "/a": repeated("", "/a", ""), "../": repeated("", "../", ""), "a/../": repeated("", "a/../", ""), "NUL": repeated("", "\x00", ""), "é": repeated("", "é", ""), "invalid": repeated("", "\xff", ""),
-		"\x1b[": repeated("", "\x1b[1m", ""), "\b": repeated("a", "\b", ""), "diff": countedUp("--- a\n+++ b\n@@ -#,1 +#,1 @@\n-#\n+%"), "+": repeated("", "+", ""), "a-z": repeated("", "a-z", ""), "@@": repeated("--- a\n+++ b\n", "@@ -1,99999999 +1,99999999 @@\n", ""), "s": repeated("", "s/a/b/;", ""), "{;": repeated("", "{;", ""), "{p}": nested("", "{", "p", ";}", ""), "g/a/": repeated("", "g/a/", "p"), "$(": nested("", "$(", "x", ")", ""), "${": nested("", "${", "x", "}", ""),
-		"include": repeated("", "include in\n", ""), "ifdef": repeated("", "ifdef a\n", ""), "define": repeated("", "define a\n", ""), "targets": countedUp("a#: a%"), "$(call": nested("x=$(call x,", "$(call x,", "a", ")", ")\n$(call x,1)\n"), "rules": countedUp("%.#: %.%"), "[x]": nested("", "[", "d1+", "]", "x"), "1 ": repeated("", "1 ", ""), "m^": repeated("", "9^", "9"), "define f": countedUp("define f#(x) { return f%(x) }"), "if": nested("", "if (1) { ", "1", " }", ""), "if if": repeated("", "if (1) ", "x = 1"),
-		"else if": repeated("if (0) x = 1", "; else if (0) x = 1", ""), "while": repeated("", "while (0) ", "x = 1"), "function": countedUp("function f#(x) { return f%(x) }"), "BEGIN": repeated("", "BEGIN { x = 1 }\n", ""), "print >": repeated("BEGIN { print 1", " > 2", "}"), "{ }": nested("BEGIN ", "{", "x = 1", "}", ""), "switch": nested("BEGIN {", "switch (1) { case 1: ", "x = 1", "}", "}"),
+		"\x1b[": repeated("", "\x1b[1m", ""), "\b": repeated("a", "\b", ""), "diff": numberedLines("--- a\n+++ b\n@@ -#,1 +#,1 @@\n-#\n+%"), "+": repeated("", "+", ""), "a-z": repeated("", "a-z", ""), "@@": repeated("--- a\n+++ b\n", "@@ -1,99999999 +1,99999999 @@\n", ""), "s": repeated("", "s/a/b/;", ""), "{;": repeated("", "{;", ""), "{p}": nested("", "{", "p", ";}", ""), "g/a/": repeated("", "g/a/", "p"), "$(": nested("", "$(", "x", ")", ""), "${": nested("", "${", "x", "}", ""),
+		"include": repeated("", "include in\n", ""), "ifdef": repeated("", "ifdef a\n", ""), "define": repeated("", "define a\n", ""), "targets": numberedLines("a#: a%"), "$(call": nested("x=$(call x,", "$(call x,", "a", ")", ")\n$(call x,1)\n"), "rules": numberedLines("%.#: %.%"), "[x]": nested("", "[", "d1+", "]", "x"), "1 ": repeated("", "1 ", ""), "m^": repeated("", "9^", "9"), "define f": numberedLines("define f#(x) { return f%(x) }"), "if": nested("", "if (1) { ", "1", " }", ""), "if if": repeated("", "if (1) ", "x = 1"),
+		"else if": repeated("if (0) x = 1", "; else if (0) x = 1", ""), "while": repeated("", "while (0) ", "x = 1"), "function": numberedLines("function f#(x) { return f%(x) }"), "BEGIN": repeated("", "BEGIN { x = 1 }\n", ""), "print >": repeated("BEGIN { print 1", " > 2", "}"), "{ }": nested("BEGIN ", "{", "x = 1", "}", ""), "switch": nested("BEGIN {", "switch (1) { case 1: ", "x = 1", "}", "}"),
 	} {
 		for _, use := range []struct{ name, script string }{
 			{"awk program", `awk -f in < in; awk -o- -f in`},
@@ -78,8 +78,8 @@ var hostileCommands = func() []hostile {
 }()
 
 // hostileLoops are programs that grow by themselves.
-var hostileLoops = func() []hostile {
-	var out []hostile
+var hostileLoops = func() []attack {
+	var out []attack
 	for name, script := range map[string]string{
 		"awk concatenation": `awk 'BEGIN { while (1) s = s "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" }'`, "awk doubling": `awk 'BEGIN { s = "a"; while (1) s = s s }'`, "awk doubling kept": `awk 'BEGIN { s = "a"; while (1) { s = s s; a[i++] = s "x" } }'`, "awk gsub": `awk 'BEGIN { s = "a"; while (1) gsub(/a/, "aa", s) }'`, "awk substr": `awk 'BEGIN { s = sprintf("%10000000s", ""); while (1) a[i++] = substr(s, i) "x" }'`,
 		"awk recursion": `awk 'function f(x) { return f(x + 1) + 1 } BEGIN { f(1) }'`, "awk recursion in arguments": `awk 'function f(x) { return f(f(x)) } BEGIN { f(1) }'`, "awk recursion through sort": `awk 'function c(a, b, d, e) { asort(z, y, "c"); return 0 } BEGIN { z[1]; z[2]; asort(z, y, "c") }'`, "awk arrays": `awk 'BEGIN { while (1) a[i++][j++] = 1 }'`, "awk nested arrays": `awk 'function f(a, n) { a[1][1] = 1; f(a[1], n + 1) } BEGIN { f(q, 0) }'`,
@@ -99,7 +99,7 @@ f(b[])'`, "bc e of much": `bc -l <<< 'e(100000000); s(10^100000); l(10^1000000)'
 		"tail": `yes | tail -n 1000000000; yes | tail -c 100000000000`, "head": `yes | head -n -1000000000; yes | head -c -100000000000`, "shuf": `shuf -i 1-1000000000000 -n 1000000000; yes | shuf; shuf -r -e a b > /dev/null`, "tsort": `seq 1000000 | tsort > /dev/null; yes a b | head -n 1000000 | tsort`, "column": `yes 'a b c d' | column -t`, "paste": `paste $(printf '/dev/zero %.0s' {1..500})`, "od": `od -w2000000000 /dev/zero; xxd -c 256 /dev/zero > /dev/null; hexdump -e '2000000000/1 "%d"' /dev/zero`, "pr": `yes | pr -l 1000000000; pr -w 2000000000 -m /dev/zero`, "nl": `yes | nl -w 2000000000`, "fold": `fold -w 2000000000 /dev/zero`, "join": `join <(yes) <(yes)`, "dd": `dd if=/dev/zero bs=10G count=1 of=f; dd if=/dev/zero of=f bs=1 seek=1000000000000000 count=1; dd if=/dev/zero bs=1 count=100000000 of=f`, "truncate": `truncate -s 8E f; cat f > /dev/null; md5sum f; cp f g; sort f; gzip f; tar cf x f; grep a f; truncate -s 100G f; cat f | wc -c`, "patch hunk": `printf -- '--- a\n+++ b\n@@ -1,999999999 +1,999999999 @@\n a\n' > p; echo a > a; patch -f a p`,
 		"ed growth": `{ echo 'a'; echo a; echo .; for i in {1..60}; do echo ',t$'; done; } | ed -s`, "ed substitution growth": `{ echo 'a'; echo a; echo .; for i in {1..60}; do echo ',s/.*/&&/'; done; } | ed -s`, "ed global": `seq 100000 | { echo 'r !seq 300000'; echo 'g/./m0'; echo 'g/./s/./&&/g'; } | ed -s`, "parallel": `parallel echo ::: {1..1000} ::: {1..1000} > /dev/null`, "env": `env -S "$(printf '${A}%.0s' {1..100000})"; export A=$(printf 'a%.0s' {1..100000}); while :; do env -S '${A}${A}${A}' true; done`, "date": `date -d "$(printf '1 year %.0s' {1..100000})"; while :; do date -f <(yes | head -n 1000) > /dev/null; done`, "cal": `cal -y 999999999; cal -n 1000000000`, "tree": `mkdir -p {a..z}/{a..z}/{a..z}; tree; tree -J; tree -X; tree -fi | wc -l`, "bat": `yes | bat`, "less": `yes | less`, "watch": `watch -n 0.001 yes`, "timeout": `timeout 100000 yes > /dev/null`, "uuid": `while :; do uuid; done > /dev/null`, "openssl": `openssl prime 1$(printf '0%.0s' {1..3000})1; openssl rand 100000000000 > /dev/null; openssl prime -generate -bits 100000`, "factor of primes": `factor $(seq 1000000000000000000000 1000000000000000001000)`,
 	} {
-		out = append(out, hostile{"loop " + name, nil, script, 0, false})
+		out = append(out, attack{"loop " + name, nil, script, 0, false})
 	}
 	return out
 }()

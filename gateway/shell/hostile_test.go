@@ -48,8 +48,8 @@ const (
 	hostileHeap = 512 << 20
 )
 
-// hostile is a script with an input that grows until a limit answers.
-type hostile struct {
+// attack is a script with an input that grows until a limit answers.
+type attack struct {
 	name   string
 	in     func(n int) string // the file "in", of about n bytes; nil for none
 	script string             // "" runs the input itself
@@ -57,8 +57,8 @@ type hostile struct {
 	always bool               // in every run: it has ended a server, or gone on for minutes
 }
 
-// hostileResult is how one run ended.
-type hostileResult struct {
+// attackResult is how one run ended.
+type attackResult struct {
 	Name     string
 	N        int
 	Begun    bool // only told that it begins
@@ -71,15 +71,15 @@ type hostileResult struct {
 	Internal bool          // the evaluator panicked
 }
 
-// TestHostile runs a sample of scripts with the largest and deepest input there is for every interpreter, each in turn in a child process with a small stack. A script
+// TestAttacks runs a sample of scripts with the largest and deepest input there is for every interpreter, each in turn in a child process with a small stack. A script
 // that ends the process, outlives its limit or takes more memory than it was charged for fails.
-func TestHostile(t *testing.T) {
+func TestAttacks(t *testing.T) {
 	only, err := regexp.Compile(*hostileOnly)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var todo []string
-	for i, h := range hostiles {
+	for i, h := range attacks {
 		if !*hostileAll && *hostileOnly == "" && i%40 != 0 && !h.always {
 			continue
 		}
@@ -88,7 +88,7 @@ func TestHostile(t *testing.T) {
 		}
 	}
 	for len(todo) > 0 {
-		last, stderr := runHostiles(t, todo)
+		last, stderr := runAttacks(t, todo)
 		if last == nil {
 			return
 		}
@@ -100,8 +100,8 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// runHostiles runs the cases in one child and returns the one in which it ended, if it did.
-func runHostiles(t *testing.T, names []string) (last *hostileResult, stderr string) {
+// runAttacks runs the cases in one child and returns the one in which it ended, if it did.
+func runAttacks(t *testing.T, names []string) (last *attackResult, stderr string) {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
@@ -121,7 +121,7 @@ func runHostiles(t *testing.T, names []string) (last *hostileResult, stderr stri
 	}
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
-		var r hostileResult
+		var r attackResult
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
 			t.Fatalf("%v: %q", err, lines.Text())
 		}
@@ -140,7 +140,7 @@ func runHostiles(t *testing.T, names []string) (last *hostileResult, stderr stri
 	return last, firstLines(errs.String(), 60)
 }
 
-func judge(t *testing.T, r *hostileResult) {
+func judge(t *testing.T, r *attackResult) {
 	t.Helper()
 	if *hostileLog {
 		t.Logf("%-40s %9d %8s took %8v over %8v cpu %8v heap %5d MB live %5d MB %s", r.Name, r.N, r.End, r.Took.Round(time.Millisecond), r.Over.Round(time.Millisecond),
@@ -179,7 +179,7 @@ func runHostileChild(largest int) {
 	out := json.NewEncoder(os.Stdout)
 	names := bufio.NewScanner(os.Stdin)
 	for names.Scan() {
-		for _, h := range hostiles {
+		for _, h := range attacks {
 			if h.name != names.Text() {
 				continue
 			}
@@ -191,7 +191,7 @@ func runHostileChild(largest int) {
 				if h.in == nil {
 					n = most
 				}
-				_ = out.Encode(hostileResult{Name: h.name, N: n, Begun: true})
+				_ = out.Encode(attackResult{Name: h.name, N: n, Begun: true})
 				r := h.run(base, n)
 				_ = out.Encode(r)
 				debug.FreeOSMemory()
@@ -206,8 +206,8 @@ func runHostileChild(largest int) {
 var errHostileTime = errors.New("time")
 
 // run runs the case with an input of n bytes.
-func (h *hostile) run(base *casetest.Base, n int) hostileResult {
-	r := hostileResult{Name: h.name, N: n}
+func (h *attack) run(base *casetest.Base, n int) attackResult {
+	r := attackResult{Name: h.name, N: n}
 	w := base.Sandbox(context.Background())
 	script := "cd /tmp; " + h.script
 	if h.in != nil {

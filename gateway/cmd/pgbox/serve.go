@@ -92,7 +92,7 @@ func serve(ctx context.Context, cfg *config.Config, on sockets, ready func() err
 		return err
 	}
 	defer follow.Stop()
-	defer keepMemory(ctx, service.Running)()
+	defer keepMemory(ctx, service.Running)() // reads what the confinement hides
 	confined, err := enter(cfg)
 	if err != nil {
 		return err

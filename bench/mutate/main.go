@@ -131,7 +131,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	survived := 0
 	for _, m := range all {
 		if !wanted(m.name) {

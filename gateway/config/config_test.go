@@ -91,7 +91,7 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "config", c, "url", c.DatabaseURL)
 	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "config", *c, "url", c.DatabaseURL)
 	for how, text := range map[string]string{
-		"%v": fmt.Sprintf("%v", c), "%+v": fmt.Sprintf("%+v", *c), "%#v": fmt.Sprintf("%#v", *c), "%s": fmt.Sprintf("%s", c.AuthSecret), "%q": fmt.Sprintf("%q", c.RedisURL),
+		"%v": fmt.Sprintf("%v", c), "%+v": fmt.Sprintf("%+v", *c), "%#v": fmt.Sprintf("%#v", *c), "String": c.AuthSecret.String(), "%q": fmt.Sprintf("%q", c.RedisURL),
 		"JSON": string(asJSON), "log": log.String(), "help": strings.Join(Variables(), "\n"),
 	} {
 		if strings.Contains(text, "hunter2") {

@@ -33,9 +33,9 @@ func enter(needs Needs) (Restrictions, error) {
 	}
 	if err := filter(needs); err != nil {
 		s.Missing = append(s.Missing, "seccomp: "+err.Error())
-		return s, nil
+	} else {
+		s.Seccomp = true
 	}
-	s.Seccomp = true
 	return s, nil
 }
 

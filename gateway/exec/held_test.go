@@ -2,6 +2,7 @@ package exec_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -33,7 +34,7 @@ func hold(t *testing.T, ids ...uuid.UUID) (release func()) {
 		}
 	}
 	return sync.OnceFunc(func() {
-		if err := tx.Rollback(ctx); err != nil && err != pgx.ErrTxClosed {
+		if err := tx.Rollback(ctx); err != nil && !errors.Is(err, pgx.ErrTxClosed) {
 			t.Error(err)
 		}
 	})

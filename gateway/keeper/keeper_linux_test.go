@@ -40,23 +40,23 @@ func serve(w *Worker) {
 	}
 	die := func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL); select {} }
 	mux := http.NewServeMux()
-	mux.HandleFunc("/pid", func(rw http.ResponseWriter, _ *http.Request) { fmt.Fprint(rw, os.Getpid()) })
+	mux.HandleFunc("/pid", func(rw http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(rw, os.Getpid()) })
 	mux.HandleFunc("/die", func(http.ResponseWriter, *http.Request) { die() })
 	mux.HandleFunc("/begin", func(rw http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(rw, "begun")
+		_, _ = fmt.Fprint(rw, "begun")
 		_ = http.NewResponseController(rw).Flush()
 		select {}
 	})
 	var waiting atomic.Int32
 	mux.HandleFunc("/wait", func(http.ResponseWriter, *http.Request) { waiting.Add(1); select {} })
-	mux.HandleFunc("/waiting", func(rw http.ResponseWriter, _ *http.Request) { fmt.Fprint(rw, waiting.Load()) })
+	mux.HandleFunc("/waiting", func(rw http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(rw, waiting.Load()) })
 	mux.HandleFunc("/body", func(rw http.ResponseWriter, r *http.Request) {
 		waiting.Add(1)
 		_, _ = io.Copy(io.Discard, r.Body)
 	})
 	var deep func(n int) int
 	deep = func(n int) int { return deep(n+1) + 1 }
-	mux.HandleFunc("/overflow", func(rw http.ResponseWriter, _ *http.Request) { fmt.Fprint(rw, deep(0)) })
+	mux.HandleFunc("/overflow", func(rw http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(rw, deep(0)) })
 	debug.SetMaxStack(1 << 20)
 	srv := &http.Server{Handler: mux}
 	w.Configure(srv)

@@ -156,7 +156,7 @@ func TestLargeAndDeep(t *testing.T) {
 			p.Match(c.text)
 			p.Prefix(c.text, true)
 			p.Suffix(c.text, false)
-			HasMeta(c.pattern, true)
+			_ = HasMeta(c.pattern, true)
 			if len(c.text) == n && steps < n/stepChars/2 {
 				t.Errorf("%d steps", steps)
 			}

@@ -66,8 +66,6 @@ func code(err error, other Code) int32 {
 	return int32(other)
 }
 
-const maxPath = 1024 // the mxPathname of the VFS
-
 // Every VFS is the connection's file system.
 func (e *env) Xgo_vfs_find(int32) int32 { return 1 }
 

@@ -3,7 +3,7 @@ package engine
 import (
 	"sync"
 
-	"golang.org/x/sys/unix"
+	"golang.org/x/sys/unix" //nolint:depguard // addresses of this process, nothing of the host
 )
 
 const pageSize = 64 << 10 // of WebAssembly

@@ -1,7 +1,7 @@
 // Package migrate brings a database to the schema this binary carries, and
 // checks that it is there.
 //
-// [Up] is one transaction: the versioned migrations that are missing, and then, when the digest of the repeatable files differs from the stored
+// [Up] is one transaction: the versioned migrations that are missing, which goose runs in savepoints of it, and then, when the digest of the repeatable files differs from the stored
 // one, every function and view of pgbox, replaced in place; what no file makes any more is dropped. It runs while gateways serve: it waits for locks in short
 // turns, and functions keep their places in the catalog. A session-level advisory lock keeps two of them apart, so it needs a direct connection,
 // not a transaction pooler.

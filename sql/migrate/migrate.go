@@ -359,7 +359,9 @@ type savepoints struct{ *stdlib.Conn }
 // ResetSession keeps the connection as it is: in the midst of a transaction.
 func (s savepoints) ResetSession(context.Context) error { return nil }
 
-func (s savepoints) Begin() (driver.Tx, error) { return s.BeginTx(context.Background(), driver.TxOptions{}) }
+func (s savepoints) Begin() (driver.Tx, error) {
+	return s.BeginTx(context.Background(), driver.TxOptions{})
+}
 
 func (s savepoints) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, error) {
 	_, err := s.Conn.Conn().Exec(ctx, "SAVEPOINT migration")

@@ -4455,7 +4455,7 @@ BEGIN
           FROM pgbox.snapshot n WHERE n.sandbox_id = p_sandbox
         UNION ALL
         SELECT 'runs', convert_to(ROW(e.tenant, e.route, e.caller, e.script, e.cwd, e.read_only, e.exit_code, e.started_at, e.duration_us, e.stdout_bytes, e.stderr_bytes,
-                   e.stdout_head, e.stderr_head, e.version_before, e.version_after, e.committed, e.error, e.idempotency_key, e.agent)::text, 'UTF8')
+                   e.stdout_head, e.stderr_head, e.version_before, e.version_after, e.committed, e.error, e.idempotency_key, e.agent, e.merged_from, e.db_role, e.logged_at)::text, 'UTF8')
           FROM pgbox.exec e WHERE e.sandbox_id = p_sandbox
         UNION ALL
         SELECT 'operations', convert_to(ROW(c.version, c.seq, c.exec_id IS NULL, c.op, c.path, c.path_to, c.ino, c.at, c.size_before, c.size_after, c.hash_before,

@@ -210,7 +210,7 @@ func TestArgumentsOfOtherServers(t *testing.T) {
 	same(t, "path", c.must("file_read", object{"id": id, "file_path": "/home/user/a"})["content"], "one\n")
 	c.must("file_edit", object{"id": id, "file_path": "/home/user/a", "old_string": "one", "new_string": "1", "replace_all": true})
 	wrong := c.fails("bash_exec", object{"id": id, "script": ":", "time_out": 1, "shell": "zsh"}, "INVALID_INPUT")["error"].(string)
-	for _, s := range []string{`"shell" is not an argument`, `"time_out" is not an argument of this tool (is "timeout" meant?)`, "it takes at, atomic, cwd, "} {
+	for _, s := range []string{`"shell" is not an argument`, `"time_out" is not an argument of this tool (is "timeout" meant?)`, "it takes agent, at, atomic, backgroundWait, cwd, "} {
 		if !strings.Contains(wrong, s) {
 			t.Errorf("%q does not say %q", wrong, s)
 		}

@@ -95,8 +95,8 @@ func Up(ctx context.Context, connString string, opts Options) (Result, error) {
 // A migration takes every lock that it needs before it changes anything, within lockTimeout each and lockPhase in all, or lets everyone pass and tries again.
 // That is less than the second (deadlock_timeout) after which Postgres would look for a victim among the gateways that wait for it meanwhile.
 const (
-	lockTimeout = "SET LOCAL lock_timeout = '150ms'"
-	lockPhase   = 400 * time.Millisecond
+	lockTimeout = "SET LOCAL lock_timeout = '300ms'"
+	lockPhase   = "600ms"
 	between     = 300 * time.Millisecond
 	turns       = 200
 )
@@ -172,29 +172,30 @@ func (s *source) idle(ctx context.Context, tx pgx.Tx, done []int64) (bool, error
 	return stored == s.digest, nil
 }
 
-// lockAll takes the views and tables for itself, views first, as the gateways do.
+// lockAll takes the tables and views for itself. The fence is first and then the table of sandboxes, because nearly every transaction of a gateway begins
+// with one of them: those that are under way end, as nothing else is in their way, and the next ones wait with nothing in their hands. It is one
+// statement, so that on a busy machine the time goes into waiting and not into round trips.
 func lockAll(ctx context.Context, tx pgx.Tx) error {
-	rows, err := tx.Query(ctx, `
-		SELECT format('LOCK TABLE %I.%I IN ACCESS EXCLUSIVE MODE', n.nspname, c.relname)
+	var lock *string
+	err := tx.QueryRow(ctx, `
+		SELECT 'LOCK TABLE ' || string_agg(format('%I.%I', n.nspname, c.relname), ', ' 
+		           ORDER BY c.oid IS DISTINCT FROM to_regclass('fs.fence'), c.oid IS DISTINCT FROM to_regclass('pgbox.sandbox'), c.relkind DESC, c.relname) || ' IN ACCESS EXCLUSIVE MODE'
 		  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-		 WHERE n.nspname IN ('fs', 'pgbox') AND c.relkind IN ('r', 'v') ORDER BY c.relkind DESC, c.relname`)
+		 WHERE n.nspname IN ('fs', 'pgbox') AND c.relkind IN ('r', 'v')`).Scan(&lock)
+	if err != nil || lock == nil {
+		return err
+	}
+	if err := run(ctx, tx, "SET LOCAL statement_timeout = '"+lockPhase+"'"); err != nil {
+		return err
+	}
+	err = run(ctx, tx, *lock)
+	if pe, ok := errors.AsType[*pgconn.PgError](err); ok && pe.Code == "57014" {
+		return errBusy
+	}
 	if err != nil {
 		return err
 	}
-	statements, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return err
-	}
-	began := time.Now()
-	for _, lock := range statements {
-		if err := run(ctx, tx, lock); err != nil {
-			return err
-		}
-		if time.Since(began) > lockPhase {
-			return errBusy
-		}
-	}
-	return nil
+	return run(ctx, tx, "SET LOCAL statement_timeout TO DEFAULT")
 }
 
 // applied are the versions that the database has, none where it has no table of them.

@@ -3,6 +3,7 @@ package casetest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"os/signal"
 	"os/user"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -57,6 +59,31 @@ var heed = sync.OnceFunc(func() {
 	}
 })
 
+var callsJq = regexp.MustCompile(`\bjq\b`)
+
+// jqFolder has the jq that is the oracle: distributions have older ones.
+var jqFolder = sync.OnceValues(func() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			break
+		} else if dir == "/" {
+			return "", err
+		}
+	}
+	var errs strings.Builder
+	cmd := exec.Command(filepath.Join(dir, ".ci", "jq18"))
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("the oracle of jq is not installed, run .ci/install: %w: %s", err, errs.String())
+	}
+	return strings.TrimSpace(string(out)), nil
+})
+
 // Oracle runs a case under the real bash and tools, in an empty directory of its own whose name the result shows as
 // [Home]. As root it runs as an unprivileged user: a script must not be able to change the machine.
 func Oracle(ctx context.Context, c Case) (Result, error) {
@@ -90,6 +117,13 @@ func Oracle(ctx context.Context, c Case) (Result, error) {
 		cmd.Env = append(cmd.Env, k+"="+v)
 	}
 	cmd.Env = append(cmd.Env, "PWD="+dir)
+	tools := ""
+	if callsJq.MatchString(c.Script) {
+		if tools, err = jqFolder(); err != nil {
+			return Result{}, err
+		}
+		cmd.Env = append(cmd.Env, "PATH="+tools+":"+Env(dir)["PATH"])
+	}
 	if !c.NoStdin {
 		cmd.Stdin = strings.NewReader(c.Stdin)
 	}

@@ -118,7 +118,7 @@ var abouts = map[string]About{
 	"isutf8":           {Does: "check files for UTF-8"},
 	"jo":               {Does: "make JSON of words"},
 	"join":             {Does: "join lines of two files on a field"},
-	"jq":               {Does: "process JSON", Differ: "1.6 with what 1.7 adds"},
+	"jq":               {Does: "process JSON", Differ: "1.8, with some functions of other versions; no locales and time zones in dates"},
 	"json_pp":          {Does: "show JSON in lines", Differ: "own words for what is not JSON"},
 	"killall":          {Does: "signal processes by name", Differ: "processes of this exec only"},
 	"less":             {Does: "show files", Differ: "prints everything: there is no terminal"},

@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"context"
+	_ "embed" // the text of --help
 	"errors"
 	"fmt"
 	"io"
@@ -13,13 +14,13 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
 
-const jqUsage = `Usage:	jq [OPTIONS] FILTER [FILES...]
-	jq [OPTIONS] --args FILTER [ARGUMENTS...]
-	jq [OPTIONS] --jsonargs FILTER [JSON_VALUES...]
-`
+//go:embed jq.txt
+var jqUsage string
+
+const jqVersion = "1.8.2"
 
 const jqHint = `Use jq --help for help with command-line options,
-or see the jq manpage, or online docs  at https://stedolan.github.io/jq
+or see the jq manpage, or online docs at https://jqlang.org
 `
 
 // jqRun is a jq command line and its progress.
@@ -43,7 +44,8 @@ type jqRun struct {
 	file     string
 	opened   bool
 	next     int // file
-	held     int
+	held     int // for values
+	buffered int
 	slurped  bool
 	status   int
 	unread   bool // an input file could not be opened
@@ -53,7 +55,8 @@ type jqRun struct {
 func jqMain(_ context.Context, p *proc.Process) int {
 	r := &jqRun{p: p, named: jq.NewObject()}
 	r.style.Indent = "  "
-	defer func() { p.Release(r.held) }()
+	r.lastNull = 4
+	defer func() { p.Release(r.held + r.buffered) }()
 	if done, status := r.options(p.Args[1:]); done {
 		return status
 	}
@@ -73,7 +76,7 @@ func isJqOption(a string) bool {
 
 var jqLetters = map[byte]string{
 	'r': "raw-output", 'j': "join-output", 'a': "ascii-output", 'c': "compact-output", 's': "slurp", 'n': "null-input", 'e': "exit-status",
-	'S': "sort-keys", 'C': "color-output", 'M': "monochrome-output", 'R': "raw-input", 'h': "help", 'V': "version", 'f': "from-file",
+	'S': "sort-keys", 'C': "color-output", 'M': "monochrome-output", 'R': "raw-input", 'h': "help", 'V': "version", 'f': "from-file", 'b': "binary",
 }
 
 // flag sets an option that takes no argument and does not change how the rest of the line is read.
@@ -86,7 +89,7 @@ func (r *jqRun) flag(name string) bool {
 	case "ascii-output":
 		r.style.ASCII = true
 	case "compact-output":
-		r.style.Indent = ""
+		r.style.Indent, r.style.Lines = "", false
 	case "slurp":
 		r.slurp = true
 	case "null-input":
@@ -111,7 +114,7 @@ func (r *jqRun) flag(name string) bool {
 		r.stream, r.streamErrors = true, true
 	case "raw-output0":
 		r.raw, r.join, r.zero = true, true, true
-	case "unbuffered":
+	case "unbuffered", "binary":
 	default:
 		return false
 	}
@@ -123,12 +126,12 @@ func (r *jqRun) bind(what, name, arg string) (done bool, status int) {
 	var v any = arg
 	switch what {
 	case "argjson":
-		x, err := jq.ParseText(arg, r.p.Tick, r.hold)
+		x, err := r.parse(arg)
 		if err != nil {
 			return r.fail("invalid JSON text passed to --argjson")
 		}
 		v = x
-	case "slurpfile", "rawfile", "argfile":
+	case "slurpfile", "rawfile":
 		b, err := r.p.ReadFile(arg)
 		if err != nil {
 			r.p.Errorf("Bad JSON in --%s %s %s: Could not open %s: %s", what, name, arg, arg, proc.Strerror(err))
@@ -141,9 +144,6 @@ func (r *jqRun) bind(what, name, arg string) (done bool, status int) {
 				return true, 2
 			}
 			v = jq.NewArray(list)
-			if what == "argfile" && len(list) == 1 {
-				v = list[0]
-			}
 		}
 	}
 	if _, dup := r.named.Get(name); !dup {
@@ -175,9 +175,9 @@ func (r *jqRun) options(args []string) (done bool, status int) {
 			case restArgs:
 				r.pos = append(r.pos, a)
 			case jsonArgs:
-				v, err := jq.ParseText(a, r.p.Tick, r.hold)
+				v, err := r.parse(a)
 				if err != nil {
-					return r.fail("Invalid JSON text passed to --jsonargs")
+					return r.fail("invalid JSON text passed to --jsonargs")
 				}
 				r.pos = append(r.pos, v)
 			default:
@@ -198,7 +198,8 @@ func (r *jqRun) options(args []string) (done bool, status int) {
 					if dir == "" {
 						t, ok := take(1)
 						if !ok {
-							return r.fail("-L takes a parameter: (e.g. -L /search/path or -L/search/path)")
+							r.p.Err.WriteString("-L takes a parameter: (e.g. -L /search/path or -L/search/path)\n" + jqHint)
+							return true, 2
 						}
 						dir = t[0]
 					}
@@ -221,7 +222,10 @@ func (r *jqRun) options(args []string) (done bool, status int) {
 				r.p.Out.WriteString(jqUsage)
 				return true, 0
 			case "version":
-				r.p.Out.WriteString("jq-1.6\n")
+				r.p.Out.WriteString("jq-" + jqVersion + "\n")
+				return true, 0
+			case "build-configuration":
+				r.p.Out.WriteString("pgbox\n")
 				return true, 0
 			case "from-file":
 				fileGiven = true
@@ -234,20 +238,20 @@ func (r *jqRun) options(args []string) (done bool, status int) {
 				if !ok {
 					return r.fail("--indent takes one parameter")
 				}
-				n, _ := strconv.Atoi(t[0])
+				n, err := strconv.Atoi(t[0])
 				switch {
-				case n < -1 || n > 7:
+				case err != nil || n < -1 || n > 7:
 					return r.fail("--indent takes a number between -1 and 7")
 				case n == -1:
 					r.style.Indent = "\t"
 				default:
-					r.style.Indent = strings.Repeat(" ", n)
+					r.style.Indent, r.style.Lines = strings.Repeat(" ", n), true
 				}
-			case "arg", "argjson", "slurpfile", "rawfile", "argfile":
+			case "arg", "argjson", "slurpfile", "rawfile":
 				t, ok := take(2)
 				if !ok {
 					return r.fail("--%s takes two parameters (e.g. --%s varname %s)", name, name, map[string]string{
-						"arg": "value", "argjson": "text", "slurpfile": "filename", "rawfile": "filename", "argfile": "filename"}[name])
+						"arg": "value", "argjson": "text", "slurpfile": "filename", "rawfile": "filename"}[name])
 				}
 				if done, status := r.bind(name, t[0], t[1]); done {
 					return done, status
@@ -262,7 +266,9 @@ func (r *jqRun) options(args []string) (done bool, status int) {
 		name := r.filter
 		if !r.got {
 			if len(r.files) == 0 {
-				return r.fail("no filter file given")
+				short, _, _ := strings.Cut(jqUsage, "Command options:")
+				r.p.Err.WriteString(short + "For listing the command options, use jq --help.\n")
+				return true, 2
 			}
 			name, r.files = r.files[0], r.files[1:]
 		}
@@ -279,13 +285,29 @@ func (r *jqRun) options(args []string) (done bool, status int) {
 	return false, 0
 }
 
+// buffer counts what is held until the command ends.
+func (r *jqRun) buffer(n int) {
+	r.buffered += n
+	r.p.Hold(n)
+}
+
 func (r *jqRun) hold(n int) {
 	r.held += n
 	r.p.Hold(n)
 }
 
+// parse reads one value from a text that holds nothing else.
+func (r *jqRun) parse(text string) (any, error) {
+	list, err := r.slurpAll([]byte(text))
+	if err != nil || len(list) != 1 {
+		return nil, errors.Join(err, errors.New("not one value"))
+	}
+	return list[0], nil
+}
+
 func (r *jqRun) slurpAll(b []byte) ([]any, error) {
 	d := jq.NewDecoder(bytes.NewReader(b), r.p.Tick, r.hold)
+	d.Literals = true
 	var list []any
 	for {
 		v, err := d.Next()
@@ -302,7 +324,7 @@ func (r *jqRun) slurpAll(b []byte) ([]any, error) {
 // modules is where the filter's imports are found.
 func (r *jqRun) modules() *jq.Modules {
 	p := r.p
-	shown := []string{"~/.jq", "$ORIGIN/../lib/jq", "$ORIGIN/lib"}
+	shown := []string{"~/.jq", "$ORIGIN/../lib/jq", "$ORIGIN/../lib"}
 	if len(r.dirs) > 0 {
 		shown = make([]string, len(r.dirs))
 		for i, d := range r.dirs {
@@ -346,7 +368,7 @@ func (r *jqRun) run() int {
 	args := jq.NewObject().Set("positional", jq.NewArray(r.pos)).Set("named", r.named)
 	names, vals := append(r.names, "$ARGS"), append(r.vals, any(args))
 	modules := r.modules()
-	prog, err := jq.Compile(r.filter, names, vals, modules)
+	prog, err := jq.Compile(r.filter, names, vals, modules, true)
 	if err != nil {
 		var ce *jq.CompileError
 		if !errors.As(err, &ce) {
@@ -370,7 +392,8 @@ func (r *jqRun) run() int {
 	}
 	m := &jq.Machine{
 		Tick: p.Tick, Hold: p.Hold, Release: p.Release, Env: env,
-		Input: r.input,
+		Literals: true,
+		Room:     func() int { return int(p.Budget.Limits.LiveBytes - p.Budget.Live()) },
 		File: func() any {
 			if r.dec == nil && r.lines == nil { // nothing has been read
 				return nil
@@ -392,10 +415,19 @@ func (r *jqRun) run() int {
 		},
 		Warn: func(v any) {
 			p.Out.Flush()
+			if s, ok := v.(string); ok {
+				p.Err.WriteString(s)
+				return
+			}
 			_, _ = p.Err.Write(jq.Style{}.Append(nil, v))
 		},
 		Now:     func() float64 { return float64(p.Now().UnixMicro()) / 1e6 },
 		Modules: modules,
+	}
+	m.Input = func() (any, bool, error) {
+		v, ok, err := r.input()
+		r.adopted(m)
+		return v, ok, err
 	}
 	if r.null {
 		if halted, status := r.eval(m, prog, nil); halted {
@@ -418,13 +450,13 @@ func (r *jqRun) run() int {
 }
 
 // jqBadInput is the exit status after malformed JSON.
-const jqBadInput = 4
+const jqBadInput = 5
 
 func (r *jqRun) parseFailed(err error) int {
 	r.p.Out.Flush()
 	var pe *jq.ParseError
 	if errors.As(err, &pe) {
-		fmt.Fprintf(r.p.Err, "parse error: %v\n", pe)
+		fmt.Fprintf(r.p.Err, "jq: parse error: %v\n", pe)
 		return jqBadInput
 	}
 	r.p.Errorf("error: %s", proc.Strerror(err))
@@ -447,9 +479,13 @@ func (r *jqRun) end() int {
 // eval runs the program on one input and prints its results.
 func (r *jqRun) eval(m *jq.Machine, prog *jq.Program, v any) (halted bool, status int) {
 	p := r.p
-	r.status, r.lastNull = 0, 4 // the last input decides
+	r.status = 0 // the last input decides
 	var buf []byte
+	held := 0
+	style := r.style.Ticking(p.Tick, func(n int) { held += n; p.Hold(n) })
+	r.adopted(m)
 	err := m.Eval(prog, v, func(x any) error {
+		defer func() { p.Release(held); held = 0 }()
 		r.lastNull = 0
 		if x == nil || x == false {
 			r.lastNull = 1
@@ -459,13 +495,16 @@ func (r *jqRun) eval(m *jq.Machine, prog *jq.Program, v any) (halted bool, statu
 			buf = append(buf, 0x1e)
 		}
 		if s, ok := x.(string); ok && r.raw {
-			if r.style.ASCII {
-				buf = r.style.Append(buf, x)
-			} else {
+			switch {
+			case r.zero && strings.IndexByte(s, 0) >= 0:
+				return &jq.Error{Value: "Cannot dump a string containing NUL with --raw-output0 option"}
+			case r.style.ASCII:
+				buf = style.Append(buf, x)
+			default:
 				buf = append(buf, s...)
 			}
 		} else {
-			buf = r.style.Append(buf, x)
+			buf = style.Append(buf, x)
 		}
 		if r.zero {
 			buf = append(buf, 0)
@@ -504,6 +543,12 @@ func (r *jqRun) eval(m *jq.Machine, prog *jq.Program, v any) (halted bool, statu
 		return true, r.parseFailed(err)
 	}
 	return false, 0
+}
+
+// adopted makes what has been counted for the input the machine's, which finds out what of it is still in use.
+func (r *jqRun) adopted(m *jq.Machine) {
+	m.Adopt(r.held)
+	r.held = 0
 }
 
 // where is the position error messages give.
@@ -662,17 +707,18 @@ func (r *jqRun) value() (any, bool, error) {
 		if r.lines == nil {
 			r.lines = &jqLines{src: &allSources{r: r}}
 		}
-		s, ok, err := r.lines.next(r.hold)
+		s, ok, err := r.lines.next(r.buffer)
 		r.p.Tick(1)
 		if !ok || err != nil {
 			return nil, false, err
 		}
+		r.hold(16 + len(s))
 		return strings.ToValidUTF8(s, "\uFFFD"), true, nil
 	}
 	if r.dec == nil {
 		src := io.Reader(&allSources{r: r})
 		r.dec = jq.NewDecoder(src, r.p.Tick, r.hold)
-		r.dec.Stream, r.dec.Seq = r.stream, r.seq
+		r.dec.Stream, r.dec.Seq, r.dec.Literals, r.dec.Buffer = r.stream, r.seq, true, r.buffer
 	}
 	// What the value before held is garbage by now, unless it was slurped.
 	if !r.slurp && !r.stream {
@@ -680,10 +726,14 @@ func (r *jqRun) value() (any, bool, error) {
 		r.held = 0
 	}
 	v, err := r.dec.Next()
+	var pe *jq.ParseError
+	if r.streamErrors && errors.As(err, &pe) {
+		return jq.NewArray([]any{pe.Error(), r.dec.Lost()}), true, nil
+	}
 	if errors.Is(err, io.EOF) {
 		if pe := r.dec.Abandoned(); pe != nil {
 			r.p.Out.Flush()
-			fmt.Fprintf(r.p.Err, "ignoring parse error: %v\n", pe)
+			fmt.Fprintf(r.p.Err, "jq: ignoring parse error: %v\n", pe)
 		}
 		return nil, false, nil
 	}

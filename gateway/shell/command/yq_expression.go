@@ -244,7 +244,7 @@ func (s yqScope) compile(src string) (*jq.Program, error) {
 		names, vals = append(names, "$__docs", "$__files"), append(vals, s.docs, s.files)
 	}
 	if !strings.Contains(src, "$__") && !strings.ContainsAny(src, "(_") && !strings.Contains(src, "tag") && !strings.Contains(src, "kind") && !strings.Contains(src, "trim") && !strings.Contains(src, "case") && !strings.Contains(src, "splitDoc") {
-		return jq.Compile(src, names, vals, nil)
+		return jq.Compile(src, names, vals, nil, false)
 	}
-	return jq.Compile(yqPrelude+src, names, vals, nil)
+	return jq.Compile(yqPrelude+src, names, vals, nil, false)
 }

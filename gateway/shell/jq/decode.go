@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxNesting is how deep arrays and objects of the input may be nested, as in jq 1.6.
-const MaxNesting = 256
+// MaxNesting is how deep arrays and objects of the input may be nested, as in jq.
+const MaxNesting = 10000
 
 // A ParseError is malformed JSON.
 type ParseError struct {
@@ -44,12 +44,20 @@ type Decoder struct {
 	Stream bool
 
 	// Seq makes Next skip what comes before the first record separator.
-	Seq bool
+	Seq       bool
+	separated bool
+
+	// Buffer, when not nil, counts the memory of the input's buffer instead of hold, which is then told about values only.
+	Buffer func(int)
+
+	// Literals makes numbers keep the text they were written with, see [Literal].
+	Literals bool
 
 	abandoned *ParseError
 	before    int // lines of the files before this one
-	stack     []frame
-	next      any // a value whose place is not yet known
+	stack     []openValue
+	lost      []openValue // where the last error was
+	next      any         // a value whose place is not yet known
 	has       bool
 	events    []any
 }
@@ -69,7 +77,11 @@ func (d *Decoder) fill() bool {
 	}
 	if len(d.buf) == cap(d.buf) {
 		n := max(64<<10, 2*cap(d.buf))
-		d.hold(n - cap(d.buf))
+		count := d.hold
+		if d.Buffer != nil {
+			count = d.Buffer
+		}
+		count(n - cap(d.buf))
 		b := make([]byte, len(d.buf), n)
 		copy(b, d.buf)
 		d.buf = b
@@ -152,6 +164,9 @@ func (d *Decoder) peek() (byte, bool) {
 			case ' ', '\t', '\n', '\r':
 				d.pos++
 			case 0x1e:
+				if !d.separated {
+					return c, true
+				}
 				d.pos++
 			default:
 				return c, true
@@ -168,6 +183,7 @@ func (d *Decoder) Next() (any, error) {
 	v, err := d.value()
 	var pe *ParseError
 	if errors.As(err, &pe) {
+		d.lost = d.stack
 		d.stack, d.events, d.has = nil, nil, false
 	}
 	return v, err
@@ -216,7 +232,7 @@ func (d *Decoder) value() (any, error) {
 
 // seek moves to the first record separator.
 func (d *Decoder) seek() bool {
-	d.Seq = false
+	d.Seq, d.separated = false, true
 	lost := false
 	for {
 		if i := bytes.IndexByte(d.buf[d.pos:], 0x1e); i >= 0 {
@@ -237,8 +253,8 @@ func (d *Decoder) seek() bool {
 // Abandoned is the text that Seq ignored because no record separator came, nil when there was none.
 func (d *Decoder) Abandoned() *ParseError { return d.abandoned }
 
-// frame is an array or object that is being read.
-type frame struct {
+// openValue is an array or object that is being read.
+type openValue struct {
 	array bool
 	keyed bool // the object's key has been read
 	comma bool // a comma came last
@@ -291,7 +307,7 @@ func (d *Decoder) put(v any) error {
 
 // structure handles brackets, commas and colons.
 func (d *Decoder) structure(c byte) error {
-	var top *frame
+	var top *openValue
 	if n := len(d.stack); n > 0 {
 		top = &d.stack[n-1]
 	}
@@ -303,7 +319,7 @@ func (d *Decoder) structure(c byte) error {
 		if len(d.stack) >= MaxNesting {
 			return d.fail("Exceeds depth limit for parsing")
 		}
-		f := frame{array: c == '['}
+		f := openValue{array: c == '['}
 		if c == '{' && !d.Stream {
 			f.obj = NewObject()
 		}
@@ -351,6 +367,9 @@ func (d *Decoder) structure(c byte) error {
 			d.add(top)
 		}
 	case '}':
+		if top == nil && d.Stream {
+			return d.fail("Unmatched '}' at the top-level")
+		}
 		if top == nil {
 			return d.fail("Unmatched '}'")
 		}
@@ -375,7 +394,7 @@ func (d *Decoder) structure(c byte) error {
 }
 
 // add puts the pending value into the innermost array or object.
-func (d *Decoder) add(top *frame) {
+func (d *Decoder) add(top *openValue) {
 	d.tick(1)
 	d.has = false
 	switch {
@@ -421,12 +440,28 @@ func (d *Decoder) end() error {
 		}
 		return nil
 	}
-	d.stack[n] = frame{}
+	d.stack[n] = openValue{}
 	d.stack = d.stack[:n]
 	if top.array {
 		return d.put(NewArray(top.e))
 	}
 	return d.put(top.obj)
+}
+
+// Lost is the path to where the last [ParseError] was.
+func (d *Decoder) Lost() *Array {
+	keys := make([]any, 0, len(d.lost))
+	for _, f := range d.lost {
+		switch {
+		case f.array:
+			keys = append(keys, float64(f.n))
+		case f.keyed:
+			keys = append(keys, f.key)
+		default:
+			keys = append(keys, nil)
+		}
+	}
+	return NewArray(keys)
 }
 
 // path is where the pending value of the nth array or object from the outside stands.
@@ -553,8 +588,12 @@ scan:
 	for {
 		for i < len(d.buf) {
 			switch d.buf[i] {
-			case ' ', '\t', '\n', '\r', ',', ':', '[', ']', '{', '}', '"', 0x1e:
+			case ' ', '\t', '\n', '\r', ',', ':', '[', ']', '{', '}', '"':
 				break scan
+			case 0x1e:
+				if d.separated {
+					break scan
+				}
 			}
 			i++
 		}
@@ -572,6 +611,8 @@ scan:
 	d.pos = i
 	problem := "Invalid numeric literal"
 	switch word[0] {
+	case '\'':
+		problem = `Invalid string literal; expected ", but got '`
 	case 'n', 't', 'f':
 		switch string(word) {
 		case "null":
@@ -580,10 +621,19 @@ scan:
 			return true, nil
 		case "false":
 			return false, nil
+		case "nan":
+			return nan, nil
+		}
+		if word[0] == 'n' && !bytes.HasPrefix(word, []byte("nu")) {
+			break
 		}
 		problem = "Invalid literal"
 	default:
-		if f, ok := parseNumber(string(word)); ok {
+		w := string(word)
+		if f, ok := parseNumber(w); ok {
+			if d.Literals {
+				return newNumber(w, f), nil
+			}
 			return f, nil
 		}
 	}
@@ -638,8 +688,10 @@ func notFinite(s string) (float64, bool) {
 }
 
 // ParseText reads one value from a text that holds nothing else.
-func ParseText(s string, tick, hold func(int)) (any, error) {
-	d := &Decoder{buf: []byte(s), eof: true, tick: tick, hold: hold}
+func ParseText(s string, tick, hold func(int)) (any, error) { return parseText(s, tick, hold, false) }
+
+func parseText(s string, tick, hold func(int), literals bool) (any, error) {
+	d := &Decoder{buf: []byte(s), eof: true, tick: tick, hold: hold, Literals: literals}
 	v, err := d.Next()
 	if errors.Is(err, io.EOF) {
 		return nil, &ParseError{Msg: "Expected JSON value"}

@@ -9,9 +9,14 @@ import (
 // Style is how values are printed.
 type Style struct {
 	Indent string // "": on one line
+	Lines  bool   // on several lines, even without Indent
 	Sort   bool   // keys in byte order
 	ASCII  bool
 	Color  *Palette // nil: none
+
+	limit int       // when not 0, about how many bytes are wanted
+	tick  func(int) // may be nil
+	hold  func(int) // may be nil
 }
 
 // The colours of values, in the order of JQ_COLORS.
@@ -23,20 +28,23 @@ const (
 	ofString
 	ofArray
 	ofObject
+	ofKey
 )
 
 // Palette is the escape sequences of the colours.
-type Palette [ofObject + 1]string
+type Palette [ofKey + 1]string
 
-const (
-	colKey   = "\x1b[34;1m"
-	colReset = "\x1b[0m"
-)
+const colReset = "\x1b[0m"
 
-// NewPalette reads JQ_COLORS: the parameters of the escape sequences of null, false, true, numbers, strings, arrays and objects, with colons between
-// them. What is not given keeps jq's colour; ok is false when the text is malformed, and then nothing of it counts.
+// maxPrintDepth is how deep a value is printed.
+const maxPrintDepth = 10000
+
+const tooDeep = "<skipped: too deep>"
+
+// NewPalette reads JQ_COLORS: the parameters of the escape sequences of null, false, true, numbers, strings, arrays, objects and keys, with
+// colons between them. What is not given keeps jq's colour; ok is false when the text is malformed, and then nothing of it counts.
 func NewPalette(spec string) (*Palette, bool) {
-	usual := &Palette{"\x1b[1;30m", "\x1b[0;39m", "\x1b[0;39m", "\x1b[0;39m", "\x1b[0;32m", "\x1b[1;39m", "\x1b[1;39m"}
+	usual := &Palette{"\x1b[0;90m", "\x1b[0;39m", "\x1b[0;39m", "\x1b[0;39m", "\x1b[0;32m", "\x1b[1;39m", "\x1b[1;39m", "\x1b[1;34m"}
 	p := *usual
 	for i := 0; i < len(p) && spec != ""; i++ {
 		n := 0
@@ -54,14 +62,158 @@ func NewPalette(spec string) (*Palette, bool) {
 
 // Append appends the text of v to b.
 func (s Style) Append(b []byte, v any) []byte {
-	if s.Color != nil {
-		return s.colored(b, v, 0)
+	p := printer{Style: s, b: b}
+	p.value(v, 0)
+	return p.b
+}
+
+// Ticking returns s that counts its work and the memory of what it appends.
+func (s Style) Ticking(tick, hold func(int)) Style {
+	s.tick, s.hold = tick, hold
+	return s
+}
+
+// printer appends values to b. Its recursion ends at maxPrintDepth.
+type printer struct {
+	Style
+	b     []byte
+	known int // bytes of b that have been counted
+}
+
+// full counts what was appended and reports whether it is enough.
+func (p *printer) full() bool {
+	if n := len(p.b) - p.known; n > 1<<12 {
+		p.known = len(p.b)
+		if p.tick != nil {
+			p.tick(n >> 6)
+		}
+		if p.hold != nil {
+			p.hold(3 * n)
+		}
 	}
-	return s.plain(b, v, 0)
+	return p.limit > 0 && len(p.b) > p.limit
+}
+
+func (p *printer) color(i int) {
+	if p.Color != nil {
+		p.b = append(p.b, p.Color[i]...)
+	}
+}
+
+func (p *printer) reset() {
+	if p.Color != nil {
+		p.b = append(p.b, colReset...)
+	}
+}
+
+func (p *printer) value(v any, depth int) {
+	if p.full() {
+		return
+	}
+	switch v := v.(type) {
+	case *Array:
+		if depth > maxPrintDepth {
+			p.b = append(p.b, tooDeep...)
+			return
+		}
+		p.array(v, depth)
+	case *Object:
+		if depth > maxPrintDepth {
+			p.b = append(p.b, tooDeep...)
+			return
+		}
+		p.object(v, depth)
+	case nil:
+		p.scalar(ofNull, v)
+	case bool:
+		if v {
+			p.scalar(ofTrue, v)
+		} else {
+			p.scalar(ofFalse, v)
+		}
+	case string:
+		p.scalar(ofString, v)
+	default:
+		p.scalar(ofNumber, v)
+	}
+}
+
+func (p *printer) scalar(color int, v any) {
+	p.color(color)
+	p.b = p.Style.scalar(p.b, v)
+	p.reset()
+}
+
+// mark appends punctuation in the colour of what it belongs to.
+func (p *printer) mark(color int, c string) {
+	if p.Color == nil {
+		p.b = append(p.b, c...)
+		return
+	}
+	p.b = append(p.b, p.Color[color]...)
+	p.b = append(p.b, c...)
+	p.b = append(p.b, colReset...)
+}
+
+func (p *printer) array(v *Array, depth int) {
+	e := v.Values()
+	if len(e) == 0 {
+		p.mark(ofArray, "[]")
+		return
+	}
+	p.mark(ofArray, "[")
+	for i, x := range e {
+		if i > 0 {
+			p.mark(ofArray, ",")
+		}
+		p.b = p.newline(p.b, depth+1)
+		p.value(x, depth+1)
+		if p.limit > 0 && len(p.b) > p.limit {
+			return
+		}
+	}
+	p.b = p.newline(p.b, depth)
+	p.mark(ofArray, "]")
+}
+
+func (p *printer) object(v *Object, depth int) {
+	keys, vals := v.keys(), v.vals()
+	if len(keys) == 0 {
+		p.mark(ofObject, "{}")
+		return
+	}
+	p.mark(ofObject, "{")
+	var at []int
+	if p.Sort {
+		at = v.sorted()
+	}
+	for i := range keys {
+		k := i
+		if at != nil {
+			k = at[i]
+		}
+		if i > 0 {
+			p.mark(ofObject, ",")
+		}
+		p.b = p.newline(p.b, depth+1)
+		p.color(ofKey)
+		p.b = p.quote(p.b, keys[k])
+		p.reset()
+		p.mark(ofObject, ":")
+		if p.Indent != "" || p.Lines {
+			p.b = append(p.b, ' ')
+		}
+		p.value(vals[k], depth+1)
+		if p.limit > 0 && len(p.b) > p.limit {
+			return
+		}
+	}
+	p.b = p.newline(p.b, depth)
+	p.mark(ofObject, "}")
 }
 
 func (s Style) newline(b []byte, depth int) []byte {
-	if s.Indent == "" {
+	if s.Indent == "" && !s.Lines {
 		return b
 	}
 	b = append(b, '\n')
@@ -69,53 +221,6 @@ func (s Style) newline(b []byte, depth int) []byte {
 		b = append(b, s.Indent...)
 	}
 	return b
-}
-
-func (s Style) plain(b []byte, v any, depth int) []byte {
-	switch v := v.(type) {
-	case *Array:
-		if len(v.e) == 0 {
-			return append(b, "[]"...)
-		}
-		b = append(b, '[')
-		for i, e := range v.e {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = s.newline(b, depth+1)
-			b = s.plain(b, e, depth+1)
-		}
-		b = s.newline(b, depth)
-		return append(b, ']')
-	case *Object:
-		if len(v.keys) == 0 {
-			return append(b, "{}"...)
-		}
-		b = append(b, '{')
-		var at []int
-		if s.Sort {
-			at = v.sorted()
-		}
-		for i := range v.keys {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			k := i
-			if at != nil {
-				k = at[i]
-			}
-			b = s.newline(b, depth+1)
-			b = s.quote(b, v.keys[k])
-			b = append(b, ':')
-			if s.Indent != "" {
-				b = append(b, ' ')
-			}
-			b = s.plain(b, v.vals[k], depth+1)
-		}
-		b = s.newline(b, depth)
-		return append(b, '}')
-	}
-	return s.scalar(b, v)
 }
 
 func (s Style) scalar(b []byte, v any) []byte {
@@ -126,89 +231,12 @@ func (s Style) scalar(b []byte, v any) []byte {
 		return strconv.AppendBool(b, v)
 	case float64:
 		return appendNumber(b, v)
+	case *Literal:
+		return append(b, v.text...)
 	case string:
 		return s.quote(b, v)
 	}
 	return b
-}
-
-// colored lays the escape sequences where jq 1.6 puts them.
-func (s Style) colored(b []byte, v any, depth int) []byte {
-	switch v := v.(type) {
-	case *Array:
-		b = append(b, s.Color[ofArray]...)
-		if len(v.e) == 0 {
-			b = append(b, "[]"...)
-			return append(b, colReset...)
-		}
-		b = append(b, '[')
-		for i, e := range v.e {
-			if i > 0 {
-				b = append(b, s.Color[ofArray]...)
-				b = append(b, ',')
-			}
-			b = s.newline(b, depth+1)
-			b = s.colored(b, e, depth+1)
-		}
-		b = append(b, s.Color[ofArray]...)
-		b = s.newline(b, depth)
-		b = append(b, s.Color[ofArray]...)
-		b = append(b, ']')
-		return append(b, colReset...)
-	case *Object:
-		b = append(b, s.Color[ofObject]...)
-		if len(v.keys) == 0 {
-			b = append(b, "{}"...)
-			return append(b, colReset...)
-		}
-		b = append(b, '{')
-		var at []int
-		if s.Sort {
-			at = v.sorted()
-		}
-		for i := range v.keys {
-			k := i
-			if at != nil {
-				k = at[i]
-			}
-			if i > 0 {
-				b = append(b, s.Color[ofObject]...)
-				b = append(b, ',')
-			}
-			b = s.newline(b, depth+1)
-			b = append(b, colReset...)
-			b = append(b, colKey...)
-			b = s.quote(b, v.keys[k])
-			b = append(b, colReset...)
-			b = append(b, s.Color[ofObject]...)
-			b = append(b, ':')
-			if s.Indent != "" {
-				b = append(b, ' ')
-			}
-			b = append(b, colReset...)
-			b = s.colored(b, v.vals[k], depth+1)
-		}
-		b = append(b, s.Color[ofObject]...)
-		b = s.newline(b, depth)
-		b = append(b, s.Color[ofObject]...)
-		b = append(b, '}')
-		return append(b, colReset...)
-	}
-	col := s.Color[ofNull]
-	switch v := v.(type) {
-	case bool:
-		col = s.Color[ofFalse]
-		if v {
-			col = s.Color[ofTrue]
-		}
-	case float64:
-		col = s.Color[ofNumber]
-	case string:
-		col = s.Color[ofString]
-	}
-	b = append(b, col...)
-	b = s.scalar(b, v)
-	return append(b, colReset...)
 }
 
 const hexDigits = "0123456789abcdef"

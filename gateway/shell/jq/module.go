@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/itchyny/gojq"
 )
 
 // Modules is where import and include find what they name.
@@ -25,8 +23,7 @@ type Modules struct {
 
 // module is a file of definitions.
 type module struct {
-	defs  []*env // in the order of the file
-	query *gojq.Query
+	defs  []*scope // in the order of the file
 	ready bool
 }
 
@@ -35,29 +32,28 @@ const (
 	dataSuffix   = ".json"
 )
 
-// load binds what the imports of q name in front of e. origin is the folder that search paths are relative to.
-func (ms *Modules) load(e *env, q *gojq.Query, origin string) (*env, error) {
-	// The first import is the nearest: bound last.
-	for _, im := range slices.Backward(q.Imports) {
-		name := im.ImportPath + im.IncludePath
-		data := strings.HasPrefix(im.ImportAlias, "$")
+// load binds what the imports of src name in front of sc. origin is the folder that search paths are relative to.
+func (ms *Modules) load(sc *scope, src *source, origin string) (*scope, error) {
+	for _, im := range src.imports {
 		if ms == nil {
-			return nil, failCompile("module not found: " + name + "\n")
+			return nil, failCompile("module not found: " + im.path + "\n")
 		}
 		suffix := moduleSuffix
-		if data {
+		if im.data {
 			suffix = dataSuffix
 		}
-		file, text, err := ms.find(name, suffix, ms.search(im.Meta, origin))
+		file, text, err := ms.find(im.path, suffix, ms.search(im.meta, origin))
 		if err != nil {
 			return nil, err
 		}
-		if data {
+		if im.data {
 			v, err := ms.Value(text)
 			if err != nil {
 				return nil, failCompile(err.Error() + "\n")
 			}
-			e = e.bind(im.ImportAlias+"::"+im.ImportAlias[1:], v).bind(im.ImportAlias, v)
+			for _, name := range []string{"$" + im.alias + "::" + im.alias, "$" + im.alias} {
+				sc = &scope{up: sc, name: name, kind: bindConst, val: v}
+			}
 			continue
 		}
 		m, err := ms.module(file, text)
@@ -65,32 +61,32 @@ func (ms *Modules) load(e *env, q *gojq.Query, origin string) (*env, error) {
 			return nil, err
 		}
 		prefix := ""
-		if im.ImportAlias != "" {
-			prefix = im.ImportAlias + "::"
+		if im.alias != "" {
+			prefix = im.alias + "::"
 		}
-		e = m.bind(e, prefix)
+		sc = m.bind(sc, prefix)
 	}
-	return e, nil
+	return sc, nil
 }
 
 // bind makes the definitions of m known by their names after a prefix.
-func (m *module) bind(e *env, prefix string) *env {
+func (m *module) bind(sc *scope, prefix string) *scope {
 	for _, d := range m.defs {
-		e = &env{up: e, name: prefix + d.name, kind: bindFunc, args: d.args, def: d.def, in: d}
+		sc = &scope{up: sc, name: prefix + d.name, kind: bindFunc, args: d.args, fn: d.fn, problems: d.problems}
 	}
-	return e
+	return sc
 }
 
 // search is where one import is looked for: in the folders of its metadata, else in the working directory and the search list.
-func (ms *Modules) search(meta *gojq.ConstObject, origin string) []string {
-	if meta != nil {
-		v, _ := metadata(&gojq.ConstTerm{Object: meta}).(*Object).Get("search")
+func (ms *Modules) search(meta any, origin string) []string {
+	if o, ok := meta.(*Object); ok {
+		v, _ := o.Get("search")
 		var dirs []string
 		switch v := v.(type) {
 		case string:
 			dirs = []string{v}
 		case *Array:
-			for _, x := range v.e {
+			for _, x := range v.Values() {
 				if s, ok := x.(string); ok {
 					dirs = append(dirs, s)
 				}
@@ -119,7 +115,7 @@ func (ms *Modules) expand(dir, origin string) string {
 // find reads the first file of a module's name: m.jq, or m/m.jq.
 func (ms *Modules) find(name, suffix string, dirs []string) (string, []byte, error) {
 	if slices.Contains(strings.Split(name, "/"), "..") {
-		return "", nil, failCompile("Module path must be a string\n")
+		return "", nil, failCompile("Relative paths to modules may not traverse to parent directories (" + name + ")\n")
 	}
 	for _, d := range dirs {
 		for _, f := range []string{slashpath.Join(d, name+suffix), slashpath.Join(d, name, slashpath.Base(name)+suffix)} {
@@ -139,37 +135,58 @@ func (ms *Modules) module(file string, text []byte) (*module, error) {
 		}
 		return m, nil
 	}
-	src := string(text)
-	q, err := parse(src, file)
+	src, err := parse(string(text), file, true)
 	if err != nil {
 		return nil, err
 	}
-	if q.Term != nil || q.Op != 0 {
-		return nil, failCompile("jq: error: library should only have function definitions, not a main expression\n<unknown location>")
+	if src.body != nil {
+		return nil, failCompile("jq: error: library should only have function definitions, not a main expression")
 	}
-	m := &module{query: q}
+	m := &module{}
 	if ms.loaded == nil {
 		ms.loaded = map[string]*module{}
 	}
 	ms.loaded[file] = m
-	e, err := ms.load(nil, q, slashpath.Dir(file))
+	sc, err := ms.load(nil, src, slashpath.Dir(file))
 	if err != nil {
 		return nil, err
 	}
-	for _, fd := range q.FuncDefs {
-		f := &env{up: e, name: fd.Name, kind: bindFunc, args: len(fd.Args), def: fd}
-		f.in = f
-		e = f
-		m.defs = append(m.defs, f)
+	for _, def := range src.defs {
+		c := &compiler{src: src, lib: builtins()}
+		if sc, err = c.static(sc, def); err != nil {
+			return nil, err
+		}
+		*sc.problems = c.problems
+		m.defs = append(m.defs, sc)
 	}
 	m.ready = true
 	return m, nil
 }
 
+// static compiles a function that is not inside another.
+func (c *compiler) static(sc *scope, def *funcDef) (out *scope, err error) {
+	defer c.guard(&err)
+	f := &fn{name: def.name, nregs: 1}
+	sc = &scope{up: sc, name: def.name, kind: bindFunc, args: len(def.params), fn: f, problems: new([]string)}
+	c.function(&fctx{fn: f}, sc, def)
+	return sc, nil
+}
+
+// guard turns the panic of what is nested too deeply into an error.
+func (c *compiler) guard(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case syntaxError:
+		*err = &CompileError{c.problems}
+	default:
+		panic(r)
+	}
+}
+
 // startup binds the definitions of ~/.jq, when that is a file.
-func (ms *Modules) startup(e *env) (*env, error) {
+func (ms *Modules) startup(sc *scope) (*scope, error) {
 	if ms == nil || ms.Home == "" {
-		return e, nil
+		return sc, nil
 	}
 	file := slashpath.Join(ms.Home, moduleSuffix)
 	if text, err := ms.Read(file); err == nil { // most have none
@@ -177,20 +194,20 @@ func (ms *Modules) startup(e *env) (*env, error) {
 		if err != nil {
 			return nil, err
 		}
-		e = m.bind(e, "")
+		sc = m.bind(sc, "")
 	}
-	return e, nil
+	return sc, nil
 }
 
-// meta is modulemeta: what a module says about itself, and its imports.
-func (ms *Modules) meta(name string) (any, error) {
+// metaOf is modulemeta: what a module says about itself, its imports and its definitions.
+func (ms *Modules) metaOf(name string) (any, error) {
 	if ms == nil {
 		return nil, errorf("module not found: %s", name)
 	}
 	file, text, err := ms.find(name, moduleSuffix, ms.search(nil, ms.Dir))
-	var q *gojq.Query
+	var src *source
 	if err == nil {
-		q, err = parse(string(text), file)
+		src, err = parse(string(text), file, true)
 	}
 	if err != nil {
 		var ce *CompileError
@@ -200,48 +217,23 @@ func (ms *Modules) meta(name string) (any, error) {
 		return nil, err
 	}
 	o := NewObject()
-	if q.Meta != nil {
-		o = metadata(&gojq.ConstTerm{Object: q.Meta}).(*Object)
+	if src.hasMeta {
+		o = src.meta.(*Object)
 	}
 	deps := []any{}
-	for _, im := range q.Imports {
+	for _, im := range src.imports {
 		d := NewObject()
-		if im.Meta != nil {
-			d = metadata(&gojq.ConstTerm{Object: im.Meta}).(*Object)
+		if m, ok := im.meta.(*Object); ok {
+			d = m
 		}
-		if im.ImportAlias != "" {
-			d = d.Set("as", strings.TrimPrefix(im.ImportAlias, "$"))
+		if im.alias != "" {
+			d = d.Set("as", im.alias)
 		}
-		d = d.Set("is_data", strings.HasPrefix(im.ImportAlias, "$")).Set("relpath", im.ImportPath+im.IncludePath)
-		deps = append(deps, d)
+		deps = append(deps, d.Set("is_data", im.data).Set("relpath", im.path))
 	}
-	return o.Set("deps", NewArray(deps)), nil
-}
-
-// metadata is the value of the metadata of a module or an import.
-func metadata(t *gojq.ConstTerm) any {
-	switch {
-	case t.Object != nil:
-		o := NewObject()
-		for _, kv := range t.Object.KeyVals {
-			o = o.Set(kv.Key+kv.KeyString, metadata(kv.Val))
-		}
-		return o
-	case t.Array != nil:
-		e := []any{}
-		for _, x := range t.Array.Elems {
-			e = append(e, metadata(x))
-		}
-		return NewArray(e)
-	case t.Number != "":
-		f, _ := strconv.ParseFloat(t.Number, 64)
-		return f
-	case t.True:
-		return true
-	case t.False:
-		return false
-	case t.Null:
-		return nil
+	defs := []any{}
+	for _, def := range src.defs {
+		defs = append(defs, def.name+"/"+strconv.Itoa(len(def.params)))
 	}
-	return t.Str
+	return o.Set("deps", NewArray(deps)).Set("defs", NewArray(defs)), nil
 }

@@ -1,43 +1,54 @@
 package jq
 
 import (
-	"errors"
 	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/itchyny/gojq"
 )
 
-// brief is the text of v, cut to n bytes.
-func brief(v any, n int) string {
-	s := text(v)
+// brief is the text of v, cut to 29 bytes.
+func brief(v any) string { return briefer(v, 30) }
+
+func briefer(v any, n int) string {
+	s := string(Style{limit: 4 * n}.Append(nil, v))
 	if len(s) < n {
 		return s
 	}
-	return strings.ToValidUTF8(s[:n-4], "\uFFFD") + "..."
+	end := ""
+	switch v.(type) {
+	case string:
+		end = `"`
+	case *Array:
+		end = "]"
+	case *Object:
+		end = "}"
+	}
+	cut := n - 1 - len("...") - len(end)
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "..." + end
 }
 
 // describe is how error messages show a value: its kind and the beginning of its text.
-func describe(v any) string { return kindOf(v) + " (" + brief(v, 15) + ")" }
+func describe(v any) string { return kindOf(v) + " (" + brief(v) + ")" }
 
 // bounds are the limits of a slice of n elements.
-func bounds(key *Object, n int, kind string) (from, to int, err error) {
+func bounds(key *Object, n int) (from, to int, err error) {
 	get := func(name string, def float64) (float64, error) {
 		v, ok := key.Get(name)
-		switch v := v.(type) {
-		case nil:
-			if ok {
-				return def, nil
-			}
-		case float64:
-			if v < 0 {
-				v += float64(n)
-			}
-			return v, nil
+		if v == nil && ok {
+			return def, nil
 		}
-		return 0, errorf("Start and end indices of an %s slice must be numbers", kind)
+		f, ok := number(v)
+		if !ok {
+			return 0, errorf("Array/string slice indices must be integers")
+		}
+		if f < 0 {
+			f += float64(n)
+		}
+		return f, nil
 	}
 	a, err := get("start", 0)
 	if err != nil {
@@ -52,14 +63,8 @@ func bounds(key *Object, n int, kind string) (from, to int, err error) {
 	return from, max(from, to), nil
 }
 
-func isSlice(o *Object) bool {
-	_, a := o.Get("start")
-	_, b := o.Get("end")
-	return a && b
-}
-
-// at is x[key].
-func (m *Machine) at(x, key any) (any, error) {
+// get is x[key].
+func (m *Machine) get(x, key any) (any, error) {
 	switch k := key.(type) {
 	case string:
 		switch x := x.(type) {
@@ -69,56 +74,76 @@ func (m *Machine) at(x, key any) (any, error) {
 		case nil:
 			return nil, nil
 		}
-		return nil, errorf("Cannot index %s with string \"%s\"", kindOf(x), k)
 	case float64:
 		switch x := x.(type) {
 		case *Array:
-			if k != math.Floor(k) {
-				return nil, nil
-			}
-			i := clampInt(k)
-			if i < 0 {
-				i += len(x.e)
-			}
-			if i < 0 || i >= len(x.e) {
-				return nil, nil
-			}
-			return x.e[i], nil
+			return element(x, k), nil
 		case nil:
 			return nil, nil
 		}
+	case *Literal:
+		return m.get(x, k.f)
 	case *Object:
-		switch x := x.(type) {
-		case nil:
-			return nil, nil
-		case *Array:
-			from, to, err := bounds(k, len(x.e), "array")
-			if err != nil {
-				return nil, err
-			}
-			return NewArray(slices.Clip(x.e[from:to])), nil
-		case string:
-			from, to, err := bounds(k, utf8.RuneCountInString(x), "string")
-			if err != nil {
-				return nil, err
-			}
-			a := byteOffset(x, from)
-			return strings.Clone(x[a : a+byteOffset(x[a:], to-from)]), nil
-		}
+		return m.slice(x, k)
 	case *Array:
 		if x, ok := x.(*Array); ok {
-			return indices(x, k), nil
+			return m.indices(x, k), nil
 		}
 	}
-	if o, ok := key.(*Object); ok && isSlice(o) {
-		return nil, errorf("Cannot index %s with object", kindOf(x))
+	return nil, cannotIndex(x, key)
+}
+
+func cannotIndex(x, key any) error {
+	return errorf("Cannot index %s with %s", kindOf(x), describe(key))
+}
+
+func element(a *Array, k float64) any {
+	if k != k {
+		return nil
 	}
-	return nil, errorf("Cannot index %s with %s", kindOf(x), kindOf(key))
+	i := clampInt(k)
+	if i < 0 {
+		i += a.n
+	}
+	if i < 0 || i >= a.n {
+		return nil
+	}
+	return a.Values()[i]
+}
+
+func (m *Machine) slice(x any, key *Object) (any, error) {
+	switch x := x.(type) {
+	case nil:
+		return nil, nil
+	case *Array:
+		from, to, err := bounds(key, x.n)
+		if err != nil {
+			return nil, err
+		}
+		m.alloc(112 + 16*(to-from))
+		m.Tick((to - from) >> 8)
+		return NewArray(slices.Clone(x.Values()[from:to])), nil
+	case string:
+		m.Tick(len(x) >> 10)
+		from, to, err := bounds(key, utf8.RuneCountInString(x))
+		if err != nil {
+			return nil, err
+		}
+		a := byteOffset(x, from)
+		b := a + byteOffset(x[a:], to-from)
+		m.alloc(b - a + 16)
+		return strings.Clone(x[a:b]), nil
+	}
+	return nil, cannotIndex(x, key)
 }
 
 func byteOffset(s string, n int) int {
 	i := 0
 	for ; n > 0 && i < len(s); n-- {
+		if s[i] < utf8.RuneSelf {
+			i++
+			continue
+		}
 		_, w := utf8.DecodeRuneInString(s[i:])
 		i += w
 	}
@@ -126,20 +151,21 @@ func byteOffset(s string, n int) int {
 }
 
 // indices lists where sub begins in a.
-func indices(a, sub *Array) *Array {
+func (m *Machine) indices(a, sub *Array) *Array {
 	var out []any
-	if len(sub.e) > 0 {
-		for i := 0; i+len(sub.e) <= len(a.e); i++ {
-			same := true
-			for j := range sub.e {
-				if compare(a.e[i+j], sub.e[j]) != 0 {
-					same = false
-					break
-				}
+	x, y := a.Values(), sub.Values()
+	for i := 0; len(y) > 0 && i+len(y) <= len(x); i++ {
+		same := true
+		for j := range y {
+			m.Tick(1)
+			if compareTick(x[i+j], y[j], m.Tick) != 0 {
+				same = false
+				break
 			}
-			if same {
-				out = append(out, float64(i))
-			}
+		}
+		if same {
+			m.alloc(24)
+			out = append(out, float64(i))
 		}
 	}
 	return NewArray(out)
@@ -150,33 +176,39 @@ func (m *Machine) getPath(v any, p []any) (any, error) {
 		if v == nil {
 			return nil, nil
 		}
+		m.Tick(1)
 		var err error
-		if v, err = m.at(v, k); err != nil {
+		if v, err = m.get(v, k); err != nil {
 			return nil, err
 		}
 	}
 	return v, nil
 }
 
-const maxIndex = 1 << 26
+const maxIndex = 1 << 29
 
+// setPath puts x where p leads to in v, which is walked twice instead of recursing.
 func (m *Machine) setPath(v any, p []any, x any) (any, error) {
-	if len(p) == 0 {
-		return x, nil
+	if len(p) > maxValueDepth {
+		return nil, errorf("Path too deep")
 	}
-	old, err := m.at(v, p[0])
-	if err != nil {
-		return nil, err
+	var buf [8]any
+	olds := buf[:0]
+	for _, k := range p {
+		m.Tick(1)
+		olds = append(olds, v)
+		var err error
+		if v, err = m.get(v, k); err != nil {
+			return nil, err
+		}
 	}
-	n, err := m.setPath(old, p[1:], x)
-	if err != nil {
-		return nil, err
+	for i, old := range slices.Backward(olds) {
+		var err error
+		if x, err = m.set(old, p[i], x); err != nil {
+			return nil, err
+		}
 	}
-	r, err := m.set(v, p[0], n)
-	if err != nil {
-		return nil, err
-	}
-	return bounded(r)
+	return bounded(x)
 }
 
 func (m *Machine) set(v, key, x any) (any, error) {
@@ -184,122 +216,139 @@ func (m *Machine) set(v, key, x any) (any, error) {
 	case string:
 		switch v := v.(type) {
 		case nil:
-			return NewObject().Set(k, x), nil
+			m.alloc(300)
+			o := NewObject()
+			o.put(k, x)
+			return o, nil
 		case *Object:
-			m.Tick(len(v.keys) >> 8)
-			return v.Set(k, x), nil
+			return m.setKey(v, k, x), nil
 		}
+	case *Literal:
+		return m.set(v, k.f, x)
 	case float64:
 		a, ok := v.(*Array)
 		if v == nil {
 			a, ok = NewArray(nil), true
 		}
-		if !ok {
-			break
+		if ok {
+			return m.setIndex(a, k, x)
 		}
-		i := clampInt(k)
-		if i < 0 {
-			if i += len(a.e); i < 0 {
-				return nil, errorf("Out of bounds negative array index")
-			}
-		}
-		if i > maxIndex {
-			return nil, errorf("Array index too large")
-		}
-		if i == len(a.e) {
-			return a.with(x), nil
-		}
-		n := max(len(a.e), i+1)
-		m.Tick(n >> 8)
-		if n > 1<<12 {
-			m.Hold(16 * n)
-			m.Release(16 * n)
-		}
-		e := make([]any, n)
-		copy(e, a.e)
-		e[i] = x
-		return NewArray(e), nil
 	case *Object:
-		a, ok := v.(*Array)
-		if v == nil {
-			a, ok = NewArray(nil), true
-		}
-		if !ok {
-			return nil, errorf("Cannot update field at object index of %s", kindOf(v))
-		}
-		from, to, err := bounds(k, len(a.e), "array")
-		if err != nil {
-			return nil, err
-		}
-		xs, isArr := x.(*Array)
-		if !isArr {
-			return nil, errorf("A slice of an array can only be assigned another array")
-		}
-		return NewArray(slices.Concat(a.e[:from], xs.e, a.e[to:])), nil
+		return m.setSlice(v, k, x)
 	case *Array:
-		return nil, errorf("Cannot update field at array index of array")
+		if _, ok := v.(*Array); ok {
+			return nil, errorf("Cannot update field at array index of array")
+		}
 	}
-	if s, ok := key.(string); ok {
-		return nil, errorf("Cannot index %s with string \"%s\"", kindOf(v), s)
-	}
-	return nil, errorf("Cannot index %s with %s", kindOf(v), kindOf(key))
+	return nil, cannotIndex(v, key)
 }
 
-// deletePaths deletes what the paths name. All that goes from one array goes at once: an index counts from its
-// end as it was.
+func (m *Machine) setIndex(a *Array, k float64, x any) (any, error) {
+	i := clampInt(k)
+	if i < 0 {
+		if i += a.n; i < 0 {
+			return nil, errorf("Out of bounds negative array index")
+		}
+	}
+	switch {
+	case i < a.n:
+		return m.setAt(a, i, x), nil
+	case i == a.n:
+		return m.concat(a, []any{x}), nil
+	case i >= maxIndex:
+		return nil, errorf("Array index too large")
+	}
+	m.alloc(16 * (i + 1 - a.n))
+	more := make([]any, i+1-a.n)
+	more[len(more)-1] = x
+	return m.concat(a, more), nil
+}
+
+func (m *Machine) setSlice(v any, k *Object, x any) (any, error) {
+	a, ok := v.(*Array)
+	if v == nil {
+		a, ok = NewArray(nil), true
+	}
+	if _, text := v.(string); text {
+		return nil, errorf("Cannot update string slices")
+	}
+	if !ok {
+		return nil, cannotIndex(v, k)
+	}
+	from, to, err := bounds(k, a.n)
+	if err != nil {
+		return nil, err
+	}
+	xs, ok := x.(*Array)
+	if !ok {
+		return nil, errorf("A slice of an array can only be assigned another array")
+	}
+	if to-from == xs.n {
+		for i, x := range xs.Values() {
+			m.Tick(1)
+			a = m.setAt(a, from+i, x)
+		}
+		return a, nil
+	}
+	m.alloc(112 + 16*(a.n+xs.n))
+	m.Tick(1 + (a.n+xs.n)>>6)
+	e := a.Values()
+	return NewArray(slices.Concat(e[:from], xs.Values(), e[to:])), nil
+}
+
+// deletePaths deletes what the paths name, the last ones first. All that goes from one array goes at once.
 func (m *Machine) deletePaths(v any, ps *Array) (any, error) {
-	list := make([][]any, len(ps.e))
-	for i, p := range ps.e {
+	list := make([][]any, ps.n)
+	m.alloc(24 * ps.n)
+	for i, p := range ps.Values() {
 		a, ok := p.(*Array)
 		if !ok {
-			return nil, errorf("Path must be specified as an array")
+			return nil, errorf("Path must be specified as array, not %s", kindOf(p))
 		}
-		if list[i] = a.e; len(a.e) == 0 {
-			return nil, nil
-		}
+		list[i] = a.Values()
 	}
-	slices.SortFunc(list, func(a, b []any) int { return slices.CompareFunc(a, b, compare) })
-	return m.deleteSorted(v, list, 0)
-}
-
-// deleteSorted deletes what sorted paths name, which lead to v with their first depth keys.
-func (m *Machine) deleteSorted(v any, list [][]any, depth int) (any, error) {
-	var keys []any
+	slices.SortFunc(list, func(a, b []any) int {
+		m.Tick(1)
+		return slices.CompareFunc(a, b, func(x, y any) int { return compareTick(x, y, m.Tick) })
+	})
+	if len(list) > 0 && len(list[0]) == 0 {
+		return nil, nil
+	}
 	for end := len(list); end > 0; {
-		key := list[end-1][depth]
+		// What differs in the last key only goes together.
+		last := list[end-1]
+		prefix := last[:len(last)-1]
 		from := end - 1
-		for from > 0 && compare(list[from-1][depth], key) == 0 {
+		for from > 0 && len(list[from-1]) == len(last) && slices.EqualFunc(list[from-1][:len(prefix)], prefix, same) {
 			from--
 		}
-		group := list[from:end]
-		end = from
-		m.Tick(len(group))
-		if len(group[0]) == depth+1 {
-			keys = append(keys, key)
-			continue
+		keys := make([]any, 0, end-from)
+		for _, p := range list[from:end] {
+			m.Tick(1 + len(p)>>4)
+			keys = append(keys, p[len(p)-1])
 		}
-		old, err := m.at(v, key)
+		end = from
+		inner, err := m.getPath(v, prefix)
 		if err != nil {
 			return nil, err
 		}
-		if old == nil {
+		if inner == nil {
 			continue
 		}
-		if old, err = m.deleteSorted(old, group, depth+1); err != nil {
+		if inner, err = m.deleteKeys(inner, keys); err != nil {
 			return nil, err
 		}
-		if v, err = m.set(v, key, old); err != nil {
+		if v, err = m.setPath(v, prefix, inner); err != nil {
 			return nil, err
 		}
 	}
-	return deleteKeys(v, keys)
+	return v, nil
 }
 
+func same(a, b any) bool { return compare(a, b) == 0 }
+
 // deleteKeys deletes fields of an object, elements or slices of an array.
-func deleteKeys(v any, keys []any) (any, error) {
-	if v == nil || len(keys) == 0 {
-		return v, nil
-	}
+func (m *Machine) deleteKeys(v any, keys []any) (any, error) {
 	switch x := v.(type) {
 	case *Object:
 		gone := map[string]bool{}
@@ -308,212 +357,55 @@ func deleteKeys(v any, keys []any) (any, error) {
 			if !ok {
 				return nil, errorf("Cannot delete %s field of object", kindOf(key))
 			}
-			if x.find(k) >= 0 {
+			if _, ok := x.Get(k); ok {
 				gone[k] = true
 			}
 		}
 		if len(gone) == 0 {
 			return x, nil
 		}
+		m.Tick(x.n >> 6)
+		m.alloc(100 * x.n)
 		return x.without(gone), nil
 	case *Array:
-		gone := make([]bool, len(x.e))
-		for _, key := range keys {
-			switch k := key.(type) {
-			case float64:
-				i := clampInt(k)
-				if i < 0 {
-					i += len(x.e)
-				}
-				if i >= 0 && i < len(x.e) {
-					gone[i] = true
-				}
-			case *Object:
-				from, to, err := bounds(k, len(x.e), "array")
-				if err != nil {
-					return nil, err
-				}
-				for i := from; i < to; i++ {
-					gone[i] = true
-				}
-			default:
-				return nil, errorf("Cannot delete %s element of array", kindOf(key))
-			}
-		}
-		var kept []any
-		for i, e := range x.e {
-			if !gone[i] {
-				kept = append(kept, e)
-			}
-		}
-		return NewArray(kept), nil
+		return m.deleteElements(x, keys)
 	}
 	return nil, errorf("Cannot delete fields from %s", kindOf(v))
 }
 
-// binary is an arithmetic or comparing operator.
-func (m *Machine) binary(op gojq.Operator, l, r any) (any, error) {
-	switch op {
-	case gojq.OpEq:
-		return compare(l, r) == 0, nil
-	case gojq.OpNe:
-		return compare(l, r) != 0, nil
-	case gojq.OpLt:
-		return compare(l, r) < 0, nil
-	case gojq.OpLe:
-		return compare(l, r) <= 0, nil
-	case gojq.OpGt:
-		return compare(l, r) > 0, nil
-	case gojq.OpGe:
-		return compare(l, r) >= 0, nil
-	case gojq.OpAdd:
-		return m.add(l, r)
-	}
-	a, aok := l.(float64)
-	b, bok := r.(float64)
-	fail := func(verb string) (any, error) {
-		return nil, errorf("%s and %s cannot be %s", describe(l), describe(r), verb)
-	}
-	switch op {
-	case gojq.OpSub:
-		if aok && bok {
-			return a - b, nil
-		}
-		x, ok := l.(*Array)
-		y, ok2 := r.(*Array)
-		if !ok || !ok2 {
-			return fail("subtracted")
-		}
-		var out []any
-		for _, v := range x.e {
-			m.Tick(1 + len(y.e)>>4)
-			if !slices.ContainsFunc(y.e, func(w any) bool { return compare(v, w) == 0 }) {
-				out = append(out, v)
+func (m *Machine) deleteElements(x *Array, keys []any) (any, error) {
+	m.Tick(x.n >> 8)
+	m.alloc(17*x.n + 112)
+	gone := make([]bool, x.n)
+	for _, key := range keys {
+		switch k := key.(type) {
+		case float64, *Literal:
+			f, _ := number(k)
+			i := clampInt(f)
+			if i < 0 {
+				i += x.n
 			}
-		}
-		return NewArray(out), nil
-	case gojq.OpMul:
-		if aok && bok {
-			return a * b, nil
-		}
-		s, ok := l.(string)
-		n := b
-		if !ok {
-			s, ok = r.(string)
-			n = a
-		}
-		if ok && (aok || bok) {
-			if n <= 0 || n != n {
-				return nil, nil
+			if i >= 0 && i < x.n {
+				gone[i] = true
 			}
-			times := max(1, clampInt(n))
-			if err := m.checkSize(len(s) * times); err != nil {
+		case *Object:
+			from, to, err := bounds(k, x.n)
+			if err != nil {
 				return nil, err
 			}
-			return strings.Repeat(s, times), nil
-		}
-		x, ok := l.(*Object)
-		y, ok2 := r.(*Object)
-		if !ok || !ok2 {
-			return fail("multiplied")
-		}
-		return m.merge(x, y), nil
-	case gojq.OpDiv:
-		if aok && bok {
-			if b == 0 {
-				return fail("divided because the divisor is zero")
+			m.Tick((to - from) >> 8)
+			for i := from; i < to; i++ {
+				gone[i] = true
 			}
-			return a / b, nil
-		}
-		s, ok := l.(string)
-		t, ok2 := r.(string)
-		if !ok || !ok2 {
-			return fail("divided")
-		}
-		return m.split(s, t), nil
-	case gojq.OpMod:
-		if !aok || !bok {
-			return fail("divided (remainder)")
-		}
-		x, y := toInt64(a), toInt64(b)
-		if y == 0 {
-			return fail("divided (remainder) because the divisor is zero")
-		}
-		return float64(x % y), nil
-	}
-	return nil, errors.New("unknown operator")
-}
-
-// toInt64 truncates as the processor does: what does not fit, and what is not a number, is the smallest integer.
-func toInt64(f float64) int64 {
-	if f >= math.MinInt64 && f < math.MaxInt64 {
-		return int64(f)
-	}
-	return math.MinInt64
-}
-
-func (m *Machine) merge(x, y *Object) *Object {
-	for i, k := range y.keys {
-		m.Tick(1)
-		v := y.vals[i]
-		if old, ok := x.Get(k); ok {
-			a, ok := old.(*Object)
-			b, ok2 := v.(*Object)
-			if ok && ok2 {
-				v = m.merge(a, b)
-			}
-		}
-		x = x.Set(k, v)
-	}
-	return x
-}
-
-func (m *Machine) add(l, r any) (any, error) {
-	switch a := l.(type) {
-	case nil:
-		return r, nil
-	case float64:
-		if b, ok := r.(float64); ok {
-			return a + b, nil
-		}
-	case string:
-		if b, ok := r.(string); ok {
-			if err := m.checkSize(len(a) + len(b)); err != nil {
-				return nil, err
-			}
-			return a + b, nil
-		}
-	case *Array:
-		if b, ok := r.(*Array); ok {
-			if n := len(a.e) + len(b.e); n > 1<<12 {
-				m.Hold(16 * n)
-				m.Release(16 * n)
-			}
-			return a.with(b.e...), nil
-		}
-	case *Object:
-		if b, ok := r.(*Object); ok {
-			for i, k := range b.keys {
-				m.Tick(1)
-				a = a.Set(k, b.vals[i])
-			}
-			return a, nil
+		default:
+			return nil, errorf("Cannot delete %s element of array", kindOf(key))
 		}
 	}
-	if r == nil {
-		return l, nil
+	kept := make([]any, 0, x.n)
+	for i, e := range x.Values() {
+		if !gone[i] {
+			kept = append(kept, e)
+		}
 	}
-	return nil, errorf("%s and %s cannot be added", describe(l), describe(r))
-}
-
-func (m *Machine) split(s, sep string) *Array {
-	if s == "" {
-		return NewArray(nil)
-	}
-	e := make([]any, 0, strings.Count(s, sep)+1)
-	for p := range strings.SplitSeq(s, sep) {
-		m.Tick(1)
-		e = append(e, p)
-	}
-	return NewArray(e)
+	return NewArray(kept), nil
 }

@@ -1,294 +1,288 @@
 package jq
 
 import (
-	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
-	"github.com/dlclark/regexp2"
+	"github.com/pgbox/pgbox/gateway/shell/regex"
 )
 
-// pattern is a compiled regular expression, which may have to find empty matches.
-type pattern struct {
-	re     *regexp2.Regexp
-	global bool
-	empty  bool // n: skip empty matches
+// regexProgram is a compiled regular expression.
+type regexProgram struct {
+	re    *regex.Regexp
+	names []any // of the groups; nil for those without
+	empty bool  // n: skip empty matches
+	all   bool  // g
 }
 
-func flagged(v any, more string) any {
-	if s, ok := v.(string); ok {
-		return s + more
-	}
-	if v == nil {
-		return more
-	}
-	return v
+var regexNatives = map[key]native{
+	{"_match", 3}: func(m *Machine, v any, a []any) (any, error) {
+		ms, s, p, err := m.matches(v, a[0], a[1], a[2] == true)
+		if err != nil {
+			return nil, err
+		}
+		if a[2] == true {
+			return len(ms) > 0, nil
+		}
+		return m.matchObjects(s, ms, p), nil
+	},
+	{"split", 2}: func(m *Machine, v any, a []any) (any, error) {
+		flags := a[1]
+		if f, ok := flags.(string); ok {
+			flags = f + "g"
+		} else if flags == nil {
+			flags = "g"
+		}
+		ms, s, _, err := m.matches(v, a[0], flags, false)
+		if err != nil {
+			return nil, err
+		}
+		m.alloc(112 + 32*(len(ms)+1) + len(s))
+		out := make([]any, 0, len(ms)+1)
+		from := 0
+		for _, x := range ms {
+			out = append(out, s[from:x[0]])
+			from = x[1]
+		}
+		return NewArray(append(out, s[from:])), nil
+	},
 }
 
-// matchTimeout ends one hopeless match of a backtracking pattern.
-const matchTimeout = time.Second
-
-// matches runs the regular expression re, which may be [re, flags].
-func (m *Machine) matches(v, re, flags any, testing bool) ([]*regexp2.Match, error) {
+// matches runs the regular expression re, which may be [re, flags], and returns the places of the groups in bytes.
+func (m *Machine) matches(v, re, flags any, testing bool) ([][]int, string, *regexProgram, error) {
+	fail := func(format string, args ...any) ([][]int, string, *regexProgram, error) {
+		return nil, "", nil, errorf(format, args...)
+	}
+	if a, ok := re.(*Array); ok && flags == nil {
+		if a.n == 0 {
+			return fail("%s not a string or array", kindOf(re))
+		}
+		re = a.Values()[0]
+		if a.n > 1 {
+			flags = a.Values()[1]
+		}
+	} else if _, ok := re.(string); !ok && flags == nil {
+		return fail("%s not a string or array", kindOf(re))
+	}
 	s, ok := v.(string)
 	if !ok {
-		return nil, errorf("%s cannot be matched, as it is not a string", describe(v))
-	}
-	if a, ok := re.(*Array); ok {
-		if len(a.e) == 0 {
-			return nil, errorf("%s not a string or array", kindOf(re))
-		}
-		re = a.e[0]
-		if len(a.e) > 1 {
-			if f, ok := a.e[1].(string); ok {
-				flags = flagged(flags, f)
-			}
-		}
+		return fail("%s cannot be matched, as it is not a string", describe(v))
 	}
 	src, ok := re.(string)
 	if !ok {
-		return nil, errorf("%s not a string or array", kindOf(re))
+		return fail("%s cannot be matched, as it is not a string", describe(re))
 	}
 	f := ""
 	if flags != nil {
 		if f, ok = flags.(string); !ok {
-			return nil, errorf("%s is not a string", describe(flags))
+			return fail("%s is not a string", describe(flags))
 		}
 	}
-	p, err := m.pattern(src, f)
+	p, err := m.regex(src, f)
 	if err != nil {
-		return nil, err
+		return nil, "", nil, err
 	}
-	m.Tick(1 + len(s)>>6)
-	end := -1
-	if p.global && s != "" {
-		end = utf8.RuneCountInString(s)
-	}
-	var out []*regexp2.Match
-	x, err := p.re.FindStringMatch(s)
-	for x != nil && err == nil {
+	m.Tick(1 + len(s)>>8)
+	m.alloc(len(s))
+	b := []byte(s)
+	var out [][]int
+	for at := 0; at <= len(b); {
 		m.Tick(1)
-		if !p.empty || x.Length > 0 {
-			out = append(out, x)
-			if !p.global || testing {
+		loc := p.re.FindSubmatchIndex(b, at)
+		if loc == nil {
+			break
+		}
+		if !p.empty || loc[1] > loc[0] {
+			m.alloc(24 + 8*len(loc))
+			out = append(out, append([]int(nil), loc...))
+			if !p.all || testing {
 				break
 			}
 		}
-		// An empty match does not follow the last character.
-		if x, err = p.re.FindNextMatch(x); x != nil && x.Length == 0 && x.Index == end {
-			break
+		at = loc[1]
+		if loc[1] == loc[0] {
+			if at >= len(b) {
+				break
+			}
+			_, n := utf8.DecodeRune(b[at:])
+			at += n
 		}
 	}
-	if err != nil {
-		return nil, errorf("%s (at offset 0) is not a valid regex: match timeout", src)
-	}
-	return out, nil
+	return out, s, p, nil
 }
 
-func (m *Machine) pattern(src, flags string) (*pattern, error) {
+// matchObjects are the values of matches in s.
+func (m *Machine) matchObjects(s string, ms [][]int, p *regexProgram) *Array {
+	out := make([]any, len(ms))
+	at, chars := 0, 0
+	for i, x := range ms {
+		m.Tick(1 + len(x)/2)
+		chars += utf8.RuneCountInString(s[at:x[0]])
+		m.Tick((x[0] - at) >> 8)
+		at = x[0]
+		m.alloc(600 + 600*(len(x)/2-1))
+		o := NewObject()
+		o.put("offset", float64(chars))
+		o.put("length", float64(utf8.RuneCountInString(s[x[0]:x[1]])))
+		o.put("string", s[x[0]:x[1]])
+		caps := make([]any, 0, len(x)/2-1)
+		for g := 2; g+1 < len(x); g += 2 {
+			c := NewObject()
+			if x[g] < 0 {
+				c.put("offset", -1.0)
+				c.put("string", nil)
+				c.put("length", 0.0)
+			} else {
+				c.put("offset", float64(offsetOf(s, at, chars, x[g])))
+				c.put("length", float64(utf8.RuneCountInString(s[x[g]:x[g+1]])))
+				c.put("string", s[x[g]:x[g+1]])
+			}
+			var name any
+			if k := g/2 - 1; k < len(p.names) {
+				name = p.names[k]
+			}
+			c.put("name", name)
+			caps = append(caps, c)
+		}
+		o.put("captures", NewArray(caps))
+		out[i] = o
+	}
+	return NewArray(out)
+}
+
+// offsetOf is the number of characters of s before byte i, when at has chars of them.
+func offsetOf(s string, at, chars, i int) int {
+	if i < at {
+		return chars - utf8.RuneCountInString(s[i:at])
+	}
+	return chars + utf8.RuneCountInString(s[at:i])
+}
+
+// maxPattern bounds what is compiled: the compiler recurses.
+const maxPattern = 64 << 10
+
+func (m *Machine) regex(src, flags string) (*regexProgram, error) {
 	if p, ok := m.regexes[flags+"/"+src]; ok {
 		return p, nil
 	}
-	p := &pattern{}
-	opt := regexp2.None
+	p := &regexProgram{}
+	opt := regex.Options{Perl: true, Tick: m.Tick}
+	inline := ""
 	for _, c := range flags {
 		switch c {
 		case 'g':
-			p.global = true
+			p.all = true
 		case 'i':
-			opt |= regexp2.IgnoreCase
+			opt.IgnoreCase = true
 		case 'x':
-			opt |= regexp2.IgnorePatternWhitespace
-		case 's': // about ^ and $, which are never those of lines here
+			inline = "x"
+		case 's', 'l': // ^ and $ are never those of lines, and the longest match is not looked for
 		case 'p':
-			opt |= regexp2.Singleline
+			inline += "s"
 		case 'n':
 			p.empty = true
-		case 'l':
 		default:
 			return nil, errorf("%s is not a valid modifier string", flags)
 		}
 	}
-	re, err := regexp2.Compile(translate(src), opt)
+	pattern := translate(src)
+	if inline != "" {
+		pattern = "(?" + inline + ")" + pattern
+	}
+	if len(src) > maxPattern || strings.Count(src, "(") > 1000 {
+		return nil, errorf("%s (at offset 0) is not a valid regex: too big", brief(src))
+	}
+	m.alloc(64 * len(src))
+	re, err := regex.Compile(pattern, opt)
 	if err != nil {
 		return nil, errorf("Regex failure: %s", regexProblem(err))
 	}
-	re.MatchTimeout = matchTimeout
+	re.SetTick(m.Tick)
 	p.re = re
+	p.names = groupNames(src)
 	if m.regexes == nil || len(m.regexes) > 200 {
-		m.regexes = map[string]*pattern{}
+		m.regexes = map[string]*regexProgram{}
 	}
 	m.regexes[flags+"/"+src] = p
 	return p, nil
 }
 
-// translate rewrites what Oniguruma has and regexp2 has not: bracket classes and \h.
+// groupNames are the names of the capturing groups; when some have names, the others do not capture.
+func groupNames(src string) []any {
+	var names []any
+	class := false
+	for i := 0; i < len(src); i++ {
+		switch c := src[i]; {
+		case c == '\\':
+			i++
+		case c == '[':
+			class = true
+		case c == ']':
+			class = false
+		case c == '(' && !class:
+			rest := src[i+1:]
+			switch {
+			case !strings.HasPrefix(rest, "?"):
+				names = append(names, nil)
+			case strings.HasPrefix(rest, "?<") && !strings.HasPrefix(rest, "?<=") && !strings.HasPrefix(rest, "?<!"):
+				name, _, _ := strings.Cut(rest[2:], ">")
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// translate rewrites what Oniguruma has and Perl has otherwise: \h is a hexadecimal digit.
 func translate(src string) string {
-	if !strings.Contains(src, "[:") && !strings.Contains(src, `\h`) && !strings.Contains(src, `\H`) {
+	if !strings.Contains(src, `\h`) && !strings.Contains(src, `\H`) {
 		return src
 	}
 	var b strings.Builder
-	depth := 0
+	class := false
 	for i := 0; i < len(src); i++ {
-		switch c := src[i]; {
+		c := src[i]
+		switch {
 		case c == '\\' && i+1 < len(src):
 			i++
-			switch src[i] {
-			case 'h':
-				if depth > 0 {
-					b.WriteString("0-9a-fA-F")
-				} else {
-					b.WriteString("[0-9a-fA-F]")
-				}
-			case 'H':
+			switch {
+			case src[i] == 'h' && class:
+				b.WriteString("0-9a-fA-F")
+			case src[i] == 'h':
+				b.WriteString("[0-9a-fA-F]")
+			case src[i] == 'H' && !class:
 				b.WriteString("[^0-9a-fA-F]")
 			default:
 				b.WriteString(src[i-1 : i+1])
 			}
-		case c == '[' && depth > 0:
-			if end := strings.Index(src[i:], ":]"); end > 0 && strings.HasPrefix(src[i:], "[:") {
-				if class, ok := bracketClass(src[i+2 : i+end]); ok {
-					b.WriteString(class)
-					i += end + 1
-					continue
-				}
-			}
-			b.WriteString(`\[`)
+			continue
 		case c == '[':
-			depth++
-			b.WriteByte(c)
-			if i+1 < len(src) && src[i+1] == '^' {
-				i++
-				b.WriteByte('^')
-			}
-			if i+1 < len(src) && src[i+1] == ']' {
-				i++
-				b.WriteString(`\]`)
-			}
-		case c == ']' && depth > 0:
-			depth--
-			b.WriteByte(c)
-		default:
-			b.WriteByte(c)
+			class = true
+		case c == ']':
+			class = false
 		}
+		b.WriteByte(c)
 	}
 	return b.String()
 }
-
-func bracketClass(name string) (string, bool) {
-	negated := strings.HasPrefix(name, "^")
-	class, ok := map[string]string{
-		"alpha": `\pL`, "digit": `\d`, "alnum": `\pL\pN`, "upper": `\p{Lu}`, "lower": `\p{Ll}`, "space": `\s`, "punct": `\pP\pS`,
-		"cntrl": `\p{Cc}`, "xdigit": `0-9a-fA-F`, "blank": ` \t`, "word": `\w`, "graph": `\pL\pM\pN\pP\pS`, "print": `\pL\pM\pN\pP\pS `,
-	}[strings.TrimPrefix(name, "^")]
-	class = propertyLetter.Replace(class)
-	if negated {
-		one := map[string]string{"alpha": `\P{L}`, "digit": `\D`, "space": `\S`, "upper": `\P{Lu}`, "lower": `\P{Ll}`, "cntrl": `\P{Cc}`, "word": `\W`}
-		class, ok = one[name[1:]]
-	}
-	return class, ok
-}
-
-// regexp2 wants braces.
-var propertyLetter = strings.NewReplacer(`\pL`, `\p{L}`, `\pM`, `\p{M}`, `\pN`, `\p{N}`, `\pP`, `\p{P}`, `\pS`, `\p{S}`)
 
 // regexProblem is Oniguruma's wording.
 func regexProblem(err error) string {
 	s := err.Error()
 	for _, w := range []struct{ theirs, ours string }{
-		{"missing closing )", "end pattern with unmatched parenthesis"}, {"unterminated [] set", "premature end of char-class"},
-		{"missing argument to repetition operator", "target of repeat operator is not specified"}, {"unexpected )", "unmatched close parenthesis"},
-		{"invalid repeat count", "upper is smaller than lower in repeat range"}, {"illegal \\ at end", "end pattern at escape"},
-		{"unrecognized grouping", "undefined group option"}, {"invalid nested repetition", "target of repeat operator is invalid"},
-		{"invalid character class range", "empty range in char class"}, {"[x-y] range in reverse order", "empty range in char class"},
+		{"missing closing parenthesis", "end pattern with unmatched parenthesis"},
+		{"missing terminating ]", "premature end of char-class"},
+		{"quantifier does not follow", "target of repeat operator is not specified"},
+		{"unmatched closing parenthesis", "unmatched close parenthesis"},
+		{`\ at end of pattern`, "end pattern at escape"},
+		{"unrecognized", "undefined group option"},
+		{"range out of order", "empty range in char class"},
+		{"invalid repeat count", "upper is smaller than lower in repeat range"},
+		{"non-existent subpattern", "invalid backref number/name"},
 	} {
 		if strings.Contains(s, w.theirs) {
 			return w.ours
 		}
 	}
 	return s
-}
-
-// edits finds what sub replaces: with g, each match is looked for in what follows the one before as if that were all of the text.
-func (m *Machine) edits(v, re, flags any) ([]any, error) {
-	f, ok := flags.(string)
-	s, isText := v.(string)
-	if !ok || !isText || !strings.Contains(f, "g") {
-		ms, err := m.matches(v, re, flags, false)
-		if len(ms) > 1 {
-			ms = ms[:1]
-		}
-		return matchObjects(ms, 0), err
-	}
-	one := strings.ReplaceAll(f, "g", "")
-	var out []any
-	for at := 0; ; {
-		ms, err := m.matches(s, re, one, false)
-		if err != nil {
-			return nil, err
-		}
-		if len(ms) == 0 {
-			return out, nil
-		}
-		x := ms[0]
-		if x.Length == 0 && at > 0 {
-			// jq would loop for ever: go on like other tools.
-			rest, err := m.matches(v, re, flags, false)
-			return matchObjects(rest, 0), err
-		}
-		out = append(out, matchObjects(ms[:1], at)...)
-		end := x.Index + x.Length
-		if x.Length == 0 {
-			end++
-		}
-		n := byteOffset(s, end)
-		if n >= len(s) {
-			return out, nil
-		}
-		at += end
-		s = s[n:]
-	}
-}
-
-// matchObjects are the values of matches in a text that begins offset characters into another.
-func matchObjects(ms []*regexp2.Match, offset int) []any {
-	out := make([]any, len(ms))
-	for i, x := range ms {
-		o := matchObject(x)
-		o.put("offset", float64(offset+x.Index))
-		out[i] = o
-	}
-	return out
-}
-
-func matchObject(x *regexp2.Match) *Object {
-	o := NewObject()
-	o.put("offset", float64(x.Index))
-	o.put("length", float64(x.Length))
-	o.put("string", x.String())
-	var caps []any
-	for i, g := range x.Groups() {
-		if i == 0 {
-			continue
-		}
-		c := NewObject()
-		if len(g.Captures) == 0 {
-			c.put("offset", -1.0)
-			c.put("string", nil)
-			c.put("length", 0.0)
-		} else {
-			c.put("offset", float64(g.Index))
-			c.put("length", float64(g.Length))
-			c.put("string", g.String())
-		}
-		var name any
-		if _, err := strconv.Atoi(g.Name); err != nil {
-			name = g.Name
-		}
-		c.put("name", name)
-		caps = append(caps, c)
-	}
-	o.put("captures", NewArray(caps))
-	return o
 }

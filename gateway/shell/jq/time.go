@@ -11,13 +11,13 @@ import (
 // brokenDown reads a broken down time.
 func brokenDown(v any, msg string) (time.Time, error) {
 	a, ok := v.(*Array)
-	if !ok || len(a.e) < 8 {
+	if !ok || a.n == 0 {
 		return time.Time{}, errorf("%s", msg)
 	}
 	var n [6]int
 	frac := 0.0
-	for i := range n {
-		f, ok := a.e[i].(float64)
+	for i := range min(a.n, len(n)) {
+		f, ok := number(a.Values()[i])
 		if !ok {
 			return time.Time{}, errorf("%s", msg)
 		}
@@ -36,6 +36,7 @@ func brokenUp(t time.Time, frac float64) *Array {
 // without any part of a date there is no telling the weekday and the day of the year.
 func withoutDay(t time.Time, format string) *Array {
 	a := brokenUp(t, 0)
+	e := a.e
 	given := func(letters string) bool {
 		for i := 0; i+1 < len(format); i++ {
 			if format[i] != '%' {
@@ -52,15 +53,15 @@ func withoutDay(t time.Time, format string) *Array {
 	switch {
 	case given("cdDeFjsxGv"):
 	case given("YyCmbBh"):
-		a.e[2], a.e[6], a.e[7] = 0.0, float64((t.Weekday()+6)%7), float64(t.YearDay()-2)
+		e[2], e[6], e[7] = 0.0, float64((t.Weekday()+6)%7), float64(t.YearDay()-2)
 	default:
-		a.e[2], a.e[6], a.e[7] = 0.0, 8.0, 367.0
+		e[2], e[6], e[7] = 0.0, 8.0, 367.0
 	}
 	return a
 }
 
 func gmtime(v any, name string) (any, error) {
-	f, ok := v.(float64)
+	f, ok := number(v)
 	if !ok {
 		return nil, errorf("%s requires numeric inputs", name)
 	}
@@ -71,16 +72,16 @@ func gmtime(v any, name string) (any, error) {
 	return brokenUp(time.Unix(int64(sec), 0).UTC(), f-sec), nil
 }
 
-func strftime(name string) strictFn {
+func strftime(name string) native {
 	return func(_ *Machine, v any, a []any) (any, error) {
 		f, ok := a[0].(string)
 		if !ok {
 			return nil, errorf("%s requires a string format", name)
 		}
-		if _, ok := v.(float64); ok {
+		if _, ok := number(v); ok {
 			x, err := gmtime(v, name)
 			if err != nil {
-				return nil, err
+				return nil, errorf("%s requires parsed datetime inputs", name)
 			}
 			v = x
 		}
@@ -90,4 +91,32 @@ func strftime(name string) strictFn {
 		}
 		return timefmt.Format(t, f), nil
 	}
+}
+
+var timeNatives = map[key]native{
+	{"mktime", 0}: func(_ *Machine, v any, _ []any) (any, error) {
+		if _, ok := v.(*Array); !ok {
+			return nil, errorf("mktime requires array inputs")
+		}
+		t, err := brokenDown(v, "mktime requires parsed datetime inputs")
+		if err != nil {
+			return nil, err
+		}
+		return float64(t.Unix()), nil
+	},
+	{"gmtime", 0}:    func(_ *Machine, v any, _ []any) (any, error) { return gmtime(v, "gmtime()") },
+	{"localtime", 0}: func(_ *Machine, v any, _ []any) (any, error) { return gmtime(v, "localtime()") },
+	{"strftime", 1}:  strftime("strftime/1"), {"strflocaltime", 1}: strftime("strflocaltime/1"),
+	{"strptime", 1}: func(_ *Machine, v any, a []any) (any, error) {
+		s, ok := v.(string)
+		f, ok2 := a[0].(string)
+		if !ok || !ok2 {
+			return nil, errorf("strptime/1 requires string inputs and arguments")
+		}
+		t, err := timefmt.Parse(s, f)
+		if err != nil {
+			return nil, errorf("date \"%s\" does not match format \"%s\"", s, f)
+		}
+		return withoutDay(t, f), nil
+	},
 }

@@ -6,25 +6,40 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"unsafe"
 )
 
-// Array is an immutable JSON array.
+// Array is an immutable JSON array. A changed copy takes the storage over and leaves in the old one what was changed,
+// so that a series of
+// changes, each to the result of the one before, costs as little as in a mutable array. The old one is copied when it
+// is looked at again.
 type Array struct {
-	e     []any
-	tip   *int // length of the longest array that shares the storage of e
-	depth int  // of nesting, 1 when it holds only scalars
+	e     []any // with next: not valid
+	next  *Array
+	at    int // with next: where it differs from e, -1 when it is only shorter
+	old   any
+	n     int // length
+	edits *storage
+	depth int32 // of nesting, 1 when it holds only scalars
+	mark  uint32
+}
+
+// storage is what versions of a value share.
+type storage struct {
+	edits int       // changes since the last copy
+	free  func(int) // charges for copies
 }
 
 // NewArray makes an array of e, which it owns from now on.
 func NewArray(e []any) *Array {
-	n := len(e)
-	return &Array{e, &n, 1 + deepest(e)}
+	return &Array{e: e, n: len(e), depth: 1 + deepest(e)}
 }
 
 // maxValueDepth bounds the nesting of the values a program builds: what walks them recurses.
-const maxValueDepth = 10000
+const maxValueDepth = 100_000
 
-func depthOf(v any) int {
+func depthOf(v any) int32 {
 	switch v := v.(type) {
 	case *Array:
 		return v.depth
@@ -34,8 +49,8 @@ func depthOf(v any) int {
 	return 0
 }
 
-func deepest(e []any) int {
-	d := 0
+func deepest(e []any) int32 {
+	d := int32(0)
 	for _, v := range e {
 		d = max(d, depthOf(v))
 	}
@@ -50,120 +65,270 @@ func bounded(v any) (any, error) {
 	return v, nil
 }
 
-// with returns the array extended by xs. The storage is shared when a is the longest user of it.
-func (a *Array) with(xs ...any) *Array {
-	if len(a.e) == *a.tip {
-		room := cap(a.e)-len(a.e) >= len(xs)
-		e := append(a.e, xs...)
-		if room {
-			*a.tip = len(e)
-			return &Array{e, a.tip, max(a.depth, 1+deepest(xs))}
-		}
-		return NewArray(e)
+// Values are the elements of a. The caller must not change them, nor keep them beyond the next change.
+func (a *Array) Values() []any {
+	if a.next == nil {
+		return a.e
 	}
-	return NewArray(append(slices.Clip(a.e), xs...))
+	root, same := a.next, a.at < 0
+	for ; root.next != nil; root = root.next {
+		same = same && (root.at < 0 || root.at >= a.n)
+	}
+	if same {
+		a.next = root
+		return root.e[:a.n:a.n]
+	}
+	a.edits.free(16 * a.n)
+	e := slices.Clone(root.e[:a.n])
+	var chain []*Array
+	for v := a; v != root; v = v.next {
+		chain = append(chain, v)
+	}
+	for _, v := range slices.Backward(chain) {
+		if v.at >= 0 && v.at < a.n {
+			e[v.at] = v.old
+		}
+	}
+	a.e, a.next, a.old, a.edits = e, nil, nil, nil
+	return e
 }
 
-// Object is an immutable JSON object that remembers the order of its keys.
-type Object struct {
+// share prepares a change of a in place; false when a copy is due instead.
+func (m *Machine) share(s **storage, n int) bool {
+	if *s == nil {
+		m.alloc(16 * n) // it may be shared with a value that was not made here
+		return false
+	}
+	if (*s).edits++; (*s).edits > n+64 {
+		(*s).edits = 0
+		m.alloc(16 * n)
+		return false
+	}
+	m.alloc(80)
+	return true
+}
+
+func (m *Machine) newStorage() *storage {
+	return &storage{free: func(n int) { m.Tick(n >> 10); m.alloc(n) }}
+}
+
+// setAt returns a with the element at i, which exists, replaced.
+func (m *Machine) setAt(a *Array, i int, x any) *Array {
+	e := a.Values()
+	b := &Array{n: a.n, depth: max(a.depth, 1+depthOf(x))}
+	if !m.share(&a.edits, a.n) {
+		m.Tick(1 + a.n>>8)
+		b.e, b.edits = slices.Clone(e), m.newStorage()
+		b.e[i] = x
+		return b
+	}
+	b.e, b.edits = e, a.edits
+	a.e, a.next, a.at, a.old = nil, b, i, e[i]
+	e[i] = x
+	return b
+}
+
+// concat returns a extended by xs.
+func (m *Machine) concat(a *Array, xs []any) *Array {
+	if len(xs) == 0 {
+		return a
+	}
+	e := a.Values()
+	m.Tick(1 + len(xs)>>8)
+	b := &Array{n: a.n + len(xs), depth: max(a.depth, 1+deepest(xs))}
+	if a.edits == nil || a.next != nil || len(e) != a.n {
+		m.alloc(16*b.n + 80)
+		m.Tick(a.n >> 8)
+		b.e = make([]any, b.n, b.n+b.n/4+2)
+		copy(b.e, e)
+		copy(b.e[a.n:], xs)
+		b.edits = m.newStorage()
+		return b
+	}
+	m.alloc(80)
+	if b.n > cap(e) {
+		m.alloc(32 * b.n)
+		e = slices.Grow(e, b.n)
+		a.e = e[:a.n]
+	}
+	b.e, b.edits = append(e, xs...), a.edits
+	a.e, a.next, a.at, a.old = nil, b, -1, nil
+	return b
+}
+
+// table is the fields of an object in their order.
+type table struct {
 	keys []string
 	vals []any
-	idx  *index
-
-	depth int // of nesting, as of an Array
-}
-
-// index finds keys of large objects. It may know keys of other objects that share the storage:
-// an entry counts only where keys agrees.
-type index struct {
-	at  map[string]int
-	tip int // length of the longest object that uses it
+	idx  map[string]int // nil in small ones
 }
 
 const smallObject = 8
 
-// NewObject returns an empty object.
-func NewObject() *Object { return &Object{depth: 1} }
-
-func (o *Object) find(key string) int {
-	if o.idx == nil {
-		return slices.Index(o.keys, key)
+func (t *table) find(key string, n int) int {
+	if t.idx == nil {
+		for i, k := range t.keys[:n] {
+			if k == key {
+				return i
+			}
+		}
+		return -1
 	}
-	if i, ok := o.idx.at[key]; ok && i < len(o.keys) && o.keys[i] == key {
+	if i, ok := t.idx[key]; ok && i < n {
 		return i
 	}
 	return -1
 }
 
-// Len is the number of keys.
-func (o *Object) Len() int { return len(o.keys) }
+func (t *table) add(key string, v any) {
+	if t.keys == nil {
+		t.keys, t.vals = make([]string, 0, 4), make([]any, 0, 4)
+	}
+	t.keys, t.vals = append(t.keys, key), append(t.vals, v)
+	if t.idx != nil {
+		t.idx[key] = len(t.keys) - 1
+	} else if len(t.keys) > smallObject {
+		t.idx = make(map[string]int, 2*len(t.keys))
+		for i, k := range t.keys {
+			t.idx[k] = i
+		}
+	}
+}
+
+func (t *table) copyOf(n int) *table {
+	c := &table{keys: make([]string, n, n+1+n/4), vals: make([]any, n, n+1+n/4)}
+	copy(c.keys, t.keys)
+	copy(c.vals, t.vals)
+	if n > smallObject {
+		c.idx = make(map[string]int, n+1)
+		for i, k := range c.keys {
+			c.idx[k] = i
+		}
+	}
+	return c
+}
+
+// Object is an immutable JSON object that remembers the order of its keys. It has versions as an [Array] has.
+type Object struct {
+	t     *table
+	next  *Object
+	at    int
+	old   any
+	n     int
+	edits *storage
+	depth int32
+	mark  uint32
+}
+
+// NewObject returns an empty object.
+func NewObject() *Object { return &Object{t: &table{}, depth: 1} }
+
+// fields are the fields of o: the first o.n of the table.
+func (o *Object) fields() *table {
+	if o.next == nil {
+		return o.t
+	}
+	root, same := o.next, o.at < 0
+	for ; root.next != nil; root = root.next {
+		same = same && (root.at < 0 || root.at >= o.n)
+	}
+	if same {
+		o.next = root
+		return root.t
+	}
+	o.edits.free(80 * o.n)
+	t := root.t.copyOf(o.n)
+	var chain []*Object
+	for v := o; v != root; v = v.next {
+		chain = append(chain, v)
+	}
+	for _, v := range slices.Backward(chain) {
+		if v.at >= 0 && v.at < o.n {
+			t.vals[v.at] = v.old
+		}
+	}
+	o.t, o.next, o.old, o.edits = t, nil, nil, nil
+	return t
+}
+
+// Len is the number of fields.
+func (o *Object) Len() int { return o.n }
+
+// keys are the names of the fields, in their order.
+func (o *Object) keys() []string { return o.fields().keys[:o.n] }
+
+// vals are the values of the fields.
+func (o *Object) vals() []any { return o.fields().vals[:o.n] }
 
 // Get returns the value of key.
 func (o *Object) Get(key string) (any, bool) {
-	if i := o.find(key); i >= 0 {
-		return o.vals[i], true
+	t := o.fields()
+	if i := t.find(key, o.n); i >= 0 {
+		return t.vals[i], true
 	}
 	return nil, false
 }
 
 // Set returns the object with key set to v.
 func (o *Object) Set(key string, v any) *Object {
-	if i := o.find(key); i >= 0 {
-		vals := slices.Clone(o.vals)
-		vals[i] = v
-		// The new object no longer shares its values: it must not extend the keys in place.
-		return &Object{keys: slices.Clip(o.keys), vals: vals, idx: o.idx, depth: max(o.depth, 1+depthOf(v))}
+	t := o.fields().copyOf(o.n)
+	if i := t.find(key, o.n); i >= 0 {
+		t.vals[i] = v
+	} else {
+		t.add(key, v)
 	}
-	n := len(o.keys)
-	if o.idx != nil && o.idx.tip == n && cap(o.keys) > n {
-		o.idx.at[key] = n
-		o.idx.tip = n + 1
-		return &Object{append(o.keys, key), append(o.vals, v), o.idx, max(o.depth, 1+depthOf(v))}
+	return &Object{t: t, n: len(t.keys), depth: max(o.depth, 1+depthOf(v))}
+}
+
+// setKey is Set that takes the storage over.
+func (m *Machine) setKey(o *Object, key string, v any) *Object {
+	t := o.fields()
+	i := t.find(key, o.n)
+	b := &Object{n: o.n, depth: max(o.depth, 1+depthOf(v))}
+	if i < 0 {
+		b.n++
 	}
-	size := n + 1
-	if n >= smallObject {
-		size = n*2 + 1
+	if o.next != nil || len(t.keys) != o.n || !m.share(&o.edits, o.n) {
+		m.Tick(1 + o.n>>6)
+		m.alloc(96 + 64*o.n)
+		b.t, b.edits = t.copyOf(o.n), m.newStorage()
+		if i >= 0 {
+			b.t.vals[i] = v
+		} else {
+			b.t.add(key, v)
+		}
+		return b
 	}
-	out := &Object{keys: make([]string, n, size), vals: make([]any, n, size), depth: max(o.depth, 1+depthOf(v))}
-	copy(out.keys, o.keys)
-	copy(out.vals, o.vals)
-	out.keys, out.vals = append(out.keys, key), append(out.vals, v)
-	if n >= smallObject {
-		out.reindex()
+	b.t, b.edits = t, o.edits
+	o.t, o.next, o.at, o.old = nil, b, -1, nil
+	if i >= 0 {
+		o.at, o.old = i, t.vals[i]
+		t.vals[i] = v
+		return b
 	}
-	return out
+	m.alloc(100 + len(key))
+	t.add(key, v)
+	return b
 }
 
 // put is Set for an object that nobody else has seen.
 func (o *Object) put(key string, v any) {
 	o.depth = max(o.depth, 1+depthOf(v))
-	if i := o.find(key); i >= 0 {
-		o.vals[i] = v
+	if i := o.t.find(key, o.n); i >= 0 {
+		o.t.vals[i] = v
 		return
 	}
-	o.keys, o.vals = append(o.keys, key), append(o.vals, v)
-	switch n := len(o.keys); {
-	case o.idx != nil:
-		o.idx.at[key] = n - 1
-		o.idx.tip = n
-	case n > smallObject:
-		o.reindex()
-	}
-}
-
-func (o *Object) reindex() {
-	o.idx = &index{at: make(map[string]int, cap(o.keys)), tip: len(o.keys)}
-	for i, k := range o.keys {
-		o.idx.at[k] = i
-	}
+	o.t.add(key, v)
+	o.n++
 }
 
 // without returns the object without the keys.
 func (o *Object) without(keys map[string]bool) *Object {
 	out := NewObject()
-	for i, k := range o.keys {
+	vals := o.vals()
+	for i, k := range o.keys() {
 		if !keys[k] {
-			out.put(k, o.vals[i])
+			out.put(k, vals[i])
 		}
 	}
 	return out
@@ -171,11 +336,12 @@ func (o *Object) without(keys map[string]bool) *Object {
 
 // sorted returns the positions of the keys in byte order.
 func (o *Object) sorted() []int {
-	at := make([]int, len(o.keys))
+	keys := o.keys()
+	at := make([]int, len(keys))
 	for i := range at {
 		at[i] = i
 	}
-	slices.SortFunc(at, func(a, b int) int { return strings.Compare(o.keys[a], o.keys[b]) })
+	slices.SortFunc(at, func(a, b int) int { return strings.Compare(keys[a], keys[b]) })
 	return at
 }
 
@@ -185,7 +351,7 @@ func kindOf(v any) string {
 		return "null"
 	case bool:
 		return "boolean"
-	case float64:
+	case float64, *Literal:
 		return "number"
 	case string:
 		return "string"
@@ -206,7 +372,7 @@ func rank(v any) int {
 			return 2
 		}
 		return 1
-	case float64:
+	case float64, *Literal:
 		return 3
 	case string:
 		return 4
@@ -216,80 +382,94 @@ func rank(v any) int {
 	return 6
 }
 
+func noTick(int) {}
+
 // compare is jq's order of all values; nesting is bounded by the decoder and the evaluator.
-func compare(a, b any) int {
+func compare(a, b any) int { return compareTick(a, b, noTick) }
+
+func compareTick(a, b any, tick func(int)) int {
 	if c := cmp.Compare(rank(a), rank(b)); c != 0 {
 		return c
 	}
 	switch a := a.(type) {
 	case float64:
-		// NaN sorts below every number, itself included.
-		switch b := b.(float64); {
-		case a < b || a != a:
-			return -1
-		case a == b:
-			return 0
+		y, _ := number(b)
+		return compareFloats(a, y)
+	case *Literal:
+		if y, ok := b.(*Literal); ok {
+			return compareLiterals(a, y)
 		}
-		return 1
+		y, _ := number(b)
+		return compareFloats(a.f, y)
 	case string:
-		return strings.Compare(a, b.(string))
+		y := b.(string)
+		tick(min(len(a), len(y)) >> 12)
+		return strings.Compare(a, y)
 	case *Array:
 		b := b.(*Array)
-		for i := range min(len(a.e), len(b.e)) {
-			if c := compare(a.e[i], b.e[i]); c != 0 {
+		if a == b && a.depth == 1 && len(a.Values()) == 0 {
+			return 0
+		}
+		x, y := a.Values(), b.Values()
+		for i := range min(len(x), len(y)) {
+			tick(1)
+			if c := compareTick(x[i], y[i], tick); c != 0 {
 				return c
 			}
 		}
-		return cmp.Compare(len(a.e), len(b.e))
+		return cmp.Compare(len(x), len(y))
 	case *Object:
-		b := b.(*Object)
-		sa, sb := a.sorted(), b.sorted()
-		for i := range min(len(sa), len(sb)) {
-			if c := strings.Compare(a.keys[sa[i]], b.keys[sb[i]]); c != 0 {
-				return c
-			}
-		}
-		if c := cmp.Compare(len(sa), len(sb)); c != 0 {
+		return compareObjects(a, b.(*Object), tick)
+	}
+	return 0
+}
+
+func compareObjects(a, b *Object, tick func(int)) int {
+	tick(1 + (a.n+b.n)>>2)
+	sa, sb := a.sorted(), b.sorted()
+	ka, kb := a.keys(), b.keys()
+	for i := range min(len(sa), len(sb)) {
+		if c := strings.Compare(ka[sa[i]], kb[sb[i]]); c != 0 {
 			return c
 		}
-		for i := range sa {
-			if c := compare(a.vals[sa[i]], b.vals[sb[i]]); c != 0 {
-				return c
-			}
+	}
+	if c := cmp.Compare(len(sa), len(sb)); c != 0 {
+		return c
+	}
+	for i := range sa {
+		if c := compareTick(a.vals()[sa[i]], b.vals()[sb[i]], tick); c != 0 {
+			return c
 		}
 	}
 	return 0
 }
 
-// size is about how many bytes v holds, not looking further than limit of them.
-func size(v any, limit int) int {
-	switch v := v.(type) {
-	case string:
-		return 16 + len(v)
-	case *Array:
-		n := 48 + 16*cap(v.e)
-		for _, e := range v.e {
-			if n > limit {
-				break
-			}
-			n += size(e, limit-n)
-		}
-		return n
-	case *Object:
-		n := 96 + 32*cap(v.keys)
-		if v.idx != nil {
-			n += 48 * len(v.keys)
-		}
-		for i, k := range v.keys {
-			if n > limit {
-				break
-			}
-			n += len(k) + size(v.vals[i], limit-n)
-		}
-		return n
+// compareFloats puts NaN below every number, itself included.
+func compareFloats(a, b float64) int {
+	switch {
+	case a < b || a != a:
+		return -1
+	case a == b:
+		return 0
 	}
-	return 16
+	return 1
 }
+
+// identical reports whether a and b are the same value without looking into them.
+func identical(x, b any) bool {
+	switch a := x.(type) {
+	case string:
+		b, ok := b.(string)
+		return ok && len(a) == len(b) && (unsafe.StringData(a) == unsafe.StringData(b) || len(a) == 0)
+	case float64:
+		y, ok := b.(float64)
+		return ok && (boxOf(x) == boxOf(b) || a != a && y != y)
+	}
+	return x == b
+}
+
+// boxOf is where the number in v is: numbers that were computed apart are not the same value, even when they are equal.
+func boxOf(v any) unsafe.Pointer { return (*[2]unsafe.Pointer)(unsafe.Pointer(&v))[1] }
 
 // clampInt is f as an index, which need not exist.
 func clampInt(f float64) int {
@@ -307,16 +487,85 @@ func clampInt(f float64) int {
 // All gives the keys and values of o in their order.
 func (o *Object) All() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
-		for i, k := range o.keys {
-			if !yield(k, o.vals[i]) {
+		vals := o.vals()
+		for i, k := range o.keys() {
+			if !yield(k, vals[i]) {
 				return
 			}
 		}
 	}
 }
 
-// Values are the elements of a. The caller must not change them.
-func (a *Array) Values() []any { return a.e }
-
 // Equal reports whether two values are the same to jq.
 func Equal(a, b any) bool { return compare(a, b) == 0 }
+
+var epochs atomic.Uint32
+
+// measure is how many bytes the values that roots yields hold, each counted once. It does not recurse.
+type measure struct {
+	epoch  uint32
+	bytes  int
+	list   []any
+	frames []*frame
+	texts  map[*byte]int // what was counted of each
+}
+
+func newMeasure() *measure { return &measure{epoch: epochs.Add(1), texts: map[*byte]int{}} }
+
+func (s *measure) value(v any) {
+	s.list = append(s.list, v)
+	for len(s.list) > 0 {
+		v := s.list[len(s.list)-1]
+		s.list = s.list[:len(s.list)-1]
+		switch v := v.(type) {
+		case float64:
+			s.bytes += 8
+		case *Literal:
+			s.bytes += 48 + len(v.text)
+		case string:
+			known := 0
+			if len(v) > 64 {
+				p := unsafe.StringData(v)
+				known = s.texts[p]
+				s.texts[p] = max(known, len(v))
+			}
+			s.bytes += 16 + max(0, len(v)-known)
+		case *Array:
+			s.array(v)
+		case *Object:
+			s.object(v)
+		}
+	}
+}
+
+func (s *measure) array(v *Array) {
+	for ; v != nil && v.mark != s.epoch; v = v.next {
+		v.mark = s.epoch
+		s.bytes += 112
+		if v.next != nil {
+			s.list = append(s.list, v.old)
+			continue
+		}
+		s.bytes += 16 * cap(v.e)
+		s.list = append(s.list, v.e...)
+	}
+}
+
+func (s *measure) object(v *Object) {
+	for ; v != nil && v.mark != s.epoch; v = v.next {
+		v.mark = s.epoch
+		s.bytes += 192
+		if v.next != nil {
+			s.list = append(s.list, v.old)
+			continue
+		}
+		s.bytes += 32 * cap(v.t.keys)
+		if v.t.idx != nil {
+			s.bytes += 48 * len(v.t.keys)
+		}
+		for _, k := range v.t.keys {
+			s.bytes += len(k)
+		}
+		s.list = append(s.list, v.t.vals...)
+	}
+}

@@ -38,10 +38,10 @@ func (s *Service) fence(ctx context.Context, c Caller, id uuid.UUID) (*store.Fen
 	return f, authorize(c, f)
 }
 
-// Check reports whether the sandbox exists and is the caller's.
+// Check reports whether the sandbox exists and is the caller's, and whether something may be done there now.
 func (s *Service) Check(ctx context.Context, c Caller, id uuid.UUID) error {
-	_, err := s.fence(ctx, c, id)
-	return toError(err)
+	_, err := answered(ctx, s, func(ctx context.Context) (*store.Fence, error) { return s.fence(ctx, c, id) })
+	return err
 }
 
 // acquire takes the sandbox's lock for a writer. A stranger must not stand in the line: tenant and

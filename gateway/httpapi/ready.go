@@ -86,13 +86,14 @@ func (s *server) readyRoute() {
 		if s.Replica != nil {
 			h.Body.Replica = s.Replica()
 		}
-		if s.Ready != nil {
+		// Asked before the check, which may take its time, and after it: a balancer must hear of it at once.
+		draining := func() bool { return s.Draining != nil && s.Draining() }
+		if s.Ready != nil && !draining() {
 			if down := p.get(ctx); len(down) > 0 {
 				h.Status, h.Body.Status, h.Body.Down = http.StatusServiceUnavailable, "degraded", down
 			}
 		}
-		// Asked last, and nothing stands before it: a balancer must hear of it at once.
-		if s.Draining != nil && s.Draining() {
+		if draining() {
 			h.Status, h.Body.Status = http.StatusServiceUnavailable, "draining"
 		}
 		if h.Status != http.StatusOK {

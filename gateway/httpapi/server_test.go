@@ -32,6 +32,7 @@ const testSecret = "the secret of the tests"
 type api struct {
 	t        *testing.T
 	url      string
+	service  *exec.Service
 	verifier *auth.Verifier
 	tenant   string // of this test alone: the tests share a database
 	token    string
@@ -72,7 +73,7 @@ func newAPIOf(t *testing.T, change func(*Config), configure ...func(*exec.Config
 	}
 	srv := httptest.NewServer(New(hc))
 	t.Cleanup(srv.Close)
-	a := &api{t: t, url: srv.URL, verifier: v, tenant: uuid.NewString()}
+	a := &api{t: t, url: srv.URL, service: svc, verifier: v, tenant: uuid.NewString()}
 	a.token = a.tokenOf("alice", a.tenant)
 	return a
 }
@@ -777,13 +778,7 @@ func TestForkSnapshotRestore(t *testing.T) {
 
 func TestReadiness(t *testing.T) {
 	down := map[string]string{}
-	v, err := auth.NewVerifier(testSecret, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv := httptest.NewServer(New(Config{Version: "test", Service: exec.New(exec.Config{}), Verifier: v, Ready: func(context.Context) map[string]string { return down }}))
-	defer srv.Close()
-	a := &api{t: t, url: srv.URL}
+	a := probed(t, Config{Ready: func(context.Context) map[string]string { return down }})
 	if got := a.do(http.MethodGet, "/readyz", nil); got.status != http.StatusOK || !strings.Contains(string(got.body), `"status":"ok"`) {
 		t.Errorf("ready: %d %s", got.status, got.body)
 	}

@@ -430,14 +430,12 @@ func TestCommandLine(t *testing.T) {
 			t.Fatalf("%q %d", errOut, status)
 		}
 		short := strings.TrimSpace(r.must(t, "sandbox", "create", "--expires", "1s"))
-		for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
-			if _, errOut, status := r.pgbox(t, "", "exec", short, "--", "true"); status == 1 && errOut == "pgbox: no such sandbox (SANDBOX_NOT_FOUND, applied: no)\n" {
-				break
+		eventually(t, func() error {
+			if _, errOut, status := r.pgbox(t, "", "exec", short, "--", "true"); status != 1 || errOut != "pgbox: no such sandbox (SANDBOX_NOT_FOUND, applied: no)\n" {
+				return fmt.Errorf("it is still there: %d %s", status, errOut)
 			}
-			if time.Now().After(deadline) {
-				t.Fatal("it is still there")
-			}
-		}
+			return nil
+		})
 	})
 	t.Run("images", func(t *testing.T) { imageCommands(t, r) })
 	t.Run("shell", func(t *testing.T) { shellHabits(t, r) })

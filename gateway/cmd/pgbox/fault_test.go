@@ -33,14 +33,16 @@ type caller struct{ url, token string }
 
 // reply is what the faults look at.
 type reply struct {
-	Status                int `json:"-"`
+	Status                int         `json:"-"`
+	Header                http.Header `json:"-"`
 	ID, Code, Applied     string
 	Stdout, Stderr, Error string
+	State                 string `json:"status"`
 	Retryable, Committed  bool
 	ExitCode              int
 }
 
-func (c caller) do(ctx context.Context, method, path string, body any) (reply, error) {
+func (c caller) do(ctx context.Context, method, path string, body any, header ...string) (reply, error) {
 	var a reply
 	data, err := json.Marshal(body)
 	if err != nil {
@@ -52,6 +54,9 @@ func (c caller) do(ctx context.Context, method, path string, body any) (reply, e
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Authorization", "Bearer "+c.token)
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return a, err
@@ -61,15 +66,15 @@ func (c caller) do(ctx context.Context, method, path string, body any) (reply, e
 	if err != nil {
 		return a, err
 	}
-	a.Status = res.StatusCode
+	a.Status, a.Header = res.StatusCode, res.Header
 	if err := json.Unmarshal(raw, &a); err != nil {
 		return a, fmt.Errorf("status %d, body %q: %w", res.StatusCode, raw, err)
 	}
 	return a, nil
 }
 
-func (c caller) exec(ctx context.Context, id, script string) (reply, error) {
-	return c.do(ctx, http.MethodPost, "/v1/sandboxes/"+id+"/exec-sync", map[string]any{"script": script})
+func (c caller) exec(ctx context.Context, id, script string, header ...string) (reply, error) {
+	return c.do(ctx, http.MethodPost, "/v1/sandboxes/"+id+"/exec-sync", map[string]any{"script": script}, header...)
 }
 
 func (c caller) sandbox(t *testing.T) string {
@@ -544,11 +549,15 @@ func TestShutdownLetsScriptsFinish(t *testing.T) {
 		if err != nil {
 			return fmt.Errorf("not refused but cut off: %w", err)
 		}
-		if a.Code != "ESHUTTINGDOWN" || a.Status != http.StatusServiceUnavailable || !a.Retryable || a.Applied != "no" {
+		if a.Code != "ESHUTTINGDOWN" || a.Status != http.StatusServiceUnavailable || !a.Retryable || a.Applied != "no" || a.Header.Get("Retry-After") == "" {
 			return fmt.Errorf("%+v", a)
 		}
 		return nil
 	})
+	if probe, err := c.do(t.Context(), http.MethodGet, "/readyz", nil); err != nil || probe.State != "draining" || probe.Status != http.StatusServiceUnavailable ||
+		probe.Header.Get("Retry-After") == "" {
+		t.Errorf("/readyz while scripts finish: %+v, %v", probe, err)
+	}
 	rest, err := io.ReadAll(res.Body)
 	if err != nil {
 		t.Fatal(err)

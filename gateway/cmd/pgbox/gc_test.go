@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -34,15 +33,13 @@ func TestHousekeeping(t *testing.T) {
 	if _, err := conn.Exec(t.Context(), "UPDATE pgbox.sandbox SET expires_at = now() WHERE id = $1", id); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	eventually(t, func() error {
 		left := fmt.Sprint(count(blobs), count("SELECT count(*) FROM pgbox.sandbox WHERE id = $1 AND deleted_at IS NULL", id))
-		if left == "0 0" {
-			break
+		if left != "0 0" {
+			return fmt.Errorf("contents and sandboxes left: %s\n%s", left, r.stderr)
 		}
-		if time.Now().After(end) {
-			t.Fatalf("contents and sandboxes left: %s\n%s", left, r.stderr)
-		}
-	}
+		return nil
+	})
 	r.stop(t)
 }
 
@@ -68,11 +65,12 @@ func TestFsckCommand(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for end := time.Now().Add(time.Minute); !strings.Contains(r.stderr.String(), "unreachable_inode"); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("nothing in the log:\n%s", r.stderr)
+	eventually(t, func() error {
+		if log := r.stderr.String(); !strings.Contains(log, "unreachable_inode") {
+			return fmt.Errorf("nothing in the log:\n%s", log)
 		}
-	}
+		return nil
+	})
 	out, errs, status := r.pgbox(t, "", "fsck", id)
 	if status != 1 || !strings.Contains(out, id+" used_bytes: 1, not 10\n") || !strings.Contains(out, " unreachable_inode inode ") || !strings.Contains(errs, "4 broken") {
 		t.Errorf("%d, %q, %q", status, out, errs)

@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/pgbox/pgbox/gateway/config"
 	"github.com/pgbox/pgbox/gateway/confine"
 )
@@ -98,6 +100,101 @@ func TestServerAndParentAreConfined(t *testing.T) {
 			r.stop(t)
 		})
 	}
+}
+
+// What stands beside the requests: numbers at an address of their own, and probes that take nothing away from anybody.
+func TestProbesAndMetricsLeaveTheServerAlone(t *testing.T) {
+	_, url := ownCluster(t)
+	free, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := free.Addr().String()
+	if err := free.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := startServe(t, url, "METRICS_ADDR="+address)
+	c := r.caller()
+	get := func(url string) (int, string) {
+		t.Helper()
+		res, err := http.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		body, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.StatusCode, string(body)
+	}
+	if status, body := get("http://" + address + "/metrics"); status != http.StatusOK || !strings.Contains(body, "pgbox_exec_overdue_goroutines 0") {
+		t.Errorf("%d %.300s", status, body)
+	}
+	for _, u := range []string{r.url + "/metrics", "http://" + address + "/readyz", "http://" + address + "/v1/sandboxes"} {
+		if status, body := get(u); status != http.StatusNotFound {
+			t.Errorf("%s: %d %.300s", u, status, body)
+		}
+	}
+
+	id := c.sandbox(t)
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.Background()) }()
+	connections := func() (n int) {
+		t.Helper()
+		if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	c.must(t, id, "echo 0 > f")
+	before, most := connections(), 0
+	// The check finds the table that it asks held by somebody, as it would find a database that is slow.
+	tx, err := conn.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), "LOCK TABLE pgbox.schema_digest IN ACCESS EXCLUSIVE MODE"); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	var wg sync.WaitGroup
+	var refused atomic.Int64
+	for range 250 {
+		wg.Go(func() {
+			a, err := c.do(t.Context(), http.MethodGet, "/readyz", nil)
+			if err != nil {
+				t.Error(err)
+			}
+			if a.Status == http.StatusServiceUnavailable {
+				refused.Add(1)
+			}
+		})
+	}
+	for n := range 20 {
+		most = max(most, connections())
+		c.must(t, id, fmt.Sprintf("echo %d > f", n))
+	}
+	wg.Wait()
+	if took := time.Since(began); took > 30*time.Second || refused.Load() == 0 {
+		t.Errorf("250 probes were answered after %v; %d heard that the database does not answer", took, refused.Load())
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if most > before+5 { // one, and what the gateway opens by itself
+		t.Errorf("%d connections, %d without probes", most, before)
+	}
+	eventually(t, func() error {
+		if a, err := c.do(t.Context(), http.MethodGet, "/readyz", nil); err != nil || a.Status != http.StatusOK {
+			return fmt.Errorf("%+v, %w", a, err)
+		}
+		return nil
+	})
+	r.stop(t)
 }
 
 // confinedProbe makes the test binary a server's process, as far as its walls go.
@@ -193,7 +290,7 @@ func TestCrashOfTheServerUnderLoad(t *testing.T) {
 				key := fmt.Sprintf("%s-%d", id, n)
 				// With its key the same request is sent until it is answered.
 				for {
-					res, err := keyedExec(c, id, key, fmt.Sprintf("echo %d >> log", n))
+					res, err := c.exec(t.Context(), id, fmt.Sprintf("echo %d >> log", n), "Idempotency-Key", key)
 					total.Add(1)
 					if err == nil && res.Status == http.StatusOK {
 						acked.Store(key, true)
@@ -256,30 +353,6 @@ func TestCrashOfTheServerUnderLoad(t *testing.T) {
 	}
 	t.Logf("%d requests, %d told 503", total.Load(), told.Load())
 	r.stop(t)
-}
-
-func keyedExec(c caller, id, key, script string) (reply, error) {
-	var a reply
-	text, err := json.Marshal(map[string]string{"script": script})
-	if err != nil {
-		return a, err
-	}
-	req, err := http.NewRequest(http.MethodPost, c.url+"/v1/sandboxes/"+id+"/exec-sync", strings.NewReader(string(text)))
-	if err != nil {
-		return a, err
-	}
-	req.Header = http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + c.token}, "Idempotency-Key": {key}}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return a, err
-	}
-	defer res.Body.Close()
-	raw, err := io.ReadAll(res.Body)
-	if err != nil {
-		return a, err
-	}
-	a.Status = res.StatusCode
-	return a, json.Unmarshal(raw, &a)
 }
 
 // The parent takes its server with it, however it ends.

@@ -109,7 +109,10 @@ func (m mutant) noticed(ctx context.Context, dir string) (bool, error) {
 	if out, err := exec.CommandContext(ctx, "go", "test", "-overlay", list, "-run", "^$", m.pkg).CombinedOutput(); err != nil {
 		return false, fmt.Errorf("%s does not build: %s", m.name, out)
 	}
-	out, err := exec.CommandContext(ctx, "go", "test", "-count=1", "-timeout", "5m", "-overlay", list, "-run", m.run, m.pkg).CombinedOutput()
+	test := exec.CommandContext(ctx, "go", "test", "-count=1", "-timeout", "5m", "-run", m.run, m.pkg)
+	// Tests of processes build the binary themselves: it has to be the changed one.
+	test.Env = append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+list, "PGBOX_BINARY=")
+	out, err := test.CombinedOutput()
 	if strings.Contains(string(out), "no tests to run") {
 		return false, fmt.Errorf("%s: no test is called %s in %s", m.name, m.run, m.pkg)
 	}

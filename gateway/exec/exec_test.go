@@ -140,6 +140,29 @@ func TestExec(t *testing.T) {
 	}
 }
 
+// What a script leaves running is ended with it, or when the caller's wait is over, and the result counts it.
+func TestBackgroundProcessesThatWereEndedAreCounted(t *testing.T) {
+	t.Parallel()
+	s, id := service(t, exec.Config{}), sandbox(t)
+	for _, tt := range []struct {
+		script string
+		linger time.Duration
+		ended  int
+	}{
+		{"sleep 100 & sleep 101 & echo x > f", 0, 2},
+		{"true & true", 0, 0},
+		{"{ sleep 0.1; echo late > f; } &", time.Minute, 0},
+	} {
+		res, err := s.Exec(t.Context(), exec.Request{Sandbox: id, Caller: alice, Script: tt.script, Linger: tt.linger})
+		if err != nil || res.BackgroundEnded != tt.ended || res.ExitCode != 0 {
+			t.Errorf("%s: %+v, %v; want %d", tt.script, res, err, tt.ended)
+		}
+	}
+	if got := read(t, s, id, "/home/user/f"); got != "late\n" {
+		t.Errorf("f holds %q", got)
+	}
+}
+
 func TestRunThatChangesNothingCommitsNothing(t *testing.T) {
 	t.Parallel()
 	s, id := service(t, exec.Config{}), sandbox(t)

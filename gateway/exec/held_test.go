@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 	"testing"
 	"time"
@@ -144,5 +145,69 @@ func TestHeldSandboxesLeaveTheirNeighboursAlone(t *testing.T) {
 		if took := time.Since(began); took > 10*time.Second {
 			t.Errorf("a neighbour waited for %v", took)
 		}
+	}
+}
+
+// TestCommitThatGetsNoConnection: when a script has ended all connections are taken, and stay so for longer than a commit waits.
+func TestCommitThatGetsNoConnection(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	url := sqltest.Database(t)
+	st, err := store.Open(ctx, store.Config{URL: url, MaxConns: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close() // before the database is dropped
+	s := exec.New(exec.Config{Store: st, CommitTimeout: 300 * time.Millisecond})
+	defer func() { _ = s.Shutdown(ctx) }()
+	b, err := s.CreateSandbox(ctx, alice, exec.NewSandbox{Name: "n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, s, b.ID, "echo 1 > f")
+	in, out := io.Pipe()
+	said := make(chan error)
+	go func() {
+		_, err := s.Exec(ctx, exec.Request{Sandbox: b.ID, Caller: alice, Script: "read x; echo 2 > f; read x", Stdin: in})
+		said <- err
+	}()
+	if _, err := io.WriteString(out, "begun\n"); err != nil {
+		t.Fatal(err)
+	}
+	dba := sqltest.Connect(t, url)
+	tx, err := dba.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(ctx, "LOCK TABLE pgbox.sandbox IN ACCESS EXCLUSIVE MODE"); err != nil {
+		t.Fatal(err)
+	}
+	read1 := make(chan error)
+	go func() {
+		_, err := s.Stat(ctx, alice, b.ID, "/home/user/f")
+		read1 <- err
+	}()
+	for waiting := false; !waiting; {
+		err := tx.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_sleep(0.01), pg_locks l WHERE NOT l.granted AND pg_backend_pid() = ANY (pg_blocking_pids(l.pid)))").Scan(&waiting)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, <-said, fserr.CodeUnavailable, exec.AppliedNo)
+	if err := tx.Rollback(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-read1; err != nil {
+		t.Error(err)
+	}
+	if got := read(t, s, b.ID, "/home/user/f"); got != "1\n" {
+		t.Errorf("f holds %q", got)
+	}
+	run(t, s, b.ID, "echo 3 > f")
+	if got := read(t, s, b.ID, "/home/user/f"); got != "3\n" {
+		t.Errorf("f holds %q", got)
 	}
 }

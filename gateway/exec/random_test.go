@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -23,11 +24,12 @@ import (
 
 // both drives one sandbox through two gateways and through psql, in turn at random.
 type both struct {
-	t  testing.TB
-	r  *rand.Rand
-	id uuid.UUID
-	s  [2]*exec.Service
-	db *pgx.Conn
+	t    testing.TB
+	r    *rand.Rand
+	id   uuid.UUID
+	s    [2]*exec.Service
+	db   *pgx.Conn
+	keys map[string]string // what the key-value store has to hold
 }
 
 func (b *both) Apply(op model.Op) (res model.Result, e fserr.Errno) {
@@ -247,13 +249,110 @@ func dump(t testing.TB, s *exec.Service, id uuid.UUID) []model.Entry {
 	return list
 }
 
+// key does something with a key, by one of the gateways or psql, and looks whether it is as it has to be.
+func (b *both) key() {
+	b.t.Helper()
+	ctx, name, value := context.Background(), fmt.Sprint("k", b.r.IntN(8)), fmt.Sprint(b.r.IntN(1000))
+	s := b.s[b.r.IntN(2)]
+	_, there := b.keys[name]
+	sql := b.r.IntN(3) == 0
+	var err error
+	switch b.r.IntN(4) {
+	case 0:
+		if sql {
+			_, err = b.db.Exec(ctx, "SELECT fs.kv_set($1, $2, $3::text::jsonb)", b.id, name, value)
+		} else {
+			_, err = s.KvSet(ctx, alice, b.id, name, []byte(value), exec.Expect{})
+		}
+		b.keys[name], there = value, true
+	case 1:
+		if sql {
+			_, err = b.db.Exec(ctx, "SELECT fs.kv_delete($1, $2)", b.id, name)
+		} else {
+			err = s.KvDelete(ctx, alice, b.id, name, exec.Expect{})
+		}
+		delete(b.keys, name)
+	case 2:
+		var v *exec.KeyValue
+		if v, err = s.KvGet(ctx, alice, b.id, name); err == nil && string(v.Value) != b.keys[name] {
+			b.t.Fatalf("%s holds %s, want %s", name, v.Value, b.keys[name])
+		}
+	default:
+		b.wantKeys(b.id, b.keys)
+		return
+	}
+	pg, isPg := errors.AsType[*pgconn.PgError](err)
+	gone := errors.Is(err, fserr.ENOENT) || isPg && pg.Code == fserr.ENOENT.SQLState()
+	if there && err != nil || !there && !gone {
+		b.t.Fatalf("%s, which is there: %v: %v", name, there, err)
+	}
+}
+
+// wantKeys compares the list of keys that a gateway gives with what has to be there.
+func (b *both) wantKeys(id uuid.UUID, want map[string]string) {
+	b.t.Helper()
+	list, err := b.s[b.r.IntN(2)].KvList(context.Background(), alice, id, "k", 100, "")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	got := map[string]string{}
+	for i, v := range list {
+		if i > 0 && list[i-1].Key >= v.Key {
+			b.t.Fatalf("%q stands behind %q", v.Key, list[i-1].Key)
+		}
+		got[v.Key] = string(v.Value)
+	}
+	if !maps.Equal(got, want) {
+		b.t.Fatalf("the keys are %v, want %v", got, want)
+	}
+}
+
+// astray takes the sandbox somewhere else, by verbs of all kinds and a merge, and back by a restore, an undo and a redo.
+func (b *both) astray(s *exec.Service, n int) {
+	b.t.Helper()
+	ctx := context.Background()
+	must := func(err error) {
+		b.t.Helper()
+		if err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	snap, err := s.Snapshot(ctx, alice, b.id, fmt.Sprint(n))
+	must(err)
+	here := maps.Clone(b.keys)
+	fork, err := forked(s.Fork(ctx, alice, b.id, "to merge", 1, ""))
+	must(err)
+	must(s.WriteFiles(ctx, alice, b.id, map[string][]byte{"/tmp/lost": []byte("x"), "/etc/passwd": nil}))
+	for range 8 {
+		b.key()
+	}
+	there := maps.Clone(b.keys)
+	must(s.WriteFiles(ctx, alice, fork.ID, map[string][]byte{"/tmp/merged": []byte("x")}))
+	_, err = s.KvSet(ctx, alice, fork.ID, "k of the fork", []byte("1"), exec.Expect{})
+	must(err)
+	_, err = s.Merge(ctx, alice, b.id, exec.MergeSpec{From: fork.ID})
+	must(err)
+	b.wantKeys(b.id, there) // files are merged, keys are not
+	_, err = s.Restore(ctx, alice, b.id, snap.ID.String())
+	must(err)
+	b.wantKeys(b.id, here)
+	_, err = s.Undo(ctx, alice, b.id, 1)
+	must(err)
+	b.wantKeys(b.id, there)
+	_, err = s.Redo(ctx, alice, b.id, 1)
+	must(err)
+	b.keys = here
+	b.wantKeys(b.id, here)
+}
+
 // Random operations through two gateways and psql in turn, with forks, snapshots and restores between them: everybody
 // sees what the model says, at any time, and no tree that was left behind changes.
 func TestRandomOperationsThroughGatewaysAndPsql(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	b := &both{t: t, r: rand.New(rand.NewPCG(seed, 1)), id: sandbox(t), db: sqltest.Connect(t, sqltest.GatewayURL(sqltest.URL(t)))}
+	b := &both{t: t, r: rand.New(rand.NewPCG(seed, 1)), id: sandbox(t), db: sqltest.Connect(t, sqltest.GatewayURL(sqltest.URL(t))),
+		keys: map[string]string{}}
 	// One of them has hardly any room for trees.
 	b.s = [2]*exec.Service{service(t, exec.Config{}), service(t, exec.Config{TreeCacheBytes: 1, BlobCacheBytes: 200 << 10})}
 	use := func() {
@@ -262,28 +361,20 @@ func TestRandomOperationsThroughGatewaysAndPsql(t *testing.T) {
 		}
 	}
 	use()
-	left := map[uuid.UUID][]model.Entry{}
+	left, leftKeys := map[uuid.UUID][]model.Entry{}, map[uuid.UUID]map[string]string{}
 	model.Run(t, model.Config{
 		Seed: seed, Ops: 700, DumpEvery: 25, Start: b.Dump(), UID: 1000, GID: 1000,
 		Read: func(path string) []byte { return []byte(read(t, b.s[0], b.id, path)) },
 		Between: func(n int) {
 			s := b.s[b.r.IntN(2)]
+			b.key()
 			switch b.r.IntN(100) {
 			case 0:
 				if _, err := s.Snapshot(t.Context(), alice, b.id, fmt.Sprint(n)); err != nil {
 					t.Fatal(err)
 				}
 			case 1:
-				snap, err := s.Snapshot(t.Context(), alice, b.id, fmt.Sprint(n))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := s.WriteFiles(t.Context(), alice, b.id, map[string][]byte{"/tmp/lost": []byte("x"), "/etc/passwd": nil}); err != nil {
-					t.Fatal(err)
-				}
-				if _, err := s.Restore(t.Context(), alice, b.id, snap.ID.String()); err != nil {
-					t.Fatal(err)
-				}
+				b.astray(s, n)
 			case 2, 3:
 				fork, err := forked(s.Fork(t.Context(), alice, b.id, "fork", 1, ""))
 				if err != nil {
@@ -295,7 +386,12 @@ func TestRandomOperationsThroughGatewaysAndPsql(t *testing.T) {
 						there, here = here, there
 					}
 					left[there], b.id = b.Dump(), here
+					leftKeys[there] = maps.Clone(b.keys)
 					use()
+				}
+			case 4:
+				if _, _, err := s.Flatten(t.Context(), alice, b.id); err != nil {
+					t.Fatal(err)
 				}
 			}
 		},
@@ -306,6 +402,7 @@ func TestRandomOperationsThroughGatewaysAndPsql(t *testing.T) {
 				t.Errorf("sandbox %s changed after the run left it", id)
 			}
 		}
+		b.wantKeys(id, leftKeys[id])
 	}
 	last := b.Dump()
 	if got := dump(t, service(t, exec.Config{}), b.id); !slices.Equal(got, last) {

@@ -116,6 +116,46 @@ func TestSnapshotAndRestore(t *testing.T) {
 	}
 }
 
+// A snapshot that is gone is gone for all that name it, and nothing else is: the sandbox, its other snapshots, and forks that were made of it.
+func TestDroppedSnapshotTakesNothingElseAlong(t *testing.T) {
+	t.Parallel()
+	s, other, id, stranger := service(t, exec.Config{}), service(t, exec.Config{}), sandbox(t), sandbox(t)
+	for _, name := range []string{"one", "two", "three"} {
+		run(t, s, id, "echo "+name+" > f")
+		if _, err := s.Snapshot(t.Context(), alice, id, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := alice
+	at.At = "one"
+	fork, err := forked(s.Fork(t.Context(), alice, id, "of one", 1, "one"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, s.DropSnapshot(t.Context(), alice, stranger, "one"), fserr.CodeENOENT, exec.AppliedNo)
+	if err := s.DropSnapshot(t.Context(), alice, id, "one"); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, s.DropSnapshot(t.Context(), alice, id, "one"), fserr.CodeENOENT, exec.AppliedNo)
+	_, err = s.Restore(t.Context(), alice, id, "one")
+	wantError(t, err, fserr.CodeENOENT, exec.AppliedNo)
+	for _, s := range []*exec.Service{s, other} {
+		_, err = s.OpenFile(t.Context(), at, id, "/home/user/f")
+		wantError(t, err, fserr.CodeENOENT, exec.AppliedNo)
+		for id, want := range map[uuid.UUID]string{id: "three\n", fork.ID: "one\n"} {
+			if got := read(t, s, id, "/home/user/f"); got != want {
+				t.Errorf("f holds %q, want %q", got, want)
+			}
+		}
+	}
+	if _, err := s.Restore(t.Context(), alice, id, "two"); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, other, id, "/home/user/f"); got != "two\n" {
+		t.Errorf("f holds %q", got)
+	}
+}
+
 func TestUpdateSandbox(t *testing.T) {
 	t.Parallel()
 	s := service(t, exec.Config{})

@@ -93,15 +93,17 @@ func (f *following) next() (ev sandboxEvent, ok bool) {
 	return ev, false
 }
 
+// operation is "op path", with the other path where there is one.
+func (ev *sandboxEvent) operation() string {
+	return strings.TrimSuffix(ev.Op+" "+ev.Path+" "+ev.PathTo, " ")
+}
+
 // want reads events and compares them: "op path" or "version N more than base".
 func (f *following) want(base int64, want ...string) {
 	f.t.Helper()
 	for _, w := range want {
 		ev, ok := f.next()
-		got := fmt.Sprintf("%s %s", ev.Op, ev.Path)
-		if ev.PathTo != "" {
-			got += " " + ev.PathTo
-		}
+		got := ev.operation()
 		if ev.T == "version" {
 			got = fmt.Sprintf("version +%d", ev.Version-base)
 		}
@@ -130,7 +132,7 @@ func TestEventsShowEveryCommitAndGoOnWhereTheyEnded(t *testing.T) {
 			var ops []string
 			for range 2 {
 				ev, _ := f.next()
-				ops = append(ops, ev.Op+" "+ev.Path)
+				ops = append(ops, ev.operation())
 				if ev.Version != base+1 || ev.Exec == "" || uuid.Validate(ev.Exec) != nil || ev.At == "" {
 					t.Errorf("%+v", ev)
 				}
@@ -150,6 +152,9 @@ func TestEventsShowEveryCommitAndGoOnWhereTheyEnded(t *testing.T) {
 				t.Fatal(err)
 			}
 			f.wantRest(&ops, "mkdir /by-sql")
+			if !slices.Contains(ops, "rename /home/user/d/f /home/user/d/g") {
+				t.Errorf("the new name is missing: %q", ops)
+			}
 			a.exec(id, "export ONLY=state")
 			f.want(base, "version +3")
 			last := f.id
@@ -187,7 +192,7 @@ func TestEventsShowEveryCommitAndGoOnWhereTheyEnded(t *testing.T) {
 			var again []string
 			for range len(ops) {
 				ev, _ := f.next()
-				again = append(again, ev.Op+" "+ev.Path)
+				again = append(again, ev.operation())
 			}
 			if !slices.Equal(again, ops) {
 				t.Fatalf("resumed after %s: %q, want %q", place, again, ops)
@@ -219,8 +224,8 @@ func (f *following) wantRest(ops *[]string, until string) {
 		if !ok {
 			f.t.Fatalf("no event %q, but %q", until, *ops)
 		}
-		*ops = append(*ops, ev.Op+" "+ev.Path)
-		if ev.Op+" "+ev.Path == until {
+		*ops = append(*ops, ev.operation())
+		if ev.operation() == until {
 			if ev.Exec != "" {
 				f.t.Errorf("what SQL did has a run: %+v", ev)
 			}

@@ -8,6 +8,25 @@ import (
 	"testing"
 )
 
+// Whoever renames, links or copies a name by a script finds the new one in the journal.
+func TestChangesNameWhereScriptsPutThings(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	id := a.sandbox(object{})
+	a.exec(id, "mkdir d; echo 1 > f")
+	a.exec(id, "mv f g; ln g h; ln -s g s; mv d e")
+	var got []string
+	for _, c := range into[struct{ Changes []changeBody }](t, a.do(http.MethodGet, sandboxesPath+"/"+id+"/changes?since=1", nil)).Changes {
+		got = append(got, c.Op+" "+c.Path+" "+c.PathTo)
+	}
+	want := []string{
+		"rename /home/user/f /home/user/g", "link /home/user/g /home/user/h", "symlink /home/user/s g", "rename /home/user/d /home/user/e",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestHistoryRoutes(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)

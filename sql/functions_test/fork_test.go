@@ -223,6 +223,51 @@ func TestSnapshot_restore(t *testing.T) {
 	wantFile(t, pool, child, "/f", "one")
 }
 
+// Dropping a snapshot frees the layers that nothing else stands on, at once, and no other one.
+func TestDropSnapshot_freesWhatOnlyItHad(t *testing.T) {
+	t.Parallel()
+	q, pool := queries(t)
+	owner := sqltest.Owner(t)
+	id, other := sqltest.Sandbox(t, pool), sqltest.Sandbox(t, pool)
+	ino := write(t, q, id, "f", "zero")
+	var snaps []sqlcgen.FsSnapshot
+	var tops []uuid.UUID // what each snapshot has and the one before it has not
+	for _, name := range []string{"one", "two"} {
+		overwrite(t, q, id, ino, name)
+		tops = append(tops, must[sqlcgen.FsFence](t)(q.Fence(t.Context(), id)).Layers[0])
+		snaps = append(snaps, must[sqlcgen.FsSnapshot](t)(q.Snapshot(t.Context(), sqlcgen.SnapshotParams{Sandbox: id, Name: name})))
+	}
+	overwrite(t, q, id, ino, "three")
+	must[int32](t)(q.Flatten(t.Context(), id)) // the sandbox stands on none of them any more
+	left := func() (out []uuid.UUID) {
+		rows, err := owner.Query(t.Context(), "SELECT id FROM pgbox.layer WHERE id = ANY ($1) ORDER BY array_position($1, id)", tops)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return must[[]uuid.UUID](t)(pgx.CollectRows(rows, pgx.RowTo[uuid.UUID]))
+	}
+	drop := func(sandbox, snapshot uuid.UUID) error {
+		return q.DropSnapshot(t.Context(), sqlcgen.DropSnapshotParams{Sandbox: sandbox, Snapshot: snapshot})
+	}
+	wantErrno(t, drop(other, snaps[1].ID), fserr.ENOENT)
+	if got := left(); len(got) != 2 {
+		t.Fatalf("%d layers are left", len(got))
+	}
+	if err := drop(id, snaps[1].ID); err != nil {
+		t.Fatal(err)
+	}
+	if got := left(); len(got) != 1 || got[0] != tops[0] {
+		t.Fatalf("%v are left of %v", got, tops)
+	}
+	wantFile(t, pool, id, "/f", "three")
+	must[sqlcgen.FsSandbox](t)(q.Restore(t.Context(), sqlcgen.RestoreParams{Sandbox: id, At: "one"}))
+	wantFile(t, pool, id, "/f", "one")
+	if err := drop(id, snaps[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	wantFile(t, pool, id, "/f", "one")
+}
+
 func TestFlatten_keepsTheTree(t *testing.T) {
 	t.Parallel()
 	q, pool := queries(t)

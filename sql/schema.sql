@@ -81,7 +81,9 @@ DECLARE
     v_exec    uuid;
 BEGIN
     SELECT a.layers, a.changed_at, a.used_bytes, a.state_sha256 INTO v_layers, v_at, v_used, v_state
-      FROM pgbox.advance(p_sandbox, p_version, p_next_ino, p_used_bytes, p_used_inodes, p_shell_state) a;
+      FROM pgbox.advance(p_sandbox, p_version, p_next_ino, p_used_bytes, p_used_inodes, p_shell_state,
+           coalesce(cardinality(p_ino), 0) + coalesce(cardinality(p_gone), 0) + coalesce(cardinality(p_parent), 0)
+               + coalesce(cardinality(p_chunk_ino), 0) > 0) a;
     v_top   := v_layers[1];
     v_lower := v_layers[2:];
 
@@ -608,6 +610,8 @@ CREATE TABLE pgbox.sandbox (
     open_version bigint,
     pruned_version bigint DEFAULT 0 NOT NULL,
     state_sha256 bytea,
+    tree_at timestamp with time zone,
+    undone_origin bigint,
     CONSTRAINT sandbox_history_check CHECK (((history_commits > 0) AND (history_seconds >= 0) AND ((history_keep >= 1) AND (history_keep <= 10000)))),
     CONSTRAINT sandbox_layers_check CHECK ((cardinality(layers) > 0)),
     CONSTRAINT sandbox_name_check CHECK ((length(name) <= 255)),
@@ -641,6 +645,10 @@ COMMENT ON COLUMN pgbox.sandbox.pruned_version IS 'fs.prune() has removed operat
 
 COMMENT ON COLUMN pgbox.sandbox.state_sha256 IS 'Names the state of the shell (pgbox.shell_state); NULL: a fresh one.';
 
+COMMENT ON COLUMN pgbox.sandbox.tree_at IS 'When the tree came to be as it is, where only the state of the shell has changed since; NULL: last_used_at.';
+
+COMMENT ON COLUMN pgbox.sandbox.undone_origin IS 'The version that made the tree that the last undo or redo led to; holds while undone_version is the present version.';
+
 CREATE VIEW fs.sandbox WITH (security_invoker='true') AS
  SELECT s.id,
     s.tenant,
@@ -666,12 +674,13 @@ CREATE VIEW fs.sandbox WITH (security_invoker='true') AS
     s.history_keep,
     s.journal,
     s.max_snapshots,
-    s.pruned_version
+    s.pruned_version,
+    NULL::jsonb AS steps
    FROM pgbox.sandbox s;
 
 ALTER TABLE fs.sandbox OWNER TO pgbox_owner;
 
-COMMENT ON VIEW fs.sandbox IS 'Every sandbox, dropped ones too.';
+COMMENT ON VIEW fs.sandbox IS 'Every sandbox, dropped ones too. steps is filled in by fs.undo() and fs.redo(), which say there what they did.';
 
 CREATE FUNCTION fs.create_sandbox(p_id uuid, p_tenant text, p_owner text, p_name text, p_env jsonb, p_config jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_image text DEFAULT NULL::text, p_history jsonb DEFAULT NULL::jsonb) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql SECURITY DEFINER
@@ -688,6 +697,9 @@ BEGIN
           FROM pgbox.schema_digest d;
     ELSE
         v_image := pgbox.find_image(coalesce(p_tenant, 'default'), p_image, 'create_sandbox');
+    END IF;
+    IF v_image.used_bytes > p_max_bytes OR v_image.used_inodes > p_max_inodes THEN
+        PERFORM pgbox.raise_errno(122, 'create_sandbox', p_image);
     END IF;
     INSERT INTO pgbox.layer (id) VALUES (v_top);
     INSERT INTO pgbox.sandbox (id, tenant, owner, name, layers, next_ino, env, config, labels, max_bytes, max_inodes, expires_at,
@@ -710,7 +722,7 @@ $$;
 
 ALTER FUNCTION fs.create_sandbox(p_id uuid, p_tenant text, p_owner text, p_name text, p_env jsonb, p_config jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_image text, p_history jsonb) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.create_sandbox(p_id uuid, p_tenant text, p_owner text, p_name text, p_env jsonb, p_config jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_image text, p_history jsonb) IS 'Creates a sandbox over the base layer, or over an image (name or name:tag; VF002 when there is none), whatever its size. p_history says when commits take automatic snapshots: commits, seconds, keep; NULL is never. Arguments may be NULL for their defaults, except owner and name; an id that was ever used is VF017.';
+COMMENT ON FUNCTION fs.create_sandbox(p_id uuid, p_tenant text, p_owner text, p_name text, p_env jsonb, p_config jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_image text, p_history jsonb) IS 'Creates a sandbox over the base layer, or over an image (name or name:tag; VF002 when there is none), whatever its size. p_history says when commits take automatic snapshots: commits, seconds, keep; NULL is never. Arguments may be NULL for their defaults, except owner and name; an id that was ever used is VF017, an image that is larger than the limits VF122.';
 
 CREATE FUNCTION fs.diff(p_sandbox uuid, p_at text DEFAULT NULL::text, p_from uuid DEFAULT NULL::uuid, p_from_at text DEFAULT '@base'::text) RETURNS TABLE(path text, status text, kind smallint, ino bigint, path_from text, ino_from bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1005,7 +1017,9 @@ DECLARE
 BEGIN
     IF v_depth > 2 THEN
         UPDATE pgbox.sandbox s
-           SET layers = pgbox.merge_layers(v_sandbox.layers, v_depth - 1), version = s.version + 1
+           SET layers = pgbox.merge_layers(v_sandbox.layers, v_depth - 1), version = s.version + 1,
+               -- What can be redone stays so.
+               undone_version = CASE WHEN s.undone_version = s.version THEN s.version + 1 ELSE s.undone_version END
          WHERE s.id = p_sandbox;
         PERFORM pgbox.free_layers(v_sandbox.layers);
     END IF;
@@ -1036,15 +1050,21 @@ BEGIN
         v_from := pgbox.seal(v_from);
         v_state.layers := v_from.layers[2:];
     END IF;
+    -- A copy is over a limit as far as the original is, and no further.
+    IF v_state.used_bytes > v_from.used_bytes AND v_state.used_bytes > v_from.max_bytes
+       OR v_state.used_inodes > v_from.used_inodes AND v_state.used_inodes > v_from.max_inodes THEN
+        PERFORM pgbox.raise_errno(122, 'fork', p_sandbox::text);
+    END IF;
     v_tops := ARRAY(SELECT gen_random_uuid() FROM generate_series(1, cardinality(v_ids)));
     INSERT INTO pgbox.layer (id) SELECT unnest(v_tops);
     INSERT INTO pgbox.sandbox (id, tenant, owner, name, layers, next_ino, env, config, labels, max_bytes, max_inodes,
-                               used_bytes, used_inodes, state_sha256, expires_at, history_commits, history_seconds, history_keep)
+                               used_bytes, used_inodes, state_sha256, expires_at, history_commits, history_seconds, history_keep,
+                               max_snapshots, journal)
     SELECT u.id, v_from.tenant, coalesce(p_owner, v_from.owner),
            coalesce(p_name, v_from.name) || CASE WHEN cardinality(v_ids) > 1 THEN '-' || u.n ELSE '' END, u.top || v_state.layers,
            v_from.next_ino, v_from.env, v_from.config, v_from.labels, v_from.max_bytes, v_from.max_inodes,
            v_state.used_bytes, v_state.used_inodes, v_state.state_sha256, v_from.expires_at,
-           v_from.history_commits, v_from.history_seconds, v_from.history_keep
+           v_from.history_commits, v_from.history_seconds, v_from.history_keep, v_from.max_snapshots, v_from.journal
       FROM unnest(v_ids, v_tops) WITH ORDINALITY AS u (id, top, n)
     ON CONFLICT ON CONSTRAINT sandbox_pkey DO NOTHING;
     GET DIAGNOSTICS v_count = ROW_COUNT;
@@ -1062,7 +1082,8 @@ $$;
 
 ALTER FUNCTION fs.fork(p_sandbox uuid, p_ids uuid[], p_name text, p_owner text, p_at text) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.fork(p_sandbox uuid, p_ids uuid[], p_name text, p_owner text, p_at text) IS 'Makes new sandboxes, 100 at most, with the tree, shell state and settings of another as it is or was (p_at as in pgbox.state_at), whatever its size. Empty ids are one new id; NULL takes the same name (several get -1, -2, …) and the same owner.';
+COMMENT ON FUNCTION fs.fork(p_sandbox uuid, p_ids uuid[], p_name text, p_owner text, p_at text) IS 'Makes new sandboxes, 100 at most, with the tree, shell state and settings of another as it is or was (p_at as in pgbox.state_at), whatever its size. Empty ids are one new id; NULL takes the same name (several get -1, -2, …) and the same owner.
+Of the columns of pgbox.sandbox: id, owner and name are arguments; tenant, env, config, labels, max_bytes, max_inodes, max_snapshots, journal, history_commits, history_seconds, history_keep are settings, so the copy has them; expires_at too, so that the copy of what is temporary is temporary. layers, next_ino, used_bytes, used_inodes, state_sha256 are the state that is copied. version, tree_version, tree_at, created_at, last_used_at, history_version, history_at, undone_version, undone_origin, pruned_version, open_version and deleted_at tell the life of one sandbox and begin anew. VF122 when that state is larger than the limits and than the original.';
 
 CREATE VIEW fs.fault WITH (security_invoker='true') AS
  SELECT NULL::uuid AS sandbox_id,
@@ -2439,6 +2460,8 @@ CREATE TABLE pgbox.snapshot (
     tree_version bigint DEFAULT 0 NOT NULL,
     changed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     state_sha256 bytea,
+    origin_version bigint,
+    since_version bigint,
     CONSTRAINT snapshot_kind_check CHECK ((kind = ANY (ARRAY['named'::text, 'automatic'::text, 'base'::text]))),
     CONSTRAINT snapshot_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255))),
     CONSTRAINT snapshot_stack_check CHECK ((stack = ANY (ARRAY['undo'::text, 'redo'::text])))
@@ -2455,6 +2478,10 @@ COMMENT ON COLUMN pgbox.snapshot.stack IS 'What the next undo or redo leads to i
 COMMENT ON COLUMN pgbox.snapshot.tree_version IS 'The snapshot is the tree of every version from this one to version.';
 
 COMMENT ON COLUMN pgbox.snapshot.changed_at IS 'When the tree came to be as it is here.';
+
+COMMENT ON COLUMN pgbox.snapshot.origin_version IS 'The version that made the tree; NULL: version. What undo and redo lead to is older than the version that it becomes.';
+
+COMMENT ON COLUMN pgbox.snapshot.since_version IS 'The step between this snapshot and what follows it is made of the versions after this one; NULL: version.';
 
 CREATE VIEW fs.owners WITH (security_invoker='true') AS
  SELECT s.tenant,
@@ -2758,18 +2785,22 @@ CREATE FUNCTION fs.redo(p_sandbox uuid, p_steps integer DEFAULT 1, p_exec jsonb 
     AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.lock_sandbox(p_sandbox);
+    v_steps   jsonb;
+    v_row     fs.sandbox;
 BEGIN
     IF v_sandbox.undone_version IS DISTINCT FROM v_sandbox.version THEN
         PERFORM pgbox.raise_errno(61, 'redo', p_sandbox::text);
     END IF;
-    PERFORM pgbox.step(v_sandbox, 'redo', 'undo', p_steps, p_exec);
-    RETURN QUERY SELECT v.* FROM fs.sandbox v WHERE v.id = p_sandbox;
+    v_steps := pgbox.step(v_sandbox, 'redo', 'undo', p_steps, p_exec);
+    SELECT v.* INTO v_row FROM fs.sandbox v WHERE v.id = p_sandbox;
+    v_row.steps := v_steps;
+    RETURN NEXT v_row;
 END
 $$;
 
 ALTER FUNCTION fs.redo(p_sandbox uuid, p_steps integer, p_exec jsonb) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.redo(p_sandbox uuid, p_steps integer, p_exec jsonb) IS 'Brings back what fs.undo() took away, p_steps of it; VF061 when there is not as much, or something was committed since.';
+COMMENT ON FUNCTION fs.redo(p_sandbox uuid, p_steps integer, p_exec jsonb) IS 'Brings back what fs.undo() took away, p_steps of it; VF061 when there is not as much, or a file was changed since. steps says what each step brought back.';
 
 CREATE FUNCTION fs.remember(p_tenant text, p_owner text, p_key text, p_digest bytea, p_result bytea) RETURNS void
     LANGUAGE sql SECURITY DEFINER
@@ -3068,7 +3099,7 @@ BEGIN
     v_sandbox := pgbox.seal(v_sandbox);
     INSERT INTO pgbox.snapshot (sandbox_id, name, layers, next_ino, version, used_bytes, used_inodes, state_sha256, tree_version, changed_at)
     VALUES (p_sandbox, p_name, v_sandbox.layers[2:], v_sandbox.next_ino, v_sandbox.version, v_sandbox.used_bytes, v_sandbox.used_inodes,
-            v_sandbox.state_sha256, v_sandbox.tree_version, coalesce(v_sandbox.last_used_at, v_sandbox.created_at))
+            v_sandbox.state_sha256, v_sandbox.tree_version, coalesce(v_sandbox.tree_at, v_sandbox.last_used_at, v_sandbox.created_at))
     ON CONFLICT ON CONSTRAINT snapshot_name_key DO NOTHING
     RETURNING id INTO v_id;
     IF v_id IS NULL THEN
@@ -3331,19 +3362,23 @@ CREATE FUNCTION fs.undo(p_sandbox uuid, p_steps integer DEFAULT 1, p_exec jsonb 
     AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.lock_sandbox(p_sandbox);
+    v_steps   jsonb;
+    v_row     fs.sandbox;
 BEGIN
     IF v_sandbox.undone_version IS DISTINCT FROM v_sandbox.version THEN
         -- What was undone before the last commit cannot be redone over it.
         UPDATE pgbox.snapshot n SET stack = NULL WHERE n.sandbox_id = p_sandbox AND n.kind = 'automatic' AND n.stack = 'redo';
     END IF;
-    PERFORM pgbox.step(v_sandbox, 'undo', 'redo', p_steps, p_exec);
-    RETURN QUERY SELECT v.* FROM fs.sandbox v WHERE v.id = p_sandbox;
+    v_steps := pgbox.step(v_sandbox, 'undo', 'redo', p_steps, p_exec);
+    SELECT v.* INTO v_row FROM fs.sandbox v WHERE v.id = p_sandbox;
+    v_row.steps := v_steps;
+    RETURN NEXT v_row;
 END
 $$;
 
 ALTER FUNCTION fs.undo(p_sandbox uuid, p_steps integer, p_exec jsonb) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.undo(p_sandbox uuid, p_steps integer, p_exec jsonb) IS 'Puts a sandbox back to what it was at its newest automatic snapshots, p_steps of them: with one before every commit, takes the last commits back. VF061 when there are not as many. fs.redo() brings them again, until the next commit.';
+COMMENT ON FUNCTION fs.undo(p_sandbox uuid, p_steps integer, p_exec jsonb) IS 'Puts a sandbox back to what it was at its newest automatic snapshots, p_steps of them: with one before every commit, takes the last commits back. VF061 when there are not as many. fs.redo() brings them again, until the next commit that changes a file. A run that only changed the state of the shell (cd, export) is no step; the state is that of before the step afterwards. steps says what each did: the runs whose changes it took back, and the paths; VF122 when that is more than the limits of the sandbox allow.';
 
 CREATE FUNCTION fs.unlink(p_path text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3571,7 +3606,7 @@ ALTER FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before big
 
 COMMENT ON FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bigint, p_version_after bigint, p_merged_from uuid) IS 'Writes one audit row of a run; p_version_after is NULL when it committed nothing, p_merged_from the sandbox whose changes it brought. A time that is in the future, or more than a day ago, is moved to there; an id that is taken is VF017. Keys of p_exec are columns of pgbox.exec; without duration_us it is that of the transaction so far.';
 
-CREATE FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, OUT layers uuid[], OUT changed_at timestamp with time zone, OUT used_bytes bigint, OUT state_sha256 bytea) RETURNS record
+CREATE FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, p_tree boolean, OUT layers uuid[], OUT changed_at timestamp with time zone, OUT used_bytes bigint, OUT state_sha256 bytea) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -3595,13 +3630,16 @@ BEGIN
                used_inodes  = p_used_inodes,
                state_sha256 = CASE WHEN v_charge IS NULL THEN s.state_sha256 ELSE v_state END,
                last_used_at = clock_timestamp(),
-               tree_version = s.version + 1
+               tree_version = CASE WHEN p_tree THEN s.version + 1 ELSE s.tree_version END,
+               tree_at      = CASE WHEN p_tree THEN NULL ELSE coalesce(s.tree_at, s.last_used_at) END,
+               -- What can be redone stays so when no file changes.
+               undone_version = CASE WHEN NOT p_tree AND s.undone_version = s.version THEN s.version + 1 ELSE s.undone_version END
          WHERE s.id = p_sandbox AND s.version = p_version AND s.next_ino <= p_next_ino
            AND s.deleted_at IS NULL AND (s.expires_at IS NULL OR s.expires_at > clock_timestamp())
            AND (s.max_bytes IS NULL OR p_used_bytes + CASE WHEN v_charge IS NULL THEN 0 ELSE v_charge - pgbox.state_charge(s.state_sha256) END
                                        <= greatest(s.max_bytes, s.used_bytes))
            AND (s.max_inodes IS NULL OR p_used_inodes <= greatest(s.max_inodes, s.used_inodes))
-           AND NOT coalesce(s.tree_version > s.history_version
+           AND NOT coalesce(p_tree AND s.tree_version > s.history_version
                             AND (s.version - s.history_version >= s.history_commits
                                  OR s.history_at + s.history_seconds * interval '1 second' <= clock_timestamp()), false)
         RETURNING s.layers, s.last_used_at, s.used_bytes, s.state_sha256 INTO layers, changed_at, used_bytes, state_sha256;
@@ -3619,9 +3657,9 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, OUT layers uuid[], OUT changed_at timestamp with time zone, OUT used_bytes bigint, OUT state_sha256 bytea) OWNER TO pgbox_owner;
+ALTER FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, p_tree boolean, OUT layers uuid[], OUT changed_at timestamp with time zone, OUT used_bytes bigint, OUT state_sha256 bytea) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, OUT layers uuid[], OUT changed_at timestamp with time zone, OUT used_bytes bigint, OUT state_sha256 bytea) IS 'pgbox.enter(true) and pgbox.bump() in one step for a writer that knows the version it stands on and the usage it leaves: raises VF116 when the sandbox is no longer there, VF122 when it would grow past a limit. p_shell_state is stored too (NULL: it stays), and counts. Returns the layers, when the new version came about, the usage and the name of the state.';
+COMMENT ON FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, p_tree boolean, OUT layers uuid[], OUT changed_at timestamp with time zone, OUT used_bytes bigint, OUT state_sha256 bytea) IS 'pgbox.enter(true) and pgbox.bump() in one step for a writer that knows the version it stands on and the usage it leaves: raises VF116 when the sandbox is no longer there, VF122 when it would grow past a limit. p_shell_state is stored too (NULL: it stays), and counts. p_tree: the tree changes, too; what changes only the state of the shell is no step of fs.undo(), takes no automatic snapshot and leaves what can be redone. Returns the layers, when the new version came about, the usage and the name of the state.';
 
 CREATE FUNCTION pgbox.base_commands() RETURNS text[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -3984,6 +4022,7 @@ BEGIN
     UPDATE pgbox.sandbox s
        SET version      = v_version,
            tree_version = v_version,
+           tree_at      = NULL,
            next_ino     = coalesce(p_next_ino, p_sandbox.next_ino),
            used_bytes   = p_sandbox.used_bytes + p_bytes,
            used_inodes  = p_sandbox.used_inodes + p_inodes,
@@ -4407,6 +4446,62 @@ ALTER FUNCTION pgbox.describe_inodes(p_layers uuid[], p_inos bigint[]) OWNER TO 
 
 COMMENT ON FUNCTION pgbox.describe_inodes(p_layers uuid[], p_inos bigint[]) IS 'Kind and a text that is equal for equal attributes and content, of the given inodes over a chain of layers.';
 
+CREATE FUNCTION pgbox.describe_step(p_sandbox pgbox.sandbox, p_before uuid[], p_since bigint, p_until bigint) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    c_runs  constant integer := 20;
+    c_paths constant integer := 100;
+    c_text  constant integer := 2000;
+    v_runs  jsonb;
+    v_paths text[];
+BEGIN
+    SELECT jsonb_agg(jsonb_build_object('version', r.version, 'exec', e.id, 'script', left(coalesce(e.script, ''), c_text),
+                                        'caller', coalesce(e.caller, r.db_role, ''), 'agent', coalesce(e.agent, ''),
+                                        'route', coalesce(e.route, 'sql'), 'at', coalesce(e.started_at, r.at)) ORDER BY r.version DESC)
+      INTO v_runs
+      FROM (SELECT c.version, c.exec_id, max(c.db_role) AS db_role, min(c.at) AS at
+              FROM pgbox.change c
+             WHERE c.sandbox_id = p_sandbox.id AND c.version > p_since AND c.version <= p_until
+             GROUP BY c.version, c.exec_id
+             ORDER BY c.version DESC
+             LIMIT c_runs) r
+      LEFT JOIN pgbox.exec e ON e.id = r.exec_id;
+    IF v_runs IS NULL THEN
+        -- No journal: the log of runs, whose order is that of time.
+        SELECT jsonb_agg(jsonb_build_object('version', e.version_after, 'exec', e.id, 'script', left(e.script, c_text), 'caller', e.caller,
+                                            'agent', e.agent, 'route', e.route, 'at', e.started_at) ORDER BY e.version_after DESC)
+          INTO v_runs
+          FROM (SELECT o.*
+                  FROM (SELECT x.* FROM pgbox.exec x WHERE x.sandbox_id = p_sandbox.id ORDER BY x.started_at DESC LIMIT 1000) o
+                 WHERE o.committed AND o.version_after > p_since AND o.version_after <= p_until
+                 ORDER BY o.version_after DESC
+                 LIMIT c_runs) e;
+    END IF;
+    IF p_sandbox.journal THEN
+        v_paths := ARRAY(SELECT c.path FROM pgbox.change c WHERE c.sandbox_id = p_sandbox.id AND c.version = p_sandbox.version
+                         UNION
+                         SELECT c.path_to FROM pgbox.change c
+                          WHERE c.sandbox_id = p_sandbox.id AND c.version = p_sandbox.version AND c.op IN ('rename', 'link')
+                         ORDER BY 1);
+    ELSE
+        v_paths := ARRAY(SELECT c.path FROM pgbox.compare(p_before, p_sandbox.layers, true) c
+                         UNION
+                         SELECT c.path_from FROM pgbox.compare(p_before, p_sandbox.layers, true) c WHERE c.path_from <> ''
+                         ORDER BY 1);
+    END IF;
+    RETURN jsonb_build_object('version', p_sandbox.version, 'first', p_since + 1, 'last', p_until, 'runs', coalesce(v_runs, '[]'),
+                              'paths', to_jsonb(v_paths[:c_paths]), 'total', cardinality(v_paths));
+END
+$$;
+
+ALTER FUNCTION pgbox.describe_step(p_sandbox pgbox.sandbox, p_before uuid[], p_since bigint, p_until bigint) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION pgbox.describe_step(p_sandbox pgbox.sandbox, p_before uuid[], p_since bigint, p_until bigint) IS 'What fs.undo() or fs.redo() did to lead to the present version of a sandbox (p_sandbox is its row as it is now, p_before the layers it stood on): the version it made, the versions first to last that it took back or brought again, the runs that made them (20 newest; script, caller, agent, route, at) and the paths that changed by it (the first 100, and how many).';
+
 CREATE FUNCTION pgbox.digest_sandbox(p_sandbox uuid) RETURNS text
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4445,12 +4540,13 @@ BEGIN
     ), row_hash (what, hash) AS (
         SELECT 'sandboxes', convert_to(ROW(s.tenant, s.owner, s.name, s.next_ino, s.version, s.env, s.config, s.labels, s.max_bytes, s.max_inodes, s.max_snapshots,
                    s.used_bytes, s.used_inodes, s.state_sha256, s.created_at, s.last_used_at, s.expires_at, s.deleted_at, s.tree_version, s.undone_version,
-                   s.history_commits, s.history_seconds, s.history_keep, s.history_version, s.history_at, s.journal, s.open_version, s.pruned_version)::text, 'UTF8') ||
+                   s.history_commits, s.history_seconds, s.history_keep, s.history_version, s.history_at, s.journal, s.open_version, s.pruned_version,
+                   s.tree_at, s.undone_origin)::text, 'UTF8') ||
                (SELECT string_agg(l.hash, '' ORDER BY u.n) FROM unnest(s.layers) WITH ORDINALITY AS u (id, n) JOIN layer l ON l.id = u.id)
           FROM pgbox.sandbox s WHERE s.id = p_sandbox
         UNION ALL
         SELECT 'snapshots', convert_to(ROW(n.name, n.next_ino, n.version, n.used_bytes, n.used_inodes, n.state_sha256, n.created_at, n.kind, n.stack,
-                   n.tree_version, n.changed_at)::text, 'UTF8') ||
+                   n.tree_version, n.changed_at, n.origin_version, n.since_version)::text, 'UTF8') ||
                (SELECT string_agg(l.hash, '' ORDER BY u.n) FROM unnest(n.layers) WITH ORDINALITY AS u (id, n) JOIN layer l ON l.id = u.id)
           FROM pgbox.snapshot n WHERE n.sandbox_id = p_sandbox
         UNION ALL
@@ -5612,10 +5708,12 @@ BEGIN
                           WHERE o.sandbox_id = p_sandbox.id AND o.kind = 'automatic' AND o.version < p_sandbox.version
                           ORDER BY o.version DESC
                          OFFSET greatest(v_keep, 1) - 1 LIMIT 1);
-    INSERT INTO pgbox.snapshot AS n (sandbox_id, name, kind, stack, layers, next_ino, version, used_bytes, used_inodes, state_sha256, tree_version, changed_at)
+    INSERT INTO pgbox.snapshot AS n (sandbox_id, name, kind, stack, layers, next_ino, version, used_bytes, used_inodes, state_sha256, tree_version, changed_at,
+                                     origin_version)
     VALUES (p_sandbox.id, '@' || p_sandbox.version, 'automatic', p_stack, p_sandbox.layers[2:], p_sandbox.next_ino, p_sandbox.version,
             p_sandbox.used_bytes, p_sandbox.used_inodes, p_sandbox.state_sha256, p_sandbox.tree_version,
-            coalesce(p_sandbox.last_used_at, p_sandbox.created_at))
+            coalesce(p_sandbox.tree_at, p_sandbox.last_used_at, p_sandbox.created_at),
+            CASE WHEN p_sandbox.undone_version = p_sandbox.version THEN p_sandbox.undone_origin END)
     ON CONFLICT ON CONSTRAINT snapshot_name_key DO UPDATE SET stack = excluded.stack;
     RETURN p_sandbox;
 END
@@ -6267,11 +6365,16 @@ CREATE FUNCTION pgbox.stand_on(p_sandbox pgbox.sandbox, p_state pgbox.snapshot) 
 DECLARE
     v_top uuid := gen_random_uuid();
 BEGIN
+    -- As with any change: what is over a limit may shrink.
+    IF p_state.used_bytes > p_sandbox.used_bytes AND p_state.used_bytes > p_sandbox.max_bytes
+       OR p_state.used_inodes > p_sandbox.used_inodes AND p_state.used_inodes > p_sandbox.max_inodes THEN
+        PERFORM pgbox.raise_errno(122, 'restore', p_sandbox.id::text);
+    END IF;
     INSERT INTO pgbox.layer (id) VALUES (v_top);
     -- The layers that are left go with the next fs.gc, so that this costs the same for every tree.
     -- next_ino stays: an inode number of the tree that is left never comes back as another file.
     UPDATE pgbox.sandbox s
-       SET layers = v_top || p_state.layers, version = s.version + 1, tree_version = s.version + 1, used_bytes = p_state.used_bytes,
+       SET layers = v_top || p_state.layers, version = s.version + 1, tree_version = s.version + 1, tree_at = NULL, used_bytes = p_state.used_bytes,
            used_inodes = p_state.used_inodes, state_sha256 = p_state.state_sha256, last_used_at = clock_timestamp()
      WHERE s.id = p_sandbox.id
     RETURNING * INTO p_sandbox;
@@ -6281,7 +6384,7 @@ $$;
 
 ALTER FUNCTION pgbox.stand_on(p_sandbox pgbox.sandbox, p_state pgbox.snapshot) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.stand_on(p_sandbox pgbox.sandbox, p_state pgbox.snapshot) IS 'Puts a locked sandbox on the layers of a state, with its usage and shell state, as its next version. Returns the row as it is now.';
+COMMENT ON FUNCTION pgbox.stand_on(p_sandbox pgbox.sandbox, p_state pgbox.snapshot) IS 'Puts a locked sandbox on the layers of a state, with its usage and shell state, as its next version; VF122 when that takes it past one of its limits. Returns the row as it is now.';
 
 CREATE FUNCTION pgbox.state_at(p_sandbox pgbox.sandbox, p_at text) RETURNS pgbox.snapshot
     LANGUAGE plpgsql STABLE
@@ -6300,7 +6403,7 @@ BEGIN
     v_head.used_inodes := p_sandbox.used_inodes;
     v_head.state_sha256 := p_sandbox.state_sha256;
     v_head.tree_version := p_sandbox.tree_version;
-    v_head.changed_at := coalesce(p_sandbox.last_used_at, p_sandbox.created_at);
+    v_head.changed_at := coalesce(p_sandbox.tree_at, p_sandbox.last_used_at, p_sandbox.created_at);
     IF coalesce(p_at, '') IN ('', '@head') THEN
         RETURN v_head;
     END IF;
@@ -6381,7 +6484,7 @@ ALTER FUNCTION pgbox.state_charge(p_sha256 bytea) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.state_charge(p_sha256 bytea) IS 'What a state of a shell counts in used_bytes of the sandbox that has it: its size, when that is more than 4096 bytes.';
 
-CREATE FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_steps integer, p_exec jsonb) RETURNS void
+CREATE FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_steps integer, p_exec jsonb) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -6390,6 +6493,10 @@ DECLARE
     v_state  pgbox.snapshot;
     v_before bigint := p_sandbox.version;
     v_layers uuid[];
+    v_origin bigint;
+    v_since  bigint;
+    v_until  bigint;
+    v_steps  jsonb := '[]';
     v_exec   uuid := CASE WHEN p_exec IS NOT NULL THEN coalesce((p_exec->>'id')::uuid, gen_random_uuid()) END;
 BEGIN
     IF p_steps < 1 THEN
@@ -6406,21 +6513,34 @@ BEGIN
     UPDATE pgbox.snapshot n SET stack = NULL WHERE n.id IN (SELECT u.id FROM unnest(v_states) u);
     -- Every step is a version of its own, so that each can be taken back.
     FOREACH v_state IN ARRAY v_states LOOP
+        v_origin := CASE WHEN p_sandbox.undone_version = p_sandbox.version THEN p_sandbox.undone_origin END;
+        v_origin := coalesce(v_origin, p_sandbox.version);
+        v_since := coalesce(v_state.since_version, v_state.version);
+        v_until := CASE p_from WHEN 'undo' THEN v_origin ELSE coalesce(v_state.origin_version, v_state.version) END;
         p_sandbox := pgbox.point(p_sandbox, p_to);
+        UPDATE pgbox.snapshot n SET since_version = v_since
+         WHERE n.sandbox_id = p_sandbox.id AND n.name = '@' || p_sandbox.version;
         v_layers := p_sandbox.layers;
         p_sandbox := pgbox.stand_on(p_sandbox, v_state);
         PERFORM pgbox.record_step(p_sandbox, v_layers, v_exec);
+        UPDATE pgbox.sandbox s SET undone_version = s.version, undone_origin = coalesce(v_state.origin_version, v_state.version)
+         WHERE s.id = p_sandbox.id
+        RETURNING s.* INTO p_sandbox;
+        -- What says what was done is bounded.
+        IF jsonb_array_length(v_steps) < 100 THEN
+            v_steps := v_steps || pgbox.describe_step(p_sandbox, v_layers, v_since, v_until);
+        END IF;
     END LOOP;
     IF p_exec IS NOT NULL THEN
         PERFORM pgbox.add_exec(p_sandbox.id, p_exec || jsonb_build_object('id', v_exec), v_before, p_sandbox.version);
     END IF;
-    UPDATE pgbox.sandbox s SET undone_version = s.version WHERE s.id = p_sandbox.id;
+    RETURN v_steps;
 END
 $$;
 
 ALTER FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_steps integer, p_exec jsonb) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_steps integer, p_exec jsonb) IS 'Moves a locked sandbox to the newest states of one stack (undo, redo), leaving those it was in on the other. VF061 when the stack has fewer. p_exec is for the audit row of all of it, as in fs.apply; NULL: none.';
+COMMENT ON FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_steps integer, p_exec jsonb) IS 'Moves a locked sandbox to the newest states of one stack (undo, redo), leaving those it was in on the other. VF061 when the stack has fewer. p_exec is for the audit row of all of it, as in fs.apply; NULL: none. Returns what each step (the first 100) did, as pgbox.describe_step() says it.';
 
 CREATE FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer) RETURNS TABLE(path text, name text, parent bigint, depth integer, ino bigint, kind smallint, mode integer, uid integer, gid integer, nlink integer, rdev integer, size bigint, mtime bigint, ctime bigint, target text)
     LANGUAGE plpgsql STABLE
@@ -7996,8 +8116,8 @@ GRANT ALL ON FUNCTION fs.write_file(p_path text, p_data bytea, p_mode integer) T
 REVOKE ALL ON FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bigint, p_version_after bigint, p_merged_from uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bigint, p_version_after bigint, p_merged_from uuid) TO pgbox_maintainer;
 
-REVOKE ALL ON FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, OUT layers uuid[], OUT changed_at timestamp with time zone, OUT used_bytes bigint, OUT state_sha256 bytea) FROM PUBLIC;
-GRANT ALL ON FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, OUT layers uuid[], OUT changed_at timestamp with time zone, OUT used_bytes bigint, OUT state_sha256 bytea) TO pgbox_maintainer;
+REVOKE ALL ON FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, p_tree boolean, OUT layers uuid[], OUT changed_at timestamp with time zone, OUT used_bytes bigint, OUT state_sha256 bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, p_tree boolean, OUT layers uuid[], OUT changed_at timestamp with time zone, OUT used_bytes bigint, OUT state_sha256 bytea) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.base_commands() FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.base_commands() TO pgbox_maintainer;
@@ -8044,6 +8164,9 @@ GRANT ALL ON FUNCTION pgbox.delete_rows(p_inodes tid[], p_chunks tid[], p_dirent
 
 REVOKE ALL ON FUNCTION pgbox.describe_inodes(p_layers uuid[], p_inos bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.describe_inodes(p_layers uuid[], p_inos bigint[]) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.describe_step(p_sandbox pgbox.sandbox, p_before uuid[], p_since bigint, p_until bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.describe_step(p_sandbox pgbox.sandbox, p_before uuid[], p_since bigint, p_until bigint) TO pgbox_owner;
 
 REVOKE ALL ON FUNCTION pgbox.digest_sandbox(p_sandbox uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.digest_sandbox(p_sandbox uuid) TO pgbox_maintainer;

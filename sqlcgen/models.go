@@ -136,7 +136,7 @@ type FsQuota struct {
 	MaxSnapshots *int64
 }
 
-// Every sandbox, dropped ones too.
+// Every sandbox, dropped ones too. steps is filled in by fs.undo() and fs.redo(), which say there what they did.
 type FsSandbox struct {
 	ID             uuid.UUID
 	Tenant         string
@@ -163,6 +163,7 @@ type FsSandbox struct {
 	Journal        bool
 	MaxSnapshots   *int64
 	PrunedVersion  int64
+	Steps          json.RawMessage
 }
 
 // Every snapshot of every sandbox: named ones, automatic ones (@version) and what forks started from (@base).

@@ -64,7 +64,7 @@ func (q *Queries) ChangesSince(ctx context.Context, arg ChangesSinceParams) ([]F
 }
 
 const createSandbox = `-- name: CreateSandbox :one
-SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, state_sha256, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots, pruned_version FROM fs.create_sandbox(
+SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, state_sha256, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots, pruned_version, steps FROM fs.create_sandbox(
     $1::uuid, $2::text, $3::text, $4::text,
     $5::jsonb, $6::jsonb, $7::jsonb,
     $8::bigint, $9::bigint, $10::timestamptz,
@@ -128,6 +128,7 @@ func (q *Queries) CreateSandbox(ctx context.Context, arg CreateSandboxParams) (F
 		&i.Journal,
 		&i.MaxSnapshots,
 		&i.PrunedVersion,
+		&i.Steps,
 	)
 	return i, err
 }
@@ -256,7 +257,7 @@ func (q *Queries) FenceAt(ctx context.Context, arg FenceAtParams) (FsFence, erro
 }
 
 const fork = `-- name: Fork :many
-SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, state_sha256, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots, pruned_version FROM fs.fork(
+SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, state_sha256, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots, pruned_version, steps FROM fs.fork(
     $1::uuid, $2::uuid[], $3::text, $4::text, $5::text)
 `
 
@@ -309,6 +310,7 @@ func (q *Queries) Fork(ctx context.Context, arg ForkParams) ([]FsSandbox, error)
 			&i.Journal,
 			&i.MaxSnapshots,
 			&i.PrunedVersion,
+			&i.Steps,
 		); err != nil {
 			return nil, err
 		}
@@ -321,7 +323,7 @@ func (q *Queries) Fork(ctx context.Context, arg ForkParams) ([]FsSandbox, error)
 }
 
 const getSandbox = `-- name: GetSandbox :one
-SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, state_sha256, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots, pruned_version FROM fs.get_sandbox($1::uuid)
+SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, state_sha256, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots, pruned_version, steps FROM fs.get_sandbox($1::uuid)
 `
 
 func (q *Queries) GetSandbox(ctx context.Context, sandbox uuid.UUID) (FsSandbox, error) {
@@ -353,12 +355,13 @@ func (q *Queries) GetSandbox(ctx context.Context, sandbox uuid.UUID) (FsSandbox,
 		&i.Journal,
 		&i.MaxSnapshots,
 		&i.PrunedVersion,
+		&i.Steps,
 	)
 	return i, err
 }
 
 const listSandboxes = `-- name: ListSandboxes :many
-SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, state_sha256, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots, pruned_version FROM fs.list_sandboxes(
+SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, state_sha256, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots, pruned_version, steps FROM fs.list_sandboxes(
     $1::text, $2::text, $3::integer,
     $4::timestamptz, $5::uuid, $6::text, $7::jsonb)
 `
@@ -416,6 +419,7 @@ func (q *Queries) ListSandboxes(ctx context.Context, arg ListSandboxesParams) ([
 			&i.Journal,
 			&i.MaxSnapshots,
 			&i.PrunedVersion,
+			&i.Steps,
 		); err != nil {
 			return nil, err
 		}
@@ -481,7 +485,7 @@ func (q *Queries) Merge(ctx context.Context, arg MergeParams) ([]MergeRow, error
 }
 
 const updateSandbox = `-- name: UpdateSandbox :one
-SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, state_sha256, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots, pruned_version FROM fs.update_sandbox(
+SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, state_sha256, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots, pruned_version, steps FROM fs.update_sandbox(
     $1::uuid, $2::text, $3::jsonb, $4::jsonb,
     $5::bigint, $6::bigint, $7::timestamptz, $8::text[],
     $9::jsonb, $10::boolean, $11::bigint)
@@ -542,6 +546,7 @@ func (q *Queries) UpdateSandbox(ctx context.Context, arg UpdateSandboxParams) (F
 		&i.Journal,
 		&i.MaxSnapshots,
 		&i.PrunedVersion,
+		&i.Steps,
 	)
 	return i, err
 }

@@ -27,7 +27,7 @@ func (q *Queries) DropSnapshot(ctx context.Context, arg DropSnapshotParams) erro
 }
 
 const redo = `-- name: Redo :one
-SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, state_sha256, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots, pruned_version FROM fs.redo($1::uuid, $2::integer, $3::jsonb)
+SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, state_sha256, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots, pruned_version, steps FROM fs.redo($1::uuid, $2::integer, $3::jsonb)
 `
 
 type RedoParams struct {
@@ -65,12 +65,13 @@ func (q *Queries) Redo(ctx context.Context, arg RedoParams) (FsSandbox, error) {
 		&i.Journal,
 		&i.MaxSnapshots,
 		&i.PrunedVersion,
+		&i.Steps,
 	)
 	return i, err
 }
 
 const restore = `-- name: Restore :one
-SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, state_sha256, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots, pruned_version FROM fs.restore($1::uuid, $2::text, $3::jsonb)
+SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, state_sha256, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots, pruned_version, steps FROM fs.restore($1::uuid, $2::text, $3::jsonb)
 `
 
 type RestoreParams struct {
@@ -108,6 +109,7 @@ func (q *Queries) Restore(ctx context.Context, arg RestoreParams) (FsSandbox, er
 		&i.Journal,
 		&i.MaxSnapshots,
 		&i.PrunedVersion,
+		&i.Steps,
 	)
 	return i, err
 }
@@ -171,7 +173,7 @@ func (q *Queries) Snapshots(ctx context.Context, sandbox uuid.UUID) ([]FsSnapsho
 }
 
 const undo = `-- name: Undo :one
-SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, state_sha256, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots, pruned_version FROM fs.undo($1::uuid, $2::integer, $3::jsonb)
+SELECT id, tenant, owner, name, layers, next_ino, version, env, config, labels, max_bytes, max_inodes, used_bytes, used_inodes, state_sha256, created_at, last_used_at, expires_at, deleted_at, history_commits, history_seconds, history_keep, journal, max_snapshots, pruned_version, steps FROM fs.undo($1::uuid, $2::integer, $3::jsonb)
 `
 
 type UndoParams struct {
@@ -209,6 +211,7 @@ func (q *Queries) Undo(ctx context.Context, arg UndoParams) (FsSandbox, error) {
 		&i.Journal,
 		&i.MaxSnapshots,
 		&i.PrunedVersion,
+		&i.Steps,
 	)
 	return i, err
 }

@@ -109,7 +109,7 @@ func checkSteps(steps int) error {
 	return nil
 }
 
-// Undo takes back what was committed since the newest automatic snapshots, steps of them.
+// Undo takes back what was committed since the newest automatic snapshots, steps of them, and says so in Steps. Runs that changed no file are no steps.
 func (s *Service) Undo(ctx context.Context, c Caller, id uuid.UUID, steps int) (*Sandbox, error) {
 	if err := checkSteps(steps); err != nil {
 		return nil, err

@@ -36,7 +36,11 @@ type Sandbox struct {
 	LastUsedAt   *time.Time
 	ExpiresAt    *time.Time
 	History      History
+	Steps        []Step // what an undo or redo did; else nil
 }
+
+// Step is what one step of an undo or redo did.
+type Step = store.Step
 
 // History says when commits take automatic snapshots of what they are about to change.
 type History = store.History
@@ -127,6 +131,7 @@ func sandboxOf(r *store.Sandbox) *Sandbox {
 		ID: r.ID, Tenant: r.Tenant, Owner: r.Owner, Name: r.Name, Env: stringMap(r.Env), Config: r.Config, Labels: stringMap(r.Labels),
 		Version: r.Version, UsedBytes: r.UsedBytes, UsedInodes: r.UsedInodes, MaxBytes: r.MaxBytes, MaxInodes: r.MaxInodes,
 		CreatedAt: r.CreatedAt, LastUsedAt: r.LastUsedAt, ExpiresAt: r.ExpiresAt, History: r.History, MaxSnapshots: r.MaxSnapshots, Journal: r.Journal,
+		Steps: r.Steps,
 	}
 }
 

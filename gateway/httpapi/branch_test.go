@@ -119,6 +119,16 @@ func TestUndoRoutes(t *testing.T) {
 	step := func(verb string, body any, version float64, text string) {
 		t.Helper()
 		got := into[object](t, a.do(http.MethodPost, base+"/"+verb, body))
+		steps := got["steps"].([]any)
+		delete(got, "steps")
+		for _, s := range steps {
+			s := s.(object)
+			run := s["runs"].([]any)[0].(object)
+			if !strings.HasPrefix(run["script"].(string), "echo ") || run["caller"] != "alice" || run["version"] != s["last"] || s["total"] != 1.0 ||
+				!reflect.DeepEqual(s["paths"], []any{"/home/user/f"}) {
+				t.Errorf("%s says %v", verb, s)
+			}
+		}
 		detail := into[object](t, a.do(http.MethodGet, base, nil))
 		if !reflect.DeepEqual(got, detail) || got["version"] != version {
 			t.Errorf("%s answers %v, the sandbox is %v", verb, got, detail)
@@ -126,18 +136,20 @@ func TestUndoRoutes(t *testing.T) {
 		a.prints(id, "cat f", text)
 	}
 	step("undo", nil, 4, "2\n")
-	step("undo", object{}, 5, "1\n")
-	step("redo", nil, 6, "2\n")
-	step("redo", object{"steps": 1}, 7, "3\n")
-	step("undo", object{"steps": 2}, 9, "1\n")
-	step("redo", object{"steps": 2}, 11, "3\n")
+	// What changes no file is no step, and leaves what can be redone.
+	a.exec(id, "cd /tmp; export A=b; cd")
+	step("undo", object{}, 6, "1\n")
+	step("redo", nil, 7, "2\n")
+	step("redo", object{"steps": 1}, 8, "3\n")
+	step("undo", object{"steps": 2}, 10, "1\n")
+	step("redo", object{"steps": 2}, 12, "3\n")
 	for _, steps := range []int{0, -1, 10_001} {
 		for _, verb := range []string{"undo", "redo"} {
 			a.want(a.do(http.MethodPost, base+"/"+verb, object{"steps": steps}), http.StatusBadRequest, "INVALID_INPUT")
 		}
 	}
 	e := a.want(a.do(http.MethodPost, base+"/undo", object{"steps": 10_000}), http.StatusNotFound, "ENOENT")
-	if e.Applied != "no" || a.version(id) != 11 {
+	if e.Applied != "no" || a.version(id) != 12 {
 		t.Errorf("%+v, version %v", e, a.version(id))
 	}
 	a.want(a.do(http.MethodPost, base+"/redo", nil), http.StatusNotFound, "ENOENT")

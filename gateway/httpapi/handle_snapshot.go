@@ -64,6 +64,32 @@ type stepsInput struct {
 	}
 }
 
+type stepBody struct {
+	Version int64     `json:"version" doc:"that it made"`
+	First   int64     `json:"first" doc:"of the versions that it took back, or brought again"`
+	Last    int64     `json:"last"`
+	Runs    []stepRun `json:"runs" doc:"that made those versions, newest first; at most 20"`
+	Paths   []string  `json:"paths" doc:"that changed by it, at most 100"`
+	Total   int       `json:"total" doc:"how many paths there are"`
+}
+
+type stepRun struct {
+	Version int64  `json:"version"`
+	Exec    string `json:"exec,omitempty" doc:"id of the run; absent: done in SQL"`
+	Script  string `json:"script" doc:"its first 2000 characters"`
+	Caller  string `json:"caller"`
+	Agent   string `json:"agent,omitempty"`
+	Route   string `json:"route"`
+	At      string `json:"at" format:"date-time"`
+}
+
+type stepsOutput struct {
+	Body struct {
+		*sandboxDetail
+		Steps []stepBody `json:"steps" doc:"what each of the first 100 steps did"`
+	}
+}
+
 type flattenOutput struct {
 	Body struct {
 		LayersBefore int `json:"layersBefore"`
@@ -89,12 +115,12 @@ func (s *server) snapshotRoutes() {
 	drop := operation(http.MethodDelete, base+"/snapshots/{snapshot}", "deleteSnapshot", "Forget a snapshot", "snapshots", false)
 	drop.DefaultStatus = http.StatusNoContent
 	handle(s, drop, s.dropSnapshot)
-	handle(s, operation(http.MethodPost, base+"/undo", "undo", "Take back what was committed since the newest automatic snapshot; needs history", "snapshots", false),
-		func(ctx context.Context, in *stepsInput) (*detailOutput, error) {
+	handle(s, operation(http.MethodPost, base+"/undo", "undo", "Take back what was committed since the newest automatic snapshot; needs history. Runs that changed no file (cd, export) are no steps", "snapshots", false),
+		func(ctx context.Context, in *stepsInput) (*stepsOutput, error) {
 			return s.step(ctx, in, "undo", s.Service.Undo)
 		})
 	handle(s, operation(http.MethodPost, base+"/redo", "redo", "Bring back what undo took away", "snapshots", false),
-		func(ctx context.Context, in *stepsInput) (*detailOutput, error) {
+		func(ctx context.Context, in *stepsInput) (*stepsOutput, error) {
 			return s.step(ctx, in, "redo", s.Service.Redo)
 		})
 	handle(s, operation(http.MethodPost, base+"/flatten", "flattenSandbox", "Merge the layers of a sandbox into one over the base, for faster cold loads; snapshots and forks keep theirs, and its files stay as they are", "snapshots", false), s.flatten)
@@ -211,7 +237,7 @@ func (s *server) flatten(ctx context.Context, in *SandboxID) (*flattenOutput, er
 	return out, nil
 }
 
-func (s *server) step(ctx context.Context, in *stepsInput, route string, fn func(context.Context, exec.Caller, uuid.UUID, int) (*exec.Sandbox, error)) (*detailOutput, error) {
+func (s *server) step(ctx context.Context, in *stepsInput, route string, fn func(context.Context, exec.Caller, uuid.UUID, int) (*exec.Sandbox, error)) (*stepsOutput, error) {
 	id, err := exec.ParseID(in.ID)
 	if err != nil {
 		return nil, err
@@ -224,6 +250,18 @@ func (s *server) step(ctx context.Context, in *stepsInput, route string, fn func
 	if err != nil {
 		return nil, err
 	}
-	d, err := detail(b)
-	return &detailOutput{d}, err
+	out := new(stepsOutput)
+	for _, p := range b.Steps {
+		e := stepBody{Version: p.Version, First: p.First, Last: p.Last, Runs: []stepRun{}, Paths: p.Paths, Total: p.Total}
+		for _, r := range p.Runs {
+			run := stepRun{Version: r.Version, Script: r.Script, Caller: r.Caller, Agent: r.Agent, Route: r.Route, At: exec.Timestamp(r.At)}
+			if r.Exec != nil {
+				run.Exec = r.Exec.String()
+			}
+			e.Runs = append(e.Runs, run)
+		}
+		out.Body.Steps = append(out.Body.Steps, e)
+	}
+	out.Body.sandboxDetail, err = detail(b)
+	return out, err
 }

@@ -102,6 +102,11 @@ type stepsArgs struct {
 	Steps int `json:"steps,omitempty" jsonschema:"how many, 1 to 10000; 1 by default"`
 }
 
+type stepsResult struct {
+	sandboxResult
+	Steps []exec.Step `json:"steps"`
+}
+
 type imagesArgs struct {
 	Name string `json:"name,omitempty" jsonschema:"only images of this name"`
 }
@@ -247,9 +252,9 @@ func (s *server) sandboxTools(m *sdk.Server) {
 			}
 			return moved(s.Service.Restore(ctx, c.Caller, id, in.At))
 		})
-	add(m, "sandbox_undo", "Undo", "Take back the last commits of a sandbox that was created with undo.", overrides,
+	add(m, "sandbox_undo", "Undo", "Take back the last commits of a sandbox that was created with undo, and tell which: the scripts, who ran them, the paths that changed. Runs that changed no file (cd, export) do not count.", overrides,
 		func(ctx context.Context, c call, in *stepsArgs) (any, error) { return step(ctx, c, in, s.Service.Undo) })
-	add(m, "sandbox_redo", "Redo", "Bring back what sandbox_undo took away.", overrides,
+	add(m, "sandbox_redo", "Redo", "Bring back what sandbox_undo took away, until a file is changed.", overrides,
 		func(ctx context.Context, c call, in *stepsArgs) (any, error) { return step(ctx, c, in, s.Service.Redo) })
 	add(m, "image_list", "List images", "List the images that sandbox_create can start from.", reads,
 		func(ctx context.Context, c call, in *imagesArgs) (any, error) {
@@ -281,5 +286,9 @@ func step(ctx context.Context, c call, in *stepsArgs, f func(ctx context.Context
 	if in.Steps == 0 {
 		in.Steps = 1
 	}
-	return moved(f(ctx, c.Caller, id, in.Steps))
+	b, err := f(ctx, c.Caller, id, in.Steps)
+	if err != nil {
+		return nil, err
+	}
+	return stepsResult{describe(b), b.Steps}, nil
 }

@@ -69,6 +69,28 @@ type Sandbox struct {
 	LastUsedAt   *time.Time
 	ExpiresAt    *time.Time
 	History      History
+	Steps        []Step // after an undo or redo: of the first 100
+}
+
+// Step is what one step of an undo or redo did.
+type Step struct {
+	Version int64     `json:"version"` // it made this one
+	First   int64     `json:"first"`   // of the versions that it took back, or brought again
+	Last    int64     `json:"last"`
+	Runs    []StepRun `json:"runs"`  // what made those, newest first; at most 20
+	Paths   []string  `json:"paths"` // what changed by it, at most 100
+	Total   int       `json:"total"` // how many paths there are
+}
+
+// StepRun is a run whose changes were taken back or brought again.
+type StepRun struct {
+	Version int64      `json:"version"`
+	Exec    *uuid.UUID `json:"exec,omitempty"` // nil: done in SQL
+	Script  string     `json:"script"`         // its beginning
+	Caller  string     `json:"caller"`
+	Agent   string     `json:"agent,omitempty"`
+	Route   string     `json:"route"`
+	At      time.Time  `json:"at"`
 }
 
 // History says when commits take automatic snapshots of what they are about to change: when the last one is so many versions or seconds old; 0: not

@@ -414,7 +414,11 @@ func (s *Store) moved(ctx context.Context, op string, e Exec, fn func(ctx contex
 	if err != nil {
 		return nil, err
 	}
-	return sandboxOf(&r), nil
+	b := sandboxOf(&r)
+	if r.Steps != nil {
+		err = json.Unmarshal(r.Steps, &b.Steps)
+	}
+	return b, err
 }
 
 // ChangesSince returns up to limit operations of the journal after operation seq of a version, oldest first.

@@ -5,6 +5,7 @@ CREATE FUNCTION pgbox.advance(
     p_used_bytes  bigint,
     p_used_inodes bigint,
     p_shell_state jsonb,
+    p_tree        boolean,
     OUT layers       uuid[],
     OUT changed_at   timestamptz,
     OUT used_bytes   bigint,
@@ -33,13 +34,16 @@ BEGIN
                used_inodes  = p_used_inodes,
                state_sha256 = CASE WHEN v_charge IS NULL THEN s.state_sha256 ELSE v_state END,
                last_used_at = clock_timestamp(),
-               tree_version = s.version + 1
+               tree_version = CASE WHEN p_tree THEN s.version + 1 ELSE s.tree_version END,
+               tree_at      = CASE WHEN p_tree THEN NULL ELSE coalesce(s.tree_at, s.last_used_at) END,
+               -- What can be redone stays so when no file changes.
+               undone_version = CASE WHEN NOT p_tree AND s.undone_version = s.version THEN s.version + 1 ELSE s.undone_version END
          WHERE s.id = p_sandbox AND s.version = p_version AND s.next_ino <= p_next_ino
            AND s.deleted_at IS NULL AND (s.expires_at IS NULL OR s.expires_at > clock_timestamp())
            AND (s.max_bytes IS NULL OR p_used_bytes + CASE WHEN v_charge IS NULL THEN 0 ELSE v_charge - pgbox.state_charge(s.state_sha256) END
                                        <= greatest(s.max_bytes, s.used_bytes))
            AND (s.max_inodes IS NULL OR p_used_inodes <= greatest(s.max_inodes, s.used_inodes))
-           AND NOT coalesce(s.tree_version > s.history_version
+           AND NOT coalesce(p_tree AND s.tree_version > s.history_version
                             AND (s.version - s.history_version >= s.history_commits
                                  OR s.history_at + s.history_seconds * interval '1 second' <= clock_timestamp()), false)
         RETURNING s.layers, s.last_used_at, s.used_bytes, s.state_sha256 INTO layers, changed_at, used_bytes, state_sha256;
@@ -57,5 +61,5 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION pgbox.advance(uuid, bigint, bigint, bigint, bigint, jsonb) IS
-    'pgbox.enter(true) and pgbox.bump() in one step for a writer that knows the version it stands on and the usage it leaves: raises VF116 when the sandbox is no longer there, VF122 when it would grow past a limit. p_shell_state is stored too (NULL: it stays), and counts. Returns the layers, when the new version came about, the usage and the name of the state.';
+COMMENT ON FUNCTION pgbox.advance(uuid, bigint, bigint, bigint, bigint, jsonb, boolean) IS
+    'pgbox.enter(true) and pgbox.bump() in one step for a writer that knows the version it stands on and the usage it leaves: raises VF116 when the sandbox is no longer there, VF122 when it would grow past a limit. p_shell_state is stored too (NULL: it stays), and counts. p_tree: the tree changes, too; what changes only the state of the shell is no step of fs.undo(), takes no automatic snapshot and leaves what can be redone. Returns the layers, when the new version came about, the usage and the name of the state.';

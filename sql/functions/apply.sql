@@ -59,7 +59,9 @@ DECLARE
     v_exec    uuid;
 BEGIN
     SELECT a.layers, a.changed_at, a.used_bytes, a.state_sha256 INTO v_layers, v_at, v_used, v_state
-      FROM pgbox.advance(p_sandbox, p_version, p_next_ino, p_used_bytes, p_used_inodes, p_shell_state) a;
+      FROM pgbox.advance(p_sandbox, p_version, p_next_ino, p_used_bytes, p_used_inodes, p_shell_state,
+           coalesce(cardinality(p_ino), 0) + coalesce(cardinality(p_gone), 0) + coalesce(cardinality(p_parent), 0)
+               + coalesce(cardinality(p_chunk_ino), 0) > 0) a;
     v_top   := v_layers[1];
     v_lower := v_layers[2:];
 

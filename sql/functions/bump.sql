@@ -18,6 +18,7 @@ BEGIN
     UPDATE pgbox.sandbox s
        SET version      = v_version,
            tree_version = v_version,
+           tree_at      = NULL,
            next_ino     = coalesce(p_next_ino, p_sandbox.next_ino),
            used_bytes   = p_sandbox.used_bytes + p_bytes,
            used_inodes  = p_sandbox.used_inodes + p_inodes,

@@ -27,6 +27,9 @@ BEGIN
     ELSE
         v_image := pgbox.find_image(coalesce(p_tenant, 'default'), p_image, 'create_sandbox');
     END IF;
+    IF v_image.used_bytes > p_max_bytes OR v_image.used_inodes > p_max_inodes THEN
+        PERFORM pgbox.raise_errno(122, 'create_sandbox', p_image);
+    END IF;
     INSERT INTO pgbox.layer (id) VALUES (v_top);
     INSERT INTO pgbox.sandbox (id, tenant, owner, name, layers, next_ino, env, config, labels, max_bytes, max_inodes, expires_at,
                                used_bytes, used_inodes, state_sha256, history_commits, history_seconds, history_keep)
@@ -49,4 +52,4 @@ $$;
 ALTER FUNCTION fs.create_sandbox(uuid, text, text, text, jsonb, jsonb, jsonb, bigint, bigint, timestamptz, text, jsonb) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.create_sandbox(uuid, text, text, text, jsonb, jsonb, jsonb, bigint, bigint, timestamptz, text, jsonb) IS
-    'Creates a sandbox over the base layer, or over an image (name or name:tag; VF002 when there is none), whatever its size. p_history says when commits take automatic snapshots: commits, seconds, keep; NULL is never. Arguments may be NULL for their defaults, except owner and name; an id that was ever used is VF017.';
+    'Creates a sandbox over the base layer, or over an image (name or name:tag; VF002 when there is none), whatever its size. p_history says when commits take automatic snapshots: commits, seconds, keep; NULL is never. Arguments may be NULL for their defaults, except owner and name; an id that was ever used is VF017, an image that is larger than the limits VF122.';

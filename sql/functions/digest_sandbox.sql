@@ -38,12 +38,13 @@ BEGIN
     ), row_hash (what, hash) AS (
         SELECT 'sandboxes', convert_to(ROW(s.tenant, s.owner, s.name, s.next_ino, s.version, s.env, s.config, s.labels, s.max_bytes, s.max_inodes, s.max_snapshots,
                    s.used_bytes, s.used_inodes, s.state_sha256, s.created_at, s.last_used_at, s.expires_at, s.deleted_at, s.tree_version, s.undone_version,
-                   s.history_commits, s.history_seconds, s.history_keep, s.history_version, s.history_at, s.journal, s.open_version, s.pruned_version)::text, 'UTF8') ||
+                   s.history_commits, s.history_seconds, s.history_keep, s.history_version, s.history_at, s.journal, s.open_version, s.pruned_version,
+                   s.tree_at, s.undone_origin)::text, 'UTF8') ||
                (SELECT string_agg(l.hash, '' ORDER BY u.n) FROM unnest(s.layers) WITH ORDINALITY AS u (id, n) JOIN layer l ON l.id = u.id)
           FROM pgbox.sandbox s WHERE s.id = p_sandbox
         UNION ALL
         SELECT 'snapshots', convert_to(ROW(n.name, n.next_ino, n.version, n.used_bytes, n.used_inodes, n.state_sha256, n.created_at, n.kind, n.stack,
-                   n.tree_version, n.changed_at)::text, 'UTF8') ||
+                   n.tree_version, n.changed_at, n.origin_version, n.since_version)::text, 'UTF8') ||
                (SELECT string_agg(l.hash, '' ORDER BY u.n) FROM unnest(n.layers) WITH ORDINALITY AS u (id, n) JOIN layer l ON l.id = u.id)
           FROM pgbox.snapshot n WHERE n.sandbox_id = p_sandbox
         UNION ALL

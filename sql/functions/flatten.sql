@@ -8,7 +8,9 @@ DECLARE
 BEGIN
     IF v_depth > 2 THEN
         UPDATE pgbox.sandbox s
-           SET layers = pgbox.merge_layers(v_sandbox.layers, v_depth - 1), version = s.version + 1
+           SET layers = pgbox.merge_layers(v_sandbox.layers, v_depth - 1), version = s.version + 1,
+               -- What can be redone stays so.
+               undone_version = CASE WHEN s.undone_version = s.version THEN s.version + 1 ELSE s.undone_version END
          WHERE s.id = p_sandbox;
         PERFORM pgbox.free_layers(v_sandbox.layers);
     END IF;

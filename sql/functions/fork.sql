@@ -23,15 +23,21 @@ BEGIN
         v_from := pgbox.seal(v_from);
         v_state.layers := v_from.layers[2:];
     END IF;
+    -- A copy is over a limit as far as the original is, and no further.
+    IF v_state.used_bytes > v_from.used_bytes AND v_state.used_bytes > v_from.max_bytes
+       OR v_state.used_inodes > v_from.used_inodes AND v_state.used_inodes > v_from.max_inodes THEN
+        PERFORM pgbox.raise_errno(122, 'fork', p_sandbox::text);
+    END IF;
     v_tops := ARRAY(SELECT gen_random_uuid() FROM generate_series(1, cardinality(v_ids)));
     INSERT INTO pgbox.layer (id) SELECT unnest(v_tops);
     INSERT INTO pgbox.sandbox (id, tenant, owner, name, layers, next_ino, env, config, labels, max_bytes, max_inodes,
-                               used_bytes, used_inodes, state_sha256, expires_at, history_commits, history_seconds, history_keep)
+                               used_bytes, used_inodes, state_sha256, expires_at, history_commits, history_seconds, history_keep,
+                               max_snapshots, journal)
     SELECT u.id, v_from.tenant, coalesce(p_owner, v_from.owner),
            coalesce(p_name, v_from.name) || CASE WHEN cardinality(v_ids) > 1 THEN '-' || u.n ELSE '' END, u.top || v_state.layers,
            v_from.next_ino, v_from.env, v_from.config, v_from.labels, v_from.max_bytes, v_from.max_inodes,
            v_state.used_bytes, v_state.used_inodes, v_state.state_sha256, v_from.expires_at,
-           v_from.history_commits, v_from.history_seconds, v_from.history_keep
+           v_from.history_commits, v_from.history_seconds, v_from.history_keep, v_from.max_snapshots, v_from.journal
       FROM unnest(v_ids, v_tops) WITH ORDINALITY AS u (id, top, n)
     ON CONFLICT ON CONSTRAINT sandbox_pkey DO NOTHING;
     GET DIAGNOSTICS v_count = ROW_COUNT;
@@ -50,4 +56,5 @@ $$;
 ALTER FUNCTION fs.fork(uuid, uuid[], text, text, text) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.fork(uuid, uuid[], text, text, text) IS
-    'Makes new sandboxes, 100 at most, with the tree, shell state and settings of another as it is or was (p_at as in pgbox.state_at), whatever its size. Empty ids are one new id; NULL takes the same name (several get -1, -2, …) and the same owner.';
+    'Makes new sandboxes, 100 at most, with the tree, shell state and settings of another as it is or was (p_at as in pgbox.state_at), whatever its size. Empty ids are one new id; NULL takes the same name (several get -1, -2, …) and the same owner.
+Of the columns of pgbox.sandbox: id, owner and name are arguments; tenant, env, config, labels, max_bytes, max_inodes, max_snapshots, journal, history_commits, history_seconds, history_keep are settings, so the copy has them; expires_at too, so that the copy of what is temporary is temporary. layers, next_ino, used_bytes, used_inodes, state_sha256 are the state that is copied. version, tree_version, tree_at, created_at, last_used_at, history_version, history_at, undone_version, undone_origin, pruned_version, open_version and deleted_at tell the life of one sandbox and begin anew. VF122 when that state is larger than the limits and than the original.';

@@ -23,10 +23,12 @@ BEGIN
                           WHERE o.sandbox_id = p_sandbox.id AND o.kind = 'automatic' AND o.version < p_sandbox.version
                           ORDER BY o.version DESC
                          OFFSET greatest(v_keep, 1) - 1 LIMIT 1);
-    INSERT INTO pgbox.snapshot AS n (sandbox_id, name, kind, stack, layers, next_ino, version, used_bytes, used_inodes, state_sha256, tree_version, changed_at)
+    INSERT INTO pgbox.snapshot AS n (sandbox_id, name, kind, stack, layers, next_ino, version, used_bytes, used_inodes, state_sha256, tree_version, changed_at,
+                                     origin_version)
     VALUES (p_sandbox.id, '@' || p_sandbox.version, 'automatic', p_stack, p_sandbox.layers[2:], p_sandbox.next_ino, p_sandbox.version,
             p_sandbox.used_bytes, p_sandbox.used_inodes, p_sandbox.state_sha256, p_sandbox.tree_version,
-            coalesce(p_sandbox.last_used_at, p_sandbox.created_at))
+            coalesce(p_sandbox.tree_at, p_sandbox.last_used_at, p_sandbox.created_at),
+            CASE WHEN p_sandbox.undone_version = p_sandbox.version THEN p_sandbox.undone_origin END)
     ON CONFLICT ON CONSTRAINT snapshot_name_key DO UPDATE SET stack = excluded.stack;
     RETURN p_sandbox;
 END

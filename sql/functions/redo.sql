@@ -4,16 +4,20 @@ CREATE FUNCTION fs.redo(p_sandbox uuid, p_steps integer DEFAULT 1, p_exec jsonb 
 AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.lock_sandbox(p_sandbox);
+    v_steps   jsonb;
+    v_row     fs.sandbox;
 BEGIN
     IF v_sandbox.undone_version IS DISTINCT FROM v_sandbox.version THEN
         PERFORM pgbox.raise_errno(61, 'redo', p_sandbox::text);
     END IF;
-    PERFORM pgbox.step(v_sandbox, 'redo', 'undo', p_steps, p_exec);
-    RETURN QUERY SELECT v.* FROM fs.sandbox v WHERE v.id = p_sandbox;
+    v_steps := pgbox.step(v_sandbox, 'redo', 'undo', p_steps, p_exec);
+    SELECT v.* INTO v_row FROM fs.sandbox v WHERE v.id = p_sandbox;
+    v_row.steps := v_steps;
+    RETURN NEXT v_row;
 END
 $$;
 
 ALTER FUNCTION fs.redo(uuid, integer, jsonb) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.redo(uuid, integer, jsonb) IS
-    'Brings back what fs.undo() took away, p_steps of it; VF061 when there is not as much, or something was committed since.';
+    'Brings back what fs.undo() took away, p_steps of it; VF061 when there is not as much, or a file was changed since. steps says what each step brought back.';

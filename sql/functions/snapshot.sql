@@ -12,7 +12,7 @@ BEGIN
     v_sandbox := pgbox.seal(v_sandbox);
     INSERT INTO pgbox.snapshot (sandbox_id, name, layers, next_ino, version, used_bytes, used_inodes, state_sha256, tree_version, changed_at)
     VALUES (p_sandbox, p_name, v_sandbox.layers[2:], v_sandbox.next_ino, v_sandbox.version, v_sandbox.used_bytes, v_sandbox.used_inodes,
-            v_sandbox.state_sha256, v_sandbox.tree_version, coalesce(v_sandbox.last_used_at, v_sandbox.created_at))
+            v_sandbox.state_sha256, v_sandbox.tree_version, coalesce(v_sandbox.tree_at, v_sandbox.last_used_at, v_sandbox.created_at))
     ON CONFLICT ON CONSTRAINT snapshot_name_key DO NOTHING
     RETURNING id INTO v_id;
     IF v_id IS NULL THEN

@@ -5,11 +5,16 @@ AS $$
 DECLARE
     v_top uuid := gen_random_uuid();
 BEGIN
+    -- As with any change: what is over a limit may shrink.
+    IF p_state.used_bytes > p_sandbox.used_bytes AND p_state.used_bytes > p_sandbox.max_bytes
+       OR p_state.used_inodes > p_sandbox.used_inodes AND p_state.used_inodes > p_sandbox.max_inodes THEN
+        PERFORM pgbox.raise_errno(122, 'restore', p_sandbox.id::text);
+    END IF;
     INSERT INTO pgbox.layer (id) VALUES (v_top);
     -- The layers that are left go with the next fs.gc, so that this costs the same for every tree.
     -- next_ino stays: an inode number of the tree that is left never comes back as another file.
     UPDATE pgbox.sandbox s
-       SET layers = v_top || p_state.layers, version = s.version + 1, tree_version = s.version + 1, used_bytes = p_state.used_bytes,
+       SET layers = v_top || p_state.layers, version = s.version + 1, tree_version = s.version + 1, tree_at = NULL, used_bytes = p_state.used_bytes,
            used_inodes = p_state.used_inodes, state_sha256 = p_state.state_sha256, last_used_at = clock_timestamp()
      WHERE s.id = p_sandbox.id
     RETURNING * INTO p_sandbox;
@@ -20,4 +25,4 @@ $$;
 ALTER FUNCTION pgbox.stand_on(pgbox.sandbox, pgbox.snapshot) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.stand_on(pgbox.sandbox, pgbox.snapshot) IS
-    'Puts a locked sandbox on the layers of a state, with its usage and shell state, as its next version. Returns the row as it is now.';
+    'Puts a locked sandbox on the layers of a state, with its usage and shell state, as its next version; VF122 when that takes it past one of its limits. Returns the row as it is now.';

@@ -15,7 +15,7 @@ BEGIN
     v_head.used_inodes := p_sandbox.used_inodes;
     v_head.state_sha256 := p_sandbox.state_sha256;
     v_head.tree_version := p_sandbox.tree_version;
-    v_head.changed_at := coalesce(p_sandbox.last_used_at, p_sandbox.created_at);
+    v_head.changed_at := coalesce(p_sandbox.tree_at, p_sandbox.last_used_at, p_sandbox.created_at);
     IF coalesce(p_at, '') IN ('', '@head') THEN
         RETURN v_head;
     END IF;

@@ -4,17 +4,21 @@ CREATE FUNCTION fs.undo(p_sandbox uuid, p_steps integer DEFAULT 1, p_exec jsonb 
 AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.lock_sandbox(p_sandbox);
+    v_steps   jsonb;
+    v_row     fs.sandbox;
 BEGIN
     IF v_sandbox.undone_version IS DISTINCT FROM v_sandbox.version THEN
         -- What was undone before the last commit cannot be redone over it.
         UPDATE pgbox.snapshot n SET stack = NULL WHERE n.sandbox_id = p_sandbox AND n.kind = 'automatic' AND n.stack = 'redo';
     END IF;
-    PERFORM pgbox.step(v_sandbox, 'undo', 'redo', p_steps, p_exec);
-    RETURN QUERY SELECT v.* FROM fs.sandbox v WHERE v.id = p_sandbox;
+    v_steps := pgbox.step(v_sandbox, 'undo', 'redo', p_steps, p_exec);
+    SELECT v.* INTO v_row FROM fs.sandbox v WHERE v.id = p_sandbox;
+    v_row.steps := v_steps;
+    RETURN NEXT v_row;
 END
 $$;
 
 ALTER FUNCTION fs.undo(uuid, integer, jsonb) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.undo(uuid, integer, jsonb) IS
-    'Puts a sandbox back to what it was at its newest automatic snapshots, p_steps of them: with one before every commit, takes the last commits back. VF061 when there are not as many. fs.redo() brings them again, until the next commit.';
+    'Puts a sandbox back to what it was at its newest automatic snapshots, p_steps of them: with one before every commit, takes the last commits back. VF061 when there are not as many. fs.redo() brings them again, until the next commit that changes a file. A run that only changed the state of the shell (cd, export) is no step; the state is that of before the step afterwards. steps says what each did: the runs whose changes it took back, and the paths; VF122 when that is more than the limits of the sandbox allow.';

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -127,8 +130,39 @@ func stepCommand(c *client, verb, short string) *cobra.Command {
 	var steps int
 	cmd := &cobra.Command{
 		Use: verb + " ID", Short: short, Args: cobra.ExactArgs(1),
+		Long: short + ". Prints what each step did: the runs, and how many paths changed. Runs that changed no file (cd, export) are no steps.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd.Context(), http.MethodPost, sandboxPath(args[0], "/"+verb), map[string]int{"steps": steps}, nil)
+			type run struct {
+				Version int64  `json:"version"`
+				Script  string `json:"script"`
+				Caller  string `json:"caller"`
+				Agent   string `json:"agent,omitempty"`
+				Route   string `json:"route"`
+				At      string `json:"at"`
+			}
+			type step struct {
+				Version int64    `json:"version"`
+				First   int64    `json:"first"`
+				Last    int64    `json:"last"`
+				Runs    []run    `json:"runs"`
+				Paths   []string `json:"paths"`
+				Total   int      `json:"total"`
+			}
+			var out struct {
+				Steps []step `json:"steps"`
+			}
+			if err := c.call(cmd.Context(), http.MethodPost, sandboxPath(args[0], "/"+verb), map[string]int{"steps": steps}, &out); err != nil {
+				return err
+			}
+			return rows(false, out.Steps, table.Row{"version", verb + " of", "caller", "paths", "script"}, func(s *step) table.Row {
+				var by, scripts []string
+				for _, r := range s.Runs {
+					by = append(by, r.Caller)
+					scripts = append(scripts, brief(cmp.Or(r.Script, r.Route)))
+				}
+				slices.Sort(by)
+				return table.Row{s.Version, fmt.Sprintf("%d-%d", s.First, s.Last), strings.Join(slices.Compact(by), ", "), s.Total, strings.Join(scripts, "; ")}
+			})
 		},
 	}
 	cmd.Flags().IntVarP(&steps, "steps", "n", 1, "how many")

@@ -399,7 +399,9 @@ func TestCommandLine(t *testing.T) {
 		}
 		r.must(t, "merge", box, fork[1])
 		want(box, "cat f", "two\n")
-		r.must(t, "undo", box)
+		if out := r.must(t, "undo", box); !strings.HasSuffix(out, "\t1\tmerge "+fork[1]+"\n") {
+			t.Errorf("undo says %q", out)
+		}
 		want(box, "cat f", "one\n")
 		r.must(t, "redo", box)
 		want(box, "cat f", "two\n")

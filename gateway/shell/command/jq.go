@@ -345,7 +345,7 @@ func (r *jqRun) modules() *jq.Modules {
 	ms.Read = func(name string) ([]byte, error) {
 		b, err := p.ReadFile(name)
 		if err == nil {
-			r.hold(len(b) * 32) // syntax trees and values take a multiple of the text
+			r.buffer(len(b))
 		}
 		return b, err
 	}
@@ -368,7 +368,7 @@ func (r *jqRun) run() int {
 	args := jq.NewObject().Set("positional", jq.NewArray(r.pos)).Set("named", r.named)
 	names, vals := append(r.names, "$ARGS"), append(r.vals, any(args))
 	modules := r.modules()
-	prog, err := jq.Compile(r.filter, names, vals, modules, true)
+	prog, err := jq.Compile(r.filter, names, vals, modules, true, jq.Meter{Tick: p.Tick, Hold: r.buffer})
 	if err != nil {
 		var ce *jq.CompileError
 		if !errors.As(err, &ce) {
@@ -385,6 +385,7 @@ func (r *jqRun) run() int {
 		p.Errorf("%d compile error%s", len(ce.Problems), plural)
 		return 3
 	}
+	r.buffered, r.held = r.buffered+r.held, 0 // the values of arguments stay until the end
 	env := jq.NewObject()
 	for _, kv := range p.Env.List() {
 		k, v, _ := strings.Cut(kv, "=")
@@ -411,7 +412,7 @@ func (r *jqRun) run() int {
 		},
 		Debug: func(v any) {
 			p.Out.Flush()
-			_, _ = p.Err.Write(append(jq.Style{}.Append([]byte(`["DEBUG:",`), v), "]\n"...))
+			r.tell(`["DEBUG:",`, v, "]\n")
 		},
 		Warn: func(v any) {
 			p.Out.Flush()
@@ -419,7 +420,7 @@ func (r *jqRun) run() int {
 				p.Err.WriteString(s)
 				return
 			}
-			_, _ = p.Err.Write(jq.Style{}.Append(nil, v))
+			r.tell("", v, "")
 		},
 		Now:     func() float64 { return float64(p.Now().UnixMicro()) / 1e6 },
 		Modules: modules,
@@ -528,7 +529,7 @@ func (r *jqRun) eval(m *jq.Machine, prog *jq.Program, v any) (halted bool, statu
 			if s, ok := h.Value.(string); ok {
 				p.Err.WriteString(s)
 			} else {
-				_, _ = p.Err.Write(append(jq.Style{}.Append(nil, h.Value), '\n'))
+				r.tell("", h.Value, "\n")
 			}
 		}
 		return true, h.Status
@@ -537,12 +538,20 @@ func (r *jqRun) eval(m *jq.Machine, prog *jq.Program, v any) (halted bool, statu
 		if s, ok := raised.Value.(string); ok {
 			p.Errorf("error (at %s): %s", r.where(), s)
 		} else {
-			p.Errorf("error (at %s) %s", r.where(), raised.Error())
+			r.tell(fmt.Sprintf("jq: error (at %s) (not a string): ", r.where()), raised.Value, "\n")
 		}
 	default:
 		return true, r.parseFailed(err)
 	}
 	return false, 0
+}
+
+// tell prints v, which may be much longer than it is large, to the standard error.
+func (r *jqRun) tell(before string, v any, after string) {
+	held := 0
+	b := jq.Style{}.Ticking(r.p.Tick, func(n int) { held += n; r.p.Hold(n) }).Append([]byte(before), v)
+	_, _ = r.p.Err.Write(append(b, after...))
+	r.p.Release(held)
 }
 
 // adopted makes what has been counted for the input the machine's, which finds out what of it is still in use.

@@ -43,6 +43,7 @@ type yqRun struct {
 	front                                   string // extract or process: only what a file begins with
 	tail                                    []byte // what follows that
 	last                                    any
+	compiled                                int // bytes of the program
 }
 
 func (r *yqRun) hold(n int) {
@@ -64,7 +65,7 @@ func yq(_ context.Context, p *proc.Process) int {
 	}
 	opts, args := yqSpec.Parse(p)
 	r := &yqRun{p: p, raw: true, indent: 2, autoIn: true, autoOut: true}
-	defer func() { p.Release(r.held) }()
+	defer func() { p.Release(r.held + r.compiled) }()
 	inPlace, exitStatus := false, false
 	var expression *string
 	for _, o := range opts {
@@ -177,12 +178,16 @@ func yq(_ context.Context, p *proc.Process) int {
 		}
 		return 0
 	}
-	r.src, r.once = yqExpression(src, r.all)
+	if len(src) > yqlang.MaxSource {
+		yqError(p, "", problem)
+		return 1
+	}
+	r.src, r.once = yqExpression(src, r.all, p.Tick)
 	scope := yqScope{}
 	if r.all {
 		scope.docs, scope.files = jq.NewArray(nil), jq.NewArray(nil)
 	}
-	if _, err := scope.compile(r.src); err != nil {
+	if _, err := r.compile(scope, r.src); err != nil {
 		yqError(p, "", problem)
 		return 1
 	}
@@ -320,7 +325,7 @@ func (r *yqRun) document(out []byte, d yqSource, later bool) ([]byte, error) {
 	if err != nil {
 		return out, err
 	}
-	expr, err := d.compile(r.src)
+	expr, err := r.compile(d.yqScope, r.src)
 	if err != nil {
 		return out, err
 	}
@@ -349,16 +354,16 @@ func (r *yqRun) document(out []byte, d yqSource, later bool) ([]byte, error) {
 
 // part writes a result into a file of its own, named by -s.
 func (r *yqRun) part(v any, text []byte) error {
-	src, _ := yqExpression(r.split, false)
-	name, err := yqScope{document: r.results}.compile(src)
+	src, _ := yqExpression(r.split[:min(len(r.split), yqlang.MaxSource)], false, r.p.Tick)
+	name, err := r.compile(yqScope{document: r.results}, src)
 	if err != nil {
 		return err
 	}
 	r.results++
 	return r.eval(name, v, func(x any) error {
-		file := string(jq.Style{}.Append(nil, x))
-		if s, ok := x.(string); ok {
-			file = s
+		file, ok := x.(string)
+		if !ok {
+			file = strings.TrimSuffix(string(r.jsonText(jq.Style{}, x)), "\n")
 		}
 		return r.writePart(file, text)
 	})

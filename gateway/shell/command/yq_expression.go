@@ -1,6 +1,7 @@
 package command
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/pgbox/pgbox/gateway/shell/jq"
@@ -68,8 +69,13 @@ func yqTokens(src string) (out []yqToken) {
 }
 
 // yqExpression is an expression in jq's language. once says that it is about all documents together: $__docs and $__files.
-func yqExpression(src string, all bool) (out string, once bool) {
+func yqExpression(src string, all bool, tick func(int)) (out string, once bool) {
 	t := yqTokens(src)
+	// put puts one token in the place of those from i to end.
+	put := func(i, end int, text string) {
+		tick(1 + len(t)>>4)
+		t = append(append(t[:i:i], yqToken{text: text}), t[end:]...)
+	}
 	// next is the first token that is not blank, from i on.
 	next := func(i int) int {
 		for i < len(t) && t[i].blank {
@@ -111,7 +117,7 @@ func yqExpression(src string, all bool) (out string, once bool) {
 				if w == "env" {
 					text = "(env." + t[name].text + "|__typed)"
 				}
-				t = append(append(t[:i:i], yqToken{text: text}), t[end+1:]...)
+				put(i, end+1, text)
 			}
 		case w == "select" && is(open, "(") && all:
 			name := next(open + 1)
@@ -122,7 +128,7 @@ func yqExpression(src string, all bool) (out string, once bool) {
 			number := next(first + 2)
 			end := next(number + 1)
 			if is(first, "=") && is(first+1, "=") && number < len(t) && isDigit(t[number].text[0]) && is(end, ")") {
-				t = append(append(t[:i:i], yqToken{text: "($__files[" + t[number].text + "] // [] | .[])"}), t[end+1:]...)
+				put(i, end+1, "($__files["+t[number].text+"] // [] | .[])")
 				once = true
 			}
 		case w == "ireduce":
@@ -154,12 +160,12 @@ func yqExpression(src string, all bool) (out string, once bool) {
 			if all && strings.HasPrefix(text, ".") && !strings.HasPrefix(text, "..") {
 				text, once = strings.TrimSuffix("$__docs[]"+strings.TrimSuffix(" | "+text, " | ."), " "), true
 			}
-			t = append(append(t[:from:from], yqToken{text: " reduce (" + text + ") "}), t[as:]...)
+			put(from, as, " reduce ("+text+") ")
 		case index(w) != "" && before(i) != "." && !is(open, "(") && !is(open, ":"):
 			t[i].text = index(w)
 		}
 	}
-	t = yqMerges(t)
+	t = yqMerges(t, tick)
 	var b strings.Builder
 	for _, x := range t {
 		b.WriteString(x.text)
@@ -172,7 +178,7 @@ func yqExpression(src string, all bool) (out string, once bool) {
 }
 
 // yqMerges puts a call in place of the operators *+, *d, *n and *?, and of their combinations.
-func yqMerges(t []yqToken) []yqToken {
+func yqMerges(t []yqToken, tick func(int)) []yqToken {
 	for i := 0; i < len(t); i++ {
 		if t[i].text != "*" {
 			continue
@@ -223,6 +229,7 @@ func yqMerges(t []yqToken) []yqToken {
 			}
 			return b.String()
 		}
+		tick(1 + len(t)>>4)
 		call := " ((" + text(t[end:to]) + ") as $__b | (" + text(t[from:i]) + ") | __merge($__b; \"" + flags + "\")) "
 		t = append(append(t[:from:from], yqToken{text: call}), t[to:]...)
 		i = from
@@ -237,14 +244,22 @@ type yqScope struct {
 	docs, files    any
 }
 
-// compile reads an expression for a document.
-func (s yqScope) compile(src string) (*jq.Program, error) {
-	names, vals := []string{"$__fi", "$__di", "$__filename", "$index"}, []any{float64(s.file), float64(s.document), s.name, float64(s.document)}
+// compile reads an expression for a document. It takes the place of the one that was compiled before.
+func (r *yqRun) compile(s yqScope, src string) (*jq.Program, error) {
+	names := []string{"$__fi", "$__di", "$__filename", "$index"}
+	vals := []any{float64(s.file), float64(s.document), s.name, float64(s.document)}
 	if s.docs != nil {
 		names, vals = append(names, "$__docs", "$__files"), append(vals, s.docs, s.files)
 	}
-	if !strings.Contains(src, "$__") && !strings.ContainsAny(src, "(_") && !strings.Contains(src, "tag") && !strings.Contains(src, "kind") && !strings.Contains(src, "trim") && !strings.Contains(src, "case") && !strings.Contains(src, "splitDoc") {
-		return jq.Compile(src, names, vals, nil, false)
+	needs := func(word string) bool { return strings.Contains(src, word) }
+	if strings.ContainsAny(src, "(_") || slices.ContainsFunc([]string{"tag", "kind", "trim", "case", "splitDoc"}, needs) {
+		src = yqPrelude + src
 	}
-	return jq.Compile(yqPrelude+src, names, vals, nil, false)
+	r.p.Release(r.compiled)
+	r.compiled = 0
+	hold := func(n int) {
+		r.compiled += n
+		r.p.Hold(n)
+	}
+	return jq.Compile(src, names, vals, nil, false, jq.Meter{Tick: r.p.Tick, Hold: hold})
 }

@@ -2,9 +2,8 @@ package jq
 
 import "math"
 
-// op is what an instruction does. Every value that is computed has a register of its own in the frame of its
-// function: nothing else writes to
-// it, so that going back to a fork needs no more than the place and the frame.
+// op is what an instruction does. Every value that is computed has a register of its own in the frame of its function:
+// nothing else writes to it, so that going back to a fork needs no more than the place and the frame.
 type op uint8
 
 const (
@@ -102,10 +101,17 @@ type key struct {
 
 // fctx is a function that is being compiled.
 type fctx struct {
-	up   *fctx
-	fn   *fn
-	seen map[any]int32 // where the constants are
+	up    *fctx
+	fn    *fn
+	seen  map[any]int32 // where the constants are
+	meter Meter
 }
+
+// context is that of the code of f, which is inside up.
+func (c *compiler) context(up *fctx, f *fn) *fctx { return &fctx{up: up, fn: f, meter: c.meter} }
+
+// instrSize is about what an instruction takes, with its registers and what it refers to.
+const instrSize = 240
 
 type bindKind uint8
 
@@ -136,6 +142,7 @@ type scope struct {
 
 type compiler struct {
 	src      *source
+	meter    Meter
 	problems []string
 	depth    int
 	lib      *library
@@ -143,7 +150,19 @@ type compiler struct {
 }
 
 func (c *compiler) problem(what string, at, end int) {
-	c.problems = append(c.problems, located(what, c.src.file, c.src.text, at, end))
+	c.problems = append(c.problems, c.meter.located(what, c.src.file, c.src.text, at, end))
+}
+
+// find is the innermost binding from s outwards that fits.
+func (c *compiler) find(s *scope, fits func(*scope) bool) *scope {
+	n := 0
+	for ; s != nil && !fits(s); s = s.up {
+		if n++; n&1023 == 0 {
+			c.meter.Tick(64)
+		}
+	}
+	c.meter.Tick(1 + n&1023>>4)
+	return s
 }
 
 func (f *fctx) reg() int32 {
@@ -168,6 +187,10 @@ func (f *fctx) constant(v any) int32 {
 }
 
 func (f *fctx) emit(i instr) int {
+	if n := len(f.fn.code); n&63 == 63 {
+		f.meter.Tick(64)
+		f.meter.Hold(64 * instrSize)
+	}
 	f.fn.code = append(f.fn.code, i)
 	return len(f.fn.code) - 1
 }
@@ -182,5 +205,6 @@ func levels(from, to *fctx) int32 {
 	for f := from; f != to; f = f.up {
 		n++
 	}
+	from.meter.Tick(int(n >> 6))
 	return n
 }

@@ -21,10 +21,13 @@ func failCompile(problem string) error { return &CompileError{[]string{problem}}
 const topLevelSource = "<top-level>"
 
 // Compile compiles src. names and vals are the global variables, with their $; modules, which may be nil, is where
-// imports are found. With
-// literals, the numbers in src keep the texts they are written with, see [Literal].
-func Compile(src string, names []string, vals []any, modules *Modules, literals bool) (*Program, error) {
-	s, err := parse(src, topLevelSource, literals)
+// imports are found. With literals, the numbers in src keep the texts they are written with, see [Literal]. What the
+// meter holds is held by the program.
+func Compile(src string, names []string, vals []any, modules *Modules, literals bool, meter Meter) (*Program, error) {
+	if modules != nil {
+		modules.meter = meter
+	}
+	s, err := parse(src, topLevelSource, literals, meter)
 	if err != nil {
 		return nil, err
 	}
@@ -42,12 +45,12 @@ func Compile(src string, names []string, vals []any, modules *Modules, literals 
 	if sc, err = modules.load(sc, s, dir); err != nil {
 		return nil, err
 	}
-	c := &compiler{src: s, lib: builtins()}
+	c := &compiler{src: s, meter: meter, lib: builtins()}
 	body := s.body
 	if body == nil {
 		return nil, failCompile(`Top-level program not given (try ".")`)
 	}
-	f := &fctx{fn: &fn{name: "main", nregs: 1}}
+	f := c.context(nil, &fn{name: "main", nregs: 1})
 	if err := c.program(f, sc, s.defs, body); err != nil {
 		return nil, err
 	}
@@ -68,7 +71,7 @@ func (c *compiler) program(f *fctx, sc *scope, defs []*funcDef, body *node) (err
 
 // define compiles a function and returns the scope that knows it.
 func (c *compiler) define(f *fctx, sc *scope, def *funcDef) *scope {
-	in := &fctx{up: f, fn: &fn{name: def.name, nregs: 1}}
+	in := c.context(f, &fn{name: def.name, nregs: 1})
 	sc = &scope{up: sc, name: def.name, kind: bindFunc, args: len(def.params), ctx: f, fn: in.fn, problems: new([]string)}
 	before := c.problems
 	c.problems = nil
@@ -161,9 +164,8 @@ func (c *compiler) tooDeep() {
 	panic(syntaxError{})
 }
 
-// gen compiles a node that gets its input from register in, and returns the register of its results. main says that
-// the input is
-// the value that the current path leads to.
+// gen compiles a node that gets its input from register in, and returns the register of its results. main says that the
+// input is the value that the current path leads to.
 func (c *compiler) gen(f *fctx, sc *scope, n *node, in int32, main bool) int32 {
 	if c.depth++; c.depth > 4*maxNested {
 		c.tooDeep()
@@ -347,32 +349,27 @@ func (c *compiler) label(f *fctx, sc *scope, n *node) *scope {
 }
 
 func (c *compiler) breakTo(f *fctx, sc *scope, n *node) int32 {
-	for s := sc; s != nil; s = s.up {
-		if s.kind == bindLabel && s.name == "*"+n.s {
-			f.emit(instr{op: opBreak, b: s.reg, c: levels(f, s.ctx)})
-			return f.constant(nil)
-		}
+	name := "*" + n.s
+	if s := c.find(sc, func(s *scope) bool { return s.kind == bindLabel && s.name == name }); s != nil {
+		f.emit(instr{op: opBreak, b: s.reg, c: levels(f, s.ctx)})
+		return f.constant(nil)
 	}
 	c.problem("$*label-"+n.s+" is not defined", n.at, n.end)
 	return 0
 }
 
 func (c *compiler) variable(f *fctx, sc *scope, n *node) int32 {
-	for s := sc; s != nil; s = s.up {
-		if s.name != n.s {
-			continue
-		}
-		switch s.kind {
-		case bindConst:
-			return f.constant(s.val)
-		case bindVar:
-			if s.ctx == f {
-				return s.reg
-			}
-			r := f.reg()
-			f.emit(instr{op: opOuter, a: r, b: s.reg, c: levels(f, s.ctx)})
-			return r
-		}
+	s := c.find(sc, func(s *scope) bool { return s.name == n.s && (s.kind == bindConst || s.kind == bindVar) })
+	switch {
+	case s == nil:
+	case s.kind == bindConst:
+		return f.constant(s.val)
+	case s.ctx == f:
+		return s.reg
+	default:
+		r := f.reg()
+		f.emit(instr{op: opOuter, a: r, b: s.reg, c: levels(f, s.ctx)})
+		return r
 	}
 	if n.s == "$ENV" {
 		r := f.reg()

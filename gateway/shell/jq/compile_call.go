@@ -11,10 +11,10 @@ func (c *compiler) call(f *fctx, sc *scope, n *node, in int32, main bool, argSco
 	if len(argScope) > 0 {
 		args = argScope[0]
 	}
-	for s := sc; s != nil; s = s.up {
-		if s.name != n.s || s.args != len(n.list) {
-			continue
-		}
+	s := c.find(sc, func(s *scope) bool {
+		return s.name == n.s && s.args == len(n.list) && (s.kind == bindFunc || s.kind == bindParam || s.kind == bindInline)
+	})
+	if s != nil {
 		switch s.kind {
 		case bindFunc:
 			c.problems = append(c.problems, *s.problems...)
@@ -93,10 +93,9 @@ func (c *compiler) callFn(f *fctx, args *scope, n *node, in int32, main bool, sp
 // every call.
 func (c *compiler) closure(f *fctx, sc *scope, n *node) closureSpec {
 	for n.op == nCall && len(n.list) == 0 {
-		s := sc
-		for s != nil && (s.name != n.s || s.args != 0 || s.kind == bindVar || s.kind == bindConst || s.kind == bindLabel) {
-			s = s.up
-		}
+		s := c.find(sc, func(s *scope) bool {
+			return s.name == n.s && s.args == 0 && s.kind != bindVar && s.kind != bindConst && s.kind != bindLabel
+		})
 		if s == nil {
 			break
 		}
@@ -109,7 +108,7 @@ func (c *compiler) closure(f *fctx, sc *scope, n *node) closureSpec {
 		}
 		break
 	}
-	in := &fctx{up: f, fn: &fn{nregs: 1}}
+	in := c.context(f, &fn{nregs: 1})
 	c.tail(in, sc, n, 0, true)
 	return closureSpec{fn: in.fn}
 }

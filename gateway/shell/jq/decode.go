@@ -320,6 +320,7 @@ func (d *Decoder) structure(c byte) error {
 			return d.fail("Exceeds depth limit for parsing")
 		}
 		f := openValue{array: c == '['}
+		d.hold(192)
 		if c == '{' && !d.Stream {
 			f.obj = NewObject()
 		}
@@ -466,6 +467,8 @@ func (d *Decoder) Lost() *Array {
 
 // path is where the pending value of the nth array or object from the outside stands.
 func (d *Decoder) path(n int) *Array {
+	d.tick(n >> 6)
+	d.hold(256 + 16*n)
 	keys := make([]any, n)
 	for i, f := range d.stack[:n] {
 		if f.array {
@@ -609,6 +612,10 @@ scan:
 	}
 	word := d.buf[d.pos:i]
 	d.pos = i
+	if len(word) > 32 {
+		d.hold(len(word))
+		d.tick(len(word) >> 8)
+	}
 	problem := "Invalid numeric literal"
 	switch word[0] {
 	case '\'':

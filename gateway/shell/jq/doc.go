@@ -1,7 +1,7 @@
 // Package jq is the jq language over JSON values that keep the order of their keys: jq 1.8, with the functions and formats of other
 // versions that it has not (toarray, ascii, leaf_paths, recurse_down, date, dateadd, datesub, @base32, @base32d).
 //
-//	prog, err := jq.Compile(src, names, values, modules, true)
+//	prog, err := jq.Compile(src, names, values, modules, true, jq.Meter{Tick: p.Tick, Hold: p.Hold})
 //	m := &jq.Machine{Tick: p.Tick, Hold: p.Hold, Release: p.Release, …}
 //	err = m.Eval(prog, input, func(v any) error { … })
 //

@@ -185,7 +185,11 @@ func (p *printer) object(v *Object, depth int) {
 	p.mark(ofObject, "{")
 	var at []int
 	if p.Sort {
-		at = v.sorted()
+		tick := p.tick
+		if tick == nil {
+			tick = noTick
+		}
+		at = v.sorted(tick)
 	}
 	for i := range keys {
 		k := i
@@ -234,6 +238,9 @@ func (s Style) scalar(b []byte, v any) []byte {
 	case *Literal:
 		return append(b, v.text...)
 	case string:
+		if s.limit > 0 && len(v) > s.limit {
+			v = v[:s.limit]
+		}
 		return s.quote(b, v)
 	}
 	return b

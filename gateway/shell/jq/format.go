@@ -12,7 +12,9 @@ var formats = map[string]func(m *Machine, v any) (string, error){
 	"@text": func(m *Machine, v any) (string, error) { return m.tostring(v), nil },
 	"@json": func(m *Machine, v any) (string, error) { return m.json(v), nil },
 	"@html": func(m *Machine, v any) (string, error) {
-		return strings.NewReplacer("<", "&lt;", ">", "&gt;", "&", "&amp;", "'", "&apos;", `"`, "&quot;").Replace(m.tostring(v)), nil
+		s := m.tostring(v)
+		_ = m.room(6 * len(s))
+		return strings.NewReplacer("<", "&lt;", ">", "&gt;", "&", "&amp;", "'", "&apos;", `"`, "&quot;").Replace(s), nil
 	},
 	"@uri": func(m *Machine, v any) (string, error) {
 		s := m.tostring(v)
@@ -37,13 +39,18 @@ var formats = map[string]func(m *Machine, v any) (string, error){
 	},
 	"@sh": shell,
 	"@base64": func(m *Machine, v any) (string, error) {
-		return base64.StdEncoding.EncodeToString([]byte(m.tostring(v))), nil
+		s := m.tostring(v)
+		_ = m.room(3 * len(s))
+		return base64.StdEncoding.EncodeToString([]byte(s)), nil
 	},
 	"@base32": func(m *Machine, v any) (string, error) {
-		return base32.StdEncoding.EncodeToString([]byte(m.tostring(v))), nil
+		s := m.tostring(v)
+		_ = m.room(4 * len(s))
+		return base32.StdEncoding.EncodeToString([]byte(s)), nil
 	},
 	"@base64d": func(m *Machine, v any) (string, error) {
 		v = m.tostring(v)
+		_ = m.room(2 * len(v.(string)))
 		s := strings.TrimRight(v.(string), "=")
 		if len(s)%4 == 1 && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") == "" {
 			return "", errorf("%s trailing base64 byte found", describe(v))
@@ -56,7 +63,7 @@ var formats = map[string]func(m *Machine, v any) (string, error){
 	},
 	"@urid": func(m *Machine, v any) (string, error) {
 		s := m.tostring(v)
-		m.Tick(len(s) >> 8)
+		_ = m.room(2 * len(s))
 		b := make([]byte, 0, len(s))
 		for i := 0; i < len(s); i++ {
 			if s[i] != '%' {
@@ -76,7 +83,9 @@ var formats = map[string]func(m *Machine, v any) (string, error){
 		return validText(b), nil
 	},
 	"@base32d": func(m *Machine, v any) (string, error) {
-		b, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.TrimRight(m.tostring(v), "="))
+		s := strings.TrimRight(m.tostring(v), "=")
+		_ = m.room(3 * len(s))
+		b, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(s)
 		if err != nil {
 			return "", errorf("%s is not valid base32 data", describe(v))
 		}

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
@@ -35,7 +38,7 @@ func run(tb testing.TB, limits proc.Limits, src, input string) (out string, err 
 			panic(proc.Death{Killed: true, Cause: err})
 		}
 	}
-	prog, err := Compile(src, nil, nil, nil, true)
+	prog, err := Compile(src, nil, nil, nil, true, Meter{step, hold})
 	if err != nil {
 		return "", err
 	}
@@ -269,7 +272,7 @@ func steps(t *testing.T, src string) int64 {
 	var n int64
 	tick := func(k int) { n += int64(k) }
 	m := &Machine{Tick: tick, Hold: noTick, Release: noTick, Env: NewObject()}
-	p, err := Compile(src, nil, nil, nil, true)
+	p, err := Compile(src, nil, nil, nil, true, free)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,7 +345,7 @@ func TestDeepSource(t *testing.T) {
 		"brackets":    strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000),
 		"minus":       strings.Repeat("-", 100_000) + "1",
 	} {
-		if _, err := Compile(src, nil, nil, nil, true); err == nil {
+		if _, err := Compile(src, nil, nil, nil, true, free); err == nil {
 			t.Errorf("%s: compiled", name)
 		}
 	}
@@ -384,4 +387,75 @@ func FuzzProgram(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src, in string) {
 		_, _ = run(t, proc.Limits{Steps: 200_000, LiveBytes: 16 << 20}, src, in)
 	})
+}
+
+// Compiling counts what it does: a short program whose problems, or whose code, are long ends at a limit.
+func TestCompilingEndsAtLimits(t *testing.T) {
+	for name, src := range map[string]string{
+		"names that nobody defines":   strings.Repeat("a|", 20_000) + "a",
+		"problems in a string":        `"` + strings.Repeat(`\q a`, 50_000) + `"`,
+		"patterns of many variables":  "1 as [$a0" + numbered(", $a#", 3000) + "]" + numbered(" ?// [$b#]", 3000) + " | 1",
+		"names of many variables":     numbered("1 as $a#|", 30_000) + strings.Repeat("not|", 100_000) + "1",
+		"a very long program":         strings.Repeat(".[0]|", 150_000) + "1",
+		"arguments within arguments":  strings.Repeat("map(select(", 200) + strings.Repeat("a|", 50_000) + "1" + strings.Repeat("))", 200),
+		"places in a program":         strings.Repeat("$__loc__,", 100_000) + "1",
+		"functions within functions":  strings.Repeat("def f($a): ", 1400) + strings.Repeat("a|", 200_000) + "1" + strings.Repeat("; f(1)", 1400),
+		"assignments of much":         strings.Repeat("(.a|=1)|", 100_000) + "1",
+		"alternatives of assignments": strings.Repeat(".a//=1|", 100_000) + "1",
+	} {
+		t.Run(name, func(t *testing.T) {
+			began := time.Now()
+			out, err := run(t, proc.Limits{Steps: 300_000, LiveBytes: 48 << 20}, src, "null")
+			var limit *proc.LimitError
+			if !errors.As(err, &limit) {
+				t.Errorf("ended with %.100q, %.100v", out, err)
+			}
+			if took := time.Since(began); took > 3*time.Second {
+				t.Errorf("ended after %v", took)
+			}
+		})
+	}
+}
+
+// numbered is s n times, with a number in the place of #.
+func numbered(s string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(strings.ReplaceAll(s, "#", strconv.Itoa(i)))
+	}
+	return b.String()
+}
+
+// What the parser makes of a program is a small multiple of it: nothing is copied, or looked at, once for each thing around.
+func TestCompilingIsLinear(t *testing.T) {
+	for name, src := range map[string]string{
+		"a string of escapes":        `"` + strings.Repeat(`\na`, 100_000) + `"`,
+		"constants within constants": strings.Repeat("[", 1000) + strings.Repeat("1,", 50_000) + "1" + strings.Repeat("]", 1000),
+		"an object of constants":     "{" + numbered("k#:1,", 20_000) + "a:1}",
+		"functions of functions":     strings.Repeat("def f: ", 900) + numbered("name#|", 20_000) + "1" + strings.Repeat("; f", 900),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, _ = parse(src, topLevelSource, true, free)
+			if p, err := parse(src, topLevelSource, true, free); err == nil {
+				constantOf(p.body)
+				constantOf(p.body)
+			}
+			runtime.ReadMemStats(&after)
+			if n := after.TotalAlloc - before.TotalAlloc; n > 3000*uint64(len(src)) {
+				t.Errorf("%d MB for %d bytes", n>>20, len(src))
+			}
+		})
+	}
+}
+
+// A value that shares its parts is much longer as a text than it is large: messages tell the beginning.
+func TestMessagesOfSharedValues(t *testing.T) {
+	for _, src := range []string{`error`, `.[0][0] + 1`, `has("a")`, `.a`, `"x" * 1000000 | {a: .} | implode`, `[., "x" * 10000000] | @csv`} {
+		_, err := run(t, proc.Limits{}, `reduce range(60) as $i (0; [., .]) | `+src, "null")
+		if err == nil || len(err.Error()) > 1<<18 {
+			t.Errorf("%s: %.100v", src, err)
+		}
+	}
 }

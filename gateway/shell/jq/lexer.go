@@ -44,18 +44,21 @@ type lexer struct {
 	open      []byte // brackets, quotes, and ( of interpolations as i
 	last      token  // what was read last, white space too
 	problems  []string
+	meter     Meter
 }
 
 // fail notes a problem with src[at:end].
 func (l *lexer) fail(problem string, at, end int) {
-	l.problems = append(l.problems, located(problem, l.file, l.src, at, end))
+	l.problems = append(l.problems, l.meter.located(problem, l.file, l.src, at, end))
 }
 
 // located adds to a problem the line of src that it is on, and marks the place.
-func located(problem, file, src string, at, end int) string {
+func (m Meter) located(problem, file, src string, at, end int) string {
 	line := strings.LastIndexByte(src[:at], '\n') + 1
 	text, _, _ := strings.Cut(src[line:], "\n")
 	width := max(1, min(end, line+len(text))-at)
+	m.Tick(1 + at>>10)
+	m.Hold(2*len(text) + len(problem) + 128)
 	return fmt.Sprintf("%s at %s, line %d, column %d:\n    %s\n    %s%s", problem, file, 1+strings.Count(src[:at], "\n"), at-line+1, text,
 		strings.Repeat(" ", at-line), strings.Repeat("^", width))
 }

@@ -15,7 +15,7 @@ type libDef struct {
 const librarySource = "<builtin>"
 
 var builtins = sync.OnceValue(func() *library {
-	s, err := parse(libraryText, librarySource, false)
+	s, err := parse(libraryText, librarySource, false, free)
 	if err != nil {
 		panic(err)
 	}
@@ -25,8 +25,8 @@ var builtins = sync.OnceValue(func() *library {
 	}
 	for i, def := range s.defs {
 		d := lib.defs[key{def.name, len(def.params)}]
-		c := &compiler{src: s, lib: lib, limit: i}
-		c.function(&fctx{fn: d.fn}, nil, def)
+		c := &compiler{src: s, meter: free, lib: lib, limit: i}
+		c.function(c.context(nil, d.fn), nil, def)
 		if len(c.problems) > 0 {
 			panic(c.problems[0])
 		}
@@ -35,8 +35,7 @@ var builtins = sync.OnceValue(func() *library {
 })
 
 // inlinable reports whether to compile the body in place makes it neither longer nor endless: no functions inside, no
-// argument used
-// twice.
+// argument used twice.
 func inlinable(def *funcDef) bool {
 	uses := map[string]int{}
 	ok := true

@@ -14,8 +14,11 @@ func (e *Error) Error() string {
 	if s, ok := e.Value.(string); ok {
 		return s
 	}
-	return "(not a string): " + text(e.Value)
+	return "(not a string): " + string(Style{limit: maxErrorText}.Append(nil, e.Value))
 }
+
+// maxErrorText is about how much of an error's value is told.
+const maxErrorText = 1 << 16
 
 func errorf(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
 
@@ -168,7 +171,7 @@ func (m *Machine) charge() {
 
 // settle finds out how much of what was counted is still in use.
 func (m *Machine) settle() {
-	s := newMeasure()
+	s := newMeasure(m.Tick)
 	for _, v := range m.roots {
 		s.value(v)
 	}
@@ -186,7 +189,6 @@ func (m *Machine) settle() {
 		s.path(f.path)
 	}
 	s.bytes += cap(m.forks) * 96
-	m.Tick(s.bytes >> 9)
 	if s.bytes > m.held {
 		m.Hold(s.bytes - m.held)
 	} else {
@@ -272,6 +274,9 @@ func (m *Machine) newFrame(f *fn) *frame {
 		} else {
 			fr.r = make([]any, f.nregs)
 		}
+	}
+	if f.nregs > 1<<10 {
+		m.Tick(f.nregs >> 8)
 	}
 	fr.fn, fr.base = f, len(m.forks)
 	return fr

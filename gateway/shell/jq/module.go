@@ -19,6 +19,7 @@ type Modules struct {
 	Value func(data []byte) (any, error)
 
 	loaded map[string]*module
+	meter  Meter
 }
 
 // module is a file of definitions.
@@ -135,7 +136,7 @@ func (ms *Modules) module(file string, text []byte) (*module, error) {
 		}
 		return m, nil
 	}
-	src, err := parse(string(text), file, true)
+	src, err := parse(string(text), file, true, ms.meter)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +153,7 @@ func (ms *Modules) module(file string, text []byte) (*module, error) {
 		return nil, err
 	}
 	for _, def := range src.defs {
-		c := &compiler{src: src, lib: builtins()}
+		c := &compiler{src: src, meter: ms.meter, lib: builtins()}
 		if sc, err = c.static(sc, def); err != nil {
 			return nil, err
 		}
@@ -168,7 +169,7 @@ func (c *compiler) static(sc *scope, def *funcDef) (out *scope, err error) {
 	defer c.guard(&err)
 	f := &fn{name: def.name, nregs: 1}
 	sc = &scope{up: sc, name: def.name, kind: bindFunc, args: len(def.params), fn: f, problems: new([]string)}
-	c.function(&fctx{fn: f}, sc, def)
+	c.function(c.context(nil, f), sc, def)
 	return sc, nil
 }
 
@@ -207,7 +208,7 @@ func (ms *Modules) metaOf(name string) (any, error) {
 	file, text, err := ms.find(name, moduleSuffix, ms.search(nil, ms.Dir))
 	var src *source
 	if err == nil {
-		src, err = parse(string(text), file, true)
+		src, err = parse(string(text), file, true, ms.meter)
 	}
 	if err != nil {
 		var ce *CompileError

@@ -212,7 +212,10 @@ func keysOf(sorted bool) native {
 			m.alloc(112 + 48*v.n)
 			keys := slices.Clone(v.keys())
 			if sorted {
-				slices.Sort(keys)
+				slices.SortFunc(keys, func(a, b string) int {
+					m.Tick(1)
+					return strings.Compare(a, b)
+				})
 			}
 			out = make([]any, len(keys))
 			for i, k := range keys {
@@ -423,6 +426,7 @@ func transpose(m *Machine, v any, _ []any) (any, error) {
 	m.Tick(width * len(rows) >> 6)
 	out := make([]any, width)
 	for j := range out {
+		m.Tick(1 + len(rows)>>4)
 		col := make([]any, len(rows))
 		for i, r := range rows {
 			if col[i], err = m.get(r, float64(j)); err != nil {

@@ -39,9 +39,19 @@ const (
 	nAssign // a s b
 )
 
+// constness is what is known about whether a node is a constant.
+type constness uint8
+
+const (
+	notLooked constness = iota
+	isConstant
+	isNone
+)
+
 type node struct {
 	op         nodeOp
 	opt        bool
+	known      constness // of constantOf, with v
 	s          string
 	v          any
 	a, b, c, d *node
@@ -68,7 +78,7 @@ type funcDef struct {
 	name   string
 	params []string // with $ those of values
 	body   *node
-	called map[string]bool // functions without arguments that the body calls
+	called map[string]bool // parameters of values that the body calls, as functions
 }
 
 type importDef struct {
@@ -92,25 +102,37 @@ const (
 	maxNested = 3000 // the parser and the compiler recurse
 )
 
+// Meter counts the work and the memory of compiling.
+type Meter struct{ Tick, Hold func(int) }
+
+// free counts nothing.
+var free = Meter{noTick, noTick}
+
 type parser struct {
 	lexer
 	tok    token
 	prev   token
+	tokens int
 	depth  int
-	called []map[string]bool
+	values map[string][]*funcDef // the functions around that have a parameter of values, by its name
 
 	literals bool // numbers keep their texts
 }
+
+const (
+	tokenTurn = 64  // tokens between ticks
+	tokenSize = 300 // bytes of the nodes of a token, about
+)
 
 // syntaxError ends the parser; what there is to say has been noted.
 type syntaxError struct{}
 
 // parse parses the text of a program, or of the module in a file.
-func parse(src, file string, literals bool) (s *source, err error) {
+func parse(src, file string, literals bool, meter Meter) (s *source, err error) {
 	if len(src) > maxSource {
 		return nil, failCompile("program too long")
 	}
-	p := &parser{lexer: lexer{file: file, src: src}, literals: literals}
+	p := &parser{lexer: lexer{file: file, src: src, meter: meter}, literals: literals, values: map[string][]*funcDef{}}
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
@@ -127,6 +149,10 @@ func parse(src, file string, literals bool) (s *source, err error) {
 }
 
 func (p *parser) advance() {
+	if p.tokens++; p.tokens%tokenTurn == 0 {
+		p.meter.Tick(tokenTurn)
+		p.meter.Hold(tokenTurn * tokenSize)
+	}
 	p.prev = p.tok
 	p.tok = p.next()
 }
@@ -218,11 +244,23 @@ func (p *parser) metadata(at int) any {
 	return NewObject()
 }
 
-// constantOf is the value of a node that is the same for every input.
+// constantOf is the value of a node that is the same for every input. It is found out once: those who ask ask for what
+// is inside as well.
 func constantOf(q *node) (any, bool) {
-	switch q.op {
-	case nConst, nLoc:
+	if q.op == nConst || q.op == nLoc {
 		return q.v, true
+	}
+	if q.known == notLooked {
+		v, ok := evaluateConstant(q)
+		if q.known = isNone; ok {
+			q.v, q.known = v, isConstant
+		}
+	}
+	return q.v, q.known == isConstant
+}
+
+func evaluateConstant(q *node) (any, bool) {
+	switch q.op {
 	case nString:
 		if len(q.list) == 0 {
 			return "", true
@@ -246,7 +284,7 @@ func constantOf(q *node) (any, bool) {
 			if !ok || !ok2 || !ok3 {
 				return nil, false
 			}
-			o = o.Set(key, v)
+			o.put(key, v)
 		}
 		return o, true
 	}
@@ -309,7 +347,7 @@ func (p *parser) funcDef() *funcDef {
 	p.enter()
 	defer p.leave()
 	p.expect("def")
-	def := &funcDef{called: map[string]bool{}}
+	def := &funcDef{}
 	if !p.is(tokIdent) && !keywords[p.tok.kind] {
 		p.unexpected()
 	}
@@ -337,9 +375,17 @@ func (p *parser) funcDef() *funcDef {
 	} else {
 		p.expect("':'", "'('", "':'")
 	}
-	p.called = append(p.called, def.called)
+	for _, name := range def.params {
+		if plain, value := strings.CutPrefix(name, "$"); value {
+			p.values[plain] = append(p.values[plain], def)
+		}
+	}
 	def.body = p.query()
-	p.called = p.called[:len(p.called)-1]
+	for _, name := range def.params {
+		if plain, value := strings.CutPrefix(name, "$"); value {
+			p.values[plain] = p.values[plain][:len(p.values[plain])-1]
+		}
+	}
 	p.expect("';'", "'|'", "','", "';'")
 	return def
 }
@@ -491,8 +537,15 @@ func (p *parser) post() *node {
 	return p.term()
 }
 
+// call notes that name is called: the innermost function around that has such a parameter needs it as a function.
 func (p *parser) call(name string) {
-	for _, c := range p.called {
-		c[name] = true
+	around := p.values[name]
+	if len(around) == 0 {
+		return
 	}
+	def := around[len(around)-1]
+	if def.called == nil {
+		def.called = map[string]bool{}
+	}
+	def.called[name] = true
 }

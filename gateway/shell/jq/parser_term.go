@@ -165,6 +165,7 @@ func (p *parser) primary() *node {
 }
 
 func (p *parser) location(t token) *node {
+	p.meter.Tick(t.at >> 10)
 	o := NewObject()
 	o.put("file", p.file)
 	o.put("line", float64(1+strings.Count(p.src[:t.at], "\n")))
@@ -208,12 +209,12 @@ func (p *parser) str(format string) *node {
 	for {
 		switch p.tok.kind {
 		case tokText:
-			if k := len(n.list) - 1; k >= 0 && n.list[k].op == nConst && n.list[k].opt {
-				n.list[k].v = n.list[k].v.(string) + p.tok.text
-			} else {
-				n.list = append(n.list, &node{op: nConst, v: p.tok.text, opt: true})
+			var b strings.Builder
+			for p.is(tokText) {
+				b.WriteString(p.tok.text)
+				p.advance()
 			}
-			p.advance()
+			n.list = append(n.list, &node{op: nConst, v: b.String(), opt: true})
 		case tokInterp:
 			p.advance()
 			q := p.query()

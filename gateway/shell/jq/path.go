@@ -319,7 +319,7 @@ func (m *Machine) deletePaths(v any, ps *Array) (any, error) {
 		last := list[end-1]
 		prefix := last[:len(last)-1]
 		from := end - 1
-		for from > 0 && len(list[from-1]) == len(last) && slices.EqualFunc(list[from-1][:len(prefix)], prefix, same) {
+		for from > 0 && len(list[from-1]) == len(last) && slices.EqualFunc(list[from-1][:len(prefix)], prefix, m.same) {
 			from--
 		}
 		keys := make([]any, 0, end-from)
@@ -345,7 +345,7 @@ func (m *Machine) deletePaths(v any, ps *Array) (any, error) {
 	return v, nil
 }
 
-func same(a, b any) bool { return compare(a, b) == 0 }
+func (m *Machine) same(a, b any) bool { return compareTick(a, b, m.Tick) == 0 }
 
 // deleteKeys deletes fields of an object, elements or slices of an array.
 func (m *Machine) deleteKeys(v any, keys []any) (any, error) {

@@ -10,10 +10,9 @@ import (
 	"unsafe"
 )
 
-// Array is an immutable JSON array. A changed copy takes the storage over and leaves in the old one what was changed,
-// so that a series of
-// changes, each to the result of the one before, costs as little as in a mutable array. The old one is copied when it
-// is looked at again.
+// Array is an immutable JSON array. A changed copy takes the storage over and leaves in the old one what was changed, so
+// that a series of changes, each to the result of the one before, costs as little as in a mutable array. The old one is
+// copied when it is looked at again.
 type Array struct {
 	e     []any // with next: not valid
 	next  *Array
@@ -29,6 +28,7 @@ type Array struct {
 type storage struct {
 	edits int       // changes since the last copy
 	free  func(int) // charges for copies
+	tick  func(int)
 }
 
 // NewArray makes an array of e, which it owns from now on.
@@ -109,7 +109,7 @@ func (m *Machine) share(s **storage, n int) bool {
 }
 
 func (m *Machine) newStorage() *storage {
-	return &storage{free: func(n int) { m.Tick(n >> 10); m.alloc(n) }}
+	return &storage{free: func(n int) { m.Tick(n >> 10); m.alloc(n) }, tick: m.Tick}
 }
 
 // setAt returns a with the element at i, which exists, replaced.
@@ -195,13 +195,16 @@ func (t *table) add(key string, v any) {
 	}
 }
 
-func (t *table) copyOf(n int) *table {
+func (t *table) copyOf(n int, tick func(int)) *table {
 	c := &table{keys: make([]string, n, n+1+n/4), vals: make([]any, n, n+1+n/4)}
 	copy(c.keys, t.keys)
 	copy(c.vals, t.vals)
 	if n > smallObject {
 		c.idx = make(map[string]int, n+1)
 		for i, k := range c.keys {
+			if i&1023 == 1023 {
+				tick(64)
+			}
 			c.idx[k] = i
 		}
 	}
@@ -237,7 +240,7 @@ func (o *Object) fields() *table {
 		return root.t
 	}
 	o.edits.free(80 * o.n)
-	t := root.t.copyOf(o.n)
+	t := root.t.copyOf(o.n, o.edits.tick)
 	var chain []*Object
 	for v := o; v != root; v = v.next {
 		chain = append(chain, v)
@@ -271,7 +274,7 @@ func (o *Object) Get(key string) (any, bool) {
 
 // Set returns the object with key set to v.
 func (o *Object) Set(key string, v any) *Object {
-	t := o.fields().copyOf(o.n)
+	t := o.fields().copyOf(o.n, noTick)
 	if i := t.find(key, o.n); i >= 0 {
 		t.vals[i] = v
 	} else {
@@ -289,9 +292,8 @@ func (m *Machine) setKey(o *Object, key string, v any) *Object {
 		b.n++
 	}
 	if o.next != nil || len(t.keys) != o.n || !m.share(&o.edits, o.n) {
-		m.Tick(1 + o.n>>6)
 		m.alloc(96 + 64*o.n)
-		b.t, b.edits = t.copyOf(o.n), m.newStorage()
+		b.t, b.edits = t.copyOf(o.n, m.Tick), m.newStorage()
 		if i >= 0 {
 			b.t.vals[i] = v
 		} else {
@@ -335,13 +337,16 @@ func (o *Object) without(keys map[string]bool) *Object {
 }
 
 // sorted returns the positions of the keys in byte order.
-func (o *Object) sorted() []int {
+func (o *Object) sorted(tick func(int)) []int {
 	keys := o.keys()
 	at := make([]int, len(keys))
 	for i := range at {
 		at[i] = i
 	}
-	slices.SortFunc(at, func(a, b int) int { return strings.Compare(keys[a], keys[b]) })
+	slices.SortFunc(at, func(a, b int) int {
+		tick(1)
+		return strings.Compare(keys[a], keys[b])
+	})
 	return at
 }
 
@@ -426,7 +431,7 @@ func compareTick(a, b any, tick func(int)) int {
 
 func compareObjects(a, b *Object, tick func(int)) int {
 	tick(1 + (a.n+b.n)>>2)
-	sa, sb := a.sorted(), b.sorted()
+	sa, sb := a.sorted(tick), b.sorted(tick)
 	ka, kb := a.keys(), b.keys()
 	for i := range min(len(sa), len(sb)) {
 		if c := strings.Compare(ka[sa[i]], kb[sb[i]]); c != 0 {
@@ -508,13 +513,20 @@ type measure struct {
 	list   []any
 	frames []*frame
 	texts  map[*byte]int // what was counted of each
+	tick   func(int)
+	looked int
 }
 
-func newMeasure() *measure { return &measure{epoch: epochs.Add(1), texts: map[*byte]int{}} }
+func newMeasure(tick func(int)) *measure {
+	return &measure{epoch: epochs.Add(1), texts: map[*byte]int{}, tick: tick}
+}
 
 func (s *measure) value(v any) {
 	s.list = append(s.list, v)
 	for len(s.list) > 0 {
+		if s.looked++; s.looked&4095 == 0 {
+			s.tick(64)
+		}
 		v := s.list[len(s.list)-1]
 		s.list = s.list[:len(s.list)-1]
 		switch v := v.(type) {

@@ -11,6 +11,9 @@ import (
 // maxNesting bounds how deep an expression may be.
 const maxNesting = 500
 
+// MaxSource bounds how long an expression may be: what fits into an argument of a command of Linux.
+const MaxSource = 128 << 10
+
 // ErrNotHere is for expressions that use what only other dialects have.
 var ErrNotHere = errors.New("no expression of yq")
 
@@ -39,6 +42,9 @@ type parser struct {
 
 // Compile reads an expression.
 func Compile(src string) (e *Program, err error) {
+	if len(src) > MaxSource {
+		return nil, errors.New("the expression is too long")
+	}
 	p := &parser{src: src}
 	defer func() {
 		switch r := recover().(type) {
@@ -187,11 +193,18 @@ func (p *parser) operator() (op, flags string, after int) {
 	return "", "", 0
 }
 
-func (p *parser) expression(above int) *expr {
+// enter is called by whatever an expression can have within itself, with leave at its end.
+func (p *parser) enter() {
 	if p.deep++; p.deep > maxNesting {
 		p.fail("expression nested too deeply")
 	}
-	defer func() { p.deep-- }()
+}
+
+func (p *parser) leave() { p.deep-- }
+
+func (p *parser) expression(above int) *expr {
+	p.enter()
+	defer p.leave()
 	left := p.postfix()
 	for {
 		op, flags, after := p.operator()
@@ -408,6 +421,8 @@ func (p *parser) numeral() *expr {
 	}
 	s := p.src[from:p.pos]
 	if s == "-" { // of what is no number
+		p.enter()
+		defer p.leave()
 		return &expr{op: "-", args: []*expr{literal(number("0", "!!int")), p.postfix()}}
 	}
 	if _, err := strconv.ParseInt(s, 0, 64); err == nil {

@@ -1,0 +1,16 @@
+//go:build !race
+
+package shell_test
+
+// hostileEngines are what interpreters did not stop for, or did not count; they are in every run.
+var hostileEngines = []attack{
+	{"yq: minus of minus", repeated("", "- ", "1"), "yq -n --from-file in", 0, true},
+	{"yq: operators of merging", repeated("[foo", "*+ .", "]"), "yq -n --from-file in", 1 << 16, true},
+	{"jq: names that nobody defines", repeated("a", "|a", ""), "jq -n -f in", 0, true},
+	{"jq: a value that is short only with its parts shared", nil,
+		`v='reduce range(60) as $i (0; [., .]) | '; for f in debug stderr error halt_error 'try error catch .a' @csv .a; do jq -n "$v$f"; done`, 0, true},
+	{"yq: a file name that is a shared value", nil, `yq -n -s 'reduce range(60) as $i (0; [., .])' 1`, 0, true},
+	{"jq: events of a deep stream", repeated("["+nestedBrackets, "1,", "1"), `jq -cn --stream '[inputs] | length' in`, 0, true},
+}
+
+const nestedBrackets = "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["

@@ -278,7 +278,7 @@ func (sh *Shell) readInput(ctx context.Context, d *desc, delim byte, raw bool, n
 				add(c, false)
 			}
 			if nchars > 0 {
-				if c < 0x80 || utf8.Valid(b[lastRune(b):]) {
+				if c < 0x80 || sh.bytes() || utf8.Valid(b[lastRune(b):]) {
 					chars++
 				}
 				if chars >= nchars {

@@ -362,7 +362,7 @@ func (p *printer) integer(s string) int64 {
 		return 0
 	}
 	if s[0] == '\'' || s[0] == '"' {
-		return charCode(s[1:])
+		return p.charCode(s[1:])
 	}
 	t := strings.TrimLeft(s, " \t\n")
 	n, rest, err := parseInt(t)
@@ -408,12 +408,12 @@ func (p *printer) unsigned(s string) uint64 {
 	return n
 }
 
-func charCode(s string) int64 {
+func (p *printer) charCode(s string) int64 {
 	if s == "" {
 		return 0
 	}
 	r, w := utf8.DecodeRuneInString(s)
-	if r == utf8.RuneError && w <= 1 {
+	if r == utf8.RuneError && w <= 1 || p.sh.bytes() {
 		return int64(s[0])
 	}
 	return int64(r)
@@ -467,7 +467,7 @@ func (p *printer) float(a string, c byte, flags string, width, prec int) {
 	case a == "":
 		v = new(big.Float)
 	case a[0] == '\'' || a[0] == '"':
-		v = new(big.Float).SetInt64(charCode(a[1:]))
+		v = new(big.Float).SetInt64(p.charCode(a[1:]))
 	default:
 		v, special = p.parseFloat(a)
 	}

@@ -29,14 +29,13 @@ func (sh *Shell) loadIFS() {
 	}
 	t := ifsTable{null: v == ""}
 	if v != "" {
-		_, w := utf8.DecodeRuneInString(v)
-		t.first = v[:w]
+		t.first = v[:sh.charLen(v)]
 	}
 	for i := 0; i < len(v); i++ {
 		switch c := v[i]; {
 		case c == ' ' || c == '\t' || c == '\n':
 			t.class[c] = 1
-		case c >= 0x80:
+		case c >= 0x80 && !sh.bytes():
 			_, w := utf8.DecodeRuneInString(v[i:])
 			if t.wide == nil {
 				t.wide = map[string]bool{}
@@ -340,6 +339,9 @@ func (sh *Shell) patternFlags(fold bool) pattern.Flags {
 	}
 	if fold {
 		f |= pattern.FoldCase
+	}
+	if sh.bytes() {
+		f |= pattern.Bytes
 	}
 	return f
 }

@@ -409,7 +409,7 @@ func (sh *Shell) paramLength(p *paramPart, name string, sub *subscript) int {
 		}
 		sh.unbound(name)
 	}
-	return utf8.RuneCountInString(v.s)
+	return sh.length(v.s)
 }
 
 // slice is ${x:offset:length}.
@@ -425,13 +425,13 @@ func (sh *Shell) slice(p *paramPart, name string, sub *subscript, v value) value
 	if v.isList && len(v.list) == 1 {
 		if va := sh.lookup(name); va != nil && !va.isArray() {
 			v = value{s: v.list[0], set: true}
-			if n := int64(utf8.RuneCountInString(v.s)); off > n || off < -n || n == 0 {
+			if n := int64(sh.length(v.s)); off > n || off < -n || n == 0 {
 				return value{isList: true}
 			}
 		}
 	}
 	if !v.isList {
-		n := int64(utf8.RuneCountInString(v.s))
+		n := int64(sh.length(v.s))
 		if off < 0 {
 			off += n
 		}
@@ -448,7 +448,7 @@ func (sh *Shell) slice(p *paramPart, name string, sub *subscript, v value) value
 				end = min(n, off+min(length, n))
 			}
 		}
-		return value{s: runes(v.s, int(off), int(end)), set: v.set}
+		return value{s: sh.characters(v.s, int(off), int(end)), set: v.set}
 	}
 	list := v.list
 	va := sh.lookup(name)
@@ -496,24 +496,6 @@ func (sh *Shell) slice(p *paramPart, name string, sub *subscript, v value) value
 		list = list[:min(length, int64(len(list)))]
 	}
 	return value{isList: true, star: v.star, list: list, set: len(list) > 0}
-}
-
-// runes cuts s by character positions.
-func runes(s string, from, to int) string {
-	i, start := 0, -1
-	for k := range s {
-		if i == from {
-			start = k
-		}
-		if i == to {
-			return s[max(start, 0):k]
-		}
-		i++
-	}
-	if start < 0 {
-		return ""
-	}
-	return s[start:]
 }
 
 func (v value) each(f func(string) string) value {
@@ -588,7 +570,7 @@ func (sh *Shell) replace(p *paramPart, v value) value {
 				if st >= len(s) {
 					break
 				}
-				_, w := utf8.DecodeRuneInString(s[st:])
+				w := sh.charLen(s[st:])
 				b = append(b, s[at:st]...)
 				b = put(b, "")
 				b = append(b, s[st:st+w]...)
@@ -735,6 +717,9 @@ func (sh *Shell) mapCase(s string, all bool, cp *pattern.Pattern, f func(rune) r
 			next = i + 64
 		}
 		r, w := utf8.DecodeRuneInString(s[i:])
+		if w > 1 && sh.bytes() {
+			r, w = utf8.RuneError, 1
+		}
 		ch := s[i : i+w]
 		if (r != utf8.RuneError || w > 1) && (cp == nil || cp.Match(ch)) {
 			b = utf8.AppendRune(b, f(r))

@@ -31,7 +31,7 @@ func (sh *Shell) expandRegex(w *word) string {
 
 // matchRegex matches and sets BASH_REMATCH.
 func (sh *Shell) matchRegex(re, s string) bool {
-	k := regexKey{re, sh.opts.shopt(nocasematch)}
+	k := regexKey{re, sh.opts.shopt(nocasematch), sh.bytes()}
 	m := sh.regexes[k]
 	if m == nil {
 		tick := func(n int) {
@@ -39,7 +39,7 @@ func (sh *Shell) matchRegex(re, s string) bool {
 			sh.tick()
 		}
 		var err error
-		if m, err = regex.Compile(re, regex.Options{Extended: true, IgnoreCase: k.fold, Tick: tick}); err != nil {
+		if m, err = regex.Compile(re, regex.Options{Extended: true, IgnoreCase: k.fold, Bytes: k.bytes, Tick: tick}); err != nil {
 			sh.setRematch(nil)
 			panic(abortPanic{status: 2, soft: true})
 		}
@@ -75,6 +75,7 @@ func (sh *Shell) setRematch(groups []string) {
 }
 
 type regexKey struct {
-	re   string
-	fold bool
+	re    string
+	fold  bool
+	bytes bool
 }

@@ -179,7 +179,9 @@ type Shell struct {
 	nested        int // levels of the expressions under evaluation
 	ifs           ifsTable
 	ifsChanged    bool
-	xtrace        int // nesting shown by PS4
+	localeChanged bool
+	byteLocale    bool // every byte is a character, see bytes
+	xtrace        int  // nesting shown by PS4
 	disabled      map[string]bool
 	mainShell     bool // a program of its own, not a subshell
 	stdinName     string

@@ -439,12 +439,7 @@ func (sh *Shell) addTemp(f *frame, name, val string) {
 	}
 	sh.vars[name] = v
 	sh.hold(int64(len(name)+len(val)) + 64)
-	switch name {
-	case "IFS":
-		sh.ifsChanged = true
-	case "PATH":
-		sh.hashed = nil
-	}
+	sh.replaced(name)
 }
 
 // popTo pops frames up to and including f.

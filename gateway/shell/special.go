@@ -33,7 +33,7 @@ func (sh *Shell) initVars() {
 		sh.vars[name] = &variable{owner: sh, str: val, attrs: aSet | attrs}
 	}
 	set("IFS", " \t\n", 0)
-	sh.ifsChanged = true
+	sh.ifsChanged, sh.localeChanged = true, true
 	if _, ok := sh.get("PS4"); !ok {
 		set("PS4", "+ ", 0)
 	}

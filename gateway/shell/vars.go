@@ -234,6 +234,8 @@ func (sh *Shell) store(name, val string) {
 	v.attrs |= aSet
 	if name == "IFS" {
 		sh.ifsChanged = true
+	} else {
+		sh.localeVar(name)
 	}
 	if sh.opts.get('a') {
 		v.attrs |= aExport
@@ -442,9 +444,7 @@ func (sh *Shell) unsetVar(name string) {
 		}
 	}
 	delete(sh.vars, name)
-	if name == "IFS" {
-		sh.ifsChanged = true
-	}
+	sh.replaced(name)
 }
 
 // makeLocal hides a variable until the frame ends.
@@ -464,9 +464,7 @@ func (sh *Shell) makeLocal(f *frame, name string) *variable {
 	}
 	sh.vars[name] = v
 	sh.hold(int64(len(name)) + 64)
-	if name == "IFS" {
-		sh.ifsChanged = true
-	}
+	sh.replaced(name)
 	return v
 }
 
@@ -482,12 +480,8 @@ func (sh *Shell) popLocals(f *frame) {
 		} else {
 			sh.vars[l.name] = l.prev
 		}
-		switch l.name {
-		case "IFS":
-			sh.ifsChanged = true
-		case "PATH":
-			sh.hashed = nil
-		case "OPTIND":
+		sh.replaced(l.name)
+		if l.name == "OPTIND" {
 			sh.optind = optState{}
 		}
 	}

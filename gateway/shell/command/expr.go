@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -222,14 +223,14 @@ func (e *expression) match(eval bool) string {
 }
 
 func (e *expression) regexMatch(text, pattern string) string {
-	re, err := regex.Compile(pattern, regex.Options{Tick: e.p.Tick})
+	re, err := regex.Compile(pattern, regex.Options{Bytes: byteLocale(e.p), Tick: e.p.Tick})
 	if err != nil {
 		e.fail("%v", err)
 	}
 	re.SetTick(e.p.Tick)
 	// The pattern is anchored at the beginning of the text.
 	loc := []int(nil)
-	if anchored, aerr := regex.Compile(`^\(`+pattern+`\)`, regex.Options{Tick: e.p.Tick}); aerr == nil && !strings.Contains(pattern, `\1`) && !strings.HasPrefix(pattern, "*") && !strings.HasPrefix(pattern, "^") {
+	if anchored, aerr := regex.Compile(`^\(`+pattern+`\)`, regex.Options{Bytes: byteLocale(e.p), Tick: e.p.Tick}); aerr == nil && !strings.Contains(pattern, `\1`) && !strings.HasPrefix(pattern, "*") && !strings.HasPrefix(pattern, "^") {
 		anchored.SetTick(e.p.Tick)
 		if loc = anchored.FindSubmatchIndex([]byte(text), 0); loc != nil {
 			loc = append([]int{loc[0], loc[1]}, loc[4:]...)
@@ -246,7 +247,7 @@ func (e *expression) regexMatch(text, pattern string) string {
 	if loc == nil {
 		return "0"
 	}
-	return strconv.Itoa(utf8.RuneCountInString(text[loc[0]:loc[1]]))
+	return e.count(text[loc[0]:loc[1]])
 }
 
 func (e *expression) unary(eval bool) string {
@@ -258,7 +259,7 @@ func (e *expression) unary(eval bool) string {
 	case "+":
 		return e.word()
 	case "length":
-		return strconv.Itoa(utf8.RuneCountInString(e.unaryNested(eval)))
+		return e.count(e.unaryNested(eval))
 	case "match":
 		text := e.unaryNested(eval)
 		pattern := e.unaryNested(eval)
@@ -268,10 +269,7 @@ func (e *expression) unary(eval bool) string {
 		return e.regexMatch(text, pattern)
 	case "index":
 		text, chars := e.unaryNested(eval), e.unaryNested(eval)
-		if i := strings.IndexAny(text, chars); i >= 0 && chars != "" {
-			return strconv.Itoa(utf8.RuneCountInString(text[:i]) + 1)
-		}
-		return "0"
+		return e.index(text, chars)
 	}
 	text, from, count := e.unaryNested(eval), e.unaryNested(eval), e.unaryNested(eval)
 	a, ok1 := exprInt(from)
@@ -279,16 +277,44 @@ func (e *expression) unary(eval bool) string {
 	if !ok1 || !ok2 || a.Sign() <= 0 || n.Sign() <= 0 {
 		return ""
 	}
+	if byteLocale(e.p) {
+		from, to := exprSpan(a, n, len(text))
+		return text[from:to]
+	}
 	runes := bytes.Runes([]byte(text))
-	if !a.IsInt64() || a.Int64() > int64(len(runes)) {
-		return ""
-	}
-	start := int(a.Int64()) - 1
-	end := len(runes)
-	if n.IsInt64() && n.Int64() < int64(end-start) {
-		end = start + int(n.Int64())
-	}
+	start, end := exprSpan(a, n, len(runes))
 	return string(runes[start:end])
+}
+
+// exprSpan is where n characters from the a-th on are among so many.
+func exprSpan(a, n *big.Int, count int) (from, to int) {
+	if !a.IsInt64() || a.Int64() > int64(count) {
+		return 0, 0
+	}
+	from, to = int(a.Int64())-1, count
+	if n.IsInt64() && n.Int64() < int64(to-from) {
+		to = from + int(n.Int64())
+	}
+	return from, to
+}
+
+// count is how many characters text has.
+func (e *expression) count(text string) string {
+	if byteLocale(e.p) {
+		return strconv.Itoa(len(text))
+	}
+	return strconv.Itoa(utf8.RuneCountInString(text))
+}
+
+// index is the place of the first character of text that is one of chars.
+func (e *expression) index(text, chars string) string {
+	if byteLocale(e.p) {
+		return strconv.Itoa(1 + slices.IndexFunc([]byte(text), func(c byte) bool { return strings.IndexByte(chars, c) >= 0 }))
+	}
+	if i := strings.IndexAny(text, chars); i >= 0 && chars != "" {
+		return strconv.Itoa(utf8.RuneCountInString(text[:i]) + 1)
+	}
+	return "0"
 }
 
 func (e *expression) unaryNested(eval bool) string {

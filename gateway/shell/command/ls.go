@@ -549,14 +549,14 @@ func extension(name string) string {
 func (l *lister) quoted(name string) string {
 	switch l.quote {
 	case "c":
-		return `"` + cQuoted(name, true) + `"`
+		return `"` + l.cQuoted(name, true) + `"`
 	case "c-maybe":
-		if q := cQuoted(name, true); q != name {
+		if q := l.cQuoted(name, true); q != name {
 			return `"` + q + `"`
 		}
 		return name
 	case "escape":
-		return strings.ReplaceAll(cQuoted(name, false), " ", `\ `)
+		return strings.ReplaceAll(l.cQuoted(name, false), " ", `\ `)
 	case "shell-escape":
 		return shellQuote(name, false)
 	case "shell-escape-always":
@@ -569,6 +569,15 @@ func (l *lister) quoted(name string) string {
 	case "locale", "clocale":
 		return quote(name)
 	}
+	if l.hideControl && byteLocale(l.p) {
+		shown := []byte(name)
+		for i, c := range shown {
+			if c < ' ' || c > '~' {
+				shown[i] = '?'
+			}
+		}
+		return string(shown)
+	}
 	if l.hideControl {
 		return strings.Map(func(r rune) rune {
 			if r == utf8.RuneError || !unicode.IsPrint(r) {
@@ -580,8 +589,9 @@ func (l *lister) quoted(name string) string {
 	return name
 }
 
-func cQuoted(s string, quotes bool) string {
+func (l *lister) cQuoted(s string, quotes bool) string {
 	var b strings.Builder
+	ascii := byteLocale(l.p)
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
 		switch {
@@ -589,7 +599,7 @@ func cQuoted(s string, quotes bool) string {
 			b.WriteString(cEscape(s[i]))
 		case r == '"' && quotes:
 			b.WriteString(`\"`)
-		case r == utf8.RuneError && n == 1 || !unicode.IsPrint(r):
+		case r == utf8.RuneError && n == 1 || !unicode.IsPrint(r) || ascii && n > 1:
 			for _, c := range []byte(s[i : i+n]) {
 				fmt.Fprintf(&b, "\\%03o", c)
 			}

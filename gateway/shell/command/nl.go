@@ -50,7 +50,7 @@ func nl(_ context.Context, p *proc.Process) int {
 			case o.Value == "a" || o.Value == "t" || o.Value == "n":
 				style[o.Key] = nlStyle{kind: o.Value[0]}
 			case strings.HasPrefix(o.Value, "p"):
-				re, err := regex.Compile(o.Value[1:], regex.Options{})
+				re, err := regex.Compile(o.Value[1:], regex.Options{Bytes: byteLocale(p)})
 				if err != nil {
 					p.Errorf("%v", err)
 					return 1

@@ -211,7 +211,7 @@ func (w *wcRun) count(name string) (c counts, counted bool, err error) {
 		})
 		return c, true, err
 	}
-	s := wcScanner{}
+	s := wcScanner{ascii: byteLocale(w.p)}
 	err = readBlocks(w.p, r, s.scan)
 	s.finish()
 	return s.counts, true, err
@@ -222,6 +222,7 @@ type wcScanner struct {
 	partial []byte // the beginning of a character that the next block goes on with
 	inWord  bool
 	pos     int64
+	ascii   bool // every byte is a character, and those above ASCII are not printed
 }
 
 // Classes of ASCII: what a byte does to words and columns.
@@ -288,6 +289,9 @@ func (s *wcScanner) scan(b []byte) {
 				lines++
 			}
 		case wcHigh:
+			if s.ascii {
+				break
+			}
 			r, n := utf8.DecodeRune(b[i:])
 			if r == utf8.RuneError && n <= 1 {
 				if !utf8.FullRune(b[i:]) {

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // class is a bracket expression.
@@ -125,13 +124,13 @@ func (p *compiler) class(s string, i int) (c *class, end int, ok bool) {
 			i += k + 4
 			continue
 		}
-		lo, next, fine := classChar(s, i)
+		lo, next, fine := p.classChar(s, i)
 		if !fine {
 			return nil, 0, false
 		}
 		i = next
 		if i+1 < len(s) && s[i] == '-' && s[i+1] != ']' {
-			hi, next, fine := classChar(s, i+1)
+			hi, next, fine := p.classChar(s, i+1)
 			if !fine {
 				return nil, 0, false
 			}
@@ -146,11 +145,11 @@ func (p *compiler) class(s string, i int) (c *class, end int, ok bool) {
 }
 
 // classChar reads one character of a bracket expression: plain, quoted, [.x.] or [=x=].
-func classChar(s string, i int) (r rune, next int, ok bool) {
+func (p *compiler) classChar(s string, i int) (r rune, next int, ok bool) {
 	if s[i] == '[' && i+1 < len(s) && (s[i+1] == '.' || s[i+1] == '=') {
 		// The name of a collating symbol is short.
 		if k := strings.Index(s[i+2:min(i+66, len(s))], s[i+1:i+2]+"]"); k > 0 {
-			r, _ = utf8.DecodeRuneInString(s[i+2:])
+			r, _ = char(s, i+2, p.w.p.bytes)
 			return r, i + k + 4, true
 		}
 	}
@@ -159,6 +158,6 @@ func classChar(s string, i int) (r rune, next int, ok bool) {
 			return 0, 0, false
 		}
 	}
-	r, w := char(s, i)
+	r, w := char(s, i, p.w.p.bytes)
 	return r, i + w, true
 }

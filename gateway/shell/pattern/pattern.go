@@ -14,6 +14,8 @@ const (
 	FoldCase Flags = 1 << iota
 	// ExtGlob recognises ?(…) *(…) +(…) @(…) !(…).
 	ExtGlob
+	// Bytes makes every byte a character, as the C locale does.
+	Bytes
 )
 
 // maxNest bounds the nesting of extended patterns: reading them recurses over it.
@@ -50,6 +52,7 @@ type Pattern struct {
 	chars []int    // characters each segment matches
 	prog  *program // of an extended pattern
 	fold  bool
+	bytes bool
 	step  func() // nil, or called for every stepChars characters looked at
 }
 
@@ -70,6 +73,14 @@ func (p *Pattern) Backtracks() bool { return p.prog != nil }
 type work struct {
 	p *Pattern
 	n int
+}
+
+// count is how many characters s has.
+func (w *work) count(s string) int {
+	if w.p.bytes {
+		return len(s)
+	}
+	return utf8.RuneCountInString(s)
 }
 
 // look counts n characters, or elements of the pattern, that were looked at.
@@ -147,7 +158,7 @@ func Unquote(s string) string {
 // Compile reads a pattern. Every string is a pattern: what is malformed matches itself. step, unless it is nil, is called as by the matches of
 // [Pattern.Counting], by Compile and by all matches.
 func Compile(s string, flags Flags, step func()) *Pattern {
-	p := &Pattern{fold: flags&FoldCase != 0, step: step}
+	p := &Pattern{fold: flags&FoldCase != 0, bytes: flags&Bytes != 0, step: step}
 	c := compiler{flags: flags, w: work{p: p}, colons: strings.LastIndex(s, ":]"), brackets: strings.LastIndexByte(s, ']')}
 	if flags&ExtGlob != 0 && strings.IndexByte(s, '(') >= 0 {
 		c.pair(s)
@@ -225,7 +236,7 @@ func (c *compiler) list(s string, i int, nested bool) ([]elem, int) {
 	flush := func() {
 		if len(run) > 0 {
 			t := string(run)
-			out = append(out, elem{kind: kLit, lit: t, chars: utf8.RuneCountInString(t)})
+			out = append(out, elem{kind: kLit, lit: t, chars: c.w.count(t)})
 			run = run[:0]
 		}
 	}
@@ -271,7 +282,7 @@ func (c *compiler) list(s string, i int, nested bool) ([]elem, int) {
 				i++
 				continue
 			}
-			_, w := utf8.DecodeRuneInString(s[i+1:])
+			_, w := char(s, i+1, c.w.p.bytes)
 			lit(s[i+1 : i+1+w])
 			i += 1 + w
 		default:
@@ -323,8 +334,8 @@ func (w *work) one(e *elem, s string, i int) int {
 			if i >= len(s) {
 				return -1
 			}
-			a, wa := char(l, 0)
-			b, wb := char(s, i)
+			a, wa := char(l, 0, w.p.bytes)
+			b, wb := char(s, i, w.p.bytes)
 			if a != b && unicode.ToLower(a) != unicode.ToLower(b) {
 				return -1
 			}
@@ -335,13 +346,13 @@ func (w *work) one(e *elem, s string, i int) int {
 		if i >= len(s) {
 			return -1
 		}
-		_, n := char(s, i)
+		_, n := char(s, i, w.p.bytes)
 		return i + n
 	case kClass:
 		if i >= len(s) {
 			return -1
 		}
-		r, n := char(s, i)
+		r, n := char(s, i, w.p.bytes)
 		if e.class.has(r, w.p.fold) {
 			return i + n
 		}
@@ -349,16 +360,17 @@ func (w *work) one(e *elem, s string, i int) int {
 	return -1
 }
 
-// char is the character at i and its length; an invalid byte is its own character.
-func char(s string, i int) (rune, int) {
+// char is the character at i and its length; an invalid byte, and each above ASCII where all bytes are characters, is its own character.
+func char(s string, i int, bytes bool) (rune, int) {
 	if c := s[i]; c < utf8.RuneSelf {
 		return rune(c), 1
 	}
-	r, n := utf8.DecodeRuneInString(s[i:])
-	if r == utf8.RuneError && n == 1 {
-		r = 0xDC00 + rune(s[i])
+	if !bytes {
+		if r, n := utf8.DecodeRuneInString(s[i:]); r != utf8.RuneError || n != 1 {
+			return r, n
+		}
 	}
-	return r, n
+	return 0xDC00 + rune(s[i]), 1
 }
 
 func (w *work) seg(es []elem, s string, i int) int {
@@ -391,14 +403,14 @@ func (w *work) find(es []elem, s string, i int) (start, end int) {
 		if i >= len(s) {
 			return -1, -1
 		}
-		_, n := char(s, i)
+		_, n := char(s, i, w.p.bytes)
 		i += n
 	}
 }
 
 // rfind returns the latest place from which the segment matches and ends at or before limit, not before low.
 func (w *work) rfind(es []elem, chars int, s string, low, limit int) int {
-	for i := back(s, limit, chars); i >= low && i >= 0; i = back(s, i, 1) {
+	for i := back(s, limit, chars, w.p.bytes); i >= low && i >= 0; i = back(s, i, 1, w.p.bytes) {
 		w.look(1)
 		if e := w.seg(es, s, i); e >= 0 && e <= limit {
 			return i
@@ -408,7 +420,10 @@ func (w *work) rfind(es []elem, chars int, s string, low, limit int) int {
 }
 
 // back steps n characters back from i, or returns -1.
-func back(s string, i, n int) int {
+func back(s string, i, n int, bytes bool) int {
+	if bytes {
+		return max(i-n, -1)
+	}
 	for ; n > 0; n-- {
 		if i <= 0 {
 			return -1
@@ -433,7 +448,7 @@ func (p *Pattern) Match(s string) bool {
 	if i < 0 {
 		return false
 	}
-	last := back(s, len(s), p.chars[n-1])
+	last := back(s, len(s), p.chars[n-1], p.bytes)
 	if last < i || w.seg(p.segs[n-1], s, last) != len(s) {
 		return false
 	}
@@ -489,7 +504,7 @@ func (p *Pattern) Suffix(s string, longest bool) int {
 		return w.run(newProgram(p, true), s, len(s), longest)
 	}
 	n := len(p.segs)
-	last := back(s, len(s), p.chars[n-1])
+	last := back(s, len(s), p.chars[n-1], p.bytes)
 	if last < 0 || w.seg(p.segs[n-1], s, last) != len(s) {
 		return -1
 	}
@@ -535,7 +550,7 @@ func (p *Pattern) Find(s string, from int) (start, end int) {
 		if never || i >= len(s) {
 			return -1, -1
 		}
-		_, n := char(s, i)
+		_, n := char(s, i, w.p.bytes)
 		i += n
 	}
 }

@@ -68,9 +68,9 @@ func (g *generator) elem(e *elem) {
 		for i := 0; i < len(e.lit); {
 			at := i
 			if g.backward {
-				at = back(e.lit, len(e.lit)-i, 1)
+				at = back(e.lit, len(e.lit)-i, 1, g.w.p.bytes)
 			}
-			r, n := char(e.lit, at)
+			r, n := char(e.lit, at, g.w.p.bytes)
 			g.emit(inst{op: iChar, r: r})
 			i += n
 		}
@@ -213,14 +213,14 @@ func (w *work) run(prog *program, s string, i int, longest bool) int {
 			if i == 0 {
 				return end
 			}
-			i = back(s, i, 1)
-			c, _ = char(s, i)
+			i = back(s, i, 1, w.p.bytes)
+			c, _ = char(s, i, w.p.bytes)
 		default:
 			if i == len(s) {
 				return end
 			}
 			var n int
-			c, n = char(s, i)
+			c, n = char(s, i, w.p.bytes)
 			i += n
 		}
 		r.states = 0

@@ -175,7 +175,25 @@ func (p *Process) Exit(status int) {
 // Errorf prints "name: message\n" on stderr, after flushing Out so that the two keep their order.
 func (p *Process) Errorf(format string, args ...any) {
 	p.Out.Flush()
-	fmt.Fprintf(p.Err, "%s: %s\n", p.Name(), fmt.Sprintf(format, args...))
+	text := fmt.Sprintf(format, args...)
+	if p.ByteLocale() {
+		text = asciiQuotes.Replace(text)
+	}
+	fmt.Fprintf(p.Err, "%s: %s\n", p.Name(), text)
+}
+
+// asciiQuotes are the quotation marks of messages in the C locale.
+var asciiQuotes = strings.NewReplacer("‘", "'", "’", "'")
+
+// ByteLocale reports whether the environment asks for the C locale, where every byte is a character.
+// Without any setting the sandbox is UTF-8.
+func (p *Process) ByteLocale() bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if v := p.Getenv(name); v != "" {
+			return v == "C" || v == "POSIX"
+		}
+	}
+	return false
 }
 
 // Strerror is the text GNU tools print for err: the errno's, when it carries one.

@@ -625,7 +625,7 @@ func (r *runner) expand(out []byte, s *substitution, b []byte, loc []int) []byte
 		}
 		for j := 0; j < len(text); {
 			c, n := utf8.DecodeRune(text[j:])
-			if c == utf8.RuneError && n == 1 {
+			if c == utf8.RuneError && n == 1 || r.opt.Bytes && n > 1 {
 				out = append(out, text[j])
 				once = 0
 				j++

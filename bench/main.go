@@ -53,6 +53,8 @@ var benchmarks = []benchmark{
 	{"images-readdir-8", "readdir of 1000 files in SQL on 8 layers / on one", 0, benchDepth(8, sqlReaddir)},
 	{"images-readdir-32", "readdir of 1000 files in SQL on 30 layers, the deepest there are / on one", 0, benchDepth(30, sqlReaddir)},
 	{"images-flatten", "flatten of 16 layers over 10 000 files / plain copy of their rows", 0, benchFlatten},
+	{"storage-files", "bytes in the database for each of 100 000 files of 158 bytes, by table / 700", 1, benchStorage},
+	{"storage-appends", "what 3000 appends of 20 bytes to one file leave in the database / 2 MB", 1, benchAppends},
 	{"create", "round trips of create_sandbox / 1", 1, benchCreate},
 	{"grep-133", "grep -r over 133 files in a warm sandbox over HTTP / GNU grep -r on tmpfs as a process", 2, benchGrep133},
 	{"grep-1000", "grep -r over 1000 files in a warm sandbox over HTTP / GNU grep -r on tmpfs as a process", 2, benchGrep1000},

@@ -7,7 +7,7 @@
 --
 -- It needs pg_trgm, which comes with Postgres (contrib). The index is over contents, so what a thousand sandboxes share is indexed once; it takes about as much
 -- room as the texts and makes every new content dearer to commit. Files are stored in pieces of 64 KiB and searched piece by piece: what lies
--- across the border of two is not found. fs.grep() searches one sandbox without any of this.
+-- across the border of two is not found, nor what lies across the border of what was appended later. fs.grep() searches one sandbox without any of this.
 CREATE SCHEMA search;
 CREATE EXTENSION IF NOT EXISTS pg_trgm WITH SCHEMA search;
 SET search_path = search, public, pg_catalog;
@@ -41,8 +41,11 @@ CREATE FUNCTION search.files(p_pattern text, p_limit integer DEFAULT 100)
     SET enable_seqscan = off
     SET jit = off
 AS $$
-    WITH hit AS MATERIALIZED (
+    WITH RECURSIVE hit AS (
         SELECT b.sha256 FROM pgbox.blob b WHERE search.text_of(b.data) ~ p_pattern
+        UNION
+        -- what begins with that
+        SELECT b.sha256 FROM hit h JOIN pgbox.blob b ON b.base = h.sha256
     ), held AS MATERIALIZED (
         SELECT DISTINCT s.id, s.layers, c.ino, c.idx, c.sha256
           FROM hit h

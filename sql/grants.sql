@@ -36,4 +36,4 @@ GRANT EXECUTE ON FUNCTION pgbox.content_hash(bigint, bytea), fs.hash_of(bytea) T
 GRANT USAGE ON SCHEMA pgbox TO pgbox_dump;
 GRANT SELECT ON pgbox.shell_state, pgbox.layer, pgbox.sandbox, pgbox.inode, pgbox.dirent, pgbox.chunk, pgbox.blob, pgbox.snapshot,
     pgbox.exec, pgbox.change, pgbox.kv TO pgbox_dump;
-GRANT EXECUTE ON FUNCTION pgbox.scope_sandbox(), pgbox.dump_layers(), pgbox.digest_sandbox(uuid) TO pgbox_dump;
+GRANT EXECUTE ON FUNCTION pgbox.scope_sandbox(), pgbox.dump_layers(), pgbox.dump_bases(), pgbox.digest_sandbox(uuid) TO pgbox_dump;

@@ -87,17 +87,9 @@ BEGIN
     v_top   := v_layers[1];
     v_lower := v_layers[2:];
 
-    -- Contents first. DO NOTHING: an update would lock a popular row and queue up sandboxes that have nothing in common.
+    -- Contents first.
     IF cardinality(p_blob) > 0 THEN
-        WITH new AS (
-            INSERT INTO pgbox.blob (sha256, size, data)
-            SELECT b.sha256, octet_length(b.data), b.data
-              FROM (SELECT sha256(d.data) AS sha256, d.data FROM unnest(p_blob) AS d (data)) b
-             ORDER BY b.sha256
-            ON CONFLICT ON CONSTRAINT blob_pkey DO NOTHING
-            RETURNING sha256
-        )
-        SELECT array_agg(n.sha256) INTO v_new FROM new n;
+        v_new := pgbox.put_chunk_contents(v_layers, p_chunk_ino, p_chunk_idx, p_chunk_sha256, p_blob);
     END IF;
 
     IF cardinality(p_chunk_ino) > 0 THEN
@@ -124,6 +116,7 @@ BEGIN
         SELECT v_top, c.ino, c.idx, c.sha256
           FROM unnest(p_chunk_ino, p_chunk_idx, p_chunk_sha256) AS c (ino, idx, sha256)
          WHERE c.sha256 IS NOT NULL
+         ORDER BY c.ino, c.idx
         ON CONFLICT ON CONSTRAINT chunk_pkey DO UPDATE SET sha256 = excluded.sha256;
 
         IF array_position(p_chunk_sha256, NULL) IS NOT NULL THEN
@@ -147,6 +140,7 @@ BEGIN
         SELECT v_top, i.ino, i.kind, i.mode, i.uid, i.gid, i.nlink, i.rdev, i.size, i.mtime, i.ctime, nullif(i.target, '')
           FROM unnest(p_ino, p_kind, p_mode, p_uid, p_gid, p_nlink, p_rdev, p_size, p_mtime, p_ctime, p_target)
             AS i (ino, kind, mode, uid, gid, nlink, rdev, size, mtime, ctime, target)
+         ORDER BY i.ino
         ON CONFLICT ON CONSTRAINT inode_pkey DO UPDATE
         SET kind = excluded.kind, mode = excluded.mode, uid = excluded.uid, gid = excluded.gid, nlink = excluded.nlink,
             rdev = excluded.rdev, size = excluded.size, mtime = excluded.mtime, ctime = excluded.ctime, target = excluded.target;
@@ -161,6 +155,7 @@ BEGIN
         SELECT v_top, d.parent_ino, d.name, d.ino
           FROM unnest(p_parent, p_name, p_child) AS d (parent_ino, name, ino)
          WHERE d.ino <> 0
+         ORDER BY d.parent_ino, d.name
         ON CONFLICT ON CONSTRAINT dirent_pkey DO UPDATE SET ino = excluded.ino;
 
         IF array_position(p_child, 0) IS NOT NULL THEN
@@ -217,7 +212,8 @@ CREATE TABLE pgbox.change (
     hash_before bytea,
     hash_after bytea,
     db_role text
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.05');
 
 ALTER TABLE ONLY pgbox.change FORCE ROW LEVEL SECURITY;
 
@@ -255,7 +251,8 @@ CREATE TABLE pgbox.exec (
     db_role text DEFAULT SESSION_USER,
     logged_at timestamp with time zone DEFAULT clock_timestamp(),
     CONSTRAINT exec_agent_check CHECK ((length(agent) <= 128))
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.05');
 
 ALTER TABLE ONLY pgbox.exec FORCE ROW LEVEL SECURITY;
 
@@ -290,7 +287,8 @@ CREATE TABLE pgbox.inode (
     CONSTRAINT inode_mode_check CHECK (((mode >= 0) AND (mode <= 4095))),
     CONSTRAINT inode_size_check CHECK ((size >= 0)),
     CONSTRAINT inode_target_check CHECK (((kind = 10) = (target IS NOT NULL)))
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.05');
 
 ALTER TABLE ONLY pgbox.inode FORCE ROW LEVEL SECURITY;
 
@@ -617,7 +615,7 @@ CREATE TABLE pgbox.sandbox (
     CONSTRAINT sandbox_name_check CHECK ((length(name) <= 255)),
     CONSTRAINT sandbox_usage_check CHECK (((used_bytes >= 0) AND (used_inodes >= 0)))
 )
-WITH (fillfactor='50');
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0.05');
 
 ALTER TABLE ONLY pgbox.sandbox FORCE ROW LEVEL SECURITY;
 
@@ -688,7 +686,7 @@ CREATE FUNCTION fs.create_sandbox(p_id uuid, p_tenant text, p_owner text, p_name
     AS $$
 DECLARE
     v_id    uuid := coalesce(p_id, gen_random_uuid());
-    v_top   uuid := gen_random_uuid();
+    v_top   uuid := pgbox.new_layer_id();
     v_image pgbox.image;
 BEGIN
     IF p_image IS NULL THEN
@@ -1055,7 +1053,7 @@ BEGIN
        OR v_state.used_inodes > v_from.used_inodes AND v_state.used_inodes > v_from.max_inodes THEN
         PERFORM pgbox.raise_errno(122, 'fork', p_sandbox::text);
     END IF;
-    v_tops := ARRAY(SELECT gen_random_uuid() FROM generate_series(1, cardinality(v_ids)));
+    v_tops := ARRAY(SELECT pgbox.new_layer_id() FROM generate_series(1, cardinality(v_ids)));
     INSERT INTO pgbox.layer (id) SELECT unnest(v_tops);
     INSERT INTO pgbox.sandbox (id, tenant, owner, name, layers, next_ino, env, config, labels, max_bytes, max_inodes,
                                used_bytes, used_inodes, state_sha256, expires_at, history_commits, history_seconds, history_keep,
@@ -1211,7 +1209,7 @@ BEGIN
          ORDER BY n.ino, array_position(v_layers, n.layer_id)
     ), content AS MATERIALIZED (
         -- each blob is read once, however many chunks share it
-        SELECT u.sha256, b.size, sha256(b.data) AS is_sha256
+        SELECT u.sha256, b.size, sha256(CASE WHEN b.base IS NULL THEN b.data ELSE pgbox.whole(b.base, b.data) END) AS is_sha256
           FROM (SELECT DISTINCT c.sha256 FROM chunk c) u
           LEFT JOIN pgbox.blob b ON b.sha256 = u.sha256
     )
@@ -1221,7 +1219,7 @@ BEGIN
                         WHEN coalesce(i.kind, 0) <> 8 THEN 'orphan_chunk'
                         WHEN c.idx * 65536::bigint >= i.size THEN 'chunk_past_end'
                         WHEN b.size IS NULL THEN 'missing_blob'
-                        WHEN b.is_sha256 <> c.sha256 THEN 'corrupt_blob'
+                        WHEN b.is_sha256 IS DISTINCT FROM c.sha256 THEN 'corrupt_blob'
                         WHEN b.size <> least(65536, i.size - c.idx * 65536::bigint) THEN 'chunk_length' END AS check_name
               FROM chunk c
               LEFT JOIN inode i ON i.ino = c.ino
@@ -1342,25 +1340,30 @@ BEGIN
         DELETE FROM pgbox.loose_blob o WHERE o.ctid = ANY (v_rows) RETURNING o.sha256
     )
     SELECT array_agg(DISTINCT g.sha256) INTO v_loose FROM gone g;
-    UPDATE pgbox.blob b SET idle_since = clock_timestamp()
-     WHERE b.sha256 IN (
-           SELECT i.sha256 FROM pgbox.blob i
-            WHERE i.sha256 = ANY (v_loose) AND i.idle_since IS NULL
-              AND NOT EXISTS (SELECT FROM pgbox.chunk c WHERE c.sha256 = i.sha256)
-            ORDER BY i.sha256
-              FOR NO KEY UPDATE);
+    WHILE cardinality(v_loose) > 0 LOOP
+        WITH idle AS (
+            UPDATE pgbox.blob b SET idle_since = clock_timestamp()
+             WHERE b.sha256 IN (
+                   SELECT i.sha256 FROM pgbox.blob i
+                    WHERE i.sha256 = ANY (v_loose) AND i.idle_since IS NULL AND NOT pgbox.is_used(i.sha256)
+                    ORDER BY i.sha256
+                      FOR NO KEY UPDATE)
+            RETURNING b.base
+        )
+        SELECT array_agg(DISTINCT i.base) INTO v_loose FROM idle i WHERE i.base IS NOT NULL;
+    END LOOP;
 
     -- Then those idle for long enough are locked. fs.apply holds what it refers to FOR KEY SHARE until it
     -- commits, so whatever can be locked is either settled by now or waits for us.
     v_old := ARRAY(
         SELECT b.sha256 FROM pgbox.blob b
-         WHERE b.idle_since <= clock_timestamp() - p_grace
+         WHERE b.idle_since <= clock_timestamp() - p_grace AND NOT EXISTS (SELECT FROM pgbox.blob t WHERE t.base = b.sha256)
          LIMIT p_limit
            FOR UPDATE SKIP LOCKED);
     more := more OR cardinality(v_old) >= p_limit;
     -- And only then, with a snapshot younger than the locks, is it decided what is still idle.
     UPDATE pgbox.blob b SET idle_since = NULL
-     WHERE b.sha256 = ANY (v_old) AND EXISTS (SELECT FROM pgbox.chunk c WHERE c.sha256 = b.sha256);
+     WHERE b.sha256 = ANY (v_old) AND pgbox.is_used(b.sha256);
     -- States of shells, in the same way.
     UPDATE pgbox.shell_state t SET idle_since = clock_timestamp()
      WHERE t.sha256 IN (
@@ -1378,10 +1381,11 @@ BEGIN
 
     WITH gone AS (
         DELETE FROM pgbox.blob b
-         WHERE b.sha256 = ANY (v_old) AND NOT EXISTS (SELECT FROM pgbox.chunk c WHERE c.sha256 = b.sha256)
-        RETURNING b.size
+         WHERE b.sha256 = ANY (v_old) AND NOT pgbox.is_used(b.sha256) AND NOT EXISTS (SELECT FROM pgbox.blob t WHERE t.base = b.sha256)
+        RETURNING b.base, octet_length(b.data) AS size
     )
-    SELECT count(*), coalesce(sum(g.size), 0) INTO blobs, bytes FROM gone g;
+    -- what those were based on may go now
+    SELECT count(*), coalesce(sum(g.size), 0), more OR count(g.base) > 0 INTO blobs, bytes, more FROM gone g;
     RETURN NEXT;
 END
 $$;
@@ -2573,7 +2577,7 @@ CREATE FUNCTION fs.read_blobs(p_sandbox uuid, p_sha256 bytea[]) RETURNS TABLE(sh
     AS $$
 BEGIN
     PERFORM pgbox.enter_sandbox_read(p_sandbox);
-    RETURN QUERY SELECT b.sha256, b.data FROM pgbox.blob b WHERE b.sha256 = ANY (p_sha256);
+    RETURN QUERY SELECT b.sha256, CASE WHEN b.base IS NULL THEN b.data ELSE pgbox.whole(b.base, b.data) END FROM pgbox.blob b WHERE b.sha256 = ANY (p_sha256);
 END
 $$;
 
@@ -2841,7 +2845,7 @@ BEGIN
         RETURN; -- there is nothing to hang anything on
     END IF;
     FOR f IN SELECT c.* FROM fs.fsck() c WHERE c.check_name = 'sealed_top' LOOP
-        INSERT INTO pgbox.layer (id) VALUES (gen_random_uuid()) RETURNING id || v_layers INTO v_layers;
+        INSERT INTO pgbox.layer (id) VALUES (pgbox.new_layer_id()) RETURNING id || v_layers INTO v_layers;
         UPDATE pgbox.sandbox s SET layers = v_layers WHERE s.id = p_sandbox;
         v_done := true;
         RETURN NEXT f;
@@ -4052,7 +4056,7 @@ BEGIN
     IF v_sha IS NULL THEN
         RETURN NULL;
     END IF;
-    SELECT b.data INTO v_data FROM pgbox.blob b WHERE b.sha256 = v_sha;
+    SELECT pgbox.whole(b.base, b.data) INTO v_data FROM pgbox.blob b WHERE b.sha256 = v_sha;
     IF v_data IS NULL THEN
         PERFORM pgbox.raise_errno(5, 'read', encode(v_sha, 'hex'));
     END IF;
@@ -4227,7 +4231,7 @@ BEGIN
                CASE WHEN e.sha256 IS NULL THEN pgbox.zeros(r.stop - r.start)
                     ELSE substring(b.data FROM r.start + 1 FOR r.stop - r.start) END,
                '' ORDER BY g.idx),
-           (array_agg(e.sha256) FILTER (WHERE e.sha256 IS NOT NULL AND b.sha256 IS NULL))[1]
+           (array_agg(e.sha256) FILTER (WHERE e.sha256 IS NOT NULL AND b.data IS NULL))[1]
       INTO v_data, v_lost
       FROM generate_series((p_offset / 65536)::integer, ((v_end - 1) / 65536)::integer) AS g (idx)
      CROSS JOIN LATERAL (SELECT greatest(p_offset - g.idx * 65536::bigint, 0)::integer AS start,
@@ -4237,7 +4241,8 @@ BEGIN
                   WHERE c.layer_id = ANY (p_layers) AND c.ino = p_ino
                     AND c.idx BETWEEN (p_offset / 65536)::integer AND ((v_end - 1) / 65536)::integer
                   ORDER BY c.idx, array_position(p_layers, c.layer_id)) e ON e.idx = g.idx
-      LEFT JOIN pgbox.blob b ON b.sha256 = e.sha256;
+      LEFT JOIN LATERAL (SELECT CASE WHEN o.base IS NULL THEN o.data ELSE pgbox.whole(o.base, o.data) END AS data
+                           FROM pgbox.blob o WHERE o.sha256 = e.sha256) b ON true;
     IF v_lost IS NOT NULL THEN
         PERFORM pgbox.raise_errno(5, 'read', encode(v_lost, 'hex'));
     END IF;
@@ -4567,7 +4572,14 @@ BEGIN
         UNION ALL
         SELECT 'contents', b.sha256
           FROM pgbox.blob b
-         WHERE b.sha256 IN (SELECT c.sha256 FROM pgbox.chunk c WHERE c.layer_id = ANY (v_layers) AND c.sha256 IS NOT NULL) AND sha256(b.data) = b.sha256
+         WHERE b.sha256 IN (SELECT c.sha256 FROM pgbox.chunk c WHERE c.layer_id = ANY (v_layers) AND c.sha256 IS NOT NULL)
+           AND sha256(CASE WHEN b.base IS NULL THEN b.data ELSE (
+                   WITH RECURSIVE piece (base, data, n) AS (
+                       SELECT b.base, b.data, 1
+                       UNION ALL
+                       SELECT o.base, o.data, p.n + 1 FROM piece p JOIN pgbox.blob o ON o.sha256 = p.base
+                   )
+                   SELECT string_agg(p.data, '' ORDER BY p.n DESC) FROM piece p) END) = b.sha256
     ), kind (what, n, hash) AS (
         SELECT r.what, count(*), sha256(string_agg(r.hash, '' ORDER BY r.hash)) FROM (SELECT h.what, sha256(h.hash) AS hash FROM row_hash h) r GROUP BY r.what
         UNION ALL
@@ -4640,6 +4652,29 @@ ALTER FUNCTION pgbox.drop_locked(p_sandbox pgbox.sandbox) OWNER TO pgbox_maintai
 
 COMMENT ON FUNCTION pgbox.drop_locked(p_sandbox pgbox.sandbox) IS 'Drops a sandbox whose row is locked: its snapshots and the layers only they used go, the row and the audit log stay.';
 
+CREATE FUNCTION pgbox.dump_bases() RETURNS bytea[]
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_layers uuid[] := pgbox.dump_layers();
+BEGIN
+    RETURN ARRAY(
+        WITH RECURSIVE tail (base) AS (
+            SELECT b.base
+              FROM pgbox.blob b
+             WHERE b.base IS NOT NULL AND b.sha256 IN (SELECT c.sha256 FROM pgbox.chunk c WHERE c.layer_id = ANY (v_layers) AND c.sha256 IS NOT NULL)
+            UNION
+            SELECT b.base FROM tail t JOIN pgbox.blob b ON b.sha256 = t.base WHERE b.base IS NOT NULL
+        )
+        SELECT t.base FROM tail t);
+END
+$$;
+
+ALTER FUNCTION pgbox.dump_bases() OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION pgbox.dump_bases() IS 'The contents that those of the sandbox in scope are based on.';
+
 CREATE FUNCTION pgbox.dump_layers() RETURNS uuid[]
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4684,7 +4719,12 @@ BEGIN
     END IF;
     -- What was here before must be here still, and fs.gc waits until this is over.
     PERFORM FROM pgbox.layer l WHERE l.id = ANY (v_layers) ORDER BY l.id FOR KEY SHARE;
-    PERFORM FROM pgbox.blob b WHERE b.sha256 = ANY (ARRAY(SELECT c.sha256 FROM pgbox.chunk c WHERE c.layer_id = ANY (v_layers) AND c.sha256 IS NOT NULL))
+    PERFORM FROM pgbox.blob b
+      WHERE b.sha256 = ANY (ARRAY(WITH RECURSIVE held (sha256) AS (
+                SELECT c.sha256 FROM pgbox.chunk c WHERE c.layer_id = ANY (v_layers) AND c.sha256 IS NOT NULL
+                UNION
+                SELECT o.base FROM held h JOIN pgbox.blob o ON o.sha256 = h.sha256 WHERE o.base IS NOT NULL
+            ) SELECT h.sha256 FROM held h))
       ORDER BY b.sha256 FOR KEY SHARE;
     PERFORM FROM pgbox.shell_state t
       WHERE t.sha256 = ANY (ARRAY(SELECT s.state_sha256 FROM pgbox.sandbox s WHERE s.id = p_sandbox
@@ -4700,7 +4740,7 @@ BEGIN
     END IF;
     -- The top was open when it was dumped, so there may be another state of it in the original, in another restore, in the cache of a gateway that is at
     -- work: under a name of its own nothing takes one for the other.
-    INSERT INTO pgbox.layer (id) VALUES (gen_random_uuid()) RETURNING id INTO v_new;
+    INSERT INTO pgbox.layer (id) VALUES (pgbox.new_layer_id()) RETURNING id INTO v_new;
     UPDATE pgbox.inode r SET layer_id = v_new WHERE r.layer_id = v_top;
     UPDATE pgbox.dirent r SET layer_id = v_new WHERE r.layer_id = v_top;
     UPDATE pgbox.chunk r SET layer_id = v_new WHERE r.layer_id = v_top;
@@ -5194,6 +5234,22 @@ ALTER FUNCTION pgbox.is_empty(p_layers uuid[], p_dir bigint) OWNER TO pgbox_owne
 
 COMMENT ON FUNCTION pgbox.is_empty(p_layers uuid[], p_dir bigint) IS 'Whether a directory has no effective name.';
 
+CREATE FUNCTION pgbox.is_used(p_sha256 bytea) RETURNS boolean
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM pgbox.chunk c WHERE c.sha256 = p_sha256)
+        OR EXISTS (SELECT FROM pgbox.blob t WHERE t.base = p_sha256 AND t.idle_since IS NULL);
+END
+$$;
+
+ALTER FUNCTION pgbox.is_used(p_sha256 bytea) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION pgbox.is_used(p_sha256 bytea) IS 'Whether a chunk refers to a content, or another content that is not idle is based on it.';
+
 CREATE FUNCTION pgbox.kv_at(p_layers uuid[], p_key text) RETURNS pgbox.kv
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5503,7 +5559,7 @@ DECLARE
     v_part  bigint;
     v_rows  bigint := 0;
 BEGIN
-    INSERT INTO pgbox.layer (id) VALUES (gen_random_uuid()) RETURNING id INTO v_new;
+    INSERT INTO pgbox.layer (id) VALUES (pgbox.new_layer_id()) RETURNING id INTO v_new;
 
     -- A whiteout stays as long as there is something below that it hides.
     INSERT INTO pgbox.inode (layer_id, ino, kind, mode, uid, gid, nlink, rdev, size, mtime, ctime, target)
@@ -5641,6 +5697,18 @@ ALTER FUNCTION pgbox.merge_texts(p_base bytea, p_ours bytea, p_theirs bytea, OUT
 
 COMMENT ON FUNCTION pgbox.merge_texts(p_base bytea, p_ours bytea, p_theirs bytea, OUT merged bytea, OUT conflicts integer) IS 'Merges the changes of two texts since a common one, line by line. Places that both changed differently have both sides between the lines <<<<<<< ours, ======= and >>>>>>> theirs, and are counted.';
 
+CREATE FUNCTION pgbox.new_layer_id() RETURNS uuid
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT ('f' || lpad(to_hex((extract(epoch FROM clock_timestamp()) * 1000)::bigint), 11, '0') || '8'
+            || substring(replace(gen_random_uuid()::text, '-', '') FROM 14))::uuid
+$$;
+
+ALTER FUNCTION pgbox.new_layer_id() OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.new_layer_id() IS 'A name for a new layer, greater than those before: the time in milliseconds and 74 random bits, as a UUID of version 8.';
+
 CREATE FUNCTION pgbox.now_ns() RETURNS bigint
     LANGUAGE sql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5754,6 +5822,48 @@ ALTER FUNCTION pgbox.prune_journal(p_sandbox uuid, p_version bigint, p_seq integ
 
 COMMENT ON FUNCTION pgbox.prune_journal(p_sandbox uuid, p_version bigint, p_seq integer, p_limit bigint) IS 'Removes up to p_limit operations of a sandbox''s journal, oldest first and none behind operation p_seq of p_version, and notes that they are gone. Returns how many; none while somebody writes to the sandbox.';
 
+CREATE FUNCTION pgbox.put_chunk_contents(p_layers uuid[], p_ino bigint[], p_idx integer[], p_sha256 bytea[], p_data bytea[]) RETURNS bytea[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_new bytea[];
+BEGIN
+    -- What few contents replace is looked up, because it may be what they begin with; many at once are an import.
+    IF cardinality(p_data) <= 16 AND cardinality(p_ino) <= 256 THEN
+        WITH new AS (
+            INSERT INTO pgbox.blob (sha256, size, base, data)
+            SELECT DISTINCT ON (d.sha256) d.sha256, d.size, t.base, t.p_data
+              FROM (SELECT sha256(u.data) AS sha256, octet_length(u.data) AS size, u.data FROM unnest(p_data) AS u (data)) d
+              LEFT JOIN unnest(p_ino, p_idx, p_sha256) AS c (ino, idx, sha256) ON c.sha256 = d.sha256
+              LEFT JOIN LATERAL (SELECT k.sha256 FROM pgbox.chunk k
+                                  WHERE k.layer_id = ANY (p_layers) AND k.ino = c.ino AND k.idx = c.idx
+                                  ORDER BY array_position(p_layers, k.layer_id) LIMIT 1) o ON d.size >= 2048
+             CROSS JOIN LATERAL pgbox.tail_of(o.sha256, d.data) t
+             ORDER BY d.sha256
+            ON CONFLICT ON CONSTRAINT blob_pkey DO NOTHING
+            RETURNING sha256
+        )
+        SELECT array_agg(n.sha256) INTO v_new FROM new n;
+    ELSE
+        WITH new AS (
+            INSERT INTO pgbox.blob (sha256, size, data)
+            SELECT d.sha256, octet_length(d.data), d.data
+              FROM (SELECT sha256(u.data) AS sha256, u.data FROM unnest(p_data) AS u (data)) d
+             ORDER BY d.sha256
+            ON CONFLICT ON CONSTRAINT blob_pkey DO NOTHING
+            RETURNING sha256
+        )
+        SELECT array_agg(n.sha256) INTO v_new FROM new n;
+    END IF;
+    RETURN v_new;
+END
+$$;
+
+ALTER FUNCTION pgbox.put_chunk_contents(p_layers uuid[], p_ino bigint[], p_idx integer[], p_sha256 bytea[], p_data bytea[]) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.put_chunk_contents(p_layers uuid[], p_ino bigint[], p_idx integer[], p_sha256 bytea[], p_data bytea[]) IS 'Stores the contents p_data, which the chunks p_ino, p_idx are about to get by the hashes p_sha256, and returns the hashes of those that are new (NULL: none). Nothing is updated: that would lock a popular row and queue up sandboxes that have nothing in common.';
+
 CREATE FUNCTION pgbox.put_chunks(p_layers uuid[], p_ino bigint, p_first integer, p_data bytea[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5764,7 +5874,11 @@ BEGIN
     IF cardinality(p_data) = 0 THEN
         RETURN;
     END IF;
-    v_sha := pgbox.put_content(p_data);
+    v_sha := pgbox.put_content(p_data, ARRAY(
+        SELECT CASE WHEN cardinality(p_data) <= 2 THEN (SELECT k.sha256 FROM pgbox.chunk k
+                WHERE k.layer_id = ANY (p_layers) AND k.ino = p_ino AND k.idx = p_first + g.n
+                ORDER BY array_position(p_layers, k.layer_id) LIMIT 1) END
+          FROM generate_series(0, cardinality(p_data) - 1) AS g (n) ORDER BY g.n));
     INSERT INTO pgbox.chunk AS c (layer_id, ino, idx, sha256)
     SELECT p_layers[1], p_ino, p_first + s.n::integer - 1, s.sha
       FROM unnest(v_sha) WITH ORDINALITY AS s (sha, n)
@@ -5776,7 +5890,7 @@ ALTER FUNCTION pgbox.put_chunks(p_layers uuid[], p_ino bigint, p_first integer, 
 
 COMMENT ON FUNCTION pgbox.put_chunks(p_layers uuid[], p_ino bigint, p_first integer, p_data bytea[]) IS 'Sets consecutive chunks of a file from p_first on.';
 
-CREATE FUNCTION pgbox.put_content(p_data bytea[]) RETURNS bytea[]
+CREATE FUNCTION pgbox.put_content(p_data bytea[], p_old bytea[]) RETURNS bytea[]
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -5791,9 +5905,10 @@ BEGIN
     -- A row that was there already may be garbage that gc is deleting right now: the insert saw it, the lock
     -- then finds nothing, and the content is inserted again. In the order of the key, against deadlocks.
     LOOP
-        INSERT INTO pgbox.blob (sha256, size, data)
-        SELECT DISTINCT ON (b.sha) b.sha, octet_length(b.data), b.data
-          FROM unnest(v_sha, p_data) AS b (sha, data)
+        INSERT INTO pgbox.blob (sha256, size, base, data)
+        SELECT DISTINCT ON (b.sha) b.sha, octet_length(b.data), t.base, t.p_data
+          FROM unnest(v_sha, p_data, p_old) AS b (sha, data, old)
+         CROSS JOIN LATERAL pgbox.tail_of(b.old, b.data) t
          ORDER BY b.sha
         ON CONFLICT ON CONSTRAINT blob_pkey DO NOTHING;
         SELECT count(*) INTO v_held
@@ -5804,9 +5919,9 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION pgbox.put_content(p_data bytea[]) OWNER TO pgbox_owner;
+ALTER FUNCTION pgbox.put_content(p_data bytea[], p_old bytea[]) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.put_content(p_data bytea[]) IS 'Stores contents of 1 to 65536 bytes, each once for all sandboxes, and returns their hashes in the same order. The rows stay locked FOR KEY SHARE until the transaction ends, so gc cannot delete content that is being adopted.';
+COMMENT ON FUNCTION pgbox.put_content(p_data bytea[], p_old bytea[]) IS 'Stores contents of 1 to 65536 bytes, each once for all sandboxes, and returns their hashes in the same order. p_old are the contents that they replace (pgbox.tail_of), NULL where there is none. The rows stay locked FOR KEY SHARE until the transaction ends, so gc cannot delete content that is being adopted.';
 
 CREATE FUNCTION pgbox.put_inode(p_top uuid, p_inode pgbox.inode) RETURNS void
     LANGUAGE plpgsql
@@ -6302,7 +6417,7 @@ BEGIN
         p_sandbox.layers := pgbox.merge_layers(p_sandbox.layers, v_count);
         v_top := p_sandbox.layers[1];
     END IF;
-    INSERT INTO pgbox.layer (id) VALUES (gen_random_uuid()) RETURNING id INTO v_new;
+    INSERT INTO pgbox.layer (id) VALUES (pgbox.new_layer_id()) RETURNING id INTO v_new;
     UPDATE pgbox.layer l SET sealed_at = clock_timestamp() WHERE l.id = v_top;
     p_sandbox.layers := v_new || p_sandbox.layers;
     RETURN p_sandbox;
@@ -6363,7 +6478,7 @@ CREATE FUNCTION pgbox.stand_on(p_sandbox pgbox.sandbox, p_state pgbox.snapshot) 
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-    v_top uuid := gen_random_uuid();
+    v_top uuid := pgbox.new_layer_id();
 BEGIN
     -- As with any change: what is over a limit may shrink.
     IF p_state.used_bytes > p_sandbox.used_bytes AND p_state.used_bytes > p_sandbox.max_bytes
@@ -6576,6 +6691,45 @@ $$;
 ALTER FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer) IS 'An inode and all below it, p_depth levels deep (NULL: all; bounded, so that a damaged tree ends too), in no order. Symlinks are not followed.';
+
+CREATE FUNCTION pgbox.tail_of(p_old bytea, INOUT p_data bytea, OUT base bytea) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_size  integer; -- of base
+    v_below bytea;   -- what base is based on itself
+    v_next  bytea;
+    v_cut   integer;
+BEGIN
+    -- A short one is stored in its row, whole.
+    IF p_old IS NULL OR octet_length(p_data) < 2048 THEN
+        RETURN;
+    END IF;
+    SELECT b.size, b.base INTO v_size, v_below FROM pgbox.blob b WHERE b.sha256 = p_old;
+    IF v_size IS NULL OR v_size >= octet_length(p_data) OR sha256(substring(p_data FOR v_size)) <> p_old THEN
+        RETURN;
+    END IF;
+    base := p_old;
+    LOOP
+        v_next := NULL;
+        v_cut := 0;
+        IF v_below IS NOT NULL THEN
+            SELECT b.size, b.base INTO v_cut, v_next FROM pgbox.blob b WHERE b.sha256 = v_below;
+        END IF;
+        EXIT WHEN v_size - v_cut >= 2 * (octet_length(p_data) - v_size);
+        base := v_below;
+        v_size := v_cut;
+        v_below := v_next;
+        EXIT WHEN base IS NULL;
+    END LOOP;
+    p_data := substring(p_data FROM v_size + 1);
+END
+$$;
+
+ALTER FUNCTION pgbox.tail_of(p_old bytea, INOUT p_data bytea, OUT base bytea) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.tail_of(p_old bytea, INOUT p_data bytea, OUT base bytea) IS 'How a content is stored that takes the place of p_old: when it begins with that, as what follows a base; base NULL: whole. The base needs no lock: p_old, which a chunk of a locked sandbox refers to, is it or is based on it.';
 
 CREATE FUNCTION pgbox.take(p_layers uuid[], p_path text, p_from uuid[], p_ino bigint) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -6879,6 +7033,29 @@ ALTER FUNCTION pgbox.walk(p_layers uuid[], p_path text, p_mode text, p_op text, 
 
 COMMENT ON FUNCTION pgbox.walk(p_layers uuid[], p_path text, p_mode text, p_op text, OUT dir bigint, OUT dirs bigint[], OUT dir_path text, OUT name text, OUT last text, OUT slash boolean, OUT ino bigint, OUT kind smallint, OUT target text, OUT path text, OUT fault integer) IS 'Resolves a path as Linux path_resolution(7) does. Modes: follow (stat), nofollow (lstat), parent (the last component is not followed and may be missing: unlink, mkdir), rename (the last component is not even looked up), create (open with O_CREAT), mkdirs (stops at the first missing directory). With a NULL p_op errors come back in fault instead of being raised.';
 
+CREATE FUNCTION pgbox.whole(p_base bytea, p_tail bytea) RETURNS bytea
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_base bytea := p_base;
+    v_data bytea;
+BEGIN
+    WHILE v_base IS NOT NULL LOOP
+        SELECT b.base, b.data INTO v_base, v_data FROM pgbox.blob b WHERE b.sha256 = v_base;
+        IF NOT FOUND THEN
+            RETURN NULL;
+        END IF;
+        p_tail := v_data || p_tail;
+    END LOOP;
+    RETURN p_tail;
+END
+$$;
+
+ALTER FUNCTION pgbox.whole(p_base bytea, p_tail bytea) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.whole(p_base bytea, p_tail bytea) IS 'The bytes of a content from the base and data of its row; NULL when a base is missing.';
+
 CREATE FUNCTION pgbox.write_chunks(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_data bytea) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -6996,11 +7173,16 @@ CREATE TABLE pgbox.blob (
     sha256 bytea NOT NULL,
     size integer NOT NULL,
     data bytea NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
     idle_since timestamp with time zone,
+    base bytea,
     CONSTRAINT blob_sha256_check CHECK ((octet_length(sha256) = 32)),
-    CONSTRAINT blob_size_check CHECK (((size = octet_length(data)) AND ((size >= 1) AND (size <= 65536))))
-);
+    CONSTRAINT blob_size_check CHECK ((((size >= 1) AND (size <= 65536)) AND
+CASE
+    WHEN (base IS NULL) THEN (size = octet_length(data))
+    ELSE ((octet_length(data) >= 1) AND (octet_length(data) <= (size - 1)))
+END))
+)
+WITH (autovacuum_vacuum_scale_factor='0.02', toast.autovacuum_vacuum_scale_factor='0.02');
 ALTER TABLE ONLY pgbox.blob ALTER COLUMN data SET STORAGE EXTERNAL;
 
 ALTER TABLE ONLY pgbox.blob FORCE ROW LEVEL SECURITY;
@@ -7010,6 +7192,8 @@ ALTER TABLE pgbox.blob OWNER TO pgbox_owner;
 COMMENT ON TABLE pgbox.blob IS 'Content-addressed bytes, one row for equal content in all sandboxes.';
 
 COMMENT ON COLUMN pgbox.blob.idle_since IS 'When fs.gc first found no chunk referring to this blob; it goes after a grace period, because readers of an older version may still want it.';
+
+COMMENT ON COLUMN pgbox.blob.base IS 'The content that this one begins with; data is what follows. NULL: data is all. A base is always shorter, and stays as long as something is based on it.';
 
 CREATE VIEW fs.dedup WITH (security_invoker='true') AS
  SELECT l.sandboxes,
@@ -7022,7 +7206,7 @@ CREATE VIEW fs.dedup WITH (security_invoker='true') AS
            FROM pgbox.sandbox s
           WHERE (s.deleted_at IS NULL)) l
      CROSS JOIN ( SELECT count(*) AS blobs,
-            COALESCE(sum(o.size), (0)::bigint) AS bytes
+            COALESCE(sum(octet_length(o.data)), (0)::bigint) AS bytes
            FROM pgbox.blob o) b);
 
 ALTER TABLE fs.dedup OWNER TO pgbox_owner;
@@ -7036,7 +7220,8 @@ CREATE TABLE pgbox.chunk (
     sha256 bytea,
     CONSTRAINT chunk_idx_check CHECK ((idx >= 0)),
     CONSTRAINT chunk_sha256_check CHECK ((octet_length(sha256) = 32))
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.05');
 
 ALTER TABLE ONLY pgbox.chunk FORCE ROW LEVEL SECURITY;
 
@@ -7048,7 +7233,8 @@ CREATE TABLE pgbox.dirent (
     name text NOT NULL COLLATE pg_catalog."C",
     ino bigint,
     CONSTRAINT dirent_name_check CHECK ((((octet_length(name) >= 1) AND (octet_length(name) <= 255)) AND (name <> ALL (ARRAY['.'::text, '..'::text])) AND (strpos(name, '/'::text) = 0)))
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.05');
 
 ALTER TABLE ONLY pgbox.dirent FORCE ROW LEVEL SECURITY;
 
@@ -7336,9 +7522,6 @@ COMMENT ON COLUMN pgbox.schema_digest.serves IS 'Digests of other releases whose
 ALTER TABLE ONLY pgbox.blob
     ADD CONSTRAINT blob_pkey PRIMARY KEY (sha256);
 
-ALTER TABLE ONLY pgbox.change
-    ADD CONSTRAINT change_pkey PRIMARY KEY (sandbox_id, version, seq);
-
 ALTER TABLE ONLY pgbox.chunk
     ADD CONSTRAINT chunk_pkey PRIMARY KEY (layer_id, ino, idx);
 
@@ -7390,6 +7573,8 @@ ALTER TABLE ONLY pgbox.snapshot
 ALTER TABLE ONLY pgbox.snapshot
     ADD CONSTRAINT snapshot_pkey PRIMARY KEY (id);
 
+CREATE INDEX blob_base_idx ON pgbox.blob USING hash (base) WHERE (base IS NOT NULL);
+
 CREATE INDEX blob_idle_since_idx ON pgbox.blob USING btree (idle_since) WHERE (idle_since IS NOT NULL);
 
 CREATE INDEX change_at_idx ON pgbox.change USING brin (at);
@@ -7401,6 +7586,8 @@ CREATE INDEX change_hash_before_idx ON pgbox.change USING hash (hash_before) WHE
 CREATE INDEX change_path_idx ON pgbox.change USING hash (path);
 
 CREATE INDEX change_path_to_idx ON pgbox.change USING hash (path_to) WHERE (path_to IS NOT NULL);
+
+CREATE INDEX change_version_idx ON pgbox.change USING btree (sandbox_id, version);
 
 CREATE INDEX chunk_sha256_idx ON pgbox.chunk USING hash (sha256) WHERE (sha256 IS NOT NULL);
 
@@ -7452,9 +7639,9 @@ ALTER TABLE pgbox.blob ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY blob_auditor ON pgbox.blob FOR SELECT TO pgbox_auditor USING (true);
 
-CREATE POLICY blob_dump ON pgbox.blob FOR SELECT TO pgbox_dump USING ((sha256 IN ( SELECT c.sha256
+CREATE POLICY blob_dump ON pgbox.blob FOR SELECT TO pgbox_dump USING (((sha256 IN ( SELECT c.sha256
    FROM pgbox.chunk c
-  WHERE (c.sha256 IS NOT NULL))));
+  WHERE (c.sha256 IS NOT NULL))) OR (sha256 = ANY (( SELECT pgbox.dump_bases() AS dump_bases)::bytea[]))));
 
 CREATE POLICY blob_insert ON pgbox.blob FOR INSERT TO pgbox_owner WITH CHECK (true);
 
@@ -8178,6 +8365,10 @@ GRANT ALL ON FUNCTION pgbox.dir_paths(p_layers uuid[], p_dirs bigint[]) TO pgbox
 REVOKE ALL ON FUNCTION pgbox.drop_locked(p_sandbox pgbox.sandbox) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.drop_locked(p_sandbox pgbox.sandbox) TO pgbox_owner;
 
+REVOKE ALL ON FUNCTION pgbox.dump_bases() FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.dump_bases() TO pgbox_owner;
+GRANT ALL ON FUNCTION pgbox.dump_bases() TO pgbox_dump;
+
 REVOKE ALL ON FUNCTION pgbox.dump_layers() FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.dump_layers() TO pgbox_maintainer;
 GRANT ALL ON FUNCTION pgbox.dump_layers() TO pgbox_dump;
@@ -8242,6 +8433,9 @@ GRANT ALL ON FUNCTION pgbox.inode_of(p_layers uuid[], p_ino bigint) TO pgbox_mai
 REVOKE ALL ON FUNCTION pgbox.is_empty(p_layers uuid[], p_dir bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.is_empty(p_layers uuid[], p_dir bigint) TO pgbox_maintainer;
 
+REVOKE ALL ON FUNCTION pgbox.is_used(p_sha256 bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.is_used(p_sha256 bytea) TO pgbox_owner;
+
 REVOKE ALL ON FUNCTION pgbox.kv_at(p_layers uuid[], p_key text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.kv_at(p_layers uuid[], p_key text) TO pgbox_maintainer;
 
@@ -8281,6 +8475,9 @@ GRANT ALL ON FUNCTION pgbox.merge_layers(p_layers uuid[], p_count integer) TO pg
 REVOKE ALL ON FUNCTION pgbox.merge_texts(p_base bytea, p_ours bytea, p_theirs bytea, OUT merged bytea, OUT conflicts integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.merge_texts(p_base bytea, p_ours bytea, p_theirs bytea, OUT merged bytea, OUT conflicts integer) TO pgbox_maintainer;
 
+REVOKE ALL ON FUNCTION pgbox.new_layer_id() FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.new_layer_id() TO pgbox_maintainer;
+
 REVOKE ALL ON FUNCTION pgbox.now_ns() FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.now_ns() TO pgbox_maintainer;
 
@@ -8293,11 +8490,14 @@ GRANT ALL ON FUNCTION pgbox.point(p_sandbox pgbox.sandbox, p_stack text) TO pgbo
 REVOKE ALL ON FUNCTION pgbox.prune_journal(p_sandbox uuid, p_version bigint, p_seq integer, p_limit bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.prune_journal(p_sandbox uuid, p_version bigint, p_seq integer, p_limit bigint) TO pgbox_owner;
 
+REVOKE ALL ON FUNCTION pgbox.put_chunk_contents(p_layers uuid[], p_ino bigint[], p_idx integer[], p_sha256 bytea[], p_data bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.put_chunk_contents(p_layers uuid[], p_ino bigint[], p_idx integer[], p_sha256 bytea[], p_data bytea[]) TO pgbox_maintainer;
+
 REVOKE ALL ON FUNCTION pgbox.put_chunks(p_layers uuid[], p_ino bigint, p_first integer, p_data bytea[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.put_chunks(p_layers uuid[], p_ino bigint, p_first integer, p_data bytea[]) TO pgbox_maintainer;
 
-REVOKE ALL ON FUNCTION pgbox.put_content(p_data bytea[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION pgbox.put_content(p_data bytea[]) TO pgbox_maintainer;
+REVOKE ALL ON FUNCTION pgbox.put_content(p_data bytea[], p_old bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.put_content(p_data bytea[], p_old bytea[]) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.put_inode(p_top uuid, p_inode pgbox.inode) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.put_inode(p_top uuid, p_inode pgbox.inode) TO pgbox_maintainer;
@@ -8364,6 +8564,9 @@ GRANT ALL ON FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text
 REVOKE ALL ON FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer) TO pgbox_maintainer;
 
+REVOKE ALL ON FUNCTION pgbox.tail_of(p_old bytea, INOUT p_data bytea, OUT base bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.tail_of(p_old bytea, INOUT p_data bytea, OUT base bytea) TO pgbox_maintainer;
+
 REVOKE ALL ON FUNCTION pgbox.take(p_layers uuid[], p_path text, p_from uuid[], p_ino bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.take(p_layers uuid[], p_path text, p_from uuid[], p_ino bigint) TO pgbox_owner;
 
@@ -8384,6 +8587,9 @@ GRANT ALL ON FUNCTION pgbox.veil(p_fault fs.fault, p_told boolean) TO pgbox_main
 
 REVOKE ALL ON FUNCTION pgbox.walk(p_layers uuid[], p_path text, p_mode text, p_op text, OUT dir bigint, OUT dirs bigint[], OUT dir_path text, OUT name text, OUT last text, OUT slash boolean, OUT ino bigint, OUT kind smallint, OUT target text, OUT path text, OUT fault integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.walk(p_layers uuid[], p_path text, p_mode text, p_op text, OUT dir bigint, OUT dirs bigint[], OUT dir_path text, OUT name text, OUT last text, OUT slash boolean, OUT ino bigint, OUT kind smallint, OUT target text, OUT path text, OUT fault integer) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.whole(p_base bytea, p_tail bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.whole(p_base bytea, p_tail bytea) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.write_chunks(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_data bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.write_chunks(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_data bytea) TO pgbox_maintainer;

@@ -137,6 +137,6 @@ func (w *Work) Commit(version int64) *Tree {
 		e.base = nil
 	}
 	t := &Tree{st: w.st, version: version}
-	w.base, w.owner, w.journal = t, new(owner), nil
+	w.base, w.owner, w.journal, w.logged = t, new(owner), nil, nil
 	return t
 }

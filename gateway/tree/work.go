@@ -65,6 +65,7 @@ type Work struct {
 	orphans int64       // bytes of files that have no name but are open
 	dirty   int64       // bytes of chunks in memory
 	journal []Change
+	logged  map[Ino]int // the last entry of each inode in the journal
 
 	ahead readAhead
 }
@@ -215,13 +216,20 @@ func (w *Work) bury(e *entry) {
 	}
 }
 
-// log adds to the journal. A script that does one thing to one file in a loop makes one entry of it.
+// log adds to the journal. An entry says what a file held before and after all that the Work did, so a file that is written to after it was
+// created or written to under this name has its entry.
 func (w *Work) log(op, path, to string, ino Ino) {
-	if n := len(w.journal); n > 0 && op != "rename" {
-		if l := &w.journal[n-1]; l.Op == op && l.Ino == ino && l.Path == path && l.PathTo == to {
+	if n, ok := w.logged[ino]; ok && op != "rename" {
+		l := &w.journal[n]
+		wrote := (op == "write" || op == "truncate") && (l.Op == "create" || l.Op == "write")
+		if (wrote || l.Op == op) && l.Path == path && l.PathTo == to {
 			return
 		}
 	}
+	if w.logged == nil {
+		w.logged = make(map[Ino]int)
+	}
+	w.logged[ino] = len(w.journal)
 	w.journal = append(w.journal, Change{Op: op, Path: path, PathTo: to, Ino: ino})
 }
 

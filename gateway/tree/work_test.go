@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -550,9 +551,35 @@ func TestJournal(t *testing.T) {
 	for _, c := range w.Delta().Journal {
 		fmt.Fprintf(&b, "%s %s %s %d\n", c.Op, c.Path, c.PathTo, c.Ino)
 	}
-	const want = "mkdir /d  1024\nsymlink /l d 1025\ncreate /d/f  1026\nwrite /d/f  1026\nrename /d/f /g 1026\nunlink /g  1026\n"
+	const want = "mkdir /d  1024\nsymlink /l d 1025\ncreate /d/f  1026\nrename /d/f /g 1026\nunlink /g  1026\n"
 	if b.String() != want {
 		t.Errorf("journal\n%swant\n%s", b.String(), want)
+	}
+}
+
+// A file that a script made had two entries, and two files that it wrote to in turn had one for each write.
+func TestJournal_oneEntryForEachFile(t *testing.T) {
+	w := begin(t, rootTree(t), newStore(), Options{})
+	for range 100 {
+		for _, name := range []string{"/a", "/b"} {
+			must(t, w.WriteFile(name, []byte("x"), 0o644))
+		}
+	}
+	must(t, w.Truncate("/a", 5))
+	w.Commit(1)
+	for range 100 {
+		for _, name := range []string{"/a", "/b"} {
+			must(t, w.WriteFile(name, []byte("y"), 0o644))
+		}
+	}
+	must(t, w.Chmod("/a", 0o600))
+	must(t, w.WriteFile("/a", []byte("z"), 0o644))
+	var got []string
+	for _, c := range w.Delta().Journal {
+		got = append(got, c.Op+" "+c.Path)
+	}
+	if want := []string{"write /a", "write /b", "chmod /a", "write /a"}; !slices.Equal(got, want) {
+		t.Errorf("journal %q, want %q", got, want)
 	}
 }
 

@@ -14,7 +14,7 @@ BEGIN
     IF v_sha IS NULL THEN
         RETURN NULL;
     END IF;
-    SELECT b.data INTO v_data FROM pgbox.blob b WHERE b.sha256 = v_sha;
+    SELECT pgbox.whole(b.base, b.data) INTO v_data FROM pgbox.blob b WHERE b.sha256 = v_sha;
     IF v_data IS NULL THEN
         PERFORM pgbox.raise_errno(5, 'read', encode(v_sha, 'hex'));
     END IF;

@@ -18,7 +18,7 @@ BEGIN
                CASE WHEN e.sha256 IS NULL THEN pgbox.zeros(r.stop - r.start)
                     ELSE substring(b.data FROM r.start + 1 FOR r.stop - r.start) END,
                '' ORDER BY g.idx),
-           (array_agg(e.sha256) FILTER (WHERE e.sha256 IS NOT NULL AND b.sha256 IS NULL))[1]
+           (array_agg(e.sha256) FILTER (WHERE e.sha256 IS NOT NULL AND b.data IS NULL))[1]
       INTO v_data, v_lost
       FROM generate_series((p_offset / 65536)::integer, ((v_end - 1) / 65536)::integer) AS g (idx)
      CROSS JOIN LATERAL (SELECT greatest(p_offset - g.idx * 65536::bigint, 0)::integer AS start,
@@ -28,7 +28,8 @@ BEGIN
                   WHERE c.layer_id = ANY (p_layers) AND c.ino = p_ino
                     AND c.idx BETWEEN (p_offset / 65536)::integer AND ((v_end - 1) / 65536)::integer
                   ORDER BY c.idx, array_position(p_layers, c.layer_id)) e ON e.idx = g.idx
-      LEFT JOIN pgbox.blob b ON b.sha256 = e.sha256;
+      LEFT JOIN LATERAL (SELECT CASE WHEN o.base IS NULL THEN o.data ELSE pgbox.whole(o.base, o.data) END AS data
+                           FROM pgbox.blob o WHERE o.sha256 = e.sha256) b ON true;
     IF v_lost IS NOT NULL THEN
         PERFORM pgbox.raise_errno(5, 'read', encode(v_lost, 'hex'));
     END IF;

@@ -17,7 +17,7 @@ CREATE FUNCTION fs.create_sandbox(
 AS $$
 DECLARE
     v_id    uuid := coalesce(p_id, gen_random_uuid());
-    v_top   uuid := gen_random_uuid();
+    v_top   uuid := pgbox.new_layer_id();
     v_image pgbox.image;
 BEGIN
     IF p_image IS NULL THEN

@@ -65,7 +65,14 @@ BEGIN
         UNION ALL
         SELECT 'contents', b.sha256
           FROM pgbox.blob b
-         WHERE b.sha256 IN (SELECT c.sha256 FROM pgbox.chunk c WHERE c.layer_id = ANY (v_layers) AND c.sha256 IS NOT NULL) AND sha256(b.data) = b.sha256
+         WHERE b.sha256 IN (SELECT c.sha256 FROM pgbox.chunk c WHERE c.layer_id = ANY (v_layers) AND c.sha256 IS NOT NULL)
+           AND sha256(CASE WHEN b.base IS NULL THEN b.data ELSE (
+                   WITH RECURSIVE piece (base, data, n) AS (
+                       SELECT b.base, b.data, 1
+                       UNION ALL
+                       SELECT o.base, o.data, p.n + 1 FROM piece p JOIN pgbox.blob o ON o.sha256 = p.base
+                   )
+                   SELECT string_agg(p.data, '' ORDER BY p.n DESC) FROM piece p) END) = b.sha256
     ), kind (what, n, hash) AS (
         SELECT r.what, count(*), sha256(string_agg(r.hash, '' ORDER BY r.hash)) FROM (SELECT h.what, sha256(h.hash) AS hash FROM row_hash h) r GROUP BY r.what
         UNION ALL

@@ -19,7 +19,12 @@ BEGIN
     END IF;
     -- What was here before must be here still, and fs.gc waits until this is over.
     PERFORM FROM pgbox.layer l WHERE l.id = ANY (v_layers) ORDER BY l.id FOR KEY SHARE;
-    PERFORM FROM pgbox.blob b WHERE b.sha256 = ANY (ARRAY(SELECT c.sha256 FROM pgbox.chunk c WHERE c.layer_id = ANY (v_layers) AND c.sha256 IS NOT NULL))
+    PERFORM FROM pgbox.blob b
+      WHERE b.sha256 = ANY (ARRAY(WITH RECURSIVE held (sha256) AS (
+                SELECT c.sha256 FROM pgbox.chunk c WHERE c.layer_id = ANY (v_layers) AND c.sha256 IS NOT NULL
+                UNION
+                SELECT o.base FROM held h JOIN pgbox.blob o ON o.sha256 = h.sha256 WHERE o.base IS NOT NULL
+            ) SELECT h.sha256 FROM held h))
       ORDER BY b.sha256 FOR KEY SHARE;
     PERFORM FROM pgbox.shell_state t
       WHERE t.sha256 = ANY (ARRAY(SELECT s.state_sha256 FROM pgbox.sandbox s WHERE s.id = p_sandbox
@@ -35,7 +40,7 @@ BEGIN
     END IF;
     -- The top was open when it was dumped, so there may be another state of it in the original, in another restore, in the cache of a gateway that is at
     -- work: under a name of its own nothing takes one for the other.
-    INSERT INTO pgbox.layer (id) VALUES (gen_random_uuid()) RETURNING id INTO v_new;
+    INSERT INTO pgbox.layer (id) VALUES (pgbox.new_layer_id()) RETURNING id INTO v_new;
     UPDATE pgbox.inode r SET layer_id = v_new WHERE r.layer_id = v_top;
     UPDATE pgbox.dirent r SET layer_id = v_new WHERE r.layer_id = v_top;
     UPDATE pgbox.chunk r SET layer_id = v_new WHERE r.layer_id = v_top;

@@ -28,7 +28,7 @@ BEGIN
        OR v_state.used_inodes > v_from.used_inodes AND v_state.used_inodes > v_from.max_inodes THEN
         PERFORM pgbox.raise_errno(122, 'fork', p_sandbox::text);
     END IF;
-    v_tops := ARRAY(SELECT gen_random_uuid() FROM generate_series(1, cardinality(v_ids)));
+    v_tops := ARRAY(SELECT pgbox.new_layer_id() FROM generate_series(1, cardinality(v_ids)));
     INSERT INTO pgbox.layer (id) SELECT unnest(v_tops);
     INSERT INTO pgbox.sandbox (id, tenant, owner, name, layers, next_ino, env, config, labels, max_bytes, max_inodes,
                                used_bytes, used_inodes, state_sha256, expires_at, history_commits, history_seconds, history_keep,

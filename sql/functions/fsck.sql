@@ -109,7 +109,7 @@ BEGIN
          ORDER BY n.ino, array_position(v_layers, n.layer_id)
     ), content AS MATERIALIZED (
         -- each blob is read once, however many chunks share it
-        SELECT u.sha256, b.size, sha256(b.data) AS is_sha256
+        SELECT u.sha256, b.size, sha256(CASE WHEN b.base IS NULL THEN b.data ELSE pgbox.whole(b.base, b.data) END) AS is_sha256
           FROM (SELECT DISTINCT c.sha256 FROM chunk c) u
           LEFT JOIN pgbox.blob b ON b.sha256 = u.sha256
     )
@@ -119,7 +119,7 @@ BEGIN
                         WHEN coalesce(i.kind, 0) <> 8 THEN 'orphan_chunk'
                         WHEN c.idx * 65536::bigint >= i.size THEN 'chunk_past_end'
                         WHEN b.size IS NULL THEN 'missing_blob'
-                        WHEN b.is_sha256 <> c.sha256 THEN 'corrupt_blob'
+                        WHEN b.is_sha256 IS DISTINCT FROM c.sha256 THEN 'corrupt_blob'
                         WHEN b.size <> least(65536, i.size - c.idx * 65536::bigint) THEN 'chunk_length' END AS check_name
               FROM chunk c
               LEFT JOIN inode i ON i.ino = c.ino

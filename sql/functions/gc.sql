@@ -34,25 +34,30 @@ BEGIN
         DELETE FROM pgbox.loose_blob o WHERE o.ctid = ANY (v_rows) RETURNING o.sha256
     )
     SELECT array_agg(DISTINCT g.sha256) INTO v_loose FROM gone g;
-    UPDATE pgbox.blob b SET idle_since = clock_timestamp()
-     WHERE b.sha256 IN (
-           SELECT i.sha256 FROM pgbox.blob i
-            WHERE i.sha256 = ANY (v_loose) AND i.idle_since IS NULL
-              AND NOT EXISTS (SELECT FROM pgbox.chunk c WHERE c.sha256 = i.sha256)
-            ORDER BY i.sha256
-              FOR NO KEY UPDATE);
+    WHILE cardinality(v_loose) > 0 LOOP
+        WITH idle AS (
+            UPDATE pgbox.blob b SET idle_since = clock_timestamp()
+             WHERE b.sha256 IN (
+                   SELECT i.sha256 FROM pgbox.blob i
+                    WHERE i.sha256 = ANY (v_loose) AND i.idle_since IS NULL AND NOT pgbox.is_used(i.sha256)
+                    ORDER BY i.sha256
+                      FOR NO KEY UPDATE)
+            RETURNING b.base
+        )
+        SELECT array_agg(DISTINCT i.base) INTO v_loose FROM idle i WHERE i.base IS NOT NULL;
+    END LOOP;
 
     -- Then those idle for long enough are locked. fs.apply holds what it refers to FOR KEY SHARE until it
     -- commits, so whatever can be locked is either settled by now or waits for us.
     v_old := ARRAY(
         SELECT b.sha256 FROM pgbox.blob b
-         WHERE b.idle_since <= clock_timestamp() - p_grace
+         WHERE b.idle_since <= clock_timestamp() - p_grace AND NOT EXISTS (SELECT FROM pgbox.blob t WHERE t.base = b.sha256)
          LIMIT p_limit
            FOR UPDATE SKIP LOCKED);
     more := more OR cardinality(v_old) >= p_limit;
     -- And only then, with a snapshot younger than the locks, is it decided what is still idle.
     UPDATE pgbox.blob b SET idle_since = NULL
-     WHERE b.sha256 = ANY (v_old) AND EXISTS (SELECT FROM pgbox.chunk c WHERE c.sha256 = b.sha256);
+     WHERE b.sha256 = ANY (v_old) AND pgbox.is_used(b.sha256);
     -- States of shells, in the same way.
     UPDATE pgbox.shell_state t SET idle_since = clock_timestamp()
      WHERE t.sha256 IN (
@@ -70,10 +75,11 @@ BEGIN
 
     WITH gone AS (
         DELETE FROM pgbox.blob b
-         WHERE b.sha256 = ANY (v_old) AND NOT EXISTS (SELECT FROM pgbox.chunk c WHERE c.sha256 = b.sha256)
-        RETURNING b.size
+         WHERE b.sha256 = ANY (v_old) AND NOT pgbox.is_used(b.sha256) AND NOT EXISTS (SELECT FROM pgbox.blob t WHERE t.base = b.sha256)
+        RETURNING b.base, octet_length(b.data) AS size
     )
-    SELECT count(*), coalesce(sum(g.size), 0) INTO blobs, bytes FROM gone g;
+    -- what those were based on may go now
+    SELECT count(*), coalesce(sum(g.size), 0), more OR count(g.base) > 0 INTO blobs, bytes, more FROM gone g;
     RETURN NEXT;
 END
 $$;

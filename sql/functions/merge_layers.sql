@@ -11,7 +11,7 @@ DECLARE
     v_part  bigint;
     v_rows  bigint := 0;
 BEGIN
-    INSERT INTO pgbox.layer (id) VALUES (gen_random_uuid()) RETURNING id INTO v_new;
+    INSERT INTO pgbox.layer (id) VALUES (pgbox.new_layer_id()) RETURNING id INTO v_new;
 
     -- A whiteout stays as long as there is something below that it hides.
     INSERT INTO pgbox.inode (layer_id, ino, kind, mode, uid, gid, nlink, rdev, size, mtime, ctime, target)

@@ -1,4 +1,4 @@
-CREATE FUNCTION pgbox.put_content(p_data bytea[]) RETURNS bytea[]
+CREATE FUNCTION pgbox.put_content(p_data bytea[], p_old bytea[]) RETURNS bytea[]
     LANGUAGE plpgsql VOLATILE
     SET search_path = pg_catalog, pg_temp
 AS $$
@@ -13,9 +13,10 @@ BEGIN
     -- A row that was there already may be garbage that gc is deleting right now: the insert saw it, the lock
     -- then finds nothing, and the content is inserted again. In the order of the key, against deadlocks.
     LOOP
-        INSERT INTO pgbox.blob (sha256, size, data)
-        SELECT DISTINCT ON (b.sha) b.sha, octet_length(b.data), b.data
-          FROM unnest(v_sha, p_data) AS b (sha, data)
+        INSERT INTO pgbox.blob (sha256, size, base, data)
+        SELECT DISTINCT ON (b.sha) b.sha, octet_length(b.data), t.base, t.p_data
+          FROM unnest(v_sha, p_data, p_old) AS b (sha, data, old)
+         CROSS JOIN LATERAL pgbox.tail_of(b.old, b.data) t
          ORDER BY b.sha
         ON CONFLICT ON CONSTRAINT blob_pkey DO NOTHING;
         SELECT count(*) INTO v_held
@@ -26,5 +27,5 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION pgbox.put_content(bytea[]) IS
-    'Stores contents of 1 to 65536 bytes, each once for all sandboxes, and returns their hashes in the same order. The rows stay locked FOR KEY SHARE until the transaction ends, so gc cannot delete content that is being adopted.';
+COMMENT ON FUNCTION pgbox.put_content(bytea[], bytea[]) IS
+    'Stores contents of 1 to 65536 bytes, each once for all sandboxes, and returns their hashes in the same order. p_old are the contents that they replace (pgbox.tail_of), NULL where there is none. The rows stay locked FOR KEY SHARE until the transaction ends, so gc cannot delete content that is being adopted.';

@@ -7,7 +7,7 @@ CREATE FUNCTION fs.read_blobs(p_sandbox uuid, p_sha256 bytea[]) RETURNS TABLE (s
 AS $$
 BEGIN
     PERFORM pgbox.enter_sandbox_read(p_sandbox);
-    RETURN QUERY SELECT b.sha256, b.data FROM pgbox.blob b WHERE b.sha256 = ANY (p_sha256);
+    RETURN QUERY SELECT b.sha256, CASE WHEN b.base IS NULL THEN b.data ELSE pgbox.whole(b.base, b.data) END FROM pgbox.blob b WHERE b.sha256 = ANY (p_sha256);
 END
 $$;
 

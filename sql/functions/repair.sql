@@ -25,7 +25,7 @@ BEGIN
         RETURN; -- there is nothing to hang anything on
     END IF;
     FOR f IN SELECT c.* FROM fs.fsck() c WHERE c.check_name = 'sealed_top' LOOP
-        INSERT INTO pgbox.layer (id) VALUES (gen_random_uuid()) RETURNING id || v_layers INTO v_layers;
+        INSERT INTO pgbox.layer (id) VALUES (pgbox.new_layer_id()) RETURNING id || v_layers INTO v_layers;
         UPDATE pgbox.sandbox s SET layers = v_layers WHERE s.id = p_sandbox;
         v_done := true;
         RETURN NEXT f;

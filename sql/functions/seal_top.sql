@@ -34,7 +34,7 @@ BEGIN
         p_sandbox.layers := pgbox.merge_layers(p_sandbox.layers, v_count);
         v_top := p_sandbox.layers[1];
     END IF;
-    INSERT INTO pgbox.layer (id) VALUES (gen_random_uuid()) RETURNING id INTO v_new;
+    INSERT INTO pgbox.layer (id) VALUES (pgbox.new_layer_id()) RETURNING id INTO v_new;
     UPDATE pgbox.layer l SET sealed_at = clock_timestamp() WHERE l.id = v_top;
     p_sandbox.layers := v_new || p_sandbox.layers;
     RETURN p_sandbox;

@@ -3,7 +3,7 @@ CREATE FUNCTION pgbox.stand_on(p_sandbox pgbox.sandbox, p_state pgbox.snapshot) 
     SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    v_top uuid := gen_random_uuid();
+    v_top uuid := pgbox.new_layer_id();
 BEGIN
     -- As with any change: what is over a limit may shrink.
     IF p_state.used_bytes > p_sandbox.used_bytes AND p_state.used_bytes > p_sandbox.max_bytes

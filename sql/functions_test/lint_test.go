@@ -137,7 +137,7 @@ func TestLintFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Policies depend on some functions, which therefore come with the migrations.
-	migrated := []string{"function pgbox.scope_sandbox", "function pgbox.scope_layers", "function pgbox.dump_layers"}
+	migrated := []string{"function pgbox.scope_sandbox", "function pgbox.scope_layers", "function pgbox.dump_layers", "function pgbox.dump_bases"}
 	var objects []string
 	for _, f := range functions(t, conn) {
 		objects = append(objects, "function "+f.Schema+"."+f.Name)

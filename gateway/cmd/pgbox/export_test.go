@@ -92,7 +92,7 @@ func TestExport_digest(t *testing.T) {
 	}
 	for _, sql := range []string{
 		"UPDATE pgbox.inode SET mode = 1 WHERE layer_id = ANY (v_layers)", "UPDATE pgbox.dirent SET name = 'other' WHERE layer_id = v_layers[2] AND name = 'big'",
-		"UPDATE pgbox.chunk SET idx = idx + 10 WHERE layer_id = v_layers[2]", "UPDATE pgbox.blob SET data = 'xx', size = 2", "UPDATE pgbox.kv SET value = '1'",
+		"UPDATE pgbox.chunk SET idx = idx + 10 WHERE layer_id = v_layers[2]", "UPDATE pgbox.blob SET data = 'xx', size = 2, base = NULL", "UPDATE pgbox.kv SET value = '1'",
 		"UPDATE pgbox.snapshot SET version = 99", "UPDATE pgbox.exec SET script = 'x'", "UPDATE pgbox.change SET path = 'x'", "UPDATE pgbox.sandbox SET name = 'x'",
 		"UPDATE pgbox.layer SET sealed_at = NULL", "DELETE FROM pgbox.exec", "DELETE FROM pgbox.layer WHERE id = v_layers[3]",
 	} {

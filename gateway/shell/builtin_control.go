@@ -196,6 +196,9 @@ func (sh *Shell) exitStatus(name string, args []string) int {
 		args = args[1:]
 	}
 	if len(args) == 0 {
+		if sh.inTrap > 0 && !sh.debugging { // what a trap does counts for nothing
+			return sh.beforeTrap
+		}
 		return sh.status
 	}
 	n, err := integerOperand(args[0])

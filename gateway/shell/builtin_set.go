@@ -82,6 +82,9 @@ func (sh *Shell) setOption(c byte, on bool) {
 	sh.opts.set(c, on)
 	switch c {
 	case 'W':
+		if sh.posix != on {
+			sh.readGen++
+		}
 		sh.posix = on
 		if on {
 			sh.store("POSIXLY_CORRECT", "y")

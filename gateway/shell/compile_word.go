@@ -386,31 +386,6 @@ func (c *compiler) toggle(src string) part {
 	return p
 }
 
-// inQuotes parses a text that stands in double quotes, where the parser saw single ones.
-func (c *compiler) inQuotes(text string) []part {
-	var out []part
-	start := 0
-	for i := 0; i < len(text); {
-		if text[i] == '\\' {
-			i += 2
-			continue
-		}
-		var p []part
-		n := 0
-		if text[i] == '$' || text[i] == '`' {
-			p, n = c.first(text[i:])
-		}
-		if n == 0 {
-			i++
-			continue
-		}
-		out = append(append(out, c.quoted(unescape(text[start:i], "$`\"\\}"))), p...)
-		i += n
-		start = i
-	}
-	return append(out, c.quoted(unescape(text[start:], "$`\"\\}")))
-}
-
 // litParts splits unquoted text at its backslashes.
 func (c *compiler) litParts(v string) []part {
 	if strings.IndexByte(v, '\\') < 0 {
@@ -610,12 +585,8 @@ func (c *compiler) argWord(w *syntax.Word, dq bool) *word {
 		return c.finishArg(out)
 	}
 	for _, p := range w.Parts {
-		if s, ok := p.(*syntax.SglQuoted); ok && !s.Dollar {
-			out.parts = append(out.parts, c.inQuotes("'"+s.Value+"'")...)
-			continue
-		}
 		if l, ok := p.(*syntax.Lit); ok {
-			out.parts = append(out.parts, &quotedPart{unescape(l.Value, "$`\"\\}")})
+			out.parts = append(out.parts, c.quoted(unescape(l.Value, "$`\"\\}")))
 			continue
 		}
 		out.parts = append(out.parts, c.part(p, true)...)

@@ -14,17 +14,7 @@ func encode(src string) (string, encoding) {
 	if utf8.ValidString(src) && strings.IndexByte(src, '\r') < 0 {
 		return src, 0
 	}
-	used := map[rune]bool{}
-	for _, r := range src {
-		if r >= 0xf0000 {
-			used[r>>8] = true
-		}
-	}
-	block := rune(0xf00)
-	for used[block] && block < 0x10ff {
-		block++
-	}
-	e := encoding(block << 8)
+	e := unusedBlock(src)
 	var b strings.Builder
 	for i := 0; i < len(src); {
 		r, w := utf8.DecodeRuneInString(src[i:])
@@ -36,6 +26,21 @@ func encode(src string) (string, encoding) {
 		i += w
 	}
 	return b.String(), e
+}
+
+// unusedBlock is an encoding that nothing in a text looks like.
+func unusedBlock(src string) encoding {
+	used := map[rune]bool{}
+	for _, r := range src {
+		if r >= 0xf0000 {
+			used[r>>8] = true
+		}
+	}
+	block := rune(0xf00)
+	for used[block] && block < 0x10ff {
+		block++
+	}
+	return encoding(block << 8)
 }
 
 // decode gives the stray bytes back.

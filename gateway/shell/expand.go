@@ -64,6 +64,7 @@ type expander struct {
 	afterWS   bool  // white space ended the last field, no other separator since
 	emptyList bool  // a "$@" without elements was met in these double quotes
 	inDQ      bool
+	inDoc     bool // it is a here-document, where "$*" joins with a blank
 }
 
 func (e *expander) quoted(s string) {
@@ -302,7 +303,7 @@ func (sh *Shell) joinParts(ps []part) string {
 
 // heredocText expands the body of a here-document.
 func (sh *Shell) heredocText(ps []part) string {
-	e := expander{sh: sh, inDQ: true}
+	e := expander{sh: sh, inDQ: true, inDoc: true}
 	e.parts(ps, true)
 	return proc.String(e.buf)
 }

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"mvdan.cc/sh/v3/syntax"
 )
 
 // job is a background job of one shell environment.
@@ -166,8 +164,10 @@ func (sh *Shell) runPending() {
 }
 
 // runTrap runs a trap's commands and returns their status; $? is what it was before.
-func (sh *Shell) runTrap(_, text string) (result int) {
+func (sh *Shell) runTrap(name, text string) (result int) {
 	status, line, ret := sh.status, sh.line, sh.returning
+	before, debugging := sh.beforeTrap, sh.debugging
+	sh.beforeTrap, sh.debugging = status, name == "DEBUG"
 	pipe, piped, one := sh.pipeStatus, sh.piped, sh.pipeOne
 	sh.returning = false
 	sh.inTrap++
@@ -177,6 +177,7 @@ func (sh *Shell) runTrap(_, text string) (result int) {
 		defer func() {
 			sh.inTrap--
 			sh.xtrace--
+			sh.beforeTrap, sh.debugging = before, debugging
 		}()
 		sh.evalString(text, sh.line-1)
 	}()
@@ -457,30 +458,4 @@ func (sh *Shell) coproc(c *coprocCmd) {
 		sh.x.endJob(pid)
 	})
 	sh.status = 0
-}
-
-// heredocOpen reports whether a here-document of f lacks its closing line.
-func heredocOpen(f *syntax.File, src string) bool {
-	open := false
-	syntax.Walk(f, func(n syntax.Node) bool {
-		r, ok := n.(*syntax.Redirect)
-		if !ok || r.Op != syntax.Hdoc && r.Op != syntax.DashHdoc {
-			return true
-		}
-		c := compiler{src: src}
-		delim, _ := literal(c.parts(r.Word.Parts, false))
-		closed := false
-		rest := src[min(int(r.Word.End().Offset()), len(src)):]
-		for _, l := range strings.Split(rest, "\n")[1:] {
-			if r.Op == syntax.DashHdoc {
-				l = strings.TrimLeft(l, "\t")
-			}
-			if l == delim {
-				closed = true
-			}
-		}
-		open = open || !closed
-		return true
-	})
-	return open
 }

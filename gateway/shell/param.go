@@ -276,6 +276,8 @@ func (e *expander) emit(v value, quoted bool) {
 	}
 	sh.ticks += int64(len(v.list) >> 4)
 	switch {
+	case quoted && v.star && e.inDoc:
+		e.quoted(strings.Join(v.list, " "))
 	case quoted && v.star:
 		e.quoted(strings.Join(v.list, sh.ifs.first))
 	case !e.split:

@@ -562,13 +562,17 @@ func (sh *Shell) stdinScript() {
 		if text.Len() > 0 {
 			src := text.String()
 			sh.checkSize(src)
+			if err == nil && strings.HasSuffix(l, "\\\n") && unfinished(src, sh.readStep) {
+				sh.hold(-parsedSize(src))
+				continue
+			}
 			prog := sh.parse(src, first)
 			sh.hold(-parsedSize(src))
 			if err == nil && prog.err != nil && incomplete(prog.err) {
 				sh.tick()
 				continue
 			}
-			if err == nil && openHeredoc(src, sh.readStep) {
+			if err == nil && unfinished(src, sh.readStep) {
 				continue
 			}
 			sh.runProgram(prog, "")
@@ -587,16 +591,4 @@ func (sh *Shell) stdinScript() {
 
 func incomplete(e *syntaxError) bool {
 	return strings.Contains(e.msg, "unexpected end of file") || strings.Contains(e.msg, "unexpected EOF")
-}
-
-// openHeredoc reports whether src ends inside a here-document, which the parser takes as complete.
-func openHeredoc(src string, step func()) bool {
-	if !strings.Contains(src, "<<") {
-		return false
-	}
-	f, _, err := parseFile(src, step)
-	if err != nil {
-		return true
-	}
-	return heredocOpen(f, src)
 }

@@ -208,7 +208,7 @@ func (sh *Shell) at(line int) { sh.line = line + sh.shift }
 // stmt runs one statement and leaves its status in sh.status.
 func (sh *Shell) stmt(st *stmt) {
 	sh.tick()
-	if sh.opts.get('n') {
+	if sh.opts.get('n') || sh.returning { // a trap returned
 		return
 	}
 	if st.line > 0 {

@@ -147,14 +147,16 @@ type Shell struct {
 	depth      int64
 	ticks      int64
 
-	loops     int
-	breaks    int // loops still to leave
-	continues int // loops to leave, then go on with
-	returning bool
-	noErr     int // > 0: set -e and the ERR trap do not apply
-	inTrap    int
-	traced    chan struct{} // closed when the first command has been shown
-	debugged  bool          // the DEBUG trap has run for the next command
+	loops      int
+	breaks     int // loops still to leave
+	continues  int // loops to leave, then go on with
+	returning  bool
+	noErr      int // > 0: set -e and the ERR trap do not apply
+	inTrap     int
+	beforeTrap int           // the status that the trap found
+	debugging  bool          // it is that on DEBUG
+	traced     chan struct{} // closed when the first command has been shown
+	debugged   bool          // the DEBUG trap has run for the next command
 
 	beforeReturn int // the status that return found
 

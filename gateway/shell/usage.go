@@ -153,7 +153,7 @@ var differences = []string{
 	"A text is parsed as a whole, so lines before a syntax error run. What follows a line that changes an alias or extglob is read anew.",
 	"A few syntax errors, of reserved words behind a redirection or in a coproc above all, are worded differently; the status is the same.",
 	"Names of files must be UTF-8.",
-	"Inside a here-document aliases are not expanded in `$( )`; the delimiter of one must not hold `$`; a newline between a word and its operator in `[[ ]]` is accepted.",
+	"Inside a here-document aliases are not expanded in `$( )`; a newline between a word and its operator in `[[ ]]` is accepted.",
 	"`time` and `times` show elapsed time as user time.",
 	"There are no terminals and no job control.",
 	"`sh` has the messages, statuses and echo of Debian's dash, and bash's language in POSIX mode.",

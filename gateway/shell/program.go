@@ -148,7 +148,7 @@ func (sh *Shell) notFound(args []string, denied, pathVar string) int {
 		child.inHandle = true
 		return child.child(func() { child.call(fn, append([]string{fn.name}, args...), nil) })
 	}
-	sh.errorf(sh.either("%s: command not found", "%s: not found"), printable(name))
+	sh.errorf(sh.either("%s: command not found%s", "%s: not found%s"), printable(name), advice(name))
 	return 127
 }
 

@@ -71,5 +71,11 @@ func page() []byte {
 	for _, n := range names {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", n, cell(cmp.Or(abouts[n].Does, does[n])), cell(abouts[n].Differ))
 	}
+	absent := shell.Absent()
+	b.WriteString("\n## Absent\n\nThese answer \"command not found\" with what to use instead, and status 127; `command -v` does not find them.\n\n" +
+		"| name | instead |\n|---|---|\n")
+	for _, n := range slices.Sorted(maps.Keys(absent)) {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", n, cell(absent[n]))
+	}
 	return b.Bytes()
 }

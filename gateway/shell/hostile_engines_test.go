@@ -10,6 +10,13 @@ var hostileEngines = []attack{
 	{"jq: a value that is short only with its parts shared", nil,
 		`v='reduce range(60) as $i (0; [., .]) | '; for f in debug stderr error halt_error 'try error catch .a' @csv .a; do jq -n "$v$f"; done`, 0, true},
 	{"yq: a file name that is a shared value", nil, `yq -n -s 'reduce range(60) as $i (0; [., .])' 1`, 0, true},
+	{"html-to-markdown: brackets", repeated("", "[*_", ""), "html-to-markdown in", 0, true},
+	{"date of one character", repeated("", "+", ""), `date -d "$(<in)"; touch -d "$(<in)" f; find . -newermt "$(<in)"`, 0, true},
+	{"grep -P: a long line that is tried again and again", repeated("", "a", ""),
+		`grep -cP '(a+)+b' in; grep -cP '[ab]*x?c' in; grep -cP '(?=a*c)a' in; grep -cP 'a*?c' in`, 0, true},
+	{"grep -P: long patterns", repeated("", "[[:alpha:]é](x|y)?", ""),
+		`grep -Pi -f in in; grep -P "$(<in)(?<=a|b)" in; rg -e "$(<in)" in`, 0, true},
+	{"grep -P: what only Go's matcher knows", repeated("", "a", ""), `grep -cP '(?U)(a|aa)*b' in; rg -c '(?U)(a|aa)*[b&&b]' in`, 0, true},
 	{"jq: events of a deep stream", repeated("["+nestedBrackets, "1,", "1"), `jq -cn --stream '[inputs] | length' in`, 0, true},
 }
 

@@ -45,7 +45,7 @@ const (
 	// overshoot is how long a script may live on after its limit. The aim is 150 ms on an idle core; the machine of a test is not idle.
 	overshoot = 1500 * time.Millisecond
 	// hostileHeap is what the heap may grow to besides four times what was declared as live: garbage, and what the test itself holds.
-	hostileHeap = 512 << 20
+	hostileHeap = 256 << 20
 )
 
 // attack is a script with an input that grows until a limit answers.

@@ -14,10 +14,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The clock of regexp2 stops by itself, a little later.
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/dlclark/regexp2.runClock"))
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // outcome is how one limited exec ended.
 type outcome struct {

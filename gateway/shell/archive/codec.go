@@ -71,53 +71,69 @@ const maxWindow = 64 << 20
 // ErrTrailing says that something that is not of the format follows the data, all of which was read.
 var ErrTrailing = errors.New("trailing garbage after the end of the data")
 
+// Memory counts what decoders take for their windows, before they take it. A process is one.
+type Memory interface {
+	Hold(n int)
+	Release(n int)
+}
+
+// usualWindow is what most zstd frames ask for.
+const usualWindow = 8 << 20
+
 // NewReader decompresses r. Close releases the decoder, not r.
-func NewReader(f Format, r io.Reader) (io.ReadCloser, error) {
+func NewReader(f Format, r io.Reader, m Memory) (io.ReadCloser, error) {
 	switch f {
 	case Gzip:
 		return gzip.NewReader(bufio.NewReader(r))
 	case Bzip2:
 		return io.NopCloser(&bzip2Reader{r: bzip2.NewReader(bufio.NewReader(r))}), nil
 	case XZ:
-		br := bufio.NewReaderSize(r, 4096)
-		if err := checkXZ(br); err != nil {
+		x, err := newXZReader(bufio.NewReaderSize(r, 4096), m)
+		if err != nil {
 			return nil, err
 		}
-		x, err := xz.NewReader(br)
-		return io.NopCloser(x), err
+		return x, nil
 	case Zstd:
 		d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderMaxMemory(maxWindow))
 		if err != nil {
 			return nil, err
 		}
-		return d.IOReadCloser(), nil
+		return newHeld(d.IOReadCloser(), m, usualWindow), nil
 	case LZMA:
 		br := bufio.NewReaderSize(r, 4096)
-		if head, _ := br.Peek(5); len(head) == 5 && binary.LittleEndian.Uint32(head[1:]) > maxWindow {
-			return nil, fmt.Errorf("dictionary of %d bytes is too large", binary.LittleEndian.Uint32(head[1:]))
+		window := 0
+		if head, _ := br.Peek(5); len(head) == 5 {
+			size := binary.LittleEndian.Uint32(head[1:])
+			if size > maxWindow {
+				return nil, fmt.Errorf("dictionary of %d bytes is too large", size)
+			}
+			window = int(size)
 		}
 		x, err := lzma.NewReader(br)
-		return io.NopCloser(x), err
+		if err != nil {
+			return nil, err
+		}
+		return newHeld(io.NopCloser(x), m, window), nil
 	}
 	return io.NopCloser(r), nil
 }
 
-// checkXZ refuses a stream whose first block asks for too large a dictionary.
-func checkXZ(br *bufio.Reader) error {
-	head, _ := br.Peek(12 + 8)
-	if len(head) < 20 || head[12] == 0 {
-		return nil
-	}
-	// Block header: size, flags, optional sizes, then the filter: id 0x21, 1 byte of properties.
-	i := bytes.Index(head[13:], []byte{0x21, 0x01})
-	if i < 0 || 13+i+2 >= len(head) {
-		return nil
-	}
-	p := head[13+i+2] & 0x3f
-	if size := uint64(2|p&1) << (p/2 + 11); size > maxWindow {
-		return fmt.Errorf("dictionary of %d bytes is too large", size)
-	}
-	return nil
+// held is a decoder whose window has been counted.
+type held struct {
+	io.ReadCloser
+	memory Memory
+	window int
+}
+
+func newHeld(r io.ReadCloser, m Memory, window int) *held {
+	m.Hold(window)
+	return &held{r, m, window}
+}
+
+func (h *held) Close() error {
+	h.memory.Release(h.window)
+	h.window = 0
+	return h.ReadCloser.Close()
 }
 
 // NewWriter compresses to w. level is 1 (fast) to 9 (best), 0 for the default.

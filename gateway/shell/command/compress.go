@@ -586,7 +586,7 @@ func (r *compressRun) unpack(name string, in io.Reader, out io.Writer) bool {
 		r.alien(name)
 		return false
 	}
-	z, err := archive.NewReader(format, br)
+	z, err := archive.NewReader(format, br, r.p)
 	if err == nil {
 		defer z.Close()
 		var n int64
@@ -670,7 +670,7 @@ func (r *compressRun) listing(name string, in io.Reader) {
 	} else if len(head) > 4 && head[4]&4 != 0 {
 		check = "XXH64"
 	}
-	z, err := archive.NewReader(r.format, br)
+	z, err := archive.NewReader(r.format, br, r.p)
 	var n int64
 	if err == nil {
 		n, err = copyTicking(r.p, io.Discard, z)

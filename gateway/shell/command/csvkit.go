@@ -617,7 +617,7 @@ func (k *csvkitRun) table(name string, numbered bool) (*csv.Table, error) {
 		} else if limit < 0 {
 			sample = text[:min(len(text), 1<<20)]
 		}
-		if guess, ok := csv.Sniff(sample); ok {
+		if guess, ok := csv.Sniff(sample, k.p.Tick); ok {
 			k.p.Tick(len(sample))
 			guess.Escape, guess.Quoting = k.in.Escape, k.in.Quoting
 			if k.delim {

@@ -29,6 +29,8 @@ var errHTMLSize = errors.New("document too large")
 const (
 	// htmlMax bounds a document, which is held as a tree.
 	htmlMax = 4 << 20
+	// htmlLink is how far from its beginning the text of a link may end.
+	htmlLink = 4 << 10
 	// htmlFactor is how much more than its text the tree of a document takes, about.
 	htmlFactor = 12
 )
@@ -68,6 +70,15 @@ func htmlToMarkdown(ctx context.Context, p *proc.Process) int {
 			boundSpans(n, &spans)
 		}
 		return converter.RenderTryNext
+	}, converter.PriorityEarly-100)
+	// So does every character that may have to be escaped. To find out whether a bracket is that of a link, the library looks
+	// through the rest of the line: in a long line, each is escaped.
+	c.Register.UnEscaper(func(text []byte, i int) int {
+		p.Tick(1)
+		if text[i] != '[' || len(text)-i < htmlLink || bytes.ContainsAny(text[i:i+htmlLink], "]\n") {
+			return -1
+		}
+		return 1
 	}, converter.PriorityEarly-100)
 	return eachInput(p, args, func(_ string, r io.Reader) error {
 		text, err := p.ReadAll(io.LimitReader(r, htmlMax+1))

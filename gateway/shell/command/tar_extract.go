@@ -50,7 +50,7 @@ func (t *tarRun) input() (r *tarInput, done func()) {
 		panic(tarStop{})
 	}
 	t.p.Hold(tarMemory)
-	z, err := archive.NewReader(format, br)
+	z, err := archive.NewReader(format, br, t.p)
 	if err != nil {
 		status := filterFailed(t.p, format, false, true)
 		t.say("Child returned status %d", status)

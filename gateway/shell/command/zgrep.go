@@ -23,7 +23,7 @@ func openPlain(p *proc.Process, name string) (io.ReadCloser, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, errors.Join(err, in.Close())
 	}
-	z, err := archive.NewReader(archive.Detect(head), br)
+	z, err := archive.NewReader(archive.Detect(head), br, p)
 	if err != nil {
 		return nil, errors.Join(err, in.Close())
 	}

@@ -4,9 +4,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
+	"unicode/utf8"
 
-	"github.com/dlclark/regexp2"
+	"github.com/pgbox/pgbox/gateway/shell/regex"
 )
 
 // delimiters are those that a sample is searched for; the first ones are preferred.
@@ -15,26 +15,23 @@ const (
 	preferred  = ",\t; :"
 )
 
-var quotedFields = func() []*regexp2.Regexp {
-	var all []*regexp2.Regexp
-	for _, p := range []string{
-		`(?<delim>[^\w\n"'])(?<space> ?)(?<quote>["']).*?\k<quote>\k<delim>`,
-		`(?:^|\n)(?<quote>["']).*?\k<quote>(?<delim>[^\w\n"'])(?<space> ?)`,
-		`(?<delim>[^\w\n"'])(?<space> ?)(?<quote>["']).*?\k<quote>(?:$|\n)`,
-		`(?:^|\n)(?<quote>["']).*?\k<quote>(?:$|\n)`,
-	} {
-		re := regexp2.MustCompile(p, regexp2.Singleline|regexp2.Multiline)
-		re.MatchTimeout = time.Second
-		all = append(all, re)
-	}
-	return all
-}()
+// quotedFields are the patterns of a quoted field with what is around it, and which groups are the delimiter, the space
+// after it (0: none) and the quote.
+var quotedFields = []struct {
+	pattern             string
+	delim, space, quote int
+}{
+	{`(?sm)([^\w\n"'])( ?)(["']).*?\3\1`, 1, 2, 3},
+	{`(?sm)(?:^|\n)(["']).*?\1([^\w\n"'])( ?)`, 2, 3, 1},
+	{`(?sm)([^\w\n"'])( ?)(["']).*?\3(?:$|\n)`, 1, 2, 3},
+	{`(?sm)(?:^|\n)(["']).*?\1(?:$|\n)`, 0, 0, 1},
+}
 
 // Sniff guesses the dialect of a sample: from quoted fields and what stands around them, else from characters that are in every line as often.
-// ok is false when nothing fits.
-func Sniff(sample string) (d Dialect, ok bool) {
+// ok is false when nothing fits. tick counts the work.
+func Sniff(sample string, tick func(int)) (d Dialect, ok bool) {
 	d = Excel()
-	quote, delim, space, doubled := sniffQuotes(sample)
+	quote, delim, space, doubled := sniffQuotes(sample, tick)
 	if delim == 0 {
 		delim, space = sniffDelimiter(sample)
 	}
@@ -50,7 +47,7 @@ func Sniff(sample string) (d Dialect, ok bool) {
 	return d, true
 }
 
-func sniffQuotes(sample string) (quote, delim rune, space, doubled bool) {
+func sniffQuotes(sample string, tick func(int)) (quote, delim rune, space, doubled bool) {
 	type count struct {
 		c rune
 		n int
@@ -71,25 +68,36 @@ func sniffQuotes(sample string) (quote, delim rune, space, doubled bool) {
 		}
 		return best
 	}
-	for _, re := range quotedFields {
-		m, err := re.FindStringMatch(sample)
-		if err != nil || m == nil {
-			continue
+	b := []byte(sample)
+	for _, field := range quotedFields {
+		re, err := regex.Compile(field.pattern, regex.Options{Perl: true, Unicode: true, Tick: tick})
+		if err != nil {
+			panic(err) // a constant
 		}
+		re.SetTick(tick)
 		var quotes, delims []count
 		spaces := 0
-		for ; m != nil && err == nil; m, err = re.FindNextMatch(m) {
-			quotes = add(quotes, []rune(m.GroupByName("quote").String())[0])
-			g := m.GroupByName("delim")
-			if g == nil {
+		for at := 0; at <= len(b); {
+			m := re.FindSubmatchIndex(b, at)
+			if m == nil {
+				break
+			}
+			at = max(m[1], at+1)
+			group := func(n int) string { return sample[m[2*n]:m[2*n+1]] }
+			c, _ := utf8.DecodeRuneInString(group(field.quote))
+			quotes = add(quotes, c)
+			if field.delim == 0 {
 				continue
 			}
-			if c := []rune(g.String()); len(c) == 1 && strings.ContainsRune(delimiters, c[0]) {
-				delims = add(delims, c[0])
+			if c, _ := utf8.DecodeRuneInString(group(field.delim)); strings.ContainsRune(delimiters, c) {
+				delims = add(delims, c)
 			}
-			if s := m.GroupByName("space"); s != nil && s.Length > 0 {
+			if group(field.space) != "" {
 				spaces++
 			}
+		}
+		if len(quotes) == 0 {
+			continue
 		}
 		quote = most(quotes).c
 		if len(delims) > 0 {

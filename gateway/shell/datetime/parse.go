@@ -11,6 +11,9 @@ import (
 // Parse reads a date the way GNU date -d does, relative to now and in now's zone unless the text names another. The
 // result is in the zone of now. Text that is no date is fserr.EINVAL.
 func Parse(text string, now time.Time) (time.Time, error) {
+	if len(text) > maxText {
+		return time.Time{}, fserr.EINVAL
+	}
 	local := now.Location()
 	text = strings.TrimLeft(text, " \t\n\v\f\r")
 	if rest, ok := strings.CutPrefix(text, `TZ="`); ok {
@@ -38,6 +41,9 @@ func Parse(text string, now time.Time) (time.Time, error) {
 	}
 	return t.In(local), nil
 }
+
+// maxText bounds the text of a date.
+const maxText = 64 << 10
 
 type tokenKind uint8
 

@@ -277,7 +277,8 @@ func regexProblem(err error) string {
 		{`\ at end of pattern`, "end pattern at escape"},
 		{"unrecognized", "undefined group option"},
 		{"range out of order", "empty range in char class"},
-		{"invalid repeat count", "upper is smaller than lower in repeat range"},
+		{"numbers out of order in {}", "upper is smaller than lower in repeat range"},
+		{"number too big in {}", "too big number for repeat range"},
 		{"non-existent subpattern", "invalid backref number/name"},
 	} {
 		if strings.Contains(s, w.theirs) {

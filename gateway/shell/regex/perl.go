@@ -3,22 +3,17 @@ package regex
 import (
 	"errors"
 	"regexp"
-	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
-
-	"github.com/dlclark/regexp2"
 )
 
-// perlRegexp is a Perl-syntax pattern. What the own matcher does not know, or gives up, is left to Go's linear-time matcher where that
-// understands the pattern, else to a slower backtracking one with a time limit.
+// perlRegexp is a Perl-syntax pattern. What the own matcher does not know, or gives up, is left to Go's linear-time
+// matcher where that understands the pattern. That one does not tick: what it gets is bounded.
 type perlRegexp struct {
 	own     *perlMatcher
 	std     *regexp.Regexp
-	net     *regexp2.Regexp
 	filter  *Regexp // of lines
 	exactly bool    // filter matches no line that has no match
 	groups  int
@@ -27,19 +22,28 @@ type perlRegexp struct {
 	allOf   []byte
 }
 
-// perlTimeout ends one hopeless match of a backtracking pattern.
-const perlTimeout = time.Second
+// The longest pattern and text for Go's matcher: a tenth of a second.
+const (
+	maxStdPattern = 8 << 10
+	maxStdText    = 256 << 10
+)
 
 const keepName = "pgboxkeep"
-
-// ErrBacktrack is the error grep -P has for a match that took too long.
-var ErrBacktrack = errors.New("exceeded PCRE's backtracking limit")
 
 func compilePerl(src string, opt Options) (*perlRegexp, error) {
 	root, m, err := newPerlMatcher(src, opt)
 	if err != nil {
 		return nil, err
 	}
+	if len(src) > maxStdPattern {
+		if m == nil {
+			return nil, &Error{Msg: tooLarge}
+		}
+		p := &perlRegexp{own: m, groups: m.groups}
+		p.filter, p.exactly = newPerlFilter(root, opt)
+		return p, nil
+	}
+	opt.tick(len(src) >> 3)
 	rewritten, keep := rewritePerl(src)
 	switch {
 	case opt.WholeLine:
@@ -55,35 +59,21 @@ func compilePerl(src string, opt Options) (*perlRegexp, error) {
 		p.groups = m.groups
 		p.filter, p.exactly = newPerlFilter(root, opt)
 	}
-	if p.std = compileStd(rewritten, opt); p.std != nil {
+	p.std, err = compileStd(rewritten, opt)
+	if p.std != nil {
 		p.groups = p.std.NumSubexp()
 		if keep {
 			p.keep = p.std.SubexpIndex(keepName)
 		}
 	}
-	if p.own != nil || p.std != nil {
-		return p, nil
-	}
-	var o regexp2.RegexOptions
-	if opt.IgnoreCase {
-		o |= regexp2.IgnoreCase
-	}
-	re, err := regexp2.Compile(rewritten, o)
-	if err != nil {
+	if p.own == nil && p.std == nil {
 		return nil, &Error{Msg: perlMessage(err)}
-	}
-	re.MatchTimeout = perlTimeout
-	p.net = re
-	nums := re.GetGroupNumbers()
-	p.groups = len(nums) - 1
-	if keep {
-		p.keep = re.GroupNumberFromName(keepName)
 	}
 	return p, nil
 }
 
 // spellClasses spells \w, \d and \s out, which are ASCII's for Go's matcher. That one takes the pattern when the own one does not know it or gives
-// up; what it cannot say makes the pattern one that it refuses, and the other backtracking matcher means Unicode anyway.
+// up; what it cannot say makes the pattern one that it refuses.
 func spellClasses(src string) string {
 	const word, space = `\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}`, `\s\x{b}\x{85}\p{Z}`
 	var b strings.Builder
@@ -110,7 +100,7 @@ func spellClasses(src string) string {
 		set := map[byte]string{'d': `\p{Nd}`, 'w': word, 's': space}[src[i]|0x20]
 		switch {
 		case set == "" && (src[i] == 'b' || src[i] == 'B') && !inClass:
-			b.WriteString("(?=)" + src[i-1:i+1]) // look-ahead for nothing, which only the backtracking matcher takes
+			b.WriteString("(?=)" + src[i-1:i+1]) // look-ahead for nothing, which it does not take
 		case set == "":
 			b.WriteString(src[i-1 : i+1])
 		case src[i] >= 'a' && inClass:
@@ -128,40 +118,38 @@ func spellClasses(src string) string {
 	return b.String()
 }
 
-// compileStd returns Go's matcher, nil when it does not understand src.
-func compileStd(src string, opt Options) *regexp.Regexp {
+// compileStd returns Go's matcher, or why it does not understand src.
+func compileStd(src string, opt Options) (*regexp.Regexp, error) {
 	if strings.Contains(src, `\Z`) {
-		return nil
+		return nil, errors.New(`\Z is not known`)
 	}
 	src = strings.ReplaceAll(src, "(?<"+keepName+">", "(?P<"+keepName+">")
 	if opt.IgnoreCase {
 		src = "(?i)" + src
 	}
-	re, err := regexp.Compile(src)
-	if err != nil {
-		return nil
-	}
-	return re
+	return regexp.Compile(src)
 }
 
 // perlMessage gives PCRE's words for the common mistakes.
 func perlMessage(err error) string {
-	var pe *syntax.Error
-	_ = errors.As(err, &pe)
-	msg := err.Error()
+	msg := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
 	for _, m := range []struct{ has, say string }{
 		{"missing closing )", "missing closing parenthesis"},
-		{"not enough )", "missing closing parenthesis"},
-		{"too many )", "unmatched closing parenthesis"},
 		{"unexpected )", "unmatched closing parenthesis"},
-		{"unterminated [] set", "missing terminating ] for character class"},
 		{"missing closing ]", "missing terminating ] for character class"},
 		{"missing argument to repetition", "quantifier does not follow a repeatable item"},
 		{"invalid nested repetition", "quantifier does not follow a repeatable item"},
-		{"following nothing", "quantifier does not follow a repeatable item"},
-		{"illegal \\ at end", `\ at end of pattern`},
-		{"range in reverse", "range out of order in character class"},
-		{"reference to undefined group", "reference to non-existent subpattern"},
+		{"trailing backslash", `\ at end of pattern`},
+		{"invalid character class range: `\\p", `unknown property after \P or \p`},
+		{"invalid character class range: `\\P", `unknown property after \P or \p`},
+		{"invalid character class range: `[:", "unknown POSIX class name"},
+		{"invalid character class range", "range out of order in character class"},
+		{"invalid escape sequence", `unrecognized character follows \`},
+		{"duplicate", "two named subpatterns have the same name (PCRE2_DUPNAMES not set)"},
+		{"invalid named capture", "syntax error in subpattern name (missing terminator?)"},
+		{"invalid or unsupported Perl syntax", "unrecognized character after (? or (?-"},
+		{"expression nests too deeply", "parentheses are too deeply nested"},
+		{"expression too large", tooLarge},
 	} {
 		if strings.Contains(msg, m.has) {
 			return m.say
@@ -351,7 +339,7 @@ func groupReference(s string, groups int) (out string, width int) {
 	return `(?:\` + strconv.Itoa(n) + `)`, width
 }
 
-// find returns the match and its groups. The time limit of a backtracking match counts as no match.
+// find returns the match and its groups. An attempt that is given up counts as no match.
 func (p *perlRegexp) find(b []byte, start int, tick func(int)) []int {
 	if tick != nil {
 		tick(1 + len(b)>>10)
@@ -362,39 +350,13 @@ func (p *perlRegexp) find(b []byte, start int, tick func(int)) []int {
 			return loc
 		}
 	}
-	if p.std != nil {
-		return p.findStd(b, start)
-	}
-	// regexp2 counts in runes; an invalid byte becomes one rune, so offsets map back.
-	text := make([]rune, 0, len(b))
-	offs := make([]int, 0, len(b)+1)
-	first := 0
-	for i := 0; i < len(b); {
-		if i <= start {
-			first = len(text)
-		}
-		r, n := utf8.DecodeRune(b[i:])
-		text = append(text, r)
-		offs = append(offs, i)
-		i += n
-	}
-	offs = append(offs, len(b))
-	if start >= len(b) {
-		first = len(text)
-	}
-	m, err := p.net.FindRunesMatchStartingAt(text, first)
-	if err != nil || m == nil {
+	if len(b) > maxStdText {
 		return nil
 	}
-	loc := make([]int, 0, 2*(p.groups+1))
-	for _, g := range m.Groups() {
-		if len(g.Captures) == 0 {
-			loc = append(loc, -1, -1)
-			continue
-		}
-		loc = append(loc, offs[g.Index], offs[g.Index+g.Length])
+	if tick != nil {
+		tick(len(b) >> 2)
 	}
-	return p.kept(loc)
+	return p.findStd(b, start)
 }
 
 func (p *perlRegexp) findStd(b []byte, start int) []int {

@@ -33,7 +33,8 @@ func (l *perlLoosener) node(n *perlNode, first, last bool) *node {
 		for i, s := range n.sub {
 			out.sub = append(out.sub, l.node(s, first && i == 0, last && i == len(n.sub)-1))
 		}
-	case perlAlt:
+	case perlAlt, perlCond:
+		l.exact = l.exact && n.op == perlAlt
 		out.op = opAlt
 		for _, s := range n.sub {
 			out.sub = append(out.sub, l.node(s, false, false))

@@ -23,6 +23,7 @@ const (
 	perlRef    // n
 	perlKeep   // \K
 	perlAssert
+	perlCond // sub[0] when group n has matched, else sub[1]
 )
 
 type repeatMode uint8
@@ -46,8 +47,8 @@ type perlNode struct {
 	assert   assertion
 }
 
-// perlParser reads the part of PCRE's syntax that the matcher knows. Whatever else there is makes it give up, so that it never
-// takes a pattern for another.
+// perlParser reads the part of PCRE's syntax that the matcher knows. Whatever else there is makes it give up, so that it
+// never takes a pattern for another; what is certain to be wrong is an error with PCRE's words.
 type perlParser struct {
 	src    string
 	pos    int
@@ -56,6 +57,7 @@ type perlParser struct {
 	groups int
 	names  map[string]int
 	deep   int
+	tick   func(int)
 	// flags
 	fold, multi, dotAll, extended, unicode bool
 }
@@ -65,33 +67,43 @@ type perlUnknown struct{}
 
 func (p *perlParser) giveUp() { panic(perlUnknown{}) }
 
+// wrong ends the parser with an error.
+func (p *perlParser) wrong(msg string) { panic(&Error{Msg: msg}) }
+
+const tooLarge = "regular expression is too large"
+
 // parsePerl returns nil when there is something in src that it does not know.
-func parsePerl(src string, opt Options) (root *perlNode, groups int) {
-	p := &perlParser{src: src, bytes: opt.Bytes, limit: maxRune, fold: opt.IgnoreCase, unicode: opt.Unicode && !opt.Bytes, names: map[string]int{}}
+func parsePerl(src string, opt Options) (root *perlNode, groups int, err error) {
+	p := &perlParser{src: src, bytes: opt.Bytes, limit: maxRune, fold: opt.IgnoreCase,
+		unicode: opt.Unicode && !opt.Bytes, names: map[string]int{}, tick: opt.tick}
 	if p.bytes {
 		p.limit = maxByte
 	} else if !utf8.ValidString(src) {
-		return nil, 0
+		return nil, 0, nil
 	}
 	defer func() {
-		if r := recover(); r != nil {
-			if _, ok := r.(perlUnknown); !ok {
-				panic(r)
-			}
-			root, groups = nil, 0
+		switch r := recover().(type) {
+		case nil:
+		case perlUnknown:
+			root, groups, err = nil, 0, nil
+		case *Error:
+			root, groups, err = nil, 0, r
+		default:
+			panic(r)
 		}
 	}()
 	root = p.alternation()
 	if p.pos < len(p.src) {
-		p.giveUp()
+		p.wrong("unmatched closing parenthesis")
 	}
 	checkRefs(root, p.groups, p)
-	return root, p.groups
+	return root, p.groups, nil
 }
 
 func checkRefs(n *perlNode, groups int, p *perlParser) {
-	if n.op == perlRef && (n.n < 1 || n.n > groups) {
-		p.giveUp()
+	p.tick(1)
+	if (n.op == perlRef || n.op == perlCond) && (n.n < 1 || n.n > groups) {
+		p.wrong("reference to non-existent subpattern")
 	}
 	for _, s := range n.sub {
 		checkRefs(s, groups, p)
@@ -133,7 +145,9 @@ func (p *perlParser) sequence() *perlNode {
 				continue
 			}
 			if p.src[p.pos] == '#' {
-				p.giveUp()
+				_, after, _ := strings.Cut(p.src[p.pos:], "\n")
+				p.pos = len(p.src) - len(after)
+				continue
 			}
 		}
 		if p.has(`\Q`) {
@@ -144,13 +158,22 @@ func (p *perlParser) sequence() *perlNode {
 			}
 			for len(text) > 0 {
 				r, n := p.decode(text)
-				cat.sub = append(cat.sub, p.char(r))
-				text = text[n:]
+				c := p.char(r)
+				if text = text[n:]; text == "" {
+					c = p.quantified(c)
+				}
+				cat.sub = append(cat.sub, c)
 			}
 			continue
 		}
 		if p.has(`\E`) {
 			continue
+		}
+		if c := p.src[p.pos]; c == '*' || c == '+' || c == '?' {
+			if len(cat.sub) > 0 { // a comment is between it and what it repeats
+				p.giveUp()
+			}
+			p.wrong("quantifier does not follow a repeatable item")
 		}
 		atom := p.atom()
 		if atom == nil {
@@ -171,7 +194,9 @@ func (p *perlParser) decode(s string) (rune, int) {
 func (p *perlParser) char(r rune) *perlNode { return p.of(runeSet{{r, r}}) }
 
 func (p *perlParser) of(s runeSet) *perlNode {
+	p.tick(1 + len(s)>>4)
 	if p.fold {
+		p.tick(len(s) << 2)
 		s = s.fold(p.bytes)
 	}
 	return &perlNode{op: perlSet, set: s}
@@ -198,11 +223,18 @@ func (p *perlParser) quantified(atom *perlNode) *perlNode {
 		default:
 			return atom
 		}
-		if turn > 0 || lo > 1000 || hi > 1000 || hi >= 0 && hi < lo {
-			p.giveUp()
+		switch {
+		case turn > 0 || atom.op == perlAssert || atom.op == perlKeep:
+			p.wrong("quantifier does not follow a repeatable item")
+		case lo > perlMaxRepeat || hi > perlMaxRepeat:
+			p.wrong("number too big in {} quantifier")
+		case hi >= 0 && hi < lo:
+			p.wrong("numbers out of order in {} quantifier")
 		}
-		if atom.op == perlAssert || atom.op == perlLook || atom.op == perlKeep {
-			p.giveUp()
+		if atom.op == perlLook { // once is as good as often
+			if lo = min(lo, 1); hi != 0 {
+				hi = 1
+			}
 		}
 		mode := greedy
 		if p.has("?") {
@@ -214,6 +246,8 @@ func (p *perlParser) quantified(atom *perlNode) *perlNode {
 	}
 	return atom
 }
+
+const perlMaxRepeat = 65535
 
 // interval reads {n}, {n,} or {n,m}; n is 0 when s begins with none of them, which is literal then.
 func interval(s string) (lo, hi, n int) {
@@ -264,12 +298,40 @@ func (p *perlParser) atom() *perlNode {
 		return &perlNode{op: perlAssert, assert: eot}
 	case '\\':
 		return p.escape()
-	case '*', '+', '?':
-		p.giveUp()
 	}
 	r, n := p.decode(p.src[p.pos:])
 	p.pos += n
 	return p.char(r)
+}
+
+// conditional reads what follows (?( of a condition that is a group: the group, and one or two alternatives.
+func (p *perlParser) conditional() *perlNode {
+	name, rest, ok := strings.Cut(p.src[p.pos:], ")")
+	if !ok {
+		p.giveUp()
+	}
+	p.pos = len(p.src) - len(rest)
+	n, err := strconv.Atoi(name)
+	if err != nil {
+		if n = p.names[strings.Trim(name, "<>'")]; n == 0 {
+			p.giveUp()
+		}
+	}
+	body := p.alternation()
+	branches := []*perlNode{body, {op: perlEmpty}}
+	if body.op == perlAlt {
+		if branches = body.sub; len(branches) > 2 {
+			p.wrong("conditional subpattern contains more than two branches")
+		}
+	}
+	return &perlNode{op: perlCond, n: n, sub: branches}
+}
+
+// close takes the parenthesis at the end of a group.
+func (p *perlParser) close() {
+	if !p.has(")") {
+		p.wrong("missing closing parenthesis")
+	}
 }
 
 func (p *perlParser) group() *perlNode {
@@ -279,6 +341,11 @@ func (p *perlParser) group() *perlNode {
 	wrap := &perlNode{op: perlCat}
 	switch {
 	case p.has("?:"):
+	case p.has("?("):
+		cond := p.conditional()
+		p.close()
+		restore()
+		return cond
 	case p.has("?>"):
 		wrap.op = perlAtomic
 	case p.has("?="):
@@ -299,7 +366,7 @@ func (p *perlParser) group() *perlNode {
 	case p.has("?#"):
 		i := strings.IndexByte(p.src[p.pos:], ')')
 		if i < 0 {
-			p.giveUp()
+			p.wrong("missing ) after (?# comment")
 		}
 		p.pos += i + 1
 		return nil
@@ -339,9 +406,7 @@ func (p *perlParser) group() *perlNode {
 				return nil
 			case ':':
 				wrap.sub = []*perlNode{p.alternation()}
-				if !p.has(")") {
-					p.giveUp()
-				}
+				p.close()
 				restore()
 				return wrap
 			default:
@@ -355,9 +420,7 @@ func (p *perlParser) group() *perlNode {
 		wrap.op, wrap.n = perlGroup, p.groups
 	}
 	wrap.sub = []*perlNode{p.alternation()}
-	if !p.has(")") {
-		p.giveUp()
-	}
+	p.close()
 	restore()
 	return wrap
 }
@@ -373,7 +436,7 @@ func (p *perlParser) named(name string) *perlNode {
 func (p *perlParser) escape() *perlNode {
 	p.pos++
 	if p.pos == len(p.src) {
-		p.giveUp()
+		p.wrong(`\ at end of pattern`)
 	}
 	assert := func(a assertion) *perlNode {
 		p.pos++
@@ -409,13 +472,22 @@ func (p *perlParser) escape() *perlNode {
 		p.pos++
 		return p.reference(c)
 	case '1', '2', '3', '4', '5', '6', '7', '8', '9':
-		n := 0
+		n, from := 0, p.pos
 		for p.pos < len(p.src) && p.src[p.pos] >= '0' && p.src[p.pos] <= '9' && n < 100 {
 			n = n*10 + int(p.src[p.pos]-'0')
 			p.pos++
 		}
-		if n >= 10 { // may be octal
-			p.giveUp()
+		if n >= 10 && n > p.groups { // a character
+			p.pos = from
+			r := rune(0)
+			for p.pos < min(from+3, len(p.src)) && p.src[p.pos] >= '0' && p.src[p.pos] <= '7' {
+				r = r<<3 + rune(p.src[p.pos]-'0')
+				p.pos++
+			}
+			if p.pos == from || r > p.limit {
+				p.giveUp()
+			}
+			return p.char(r)
 		}
 		return &perlNode{op: perlRef, n: n, fold: p.fold}
 	}
@@ -633,8 +705,9 @@ func (p *perlParser) class() runeSet {
 	var set runeSet
 	for first := true; ; first = false {
 		if p.pos == len(p.src) {
-			p.giveUp()
+			p.wrong("missing terminating ] for character class")
 		}
+		p.tick(1)
 		if p.src[p.pos] == ']' && !first {
 			p.pos++
 			break
@@ -664,14 +737,21 @@ func (p *perlParser) class() runeSet {
 		hi := lo
 		if rest := p.src[p.pos:]; len(rest) > 1 && rest[0] == '-' && rest[1] != ']' {
 			p.pos++
-			if members, hi = p.member(); members != nil || hi < lo {
-				p.giveUp()
+			if p.pos == len(p.src) {
+				p.wrong("missing terminating ] for character class")
+			}
+			if members, hi = p.member(); members != nil {
+				p.wrong("invalid range in character class")
+			} else if hi < lo {
+				p.wrong("range out of order in character class")
 			}
 		}
 		set = append(set, runeRange{lo, hi})
 	}
+	p.tick(len(set))
 	set = set.normalize()
 	if p.fold {
+		p.tick(len(set) << 2)
 		set = set.fold(p.bytes)
 	}
 	if negative {

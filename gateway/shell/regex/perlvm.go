@@ -25,6 +25,7 @@ type perlMatcher struct {
 	jobs    []perlJob
 	keep    int // where \K was, -1
 	steps   int
+	due     int // steps, when to tick again
 	tick    func(int)
 	overrun bool
 }
@@ -49,6 +50,7 @@ const (
 	pBack                     // n characters
 	pRef                      // group n
 	pKeep                     //
+	pCond                     // x when group n has not matched
 	pMatch                    //
 )
 
@@ -134,19 +136,21 @@ const (
 	perlMaxSteps = 20_000_000
 	perlMaxJobs  = 1 << 20
 	perlMaxCode  = 20_000
+	perlTurn     = 4096 // steps between ticks
 )
 
 type perlCompiler struct {
 	m        *perlMatcher
+	tick     func(int)
 	large    bool
 	variable bool // a look-behind has no fixed length
 }
 
 // newPerlMatcher returns nil when the pattern has something it does not know, and an error when it is certain to be wrong.
 func newPerlMatcher(src string, opt Options) (*perlNode, *perlMatcher, error) {
-	root, groups := parsePerl(src, opt)
+	root, groups, err := parsePerl(src, opt)
 	if root == nil {
-		return nil, nil, nil
+		return nil, nil, err
 	}
 	cat := func(sub ...*perlNode) *perlNode { return &perlNode{op: perlCat, sub: sub} }
 	switch {
@@ -160,7 +164,7 @@ func newPerlMatcher(src string, opt Options) (*perlNode, *perlMatcher, error) {
 		root = cat(&perlNode{op: perlLook, behind: true, negative: true, sub: []*perlNode{word}}, root, &perlNode{op: perlLook, negative: true, sub: []*perlNode{word}})
 	}
 	m := &perlMatcher{groups: groups, bytes: opt.Bytes, unicode: opt.Unicode && !opt.Bytes}
-	c := &perlCompiler{m: m}
+	c := &perlCompiler{m: m, tick: opt.tick}
 	c.node(root)
 	c.add(perlInst{op: pMatch})
 	switch {
@@ -189,6 +193,7 @@ func newPerlMatcher(src string, opt Options) (*perlNode, *perlMatcher, error) {
 }
 
 func (c *perlCompiler) add(i perlInst) int32 {
+	c.tick(1)
 	if len(c.m.code) >= perlMaxCode {
 		c.large = true
 		return 0
@@ -277,6 +282,13 @@ func (c *perlCompiler) node(n *perlNode) {
 		c.add(perlInst{op: pRef, n: int32(n.n), fold: n.fold})
 	case perlKeep:
 		c.add(perlInst{op: pKeep})
+	case perlCond:
+		test := c.add(perlInst{op: pCond, n: int32(n.n)})
+		c.node(n.sub[0])
+		end := c.add(perlInst{op: pJump})
+		code(test).x = c.here()
+		c.node(n.sub[1])
+		code(end).x = c.here()
 	case perlAssert:
 		c.add(perlInst{op: pAssert, assert: n.assert})
 	}
@@ -326,7 +338,7 @@ func perlWidth(n *perlNode) (int, bool) {
 			sum += w
 		}
 		return sum, true
-	case perlAlt:
+	case perlAlt, perlCond:
 		first, ok := perlWidth(n.sub[0])
 		for _, s := range n.sub[1:] {
 			w, fixed := perlWidth(s)
@@ -355,7 +367,9 @@ func (c *perlCompiler) repeat(n *perlNode) {
 		return
 	}
 	for range n.min {
-		c.node(x)
+		if c.node(x); c.large {
+			return
+		}
 	}
 	fork := func() int32 { return c.add(perlInst{op: pSplit}) }
 	aim := func(split, body, out int32) {
@@ -486,7 +500,7 @@ func perlFirst(n *perlNode, first *perlSet8, bytes bool) bool {
 				return true
 			}
 		}
-	case perlAlt:
+	case perlAlt, perlCond:
 		all := true
 		for _, s := range n.sub {
 			all = perlFirst(s, first, bytes) && all
@@ -505,7 +519,7 @@ func perlFirst(n *perlNode, first *perlSet8, bytes bool) bool {
 
 // find returns the first match that begins at or after start, with its groups. ok is false when the attempt was given up.
 func (m *perlMatcher) find(b []byte, start int) (loc []int, ok bool) {
-	m.steps, m.overrun = 0, false
+	m.steps, m.due, m.overrun = 0, perlTurn, false
 	if m.anchor && start > 0 {
 		return nil, true
 	}
@@ -569,7 +583,7 @@ func (m *perlMatcher) byPrefix() bool {
 // one that is returned was given up.
 func (m *perlMatcher) line(b []byte, pos int, tick func(int)) (start, end int, ok bool) {
 	const slice = 1 << 20 // searched between ticks
-	m.steps, m.overrun, m.tick = 0, false, tick
+	m.steps, m.due, m.overrun, m.tick = 0, perlTurn, false, tick
 	for at, next := pos, pos; ; {
 		i := m.prefix.index(b[at:min(len(b), at+slice)])
 		if i < 0 {
@@ -593,7 +607,7 @@ func (m *perlMatcher) line(b []byte, pos int, tick func(int)) (start, end int, o
 		if ok || m.overrun {
 			return lineStart(b, pos, at), end, ok
 		}
-		m.steps = 0
+		m.steps, m.due = 0, perlTurn
 		at += runeLen(b, at, m.bytes)
 	}
 }
@@ -635,10 +649,11 @@ func (m *perlMatcher) holds(a assertion, b []byte, pos int) bool {
 func (m *perlMatcher) run(b []byte, pc int32, pos int) (end int, ok bool) {
 	base := len(m.jobs)
 	for {
-		if m.steps++; m.steps&4095 == 0 {
+		if m.steps++; m.steps >= m.due {
 			if m.tick != nil {
-				m.tick(16)
+				m.tick(16 + (m.steps-m.due)>>8)
 			}
+			m.due = m.steps + perlTurn
 			if m.steps > perlMaxSteps || len(m.jobs) > perlMaxJobs {
 				m.overrun = true
 			}
@@ -711,6 +726,11 @@ func (m *perlMatcher) run(b []byte, pc int32, pos int) (end int, ok bool) {
 				x, y := b[s:e], b[pos:pos+e-s]
 				matched = bytes.Equal(x, y) || in.fold && bytes.EqualFold(x, y)
 				pos += e - s
+			}
+		case pCond:
+			if m.slots[2*in.n+1] < 0 {
+				pc = in.x
+				continue
 			}
 		case pKeep:
 			m.jobs = append(m.jobs, perlJob{kind: jobKeep, pos: m.keep})

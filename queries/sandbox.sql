@@ -45,5 +45,5 @@ FROM fs.diff(@sandbox::uuid, @at::text, sqlc.narg('from')::uuid, @from_at::text)
 SELECT * FROM fs.changes_since(@sandbox::uuid, @version::bigint, @seq::integer, @max_rows::integer);
 
 -- name: Merge :many
-SELECT path::text AS path, status::text AS status, outcome::text AS outcome, detail::text AS detail
+SELECT path::text AS path, status::text AS status, outcome::text AS outcome, detail::text AS detail, winner::text AS winner
 FROM fs.merge(@sandbox::uuid, sqlc.arg('from')::uuid, @from_at::text, @base::text, @conflict::text, sqlc.narg('exec')::jsonb);

@@ -1987,13 +1987,13 @@ ALTER FUNCTION fs.lstat(p_path text) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION fs.lstat(p_path text) IS 'Is stat without following a symlink in the last component.';
 
-CREATE FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text DEFAULT NULL::text, p_base text DEFAULT '@base'::text, p_conflict text DEFAULT 'fail'::text, p_exec jsonb DEFAULT NULL::jsonb) RETURNS TABLE(path text, status text, outcome text, detail text)
+CREATE FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text DEFAULT NULL::text, p_base text DEFAULT '@base'::text, p_conflict text DEFAULT 'lines'::text, p_exec jsonb DEFAULT NULL::jsonb) RETURNS TABLE(path text, status text, outcome text, detail text, winner text)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     SET jit TO 'off'
-    AS $_$
+    AS $$
 #variable_conflict use_column
 DECLARE
     v_ours      pgbox.sandbox;
@@ -2004,20 +2004,14 @@ DECLARE
     v_version   bigint;
     v_exec      uuid;
     v_kin       boolean;
-    v_moved     text[] := '{}'; -- directories renamed so far, from and to by turns
+    v_sources   bigint[];
+    v_done      record;
+    v_dirs      text[] := '{}'; -- that were made, whose times come last
+    v_times     bigint[] := '{}';
     v_conflicts integer := 0;
-    v_here      text;
-    v_to        text;
-    v_dir       text;
-    v_ino       bigint;
-    v_is        text;
-    v_was       text;
-    v_new       text;
-    v_apply     boolean;
-    v_marked    integer;
     c           record;
 BEGIN
-    IF p_conflict NOT IN ('fail', 'ours', 'theirs', 'markers') THEN
+    IF p_conflict NOT IN ('lines', 'fail', 'ours', 'theirs', 'markers') THEN
         PERFORM pgbox.raise_errno(22, 'merge', p_conflict);
     ELSIF p_sandbox = p_from THEN
         PERFORM pgbox.raise_errno(22, 'merge', p_from::text);
@@ -2045,6 +2039,8 @@ BEGIN
         v_ours := pgbox.point(v_ours, 'undo');
         v_layers := v_ours.layers;
         UPDATE pgbox.sandbox s SET open_version = v_version + 1 WHERE s.id = p_sandbox;
+        v_sources := ARRAY(SELECT d.ino FROM pgbox.compare(v_base, v_from, true) d WHERE d.status = 'R');
+        SELECT '{}'::text[] AS moved, '{}'::bigint[] AS aside, '{}'::jsonb AS linked INTO v_done;
         FOR c IN
             SELECT d.*,
                    CASE WHEN d.status <> 'D' THEN 1
@@ -2056,135 +2052,27 @@ BEGIN
               FROM pgbox.compare(v_base, v_from, true) d
              ORDER BY pass, CASE WHEN d.status = 'D' AND d.kind = 4 THEN -length(d.path) END, place, d.status = 'R'
         LOOP
-            v_here := coalesce(nullif(c.path_from, ''), c.path);
-            v_was := (SELECT d.looks FROM pgbox.describe_inodes(v_base, ARRAY[c.ino_from]) d);
-            v_new := CASE WHEN c.status <> 'D' THEN (SELECT d.looks FROM pgbox.describe_inodes(v_from, ARRAY[c.ino]) d) END;
-            -- Where it is here: by its number if ours is of the same line, else by its path behind the renames so far.
-            IF c.status = 'M' AND c.path_from <> '' THEN
-                v_here := c.path;
-            END IF;
-            FOR i IN 1..cardinality(v_moved) / 2 LOOP
-                IF starts_with(v_here, v_moved[2 * i - 1] || '/') THEN
-                    v_here := v_moved[2 * i] || substr(v_here, length(v_moved[2 * i - 1]) + 1);
-                END IF;
-            END LOOP;
-            IF v_kin AND c.ino_from > 1 THEN
-                SELECT coalesce(max(d.path) FILTER (WHERE d.path = v_here), min(d.path)) INTO v_to
-                  FROM pgbox.dir_paths(v_layers, ARRAY[c.ino_from]) d;
-                v_here := coalesce(v_to, v_here);
-            END IF;
-            v_to := CASE WHEN c.status IN ('A', 'R') THEN c.path ELSE v_here END;
-            IF c.status IN ('A', 'R') AND v_kin THEN
-                -- Its directory may have been moved here.
-                v_dir := regexp_replace(c.path, '/[^/]*$', '');
-                v_ino := (pgbox.walk(v_from, CASE v_dir WHEN '' THEN '/' ELSE v_dir END, 'nofollow', NULL)).ino;
-                IF pgbox.inode_of(v_base, v_ino) IS NOT NULL THEN
-                    v_dir := coalesce((SELECT d.path FROM pgbox.dir_paths(v_layers, ARRAY[v_ino]) d), v_dir);
-                    v_to := v_dir || substring(c.path FROM '/[^/]*$');
-                END IF;
-            END IF;
-            v_is := pgbox.looks_at(v_layers, v_here);
-            path := v_to;
+            v_done := pgbox.merge_change(v_layers, v_base, v_from, v_kin, p_conflict, v_sources, c.status, c.path, c.kind, c.ino, c.path_from, c.ino_from,
+                                         v_done.moved, v_done.aside, v_done.linked);
+            path := v_done.path;
             status := c.status;
-            outcome := 'merged';
-            detail := '';
-            v_apply := true;
-
-            IF c.status = 'D' THEN
-                IF v_is IS NULL THEN
-                    outcome := 'same';
-                ELSIF c.kind = 4 AND NOT pgbox.is_empty(v_layers, (pgbox.walk(v_layers, v_here, 'nofollow', NULL)).ino) THEN
-                    outcome := 'kept';
-                    detail := 'holds what the other side does not know';
-                ELSIF v_is <> v_was THEN
-                    outcome := 'conflict';
-                    detail := 'changed here, deleted there';
-                END IF;
-                IF outcome = 'merged' OR outcome = 'conflict' AND p_conflict = 'theirs' THEN
-                    PERFORM fs.rm(v_here, c.kind <> 4);
-                END IF;
-            ELSE
-                IF c.status = 'R' THEN
-                    IF v_here = v_to AND v_is IS NOT NULL THEN
-                        outcome := 'same';
-                    ELSIF v_is IS NULL AND pgbox.looks_at(v_layers, v_to) = v_new THEN
-                        outcome := 'same';
-                    ELSIF v_is IS NULL THEN
-                        outcome := 'conflict';
-                        detail := 'deleted here, renamed there';
-                    ELSIF v_kin AND v_here <> c.path_from AND pgbox.looks_at(v_layers, c.path_from) IS NULL
-                          AND regexp_replace(v_here, '^.*/', '') <> regexp_replace(c.path_from, '^.*/', '') THEN
-                        outcome := 'conflict';
-                        detail := 'renamed on both sides';
-                    ELSIF pgbox.looks_at(v_layers, v_to) IS NOT NULL THEN
-                        outcome := 'conflict';
-                        detail := 'renamed there to what exists here';
-                    END IF;
-                    IF v_is IS NOT NULL AND v_here <> v_to AND (outcome = 'merged' OR outcome = 'conflict' AND p_conflict = 'theirs')
-                       AND NOT starts_with(v_to, v_here || '/') THEN
-                        IF pgbox.looks_at(v_layers, v_to) IS NOT NULL THEN
-                            PERFORM fs.rm(v_to, true);
-                        END IF;
-                        PERFORM fs.mkdir(coalesce(nullif(regexp_replace(v_to, '/[^/]*$', ''), ''), '/'), p_parents => true);
-                        PERFORM fs.mv(v_here, v_to);
-                        IF c.kind = 4 THEN
-                            v_moved := v_moved || v_here || v_to;
-                        END IF;
-                        v_is := pgbox.looks_at(v_layers, v_to);
-                    END IF;
-                    -- It may have been changed as well.
-                    v_apply := v_was <> v_new AND outcome <> 'conflict';
-                ELSE
-                    v_is := pgbox.looks_at(v_layers, v_to);
-                END IF;
-                IF v_apply AND outcome <> 'conflict' THEN
-                    IF v_is = v_new OR c.status = 'A' AND c.kind = 4 AND starts_with(v_is, '4|') THEN
-                        outcome := CASE WHEN c.status = 'R' THEN outcome ELSE 'same' END;
-                        v_apply := false;
-                    ELSIF v_is IS NOT DISTINCT FROM (CASE WHEN c.status <> 'A' THEN v_was END) THEN
-                        NULL;
-                    ELSE
-                        outcome := 'conflict';
-                        detail := CASE WHEN c.status = 'A' THEN 'added on both sides' WHEN v_is IS NULL THEN 'deleted here, changed there'
-                                       ELSE 'changed on both sides' END;
-                    END IF;
-                    -- A directory that became something else must hold nothing that only ours knows.
-                    IF outcome = 'merged' AND v_apply AND starts_with(v_is, '4|') AND c.kind <> 4 AND EXISTS (
-                        SELECT FROM pgbox.subtree(v_layers, (pgbox.walk(v_layers, v_to, 'nofollow', NULL)).ino, v_to, NULL) t
-                         WHERE t.depth > 0 AND t.kind <> 4) THEN
-                        outcome := 'conflict';
-                        detail := 'holds what the other side does not know';
-                    ELSIF outcome = 'merged' AND v_apply
-                          AND (pgbox.walk(v_layers, regexp_replace(v_to, '/[^/]*$', '/'), 'follow', NULL)).kind IS DISTINCT FROM 4 THEN
-                        outcome := 'conflict';
-                        detail := 'its directory was deleted here';
-                    END IF;
-                END IF;
-                IF v_apply AND outcome = 'conflict' AND p_conflict = 'markers' AND detail IN ('added on both sides', 'changed on both sides') THEN
-                    v_marked := pgbox.merge_files(v_layers, v_to, v_base, CASE WHEN c.status = 'A' THEN 0 ELSE c.ino_from END, v_from, c.ino);
-                    IF v_marked = 0 THEN
-                        outcome := 'merged';
-                        detail := 'line by line';
-                        v_apply := false;
-                    ELSIF v_marked > 0 THEN
-                        detail := format('%s, %s marked', detail, CASE v_marked WHEN 1 THEN 'one place' ELSE v_marked || ' places' END);
-                    END IF;
-                END IF;
-                IF v_apply AND (outcome = 'merged' OR outcome = 'conflict' AND p_conflict = 'theirs') THEN
-                    v_dir := coalesce(nullif(regexp_replace(v_to, '/[^/]*$', ''), ''), '/');
-                    IF (pgbox.walk(v_layers, v_dir, 'follow', NULL)).kind IS DISTINCT FROM 4 THEN
-                        PERFORM fs.mkdir(v_dir, p_parents => true);
-                    END IF;
-                    PERFORM pgbox.take(v_layers, v_to, v_from, c.ino);
-                END IF;
+            outcome := v_done.outcome;
+            detail := v_done.detail;
+            winner := v_done.winner;
+            IF status = 'A' AND c.kind = 4 AND outcome = 'merged' THEN
+                v_dirs := v_dirs || path;
+                v_times := v_times || (pgbox.inode_of(v_from, c.ino)).mtime;
             END IF;
             IF outcome = 'conflict' THEN
                 v_conflicts := v_conflicts + 1;
             END IF;
             RETURN NEXT;
         END LOOP;
+        FOR i IN 1..cardinality(v_dirs) LOOP
+            PERFORM fs.utimes(v_dirs[i], v_times[i], false);
+        END LOOP;
         UPDATE pgbox.sandbox s SET open_version = NULL WHERE s.id = p_sandbox RETURNING s.* INTO v_ours;
-        IF v_conflicts > 0 AND p_conflict = 'fail' OR v_ours.version = v_version THEN
+        IF v_conflicts > 0 AND p_conflict IN ('lines', 'fail') OR v_ours.version = v_version THEN
             RAISE EXCEPTION USING ERRCODE = 'P0001', MESSAGE = 'nothing is to be done';
         END IF;
         IF p_exec IS NOT NULL THEN
@@ -2195,11 +2083,11 @@ BEGIN
         NULL;
     END;
 END
-$_$;
+$$;
 
 ALTER FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text, p_base text, p_conflict text, p_exec jsonb) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text, p_base text, p_conflict text, p_exec jsonb) IS 'Does in a sandbox what happened in another of the same owner between p_base (by default what that one was forked from) and p_from_at (by default now), all as one version that fs.undo() takes back; the journal tells what changed by it. Returns every change with its outcome: merged, same (was so already), kept (a directory with something of ours in it), conflict. With p_conflict fail nothing is done when there is a conflict; ours leaves what is here in those places, theirs puts what is there, markers merges texts line by line and puts both sides of what both changed between <<<<<<< and >>>>>>> (other conflicts stay as with ours). p_exec is for the audit row, as in fs.apply; NULL: none.';
+COMMENT ON FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text, p_base text, p_conflict text, p_exec jsonb) IS 'Does in a sandbox what happened in another of the same owner between p_base (by default what that one was forked from) and p_from_at (by default now), all as one version that fs.undo() takes back; the journal tells what changed by it. Returns every change with its outcome: merged, same (was so already), kept (a directory with something of ours in it), conflict; and of a conflict in detail what it is and in winner what is there now: ours, theirs, both (marked), none (nothing was done). With p_conflict lines (the default) texts that both changed are merged line by line, and with fail they are a conflict; either does nothing at all when there is a conflict. ours leaves what is here in those places, theirs puts what is there, markers puts both sides of what both changed between <<<<<<< and >>>>>>> (other conflicts stay as with ours). Nothing is written through a symlink, whatever p_conflict says. New files in a directory that was moved here follow it; hard links, devices and times are kept. p_exec is for the audit row, as in fs.apply; NULL: none.';
 
 CREATE FUNCTION fs.missing_blobs(p_sandbox uuid, p_sha256 bytea[]) RETURNS SETOF bytea
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -5385,16 +5273,17 @@ CREATE FUNCTION pgbox.looks_at(p_layers uuid[], p_path text) RETURNS text
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-DECLARE
-    v_ino bigint := (pgbox.walk(p_layers, p_path, 'nofollow', NULL)).ino;
 BEGIN
-    RETURN (SELECT d.looks FROM pgbox.describe_inodes(p_layers, ARRAY[v_ino]) d);
+    IF pgbox.obstacle(p_layers, p_path) IS NOT NULL THEN
+        RETURN NULL;
+    END IF;
+    RETURN (SELECT d.looks FROM pgbox.describe_inodes(p_layers, ARRAY[(pgbox.walk(p_layers, p_path, 'nofollow', NULL)).ino]) d);
 END
 $$;
 
 ALTER FUNCTION pgbox.looks_at(p_layers uuid[], p_path text) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.looks_at(p_layers uuid[], p_path text) IS 'Is pgbox.describe_inodes() of what is at a path: NULL when there is nothing.';
+COMMENT ON FUNCTION pgbox.looks_at(p_layers uuid[], p_path text) IS 'Is pgbox.describe_inodes() of what is at a path, without following any symlink: NULL when there is nothing.';
 
 CREATE FUNCTION pgbox.lookup(p_layers uuid[], p_dir bigint, p_name text) RETURNS bigint
     LANGUAGE plpgsql STABLE
@@ -5421,77 +5310,119 @@ CREATE FUNCTION pgbox.match_lines(p_a integer[], p_b integer[]) RETURNS integer[
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-    v_na    constant integer := cardinality(p_a);
-    v_nb    constant integer := cardinality(p_b);
-    v_match integer[] := array_fill(0, ARRAY[v_na]);
-    v_used  boolean[] := array_fill(false, ARRAY[v_nb]);
-    v_from  integer := 1; -- what follows the common beginning
-    v_a     integer := v_na;
-    v_b     integer := v_nb;
+    v_match integer[] := array_fill(0, ARRAY[cardinality(p_a)]);
+    v_work  integer[] := ARRAY[1, cardinality(p_a), 1, cardinality(p_b)]; -- ranges that are left, four numbers each
+    v_top   integer := 1;
+    v_cells integer := 200000; -- what comparing each line with each may come to
+    v_a     integer;
+    v_an    integer;
+    v_b     integer;
+    v_bn    integer;
     v_i     integer[];
     v_j     integer[];
-    v_tails integer[] := '{}'; -- of the increasing sequences of each length, the one that ends lowest
-    v_prev  integer[] := '{}';
+    v_tails integer[]; -- of the increasing sequences of each length, the one that ends lowest
+    v_prev  integer[];
+    v_long  integer[]; -- of the ends of both ranges, the longest sequence that they share
+    v_width integer;
     v_low   integer;
     v_high  integer;
     v_mid   integer;
     v_at    integer;
 BEGIN
-    WHILE v_from <= v_na AND v_from <= v_nb AND p_a[v_from] = p_b[v_from] LOOP
-        v_match[v_from] := v_from;
-        v_used[v_from] := true;
-        v_from := v_from + 1;
-    END LOOP;
-    WHILE v_a >= v_from AND v_b >= v_from AND p_a[v_a] = p_b[v_b] LOOP
-        v_match[v_a] := v_b;
-        v_used[v_b] := true;
-        v_a := v_a - 1;
-        v_b := v_b - 1;
-    END LOOP;
+    WHILE v_top > 0 LOOP
+        v_a := v_work[4 * v_top - 3];
+        v_an := v_work[4 * v_top - 2];
+        v_b := v_work[4 * v_top - 1];
+        v_bn := v_work[4 * v_top];
+        v_top := v_top - 1;
+        WHILE v_a <= v_an AND v_b <= v_bn AND p_a[v_a] = p_b[v_b] LOOP
+            v_match[v_a] := v_b;
+            v_a := v_a + 1;
+            v_b := v_b + 1;
+        END LOOP;
+        WHILE v_a <= v_an AND v_b <= v_bn AND p_a[v_an] = p_b[v_bn] LOOP
+            v_match[v_an] := v_bn;
+            v_an := v_an - 1;
+            v_bn := v_bn - 1;
+        END LOOP;
+        CONTINUE WHEN v_a > v_an OR v_b > v_bn;
 
-    -- Lines that both sides have once, in the order that most of them share.
-    SELECT array_agg(x.a ORDER BY x.a), array_agg(x.b ORDER BY x.a) INTO v_i, v_j
-      FROM (SELECT max(u.a)::integer AS a, max(u.b)::integer AS b
-              FROM (SELECT l.line, l.n AS a, NULL::bigint AS b FROM unnest(p_a) WITH ORDINALITY AS l (line, n) WHERE l.n BETWEEN v_from AND v_a
-                    UNION ALL
-                    SELECT l.line, NULL, l.n FROM unnest(p_b) WITH ORDINALITY AS l (line, n) WHERE l.n BETWEEN v_from AND v_b) u
-             GROUP BY u.line
-            HAVING count(u.a) = 1 AND count(u.b) = 1) x;
-    FOR k IN 1..coalesce(cardinality(v_i), 0) LOOP
-        v_low := 1;
-        v_high := cardinality(v_tails) + 1;
-        WHILE v_low < v_high LOOP
-            v_mid := (v_low + v_high) / 2;
-            IF v_j[v_tails[v_mid]] < v_j[k] THEN
-                v_low := v_mid + 1;
+        -- Lines that both sides have once here, in the order that most of them share.
+        SELECT array_agg(x.a ORDER BY x.a), array_agg(x.b ORDER BY x.a) INTO v_i, v_j
+          FROM (SELECT max(u.a)::integer AS a, max(u.b)::integer AS b
+                  FROM (SELECT l.line, v_a + l.n - 1 AS a, NULL::bigint AS b FROM unnest(p_a[v_a:v_an]) WITH ORDINALITY AS l (line, n)
+                        UNION ALL
+                        SELECT l.line, NULL, v_b + l.n - 1 FROM unnest(p_b[v_b:v_bn]) WITH ORDINALITY AS l (line, n)) u
+                 GROUP BY u.line
+                HAVING count(u.a) = 1 AND count(u.b) = 1) x;
+        IF v_i IS NOT NULL THEN
+            v_tails := '{}';
+            v_prev := '{}';
+            FOR k IN 1..cardinality(v_i) LOOP
+                v_low := 1;
+                v_high := cardinality(v_tails) + 1;
+                WHILE v_low < v_high LOOP
+                    v_mid := (v_low + v_high) / 2;
+                    IF v_j[v_tails[v_mid]] < v_j[k] THEN
+                        v_low := v_mid + 1;
+                    ELSE
+                        v_high := v_mid;
+                    END IF;
+                END LOOP;
+                v_prev[k] := CASE WHEN v_low > 1 THEN v_tails[v_low - 1] ELSE 0 END;
+                v_tails[v_low] := k;
+            END LOOP;
+            -- From the last one back; what is between two of them is looked at by itself.
+            v_at := v_tails[cardinality(v_tails)];
+            WHILE v_at > 0 LOOP
+                v_match[v_i[v_at]] := v_j[v_at];
+                IF v_i[v_at] < v_an AND v_j[v_at] < v_bn THEN
+                    v_top := v_top + 1;
+                    v_work[4 * v_top - 3] := v_i[v_at] + 1;
+                    v_work[4 * v_top - 2] := v_an;
+                    v_work[4 * v_top - 1] := v_j[v_at] + 1;
+                    v_work[4 * v_top] := v_bn;
+                END IF;
+                v_an := v_i[v_at] - 1;
+                v_bn := v_j[v_at] - 1;
+                v_at := v_prev[v_at];
+            END LOOP;
+            IF v_a <= v_an AND v_b <= v_bn THEN
+                v_top := v_top + 1;
+                v_work[4 * v_top - 3] := v_a;
+                v_work[4 * v_top - 2] := v_an;
+                v_work[4 * v_top - 1] := v_b;
+                v_work[4 * v_top] := v_bn;
+            END IF;
+            CONTINUE;
+        END IF;
+
+        -- Only lines that are there more than once: in a small range the longest sequence that both share.
+        v_width := v_bn - v_b + 2;
+        CONTINUE WHEN (v_an - v_a + 2)::bigint * v_width > v_cells;
+        v_cells := v_cells - (v_an - v_a + 2) * v_width;
+        v_long := array_fill(0, ARRAY[(v_an - v_a + 2) * v_width]);
+        FOR i IN REVERSE v_an..v_a LOOP
+            FOR j IN REVERSE v_bn..v_b LOOP
+                v_at := (i - v_a) * v_width + j - v_b + 1;
+                v_long[v_at] := CASE WHEN p_a[i] = p_b[j] THEN v_long[v_at + v_width + 1] + 1
+                                     ELSE greatest(v_long[v_at + v_width], v_long[v_at + 1]) END;
+            END LOOP;
+        END LOOP;
+        v_low := v_a;
+        v_high := v_b;
+        WHILE v_low <= v_an AND v_high <= v_bn LOOP
+            v_at := (v_low - v_a) * v_width + v_high - v_b + 1;
+            IF p_a[v_low] = p_b[v_high] THEN
+                v_match[v_low] := v_high;
+                v_low := v_low + 1;
+                v_high := v_high + 1;
+            ELSIF v_long[v_at + v_width] >= v_long[v_at + 1] THEN
+                v_low := v_low + 1;
             ELSE
-                v_high := v_mid;
+                v_high := v_high + 1;
             END IF;
         END LOOP;
-        v_prev[k] := CASE WHEN v_low > 1 THEN v_tails[v_low - 1] ELSE 0 END;
-        v_tails[v_low] := k;
-    END LOOP;
-    v_at := CASE WHEN cardinality(v_tails) > 0 THEN v_tails[cardinality(v_tails)] ELSE 0 END;
-    WHILE v_at > 0 LOOP
-        v_match[v_i[v_at]] := v_j[v_at];
-        v_used[v_j[v_at]] := true;
-        v_at := v_prev[v_at];
-    END LOOP;
-
-    -- And what is equal next to them.
-    FOR i IN v_from..v_a LOOP
-        v_at := CASE WHEN i = 1 THEN 1 WHEN v_match[i - 1] > 0 THEN v_match[i - 1] + 1 ELSE 0 END;
-        IF v_match[i] = 0 AND v_at BETWEEN 1 AND v_nb AND NOT v_used[v_at] AND p_a[i] = p_b[v_at] THEN
-            v_match[i] := v_at;
-            v_used[v_at] := true;
-        END IF;
-    END LOOP;
-    FOR i IN REVERSE v_a..v_from LOOP
-        v_at := CASE WHEN i = v_na THEN v_nb WHEN v_match[i + 1] > 0 THEN v_match[i + 1] - 1 ELSE 0 END;
-        IF v_match[i] = 0 AND v_at BETWEEN 1 AND v_nb AND NOT v_used[v_at] AND p_a[i] = p_b[v_at] THEN
-            v_match[i] := v_at;
-            v_used[v_at] := true;
-        END IF;
     END LOOP;
     RETURN v_match;
 END
@@ -5499,9 +5430,165 @@ $$;
 
 ALTER FUNCTION pgbox.match_lines(p_a integer[], p_b integer[]) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.match_lines(p_a integer[], p_b integer[]) IS 'Which line of p_b is which line of p_a (0: none), in order, where equal numbers are equal lines: the common beginning and end, the lines that both have once, and the equal ones next to them.';
+COMMENT ON FUNCTION pgbox.match_lines(p_a integer[], p_b integer[]) IS 'Which line of p_b is which line of p_a (0: none), in order, where equal numbers are equal lines: the common beginning and end, the lines that both have once, the same between those, and where all are there more than once, the longest sequence that both share.';
 
-CREATE FUNCTION pgbox.merge_files(p_layers uuid[], p_path text, p_base uuid[], p_base_ino bigint, p_from uuid[], p_from_ino bigint) RETURNS integer
+CREATE FUNCTION pgbox.merge_change(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_conflict text, p_sources bigint[], p_status text, p_path text, p_kind smallint, p_ino bigint, p_path_from text, p_ino_from bigint, INOUT moved text[], INOUT aside bigint[], INOUT linked jsonb, OUT path text, OUT outcome text, OUT detail text, OUT winner text) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    AS $_$
+DECLARE
+    v_at    record := pgbox.merge_place(p_layers, p_base, p_from, p_kin, moved, p_status, p_path, p_path_from, p_ino_from);
+    v_was   text := (SELECT d.looks FROM pgbox.describe_inodes(p_base, ARRAY[p_ino_from]) d);
+    v_new   text;
+    v_is    text := pgbox.looks_at(p_layers, v_at.here);
+    v_moved boolean := v_at.renamed AND p_ino_from <> ALL (aside);
+    v_wall  text;
+    v_apply boolean := true;
+    v_there record;
+    v_link  text;
+    v_dir   text;
+    v_count integer;
+BEGIN
+    path := v_at.target;
+    outcome := 'merged';
+    detail := '';
+    winner := '';
+    v_dir := coalesce(nullif(regexp_replace(path, '/[^/]*$', ''), ''), '/');
+    IF p_status = 'D' THEN
+        IF v_is IS NULL THEN
+            outcome := 'same';
+        ELSIF p_kind = 4 AND NOT pgbox.is_empty(p_layers, (pgbox.walk(p_layers, v_at.here, 'nofollow', NULL)).ino) THEN
+            outcome := 'kept';
+            detail := 'holds what the other side does not know';
+        ELSIF v_moved OR v_is <> v_was THEN
+            outcome := 'conflict';
+            detail := CASE WHEN v_moved THEN 'renamed here, deleted there' ELSE 'changed here, deleted there' END;
+        END IF;
+        IF outcome = 'merged' OR outcome = 'conflict' AND p_conflict = 'theirs' THEN
+            PERFORM fs.rm(v_at.here, p_kind <> 4);
+            winner := 'theirs';
+        END IF;
+        v_apply := false;
+    ELSE
+        v_new := (SELECT d.looks FROM pgbox.describe_inodes(p_from, ARRAY[p_ino]) d);
+        v_wall := pgbox.obstacle(p_layers, path);
+        IF v_wall IS NOT NULL THEN
+            -- Nothing is ever written through a symlink that has taken the place of a directory.
+            outcome := 'conflict';
+            detail := v_wall || ' is not a directory here';
+            v_apply := false;
+        ELSIF p_kin AND p_status IN ('A', 'R') AND p_conflict IN ('lines', 'fail') THEN
+            -- What has its place here goes elsewhere itself: out of the way until its turn comes.
+            v_there := pgbox.walk(p_layers, path, 'nofollow', NULL);
+            IF v_there.ino = ANY (p_sources) AND v_there.ino <> p_ino AND v_there.ino <> ALL (aside)
+               AND pgbox.lookup(p_base, v_there.dir, v_there.name) = v_there.ino THEN
+                PERFORM fs.mv(path, '/.merge-' || v_there.ino);
+                aside := aside || v_there.ino;
+            END IF;
+        END IF;
+    END IF;
+
+    IF p_status = 'R' AND v_wall IS NULL THEN
+        IF v_at.here = path AND v_is IS NOT NULL OR v_is IS NULL AND pgbox.looks_at(p_layers, path) = v_new THEN
+            outcome := 'same';
+        ELSIF v_is IS NULL THEN
+            outcome := 'conflict';
+            detail := 'deleted here, renamed there';
+        ELSIF v_moved THEN
+            outcome := 'conflict';
+            detail := 'renamed on both sides';
+        ELSIF pgbox.looks_at(p_layers, path) IS NOT NULL THEN
+            outcome := 'conflict';
+            detail := 'renamed there to what exists here';
+        END IF;
+        IF v_is IS NOT NULL AND v_at.here <> path AND (outcome = 'merged' OR outcome = 'conflict' AND p_conflict = 'theirs')
+           AND NOT starts_with(path, v_at.here || '/') THEN
+            IF pgbox.looks_at(p_layers, path) IS NOT NULL THEN
+                PERFORM fs.rm(path, true);
+            END IF;
+            PERFORM fs.mkdir(v_dir, p_parents => true);
+            PERFORM fs.mv(v_at.here, path);
+            winner := 'theirs';
+            IF p_kind = 4 THEN
+                moved := moved || v_at.here || path;
+            END IF;
+            v_is := pgbox.looks_at(p_layers, path);
+        ELSIF v_is IS NULL AND outcome = 'conflict' AND p_conflict = 'theirs' AND p_kind <> 4 THEN
+            PERFORM fs.mkdir(v_dir, p_parents => true);
+            PERFORM pgbox.take(p_layers, path, p_from, p_ino, false);
+            winner := 'theirs';
+        END IF;
+        -- It may have been changed as well.
+        v_apply := v_was <> v_new AND outcome <> 'conflict';
+    ELSIF v_apply THEN
+        v_is := pgbox.looks_at(p_layers, path);
+    END IF;
+
+    IF v_apply AND (v_is = v_new OR p_status = 'A' AND p_kind = 4 AND starts_with(v_is, '4|')) THEN
+        outcome := CASE WHEN p_status = 'R' THEN outcome ELSE 'same' END;
+        v_apply := false;
+    ELSIF v_apply THEN
+        IF v_is IS DISTINCT FROM (CASE WHEN p_status <> 'A' THEN v_was END) THEN
+            outcome := 'conflict';
+            detail := CASE WHEN p_status = 'A' THEN 'added on both sides' WHEN v_is IS NULL THEN 'deleted here, changed there' ELSE 'changed on both sides' END;
+        -- A directory that became something else must hold nothing that only ours knows.
+        ELSIF starts_with(v_is, '4|') AND p_kind <> 4 AND EXISTS (
+            SELECT FROM pgbox.subtree(p_layers, (pgbox.walk(p_layers, path, 'nofollow', NULL)).ino, path, NULL) t WHERE t.depth > 0 AND t.kind <> 4) THEN
+            outcome := 'conflict';
+            detail := 'holds what the other side does not know';
+        ELSIF (pgbox.walk(p_layers, v_dir, 'nofollow', NULL)).kind IS DISTINCT FROM 4 THEN
+            outcome := 'conflict';
+            detail := 'its directory was deleted here';
+        ELSE
+            outcome := 'merged';
+        END IF;
+        IF p_conflict IN ('lines', 'markers') AND detail IN ('added on both sides', 'changed on both sides') THEN
+            v_count := pgbox.merge_files(p_layers, path, p_base, CASE WHEN p_status = 'A' THEN 0 ELSE p_ino_from END, p_from, p_ino, p_conflict = 'markers');
+            IF v_count = 0 THEN
+                outcome := 'merged';
+                detail := 'line by line';
+                winner := 'both';
+                v_apply := false;
+            ELSIF v_count > 0 THEN
+                detail := format('%s, %s%s', detail, CASE v_count WHEN 1 THEN 'one place' ELSE v_count || ' places' END,
+                                 CASE p_conflict WHEN 'markers' THEN ' marked' ELSE '' END);
+                winner := CASE p_conflict WHEN 'markers' THEN 'both' ELSE '' END;
+            END IF;
+        END IF;
+        IF v_apply AND (outcome = 'merged' OR outcome = 'conflict' AND p_conflict = 'theirs') THEN
+            IF (pgbox.walk(p_layers, v_dir, 'nofollow', NULL)).kind IS DISTINCT FROM 4 THEN
+                PERFORM fs.mkdir(v_dir, p_parents => true);
+            END IF;
+            -- Another name of a file that is here is a link to it here, too.
+            IF p_status = 'A' AND v_is IS NULL AND p_kind = 8 AND (pgbox.inode_of(p_from, p_ino)).nlink > 1 THEN
+                v_link := CASE WHEN p_kin AND (pgbox.inode_of(p_base, p_ino)).ino IS NOT NULL
+                               THEN (SELECT min(d.path) FROM pgbox.dir_paths(p_layers, ARRAY[p_ino]) d) ELSE linked->>p_ino::text END;
+            END IF;
+            IF v_link IS NOT NULL THEN
+                PERFORM fs.link(v_link, path);
+            ELSE
+                PERFORM pgbox.take(p_layers, path, p_from, p_ino, p_ino <> p_ino_from);
+                linked := linked || jsonb_build_object(p_ino, path);
+            END IF;
+            winner := 'theirs';
+        END IF;
+    END IF;
+    IF outcome <> 'conflict' THEN
+        winner := '';
+    ELSIF winner = '' THEN
+        winner := CASE WHEN p_conflict IN ('lines', 'fail') THEN 'none' ELSE 'ours' END;
+    END IF;
+END
+$_$;
+
+ALTER FUNCTION pgbox.merge_change(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_conflict text, p_sources bigint[], p_status text, p_path text, p_kind smallint, p_ino bigint, p_path_from text, p_ino_from bigint, INOUT moved text[], INOUT aside bigint[], INOUT linked jsonb, OUT path text, OUT outcome text, OUT detail text, OUT winner text) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION pgbox.merge_change(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_conflict text, p_sources bigint[], p_status text, p_path text, p_kind smallint, p_ino bigint, p_path_from text, p_ino_from bigint, INOUT moved text[], INOUT aside bigint[], INOUT linked jsonb, OUT path text, OUT outcome text, OUT detail text, OUT winner text) IS 'Does one change of pgbox.compare() in the sandbox in scope, or tells why not, as fs.merge() says. moved are the directories renamed so far, from and to by turns; aside the files that were put out of the way of others until they are renamed themselves; linked the places of files that were taken, by their numbers there. p_sources: the numbers of all that is renamed.';
+
+CREATE FUNCTION pgbox.merge_files(p_layers uuid[], p_path text, p_base uuid[], p_base_ino bigint, p_from uuid[], p_from_ino bigint, p_markers boolean) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -5510,41 +5597,66 @@ DECLARE
     v_ours    pgbox.inode := pgbox.inode_of(p_layers, (pgbox.walk(p_layers, p_path, 'nofollow', NULL)).ino);
     v_base    pgbox.inode := pgbox.inode_of(p_base, p_base_ino);
     v_theirs  pgbox.inode := pgbox.inode_of(p_from, p_from_ino);
+    v_looks   text[]; -- size and content: of the base, ours, theirs
+    v_mode    integer := v_ours.mode;
+    v_uid     integer := v_ours.uid;
+    v_gid     integer := v_ours.gid;
     v_old     bytea := '';
     v_data    bytea;
     v_new     bytea;
     v_text    record;
+    v_count   integer := 0;
 BEGIN
-    IF v_ours.kind IS DISTINCT FROM 8 OR v_theirs.kind IS DISTINCT FROM 8 OR coalesce(v_base.kind, 8) <> 8
-       OR greatest(v_ours.size, v_theirs.size, v_base.size) > c_longest THEN
+    IF v_ours.kind IS DISTINCT FROM 8 OR v_theirs.kind IS DISTINCT FROM 8 OR coalesce(v_base.kind, 8) <> 8 THEN
         RETURN NULL;
-    END IF;
-    IF v_base.ino IS NOT NULL THEN
-        v_old := pgbox.content_of(p_base, v_base.ino, v_base.size, 0, v_base.size);
-    END IF;
-    v_data := pgbox.content_of(p_layers, v_ours.ino, v_ours.size, 0, v_ours.size);
-    v_new := pgbox.content_of(p_from, v_theirs.ino, v_theirs.size, 0, v_theirs.size);
-    IF position('\x00'::bytea IN v_old || v_data || v_new) > 0 THEN
-        RETURN NULL;
-    END IF;
-    v_text := pgbox.merge_texts(v_old, v_data, v_new);
-    IF v_text.merged <> v_data THEN
-        PERFORM fs.write_file(p_path, v_text.merged);
     END IF;
     -- A mode or an owner that only the other side changed comes along.
-    IF v_theirs.mode <> v_base.mode AND v_ours.mode = v_base.mode THEN
-        PERFORM fs.chmod(p_path, v_theirs.mode);
+    IF v_theirs.mode IS DISTINCT FROM v_base.mode AND v_theirs.mode <> v_ours.mode THEN
+        v_mode := CASE WHEN v_ours.mode = v_base.mode THEN v_theirs.mode END;
     END IF;
-    IF (v_theirs.uid, v_theirs.gid) <> (v_base.uid, v_base.gid) AND (v_ours.uid, v_ours.gid) = (v_base.uid, v_base.gid) THEN
-        PERFORM fs.chown(p_path, v_theirs.uid, v_theirs.gid, false);
+    IF (v_theirs.uid, v_theirs.gid) IS DISTINCT FROM (v_base.uid, v_base.gid) AND (v_theirs.uid, v_theirs.gid) <> (v_ours.uid, v_ours.gid) THEN
+        v_uid := CASE WHEN (v_ours.uid, v_ours.gid) = (v_base.uid, v_base.gid) THEN v_theirs.uid END;
+        v_gid := v_theirs.gid;
     END IF;
-    RETURN v_text.conflicts;
+    IF v_mode IS NULL OR v_uid IS NULL THEN
+        RETURN NULL;
+    END IF;
+    v_looks := ARRAY[
+        (SELECT d.looks FROM pgbox.describe_inodes(p_base, ARRAY[p_base_ino]) d),
+        (SELECT d.looks FROM pgbox.describe_inodes(p_layers, ARRAY[v_ours.ino]) d),
+        (SELECT d.looks FROM pgbox.describe_inodes(p_from, ARRAY[p_from_ino]) d)];
+    v_looks := ARRAY(SELECT regexp_replace(u.looks, '^([0-9]+[|]){4}', '') FROM unnest(v_looks) WITH ORDINALITY AS u (looks, n) ORDER BY u.n);
+    IF v_looks[2] = v_looks[1] THEN
+        PERFORM pgbox.take(p_layers, p_path, p_from, p_from_ino, false);
+    ELSIF v_looks[3] NOT IN (coalesce(v_looks[1], ''), v_looks[2]) THEN
+        IF greatest(v_ours.size, v_theirs.size, v_base.size) > c_longest THEN
+            RETURN NULL;
+        END IF;
+        IF v_base.ino IS NOT NULL THEN
+            v_old := pgbox.content_of(p_base, v_base.ino, v_base.size, 0, v_base.size);
+        END IF;
+        v_data := pgbox.content_of(p_layers, v_ours.ino, v_ours.size, 0, v_ours.size);
+        v_new := pgbox.content_of(p_from, v_theirs.ino, v_theirs.size, 0, v_theirs.size);
+        IF position('\x00'::bytea IN v_old || v_data || v_new) > 0 THEN
+            RETURN NULL;
+        END IF;
+        v_text := pgbox.merge_texts(v_old, v_data, v_new);
+        v_count := v_text.conflicts;
+        IF v_text.merged <> v_data AND (p_markers OR v_count = 0) THEN
+            PERFORM fs.write_file(p_path, v_text.merged);
+        END IF;
+    END IF;
+    IF p_markers OR v_count = 0 THEN
+        PERFORM fs.chmod(p_path, v_mode);
+        PERFORM fs.chown(p_path, v_uid, v_gid, false);
+    END IF;
+    RETURN v_count;
 END
 $$;
 
-ALTER FUNCTION pgbox.merge_files(p_layers uuid[], p_path text, p_base uuid[], p_base_ino bigint, p_from uuid[], p_from_ino bigint) OWNER TO pgbox_maintainer;
+ALTER FUNCTION pgbox.merge_files(p_layers uuid[], p_path text, p_base uuid[], p_base_ino bigint, p_from uuid[], p_from_ino bigint, p_markers boolean) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.merge_files(p_layers uuid[], p_path text, p_base uuid[], p_base_ino bigint, p_from uuid[], p_from_ino bigint) IS 'Writes what pgbox.merge_texts() makes of the text at a path of the sandbox in scope and of another chain, since a common one (p_base_ino 0: none), and returns the number of places that are marked. NULL, and nothing is done, when one of them is no text of at most 1 MiB.';
+COMMENT ON FUNCTION pgbox.merge_files(p_layers uuid[], p_path text, p_base uuid[], p_base_ino bigint, p_from uuid[], p_from_ino bigint, p_markers boolean) IS 'Does to the regular file at a path of the sandbox in scope what another chain did to it since a common one (p_base_ino 0: none), where both changed it: content, mode and owner each by itself, texts line by line (pgbox.merge_texts). Returns the number of places that both changed differently; when there are some, nothing is written, or with p_markers both sides are, marked. NULL, and nothing is done, when it cannot be merged: no text of at most 1 MiB, another kind, modes or owners that differ.';
 
 CREATE FUNCTION pgbox.merge_layers(p_layers uuid[], p_count integer) RETURNS uuid[]
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5612,6 +5724,58 @@ ALTER FUNCTION pgbox.merge_layers(p_layers uuid[], p_count integer) OWNER TO pgb
 
 COMMENT ON FUNCTION pgbox.merge_layers(p_layers uuid[], p_count integer) IS 'Copies what the newest p_count layers of a chain hold into one new layer, and returns the chain with that in their place.';
 
+CREATE FUNCTION pgbox.merge_place(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_moved text[], p_status text, p_path text, p_path_from text, p_ino bigint, OUT here text, OUT target text, OUT renamed boolean) RETURNS record
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $_$
+DECLARE
+    v_was  record;
+    v_old  text := coalesce(nullif(p_path_from, ''), p_path);
+    v_dir  text;
+    v_at   text;
+    v_ino  bigint;
+BEGIN
+    renamed := false;
+    here := CASE WHEN p_status = 'M' AND p_path_from <> '' THEN p_path ELSE v_old END;
+    FOR i IN 1..cardinality(p_moved) / 2 LOOP
+        IF starts_with(here, p_moved[2 * i - 1] || '/') THEN
+            here := p_moved[2 * i] || substr(here, length(p_moved[2 * i - 1]) + 1);
+        END IF;
+    END LOOP;
+    IF p_kin AND p_ino > 1 THEN
+        -- Of a file with several names, the one that it had.
+        v_was := pgbox.walk(p_base, v_old, 'nofollow', NULL);
+        IF v_was.name IS NOT NULL AND pgbox.lookup(p_layers, v_was.dir, v_was.name) = p_ino THEN
+            SELECT d.path || '/' || v_was.name INTO v_at FROM pgbox.dir_paths(p_layers, ARRAY[v_was.dir]) d LIMIT 1;
+        ELSE
+            SELECT min(d.path) INTO v_at FROM pgbox.dir_paths(p_layers, ARRAY[p_ino]) d;
+            renamed := v_at IS NOT NULL;
+        END IF;
+        here := coalesce(v_at, here);
+    END IF;
+    target := CASE WHEN p_status IN ('A', 'R') THEN p_path ELSE here END;
+    IF p_status IN ('A', 'R') AND p_kin THEN
+        -- The nearest directory above it that both know may have been moved here: what is new in it follows.
+        v_dir := p_path;
+        LOOP
+            v_dir := regexp_replace(v_dir, '/[^/]*$', '');
+            EXIT WHEN v_dir = '';
+            v_ino := (pgbox.walk(p_from, v_dir, 'nofollow', NULL)).ino;
+            IF (pgbox.inode_of(p_base, v_ino)).ino IS NOT NULL THEN
+                target := coalesce((SELECT d.path FROM pgbox.dir_paths(p_layers, ARRAY[v_ino]) d), v_dir) || substr(p_path, length(v_dir) + 1);
+                EXIT;
+            END IF;
+        END LOOP;
+    END IF;
+END
+$_$;
+
+ALTER FUNCTION pgbox.merge_place(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_moved text[], p_status text, p_path text, p_path_from text, p_ino bigint, OUT here text, OUT target text, OUT renamed boolean) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION pgbox.merge_place(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_moved text[], p_status text, p_path text, p_path_from text, p_ino bigint, OUT here text, OUT target text, OUT renamed boolean) IS 'Where a change of another chain since a common one concerns the sandbox in scope: what was changed is here (by its number if both are of one line, p_kin, else by its path behind the directories renamed so far, p_moved), and is to be at target; renamed: it has been given another name here.';
+
 CREATE FUNCTION pgbox.merge_texts(p_base bytea, p_ours bytea, p_theirs bytea, OUT merged bytea, OUT conflicts integer) RETURNS record
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5628,7 +5792,8 @@ DECLARE
     v_mo     integer[];
     v_mt     integer[];
     v_out    text[] := '{}';
-    v_marked text[];
+    v_same   boolean[]; -- theirs as base, theirs as ours, ours as base
+    v_last   boolean;
     b        integer := 1;
     o        integer := 1;
     t        integer := 1;
@@ -5661,30 +5826,59 @@ BEGIN
         v_o := CASE WHEN v_to <= v_nb THEN v_mo[v_to] ELSE cardinality(v_ours) + 1 END;
         v_t := CASE WHEN v_to <= v_nb THEN v_mt[v_to] ELSE cardinality(v_theirs) + 1 END;
         IF v_to > b OR v_o > o OR v_t > t THEN
-            IF v_h[t:v_t - 1] = v_b[b:v_to - 1] OR v_h[t:v_t - 1] = v_u[o:v_o - 1] THEN
-                v_marked := v_ours[o:v_o - 1];
-            ELSIF v_u[o:v_o - 1] = v_b[b:v_to - 1] THEN
-                v_marked := v_theirs[t:v_t - 1];
-            ELSE
+            -- Element by element: a slice would copy the whole array for each place.
+            v_same := pg_catalog.array_fill(true, ARRAY[3]);
+            v_same[1] := v_t - t = v_to - b;
+            FOR i IN 0..v_t - t - 1 LOOP
+                EXIT WHEN NOT v_same[1];
+                v_same[1] := v_h[t + i] = v_b[b + i];
+            END LOOP;
+            v_same[2] := v_t - t = v_o - o;
+            FOR i IN 0..v_t - t - 1 LOOP
+                EXIT WHEN NOT v_same[2];
+                v_same[2] := v_h[t + i] = v_u[o + i];
+            END LOOP;
+            v_same[3] := v_o - o = v_to - b;
+            FOR i IN 0..v_o - o - 1 LOOP
+                EXIT WHEN NOT v_same[3];
+                v_same[3] := v_u[o + i] = v_b[b + i];
+            END LOOP;
+            v_last := v_to > v_nb AND NOT (v_same[1] OR v_same[2] OR v_same[3]);
+            IF NOT (v_same[1] OR v_same[2] OR v_same[3]) THEN
                 conflicts := conflicts + 1;
-                v_marked := '{"<<<<<<< ours"}'::text[]
-                    || CASE WHEN v_to > v_nb AND v_ours[v_o - 1] = '' THEN v_ours[o:v_o - 2] ELSE v_ours[o:v_o - 1] END
-                    || '{=======}'::text[]
-                    || CASE WHEN v_to > v_nb AND v_theirs[v_t - 1] = '' THEN v_theirs[t:v_t - 2] ELSE v_theirs[t:v_t - 1] END
-                    || '{">>>>>>> theirs"}'::text[];
+                v_out := v_out || '<<<<<<< ours'::text;
+            END IF;
+            IF v_same[1] OR v_same[2] OR NOT v_same[3] THEN
+                FOR i IN o..v_o - 1 LOOP
+                    CONTINUE WHEN v_last AND i = v_o - 1 AND v_ours[i] = '';
+                    v_out := v_out || v_ours[i];
+                END LOOP;
+            END IF;
+            IF NOT (v_same[1] OR v_same[2] OR v_same[3]) THEN
+                v_out := v_out || '======='::text;
+            END IF;
+            IF NOT (v_same[1] OR v_same[2]) THEN
+                FOR i IN t..v_t - 1 LOOP
+                    CONTINUE WHEN v_last AND i = v_t - 1 AND v_theirs[i] = '';
+                    v_out := v_out || v_theirs[i];
+                END LOOP;
+            END IF;
+            IF NOT (v_same[1] OR v_same[2] OR v_same[3]) THEN
+                v_out := v_out || '>>>>>>> theirs'::text;
                 -- The last line ends with a newline.
                 IF v_to > v_nb THEN
-                    v_marked := v_marked || ''::text;
+                    v_out := v_out || ''::text;
                 END IF;
             END IF;
-            v_out := v_out || v_marked;
         END IF;
         EXIT WHEN v_to > v_nb;
         b := v_to;
         WHILE v_to < v_nb AND v_mo[v_to + 1] = v_mo[v_to] + 1 AND v_mt[v_to + 1] = v_mt[v_to] + 1 LOOP
             v_to := v_to + 1;
         END LOOP;
-        v_out := v_out || v_base[b:v_to];
+        FOR i IN b..v_to LOOP
+            v_out := v_out || v_base[i];
+        END LOOP;
         o := v_mo[v_to] + 1;
         t := v_mt[v_to] + 1;
         b := v_to + 1;
@@ -5719,6 +5913,30 @@ $$;
 ALTER FUNCTION pgbox.now_ns() OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.now_ns() IS 'The wall clock in nanoseconds since the epoch, the unit of inode times.';
+
+CREATE FUNCTION pgbox.obstacle(p_layers uuid[], p_path text) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_parts text[] := array_remove(string_to_array(p_path, '/'), '');
+    v_dir   bigint := 1;
+BEGIN
+    FOR i IN 1..coalesce(cardinality(v_parts), 0) - 1 LOOP
+        v_dir := pgbox.lookup(p_layers, v_dir, v_parts[i]);
+        IF v_dir IS NULL THEN
+            RETURN NULL;
+        ELSIF (pgbox.inode_of(p_layers, v_dir)).kind <> 4 THEN
+            RETURN '/' || array_to_string(v_parts[:i], '/');
+        END IF;
+    END LOOP;
+    RETURN NULL;
+END
+$$;
+
+ALTER FUNCTION pgbox.obstacle(p_layers uuid[], p_path text) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.obstacle(p_layers uuid[], p_path text) IS 'The first part of a path, but for the last, that is there and is not a directory: a symlink, which is not followed, or a file. NULL when there is none.';
 
 CREATE FUNCTION pgbox.open_file(p_sandbox pgbox.sandbox, p_path text, p_mode integer, OUT inode pgbox.inode, OUT path text, OUT created boolean) RETURNS record
     LANGUAGE plpgsql
@@ -6732,6 +6950,7 @@ ALTER FUNCTION pgbox.tail_of(p_old bytea, INOUT p_data bytea, OUT base bytea) OW
 COMMENT ON FUNCTION pgbox.tail_of(p_old bytea, INOUT p_data bytea, OUT base bytea) IS 'How a content is stored that takes the place of p_old: when it begins with that, as what follows a base; base NULL: whole. The base needs no lock: p_old, which a chunk of a locked sandbox refers to, is it or is based on it.';
 
 CREATE FUNCTION pgbox.take(p_layers uuid[], p_path text, p_from uuid[], p_ino bigint) RETURNS void
+CREATE FUNCTION pgbox.take(p_layers uuid[], p_path text, p_from uuid[], p_ino bigint, p_fresh boolean) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -6740,7 +6959,7 @@ DECLARE
     v_here    pgbox.inode := pgbox.inode_of(p_layers, (pgbox.walk(p_layers, p_path, 'nofollow', NULL)).ino);
     v_sandbox pgbox.sandbox;
 BEGIN
-    IF v_here.ino IS NOT NULL AND (v_here.kind <> v_from.kind OR v_from.kind NOT IN (4, 8)) THEN
+    IF v_here.ino IS NOT NULL AND (v_here.kind <> v_from.kind OR v_from.kind NOT IN (4, 8) OR p_fresh AND v_here.nlink > 1) THEN
         PERFORM fs.rm(p_path, true);
         v_here := NULL;
     END IF;
@@ -6769,18 +6988,21 @@ BEGIN
         PERFORM pgbox.record(v_sandbox, ARRAY['write'], ARRAY[p_path], NULL, ARRAY[v_here.ino], v_from.size,
                              p_size_before => ARRAY[0::bigint], p_hash_before => ARRAY[sha256('')]);
     ELSE
-        PERFORM fs.mknod(p_path, v_from.kind);
+        PERFORM fs.mknod(p_path, v_from.kind, v_from.mode, v_from.rdev);
     END IF;
     IF v_from.kind <> 10 THEN
         PERFORM fs.chmod(p_path, v_from.mode);
     END IF;
     PERFORM fs.chown(p_path, v_from.uid, v_from.gid, false);
+    IF v_from.kind <> 4 THEN
+        PERFORM fs.utimes(p_path, v_from.mtime, false);
+    END IF;
 END
 $$;
 
-ALTER FUNCTION pgbox.take(p_layers uuid[], p_path text, p_from uuid[], p_ino bigint) OWNER TO pgbox_maintainer;
+ALTER FUNCTION pgbox.take(p_layers uuid[], p_path text, p_from uuid[], p_ino bigint, p_fresh boolean) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.take(p_layers uuid[], p_path text, p_from uuid[], p_ino bigint) IS 'Makes what is at a path of the sandbox in scope, which stands on p_layers, like an inode of another chain: kind, content, mode, owner. A directory stays with what is in it.';
+COMMENT ON FUNCTION pgbox.take(p_layers uuid[], p_path text, p_from uuid[], p_ino bigint, p_fresh boolean) IS 'Makes what is at a path of the sandbox in scope, which stands on p_layers, like an inode of another chain: kind, content, mode, owner, time. A directory stays with what is in it. p_fresh: it is another file there, so other names of the one here keep what they have.';
 
 CREATE FUNCTION pgbox.text_of(p_data bytea) RETURNS text
     LANGUAGE plpgsql STABLE
@@ -8466,11 +8688,17 @@ GRANT ALL ON FUNCTION pgbox.lookup(p_layers uuid[], p_dir bigint, p_name text) T
 REVOKE ALL ON FUNCTION pgbox.match_lines(p_a integer[], p_b integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.match_lines(p_a integer[], p_b integer[]) TO pgbox_maintainer;
 
-REVOKE ALL ON FUNCTION pgbox.merge_files(p_layers uuid[], p_path text, p_base uuid[], p_base_ino bigint, p_from uuid[], p_from_ino bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION pgbox.merge_files(p_layers uuid[], p_path text, p_base uuid[], p_base_ino bigint, p_from uuid[], p_from_ino bigint) TO pgbox_owner;
+REVOKE ALL ON FUNCTION pgbox.merge_change(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_conflict text, p_sources bigint[], p_status text, p_path text, p_kind smallint, p_ino bigint, p_path_from text, p_ino_from bigint, INOUT moved text[], INOUT aside bigint[], INOUT linked jsonb, OUT path text, OUT outcome text, OUT detail text, OUT winner text) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.merge_change(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_conflict text, p_sources bigint[], p_status text, p_path text, p_kind smallint, p_ino bigint, p_path_from text, p_ino_from bigint, INOUT moved text[], INOUT aside bigint[], INOUT linked jsonb, OUT path text, OUT outcome text, OUT detail text, OUT winner text) TO pgbox_owner;
+
+REVOKE ALL ON FUNCTION pgbox.merge_files(p_layers uuid[], p_path text, p_base uuid[], p_base_ino bigint, p_from uuid[], p_from_ino bigint, p_markers boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.merge_files(p_layers uuid[], p_path text, p_base uuid[], p_base_ino bigint, p_from uuid[], p_from_ino bigint, p_markers boolean) TO pgbox_owner;
 
 REVOKE ALL ON FUNCTION pgbox.merge_layers(p_layers uuid[], p_count integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.merge_layers(p_layers uuid[], p_count integer) TO pgbox_owner;
+
+REVOKE ALL ON FUNCTION pgbox.merge_place(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_moved text[], p_status text, p_path text, p_path_from text, p_ino bigint, OUT here text, OUT target text, OUT renamed boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.merge_place(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_moved text[], p_status text, p_path text, p_path_from text, p_ino bigint, OUT here text, OUT target text, OUT renamed boolean) TO pgbox_owner;
 
 REVOKE ALL ON FUNCTION pgbox.merge_texts(p_base bytea, p_ours bytea, p_theirs bytea, OUT merged bytea, OUT conflicts integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.merge_texts(p_base bytea, p_ours bytea, p_theirs bytea, OUT merged bytea, OUT conflicts integer) TO pgbox_maintainer;
@@ -8480,6 +8708,9 @@ GRANT ALL ON FUNCTION pgbox.new_layer_id() TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.now_ns() FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.now_ns() TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.obstacle(p_layers uuid[], p_path text) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.obstacle(p_layers uuid[], p_path text) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.open_file(p_sandbox pgbox.sandbox, p_path text, p_mode integer, OUT inode pgbox.inode, OUT path text, OUT created boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.open_file(p_sandbox pgbox.sandbox, p_path text, p_mode integer, OUT inode pgbox.inode, OUT path text, OUT created boolean) TO pgbox_maintainer;
@@ -8569,6 +8800,8 @@ GRANT ALL ON FUNCTION pgbox.tail_of(p_old bytea, INOUT p_data bytea, OUT base by
 
 REVOKE ALL ON FUNCTION pgbox.take(p_layers uuid[], p_path text, p_from uuid[], p_ino bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.take(p_layers uuid[], p_path text, p_from uuid[], p_ino bigint) TO pgbox_owner;
+REVOKE ALL ON FUNCTION pgbox.take(p_layers uuid[], p_path text, p_from uuid[], p_ino bigint, p_fresh boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.take(p_layers uuid[], p_path text, p_from uuid[], p_ino bigint, p_fresh boolean) TO pgbox_owner;
 
 REVOKE ALL ON FUNCTION pgbox.text_of(p_data bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.text_of(p_data bytea) TO pgbox_maintainer;

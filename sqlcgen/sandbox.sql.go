@@ -432,7 +432,7 @@ func (q *Queries) ListSandboxes(ctx context.Context, arg ListSandboxesParams) ([
 }
 
 const merge = `-- name: Merge :many
-SELECT path::text AS path, status::text AS status, outcome::text AS outcome, detail::text AS detail
+SELECT path::text AS path, status::text AS status, outcome::text AS outcome, detail::text AS detail, winner::text AS winner
 FROM fs.merge($1::uuid, $2::uuid, $3::text, $4::text, $5::text, $6::jsonb)
 `
 
@@ -450,6 +450,7 @@ type MergeRow struct {
 	Status  string
 	Outcome string
 	Detail  string
+	Winner  string
 }
 
 func (q *Queries) Merge(ctx context.Context, arg MergeParams) ([]MergeRow, error) {
@@ -473,6 +474,7 @@ func (q *Queries) Merge(ctx context.Context, arg MergeParams) ([]MergeRow, error
 			&i.Status,
 			&i.Outcome,
 			&i.Detail,
+			&i.Winner,
 		); err != nil {
 			return nil, err
 		}

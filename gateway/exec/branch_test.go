@@ -285,7 +285,7 @@ func TestMerge(t *testing.T) {
 	if list, err = s.Merge(t.Context(), alice, id, spec); err != nil {
 		t.Fatal(err)
 	}
-	if n, merged := spec.Outcome(list); n != 1 || !merged {
+	if n, merged, _ := spec.Outcome(list); n != 1 || !merged {
 		t.Errorf("%d conflicts, merged %v", n, merged)
 	}
 	if got := read(t, other, id, "/home/user/f"); got != "<<<<<<< ours\n5\n=======\n4\n>>>>>>> theirs\n" {

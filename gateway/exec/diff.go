@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -250,20 +249,32 @@ type MergeChange = store.MergeChange
 
 // MergeSpec says what to merge.
 type MergeSpec struct {
-	From     uuid.UUID // the other sandbox
-	FromAt   string    // its state, as in Caller.At; "": the present one
-	Base     string    // since which state of it; "": since what it was forked from
-	Conflict string    // fail (nothing is done), ours, theirs, markers (texts get both sides, marked); "": fail
+	From   uuid.UUID // the other sandbox
+	FromAt string    // its state, as in Caller.At; "": the present one
+	Base   string    // since which state of it; "": since what it was forked from
+	// Conflict: lines (texts are merged line by line; nothing is done when something both changed is left), fail (nothing is done when both changed a
+	// file), ours, theirs, markers (texts get both sides, marked); "": lines.
+	Conflict string
 }
 
-// Outcome counts the conflicts of what Merge told, and says whether it was done all the same.
-func (m *MergeSpec) Outcome(list []MergeChange) (conflicts int, merged bool) {
+// Outcome counts the conflicts of what Merge told, says whether it was done all the same, and whether that changed anything.
+func (m *MergeSpec) Outcome(list []MergeChange) (conflicts int, merged, changed bool) {
 	for i := range list {
 		if list[i].Outcome == "conflict" {
 			conflicts++
 		}
+		changed = changed || list[i].Outcome == "merged" || list[i].Winner == "theirs" || list[i].Winner == "both"
 	}
-	return conflicts, conflicts == 0 || m.Conflict == "ours" || m.Conflict == "theirs" || m.Conflict == "markers"
+	merged = conflicts == 0 || m.Conflict == "ours" || m.Conflict == "theirs" || m.Conflict == "markers"
+	return conflicts, merged, merged && changed
+}
+
+// AppliedOf says of what was done whether it changed anything.
+func AppliedOf(changed bool) Applied {
+	if changed {
+		return AppliedYes
+	}
+	return AppliedNo
 }
 
 // Merge does in a sandbox what happened in another one of the caller's, and tells of every change what became of it. All of it is one commit, which
@@ -281,15 +292,15 @@ func (s *Service) Merge(ctx context.Context, c Caller, id uuid.UUID, spec MergeS
 		base = "@base"
 	}
 	if spec.Conflict == "" {
-		spec.Conflict = "fail"
+		spec.Conflict = "lines"
 	}
 	_, err = s.changed(ctx, c, id, "merge "+spec.From.String(), func(ctx context.Context, e store.Exec) (_ *Sandbox, committed bool, err error) {
 		list, err = s.store.Merge(ctx, id, spec.From, fromAt, base, spec.Conflict, e)
 		if errors.Is(err, fserr.ENOENT) {
 			err = newError(fserr.CodeENOENT, err, "no such sandbox, snapshot or version of yours, or it is not kept any more")
 		}
-		_, merged := spec.Outcome(list)
-		return nil, merged && slices.ContainsFunc(list, func(m MergeChange) bool { return m.Outcome == "merged" }), err
+		_, _, changed := spec.Outcome(list)
+		return nil, changed, err
 	})
 	return list, err
 }

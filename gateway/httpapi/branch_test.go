@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pgbox/pgbox/sql/sqltest"
 )
 
 // images lists the images of the tenant as name:tag.
@@ -232,6 +234,8 @@ func TestMergeRoute(t *testing.T) {
 	a.exec(fork, `sed -i 's/^2/two/; s/^7/seven/' f; printf '\0\1' > bin; echo new > new; rm k`)
 	a.exec(id, `sed -i 's/^7/SEVEN/' f; printf '\0\2' > bin`)
 	merge := func(conflict string) (out struct {
+		OK        bool
+		Applied   string
 		Merged    bool
 		Conflicts int
 		Changes   []mergeChange
@@ -243,6 +247,8 @@ func TestMergeRoute(t *testing.T) {
 		}
 		data := a.do(http.MethodPost, base+"/merge", in)
 		return into[struct {
+			OK        bool
+			Applied   string
 			Merged    bool
 			Conflicts int
 			Changes   []mergeChange
@@ -250,10 +256,12 @@ func TestMergeRoute(t *testing.T) {
 	}
 	const home = "/home/user/"
 	const both = "changed on both sides"
-	refused := []mergeChange{{home + "k", "D", "merged", ""}, {home + "bin", "M", "conflict", both}, {home + "f", "M", "conflict", both}, {home + "new", "A", "merged", ""}}
+	refused := func(f string) []mergeChange {
+		return []mergeChange{{home + "k", "D", "merged", "", ""}, {home + "bin", "M", "conflict", both, "none"}, {home + "f", "M", "conflict", f, "none"}, {home + "new", "A", "merged", "", ""}}
+	}
 	before := a.version(id)
-	for _, conflict := range []string{"", "fail"} {
-		if got := merge(conflict); got.Merged || got.Conflicts != 2 || !reflect.DeepEqual(got.Changes, refused) {
+	for conflict, f := range map[string]string{"": both + ", one place", "lines": both + ", one place", "fail": both} {
+		if got := merge(conflict); got.Merged || got.OK || got.Applied != "no" || got.Conflicts != 2 || !reflect.DeepEqual(got.Changes, refused(f)) {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -267,7 +275,7 @@ func TestMergeRoute(t *testing.T) {
 		"markers": "1\ntwo\n3\n4\n5\n6\n<<<<<<< ours\nSEVEN\n=======\nseven\n>>>>>>> theirs\n8\n 00 02\nbin\nf\nnew\n",
 	} {
 		got := merge(conflict)
-		if !got.Merged || got.Conflicts != 2 {
+		if !got.Merged || !got.OK || got.Applied != "yes" || got.Conflicts != 2 || got.Changes[1].Winner != map[string]string{"ours": "ours", "theirs": "theirs", "markers": "ours"}[conflict] {
 			t.Errorf("%s: %+v", conflict, got)
 		}
 		a.prints(id, left, want)
@@ -330,4 +338,43 @@ func TestKvRoutes(t *testing.T) {
 	into[object](t, a.do(http.MethodPost, sandboxesPath+"/"+id+"/restore", object{"at": "s"}))
 	get(id, "a/b", "two")
 	a.want(a.do(http.MethodGet, kv(id)+"/a/c", nil), http.StatusNotFound, "ENOENT")
+}
+
+// Every situation of a merge, by scripts and over the wire: the tree is what git merge makes of it, or all stays as it was.
+func TestMergeRoute_cases(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	const show = `(cd ~/w; find . -mindepth 1 | sed 's|^./||' | LC_ALL=C sort | while read -r p; do
+		if [ -L "$p" ]; then echo "$p->$(readlink "$p")"; elif [ -d "$p" ]; then echo "$p/"; else echo "$p=$(tr '\n' '|' < "$p")"; fi; done | paste -sd' ')`
+	tree := func(id string) string {
+		if s := strings.TrimSuffix(a.exec(id, show).Stdout, "\n"); s != "" {
+			return s
+		}
+		return "."
+	}
+	for _, c := range sqltest.MergeCases {
+		id := a.sandbox(object{})
+		base := sandboxesPath + "/" + id
+		a.exec(id, "mkdir ~/w\n"+c.Shell(c.Base))
+		fork := into[object](t, a.do(http.MethodPost, base+"/fork", nil))["id"].(string)
+		a.exec(id, c.Shell(c.Ours))
+		a.exec(fork, c.Shell(c.Theirs))
+		want, version := c.Want, a.version(id)
+		if want == "" {
+			want = tree(id)
+		}
+		got := into[struct {
+			OK        bool
+			Applied   string
+			Conflicts int
+			Changes   []mergeChange
+		}](t, a.do(http.MethodPost, base+"/merge", object{"from": fork}))
+		if clean := c.Want != ""; got.OK != clean || (got.Conflicts == 0) != clean || got.Applied == "yes" && a.version(id) != version+1 ||
+			got.Applied == "no" && a.version(id) != version || !clean && got.Applied != "no" {
+			t.Errorf("%s: %+v, version %v was %v", c.Name, got, a.version(id), version)
+		}
+		if s := tree(id); s != want {
+			t.Errorf("%s: %s, want %s (%+v)", c.Name, s, want, got)
+		}
+	}
 }

@@ -38,13 +38,15 @@ type mergeInput struct {
 		From     string `json:"from" required:"true" doc:"id of another sandbox of yours"`
 		FromAt   string `json:"fromAt,omitempty" maxLength:"300" doc:"its state; by default the present one"`
 		Base     string `json:"base,omitempty" maxLength:"300" doc:"since which state of it; by default what it was forked from"`
-		Conflict string `json:"conflict,omitempty" enum:"fail,ours,theirs,markers" default:"fail" doc:"when both changed the same: do nothing at all, leave it, take theirs, or write both sides of texts between markers"`
+		Conflict string `json:"conflict,omitempty" enum:"lines,fail,ours,theirs,markers" default:"lines" doc:"when both changed the same file: merge texts line by line and do nothing at all when that is not clean (lines), do nothing at all (fail), leave it, take theirs, or write both sides of texts between markers"`
 	}
 }
 
 type mergeOutput struct {
 	Body struct {
-		Merged    bool          `json:"merged" doc:"false: there were conflicts, and nothing was done"`
+		OK        bool          `json:"ok" doc:"false: there were conflicts, and nothing was done"`
+		Applied   exec.Applied  `json:"applied" enum:"no,yes" doc:"whether the sandbox was changed"`
+		Merged    bool          `json:"merged" doc:"as ok"`
 		Conflicts int           `json:"conflicts"`
 		Changes   []mergeChange `json:"changes"`
 	}
@@ -55,6 +57,7 @@ type mergeChange struct {
 	Status  string `json:"status" enum:"A,D,R,T,M" doc:"what happened there, as in diff"`
 	Outcome string `json:"outcome" enum:"merged,same,kept,conflict" doc:"same: it is so here already; kept: a directory deleted there that holds something here"`
 	Detail  string `json:"detail,omitempty"`
+	Winner  string `json:"winner,omitempty" enum:"ours,theirs,both,none" doc:"of a conflict, what is there now: both, between markers; none: nothing was done at all"`
 }
 
 func (s *server) merge(ctx context.Context, in *mergeInput) (*mergeOutput, error) {
@@ -78,7 +81,9 @@ func (s *server) merge(ctx context.Context, in *mergeInput) (*mergeOutput, error
 	for i, c := range list {
 		out.Body.Changes[i] = mergeChange(c)
 	}
-	out.Body.Conflicts, out.Body.Merged = spec.Outcome(list)
+	var changed bool
+	out.Body.Conflicts, out.Body.Merged, changed = spec.Outcome(list)
+	out.Body.OK, out.Body.Applied = out.Body.Merged, exec.AppliedOf(changed)
 	return out, nil
 }
 

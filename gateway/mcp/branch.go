@@ -43,7 +43,7 @@ type mergeArgs struct {
 	From     string `json:"from" jsonschema:"id of the other sandbox"`
 	FromAt   string `json:"fromAt,omitempty" jsonschema:"its state; by default the present one"`
 	Base     string `json:"base,omitempty" jsonschema:"since which state of it; by default since what it was forked from"`
-	Conflict string `json:"conflict,omitempty" jsonschema:"what to do where both changed the same: fail (default: nothing at all is done), ours, theirs, markers (texts are merged line by line; both sides of what is left stand between <<<<<<< and >>>>>>>)"`
+	Conflict string `json:"conflict,omitempty" jsonschema:"what to do where both changed the same file: lines (default: texts are merged line by line, and nothing at all is done when that is not clean), fail (nothing at all is done), ours, theirs, markers (texts are merged line by line; both sides of what is left stand between <<<<<<< and >>>>>>>)"`
 }
 
 type mergeChange struct {
@@ -51,10 +51,12 @@ type mergeChange struct {
 	Status  string `json:"status"`
 	Outcome string `json:"outcome"` // merged, same, kept, conflict
 	Detail  string `json:"detail,omitempty"`
+	Winner  string `json:"winner,omitempty"` // of a conflict: ours, theirs, both, none
 }
 
 type mergeResult struct {
 	ok
+	Applied   exec.Applied  `json:"applied"`
 	Merged    bool          `json:"merged"`
 	Conflicts int           `json:"conflicts"`
 	Changes   []mergeChange `json:"changes"`
@@ -102,7 +104,7 @@ type kvListResult struct {
 
 func (s *server) branchTools(m *sdk.Server) {
 	add(m, "sandbox_diff", "Compare states", "List what differs between two states of sandboxes: by default what changed in this one since it was created, forked or restored.", reads, s.diff)
-	add(m, "sandbox_merge", "Merge a sandbox", "Do in this sandbox what happened in another one since it was forked, all of it in one commit or nothing.", overrides, s.merge)
+	add(m, "sandbox_merge", "Merge a sandbox", "Do in this sandbox what happened in another one since it was forked, all of it in one commit or nothing: ok is false when conflicts kept it from being done.", overrides, s.merge)
 	add(m, "kv_get", "Get a key", "Get a value of the sandbox's key-value store, which is forked, snapshotted and restored with its files.", reads,
 		func(ctx context.Context, c call, in *keyArg) (any, error) {
 			id, err := in.parse()
@@ -207,17 +209,22 @@ func (s *server) merge(ctx context.Context, c call, in *mergeArgs) (any, error) 
 	if spec.From == id {
 		return nil, failure(fserr.CodeInvalidInput, "from: a sandbox is not merged with itself")
 	}
-	if c := in.Conflict; c != "" && c != "fail" && c != "ours" && c != "theirs" && c != "markers" {
-		return nil, failure(fserr.CodeInvalidInput, "conflict: want fail, ours, theirs or markers")
+	if c := in.Conflict; c != "" && c != "lines" && c != "fail" && c != "ours" && c != "theirs" && c != "markers" {
+		return nil, failure(fserr.CodeInvalidInput, "conflict: want lines, fail, ours, theirs or markers")
 	}
 	list, err := s.Service.Merge(ctx, c.Caller, id, spec)
 	if err != nil {
 		return nil, err
 	}
-	out := mergeResult{ok: done, Changes: make([]mergeChange, len(list))}
+	out := mergeResult{Changes: make([]mergeChange, len(list))}
 	for i, m := range list {
 		out.Changes[i] = mergeChange(m)
 	}
-	out.Conflicts, out.Merged = spec.Outcome(list)
+	var changed bool
+	out.Conflicts, out.Merged, changed = spec.Outcome(list)
+	out.OK, out.Applied = out.Merged, exec.AppliedOf(changed)
+	if !out.OK {
+		return refused{out}, nil
+	}
 	return out, nil
 }

@@ -372,8 +372,8 @@ func TestBranches(t *testing.T) {
 	}
 	same(t, "diff", got, []string{"M /home/user/a", "R /home/user/c", "A /home/user/d"})
 	c.must("bash_exec", object{"id": id, "script": "echo other > d"})
-	refused := c.must("sandbox_merge", object{"id": id, "from": fork})
-	same(t, "a conflict", []any{refused["merged"], refused["conflicts"]}, []any{false, 1})
+	refused, isError := c.call("sandbox_merge", object{"id": id, "from": fork})
+	same(t, "a conflict", []any{isError, refused["ok"], refused["applied"], refused["merged"], refused["conflicts"]}, []any{true, false, "no", false, 1})
 	same(t, "nothing was done", c.must("bash_exec", object{"id": id, "script": "cat a; ls"})["stdout"], "one\ntwo\na\nb\nd\n")
 	merged := c.must("sandbox_merge", object{"id": id, "from": fork, "conflict": "theirs"})
 	same(t, "theirs", merged["merged"], true)

@@ -129,6 +129,9 @@ type pictured struct {
 	kind string
 }
 
+// refused is a result that says why nothing was done.
+type refused struct{ v any }
+
 // result renders v, which has a field "ok", in about budget bytes.
 func result(v any, isError bool, budget int) (*sdk.CallToolResult, error) {
 	if p, ok := v.(pictured); ok {
@@ -137,6 +140,9 @@ func result(v any, isError bool, budget int) (*sdk.CallToolResult, error) {
 			res.Content = append(res.Content, &sdk.ImageContent{Data: p.data, MIMEType: p.kind})
 		}
 		return res, err
+	}
+	if r, ok := v.(refused); ok {
+		return result(r.v, true, budget)
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -42,10 +42,12 @@ type MergeChange struct {
 	Status  string // as in Difference
 	Outcome string // merged, same, kept, conflict
 	Detail  string // why
+	Winner  string // of a conflict, what is there now: ours, theirs, both (marked), none (nothing was done); else ""
 }
 
-// Merge does in a sandbox what happened in another of its owner between two states. conflict says what to do when both changed the same: fail does
-// nothing at all, ours leaves it, theirs takes the other side's, markers writes both sides of texts. It is ENOENT when there is no such sandbox or state. e is the audit row of a merge that changes something.
+// Merge does in a sandbox what happened in another of its owner between two states. conflict says what to do when both changed the same: lines merges
+// texts line by line and does nothing at all when that is not clean, fail does nothing at all, ours leaves it, theirs takes the other side's, markers writes
+// both sides of texts. It is ENOENT when there is no such sandbox or state. e is the audit row of a merge that changes something.
 func (s *Store) Merge(ctx context.Context, sandbox, from uuid.UUID, fromAt, base, conflict string, e Exec) ([]MergeChange, error) {
 	audit, err := json.Marshal(e.row())
 	if err != nil {

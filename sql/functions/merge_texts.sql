@@ -14,7 +14,8 @@ DECLARE
     v_mo     integer[];
     v_mt     integer[];
     v_out    text[] := '{}';
-    v_marked text[];
+    v_same   boolean[]; -- theirs as base, theirs as ours, ours as base
+    v_last   boolean;
     b        integer := 1;
     o        integer := 1;
     t        integer := 1;
@@ -47,30 +48,59 @@ BEGIN
         v_o := CASE WHEN v_to <= v_nb THEN v_mo[v_to] ELSE cardinality(v_ours) + 1 END;
         v_t := CASE WHEN v_to <= v_nb THEN v_mt[v_to] ELSE cardinality(v_theirs) + 1 END;
         IF v_to > b OR v_o > o OR v_t > t THEN
-            IF v_h[t:v_t - 1] = v_b[b:v_to - 1] OR v_h[t:v_t - 1] = v_u[o:v_o - 1] THEN
-                v_marked := v_ours[o:v_o - 1];
-            ELSIF v_u[o:v_o - 1] = v_b[b:v_to - 1] THEN
-                v_marked := v_theirs[t:v_t - 1];
-            ELSE
+            -- Element by element: a slice would copy the whole array for each place.
+            v_same := pg_catalog.array_fill(true, ARRAY[3]);
+            v_same[1] := v_t - t = v_to - b;
+            FOR i IN 0..v_t - t - 1 LOOP
+                EXIT WHEN NOT v_same[1];
+                v_same[1] := v_h[t + i] = v_b[b + i];
+            END LOOP;
+            v_same[2] := v_t - t = v_o - o;
+            FOR i IN 0..v_t - t - 1 LOOP
+                EXIT WHEN NOT v_same[2];
+                v_same[2] := v_h[t + i] = v_u[o + i];
+            END LOOP;
+            v_same[3] := v_o - o = v_to - b;
+            FOR i IN 0..v_o - o - 1 LOOP
+                EXIT WHEN NOT v_same[3];
+                v_same[3] := v_u[o + i] = v_b[b + i];
+            END LOOP;
+            v_last := v_to > v_nb AND NOT (v_same[1] OR v_same[2] OR v_same[3]);
+            IF NOT (v_same[1] OR v_same[2] OR v_same[3]) THEN
                 conflicts := conflicts + 1;
-                v_marked := '{"<<<<<<< ours"}'::text[]
-                    || CASE WHEN v_to > v_nb AND v_ours[v_o - 1] = '' THEN v_ours[o:v_o - 2] ELSE v_ours[o:v_o - 1] END
-                    || '{=======}'::text[]
-                    || CASE WHEN v_to > v_nb AND v_theirs[v_t - 1] = '' THEN v_theirs[t:v_t - 2] ELSE v_theirs[t:v_t - 1] END
-                    || '{">>>>>>> theirs"}'::text[];
+                v_out := v_out || '<<<<<<< ours'::text;
+            END IF;
+            IF v_same[1] OR v_same[2] OR NOT v_same[3] THEN
+                FOR i IN o..v_o - 1 LOOP
+                    CONTINUE WHEN v_last AND i = v_o - 1 AND v_ours[i] = '';
+                    v_out := v_out || v_ours[i];
+                END LOOP;
+            END IF;
+            IF NOT (v_same[1] OR v_same[2] OR v_same[3]) THEN
+                v_out := v_out || '======='::text;
+            END IF;
+            IF NOT (v_same[1] OR v_same[2]) THEN
+                FOR i IN t..v_t - 1 LOOP
+                    CONTINUE WHEN v_last AND i = v_t - 1 AND v_theirs[i] = '';
+                    v_out := v_out || v_theirs[i];
+                END LOOP;
+            END IF;
+            IF NOT (v_same[1] OR v_same[2] OR v_same[3]) THEN
+                v_out := v_out || '>>>>>>> theirs'::text;
                 -- The last line ends with a newline.
                 IF v_to > v_nb THEN
-                    v_marked := v_marked || ''::text;
+                    v_out := v_out || ''::text;
                 END IF;
             END IF;
-            v_out := v_out || v_marked;
         END IF;
         EXIT WHEN v_to > v_nb;
         b := v_to;
         WHILE v_to < v_nb AND v_mo[v_to + 1] = v_mo[v_to] + 1 AND v_mt[v_to + 1] = v_mt[v_to] + 1 LOOP
             v_to := v_to + 1;
         END LOOP;
-        v_out := v_out || v_base[b:v_to];
+        FOR i IN b..v_to LOOP
+            v_out := v_out || v_base[i];
+        END LOOP;
         o := v_mo[v_to] + 1;
         t := v_mt[v_to] + 1;
         b := v_to + 1;

@@ -1,4 +1,4 @@
-CREATE FUNCTION pgbox.take(p_layers uuid[], p_path text, p_from uuid[], p_ino bigint) RETURNS void
+CREATE FUNCTION pgbox.take(p_layers uuid[], p_path text, p_from uuid[], p_ino bigint, p_fresh boolean) RETURNS void
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
 AS $$
@@ -7,7 +7,7 @@ DECLARE
     v_here    pgbox.inode := pgbox.inode_of(p_layers, (pgbox.walk(p_layers, p_path, 'nofollow', NULL)).ino);
     v_sandbox pgbox.sandbox;
 BEGIN
-    IF v_here.ino IS NOT NULL AND (v_here.kind <> v_from.kind OR v_from.kind NOT IN (4, 8)) THEN
+    IF v_here.ino IS NOT NULL AND (v_here.kind <> v_from.kind OR v_from.kind NOT IN (4, 8) OR p_fresh AND v_here.nlink > 1) THEN
         PERFORM fs.rm(p_path, true);
         v_here := NULL;
     END IF;
@@ -36,16 +36,19 @@ BEGIN
         PERFORM pgbox.record(v_sandbox, ARRAY['write'], ARRAY[p_path], NULL, ARRAY[v_here.ino], v_from.size,
                              p_size_before => ARRAY[0::bigint], p_hash_before => ARRAY[sha256('')]);
     ELSE
-        PERFORM fs.mknod(p_path, v_from.kind);
+        PERFORM fs.mknod(p_path, v_from.kind, v_from.mode, v_from.rdev);
     END IF;
     IF v_from.kind <> 10 THEN
         PERFORM fs.chmod(p_path, v_from.mode);
     END IF;
     PERFORM fs.chown(p_path, v_from.uid, v_from.gid, false);
+    IF v_from.kind <> 4 THEN
+        PERFORM fs.utimes(p_path, v_from.mtime, false);
+    END IF;
 END
 $$;
 
-ALTER FUNCTION pgbox.take(uuid[], text, uuid[], bigint) OWNER TO pgbox_maintainer;
+ALTER FUNCTION pgbox.take(uuid[], text, uuid[], bigint, boolean) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.take(uuid[], text, uuid[], bigint) IS
-    'Makes what is at a path of the sandbox in scope, which stands on p_layers, like an inode of another chain: kind, content, mode, owner. A directory stays with what is in it.';
+COMMENT ON FUNCTION pgbox.take(uuid[], text, uuid[], bigint, boolean) IS
+    'Makes what is at a path of the sandbox in scope, which stands on p_layers, like an inode of another chain: kind, content, mode, owner, time. A directory stays with what is in it. p_fresh: it is another file there, so other names of the one here keep what they have.';

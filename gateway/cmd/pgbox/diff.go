@@ -118,17 +118,20 @@ func mergeCommand(c *client) *cobra.Command {
 	var (
 		base                  string
 		ours, theirs, markers bool
+		strict                bool
 	)
 	cmd := &cobra.Command{
 		Use: "merge ID FROM-ID[@STATE]", Aliases: []string{"apply"}, Short: "Do in a sandbox what happened in another; undo takes it back", Args: cobra.ExactArgs(2),
-		Long: "Do in a sandbox what happened in another since that one was forked, or since the state that --base names. Where both changed the same, nothing at all is done and the status is 1, unless --ours or --theirs says which to take. With --markers texts are merged line by line; what both changed differently stands between <<<<<<< and >>>>>>>, and the status is 1, too.",
+		Long: "Do in a sandbox what happened in another since that one was forked, or since the state that --base names. Texts that both changed are merged line by line (not with --strict). Where both changed the same, nothing at all is done and the status is 1, unless --ours or --theirs says which to take. With --markers what both changed differently stands between <<<<<<< and >>>>>>>, and the status is 1, too.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, at, err := c.state(cmd.Context(), args[1])
 			if err != nil {
 				return err
 			}
-			in := map[string]string{"from": from, "fromAt": at, "base": base, "conflict": "fail"}
+			in := map[string]string{"from": from, "fromAt": at, "base": base, "conflict": "lines"}
 			switch {
+			case strict:
+				in["conflict"] = "fail"
 			case ours:
 				in["conflict"] = "ours"
 			case theirs:
@@ -147,6 +150,7 @@ func mergeCommand(c *client) *cobra.Command {
 					Status  string `json:"status"`
 					Outcome string `json:"outcome"`
 					Detail  string `json:"detail"`
+					Winner  string `json:"winner"`
 				} `json:"changes"`
 			}
 			if err := c.call(cmd.Context(), http.MethodPost, sandboxPath(args[0], "/merge"), in, &out); err != nil {
@@ -154,10 +158,17 @@ func mergeCommand(c *client) *cobra.Command {
 			}
 			for _, d := range out.Changes {
 				line := fmt.Sprintf("%-8s %s %s", d.Outcome, d.Status, d.Path)
+				switch d.Winner {
+				case "ours", "theirs":
+					d.Detail += ": " + d.Winner
+				}
 				if d.Detail != "" {
 					line += " (" + d.Detail + ")"
 				}
 				fmt.Println(line)
+			}
+			if !out.Merged {
+				fmt.Fprintln(os.Stderr, "pgbox: there are conflicts: nothing was done (applied: no)")
 			}
 			if !out.Merged || markers && out.Conflicts > 0 {
 				return exitStatus(1)
@@ -169,6 +180,7 @@ func mergeCommand(c *client) *cobra.Command {
 	cmd.Flags().BoolVar(&ours, "ours", false, "in conflicts leave what is here")
 	cmd.Flags().BoolVar(&theirs, "theirs", false, "in conflicts take what is there")
 	cmd.Flags().BoolVar(&markers, "markers", false, "in conflicts of texts write both sides, between markers")
-	cmd.MarkFlagsMutuallyExclusive("ours", "theirs", "markers")
+	cmd.Flags().BoolVar(&strict, "strict", false, "a file that both changed is a conflict, even in other lines")
+	cmd.MarkFlagsMutuallyExclusive("ours", "theirs", "markers", "strict")
 	return cmd
 }

@@ -409,7 +409,7 @@ func TestCommandLine(t *testing.T) {
 			t.Fatalf("%q", out)
 		}
 		r.must(t, "exec", fork[0], "--", "echo three > f")
-		if out, _, status := r.pgbox(t, "", "merge", box, fork[0]); status != 1 || !strings.Contains(out, "conflict M /home/user/f (changed on both sides)") {
+		if out, _, status := r.pgbox(t, "", "merge", box, fork[0]); status != 1 || !strings.Contains(out, "conflict M /home/user/f (changed on both sides, one place)") {
 			t.Fatalf("%d: %q", status, out)
 		}
 		r.must(t, "restore", box, "@base")
@@ -572,7 +572,7 @@ func historyCommands(t *testing.T, r *running) {
 		t.Errorf("%q", out)
 	}
 	r.must(t, "undo", id)
-	if out := r.must(t, "merge", id, fork, "--theirs"); out != "conflict M /home/user/f (changed on both sides)\n" {
+	if out := r.must(t, "merge", id, fork, "--theirs"); out != "conflict M /home/user/f (changed on both sides: theirs)\n" {
 		t.Errorf("%q", out)
 	}
 	if out := r.must(t, "fs", "cat", id, "/home/user/f"); out != "two\nTHEIRS\n" {

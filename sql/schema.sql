@@ -6277,45 +6277,71 @@ BEGIN
                n.ino, n.kind, n.mode, n.uid, n.gid, n.target,
                CASE WHEN n.kind = 8 THEN n.size END AS size,
                CASE WHEN n.kind = 8 THEN pgbox.file_hash(p_sandbox.layers, n.ino, n.size) END AS hash,
-               c.status IN ('D', 'T') OR c.status = 'M' AND c.ino <> c.ino_from AND c.kind NOT IN (4, 8) AS gone,
-               c.status IN ('A', 'T') OR c.status = 'M' AND c.ino <> c.ino_from AND c.kind NOT IN (4, 8) AS made
+               -- Another file of the same name, which may not be written over when either has other names.
+               c.status IN ('D', 'T') OR c.status = 'M' AND c.ino <> c.ino_from AND (c.kind NOT IN (4, 8) OR c.kind = 8 AND greatest(o.nlink, n.nlink) > 1) AS gone,
+               c.status IN ('A', 'T') OR c.status = 'M' AND c.ino <> c.ino_from AND (c.kind NOT IN (4, 8) OR c.kind = 8 AND greatest(o.nlink, n.nlink) > 1) AS made,
+               n.nlink
           FROM pgbox.compare(p_before, p_sandbox.layers, true) c
           LEFT JOIN LATERAL pgbox.inode_of(p_before, c.ino_from) o ON c.status <> 'A'
           LEFT JOIN LATERAL pgbox.inode_of(p_sandbox.layers, c.ino) n ON c.status <> 'D'
+    ), busy AS MATERIALIZED (
+        -- Places that something leaves, or takes by a rename: who goes there, or below them, has to wait.
+        SELECT d.path_from AS path, NULL::text AS own FROM d WHERE d.status = 'R' OR d.gone AND d.old_kind = 4
+        UNION ALL
+        SELECT d.path, d.path FROM d WHERE d.status = 'R'
+    ), late AS MATERIALIZED (
+        SELECT DISTINCT x.path
+          FROM (SELECT d.path, string_to_array(d.path, '/') AS parts FROM d WHERE d.status = 'R' OR d.made AND d.kind = 4) x
+         CROSS JOIN LATERAL (SELECT array_to_string(x.parts[:g.n], '/') AS path FROM generate_series(2, cardinality(x.parts)) AS g (n)) up
+          JOIN busy b ON b.path = up.path AND b.own IS DISTINCT FROM x.path
+    ), place AS MATERIALIZED (
+        SELECT d.*, l.path IS NOT NULL AS late, '/.pgbox-' || p_sandbox.version || '-' || d.ino AS aside,
+               length(d.path) - length(replace(d.path, '/', '')) AS depth,
+               length(d.path_from) - length(replace(d.path_from, '/', '')) AS depth_from,
+               -- another name of what is there already, or is made first
+               CASE WHEN d.made AND d.kind = 8 AND d.nlink > 1 THEN
+                   (SELECT coalesce(min(g.path) FILTER (WHERE m.path IS NULL), min(g.path))
+                      FROM pgbox.dir_paths(p_sandbox.layers, ARRAY[d.ino]) g
+                      LEFT JOIN d m ON m.path = g.path AND m.made) END AS anchor
+          FROM d LEFT JOIN late l ON l.path = d.path
     ), step AS (
-        SELECT CASE d.old_kind WHEN 4 THEN 3 ELSE 1 END AS pass, CASE d.old_kind WHEN 4 THEN 'rmdir' ELSE 'unlink' END AS op, d.path_from AS path,
+        SELECT 1 AS pass, 0 AS depth, 'unlink' AS op, d.path_from AS path,
                NULL::text AS path_to, d.old_ino AS ino, d.old_size AS size_before, NULL::bigint AS size_after, d.old_hash AS hash_before, NULL::bytea AS hash_after
-          FROM d WHERE d.gone
+          FROM place d WHERE d.gone AND d.old_kind <> 4
         UNION ALL
-        SELECT 2, 'rename', d.path_from, d.path, d.ino, d.old_size, d.size, d.old_hash, d.hash FROM d WHERE d.status = 'R'
+        SELECT 2, d.depth, 'mkdir', d.path, NULL, d.ino, NULL, NULL, NULL, NULL FROM place d WHERE d.made AND d.kind = 4 AND NOT d.late
         UNION ALL
-        SELECT 4, CASE WHEN l.path IS NOT NULL THEN 'link' WHEN d.kind = 4 THEN 'mkdir' WHEN d.kind = 8 THEN 'create' WHEN d.kind = 10 THEN 'symlink' ELSE 'mknod' END,
-               coalesce(l.path, d.path), CASE WHEN l.path IS NOT NULL THEN d.path ELSE d.target END,
-               d.ino, CASE WHEN l.path IS NOT NULL THEN d.size END, d.size, CASE WHEN l.path IS NOT NULL THEN d.hash END, d.hash
+        -- What is deeper goes first, so that its old path still holds.
+        SELECT 3, -d.depth_from, 'rmdir', d.path_from, NULL, d.old_ino, NULL, NULL, NULL, NULL FROM place d WHERE d.gone AND d.old_kind = 4
+        UNION ALL
+        SELECT 3, -d.depth_from, 'rename', d.path_from, CASE WHEN d.late THEN d.aside ELSE d.path END, d.ino, d.old_size, d.size, d.old_hash, d.hash
+          FROM place d WHERE d.status = 'R'
+        UNION ALL
+        -- And from above to below into the new places.
+        SELECT 4, d.depth, 'rename', d.aside, d.path, d.ino, d.old_size, d.size, d.old_hash, d.hash FROM place d WHERE d.status = 'R' AND d.late
+        UNION ALL
+        SELECT 4, d.depth, CASE d.kind WHEN 4 THEN 'mkdir' WHEN 8 THEN 'create' WHEN 10 THEN 'symlink' ELSE 'mknod' END, d.path, d.target, d.ino, NULL, d.size, NULL, d.hash
+          FROM place d WHERE d.made AND (d.kind <> 4 OR d.late) AND coalesce(d.anchor, d.path) = d.path
+        UNION ALL
+        SELECT 5, 0, 'link', d.anchor, d.path, d.ino, d.size, d.size, d.hash, d.hash FROM place d WHERE d.made AND d.anchor <> d.path
+        UNION ALL
+        SELECT 6, 0, 'write', d.path, NULL, d.ino, d.old_size, d.size, d.old_hash, d.hash
           FROM d
-          -- another name of what was there already
-          LEFT JOIN LATERAL (SELECT min(g.path) AS path
-                               FROM pgbox.dir_paths(p_before, ARRAY[d.ino]) g
-                              WHERE d.kind = 8 AND (pgbox.inode_of(p_before, d.ino)).kind = 8) l ON true
-         WHERE d.made
-        UNION ALL
-        SELECT 5, 'write', d.path, NULL, d.ino, d.old_size, d.size, d.old_hash, d.hash
-          FROM d
-         WHERE d.status IN ('M', 'R') AND d.kind = 8
+         WHERE d.status IN ('M', 'R') AND NOT d.made AND d.kind = 8
            AND (d.size <> d.old_size OR coalesce(d.hash <> d.old_hash,
                    -- too long to have one
                    (SELECT regexp_replace(o.looks, '^([0-9]+[|]){4}', '') FROM pgbox.describe_inodes(p_before, ARRAY[d.old_ino]) o)
                 IS DISTINCT FROM
                    (SELECT regexp_replace(o.looks, '^([0-9]+[|]){4}', '') FROM pgbox.describe_inodes(p_sandbox.layers, ARRAY[d.ino]) o)))
         UNION ALL
-        SELECT 6, 'chmod', d.path, NULL, d.ino, d.old_size, d.size, d.old_hash, d.hash
+        SELECT 7, 0, 'chmod', d.path, NULL, d.ino, d.old_size, d.size, d.old_hash, d.hash
           FROM d WHERE d.status IN ('M', 'R') AND NOT d.made AND d.mode <> d.old_mode
         UNION ALL
-        SELECT 7, 'chown', d.path, NULL, d.ino, d.old_size, d.size, d.old_hash, d.hash
+        SELECT 8, 0, 'chown', d.path, NULL, d.ino, d.old_size, d.size, d.old_hash, d.hash
           FROM d WHERE d.status IN ('M', 'R') AND NOT d.made AND (d.uid <> d.old_uid OR d.gid <> d.old_gid)
     )
     SELECT p_sandbox.id, p_sandbox.version,
-           row_number() OVER (ORDER BY s.pass, CASE s.pass WHEN 3 THEN -length(s.path) END, s.path COLLATE "C", s.path_to COLLATE "C") - 1,
+           row_number() OVER (ORDER BY s.pass, s.depth, s.path COLLATE "C", s.path_to COLLATE "C") - 1,
            p_exec, CASE WHEN p_exec IS NULL THEN session_user END, s.op, s.path, s.path_to, s.ino, s.size_before, s.size_after, s.hash_before, s.hash_after
       FROM step s;
 END
@@ -6323,7 +6349,7 @@ $$;
 
 ALTER FUNCTION pgbox.record_step(p_sandbox pgbox.sandbox, p_before uuid[], p_exec uuid) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.record_step(p_sandbox pgbox.sandbox, p_before uuid[], p_exec uuid) IS 'The journal of a version that put a sandbox (p_sandbox is its row as it is now) from the layers p_before on other ones, or was made of many operations: what differs, as the operations that would have led there. An inode number means the same file in both.';
+COMMENT ON FUNCTION pgbox.record_step(p_sandbox pgbox.sandbox, p_before uuid[], p_exec uuid) IS 'The journal of a version that put a sandbox (p_sandbox is its row as it is now) from the layers p_before on other ones, or was made of many operations: what differs, as operations that lead from the one tree to the other when they are done in this order; what is in the way of another rename goes by a name in the root that begins with .pgbox-. An inode number means the same file in both.';
 
 CREATE FUNCTION pgbox.refresh_base() RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
@@ -6949,7 +6975,6 @@ ALTER FUNCTION pgbox.tail_of(p_old bytea, INOUT p_data bytea, OUT base bytea) OW
 
 COMMENT ON FUNCTION pgbox.tail_of(p_old bytea, INOUT p_data bytea, OUT base bytea) IS 'How a content is stored that takes the place of p_old: when it begins with that, as what follows a base; base NULL: whole. The base needs no lock: p_old, which a chunk of a locked sandbox refers to, is it or is based on it.';
 
-CREATE FUNCTION pgbox.take(p_layers uuid[], p_path text, p_from uuid[], p_ino bigint) RETURNS void
 CREATE FUNCTION pgbox.take(p_layers uuid[], p_path text, p_from uuid[], p_ino bigint, p_fresh boolean) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -8798,8 +8823,6 @@ GRANT ALL ON FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, 
 REVOKE ALL ON FUNCTION pgbox.tail_of(p_old bytea, INOUT p_data bytea, OUT base bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.tail_of(p_old bytea, INOUT p_data bytea, OUT base bytea) TO pgbox_maintainer;
 
-REVOKE ALL ON FUNCTION pgbox.take(p_layers uuid[], p_path text, p_from uuid[], p_ino bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION pgbox.take(p_layers uuid[], p_path text, p_from uuid[], p_ino bigint) TO pgbox_owner;
 REVOKE ALL ON FUNCTION pgbox.take(p_layers uuid[], p_path text, p_from uuid[], p_ino bigint, p_fresh boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.take(p_layers uuid[], p_path text, p_from uuid[], p_ino bigint, p_fresh boolean) TO pgbox_owner;
 

@@ -11,6 +11,8 @@ var hostileEngines = []attack{
 		`v='reduce range(60) as $i (0; [., .]) | '; for f in debug stderr error halt_error 'try error catch .a' @csv .a; do jq -n "$v$f"; done`, 0, true},
 	{"yq: a file name that is a shared value", nil, `yq -n -s 'reduce range(60) as $i (0; [., .])' 1`, 0, true},
 	{"html-to-markdown: brackets", repeated("", "[*_", ""), "html-to-markdown in", 0, true},
+	{"column: a line of many columns", repeated("", "a ", ""), "column -t in; column -t -O $(printf 0,%.0s {1..2000})0 in", 0, true},
+	{"sed: a script of many lines", repeated("", "p\n", ""), "sed -f in in", 0, true},
 	{"date of one character", repeated("", "+", ""), `date -d "$(<in)"; touch -d "$(<in)" f; find . -newermt "$(<in)"`, 0, true},
 	{"grep -P: a long line that is tried again and again", repeated("", "a", ""),
 		`grep -cP '(a+)+b' in; grep -cP '[ab]*x?c' in; grep -cP '(?=a*c)a' in; grep -cP 'a*?c' in`, 0, true},

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"os/exec"
 	"regexp"
@@ -79,8 +80,9 @@ func TestAttacks(t *testing.T) {
 		t.Fatal(err)
 	}
 	var todo []string
-	for i, h := range attacks {
-		if !*hostileAll && *hostileOnly == "" && i%40 != 0 && !h.always {
+	for _, h := range attacks {
+		// The sample goes by names: what is added does not change which of the others are in it.
+		if !*hostileAll && *hostileOnly == "" && crc32.ChecksumIEEE([]byte(h.name))%40 != 0 && !h.always {
 			continue
 		}
 		if only.MatchString(h.name) {

@@ -174,7 +174,9 @@ func (c *columnRun) add(line string) {
 		c.lines = append(c.lines, line)
 		return
 	}
-	c.rows = append(c.rows, c.split(line))
+	cells := c.split(line)
+	c.p.Hold(32 * len(cells))
+	c.rows = append(c.rows, cells)
 }
 
 func (c *columnRun) split(line string) []string {
@@ -254,7 +256,10 @@ func (c *columnRun) pick(list string, count int) []int {
 		return nil
 	}
 	for word := range strings.SplitSeq(list, ",") {
+		c.p.Tick(1)
 		if word == "0" {
+			c.p.Hold(16 * count)
+			c.p.Tick(count >> 6)
 			for i := range count {
 				out = append(out, i)
 			}
@@ -290,12 +295,21 @@ func (c *columnRun) grid(hide, right, order, tree, treeID, treeParent string) {
 		hidden = append(hidden, i)
 	}
 	shown := c.pick(order, count)
-	for i := range count {
-		if !slices.Contains(shown, i) {
+	c.p.Hold(10 * count)
+	c.p.Tick(1 + count>>6)
+	isShown, isHidden := make([]bool, count), make([]bool, count)
+	for _, i := range shown {
+		isShown[i] = true
+	}
+	for _, i := range hidden {
+		isHidden[i] = true
+	}
+	for i, ok := range isShown {
+		if !ok {
 			shown = append(shown, i)
 		}
 	}
-	shown = slices.DeleteFunc(shown, func(i int) bool { return slices.Contains(hidden, i) })
+	shown = slices.DeleteFunc(shown, func(i int) bool { return isHidden[i] })
 	if tree != "" {
 		c.branch(c.pick(tree, count)[0], c.pick(treeID, count)[0], c.pick(treeParent, count)[0])
 	}
@@ -315,6 +329,7 @@ func (c *columnRun) grid(hide, right, order, tree, treeID, treeParent string) {
 	}
 	widths := make([]int, count)
 	for _, r := range rows {
+		c.p.Tick(1 + len(r)>>4)
 		for i, s := range r {
 			widths[i] = max(widths[i], runewidth.StringWidth(s))
 		}
@@ -325,7 +340,7 @@ func (c *columnRun) grid(hide, right, order, tree, treeID, treeParent string) {
 		isRight[i] = true
 	}
 	for _, r := range rows {
-		c.p.Tick(1)
+		c.p.Tick(1 + len(shown)>>4)
 		for k, i := range shown {
 			text := cell(r, i)
 			gap := widths[i] - runewidth.StringWidth(text)

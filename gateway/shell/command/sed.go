@@ -65,6 +65,9 @@ GNU sed home page: <https://www.gnu.org/software/sed/>.
 General help using GNU software: <https://www.gnu.org/gethelp/>.
 `
 
+// sedFactor is how much more than its text a script may take.
+const sedFactor = 100
+
 func sedCommand(_ context.Context, p *proc.Process) int {
 	p.Args[0] = "sed"
 	scanned, _, err := sedSpec.Scan(p.Args[1:])
@@ -78,7 +81,7 @@ func sedCommand(_ context.Context, p *proc.Process) int {
 		return 0
 	}
 	opts, args := sedSpec.Parse(p)
-	o := sed.Options{LineLen: 70, Bytes: byteLocale(p)}
+	o := sed.Options{LineLen: 70, Bytes: byteLocale(p), Tick: p.Tick}
 	_, o.Posix = p.Env.Get("POSIXLY_CORRECT")
 	if cols, _ := p.Env.Get("COLS"); cols != "" {
 		if n, err := strconv.Atoi(cols); err == nil && n > 1 {
@@ -130,6 +133,12 @@ func sedCommand(_ context.Context, p *proc.Process) int {
 		}
 		chunks, args = []sed.Chunk{{Text: args[0]}}, args[1:]
 	}
+	size := 0
+	for _, c := range chunks {
+		size += sedFactor * len(c.Text)
+	}
+	p.Hold(size)
+	defer p.Release(size)
 	var files []*sedOutput
 	prog, err := sed.Parse(chunks, o, func(name string) (io.Writer, error) {
 		switch name {

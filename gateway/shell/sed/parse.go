@@ -23,6 +23,8 @@ type Options struct {
 	Unbuffer bool
 	Sandbox  bool
 	LineLen  int // -l
+
+	Tick func(n int) // counts the work of parsing
 }
 
 // Chunk is one -e or -f argument.
@@ -122,7 +124,8 @@ type parser struct {
 	pos    int
 	chunk  int
 	file   string
-	line   int
+	known  int // how much of src has been looked through for lines
+	line   int // at known
 	blocks []int
 	text   *command // a, i or c whose text goes on in the next chunk
 	open   func(name string) (output, error)
@@ -146,7 +149,7 @@ func Parse(chunks []Chunk, opt Options, open func(name string) (output, error)) 
 	}()
 	exprs := 0
 	for _, c := range chunks {
-		p.src, p.pos, p.line, p.file = c.Text, 0, 1, c.File
+		p.src, p.pos, p.known, p.line, p.file = c.Text, 0, 0, 1, c.File
 		if c.File == "" {
 			exprs++
 			p.chunk = exprs
@@ -182,9 +185,20 @@ func Parse(chunks []Chunk, opt Options, open func(name string) (output, error)) 
 	return p.prog, nil
 }
 
+// lineNumber is that of the position. Each command asks for it, so it is counted on from the one before.
+func (p *parser) lineNumber() int {
+	pos := min(p.pos, len(p.src))
+	if pos < p.known {
+		p.known, p.line = 0, 1
+	}
+	p.line += strings.Count(p.src[p.known:pos], "\n")
+	p.known = pos
+	return p.line
+}
+
 func (p *parser) where() string {
 	if p.file != "" {
-		return fmt.Sprintf("file %s line %d", p.file, 1+strings.Count(p.src[:min(p.pos, len(p.src))], "\n"))
+		return fmt.Sprintf("file %s line %d", p.file, p.lineNumber())
 	}
 	return fmt.Sprintf("-e expression #%d, char %d", p.chunk, p.pos)
 }
@@ -252,6 +266,7 @@ func (p *parser) script() {
 }
 
 func (p *parser) command() {
+	p.opt.Tick(1)
 	c := &command{}
 	if p.peek() == '#' {
 		p.comment()

@@ -192,7 +192,7 @@ func (x *xzReader) end() error {
 			return errXZ
 		}
 	}
-	fmt.Fprintln(x.sizes, x.header+x.packed.n+int64(check), x.size)
+	_, _ = fmt.Fprintln(x.sizes, x.header+x.packed.n+int64(check), x.size)
 	x.blocks++
 	x.block = nil
 	return nil
@@ -216,7 +216,7 @@ func (x *xzReader) index() error {
 		if err != nil {
 			return xzEnd(err)
 		}
-		fmt.Fprintln(sizes, packed, size)
+		_, _ = fmt.Fprintln(sizes, packed, size)
 	}
 	if !bytes.Equal(sizes.Sum(nil), x.sizes.Sum(nil)) {
 		return errXZ

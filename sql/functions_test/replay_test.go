@@ -128,17 +128,17 @@ func mess(s *scope, r *rand.Rand, times int) {
 	for range times {
 		switch r.IntN(9) {
 		case 0, 1:
-			s.errno("SELECT fs.write_file($1, convert_to($2, 'UTF8'))", path(), fmt.Sprint(r.IntN(5)))
+			_ = s.errno("SELECT fs.write_file($1, convert_to($2, 'UTF8'))", path(), fmt.Sprint(r.IntN(5)))
 		case 2:
-			s.errno("SELECT fs.mkdir($1, p_parents => true)", path())
+			_ = s.errno("SELECT fs.mkdir($1, p_parents => true)", path())
 		case 3, 4, 5:
-			s.errno("SELECT fs.mv($1, $2)", path(), path())
+			_ = s.errno("SELECT fs.mv($1, $2)", path(), path())
 		case 6:
-			s.errno("SELECT fs.rm($1, true)", path())
+			_ = s.errno("SELECT fs.rm($1, true)", path())
 		case 7:
-			s.errno("SELECT fs.link($1, $2)", path(), path())
+			_ = s.errno("SELECT fs.link($1, $2)", path(), path())
 		case 8:
-			s.errno("SELECT fs.symlink($1, $2)", fmt.Sprint(r.IntN(3)), path())
+			_ = s.errno("SELECT fs.symlink($1, $2)", fmt.Sprint(r.IntN(3)), path())
 		}
 	}
 }

@@ -544,6 +544,7 @@ CREATE FUNCTION fs.create_image(p_sandbox uuid, p_name text, p_tag text DEFAULT 
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.lock_sandbox(p_sandbox);
     v_tag     text := coalesce(p_tag, 'latest');
+    v_before  bigint := v_sandbox.version;
     v_state   pgbox.snapshot;
     v_id      uuid;
     v_old     uuid[];
@@ -569,6 +570,7 @@ BEGIN
     IF v_old IS NOT NULL THEN
         PERFORM pgbox.free_layers(v_old);
     END IF;
+    PERFORM pgbox.log_verb(p_sandbox, v_sandbox.tenant, 'image create ' || p_name || ':' || v_tag, v_before, v_sandbox.version);
     RETURN QUERY SELECT v.* FROM fs.image v WHERE v.id = v_id;
 END
 $$;
@@ -714,6 +716,10 @@ BEGIN
         INSERT INTO pgbox.snapshot (sandbox_id, name, kind, layers, next_ino, version, used_bytes, used_inodes, state_sha256)
         VALUES (v_id, '@base', 'base', v_image.layers, v_image.next_ino, 0, v_image.used_bytes, v_image.used_inodes, v_image.state_sha256);
     END IF;
+    -- One that is made together with files has the row of those, one made in SQL tells itself who owns it and since when.
+    IF nullif(current_setting('app.exec', true), '') IS NOT NULL THEN
+        PERFORM pgbox.log_verb(v_id, coalesce(p_tenant, 'default'), 'create', 0, 0);
+    END IF;
     RETURN QUERY SELECT v.* FROM fs.sandbox v WHERE v.id = v_id;
 END
 $$;
@@ -763,6 +769,7 @@ BEGIN
     END IF;
     DELETE FROM pgbox.image i WHERE i.id = v_image.id;
     PERFORM pgbox.free_layers(v_image.layers);
+    PERFORM pgbox.log_verb('00000000-0000-0000-0000-000000000000', p_tenant, 'image rm ' || p_image, 0, 0);
 END
 $$;
 
@@ -788,14 +795,15 @@ CREATE FUNCTION fs.drop_snapshot(p_sandbox uuid, p_snapshot uuid) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-    v_layers uuid[];
+    v_sandbox pgbox.sandbox := pgbox.lock_sandbox(p_sandbox);
+    v_layers  uuid[];
 BEGIN
-    PERFORM pgbox.lock_sandbox(p_sandbox);
     DELETE FROM pgbox.snapshot n WHERE n.id = p_snapshot AND n.sandbox_id = p_sandbox RETURNING n.layers INTO v_layers;
     IF v_layers IS NULL THEN
         PERFORM pgbox.raise_errno(2, 'drop_snapshot', p_snapshot::text);
     END IF;
     PERFORM pgbox.free_layers(v_layers);
+    PERFORM pgbox.log_verb(p_sandbox, v_sandbox.tenant, 'snapshot rm ' || p_snapshot, v_sandbox.version, v_sandbox.version);
 END
 $$;
 
@@ -863,9 +871,11 @@ BEGIN
          LIMIT p_limit
            FOR NO KEY UPDATE SKIP LOCKED
     LOOP
+        PERFORM set_config('app.exec', '{"route": "housekeeping", "caller": "pgbox_housekeeper", "script": "expire"}', true);
         PERFORM pgbox.drop_locked(v_sandbox);
         v_count := v_count + 1;
     END LOOP;
+    PERFORM set_config('app.exec', '', true);
     DELETE FROM pgbox.idempotency i
      WHERE (i.tenant, i.owner, i.key) IN (
         SELECT o.tenant, o.owner, o.key FROM pgbox.idempotency o
@@ -1021,6 +1031,7 @@ BEGIN
          WHERE s.id = p_sandbox;
         PERFORM pgbox.free_layers(v_sandbox.layers);
     END IF;
+    PERFORM pgbox.log_verb(p_sandbox, v_sandbox.tenant, 'flatten', v_sandbox.version, v_sandbox.version + (v_depth > 2)::integer);
     RETURN v_depth;
 END
 $$;
@@ -1035,6 +1046,7 @@ CREATE FUNCTION fs.fork(p_sandbox uuid, p_ids uuid[], p_name text, p_owner text 
     AS $$
 DECLARE
     v_from  pgbox.sandbox := pgbox.lock_sandbox(p_sandbox);
+    v_before bigint := v_from.version;
     v_state pgbox.snapshot;
     v_ids   uuid[] := CASE WHEN cardinality(p_ids) > 0 THEN p_ids ELSE ARRAY[gen_random_uuid()] END;
     v_tops  uuid[];
@@ -1073,6 +1085,8 @@ BEGIN
     INSERT INTO pgbox.snapshot (sandbox_id, name, kind, layers, next_ino, version, used_bytes, used_inodes, state_sha256)
     SELECT u.id, '@base', 'base', v_state.layers, v_from.next_ino, 0, v_state.used_bytes, v_state.used_inodes, v_state.state_sha256
       FROM unnest(v_ids) AS u (id);
+    PERFORM pgbox.log_verb(p_sandbox, v_from.tenant, 'fork', v_before, v_from.version);
+    PERFORM pgbox.log_verb(u.id, v_from.tenant, 'fork of ' || p_sandbox, 0, 0) FROM unnest(v_ids) AS u (id);
     RETURN QUERY
     SELECT v.* FROM unnest(v_ids) WITH ORDINALITY AS u (id, n) JOIN fs.sandbox v ON v.id = u.id ORDER BY u.n;
 END
@@ -1407,7 +1421,8 @@ BEGIN
         PERFORM pgbox.raise_errno(3, 'get_sandbox', p_sandbox::text);
     END IF;
     -- What only reads writes nothing into the sandbox's row.
-    v_row.last_used_at := greatest(v_row.last_used_at, (SELECT max(e.started_at) FROM pgbox.exec e WHERE e.sandbox_id = p_sandbox));
+    v_row.last_used_at := greatest(v_row.last_used_at, (SELECT max(e.started_at) FROM pgbox.exec e
+                                                            WHERE e.sandbox_id = p_sandbox AND NOT (e.committed AND e.version_after = 0))); -- that is how it was made
     RETURN NEXT v_row;
 END
 $$;
@@ -2924,6 +2939,7 @@ CREATE FUNCTION fs.set_quota(p_tenant text, p_owner text DEFAULT ''::text, p_max
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
+    PERFORM pgbox.log_verb('00000000-0000-0000-0000-000000000000', p_tenant, rtrim('quota set ' || p_owner), 0, 0);
     IF coalesce(p_max_bytes, p_max_inodes, p_max_snapshots, p_max_sandboxes) IS NULL THEN
         DELETE FROM pgbox.quota q WHERE q.tenant = p_tenant AND q.owner = p_owner;
         RETURN;
@@ -2983,6 +2999,7 @@ CREATE FUNCTION fs.snapshot(p_sandbox uuid, p_name text) RETURNS SETOF fs.snapsh
     AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.lock_sandbox(p_sandbox);
+    v_before  bigint := v_sandbox.version;
     v_id      uuid;
 BEGIN
     IF left(p_name, 1) = '@' THEN
@@ -2997,6 +3014,7 @@ BEGIN
     IF v_id IS NULL THEN
         PERFORM pgbox.raise_errno(17, 'snapshot', p_name);
     END IF;
+    PERFORM pgbox.log_verb(p_sandbox, v_sandbox.tenant, 'snapshot ' || p_name, v_before, v_sandbox.version);
     RETURN QUERY SELECT v.* FROM fs.snapshot v WHERE v.id = v_id;
 END
 $$;
@@ -3094,6 +3112,7 @@ BEGIN
     IF v_id IS NULL THEN
         PERFORM pgbox.raise_errno(1, 'tag_image', p_name || ':' || coalesce(p_tag, 'latest'));
     END IF;
+    PERFORM pgbox.log_verb('00000000-0000-0000-0000-000000000000', p_tenant, format('image tag %s %s:%s', p_image, p_name, coalesce(p_tag, 'latest')), 0, 0);
     RETURN QUERY SELECT v.* FROM fs.image v WHERE v.id = v_id;
 END
 $$;
@@ -3292,10 +3311,12 @@ CREATE FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_la
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+DECLARE
+    v_sandbox pgbox.sandbox;
 BEGIN
     -- Not pgbox.enter(): settings are not what an automatic snapshot keeps, and one that there is no room for would refuse the room.
     PERFORM set_config('app.sandbox_id', p_sandbox::text, true), set_config('app.at', '', true);
-    PERFORM pgbox.lock_sandbox(p_sandbox);
+    v_sandbox := pgbox.lock_sandbox(p_sandbox);
     UPDATE pgbox.sandbox s
        SET name          = coalesce(p_name, s.name),
            env           = coalesce(p_env, s.env),
@@ -3311,6 +3332,7 @@ BEGIN
                                   ELSE (p_history->>'seconds')::integer END,
            history_keep = coalesce((p_history->>'keep')::integer, s.history_keep)
      WHERE s.id = p_sandbox;
+    PERFORM pgbox.log_verb(p_sandbox, v_sandbox.tenant, 'update', v_sandbox.version, v_sandbox.version);
     RETURN QUERY SELECT v.* FROM fs.sandbox v WHERE v.id = p_sandbox;
 END
 $$;
@@ -4533,6 +4555,7 @@ BEGIN
     SELECT array_agg(DISTINCT u.id) INTO v_layers FROM gone g, unnest(g.layers) AS u (id);
     UPDATE pgbox.sandbox s SET deleted_at = clock_timestamp(), version = s.version + 1 WHERE s.id = p_sandbox.id;
     PERFORM pgbox.free_layers(p_sandbox.layers || v_layers);
+    PERFORM pgbox.log_verb(p_sandbox.id, p_sandbox.tenant, 'drop', p_sandbox.version, p_sandbox.version + 1);
 END
 $$;
 
@@ -5197,7 +5220,8 @@ BEGIN
         VALUES (v_sandbox.layers[1], p_key, p_value, v_version)
         ON CONFLICT ON CONSTRAINT kv_pkey DO UPDATE SET value = excluded.value, version = excluded.version;
     END IF;
-    PERFORM pgbox.bump(v_sandbox, pgbox.kv_bytes(p_key, p_value) - pgbox.kv_bytes(p_key, v_old.value), 0);
+    PERFORM pgbox.log_verb(p_sandbox, v_sandbox.tenant, p_op || ' ' || p_key, v_sandbox.version,
+                           pgbox.bump(v_sandbox, pgbox.kv_bytes(p_key, p_value) - pgbox.kv_bytes(p_key, v_old.value), 0));
     RETURN v_version;
 END
 $$;
@@ -5268,6 +5292,30 @@ $$;
 ALTER FUNCTION pgbox.lock_sandbox(p_sandbox uuid) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.lock_sandbox(p_sandbox uuid) IS 'Begins a verb that is not one inside a sandbox: locks the row of a living sandbox and returns it (VF003). Scopes nothing; pgbox.enter() is for verbs inside one sandbox.';
+
+CREATE FUNCTION pgbox.log_verb(p_sandbox uuid, p_tenant text, p_what text, p_version_before bigint, p_version_after bigint) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_given jsonb := nullif(current_setting('app.exec', true), '')::jsonb;
+    v_exec  jsonb := jsonb_build_object('tenant', p_tenant, 'route', 'sql', 'caller', session_user, 'script', p_what) || coalesce(v_given, '{}');
+BEGIN
+    -- An id that is taken must not keep the row away: a request whose answer was lost is sent again as it was.
+    IF EXISTS (SELECT FROM pgbox.exec e WHERE e.id = (v_exec->>'id')::uuid) THEN
+        v_exec := v_exec - 'id';
+    END IF;
+    PERFORM pgbox.add_exec(p_sandbox, v_exec, p_version_before, p_version_after);
+    -- What the transaction does besides is the same caller's, and has rows of its own.
+    IF v_given IS NOT NULL THEN
+        PERFORM set_config('app.exec', (v_given - ARRAY['id', 'script', 'duration_us'])::text, true);
+    END IF;
+END
+$$;
+
+ALTER FUNCTION pgbox.log_verb(p_sandbox uuid, p_tenant text, p_what text, p_version_before bigint, p_version_after bigint) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION pgbox.log_verb(p_sandbox uuid, p_tenant text, p_what text, p_version_before bigint, p_version_after bigint) IS 'Writes the audit row of a verb that has changed something, in the transaction of the change. Gateways say in the setting app.exec who asked (an object as fs.apply takes it); without it the caller is the database role and p_what what was done. The sandbox is the nil id for what concerns none.';
 
 CREATE FUNCTION pgbox.looks_at(p_layers uuid[], p_path text) RETURNS text
     LANGUAGE plpgsql STABLE
@@ -8703,6 +8751,9 @@ GRANT ALL ON FUNCTION pgbox.let_go_layers() TO pgbox_owner;
 
 REVOKE ALL ON FUNCTION pgbox.lock_sandbox(p_sandbox uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.lock_sandbox(p_sandbox uuid) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.log_verb(p_sandbox uuid, p_tenant text, p_what text, p_version_before bigint, p_version_after bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.log_verb(p_sandbox uuid, p_tenant text, p_what text, p_version_before bigint, p_version_after bigint) TO pgbox_owner;
 
 REVOKE ALL ON FUNCTION pgbox.looks_at(p_layers uuid[], p_path text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.looks_at(p_layers uuid[], p_path text) TO pgbox_maintainer;

@@ -4,6 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +22,46 @@ func TestDefaultsAreValid(t *testing.T) {
 	}
 	if c.Port != 8080 || c.TreeCacheBytes != 512<<20 || c.LockTimeout != 30*time.Second {
 		t.Fatalf("defaults: %+v", c)
+	}
+}
+
+// The table of the README has every variable, with the default that it has.
+func TestReadmeHasEveryVariable(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defaults := map[string]string{"DATABASE_DIRECT_URL": "`DATABASE_URL`", "EXEC_CONCURRENCY": "16 per CPU"}
+	for _, v := range slices.Concat(secrets, variables) {
+		if _, ok := defaults[v.name]; !ok {
+			defaults[v.name] = v.def
+		}
+	}
+	name := regexp.MustCompile("^`([A-Z_]+)`$")
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		names := strings.Split(strings.TrimSpace(cells[0]), ", ")
+		if len(cells) != 3 || !name.MatchString(names[0]) {
+			continue
+		}
+		told := strings.Split(strings.TrimSpace(cells[1]), ", ")
+		if len(told) != len(names) {
+			told = strings.Split(cells[1], ",")
+		}
+		for i, n := range names {
+			m := name.FindStringSubmatch(n)
+			if m == nil || len(told) != len(names) {
+				t.Fatalf("%d defaults: %s", len(told), line)
+			}
+			def, ok := defaults[m[1]]
+			if got := strings.TrimSpace(told[i]); !ok || got != def {
+				t.Errorf("%s: the README has %q, the default is %q", m[1], got, def)
+			}
+			delete(defaults, m[1])
+		}
+	}
+	if len(defaults) > 0 {
+		t.Errorf("not in the README: %v", slices.Sorted(maps.Keys(defaults)))
 	}
 }
 

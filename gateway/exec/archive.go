@@ -24,13 +24,16 @@ func (s *Service) ExportTar(ctx context.Context, c Caller, id uuid.UUID, dir str
 	if err := absolute(dir); err != nil {
 		return toError(err)
 	}
-	return s.view(ctx, c, id, "tar export "+dir, func(_ *tree.Tree, work *tree.Work) error {
+	return s.view(ctx, c, id, "tar export "+dir, func(work *tree.Work, begin func() error) error {
 		top, err := describe(work, dir)
 		if err != nil {
 			return err
 		}
 		if !top.IsDir() {
 			return fserr.Path("readdir", dir, fserr.ENOTDIR)
+		}
+		if err := begin(); err != nil {
+			return err
 		}
 		begun()
 		t := tar.NewWriter(w)

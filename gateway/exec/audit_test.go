@@ -1,6 +1,7 @@
 package exec_test
 
 import (
+	"context"
 	"io"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/pgbox/pgbox/gateway/exec"
 	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/store"
+	"github.com/pgbox/pgbox/sql/sqltest"
 )
 
 // TestEveryVerbHasItsRow: what changes or reads a sandbox, and what is refused, is in its audit log, with the agent that asked.
@@ -91,5 +93,156 @@ func TestAgentsWithNamesTooLong(t *testing.T) {
 		if err := exec.CheckAgent(name); (err == nil) != ok {
 			t.Errorf("%.20q: %v", name, err)
 		}
+	}
+}
+
+// TestRowsOfVerbsComeWithTheirChange: the row of a verb that changes something is in the transaction of the change, that of a read is there before the
+// answer. Nobody waits for the log here.
+func TestRowsOfVerbsComeWithTheirChange(t *testing.T) {
+	t.Parallel()
+	s := service(t, exec.Config{})
+	c, db := alice, sqltest.Owner(t)
+	c.Agent, c.Route = "planner", uuid.NewString()
+	row := func(id uuid.UUID, script string) (committed bool, n int) {
+		t.Helper()
+		err := db.QueryRow(t.Context(), "SELECT count(*), coalesce(bool_or(committed), false) FROM pgbox.exec WHERE sandbox_id = $1 AND route = $2 AND script LIKE $3 AND agent = 'planner' AND caller = 'owner' AND error IS NULL",
+			id, c.Route, script).Scan(&n, &committed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return committed, n
+	}
+	b, err := s.CreateSandbox(t.Context(), c, exec.NewSandbox{Name: "n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, image := b.ID, strings.ToLower(uuid.NewString())
+	if committed, n := row(id, "create"); n != 1 || !committed {
+		t.Errorf("create: %d rows, committed %v", n, committed)
+	}
+	var fork uuid.UUID
+	for _, v := range []struct {
+		sandbox  *uuid.UUID
+		script   string
+		commited bool
+		do       func() error
+	}{
+		{&id, "kv set k", true, func() error {
+			_, err := s.KvSet(t.Context(), c, id, "k", []byte("1"), exec.Expect{})
+			return err
+		}},
+		{&id, "kv get k", false, func() error {
+			_, err := s.KvGet(t.Context(), c, id, "k")
+			return err
+		}},
+		{&id, "kv ls ", false, func() error {
+			_, err := s.KvList(t.Context(), c, id, "", 10, "")
+			return err
+		}},
+		{&id, "kv rm k", true, func() error { return s.KvDelete(t.Context(), c, id, "k", exec.Expect{}) }},
+		{&id, "write%", true, func() error { return s.WriteFiles(t.Context(), c, id, map[string][]byte{"/tmp/f": nil}) }},
+		{&id, "snapshot s", true, func() error {
+			_, err := s.Snapshot(t.Context(), c, id, "s")
+			return err
+		}},
+		{&id, "snapshot rm s", true, func() error { return s.DropSnapshot(t.Context(), c, id, "s") }},
+		{&id, "fork n 1 ", true, func() error {
+			f, err := forked(s.Fork(t.Context(), c, id, "n", 1, ""))
+			if err == nil {
+				fork = f.ID
+			}
+			return err
+		}},
+		{&fork, "fork of %", true, func() error { return nil }},
+		{&fork, "drop", true, func() error { return s.DropSandbox(t.Context(), c, fork) }},
+		{&id, "flatten", true, func() error {
+			_, _, err := s.Flatten(t.Context(), c, id)
+			return err
+		}},
+		{&id, "update", true, func() error {
+			_, err := s.UpdateSandbox(t.Context(), c, id, exec.SandboxUpdate{Name: &image})
+			return err
+		}},
+		{&id, "image create %", true, func() error {
+			_, err := s.CreateImage(t.Context(), c, id, image, "", "", false)
+			return err
+		}},
+		{&uuid.Nil, "image tag " + image + "%", true, func() error {
+			_, err := s.TagImage(t.Context(), c, image, image, "again")
+			return err
+		}},
+		{&uuid.Nil, "image rm " + image, true, func() error { return s.DropImage(t.Context(), c, image) }},
+		{&id, "stat /tmp/f", false, func() error {
+			_, err := s.Stat(t.Context(), c, id, "/tmp/f")
+			return err
+		}},
+		{&id, "read /tmp/f", false, func() error {
+			f, err := s.OpenFile(t.Context(), c, id, "/tmp/f")
+			if err != nil {
+				return err
+			}
+			return f.Close()
+		}},
+		{&id, "tree /tmp", false, func() error {
+			return s.Walk(t.Context(), c, id, "/tmp", 0, func(exec.Info) error {
+				if _, n := row(id, "tree /tmp"); n != 1 {
+					t.Error("an entry was handed out before it was logged")
+				}
+				return nil
+			})
+		}},
+		{&id, "export /tmp", false, func() error {
+			return s.Export(t.Context(), c, id, "/tmp", func(exec.Info, exec.Reader) error { return nil })
+		}},
+		{&id, "tar export /tmp", false, func() error { return s.ExportTar(t.Context(), c, id, "/tmp", io.Discard, func() {}) }},
+	} {
+		if err := v.do(); err != nil {
+			t.Fatalf("%s: %v", v.script, err)
+		}
+		if committed, n := row(*v.sandbox, v.script); n != 1 || committed != v.commited {
+			t.Errorf("%s: %d rows, committed %v", v.script, n, committed)
+		}
+	}
+	// What was not done has no row that says so.
+	none := int64(99)
+	_, err = s.KvSet(t.Context(), c, id, "other", []byte("1"), exec.Expect{Version: &none})
+	wantError(t, err, fserr.CodeESTALE, exec.AppliedNo)
+	if committed, n := row(id, "kv set other"); committed || n != 0 {
+		t.Errorf("%d rows of what was refused, committed %v", n, committed)
+	}
+}
+
+// A read that cannot be logged is not answered.
+func TestReadsAreNotAnsweredWithoutTheirRow(t *testing.T) {
+	t.Parallel()
+	url := sqltest.Database(t)
+	st, err := store.Open(context.Background(), store.Config{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close() // before the database is dropped
+	s := exec.New(exec.Config{Store: st})
+	defer func() { _ = s.Shutdown(context.Background()) }()
+	b, err := s.CreateSandbox(t.Context(), alice, exec.NewSandbox{Name: "n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := b.ID
+	run(t, s, id, "echo 1 > f")
+	tx, err := sqltest.Connect(t, url).Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.Background()) }()
+	if _, err := tx.Exec(t.Context(), "LOCK TABLE pgbox.exec IN SHARE MODE"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.OpenFile(t.Context(), alice, id, "/home/user/f")
+	wantError(t, err, fserr.CodeUnavailable, exec.AppliedNo)
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, s, id, "/home/user/f"); got != "1\n" {
+		t.Errorf("f holds %q", got)
 	}
 }

@@ -78,7 +78,7 @@ func TestRoundTrips(t *testing.T) {
 		_, err := s.WriteFile(t.Context(), alice, id, "/tmp/f", []byte("x"), exec.WriteOptions{})
 		return err
 	})
-	trips("read a file", 1, func() error {
+	trips("read a file", 2, func() error {
 		f, err := s.OpenFile(t.Context(), alice, id, "/tmp/f")
 		if err != nil {
 			return err

@@ -47,14 +47,13 @@ func errNoState(at string, err error) error {
 	return newError(fserr.CodeENOENT, err, fmt.Sprintf("no such snapshot or version, or it is not kept any more: %s", at))
 }
 
-// changed is verb for a change of the tree that the database makes. fn hands on the audit row, which what is committed has in its transaction. fn may
+// changed is verb for a change of the tree that may turn out to be none: the database writes the row of one that it made. fn may
 // report less than was committed: a row is written once.
 func (s *Service) changed(ctx context.Context, c Caller, id uuid.UUID, what string, fn func(ctx context.Context, e store.Exec) (b *Sandbox, committed bool, err error)) (*Sandbox, error) {
 	began, entered := s.cfg.Now(), false
-	b, err := s.verb(ctx, c, id, "", func(ctx context.Context, f *store.Fence) (*Sandbox, error) {
+	b, err := s.locked(ctx, c, id, func(ctx context.Context, f *store.Fence) (*Sandbox, error) {
 		entered = true
-		row := s.rowOf(c, what, s.cfg.Now())
-		row.Duration = 0 // the database knows
+		row := s.verbRow(c, what)
 		b, committed, err := fn(ctx, row)
 		s.trees.Drop(id)
 		if !committed && (b == nil || b.Version == f.Version) {
@@ -139,8 +138,8 @@ func (s *Service) Redo(ctx context.Context, c Caller, id uuid.UUID, steps int) (
 
 // Flatten merges the layers of a sandbox into one over the base layer, and returns how many there were and are. No file changes.
 func (s *Service) Flatten(ctx context.Context, c Caller, id uuid.UUID) (before, after int, err error) {
-	_, err = s.verb(ctx, c, id, "flatten", func(ctx context.Context, _ *store.Fence) (*Sandbox, error) {
-		before, err = s.store.Flatten(ctx, id)
+	_, err = s.verb(ctx, c, id, "flatten", func(ctx context.Context, _ *store.Fence, e store.Exec) (*Sandbox, error) {
+		before, err = s.store.Flatten(ctx, id, e)
 		s.trees.Drop(id)
 		return nil, err
 	})
@@ -149,7 +148,7 @@ func (s *Service) Flatten(ctx context.Context, c Caller, id uuid.UUID) (before, 
 
 // DropSnapshot forgets a snapshot, which is named by its id or its name.
 func (s *Service) DropSnapshot(ctx context.Context, c Caller, id uuid.UUID, snapshot string) error {
-	_, err := s.verb(ctx, c, id, "snapshot rm "+snapshot, func(ctx context.Context, _ *store.Fence) (*Sandbox, error) {
+	_, err := s.verb(ctx, c, id, "snapshot rm "+snapshot, func(ctx context.Context, _ *store.Fence, e store.Exec) (*Sandbox, error) {
 		all, err := s.store.Snapshots(ctx, id)
 		if err != nil {
 			return nil, err
@@ -161,7 +160,7 @@ func (s *Service) DropSnapshot(ctx context.Context, c Caller, id uuid.UUID, snap
 		if i < 0 {
 			return nil, newError(fserr.CodeENOENT, fserr.ENOENT, "no such snapshot")
 		}
-		err = s.store.DropSnapshot(ctx, id, all[i].ID)
+		err = s.store.DropSnapshot(ctx, id, all[i].ID, e)
 		if errors.Is(err, fserr.ENOENT) { // somebody else was faster
 			err = newError(fserr.CodeENOENT, err, "no such snapshot")
 		}
@@ -173,12 +172,12 @@ func (s *Service) DropSnapshot(ctx context.Context, c Caller, id uuid.UUID, snap
 // CreateImage makes an image of a sandbox as it is or was (at as in Caller.At). With replace the caller's image of that name and tag makes room.
 func (s *Service) CreateImage(ctx context.Context, c Caller, id uuid.UUID, name, tag, at string, replace bool) (*Image, error) {
 	var image *Image
-	_, err := s.verb(ctx, c, id, "image create "+name+":"+tag, func(ctx context.Context, f *store.Fence) (*Sandbox, error) {
+	_, err := s.verb(ctx, c, id, "image create "+name+":"+tag, func(ctx context.Context, f *store.Fence, e store.Exec) (*Sandbox, error) {
 		state, err := stateName(at)
 		if err != nil {
 			return nil, err
 		}
-		image, err = s.store.CreateImage(ctx, id, name, tag, state, replace)
+		image, err = s.store.CreateImage(ctx, id, name, tag, state, replace, e)
 		switch {
 		case at != "" && errors.Is(err, fserr.ENOENT):
 			err = errNoState(at, err)
@@ -199,26 +198,35 @@ func (s *Service) Images(ctx context.Context, c Caller, name string) ([]Image, e
 
 // TagImage gives an image (name or name:tag) another name and tag too.
 func (s *Service) TagImage(ctx context.Context, c Caller, image, name, tag string) (*Image, error) {
-	return logged(ctx, s, c, uuid.Nil, "image tag "+image+" "+name+":"+tag, func(ctx context.Context) (*Image, error) {
-		i, err := s.store.TagImage(ctx, c.Tenant, c.Subject, image, name, tag)
+	return done(ctx, s, c, "image tag "+image+" "+name+":"+tag, func(ctx context.Context, e store.Exec) (*Image, error) {
+		i, err := s.store.TagImage(ctx, c.Tenant, c.Subject, image, name, tag, e)
 		return i, noImage(image, err)
 	})
 }
 
 // DropImage forgets an image (name or name:tag) of the caller's.
 func (s *Service) DropImage(ctx context.Context, c Caller, image string) error {
-	_, err := logged(ctx, s, c, uuid.Nil, "image rm "+image, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, noImage(image, s.store.DropImage(ctx, c.Tenant, c.Subject, image))
+	_, err := done(ctx, s, c, "image rm "+image, func(ctx context.Context, e store.Exec) (struct{}, error) {
+		return struct{}{}, noImage(image, s.store.DropImage(ctx, c.Tenant, c.Subject, image, e))
 	})
 	return err
 }
 
-// logged is answered for what has a row in the audit log.
-func logged[T any](ctx context.Context, s *Service, c Caller, id uuid.UUID, what string, fn func(ctx context.Context) (T, error)) (T, error) {
+// done is verb for what concerns no sandbox.
+func done[T any](ctx context.Context, s *Service, c Caller, what string, fn func(ctx context.Context, e store.Exec) (T, error)) (T, error) {
+	began := s.cfg.Now()
+	v, err := answered(ctx, s, func(ctx context.Context) (T, error) { return fn(ctx, s.verbRow(c, what)) })
+	if err != nil {
+		s.note(c, uuid.Nil, -1, what, began, err)
+	}
+	return v, err
+}
+
+// told is answered for a read: its row is in the audit log before the answer.
+func told[T any](ctx context.Context, s *Service, c Caller, id uuid.UUID, what string, fn func(ctx context.Context) (T, error)) (T, error) {
 	began := s.cfg.Now()
 	v, err := answered(ctx, s, fn)
-	s.note(c, id, -1, what, began, err)
-	return v, err
+	return v, s.noteRead(ctx, c, id, what, began, err)
 }
 
 // answered runs a call of the store that concerns no sandbox's tree.
@@ -235,7 +243,7 @@ func answered[T any](ctx context.Context, s *Service, fn func(ctx context.Contex
 
 // KvGet returns a key of a sandbox's store.
 func (s *Service) KvGet(ctx context.Context, c Caller, id uuid.UUID, key string) (*KeyValue, error) {
-	return logged(ctx, s, c, id, "kv get "+key, func(ctx context.Context) (*KeyValue, error) {
+	return told(ctx, s, c, id, "kv get "+key, func(ctx context.Context) (*KeyValue, error) {
 		if _, err := s.fence(ctx, c, id); err != nil {
 			return nil, err
 		}
@@ -246,7 +254,7 @@ func (s *Service) KvGet(ctx context.Context, c Caller, id uuid.UUID, key string)
 
 // KvList returns up to limit keys that begin with prefix, in byte order after the given one.
 func (s *Service) KvList(ctx context.Context, c Caller, id uuid.UUID, prefix string, limit int, after string) ([]KeyValue, error) {
-	return logged(ctx, s, c, id, "kv ls "+prefix, func(ctx context.Context) ([]KeyValue, error) {
+	return told(ctx, s, c, id, "kv ls "+prefix, func(ctx context.Context) ([]KeyValue, error) {
 		if _, err := s.fence(ctx, c, id); err != nil {
 			return nil, err
 		}
@@ -256,8 +264,8 @@ func (s *Service) KvList(ctx context.Context, c Caller, id uuid.UUID, prefix str
 
 // KvSet sets a key and returns its new version; ESTALE when it is not as expected.
 func (s *Service) KvSet(ctx context.Context, c Caller, id uuid.UUID, key string, value json.RawMessage, e Expect) (version int64, err error) {
-	_, err = s.verb(ctx, c, id, "kv set "+key, func(ctx context.Context, _ *store.Fence) (*Sandbox, error) {
-		version, err = s.store.KvSet(ctx, id, key, value, e)
+	_, err = s.verb(ctx, c, id, "kv set "+key, func(ctx context.Context, _ *store.Fence, by store.Exec) (*Sandbox, error) {
+		version, err = s.store.KvSet(ctx, id, key, value, e, by)
 		return nil, noKey(err)
 	})
 	return version, err
@@ -265,8 +273,8 @@ func (s *Service) KvSet(ctx context.Context, c Caller, id uuid.UUID, key string,
 
 // KvDelete removes a key; ESTALE when it is not as expected.
 func (s *Service) KvDelete(ctx context.Context, c Caller, id uuid.UUID, key string, e Expect) error {
-	_, err := s.verb(ctx, c, id, "kv rm "+key, func(ctx context.Context, _ *store.Fence) (*Sandbox, error) {
-		return nil, noKey(s.store.KvDelete(ctx, id, key, e))
+	_, err := s.verb(ctx, c, id, "kv rm "+key, func(ctx context.Context, _ *store.Fence, by store.Exec) (*Sandbox, error) {
+		return nil, noKey(s.store.KvDelete(ctx, id, key, e, by))
 	})
 	return err
 }

@@ -125,9 +125,11 @@ func chunkSum(in *tree.Inode, idx int64) tree.Hash {
 // Stat describes a file, following symlinks.
 func (s *Service) Stat(ctx context.Context, c Caller, id uuid.UUID, path string) (*Info, error) {
 	var info *Info
-	err := s.view(ctx, c, id, "stat "+path, func(_ *tree.Tree, w *tree.Work) (err error) {
-		info, err = describe(w, path)
-		return err
+	err := s.view(ctx, c, id, "stat "+path, func(w *tree.Work, begin func() error) (err error) {
+		if info, err = describe(w, path); err != nil {
+			return err
+		}
+		return begin()
 	})
 	return info, err
 }
@@ -145,9 +147,17 @@ func describe(w *tree.Work, path string) (*Info, error) {
 }
 
 // OpenFile opens a regular file for reading; EISDIR for a directory. The caller closes it.
-func (s *Service) OpenFile(ctx context.Context, c Caller, id uuid.UUID, path string) (_ *File, err error) {
+func (s *Service) OpenFile(ctx context.Context, c Caller, id uuid.UUID, path string) (*File, error) {
 	began := s.cfg.Now()
-	defer func() { s.note(c, id, -1, "read "+path, began, err) }()
+	f, err := s.openFile(ctx, c, id, path)
+	if err = s.noteRead(ctx, c, id, "read "+path, began, err); err != nil && f != nil {
+		_ = f.Close()
+		f = nil
+	}
+	return f, err
+}
+
+func (s *Service) openFile(ctx context.Context, c Caller, id uuid.UUID, path string) (*File, error) {
 	ctx, end, err := s.calls.begin(ctx)
 	if err != nil {
 		return nil, toError(err)
@@ -389,8 +399,11 @@ func (s *Service) Export(ctx context.Context, c Caller, id uuid.UUID, path strin
 	if err := absolute(path); err != nil {
 		return err
 	}
-	return s.view(ctx, c, id, "export "+path, func(_ *tree.Tree, w *tree.Work) error {
+	return s.view(ctx, c, id, "export "+path, func(w *tree.Work, begin func() error) error {
 		info, err := describe(w, path)
+		if err == nil {
+			err = begin()
+		}
 		if err != nil {
 			return err
 		}
@@ -407,13 +420,16 @@ func (s *Service) Walk(ctx context.Context, c Caller, id uuid.UUID, prefix strin
 	if err := absolute(prefix); err != nil {
 		return err
 	}
-	return s.view(ctx, c, id, "tree "+prefix, func(_ *tree.Tree, w *tree.Work) error {
+	return s.view(ctx, c, id, "tree "+prefix, func(w *tree.Work, begin func() error) error {
 		info, err := describe(w, prefix)
 		if err != nil {
 			return err
 		}
 		if !info.IsDir() {
 			return fserr.Path("readdir", prefix, fserr.ENOTDIR)
+		}
+		if err := begin(); err != nil {
+			return err
 		}
 		return walk(ctx, w, info.Path, 1, depth, visit)
 	})

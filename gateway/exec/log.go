@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -23,14 +24,15 @@ const (
 	logLast  = 5 * time.Second // what a shutdown gives the last batch
 )
 
-// execLog writes the audit rows of runs that committed nothing, in batches and behind their backs: no run waits for it. A row is lost when
-// Postgres is away for longer than the bounds allow, or the process is killed; the first is counted. (The row of a run that commits is
-// in the transaction of the commit.)
+// execLog writes the audit rows of runs that committed nothing, in batches and behind their backs: no run waits for it, but who reads files or keys by a
+// plain verb does. A row that nobody waits for is lost when Postgres is away for longer than the bounds allow, or the process is killed; the first is
+// counted. (The row of what commits is in the transaction of the commit.)
 type execLog struct {
 	write func(context.Context, []store.LoggedExec) error
 
 	mu      sync.Mutex
-	pending []store.LoggedExec
+	pending []logRow
+	waiting int // rows of pending that somebody waits for
 	bytes   int
 	writing bool        // a batch is under way
 	failed  bool        // Postgres was away: the next attempt waits, however many rows there are
@@ -39,6 +41,12 @@ type execLog struct {
 	wg      sync.WaitGroup
 
 	written, dropped atomic.Int64
+}
+
+// logRow is a row that waits to be written.
+type logRow struct {
+	store.LoggedExec
+	written chan<- error // nil: nobody waits for it
 }
 
 func newExecLog(write func(context.Context, []store.LoggedExec) error) *execLog {
@@ -50,18 +58,47 @@ func sizeOf(e *store.LoggedExec) int {
 }
 
 // add takes a row; it never blocks.
-func (l *execLog) add(e store.LoggedExec) {
+func (l *execLog) add(e store.LoggedExec) { l.put(logRow{LoggedExec: e}) }
+
+// put takes a row, or reports that there is no room.
+func (l *execLog) put(r logRow) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	size := sizeOf(&e)
+	size := sizeOf(&r.LoggedExec)
 	if l.closed || len(l.pending) >= logRows || l.bytes+size > logBytes {
 		l.dropped.Add(1)
-		return
+		return false
 	}
-	l.pending = append(l.pending, e)
+	l.pending = append(l.pending, r)
 	l.bytes += size
+	if r.written != nil {
+		l.waiting++
+	}
 	l.schedule()
+	return true
 }
+
+// write1 takes a row and returns when it is written, with those of others that came meanwhile.
+func (l *execLog) write1(ctx context.Context, e store.LoggedExec) error {
+	written := make(chan error, 1)
+	if !l.put(logRow{e, written}) {
+		return errNoLog
+	}
+	l.hurry()
+	t := time.NewTimer(auditWait)
+	defer t.Stop()
+	select {
+	case err := <-written:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return errNoLog
+	}
+}
+
+// errNoLog: what is read has to be in the audit log, and that cannot be written.
+var errNoLog = fmt.Errorf("the audit log cannot be written: %w", store.ErrUnavailable)
 
 // schedule sees to it that the rows that wait are written, under mu.
 func (l *execLog) schedule() {
@@ -99,7 +136,7 @@ func (l *execLog) flush() {
 	for {
 		ok := l.batch(context.Background())
 		l.mu.Lock()
-		if !ok || l.closed || len(l.pending) < logBatch {
+		if !ok || l.closed || len(l.pending) < logBatch && l.waiting == 0 {
 			l.writing, l.failed = false, !ok
 			l.schedule()
 			l.mu.Unlock()
@@ -128,7 +165,11 @@ func (l *execLog) batch(ctx context.Context) bool {
 	l.mu.Lock()
 	rows := l.pending[:min(logBatch, len(l.pending))]
 	l.mu.Unlock()
-	err := l.write(ctx, rows)
+	execs := make([]store.LoggedExec, len(rows))
+	for i := range rows {
+		execs[i] = rows[i].LoggedExec
+	}
+	err := l.write(ctx, execs)
 	if errors.Is(err, store.ErrUnavailable) || ctx.Err() != nil {
 		return false // they stay
 	}
@@ -141,7 +182,11 @@ func (l *execLog) batch(ctx context.Context) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := range rows {
-		l.bytes -= sizeOf(&rows[i])
+		l.bytes -= sizeOf(&rows[i].LoggedExec)
+		if rows[i].written != nil {
+			l.waiting--
+			rows[i].written <- err
+		}
 	}
 	clear(rows)
 	l.pending = l.pending[len(rows):]
@@ -223,6 +268,16 @@ func (s *Service) note(c Caller, id uuid.UUID, version int64, what string, began
 		e.Error = string(asError(err).Code)
 	}
 	s.log.add(e)
+}
+
+// noteRead puts a read into the audit log before it is answered, and returns how it failed. What may be as old as the caller allows asks the database
+// nothing and is not waited for, nor is what failed and so has read nothing.
+func (s *Service) noteRead(ctx context.Context, c Caller, id uuid.UUID, what string, began time.Time, err error) error {
+	if err != nil || c.MaxStaleness > 0 {
+		s.note(c, id, -1, what, began, err)
+		return err
+	}
+	return toError(s.log.write1(ctx, store.LoggedExec{Exec: s.rowOf(c, what, began), Sandbox: id, Version: -1}))
 }
 
 // audit is the row of a run.

@@ -3,8 +3,6 @@ package exec
 import (
 	"context"
 
-	"github.com/google/uuid"
-
 	"github.com/pgbox/pgbox/gateway/store"
 )
 
@@ -29,8 +27,8 @@ func (s *Service) Quota(ctx context.Context, tenant, owner string) (ofTenant, of
 // SetQuota sets the quota of an owner, or (owner "") of a tenant. Nothing that is there already goes. It is for administrators: no caller is asked for.
 func (s *Service) SetQuota(ctx context.Context, tenant, owner string, q Quota) error {
 	admin := Caller{Tenant: tenant, Route: "quota"}
-	_, err := logged(ctx, s, admin, uuid.Nil, "quota set "+owner, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, s.store.SetQuota(ctx, tenant, owner, q)
+	_, err := done(ctx, s, admin, "quota set "+owner, func(ctx context.Context, e store.Exec) (struct{}, error) {
+		return struct{}{}, s.store.SetQuota(ctx, tenant, owner, q, e)
 	})
 	return err
 }

@@ -180,12 +180,12 @@ func (s *Service) create(ctx context.Context, c Caller, n NewSandbox) (*Sandbox,
 	}
 	if len(n.Files) == 0 {
 		began := s.cfg.Now()
-		b, err := s.store.Create(ctx, row, answerOf(c))
+		e := s.verbRow(c, "create")
+		b, err := s.store.Create(ctx, row, &e, answerOf(c))
 		if err != nil {
 			s.note(c, uuid.Nil, -1, "create "+n.Name, began, err)
 			return nil, noImage(n.Image, err)
 		}
-		s.note(c, b.ID, b.Version, "create", began, nil)
 		return sandboxOf(b), nil
 	}
 	began := s.cfg.Now()
@@ -287,7 +287,7 @@ func (s *Service) UpdateSandbox(ctx context.Context, c Caller, id uuid.UUID, u S
 	if err := checkEnv(u.Env); err != nil {
 		return nil, err
 	}
-	return s.verb(ctx, c, id, "update", func(ctx context.Context, _ *store.Fence) (*Sandbox, error) {
+	return s.verb(ctx, c, id, "update", func(ctx context.Context, _ *store.Fence, e store.Exec) (*Sandbox, error) {
 		env, err := object(u.Env)
 		if err != nil {
 			return nil, err
@@ -296,7 +296,7 @@ func (s *Service) UpdateSandbox(ctx context.Context, c Caller, id uuid.UUID, u S
 		if err != nil {
 			return nil, err
 		}
-		b, err := s.store.Update(ctx, id, store.Update{Name: u.Name, Env: env, Labels: labels, MaxBytes: u.MaxBytes, MaxInodes: u.MaxInodes, ExpiresAt: u.ExpiresAt, History: u.History, MaxSnapshots: u.MaxSnapshots, Journal: u.Journal, Clear: u.Clear})
+		b, err := s.store.Update(ctx, id, store.Update{Name: u.Name, Env: env, Labels: labels, MaxBytes: u.MaxBytes, MaxInodes: u.MaxInodes, ExpiresAt: u.ExpiresAt, History: u.History, MaxSnapshots: u.MaxSnapshots, Journal: u.Journal, Clear: u.Clear}, e)
 		if err != nil {
 			return nil, err
 		}
@@ -304,12 +304,27 @@ func (s *Service) UpdateSandbox(ctx context.Context, c Caller, id uuid.UUID, u S
 	})
 }
 
-// verb runs fn under the sandbox's lock for its owner. what is for the audit log; "": fn sees to that, once it is called.
-func (s *Service) verb(ctx context.Context, c Caller, id uuid.UUID, what string, fn func(ctx context.Context, f *store.Fence) (*Sandbox, error)) (b *Sandbox, err error) {
-	if what != "" {
-		began := s.cfg.Now()
-		defer func() { s.note(c, id, -1, what, began, err) }()
-	}
+// verb runs fn under the sandbox's lock for its owner. what is for the audit log: fn hands the row on to the database, which writes it with the
+// change. A verb that failed gets its row from here.
+func (s *Service) verb(ctx context.Context, c Caller, id uuid.UUID, what string, fn func(ctx context.Context, f *store.Fence, e store.Exec) (*Sandbox, error)) (b *Sandbox, err error) {
+	began := s.cfg.Now()
+	defer func() {
+		if err != nil {
+			s.note(c, id, -1, what, began, err)
+		}
+	}()
+	return s.locked(ctx, c, id, func(ctx context.Context, f *store.Fence) (*Sandbox, error) { return fn(ctx, f, s.verbRow(c, what)) })
+}
+
+// verbRow is the audit row of a verb that the database is about to do, and to time.
+func (s *Service) verbRow(c Caller, what string) store.Exec {
+	row := s.rowOf(c, what, s.cfg.Now())
+	row.Duration = 0
+	return row
+}
+
+// locked runs fn under the sandbox's lock for its owner.
+func (s *Service) locked(ctx context.Context, c Caller, id uuid.UUID, fn func(ctx context.Context, f *store.Fence) (*Sandbox, error)) (b *Sandbox, err error) {
 	ctx, end, err := s.calls.begin(ctx)
 	if err != nil {
 		return nil, toError(err)
@@ -333,8 +348,8 @@ func (s *Service) verb(ctx context.Context, c Caller, id uuid.UUID, what string,
 
 // DropSandbox deletes a sandbox. Its id is never used again.
 func (s *Service) DropSandbox(ctx context.Context, c Caller, id uuid.UUID) error {
-	_, err := s.verb(ctx, c, id, "drop", func(ctx context.Context, _ *store.Fence) (*Sandbox, error) {
-		err := s.store.Drop(ctx, id)
+	_, err := s.verb(ctx, c, id, "drop", func(ctx context.Context, _ *store.Fence, e store.Exec) (*Sandbox, error) {
+		err := s.store.Drop(ctx, id, e)
 		s.trees.Drop(id)
 		return nil, err
 	})
@@ -375,7 +390,7 @@ func (s *Service) Fork(ctx context.Context, c Caller, id uuid.UUID, name string,
 	}
 	list, _, err := once(ctx, s, c, func() ([]Sandbox, bool, error) {
 		var list []Sandbox
-		_, err := s.verb(ctx, c, id, fmt.Sprintf("fork %s %d %s", name, count, at), func(ctx context.Context, f *store.Fence) (*Sandbox, error) {
+		_, err := s.verb(ctx, c, id, fmt.Sprintf("fork %s %d %s", name, count, at), func(ctx context.Context, f *store.Fence, e store.Exec) (*Sandbox, error) {
 			name, err := forkName(name, f.Name, count)
 			if err != nil {
 				return nil, err
@@ -388,7 +403,7 @@ func (s *Service) Fork(ctx context.Context, c Caller, id uuid.UUID, name string,
 			if c.Key != nil {
 				answer = func(rows []store.Sandbox) (*store.Answer, error) { return c.Key.answer(c, sandboxesOf(rows)) }
 			}
-			rows, err := s.store.Fork(ctx, id, ids, name, c.Subject, state, answer)
+			rows, err := s.store.Fork(ctx, id, ids, name, c.Subject, state, e, answer)
 			if err != nil {
 				if at != "" && errors.Is(err, fserr.ENOENT) {
 					err = errNoState(at, err)
@@ -396,9 +411,6 @@ func (s *Service) Fork(ctx context.Context, c Caller, id uuid.UUID, name string,
 				return nil, err
 			}
 			list = sandboxesOf(rows)
-			for i := range rows {
-				s.note(c, rows[i].ID, 0, "fork of "+id.String(), s.cfg.Now(), nil)
-			}
 			s.sealed(ctx, f)
 			return nil, nil
 		})
@@ -425,8 +437,8 @@ func (s *Service) sealed(ctx context.Context, f *store.Fence) {
 // Snapshot names the present state of a sandbox.
 func (s *Service) Snapshot(ctx context.Context, c Caller, id uuid.UUID, name string) (*Snapshot, error) {
 	var snap *Snapshot
-	_, err := s.verb(ctx, c, id, "snapshot "+name, func(ctx context.Context, f *store.Fence) (*Sandbox, error) {
-		r, err := s.store.Snapshot(ctx, id, name)
+	_, err := s.verb(ctx, c, id, "snapshot "+name, func(ctx context.Context, f *store.Fence, e store.Exec) (*Sandbox, error) {
+		r, err := s.store.Snapshot(ctx, id, name, e)
 		switch {
 		case errors.Is(err, fserr.EEXIST):
 			return nil, newError(fserr.CodeEEXIST, err, "there is a snapshot of that name already: "+name)

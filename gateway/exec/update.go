@@ -98,11 +98,18 @@ func (s *Service) View(ctx context.Context, c Caller, id uuid.UUID, fn func(t *t
 	return toError(fn(pin.Tree, pin.Tree.Begin(ctx, s.options(pin.Fence, true))))
 }
 
-// view is View with a row in the audit log, under the name of a verb and its path.
-func (s *Service) view(ctx context.Context, c Caller, id uuid.UUID, what string, fn func(t *tree.Tree, w *tree.Work) error) error {
-	began := s.cfg.Now()
-	err := s.View(ctx, c, id, fn)
-	s.note(c, id, -1, what, began, err)
+// view is View with a row in the audit log, under the name of a verb and its path. fn calls begin before it hands out the first of what it reads.
+func (s *Service) view(ctx context.Context, c Caller, id uuid.UUID, what string, fn func(w *tree.Work, begin func() error) error) error {
+	began, begun := s.cfg.Now(), false
+	err := s.View(ctx, c, id, func(_ *tree.Tree, w *tree.Work) error {
+		return fn(w, func() error {
+			begun = true
+			return s.noteRead(ctx, c, id, what, began, nil)
+		})
+	})
+	if !begun {
+		s.note(c, id, -1, what, began, err)
+	}
 	return err
 }
 

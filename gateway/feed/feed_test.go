@@ -72,7 +72,7 @@ func TestCutAndReconnectEmptyTheCacheAndShow(t *testing.T) {
 		t.Fatal(err)
 	}
 	listening.User = url.User("pgbox_test_listener")
-	b, err := st.Create(t.Context(), store.NewSandbox{Name: "cut", Tenant: "t", Owner: "o"}, nil)
+	b, err := st.Create(t.Context(), store.NewSandbox{Name: "cut", Tenant: "t", Owner: "o"}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

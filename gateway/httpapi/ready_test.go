@@ -35,20 +35,26 @@ func probed(t *testing.T, c Config) *api {
 
 // A balancer hears of the drain at once, whatever the database does.
 func TestReadyIsDrainingTheMomentItBegins(t *testing.T) {
-	var draining atomic.Bool
-	a := probed(t, Config{Draining: draining.Load, Ready: func(context.Context) map[string]string {
-		if draining.Load() {
-			t.Error("the database is asked, which may not answer")
+	for _, tt := range []struct{ before, during bool }{{true, true}, {false, true}, {false, false}} {
+		var draining atomic.Bool
+		draining.Store(tt.before)
+		a := probed(t, Config{Draining: draining.Load, Ready: func(context.Context) map[string]string {
+			if tt.before {
+				t.Error("the database is asked, which may not answer")
+			}
+			draining.Store(tt.during)
+			return nil
+		}})
+		got := a.do(http.MethodGet, "/readyz", nil)
+		if !tt.during {
+			if got.status != http.StatusOK || got.header.Get("Retry-After") != "" {
+				t.Errorf("%d %v %s", got.status, got.header, got.body)
+			}
+			continue
 		}
-		return nil
-	}})
-	if got := a.do(http.MethodGet, "/readyz", nil); got.status != http.StatusOK || got.header.Get("Retry-After") != "" {
-		t.Fatalf("%d %v %s", got.status, got.header, got.body)
-	}
-	draining.Store(true)
-	got := a.do(http.MethodGet, "/readyz", nil)
-	if got.status != http.StatusServiceUnavailable || !strings.Contains(string(got.body), `"status":"draining"`) || got.header.Get("Retry-After") == "" {
-		t.Errorf("%d %v %s", got.status, got.header, got.body)
+		if got.status != http.StatusServiceUnavailable || !strings.Contains(string(got.body), `"status":"draining"`) || got.header.Get("Retry-After") == "" {
+			t.Errorf("%+v: %d %v %s", tt, got.status, got.header, got.body)
+		}
 	}
 }
 

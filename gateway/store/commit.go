@@ -80,7 +80,7 @@ func (s *Store) apply(ctx context.Context, p *sqlcgen.ApplyParams, wait time.Dur
 		return a, false, wrap("apply", err)
 	}
 	var row sqlcgen.ApplyRow
-	err = keeping(ctx, conn, wait, answer != nil, func(q *sqlcgen.Queries) (_ *Answer, err error) {
+	err = keeping(ctx, conn, wait, nil, answer != nil, func(q *sqlcgen.Queries) (_ *Answer, err error) {
 		row, err = q.Apply(ctx, *p)
 		return answer, err
 	})
@@ -109,7 +109,7 @@ func (s *Store) settle(ctx context.Context, c *Commit, cause error) (Applied, er
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		var rows []int64
 		_, err := s.lockOnce(ctx, "settle", func(ctx context.Context, conn *pgxpool.Conn, wait time.Duration) (err error) {
-			rows, err = sqlcgen.New(bounded{conn, wait}).Settle(ctx, sqlcgen.SettleParams{Sandbox: c.Sandbox, Exec: c.Exec.ID})
+			rows, err = sqlcgen.New(bounded{conn: conn, wait: wait}).Settle(ctx, sqlcgen.SettleParams{Sandbox: c.Sandbox, Exec: c.Exec.ID})
 			return err
 		})
 		switch {
@@ -265,6 +265,14 @@ func (e *Exec) row() execRow {
 		StartedAt: e.StartedAt.UTC(), DurationUS: e.Duration.Microseconds(), StdoutBytes: e.StdoutBytes, StderrBytes: e.StderrBytes,
 		StdoutHead: text(string(e.StdoutHead)), StderrHead: text(string(e.StderrHead)),
 	}
+}
+
+// json is the row as functions of the database take it; nil for none.
+func (e *Exec) json() ([]byte, error) {
+	if e == nil {
+		return nil, nil
+	}
+	return json.Marshal(e.row())
 }
 
 // text makes s storable: valid UTF-8 without NUL, which Postgres has no text for.

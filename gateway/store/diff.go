@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -49,12 +48,12 @@ type MergeChange struct {
 // texts line by line and does nothing at all when that is not clean, fail does nothing at all, ours leaves it, theirs takes the other side's, markers writes
 // both sides of texts. It is ENOENT when there is no such sandbox or state. e is the audit row of a merge that changes something.
 func (s *Store) Merge(ctx context.Context, sandbox, from uuid.UUID, fromAt, base, conflict string, e Exec) ([]MergeChange, error) {
-	audit, err := json.Marshal(e.row())
+	audit, err := e.json()
 	if err != nil {
 		return nil, err
 	}
 	var rows []sqlcgen.MergeRow
-	err = s.write(ctx, "merge", func(ctx context.Context, q *sqlcgen.Queries) (err error) {
+	err = s.write(ctx, "merge", nil, func(ctx context.Context, q *sqlcgen.Queries) (err error) {
 		rows, err = q.Merge(ctx, sqlcgen.MergeParams{Sandbox: sandbox, From: from, FromAt: fromAt, Base: base, Conflict: conflict, Exec: audit})
 		return err
 	})

@@ -167,8 +167,8 @@ func (s *Store) Quota(ctx context.Context, tenant, owner string) ([]Holding, err
 }
 
 // SetQuota sets the quota of an owner, or (owner "") of a tenant. One without limits removes it.
-func (s *Store) SetQuota(ctx context.Context, tenant, owner string, q Quota) error {
-	return s.write(ctx, "set_quota", func(ctx context.Context, c *sqlcgen.Queries) error {
+func (s *Store) SetQuota(ctx context.Context, tenant, owner string, q Quota, by Exec) error {
+	return s.write(ctx, "set_quota", &by, func(ctx context.Context, c *sqlcgen.Queries) error {
 		return c.SetQuota(ctx, sqlcgen.SetQuotaParams{
 			Tenant: tenant, Owner: owner, MaxBytes: q.MaxBytes, MaxInodes: q.MaxInodes, MaxSnapshots: q.MaxSnapshots, MaxSandboxes: q.MaxSandboxes,
 		})

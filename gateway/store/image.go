@@ -14,9 +14,9 @@ func imageOf(r *sqlcgen.FsImage) *Image {
 }
 
 // CreateImage makes an image of a sandbox as it is or was; EEXIST when name and tag are taken, unless replace is set.
-func (s *Store) CreateImage(ctx context.Context, sandbox uuid.UUID, name, tag, at string, replace bool) (*Image, error) {
+func (s *Store) CreateImage(ctx context.Context, sandbox uuid.UUID, name, tag, at string, replace bool, by Exec) (*Image, error) {
 	var r sqlcgen.FsImage
-	err := s.write(ctx, "create_image", func(ctx context.Context, q *sqlcgen.Queries) (err error) {
+	err := s.write(ctx, "create_image", &by, func(ctx context.Context, q *sqlcgen.Queries) (err error) {
 		r, err = q.CreateImage(ctx, sqlcgen.CreateImageParams{Sandbox: sandbox, Name: name, Tag: given(tag), At: given(at), Replace: replace})
 		return err
 	})
@@ -44,9 +44,9 @@ func (s *Store) ListImages(ctx context.Context, tenant, name string) ([]Image, e
 }
 
 // TagImage gives an image (name or name:tag) another name and tag too; EPERM when they are somebody else's.
-func (s *Store) TagImage(ctx context.Context, tenant, owner, image, name, tag string) (*Image, error) {
+func (s *Store) TagImage(ctx context.Context, tenant, owner, image, name, tag string, by Exec) (*Image, error) {
 	var r sqlcgen.FsImage
-	err := s.write(ctx, "tag_image", func(ctx context.Context, q *sqlcgen.Queries) (err error) {
+	err := s.write(ctx, "tag_image", &by, func(ctx context.Context, q *sqlcgen.Queries) (err error) {
 		r, err = q.TagImage(ctx, sqlcgen.TagImageParams{Tenant: tenant, Owner: owner, Image: image, Name: name, Tag: given(tag)})
 		return err
 	})
@@ -57,8 +57,8 @@ func (s *Store) TagImage(ctx context.Context, tenant, owner, image, name, tag st
 }
 
 // DropImage forgets an image (name or name:tag); the sandboxes made of it stay.
-func (s *Store) DropImage(ctx context.Context, tenant, owner, image string) error {
-	return s.write(ctx, "drop_image", func(ctx context.Context, q *sqlcgen.Queries) error {
+func (s *Store) DropImage(ctx context.Context, tenant, owner, image string, by Exec) error {
+	return s.write(ctx, "drop_image", &by, func(ctx context.Context, q *sqlcgen.Queries) error {
 		return q.DropImage(ctx, sqlcgen.DropImageParams{Tenant: tenant, Owner: owner, Image: image})
 	})
 }

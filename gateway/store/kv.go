@@ -48,8 +48,8 @@ func (s *Store) KvList(ctx context.Context, sandbox uuid.UUID, prefix string, li
 }
 
 // KvSet sets a key and returns its new version.
-func (s *Store) KvSet(ctx context.Context, sandbox uuid.UUID, key string, value json.RawMessage, e Expect) (version int64, err error) {
-	err = s.write(ctx, "kv_set", func(ctx context.Context, q *sqlcgen.Queries) (err error) {
+func (s *Store) KvSet(ctx context.Context, sandbox uuid.UUID, key string, value json.RawMessage, e Expect, by Exec) (version int64, err error) {
+	err = s.write(ctx, "kv_set", &by, func(ctx context.Context, q *sqlcgen.Queries) (err error) {
 		version, err = q.KvSet(ctx, sqlcgen.KvSetParams{Sandbox: sandbox, Key: key, Value: value, ExpectVersion: e.Version, ExpectValue: e.Value})
 		return err
 	})
@@ -57,8 +57,8 @@ func (s *Store) KvSet(ctx context.Context, sandbox uuid.UUID, key string, value 
 }
 
 // KvDelete removes a key; ENOENT when there is none.
-func (s *Store) KvDelete(ctx context.Context, sandbox uuid.UUID, key string, e Expect) error {
-	return s.write(ctx, "kv_delete", func(ctx context.Context, q *sqlcgen.Queries) error {
+func (s *Store) KvDelete(ctx context.Context, sandbox uuid.UUID, key string, e Expect, by Exec) error {
+	return s.write(ctx, "kv_delete", &by, func(ctx context.Context, q *sqlcgen.Queries) error {
 		return q.KvDelete(ctx, sqlcgen.KvDeleteParams{Sandbox: sandbox, Key: key, ExpectVersion: e.Version, ExpectValue: e.Value})
 	})
 }

@@ -46,17 +46,21 @@ func (n *NewSandbox) params() sqlcgen.CreateSandboxParams {
 }
 
 // write runs one statement that changes something, at most once: only what was certainly not sent is sent again. An outcome that is
-// open is ErrUnknown.
-func (s *Store) write(ctx context.Context, op string, fn func(ctx context.Context, q *sqlcgen.Queries) error) error {
-	return s.writeKeeping(ctx, op, false, func(ctx context.Context, q *sqlcgen.Queries) (*Answer, error) { return nil, fn(ctx, q) })
+// open is ErrUnknown. e is the audit row, which is written with it; nil: the statement takes it otherwise, or has none.
+func (s *Store) write(ctx context.Context, op string, e *Exec, fn func(ctx context.Context, q *sqlcgen.Queries) error) error {
+	return s.writeKeeping(ctx, op, e, false, func(ctx context.Context, q *sqlcgen.Queries) (*Answer, error) { return nil, fn(ctx, q) })
 }
 
 // writeKeeping is write for a statement whose answer is kept with it.
-func (s *Store) writeKeeping(ctx context.Context, op string, keep bool, fn func(ctx context.Context, q *sqlcgen.Queries) (*Answer, error)) error {
+func (s *Store) writeKeeping(ctx context.Context, op string, e *Exec, keep bool, fn func(ctx context.Context, q *sqlcgen.Queries) (*Answer, error)) error {
+	exec, err := e.json()
+	if err != nil {
+		return err
+	}
 	for attempt := 1; ; attempt++ {
 		var cause error
 		dead, err := s.lockOnce(ctx, op, func(ctx context.Context, c *pgxpool.Conn, wait time.Duration) error {
-			cause = keeping(ctx, c, wait, keep, func(q *sqlcgen.Queries) (*Answer, error) { return fn(ctx, q) })
+			cause = keeping(ctx, c, wait, exec, keep, func(q *sqlcgen.Queries) (*Answer, error) { return fn(ctx, q) })
 			return cause
 		})
 		switch {
@@ -73,10 +77,10 @@ func (s *Store) writeKeeping(ctx context.Context, op string, keep bool, fn func(
 // AnswerFunc makes the answer that is kept of a sandbox that was made. A nil function keeps none.
 type AnswerFunc func(*Sandbox) (*Answer, error)
 
-// Create makes an empty sandbox, in one round trip unless an answer is kept.
-func (s *Store) Create(ctx context.Context, n NewSandbox, answer AnswerFunc) (*Sandbox, error) {
+// Create makes an empty sandbox, in one round trip unless an answer is kept. by is the audit row; nil: there is none.
+func (s *Store) Create(ctx context.Context, n NewSandbox, by *Exec, answer AnswerFunc) (*Sandbox, error) {
 	var r sqlcgen.FsSandbox
-	err := s.writeKeeping(ctx, "create_sandbox", answer != nil, func(ctx context.Context, q *sqlcgen.Queries) (_ *Answer, err error) {
+	err := s.writeKeeping(ctx, "create_sandbox", by, answer != nil, func(ctx context.Context, q *sqlcgen.Queries) (_ *Answer, err error) {
 		if r, err = q.CreateSandbox(ctx, n.params()); err != nil || answer == nil {
 			return nil, err
 		}
@@ -120,7 +124,7 @@ func (s *Store) CreateWith(ctx context.Context, n NewSandbox, answer AnswerFunc,
 		}
 		// Without effect after the commit.
 		defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
-		q := sqlcgen.New(bounded{tx, wait})
+		q := sqlcgen.New(bounded{conn: tx, wait: wait})
 		r, err := q.CreateSandbox(ctx, n.params())
 		if err != nil {
 			return err
@@ -255,16 +259,20 @@ func (s *Store) List(ctx context.Context, tenant, owner string, f ListFilter) ([
 }
 
 // Update changes the settings of a sandbox; its tree and version stay.
-func (s *Store) Update(ctx context.Context, sandbox uuid.UUID, u Update) (*Sandbox, error) {
+func (s *Store) Update(ctx context.Context, sandbox uuid.UUID, u Update, by Exec) (*Sandbox, error) {
 	var r sqlcgen.FsSandbox
+	exec, err := by.json()
+	if err != nil {
+		return nil, err
+	}
 	clear := u.Clear
 	if clear == nil {
 		clear = []string{}
 	}
 	// Setting the same again changes nothing, so it is repeated like a read.
-	err := s.again(func() (dead bool, err error) {
+	err = s.again(func() (dead bool, err error) {
 		return s.lockOnce(ctx, "update_sandbox", func(ctx context.Context, c *pgxpool.Conn, wait time.Duration) (err error) {
-			r, err = sqlcgen.New(bounded{c, wait}).UpdateSandbox(ctx, sqlcgen.UpdateSandboxParams{
+			r, err = sqlcgen.New(bounded{c, wait, exec}).UpdateSandbox(ctx, sqlcgen.UpdateSandboxParams{
 				Sandbox: sandbox, Name: u.Name, Env: u.Env, Labels: u.Labels, MaxBytes: u.MaxBytes, MaxInodes: u.MaxInodes, ExpiresAt: u.ExpiresAt, Clear: clear, History: u.History.json(),
 				MaxSnapshots: u.MaxSnapshots, Journal: u.Journal,
 			})
@@ -278,8 +286,8 @@ func (s *Store) Update(ctx context.Context, sandbox uuid.UUID, u Update) (*Sandb
 }
 
 // Drop drops a sandbox and its snapshots.
-func (s *Store) Drop(ctx context.Context, sandbox uuid.UUID) error {
-	err := s.write(ctx, "drop_sandbox", func(ctx context.Context, q *sqlcgen.Queries) error { return q.DropSandbox(ctx, sandbox) })
+func (s *Store) Drop(ctx context.Context, sandbox uuid.UUID, by Exec) error {
+	err := s.write(ctx, "drop_sandbox", &by, func(ctx context.Context, q *sqlcgen.Queries) error { return q.DropSandbox(ctx, sandbox) })
 	if errors.Is(err, ErrUnknown) {
 		if _, gone := s.Fence(ctx, sandbox); errors.Is(gone, fserr.ESRCH) {
 			return nil
@@ -292,10 +300,10 @@ func (s *Store) Drop(ctx context.Context, sandbox uuid.UUID) error {
 type ForksFunc func([]Sandbox) (*Answer, error)
 
 // Fork makes sandboxes with the ids, name and owner given that start as copies of another as it is or was; several get -1, -2, … after their name.
-func (s *Store) Fork(ctx context.Context, sandbox uuid.UUID, ids []uuid.UUID, name, owner, at string, answer ForksFunc) ([]Sandbox, error) {
+func (s *Store) Fork(ctx context.Context, sandbox uuid.UUID, ids []uuid.UUID, name, owner, at string, by Exec, answer ForksFunc) ([]Sandbox, error) {
 	p := sqlcgen.ForkParams{Sandbox: sandbox, Ids: ids, Owner: &owner, Name: given(name), At: given(at)}
 	var out []Sandbox
-	err := s.writeKeeping(ctx, "fork", answer != nil, func(ctx context.Context, q *sqlcgen.Queries) (*Answer, error) {
+	err := s.writeKeeping(ctx, "fork", &by, answer != nil, func(ctx context.Context, q *sqlcgen.Queries) (*Answer, error) {
 		rows, err := q.Fork(ctx, p)
 		if err != nil {
 			return nil, err
@@ -333,9 +341,9 @@ func given(s string) *string {
 }
 
 // Snapshot keeps the present state of a sandbox under a name; EEXIST when it is taken.
-func (s *Store) Snapshot(ctx context.Context, sandbox uuid.UUID, name string) (*Snapshot, error) {
+func (s *Store) Snapshot(ctx context.Context, sandbox uuid.UUID, name string, by Exec) (*Snapshot, error) {
 	var r sqlcgen.FsSnapshot
-	err := s.write(ctx, "snapshot", func(ctx context.Context, q *sqlcgen.Queries) (err error) {
+	err := s.write(ctx, "snapshot", &by, func(ctx context.Context, q *sqlcgen.Queries) (err error) {
 		r, err = q.Snapshot(ctx, sqlcgen.SnapshotParams{Sandbox: sandbox, Name: name})
 		return err
 	})
@@ -363,8 +371,8 @@ func (s *Store) Snapshots(ctx context.Context, sandbox uuid.UUID) ([]Snapshot, e
 }
 
 // DropSnapshot forgets a snapshot; ENOENT when the sandbox has no such snapshot.
-func (s *Store) DropSnapshot(ctx context.Context, sandbox, snapshot uuid.UUID) error {
-	return s.write(ctx, "drop_snapshot", func(ctx context.Context, q *sqlcgen.Queries) error {
+func (s *Store) DropSnapshot(ctx context.Context, sandbox, snapshot uuid.UUID, by Exec) error {
+	return s.write(ctx, "drop_snapshot", &by, func(ctx context.Context, q *sqlcgen.Queries) error {
 		return q.DropSnapshot(ctx, sqlcgen.DropSnapshotParams{Sandbox: sandbox, Snapshot: snapshot})
 	})
 }
@@ -391,8 +399,8 @@ func (s *Store) Redo(ctx context.Context, sandbox uuid.UUID, steps int, e Exec) 
 }
 
 // Flatten merges the layers of a sandbox into one over the base layer, and returns how many there were.
-func (s *Store) Flatten(ctx context.Context, sandbox uuid.UUID) (layers int, err error) {
-	err = s.write(ctx, "flatten", func(ctx context.Context, q *sqlcgen.Queries) error {
+func (s *Store) Flatten(ctx context.Context, sandbox uuid.UUID, by Exec) (layers int, err error) {
+	err = s.write(ctx, "flatten", &by, func(ctx context.Context, q *sqlcgen.Queries) error {
 		n, err := q.Flatten(ctx, sandbox)
 		layers = int(n)
 		return err
@@ -402,12 +410,12 @@ func (s *Store) Flatten(ctx context.Context, sandbox uuid.UUID) (layers int, err
 
 // moved runs a verb that puts a sandbox on another chain of layers.
 func (s *Store) moved(ctx context.Context, op string, e Exec, fn func(ctx context.Context, q *sqlcgen.Queries, audit []byte) (sqlcgen.FsSandbox, error)) (*Sandbox, error) {
-	audit, err := json.Marshal(e.row())
+	audit, err := e.json()
 	if err != nil {
 		return nil, err
 	}
 	var r sqlcgen.FsSandbox
-	err = s.write(ctx, op, func(ctx context.Context, q *sqlcgen.Queries) (err error) {
+	err = s.write(ctx, op, nil, func(ctx context.Context, q *sqlcgen.Queries) (err error) {
 		r, err = fn(ctx, q, audit)
 		return err
 	})

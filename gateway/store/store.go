@@ -163,7 +163,7 @@ func warm(ctx context.Context, conn *pgx.Conn) error {
 	if err = wrap("fence", err); !errors.Is(err, fserr.ESRCH) {
 		return err
 	}
-	_, err = sqlcgen.New(bounded{conn, probeWait}).Apply(ctx, sqlcgen.ApplyParams{})
+	_, err = sqlcgen.New(bounded{conn: conn, wait: probeWait}).Apply(ctx, sqlcgen.ApplyParams{})
 	if err = wrap("apply", err); !errors.Is(err, fserr.ESRCH) {
 		return err
 	}

@@ -277,7 +277,7 @@ func TestUnknownSandboxIsESRCH(t *testing.T) {
 	if _, err := s.Get(t.Context(), uuid.New()); !errors.Is(err, fserr.ESRCH) {
 		t.Fatalf("get: %v", err)
 	}
-	if err := s.Drop(t.Context(), uuid.New()); !errors.Is(err, fserr.ESRCH) {
+	if err := s.Drop(t.Context(), uuid.New(), store.Exec{}); !errors.Is(err, fserr.ESRCH) {
 		t.Fatalf("drop: %v", err)
 	}
 }
@@ -419,7 +419,7 @@ func TestReadsSurviveDeadConnections(t *testing.T) {
 	t.Parallel()
 	url := sqltest.Database(t)
 	s := open(t, store.Config{URL: url, MinConns: 4})
-	b, err := s.Create(t.Context(), store.NewSandbox{ID: uuid.New(), Tenant: "t", Owner: "o", Name: "n"}, nil)
+	b, err := s.Create(t.Context(), store.NewSandbox{ID: uuid.New(), Tenant: "t", Owner: "o", Name: "n"}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -522,7 +522,7 @@ func TestList(t *testing.T) {
 	owner := uuid.NewString()
 	var ids []uuid.UUID
 	for i := range 5 {
-		b, err := s.Create(t.Context(), store.NewSandbox{ID: uuid.New(), Tenant: "t", Owner: owner, Name: fmt.Sprint("n", i%2), Labels: []byte(fmt.Sprintf(`{"i":"%d"}`, i))}, nil)
+		b, err := s.Create(t.Context(), store.NewSandbox{ID: uuid.New(), Tenant: "t", Owner: owner, Name: fmt.Sprint("n", i%2), Labels: []byte(fmt.Sprintf(`{"i":"%d"}`, i))}, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -572,10 +572,10 @@ func TestCreationDoneBeforeIsThere(t *testing.T) {
 	n := store.NewSandbox{ID: uuid.New(), Tenant: "t", Owner: "o", Name: "n"}
 	ids := []uuid.UUID{uuid.New(), uuid.New()}
 	for range 2 {
-		if b, err := s.Create(t.Context(), n, nil); err != nil || b.ID != n.ID {
+		if b, err := s.Create(t.Context(), n, nil, nil); err != nil || b.ID != n.ID {
 			t.Fatalf("%+v, %v", b, err)
 		}
-		forks, err := s.Fork(t.Context(), n.ID, ids, "f", "o", "", nil)
+		forks, err := s.Fork(t.Context(), n.ID, ids, "f", "o", "", store.Exec{}, nil)
 		if err != nil || len(forks) != 2 || forks[0].ID != ids[0] || forks[1].ID != ids[1] {
 			t.Fatalf("%+v, %v", forks, err)
 		}
@@ -587,14 +587,20 @@ func TestRefusedInputIsEINVAL(t *testing.T) {
 	t.Parallel()
 	s, id := open(t, store.Config{}), sandbox(t)
 	for name, do := range map[string]func() error{
-		"half a surrogate": func() error { _, err := s.KvSet(t.Context(), id, "k", []byte(`"\ud800"`), store.Expect{}); return err },
-		"a key that is too long": func() error {
-			_, err := s.KvSet(t.Context(), id, strings.Repeat("k", 2000), []byte("1"), store.Expect{})
+		"half a surrogate": func() error {
+			_, err := s.KvSet(t.Context(), id, "k", []byte(`"\ud800"`), store.Expect{}, store.Exec{})
 			return err
 		},
-		"a name that is too long": func() error { _, err := s.Snapshot(t.Context(), id, strings.Repeat("n", 300)); return err },
-		"a date that is none":     func() error { _, err := s.FenceAt(t.Context(), id, "2026-99-99"); return err },
-		"a negative limit":        func() error { _, err := s.ChangesSince(t.Context(), id, 0, 0, -1); return err },
+		"a key that is too long": func() error {
+			_, err := s.KvSet(t.Context(), id, strings.Repeat("k", 2000), []byte("1"), store.Expect{}, store.Exec{})
+			return err
+		},
+		"a name that is too long": func() error {
+			_, err := s.Snapshot(t.Context(), id, strings.Repeat("n", 300), store.Exec{})
+			return err
+		},
+		"a date that is none": func() error { _, err := s.FenceAt(t.Context(), id, "2026-99-99"); return err },
+		"a negative limit":    func() error { _, err := s.ChangesSince(t.Context(), id, 0, 0, -1); return err },
 	} {
 		if err := do(); !errors.Is(err, fserr.EINVAL) && !errors.Is(err, fserr.ENAMETOOLONG) {
 			t.Errorf("%s: %v", name, err)

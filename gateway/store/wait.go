@@ -89,13 +89,19 @@ type batcher interface {
 type bounded struct {
 	conn batcher
 	wait time.Duration
+	exec []byte // who asks, for the audit row of a verb that changes something (pgbox.log_verb); nil: the statement is told otherwise, or has none
 }
 
 // send sends one statement behind the setting and has read the answer to the latter.
 func (b bounded) send(ctx context.Context, sql string, args []any) pgx.BatchResults {
 	batch := &pgx.Batch{}
 	// 0 would be: for ever.
-	batch.Queue("SELECT set_config('lock_timeout', $1, true)", strconv.FormatInt(max(b.wait.Milliseconds(), 1), 10))
+	wait := strconv.FormatInt(max(b.wait.Milliseconds(), 1), 10)
+	if b.exec == nil {
+		batch.Queue("SELECT set_config('lock_timeout', $1, true)", wait)
+	} else {
+		batch.Queue("SELECT set_config('lock_timeout', $1, true), set_config('app.exec', $2, true)", wait, string(b.exec))
+	}
 	batch.Queue(sql, args...)
 	res := b.conn.SendBatch(ctx, batch)
 	_, _ = res.Exec() // an error is that of the next result too

@@ -11,6 +11,7 @@ AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.lock_sandbox(p_sandbox);
     v_tag     text := coalesce(p_tag, 'latest');
+    v_before  bigint := v_sandbox.version;
     v_state   pgbox.snapshot;
     v_id      uuid;
     v_old     uuid[];
@@ -36,6 +37,7 @@ BEGIN
     IF v_old IS NOT NULL THEN
         PERFORM pgbox.free_layers(v_old);
     END IF;
+    PERFORM pgbox.log_verb(p_sandbox, v_sandbox.tenant, 'image create ' || p_name || ':' || v_tag, v_before, v_sandbox.version);
     RETURN QUERY SELECT v.* FROM fs.image v WHERE v.id = v_id;
 END
 $$;

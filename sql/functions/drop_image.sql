@@ -10,6 +10,7 @@ BEGIN
     END IF;
     DELETE FROM pgbox.image i WHERE i.id = v_image.id;
     PERFORM pgbox.free_layers(v_image.layers);
+    PERFORM pgbox.log_verb('00000000-0000-0000-0000-000000000000', p_tenant, 'image rm ' || p_image, 0, 0);
 END
 $$;
 

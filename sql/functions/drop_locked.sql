@@ -11,6 +11,7 @@ BEGIN
     SELECT array_agg(DISTINCT u.id) INTO v_layers FROM gone g, unnest(g.layers) AS u (id);
     UPDATE pgbox.sandbox s SET deleted_at = clock_timestamp(), version = s.version + 1 WHERE s.id = p_sandbox.id;
     PERFORM pgbox.free_layers(p_sandbox.layers || v_layers);
+    PERFORM pgbox.log_verb(p_sandbox.id, p_sandbox.tenant, 'drop', p_sandbox.version, p_sandbox.version + 1);
 END
 $$;
 

@@ -13,9 +13,11 @@ BEGIN
          LIMIT p_limit
            FOR NO KEY UPDATE SKIP LOCKED
     LOOP
+        PERFORM set_config('app.exec', '{"route": "housekeeping", "caller": "pgbox_housekeeper", "script": "expire"}', true);
         PERFORM pgbox.drop_locked(v_sandbox);
         v_count := v_count + 1;
     END LOOP;
+    PERFORM set_config('app.exec', '', true);
     DELETE FROM pgbox.idempotency i
      WHERE (i.tenant, i.owner, i.key) IN (
         SELECT o.tenant, o.owner, o.key FROM pgbox.idempotency o

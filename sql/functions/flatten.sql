@@ -14,6 +14,7 @@ BEGIN
          WHERE s.id = p_sandbox;
         PERFORM pgbox.free_layers(v_sandbox.layers);
     END IF;
+    PERFORM pgbox.log_verb(p_sandbox, v_sandbox.tenant, 'flatten', v_sandbox.version, v_sandbox.version + (v_depth > 2)::integer);
     RETURN v_depth;
 END
 $$;

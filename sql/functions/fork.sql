@@ -10,6 +10,7 @@ CREATE FUNCTION fs.fork(
 AS $$
 DECLARE
     v_from  pgbox.sandbox := pgbox.lock_sandbox(p_sandbox);
+    v_before bigint := v_from.version;
     v_state pgbox.snapshot;
     v_ids   uuid[] := CASE WHEN cardinality(p_ids) > 0 THEN p_ids ELSE ARRAY[gen_random_uuid()] END;
     v_tops  uuid[];
@@ -48,6 +49,8 @@ BEGIN
     INSERT INTO pgbox.snapshot (sandbox_id, name, kind, layers, next_ino, version, used_bytes, used_inodes, state_sha256)
     SELECT u.id, '@base', 'base', v_state.layers, v_from.next_ino, 0, v_state.used_bytes, v_state.used_inodes, v_state.state_sha256
       FROM unnest(v_ids) AS u (id);
+    PERFORM pgbox.log_verb(p_sandbox, v_from.tenant, 'fork', v_before, v_from.version);
+    PERFORM pgbox.log_verb(u.id, v_from.tenant, 'fork of ' || p_sandbox, 0, 0) FROM unnest(v_ids) AS u (id);
     RETURN QUERY
     SELECT v.* FROM unnest(v_ids) WITH ORDINALITY AS u (id, n) JOIN fs.sandbox v ON v.id = u.id ORDER BY u.n;
 END

@@ -11,7 +11,8 @@ BEGIN
         PERFORM pgbox.raise_errno(3, 'get_sandbox', p_sandbox::text);
     END IF;
     -- What only reads writes nothing into the sandbox's row.
-    v_row.last_used_at := greatest(v_row.last_used_at, (SELECT max(e.started_at) FROM pgbox.exec e WHERE e.sandbox_id = p_sandbox));
+    v_row.last_used_at := greatest(v_row.last_used_at, (SELECT max(e.started_at) FROM pgbox.exec e
+                                                            WHERE e.sandbox_id = p_sandbox AND NOT (e.committed AND e.version_after = 0))); -- that is how it was made
     RETURN NEXT v_row;
 END
 $$;

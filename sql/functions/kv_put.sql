@@ -33,7 +33,8 @@ BEGIN
         VALUES (v_sandbox.layers[1], p_key, p_value, v_version)
         ON CONFLICT ON CONSTRAINT kv_pkey DO UPDATE SET value = excluded.value, version = excluded.version;
     END IF;
-    PERFORM pgbox.bump(v_sandbox, pgbox.kv_bytes(p_key, p_value) - pgbox.kv_bytes(p_key, v_old.value), 0);
+    PERFORM pgbox.log_verb(p_sandbox, v_sandbox.tenant, p_op || ' ' || p_key, v_sandbox.version,
+                           pgbox.bump(v_sandbox, pgbox.kv_bytes(p_key, p_value) - pgbox.kv_bytes(p_key, v_old.value), 0));
     RETURN v_version;
 END
 $$;

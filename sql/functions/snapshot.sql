@@ -4,6 +4,7 @@ CREATE FUNCTION fs.snapshot(p_sandbox uuid, p_name text) RETURNS SETOF fs.snapsh
 AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.lock_sandbox(p_sandbox);
+    v_before  bigint := v_sandbox.version;
     v_id      uuid;
 BEGIN
     IF left(p_name, 1) = '@' THEN
@@ -18,6 +19,7 @@ BEGIN
     IF v_id IS NULL THEN
         PERFORM pgbox.raise_errno(17, 'snapshot', p_name);
     END IF;
+    PERFORM pgbox.log_verb(p_sandbox, v_sandbox.tenant, 'snapshot ' || p_name, v_before, v_sandbox.version);
     RETURN QUERY SELECT v.* FROM fs.snapshot v WHERE v.id = v_id;
 END
 $$;

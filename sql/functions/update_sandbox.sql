@@ -14,10 +14,12 @@ CREATE FUNCTION fs.update_sandbox(
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    v_sandbox pgbox.sandbox;
 BEGIN
     -- Not pgbox.enter(): settings are not what an automatic snapshot keeps, and one that there is no room for would refuse the room.
     PERFORM set_config('app.sandbox_id', p_sandbox::text, true), set_config('app.at', '', true);
-    PERFORM pgbox.lock_sandbox(p_sandbox);
+    v_sandbox := pgbox.lock_sandbox(p_sandbox);
     UPDATE pgbox.sandbox s
        SET name          = coalesce(p_name, s.name),
            env           = coalesce(p_env, s.env),
@@ -33,6 +35,7 @@ BEGIN
                                   ELSE (p_history->>'seconds')::integer END,
            history_keep = coalesce((p_history->>'keep')::integer, s.history_keep)
      WHERE s.id = p_sandbox;
+    PERFORM pgbox.log_verb(p_sandbox, v_sandbox.tenant, 'update', v_sandbox.version, v_sandbox.version);
     RETURN QUERY SELECT v.* FROM fs.sandbox v WHERE v.id = p_sandbox;
 END
 $$;

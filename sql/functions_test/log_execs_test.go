@@ -1,13 +1,16 @@
 package functions_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/sql/sqltest"
@@ -104,5 +107,72 @@ func TestBlame_seesThroughMerges(t *testing.T) {
 	rows := must[[]sqlcgen.FsLastWrite](t)(q.Blame(t.Context(), sqlcgen.BlameParams{Sandbox: id, Path: "/f"}))
 	if len(rows) != 1 || rows[0].Script == nil || *rows[0].Script != "make f" || *rows[0].Caller != "carol" || *rows[0].Agent != "planner" {
 		t.Fatalf("%+v", rows)
+	}
+}
+
+// TestVerbsInSQLHaveRows: what a database user does beside all gateways is in the log under the name of that user, when it is done and not otherwise.
+func TestVerbsInSQLHaveRows(t *testing.T) {
+	t.Parallel()
+	_, u, id := gcDatabase(t)
+	root := sqltest.Connect(t, u)
+	exec := func(conn *pgx.Conn, sql string, args ...any) {
+		t.Helper()
+		if _, err := conn.Exec(t.Context(), sql, args...); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	dba := fmt.Sprintf("dba-%s", uuid.NewString()[:8])
+	exec(root, fmt.Sprintf("CREATE ROLE %q LOGIN; GRANT pgbox_gateway TO %[1]q", dba))
+	defer exec(root, fmt.Sprintf("DROP ROLE %q", dba))
+	cc, err := pgx.ParseConfig(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cc.User = dba
+	conn, err := pgx.ConnectConfig(t.Context(), cc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.Background()) }()
+	fork, snap := uuid.New(), uuid.UUID{}
+	for _, sql := range []string{
+		"SELECT fs.kv_set($1, 'k', '1')", "SELECT fs.kv_delete($1, 'k')", "SELECT FROM fs.fork($1, ARRAY['" + fork.String() + "']::uuid[], 'f')", "SELECT fs.flatten($1)",
+		"SELECT FROM fs.update_sandbox($1, 'new name', NULL, NULL, NULL, NULL, NULL)", "SELECT FROM fs.create_image($1, 'i')",
+	} {
+		exec(conn, sql, id)
+	}
+	if err := conn.QueryRow(t.Context(), "SELECT id FROM fs.snapshot($1, 's')", id).Scan(&snap); err != nil {
+		t.Fatal(err)
+	}
+	exec(conn, "SELECT fs.drop_snapshot($1, $2)", id, snap)
+	exec(conn, "SELECT FROM fs.tag_image('test', 'owner', 'i', 'j')")
+	exec(conn, "SELECT fs.drop_image('test', 'owner', 'i')")
+	exec(conn, "SELECT fs.set_quota('test', 'owner', 1000000000)")
+	// One transaction, two verbs, and who asked; an id that is there already keeps no row away.
+	exec(conn, "BEGIN")
+	exec(conn, `SELECT set_config('app.exec', jsonb_build_object('id', $1::text, 'caller', 'alice', 'route', 'r', 'script', 'first')::text, true)`,
+		one[string](t, root, "SELECT max(id::text) FROM pgbox.exec"))
+	exec(conn, "SELECT fs.kv_set($1, 'a', '1')", id)
+	exec(conn, "SELECT fs.kv_set($1, 'b', '1')", id)
+	exec(conn, "COMMIT")
+	exec(conn, "BEGIN")
+	exec(conn, "SELECT fs.kv_set($1, 'c', '1')", id)
+	exec(conn, "ROLLBACK")
+	exec(conn, "SELECT fs.drop_sandbox($1)", fork)
+	exec(root, "UPDATE pgbox.sandbox SET expires_at = now() WHERE id = $1", id)
+	exec(root, "SELECT fs.housekeep()")
+	got := list[string](&scope{TB: t, conn: root}, `SELECT concat_ws(' | ', CASE sandbox_id WHEN $1 THEN 'it' WHEN $2 THEN 'fork' ELSE 'none' END, route, replace(caller, $3, 'dba'), replace(db_role, $3, 'dba'),
+		regexp_replace(script, '[0-9a-f-]{36}', 'ID'), CASE WHEN committed THEN 'committed' END) FROM pgbox.exec ORDER BY logged_at`, id, fork, dba)
+	want := []string{
+		"it | sql | dba | dba | kv_set k | committed", "it | sql | dba | dba | kv_delete k | committed",
+		"it | sql | dba | dba | fork | committed", "fork | sql | dba | dba | fork of ID | committed",
+		"it | sql | dba | dba | flatten | committed", "it | sql | dba | dba | update | committed", "it | sql | dba | dba | image create i:latest | committed",
+		"it | sql | dba | dba | snapshot s | committed", "it | sql | dba | dba | snapshot rm ID | committed",
+		"none | sql | dba | dba | image tag i j:latest | committed", "none | sql | dba | dba | image rm i | committed", "none | sql | dba | dba | quota set owner | committed",
+		"it | r | alice | dba | first | committed", "it | r | alice | dba | kv_set b | committed",
+		"fork | sql | dba | dba | drop | committed", "it | housekeeping | pgbox_housekeeper | postgres | expire | committed",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the log has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

@@ -212,8 +212,8 @@ func TestMerge_isOneVersion(t *testing.T) {
 		t.Errorf("version %d, was %d", v, before+2)
 	}
 	wants(ours, true, "SELECT count(*) = 1 FROM fs.snapshots($1) WHERE kind = 'automatic'", ours.id)
-	if runs := must[[]sqlcgen.FsExec](t)(q.Timeline(t.Context(), sqlcgen.TimelineParams{Sandbox: ours.id, MaxRows: 100})); len(runs) != 1 {
-		t.Errorf("%d runs", len(runs))
+	if runs := must[[]sqlcgen.FsExec](t)(q.Timeline(t.Context(), sqlcgen.TimelineParams{Sandbox: ours.id, MaxRows: 100})); len(runs) != 2 {
+		t.Errorf("%d runs, want the merge's and the fork's", len(runs))
 	}
 
 	// With theirs it is one version again, and the sandbox' own snapshots go on as before.

@@ -30,18 +30,13 @@ func builtinAlias(sh *Shell, args []string) int {
 	status := 0
 	for _, a := range args {
 		n, v, ok := strings.Cut(a, "=")
-		if ok && strings.ContainsAny(n, " \t\n|&;()<>/$`\"'\\") {
+		if ok && !isAliasName(n) {
 			sh.errorf("alias: `%s': invalid alias name", n)
 			status = 1
 			continue
 		}
 		if ok && n != "" {
-			if sh.aliases == nil {
-				sh.aliases = map[string]string{}
-			}
-			sh.hold(int64(len(a)))
-			sh.aliases[n] = v
-			sh.rereadAliases()
+			sh.setAlias(n, v)
 			continue
 		}
 		if v, ok := sh.aliases[a]; ok {
@@ -52,6 +47,22 @@ func builtinAlias(sh *Shell, args []string) int {
 		status = 1
 	}
 	return status
+}
+
+func isAliasName(s string) bool { return !strings.ContainsAny(s, " \t\n|&;()<>/$`\"'\\") }
+
+// setAlias makes an alias, also as an element of BASH_ALIASES.
+func (sh *Shell) setAlias(name, text string) {
+	if !isAliasName(name) {
+		sh.errorf("`%s': invalid alias name", name)
+		return
+	}
+	if sh.aliases == nil {
+		sh.aliases = map[string]string{}
+	}
+	sh.hold(int64(len(name) + len(text)))
+	sh.aliases[name] = text
+	sh.rereadAliases()
 }
 
 // rereadAliases is told of a change of the aliases: what follows is read anew.

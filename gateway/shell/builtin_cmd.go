@@ -226,6 +226,7 @@ func builtinHash(sh *Shell, args []string) int {
 			case 'p':
 				if len(args) == 0 {
 					sh.errorf("hash: -p: option requires an argument")
+					sh.eprint(usageLine("hash"))
 					return 2
 				}
 				as, args = args[0], args[1:]
@@ -237,8 +238,12 @@ func builtinHash(sh *Shell, args []string) int {
 			return 0
 		}
 	}
-	if len(args) == 0 && tell {
-		sh.errorf("hash: -t: option requires an argument")
+	if len(args) == 0 && (tell || del) {
+		letter := "t"
+		if del {
+			letter = "d"
+		}
+		sh.errorf("hash: -%s: option requires an argument", letter)
 		return 1
 	}
 	if len(args) == 0 {
@@ -268,10 +273,7 @@ func builtinHash(sh *Shell, args []string) int {
 	for _, a := range args {
 		switch {
 		case as != "":
-			if sh.hashed == nil {
-				sh.hashed = map[string]*hashEntry{}
-			}
-			sh.hashed[a] = &hashEntry{path: as}
+			sh.hashAs(a, as)
 		case del:
 			if sh.hashed[a] == nil {
 				sh.errorf("hash: %s: not found", a)

@@ -181,6 +181,9 @@ func builtinExit(sh *Shell, args []string) int {
 	if sh.exiting && len(args) == 1 {
 		panic(exitPanic{sh.exitedWith})
 	}
+	if sh.interactive() {
+		sh.eprint("exit\n")
+	}
 	panic(exitPanic{sh.exitStatus("exit", args)})
 }
 

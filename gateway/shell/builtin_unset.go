@@ -99,6 +99,9 @@ func (sh *Shell) unsetElement(name, text string) bool {
 		v.arr = &indexed{}
 		return true
 	}
+	if v.dyn != nil {
+		return true // aliases and known commands stay
+	}
 	if v.attrs&aAssoc != 0 {
 		key := text
 		if _, ok := v.assoc.m[key]; !ok {

@@ -418,6 +418,11 @@ func (sh *Shell) declareOne(cmd string, o operand, on, off attr, global, inherit
 		}
 		return 0
 	}
+	if sub != nil && !hasVal && on&aAssoc == 0 {
+		if v := sh.vars[name]; v == nil || v.attrs&aAssoc == 0 {
+			on |= aArray
+		}
+	}
 	if sub != nil && (cmd == "export" || cmd == "readonly") {
 		sh.errorf("%s: `%s[%s]': not a valid identifier", cmd, name, sub.text)
 		return 1

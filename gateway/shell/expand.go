@@ -415,6 +415,9 @@ func (sh *Shell) cmdSubst(p *cmdPart) string {
 		}
 		child.stmts(stmts)
 	})
+	if len(p.stmts) == 0 && (p.prog == nil || len(p.prog.groups) == 0 && p.prog.err == nil) {
+		status = 0
+	}
 	sh.substSt, sh.status = status, status
 	// A background job may still hold the pipe open.
 	select {

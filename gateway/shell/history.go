@@ -1,9 +1,11 @@
 package shell
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/pgbox/pgbox/gateway/shell/pattern"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
 
@@ -11,19 +13,50 @@ import (
 type history struct {
 	list []string
 	base int // number of the first entry, less one
+
+	loaded    int    // entries that were there when the session began
+	old, with string // of the last substitution
+	failed    bool   // the last line could not be expanded: the prompt's commands do not run again
+	shown     bool   // :p was met: the line is shown and not run
 }
 
 // maxHistory is how many commands are kept, as many as HISTSIZE says by default.
 const maxHistory = 500
 
+// remember adds a command to the history, where HISTCONTROL and HISTIGNORE let it.
 func (sh *Shell) remember(text string) {
 	h := &sh.history
-	if n := len(h.list); n > 0 && h.list[n-1] == text && strings.Contains(sh.str("HISTCONTROL"), "dup") {
+	control := strings.Split(sh.str("HISTCONTROL"), ":")
+	has := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(control, w) })
+	}
+	if strings.HasPrefix(text, " ") && has("ignorespace", "ignoreboth") {
 		return
+	}
+	if n := len(h.list); n > 0 && h.list[n-1] == text && has("ignoredups", "ignoreboth") {
+		return
+	}
+	for p := range strings.SplitSeq(sh.str("HISTIGNORE"), ":") {
+		if p != "" && pattern.Compile(p, sh.patternFlags(false), sh.readStep).Match(text) {
+			return
+		}
+	}
+	if has("erasedups") {
+		h.list = slices.DeleteFunc(slices.Clone(h.list), func(l string) bool {
+			if l != text {
+				return false
+			}
+			sh.hold(-int64(len(l)) - 16)
+			return true
+		})
 	}
 	sh.hold(int64(len(text)) + 16)
 	h.list = append(h.list[:len(h.list):len(h.list)], text)
-	if len(h.list) > maxHistory {
+	most := maxHistory
+	if n, err := strconv.Atoi(sh.str("HISTSIZE")); err == nil && n >= 0 {
+		most = min(n, maxHistory)
+	}
+	if len(h.list) > most {
 		sh.hold(-int64(len(h.list[0])) - 16)
 		h.list = h.list[1:]
 		h.base++
@@ -61,7 +94,6 @@ func (sh *Shell) recordLine(p *program, i int) {
 					b.WriteString("; ")
 				}
 			}
-			l = strings.TrimLeft(l, " \t")
 		}
 		b.WriteString(l)
 	}
@@ -129,10 +161,20 @@ func builtinHistory(sh *Shell, args []string) int {
 		}
 		return 0
 	case 'p':
-		for _, a := range args {
-			sh.out(a + "\n")
+		status := 0
+		if sh.opts.get('Y') && len(h.list) > 0 {
+			h.list = h.list[:len(h.list)-1] // the command itself
 		}
-		return 0
+		for _, a := range args {
+			text, err := sh.historyExpansion(a)
+			if err != "" {
+				sh.errorf("history: %s: history expansion failed", a)
+				status = 1
+				continue
+			}
+			sh.out(text + "\n")
+		}
+		return status
 	case 'a', 'n', 'r', 'w':
 		name := sh.str("HISTFILE")
 		if len(args) > 0 {

@@ -153,13 +153,10 @@ func defaultOptions() options {
 // letters is $-.
 func (o *options) letters() string {
 	var b strings.Builder
-	for _, c := range []byte("abefhkmnptuvxBCEHPT") {
+	for _, c := range []byte("abefhikmnptuvxBCEHPTcs") {
 		if o.get(c) {
 			b.WriteByte(c)
 		}
-	}
-	if o.get('c') {
-		b.WriteByte('c')
 	}
 	return b.String()
 }

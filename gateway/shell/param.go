@@ -760,7 +760,7 @@ func (sh *Shell) transform(p *paramPart, name string, sub *subscript, v value) v
 	case "E":
 		return v.each(ansiC)
 	case "P":
-		return v.each(sh.promptString)
+		return v.each(sh.promptExpanded)
 	case "U":
 		return v.each(func(s string) string { return sh.changeCase(s, true, true, nil) })
 	case "L":

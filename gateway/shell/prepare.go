@@ -170,6 +170,11 @@ func parseFile(src string, step func()) (*syntax.File, map[uint]int, error) {
 		if next == "" {
 			next, from, length = mask(masked, int(at))
 		}
+		if opening := masked[min(int(at), len(masked)):]; next == "" && strings.HasPrefix(opening, "$((") {
+			next, from, length = mask(masked, int(at)+3)
+		} else if next == "" && strings.HasPrefix(opening, "${") {
+			next, from, length = mask(masked, int(at)+2)
+		}
 		if s := masked[:min(int(at), len(masked))]; int(at) < len(masked) && masked[at] == '!' && (strings.HasSuffix(s, "time ") || strings.HasSuffix(s, "time -p ")) {
 			next, from, length = s+" "+masked[at+1:], 0, 0
 		} else if loneNot(masked, int(at)) {

@@ -408,6 +408,7 @@ func (x *exec) bashMain(ctx context.Context, p *proc.Process) int {
 	dash := p.Name() == "sh"
 	posix := dash
 	wantCmd, stdin := false, false
+	start := startFiles{login: strings.HasPrefix(p.Args[0], "-")}
 	fail := func(msg string, status int) int {
 		_, _ = io.WriteString(p.Stderr, p.Args[0]+": "+msg+"\n")
 		return status
@@ -432,10 +433,17 @@ loop:
 		case a == "--rcfile" || a == "--init-file":
 			if len(args) > 1 {
 				args = args[1:]
+				start.rc = args[0]
 			}
+		case a == "--norc":
+			start.norc = true
+		case a == "--noprofile":
+			start.noprofile = true
+		case a == "--login":
+			start.login = true
 		case strings.HasPrefix(a, "--"):
 			switch a {
-			case "--norc", "--noprofile", "--login", "--noediting", "--verbose", "--restricted", "--debugger":
+			case "--noediting", "--verbose", "--restricted", "--debugger":
 			default:
 				return fail(a+": invalid option\n"+bashUsage, 2)
 			}
@@ -447,7 +455,11 @@ loop:
 					wantCmd = true
 				case 's':
 					stdin = true
-				case 'l', 'i', 'r', 'D':
+				case 'l':
+					start.login = on
+				case 'i':
+					opts.set('i', on)
+				case 'r', 'D':
 				case 'o', 'O':
 					if len(args) < 2 {
 						return fail(a+": option requires an argument", 2)
@@ -516,6 +528,7 @@ loop:
 			sh.dash = dash
 			sh.stdinName = file
 			sh.opts.set('c', false)
+			sh.start(start)
 			sh.runScript(string(data), "")
 		})
 	}
@@ -525,8 +538,15 @@ loop:
 		if cmd != nil {
 			sh.opts.set('c', true)
 			sh.setExecutionString(*cmd)
+			sh.start(start)
 			sh.runScript(*cmd, "-c")
 			return
+		}
+		sh.opts.set('s', true)
+		sh.start(start)
+		if sh.interactive() {
+			sh.startSession()
+			defer sh.endSession(start.login)
 		}
 		sh.stdinScript()
 	})
@@ -554,7 +574,11 @@ func (sh *Shell) stdinScript() {
 		if d == nil {
 			return
 		}
+		sh.prompt(text.Len() > 0)
 		l, err := sh.readLine(d, '\n')
+		if l = sh.typed(l); l == "" && err == nil {
+			continue
+		}
 		text.WriteString(l)
 		if l != "" {
 			line++
@@ -578,7 +602,7 @@ func (sh *Shell) stdinScript() {
 			sh.runProgram(prog, "")
 			text.Reset()
 			first = line
-			if sh.jumping() || prog.err != nil {
+			if sh.jumping() || prog.err != nil && !sh.interactive() {
 				return
 			}
 		}

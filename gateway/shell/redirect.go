@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 
@@ -72,6 +73,19 @@ func (sh *Shell) restore(undo []savedFD) {
 	}
 }
 
+// errNetwork refuses what bash takes for the address of a connection.
+var errNetwork = errors.New("the sandbox has no network")
+
+// isSocket reports whether a path is /dev/tcp/HOST/PORT or that of udp.
+func isSocket(path string) bool {
+	rest, ok := strings.CutPrefix(path, "/dev/tcp/")
+	if !ok {
+		rest, ok = strings.CutPrefix(path, "/dev/udp/")
+	}
+	host, port, more := strings.Cut(rest, "/")
+	return ok && more && host != "" && port != ""
+}
+
 // openFile opens a file for a redirection; /dev/fd/N is a descriptor of ours.
 func (sh *Shell) openFile(name string, flag int) (*desc, error) {
 	if name == "" {
@@ -84,6 +98,9 @@ func (sh *Shell) openFile(name string, flag int) (*desc, error) {
 			return nil, fserr.ENOENT
 		}
 		return d.retain(), nil
+	}
+	if isSocket(path) {
+		return nil, errNetwork
 	}
 	f, err := sh.x.fs.Open(path, flag, 0o666&^sh.umask)
 	if isFIFO(err) {

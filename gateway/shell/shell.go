@@ -201,6 +201,7 @@ type Shell struct {
 	finished      map[int]int
 	completions   map[string]*completion
 	history       history
+	commands      int // read by an interactive shell
 	ulimits       map[byte]limitPair
 	parsed        map[parseKey]*program
 	patterns      map[patternKey]*pattern.Pattern
@@ -837,6 +838,9 @@ func (sh *Shell) prefix() string {
 	}
 	if sh.dash {
 		return name + ": " + itoa(sh.line) + ": "
+	}
+	if sh.interactive() {
+		return name + ": "
 	}
 	for i := len(sh.frames) - 1; i >= 0; i-- {
 		if f := sh.frames[i]; !f.isTemp {

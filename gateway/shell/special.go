@@ -1,7 +1,9 @@
 package shell
 
 import (
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -102,6 +104,9 @@ func init() {
 			n, _ := strconv.ParseInt(s, 10, 64)
 			sh.random = random{seed: uint32(n), seeded: true}
 		}, attrs: aInteger},
+		"HISTCMD": {dyn: dynString(func(sh *Shell) string {
+			return itoa(sh.history.base + len(sh.history.list))
+		}), assign: ignore, attrs: aInteger},
 		"SRANDOM":      {dyn: dynString(func(*Shell) string { return strconv.FormatUint(uint64(rand.Uint32()), 10) }), assign: ignore},
 		"EPOCHSECONDS": {dyn: dynString(func(sh *Shell) string { return strconv.FormatInt(sh.x.now().Unix(), 10) }), assign: ignore},
 		"EPOCHREALTIME": {dyn: dynString(func(sh *Shell) string {
@@ -142,6 +147,15 @@ func init() {
 			n, _, _ := sh.callStack()
 			return n
 		}), assign: ignore},
+		"BASH_ALIASES": {dyn: func(sh *Shell) *variable { return assocOf(sh.aliases) }, assignKey: (*Shell).setAlias,
+			assign: func(sh *Shell, s string) { sh.setAlias("0", s) }, attrs: aAssoc | aSet},
+		"BASH_CMDS": {dyn: func(sh *Shell) *variable {
+			paths := make(map[string]string, len(sh.hashed))
+			for n, h := range sh.hashed {
+				paths[n] = h.path
+			}
+			return assocOf(paths)
+		}, assignKey: (*Shell).hashAs, assign: func(sh *Shell, s string) { sh.hashAs("0", s) }, attrs: aAssoc | aSet},
 		"BASH_SOURCE": {dyn: dynArray(func(sh *Shell) []string { _, s, _ := sh.callStack(); return s }), assign: ignore},
 		"BASH_LINENO": {dyn: dynArray(func(sh *Shell) []string { _, _, l := sh.callStack(); return l }), assign: ignore},
 		"DIRSTACK": {dyn: dynArray(func(sh *Shell) []string {
@@ -155,6 +169,26 @@ func init() {
 	for _, v := range dynamics {
 		v.shared = true
 	}
+}
+
+// assocOf is a map as an associative array.
+func assocOf(m map[string]string) *variable {
+	a := newAssoc()
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		a.set(k, m[k])
+	}
+	return &variable{attrs: aAssoc | aSet, assoc: a}
+}
+
+// hashAs notes where the program of a name is.
+func (sh *Shell) hashAs(name, path string) {
+	if sh.hashed == nil {
+		sh.hashed = map[string]*hashEntry{}
+	}
+	if sh.hashed[name] == nil {
+		sh.hold(int64(len(name) + len(path) + 64))
+	}
+	sh.hashed[name] = &hashEntry{path: path}
 }
 
 func leftPad(n, w int) string {
@@ -243,8 +277,70 @@ func traceQuote2(s string) string {
 	return traceQuote(s)
 }
 
+// promptExpanded decodes a prompt and expands what it holds: the text of escapes is not looked at again.
+func (sh *Shell) promptExpanded(s string) string {
+	if !sh.opts.shopt(promptvars) {
+		return sh.promptString(s)
+	}
+	c := compiler{step: sh.readStep}
+	var out []part
+	start, text := 0, sh.promptText(s, func(t string) string { return ansiGuard.Replace(t) })
+	for i := 0; i < len(text); {
+		if text[i] == '\\' && i+1 < len(text) && strings.IndexByte("$`\"\\", text[i+1]) >= 0 {
+			out = append(out, &quotedPart{text[start:i]}, &quotedPart{text[i+1 : i+2]})
+			i += 2
+			start = i
+			continue
+		}
+		if text[i] == '$' || text[i] == '`' {
+			if p, n := c.first(text[i:]); n > 0 {
+				out = append(append(out, &quotedPart{text[start:i]}), p...)
+				i += n
+				start = i
+				continue
+			}
+		}
+		i++
+	}
+	return sh.heredocText(append(out, &quotedPart{text[start:]}))
+}
+
+// ansiGuard keeps the text of an escape from being expanded.
+var ansiGuard = strings.NewReplacer("$", `\$`, "`", "\\`", `\`, `\\`)
+
 // promptString decodes the escapes of prompts.
 func (sh *Shell) promptString(s string) string {
+	return sh.promptText(s, func(t string) string { return t })
+}
+
+// trimmed is the working directory as prompts show it, cut to PROMPT_DIRTRIM components.
+func (sh *Shell) trimmed() string {
+	d := sh.homely(sh.dir)
+	n, err := strconv.Atoi(sh.str("PROMPT_DIRTRIM"))
+	if err != nil || n <= 0 {
+		return d
+	}
+	head, rest := "", d
+	if strings.HasPrefix(d, "~") {
+		head, rest = d[:1], d[1:]
+	}
+	at := len(rest)
+	for range n {
+		if at = strings.LastIndexByte(rest[:max(at, 0)], '/'); at <= 0 {
+			return d
+		}
+	}
+	if at <= len("/...") {
+		return d
+	}
+	if head != "" {
+		head += "/"
+	}
+	return head + "..." + rest[at:]
+}
+
+// promptText decodes escapes; what an escape stands for goes through shown.
+func (sh *Shell) promptText(s string, shown func(string) string) string {
 	if strings.IndexByte(s, '\\') < 0 {
 		return s
 	}
@@ -268,25 +364,25 @@ func (sh *Shell) promptString(s string) string {
 		case '\\':
 			b.WriteByte('\\')
 		case 'u':
-			b.WriteString(sh.x.cfg.User.Name)
+			b.WriteString(shown(sh.x.cfg.User.Name))
 		case 'h':
 			h, _, _ := strings.Cut(sh.x.cfg.Hostname, ".")
-			b.WriteString(h)
+			b.WriteString(shown(h))
 		case 'H':
-			b.WriteString(sh.x.cfg.Hostname)
+			b.WriteString(shown(sh.x.cfg.Hostname))
 		case 'w':
-			b.WriteString(sh.homely(sh.dir))
+			b.WriteString(shown(sh.trimmed()))
 		case 'W':
 			d := sh.homely(sh.dir)
 			if k := strings.LastIndexByte(d, '/'); k >= 0 && len(d) > 1 {
 				d = d[k+1:]
 			}
-			b.WriteString(d)
+			b.WriteString(shown(d))
 		case '$':
 			if sh.x.cfg.User.UID == 0 {
 				b.WriteByte('#')
 			} else {
-				b.WriteByte('$')
+				b.WriteString(shown("$"))
 			}
 		case 's':
 			b.WriteString("bash")
@@ -304,12 +400,22 @@ func (sh *Shell) promptString(s string) string {
 			b.WriteString(timefmt.Format(now, "%H:%M"))
 		case 'd':
 			b.WriteString(timefmt.Format(now, "%a %b %d"))
+		case 'D':
+			end := strings.IndexByte(s[i:], '}')
+			if !strings.HasPrefix(s[i+1:], "{") || end < 0 {
+				b.WriteString(`\D`)
+				break
+			}
+			b.WriteString(shown(timefmt.Format(now, cmpOr(s[i+2:i+end], "%H:%M:%S"))))
+			i += end
 		case 'j':
 			b.WriteString(itoa(len(sh.jobs)))
 		case 'l':
 			b.WriteString("tty")
-		case '!', '#':
-			b.WriteByte('1')
+		case '!':
+			b.WriteString(itoa(sh.history.base + len(sh.history.list) + 1))
+		case '#':
+			b.WriteString(itoa(sh.commands))
 		case '[', ']':
 		case '0', '1', '2', '3', '4', '5', '6', '7':
 			n, v := digits(s[i:], 8, 3)

@@ -30,16 +30,17 @@ const (
 // variable is one variable. A variable that is shared with another shell environment (shared set) is
 // copied before it is changed.
 type variable struct {
-	attrs  attr
-	shared bool
-	str    string
-	room   []byte // what str is the whole of, with room for more, when it has been appended to
-	arr    *indexed
-	assoc  *assocArray
-	owner  *Shell // whose budget counts it
-	local  bool
-	dyn    func(*Shell) *variable // computes special variables (RANDOM, PIPESTATUS …)
-	assign func(*Shell, string)   // is told of assignments to them
+	attrs     attr
+	shared    bool
+	str       string
+	room      []byte // what str is the whole of, with room for more, when it has been appended to
+	arr       *indexed
+	assoc     *assocArray
+	owner     *Shell // whose budget counts it
+	local     bool
+	dyn       func(*Shell) *variable           // computes special variables (RANDOM, PIPESTATUS …)
+	assign    func(*Shell, string)             // is told of assignments to them
+	assignKey func(sh *Shell, key, val string) // is told of assignments to elements
 }
 
 // extend returns old with val after it. When old is the value, val goes into the room behind it, so that a loop that appends copies

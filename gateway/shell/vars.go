@@ -283,6 +283,14 @@ func (sh *Shell) setElement(name string, sub *subscript, val string, add bool) {
 			sh.fatal("%s[%s]: bad array subscript", name, sub.text)
 		}
 	}
+	if v := sh.vars[name]; v != nil && v.assignKey != nil {
+		key := sh.subKey(sub)
+		if add {
+			val = sh.lookup(name).assoc.value(key) + val
+		}
+		v.assignKey(sh, key, val)
+		return
+	}
 	v := sh.own(name)
 	if v.attrs&aAssoc != 0 {
 		key := sh.subKey(sub)
@@ -589,6 +597,8 @@ func (sh *Shell) arithFailed(who string, err error) {
 	}
 	sh.errorf("%s%s", prefix, asArithError(err))
 	switch {
+	case who == asValue && sh.sub == 0 && !sh.opts.get('c'):
+		panic(abortPanic{status: 1})
 	case who == asValue:
 		panic(exitPanic{1})
 	case sh.posix && who == "":
@@ -638,6 +648,9 @@ func (sh *Shell) unbound(name string) {
 // exitExpansion ends the shell after an expansion error that is fatal even to scripts.
 // bash -c without -e has a status of its own for it.
 func (sh *Shell) exitExpansion() {
+	if sh.interactive() {
+		panic(abortPanic{status: 1})
+	}
 	if sh.dash {
 		panic(exitPanic{2})
 	}

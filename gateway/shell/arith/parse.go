@@ -118,6 +118,13 @@ func (p *parser) next() {
 		return
 	}
 	rest := p.s[p.i:]
+	if p.tok == ")" && (strings.HasPrefix(rest, "++") || strings.HasPrefix(rest, "--")) {
+		// Two signs, where no name follows that could be counted.
+		if next := strings.TrimLeft(rest[2:], " \t\n"); next == "" || !nameStart(next[0]) {
+			p.tok, p.i = rest[:1], p.i+1
+			return
+		}
+	}
 	for _, o := range ops3 {
 		if strings.HasPrefix(rest, o) {
 			p.tok, p.i = o, p.i+3

@@ -257,6 +257,7 @@ func (x *exec) runFile(ctx context.Context, p *proc.Process, path, says string, 
 				_, _ = io.WriteString(p.Stderr, "bash: "+p.Args[0]+": command not found\n")
 				return 127
 			}
+			p.FS = &procFS{FS: x.cfg.FS, x: x, p: p}
 			return proc.Run(ctx, f, p)
 		}
 		st, err := x.fs.Stat(interp)

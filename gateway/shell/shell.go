@@ -274,6 +274,7 @@ func Run(ctx context.Context, cfg Config, script string) (Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	x := &exec{cfg: cfg, fs: cfg.FS, budget: cfg.Budget, ctx: ctx, now: cfg.Now, start: cfg.Now(), procs: map[int]*process{}, jobs: map[int]string{}, fifos: map[uint64]*pipe{}}
+	x.fs = &procFS{FS: cfg.FS, x: x}
 	x.pid.Store(int64(cfg.PID))
 
 	sh := x.newShell(ctx, cfg.Name, cfg.Args, cfg.PID)

@@ -158,5 +158,9 @@ var differences = []string{
 	"There are no terminals and no job control: `bash -i` prompts, reads its files and keeps a history, on any standard input. `/dev/tcp` and `/dev/udp` say that there is no network.",
 	"`sh` has the messages, statuses and echo of Debian's dash, and bash's language in POSIX mode.",
 	"Permissions of files are kept and shown; reading and writing are not denied by them.",
+	"`/proc` has the processes of the exec (cmdline, comm, cwd, environ, exe, fd, stat, status) and the usual files of the machine, with made-up values and their true sizes; it is not listed in `/`. " +
+		"A process reads its own environment, directory and descriptors only, and a redirection those of no process. `/proc/PID/maps`, `smaps`, `io` and `net`, `/sys` and `/dev/shm` are absent, because nothing in a sandbox has them.",
+	"Times of access are not kept: that of a change is shown, so that reading a file changes nothing in the database.",
+	"`LC_ALL=C` makes bytes of characters; `printf %q`, `declare -p` and `\\u` show them as in UTF-8.",
 	"Each of these, and what single commands do differently, is replayed from testdata/known-differences.cases.",
 }

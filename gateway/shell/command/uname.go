@@ -10,14 +10,13 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
 
-// The machine that every sandbox says it is; its host name and user are the exec's.
 const (
-	kernelName    = "Linux"
-	kernelRelease = "6.1.0-28-amd64"
-	kernelVersion = "#1 SMP PREEMPT_DYNAMIC Debian 6.1.119-1 (2024-11-22)"
-	machineName   = "x86_64"
+	kernelName    = proc.KernelName
+	kernelRelease = proc.KernelRelease
+	kernelVersion = proc.KernelVersion
+	machineName   = proc.MachineName
 	systemName    = "GNU/Linux"
-	processors    = 2
+	processors    = proc.Processors
 )
 
 var (

@@ -69,7 +69,7 @@ CREATE FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_
     SET enable_mergejoin TO 'off'
     AS $$
 DECLARE
-    v_version constant bigint := p_version + 1;
+    v_version bigint;
     v_layers  uuid[];
     v_at      timestamptz;
     v_used    bigint;
@@ -80,6 +80,23 @@ DECLARE
     v_missing bigint;
     v_exec    uuid;
 BEGIN
+    PERFORM pgbox.need_exec(p_exec, 'apply'), pgbox.need(p_version BETWEEN 0 AND 9223372036854775806, 'apply', 'p_version'),
+            pgbox.need(p_used_bytes >= 0 AND p_used_inodes >= 0, 'apply', 'p_used_bytes, p_used_inodes');
+    IF cardinality(p_ino) > 0 THEN
+        PERFORM pgbox.need_columns(p_ino, 'apply', 'p_ino', cardinality(p_kind), cardinality(p_mode), cardinality(p_uid), cardinality(p_gid), cardinality(p_nlink),
+            cardinality(p_rdev), cardinality(p_size), cardinality(p_mtime), cardinality(p_ctime), cardinality(p_target));
+    END IF;
+    IF cardinality(p_parent) > 0 THEN
+        PERFORM pgbox.need_columns(p_parent, 'apply', 'p_parent', cardinality(p_name), cardinality(p_child));
+    END IF;
+    IF cardinality(p_chunk_ino) > 0 THEN
+        PERFORM pgbox.need_columns(p_chunk_ino, 'apply', 'p_chunk_ino', cardinality(p_chunk_idx), cardinality(p_chunk_sha256));
+    END IF;
+    IF cardinality(p_op) > 0 THEN
+        PERFORM pgbox.need_columns(p_op, 'apply', 'p_op', cardinality(p_path), cardinality(p_path_to), cardinality(p_change_ino),
+            cardinality(p_size_before), cardinality(p_size_after), cardinality(p_hash_before), cardinality(p_hash_after));
+    END IF;
+    v_version := p_version + 1;
     SELECT a.layers, a.changed_at, a.used_bytes, a.state_sha256 INTO v_layers, v_at, v_used, v_state
       FROM pgbox.advance(p_sandbox, p_version, p_next_ino, p_used_bytes, p_used_inodes, p_shell_state,
            coalesce(cardinality(p_ino), 0) + coalesce(cardinality(p_gone), 0) + coalesce(cardinality(p_parent), 0)
@@ -89,6 +106,7 @@ BEGIN
 
     -- Contents first.
     IF cardinality(p_blob) > 0 THEN
+        PERFORM pgbox.need((SELECT bool_and(coalesce(octet_length(d.data) BETWEEN 1 AND 65536, false)) FROM unnest(p_blob) AS d (data)), 'apply', 'p_blob');
         v_new := pgbox.put_chunk_contents(v_layers, p_chunk_ino, p_chunk_idx, p_chunk_sha256, p_blob);
     END IF;
 
@@ -375,6 +393,7 @@ CREATE FUNCTION fs.changes_since(p_sandbox uuid, p_version bigint, p_seq integer
     AS $$
 BEGIN
     PERFORM pgbox.enter_sandbox_read(p_sandbox);
+    PERFORM pgbox.need_limit(p_limit, 'changes_since');
     RETURN QUERY
         SELECT v.* FROM fs.change v
          WHERE v.sandbox_id = p_sandbox AND (v.version, v.seq) > (p_version, p_seq)
@@ -540,7 +559,7 @@ COMMENT ON VIEW fs.image IS 'Every image: a tree that sandboxes start from.';
 CREATE FUNCTION fs.create_image(p_sandbox uuid, p_name text, p_tag text DEFAULT NULL::text, p_at text DEFAULT NULL::text, p_replace boolean DEFAULT false) RETURNS SETOF fs.image
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
+    AS $_$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.lock_sandbox(p_sandbox);
     v_tag     text := coalesce(p_tag, 'latest');
@@ -549,6 +568,8 @@ DECLARE
     v_id      uuid;
     v_old     uuid[];
 BEGIN
+    PERFORM pgbox.need(p_name ~ '^[a-z0-9][a-z0-9._/-]{0,127}$', 'create_image', 'p_name'),
+            pgbox.need(v_tag ~ '^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$', 'create_image', 'p_tag');
     v_state := pgbox.state_at(v_sandbox, p_at);
     IF v_state.id IS NULL THEN
         v_sandbox := pgbox.seal(v_sandbox);
@@ -573,7 +594,7 @@ BEGIN
     PERFORM pgbox.log_verb(p_sandbox, v_sandbox.tenant, 'image create ' || p_name || ':' || v_tag, v_before, v_sandbox.version);
     RETURN QUERY SELECT v.* FROM fs.image v WHERE v.id = v_id;
 END
-$$;
+$_$;
 
 ALTER FUNCTION fs.create_image(p_sandbox uuid, p_name text, p_tag text, p_at text, p_replace boolean) OWNER TO pgbox_maintainer;
 
@@ -691,6 +712,8 @@ DECLARE
     v_top   uuid := pgbox.new_layer_id();
     v_image pgbox.image;
 BEGIN
+    PERFORM pgbox.need(p_owner IS NOT NULL, 'create_sandbox', 'p_owner'), pgbox.need(length(p_name) <= 255, 'create_sandbox', 'p_name'),
+            pgbox.need_history(p_history, 'create_sandbox');
     IF p_image IS NULL THEN
         SELECT ARRAY[d.base_layer], pgbox.first_ino(), 0, 0
           INTO v_image.layers, v_image.next_ino, v_image.used_bytes, v_image.used_inodes
@@ -864,6 +887,7 @@ DECLARE
     v_sandbox pgbox.sandbox;
     v_count   bigint := 0;
 BEGIN
+    PERFORM pgbox.need_limit(p_limit, 'expire');
     FOR v_sandbox IN
         SELECT s.* FROM pgbox.sandbox s
          WHERE s.deleted_at IS NULL AND s.expires_at <= clock_timestamp()
@@ -1052,6 +1076,8 @@ DECLARE
     v_tops  uuid[];
     v_count bigint;
 BEGIN
+    PERFORM pgbox.need(NOT EXISTS (SELECT FROM unnest(v_ids) AS u (id) WHERE u.id IS NULL), 'fork', 'p_ids'),
+            pgbox.need(length(coalesce(p_name, v_from.name)) <= CASE WHEN cardinality(v_ids) > 1 THEN 251 ELSE 255 END, 'fork', 'p_name');
     IF cardinality(v_ids) > 100 THEN
         PERFORM pgbox.raise_errno(22, 'fork', cardinality(v_ids)::text);
     END IF;
@@ -1257,6 +1283,7 @@ DECLARE
     v_told  boolean := pg_has_role(session_user, 'pgbox_auditor', 'MEMBER');
     v_id    uuid;
 BEGIN
+    PERFORM pgbox.need(p_every IS NULL OR p_every BETWEEN interval '-1000 years' AND interval '1000 years', 'fsck_all', 'p_every');
     IF p_every IS NOT NULL THEN
         -- The transaction's lock is the leader's, behind a pooler too. Not the row's, as fs.housekeep() shall go on meanwhile.
         IF NOT pg_try_advisory_xact_lock(hashtextextended('pgbox.fsck_all', 0))
@@ -1443,6 +1470,7 @@ DECLARE
     v_paths   text[] := '{""}'; -- what matches so far, without a trailing slash
     v_parts   text[] := array_remove(string_to_array(p_pattern, '/'), '');
     v_part    text;
+    v_regex   text;
     v_dirs    boolean := right(p_pattern, 1) = '/';
 BEGIN
     IF p_pattern IS NULL OR p_pattern = '' THEN
@@ -1460,12 +1488,13 @@ BEGIN
                    -- on the way to more, "**" is directories and no symlinks to them
                    AND (t.kind = 4 OR v_i = cardinality(v_parts) AND NOT v_dirs));
         ELSIF v_part ~ '[*?[\\]' THEN
+            v_regex := pgbox.glob_regex(v_part);
             v_paths := ARRAY(
                 SELECT p.path || '/' || e.name
                   FROM unnest(v_paths) AS p (path)
                  CROSS JOIN LATERAL pgbox.walk(v_sandbox.layers, p.path || '/', 'follow', NULL) w
                  CROSS JOIN LATERAL pgbox.entries(v_sandbox.layers, w.ino) e
-                 WHERE w.ino IS NOT NULL AND e.name ~ pgbox.glob_regex(v_part) AND (e.name !~ '^\.' OR v_part ~ '^\\?\.'));
+                 WHERE w.ino IS NOT NULL AND e.name ~ v_regex AND (e.name !~ '^\.' OR v_part ~ '^\\?\.'));
         ELSE
             v_paths := ARRAY(SELECT p.path || '/' || v_part FROM unnest(v_paths) AS p (path));
         END IF;
@@ -1604,6 +1633,7 @@ DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter_sandbox_read(p_sandbox);
     v         record := pgbox.walk(v_sandbox.layers, p_path, 'parent', 'history');
 BEGIN
+    PERFORM pgbox.need_limit(p_limit, 'history');
     -- The name may have been another file's before, and the file may have had another name.
     RETURN QUERY
         SELECT t.* FROM fs.touches t
@@ -1624,7 +1654,7 @@ CREATE FUNCTION fs.housekeep(p_every interval DEFAULT '00:00:00'::interval, p_gr
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
-    IF p_every IS NULL OR p_every < interval '0' OR p_limit IS NULL OR p_limit < 1 THEN
+    IF p_every IS NULL OR p_every NOT BETWEEN interval '0' AND interval '1000 years' OR p_limit IS NULL OR p_limit < 1 THEN
         PERFORM pgbox.raise_errno(22, 'housekeep', coalesce(p_every::text, p_limit::text));
     END IF;
     -- The row's lock is the leader's: it ends with the transaction, behind a pooler too.
@@ -1720,6 +1750,7 @@ CREATE FUNCTION fs.kv_list(p_sandbox uuid, p_prefix text DEFAULT ''::text, p_lim
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter_sandbox_read(p_sandbox);
 BEGIN
+    PERFORM pgbox.need_limit(p_limit, 'kv_list');
     RETURN QUERY
     SELECT e.key, e.value, e.version
       FROM (SELECT DISTINCT ON (k.key) k.key, k.value, k.version
@@ -1807,6 +1838,7 @@ CREATE FUNCTION fs.list_sandboxes(p_tenant text, p_owner text, p_limit integer D
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
+    PERFORM pgbox.need_limit(p_limit, 'list_sandboxes');
     RETURN QUERY
     SELECT v.* FROM fs.sandbox v
      WHERE v.tenant = p_tenant AND v.owner = p_owner AND v.deleted_at IS NULL
@@ -1953,6 +1985,7 @@ BEGIN
     IF p_execs IS NULL OR jsonb_typeof(p_execs) <> 'array' THEN
         PERFORM pgbox.raise_errno(22, 'log_execs', jsonb_typeof(p_execs));
     END IF;
+    PERFORM pgbox.need_exec(e.value, 'log_execs') FROM jsonb_array_elements(p_execs) AS e (value);
     -- Whoever does not know whether a batch arrived sends it again.
     INSERT INTO pgbox.exec (id, sandbox_id, tenant, route, caller, agent, script, cwd, read_only, exit_code, error, idempotency_key, started_at, duration_us,
                             stdout_bytes, stderr_bytes, stdout_head, stderr_head, version_before, version_after, committed)
@@ -2027,6 +2060,8 @@ DECLARE
     c           record;
 BEGIN
     IF p_conflict NOT IN ('lines', 'fail', 'ours', 'theirs', 'markers') THEN
+    PERFORM pgbox.need_exec(p_exec, 'merge');
+    IF p_conflict NOT IN ('fail', 'ours', 'theirs', 'markers') THEN
         PERFORM pgbox.raise_errno(22, 'merge', p_conflict);
     ELSIF p_sandbox = p_from THEN
         PERFORM pgbox.raise_errno(22, 'merge', p_from::text);
@@ -2333,6 +2368,8 @@ DECLARE
     v_new bytea[];
 BEGIN
     PERFORM pgbox.enter_sandbox_read(p_sandbox);
+    PERFORM pgbox.need((SELECT bool_and(coalesce(octet_length(d.data) BETWEEN 1 AND 65536, false)) FROM unnest(p_data) AS d (data)) IS NOT FALSE,
+                       'put_blobs', 'p_data');
     -- In the order of hashes, so that two uploads of the same contents wait for each other one way round only.
     WITH new AS (
         INSERT INTO pgbox.blob (sha256, size, data)
@@ -2695,6 +2732,7 @@ DECLARE
     v_steps   jsonb;
     v_row     fs.sandbox;
 BEGIN
+    PERFORM pgbox.need_exec(p_exec, 'redo');
     IF v_sandbox.undone_version IS DISTINCT FROM v_sandbox.version THEN
         PERFORM pgbox.raise_errno(61, 'redo', p_sandbox::text);
     END IF;
@@ -2710,12 +2748,16 @@ ALTER FUNCTION fs.redo(p_sandbox uuid, p_steps integer, p_exec jsonb) OWNER TO p
 COMMENT ON FUNCTION fs.redo(p_sandbox uuid, p_steps integer, p_exec jsonb) IS 'Brings back what fs.undo() took away, p_steps of it; VF061 when there is not as much, or a file was changed since. steps says what each step brought back.';
 
 CREATE FUNCTION fs.remember(p_tenant text, p_owner text, p_key text, p_digest bytea, p_result bytea) RETURNS void
-    LANGUAGE sql SECURITY DEFINER
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    BEGIN ATOMIC
- INSERT INTO pgbox.idempotency (tenant, owner, key, digest, result)
-   VALUES (remember.p_tenant, remember.p_owner, remember.p_key, remember.p_digest, remember.p_result);
-END;
+    AS $$
+BEGIN
+    PERFORM pgbox.need(p_tenant IS NOT NULL, 'remember', 'p_tenant'), pgbox.need(p_owner IS NOT NULL, 'remember', 'p_owner'),
+            pgbox.need(p_key IS NOT NULL, 'remember', 'p_key'), pgbox.need(octet_length(p_digest) = 32, 'remember', 'p_digest'),
+            pgbox.need(p_result IS NOT NULL, 'remember', 'p_result');
+    INSERT INTO pgbox.idempotency (tenant, owner, key, digest, result) VALUES (p_tenant, p_owner, p_key, p_digest, p_result);
+END
+$$;
 
 ALTER FUNCTION fs.remember(p_tenant text, p_owner text, p_key text, p_digest bytea, p_result bytea) OWNER TO pgbox_maintainer;
 
@@ -2854,6 +2896,7 @@ DECLARE
     v_layers  uuid[];
     v_exec    uuid;
 BEGIN
+    PERFORM pgbox.need_exec(p_exec, 'restore');
     IF v_state.id IS NOT NULL THEN
         v_sandbox := pgbox.point(v_sandbox, 'undo');
         v_layers := v_sandbox.layers;
@@ -2940,6 +2983,11 @@ CREATE FUNCTION fs.set_quota(p_tenant text, p_owner text DEFAULT ''::text, p_max
     AS $$
 BEGIN
     PERFORM pgbox.log_verb('00000000-0000-0000-0000-000000000000', p_tenant, rtrim('quota set ' || p_owner), 0, 0);
+    PERFORM pgbox.need(p_tenant IS NOT NULL, 'set_quota', 'p_tenant'), pgbox.need(p_owner IS NOT NULL, 'set_quota', 'p_owner'),
+            pgbox.need(coalesce(p_max_bytes >= 0, true), 'set_quota', 'p_max_bytes'),
+            pgbox.need(coalesce(p_max_inodes >= 0, true), 'set_quota', 'p_max_inodes'),
+            pgbox.need(coalesce(p_max_snapshots >= 0, true), 'set_quota', 'p_max_snapshots'),
+            pgbox.need(coalesce(p_max_sandboxes >= 0, true), 'set_quota', 'p_max_sandboxes');
     IF coalesce(p_max_bytes, p_max_inodes, p_max_snapshots, p_max_sandboxes) IS NULL THEN
         DELETE FROM pgbox.quota q WHERE q.tenant = p_tenant AND q.owner = p_owner;
         RETURN;
@@ -3002,6 +3050,7 @@ DECLARE
     v_before  bigint := v_sandbox.version;
     v_id      uuid;
 BEGIN
+    PERFORM pgbox.need(length(p_name) BETWEEN 1 AND 255, 'snapshot', 'p_name');
     IF left(p_name, 1) = '@' THEN
         PERFORM pgbox.raise_errno(22, 'snapshot', p_name);
     END IF;
@@ -3159,6 +3208,7 @@ CREATE FUNCTION fs.timeline(p_sandbox uuid, p_limit integer, p_before timestamp 
     AS $$
 BEGIN
     PERFORM pgbox.enter_sandbox_read(p_sandbox);
+    PERFORM pgbox.need_limit(p_limit, 'timeline');
     RETURN QUERY
         SELECT v.* FROM fs.execs v
          WHERE v.sandbox_id = p_sandbox
@@ -3276,6 +3326,7 @@ DECLARE
     v_steps   jsonb;
     v_row     fs.sandbox;
 BEGIN
+    PERFORM pgbox.need_exec(p_exec, 'undo');
     IF v_sandbox.undone_version IS DISTINCT FROM v_sandbox.version THEN
         -- What was undone before the last commit cannot be redone over it.
         UPDATE pgbox.snapshot n SET stack = NULL WHERE n.sandbox_id = p_sandbox AND n.kind = 'automatic' AND n.stack = 'redo';
@@ -3314,6 +3365,7 @@ CREATE FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_la
 DECLARE
     v_sandbox pgbox.sandbox;
 BEGIN
+    PERFORM pgbox.need(p_name IS NULL OR length(p_name) <= 255, 'update_sandbox', 'p_name'), pgbox.need_history(p_history, 'update_sandbox');
     -- Not pgbox.enter(): settings are not what an automatic snapshot keeps, and one that there is no room for would refuse the room.
     PERFORM set_config('app.sandbox_id', p_sandbox::text, true), set_config('app.at', '', true);
     v_sandbox := pgbox.lock_sandbox(p_sandbox);
@@ -4126,7 +4178,7 @@ CREATE FUNCTION pgbox.content_of(p_layers uuid[], p_ino bigint, p_size bigint, p
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-    v_end  bigint := least(p_size, p_offset + least(p_length, p_size));
+    v_end  bigint := least(p_size, least(p_offset, p_size) + least(p_length, p_size));
     v_lost bytea;
     v_data bytea;
 BEGIN
@@ -5033,6 +5085,8 @@ BEGIN
     IF p_glob IS NULL THEN
         RETURN NULL;
     END IF;
+    -- Names have 255 bytes.
+    PERFORM pgbox.need(length(p_glob) <= 4096, 'glob', left(p_glob, 64));
     WHILE v_i <= length(p_glob) LOOP
         v_c := substr(p_glob, v_i, 1);
         IF v_c = '*' THEN
@@ -5058,7 +5112,13 @@ BEGIN
         v_i := v_i + 1;
     END LOOP;
     -- "(?s)" is the default in SQL: a dot is any character, the line feed too
-    RETURN '^(?:' || v_out || ')$';
+    v_out := '^(?:' || v_out || ')$';
+    BEGIN
+        PERFORM '' ~ v_out;
+    EXCEPTION WHEN invalid_regular_expression THEN
+        PERFORM pgbox.raise_errno(22, 'glob', p_glob);
+    END;
+    RETURN v_out;
 END
 $_$;
 
@@ -5938,6 +5998,122 @@ $$;
 ALTER FUNCTION pgbox.merge_texts(p_base bytea, p_ours bytea, p_theirs bytea, OUT merged bytea, OUT conflicts integer) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.merge_texts(p_base bytea, p_ours bytea, p_theirs bytea, OUT merged bytea, OUT conflicts integer) IS 'Merges the changes of two texts since a common one, line by line. Places that both changed differently have both sides between the lines <<<<<<< ours, ======= and >>>>>>> theirs, and are counted.';
+
+CREATE FUNCTION pgbox.need(p_ok boolean, p_op text, p_argument text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF p_ok IS NOT TRUE THEN
+        PERFORM pgbox.raise_errno(22, p_op, p_argument);
+    END IF;
+END
+$$;
+
+ALTER FUNCTION pgbox.need(p_ok boolean, p_op text, p_argument text) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.need(p_ok boolean, p_op text, p_argument text) IS 'Refuses an argument: VF022 that names it unless p_ok is true.';
+
+CREATE FUNCTION pgbox.need_columns(p_key anyarray, p_op text, p_argument text, VARIADIC p_lengths integer[]) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF NOT coalesce(coalesce(cardinality(p_key), 0) = ALL (p_lengths), true) OR array_ndims(p_key) > 1 OR array_position(p_key, NULL) IS NOT NULL THEN
+        PERFORM pgbox.raise_errno(22, p_op, p_argument);
+    END IF;
+END
+$$;
+
+ALTER FUNCTION pgbox.need_columns(p_key anyarray, p_op text, p_argument text, VARIADIC p_lengths integer[]) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.need_columns(p_key anyarray, p_op text, p_argument text, VARIADIC p_lengths integer[]) IS 'Refuses rows that come as parallel arrays of different lengths (an array that is NULL has the length NULL, and is let through), or with NULL in their first column, VF022.';
+
+CREATE FUNCTION pgbox.need_exec(p_exec jsonb, p_op text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+BEGIN
+    IF p_exec IS NULL THEN
+        RETURN;
+    END IF;
+    PERFORM pgbox.need(jsonb_typeof(p_exec) = 'object', p_op, 'p_exec');
+    -- What a gateway sends is looked at, not cast: each cast on trial is a subtransaction.
+    PERFORM pgbox.need_type(p_exec->>k.key, k.type, p_op, 'p_exec.' || k.key)
+       FROM (VALUES ('id', 'uuid'::regtype, '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'), ('exit_code', 'integer', '^-?[0-9]{1,9}$'),
+                    ('started_at', 'timestamptz', '^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,9})?(Z|[+-]0[0-9]:[0-5][0-9])$'),
+                    ('duration_us', 'bigint', '^[0-9]{1,18}$'), ('stdout_bytes', 'bigint', '^[0-9]{1,18}$'), ('stderr_bytes', 'bigint', '^[0-9]{1,18}$'),
+                    ('read_only', 'boolean', '^(true|false)$')) AS k (key, type, usual)
+      WHERE p_exec->>k.key !~ k.usual;
+END
+$_$;
+
+ALTER FUNCTION pgbox.need_exec(p_exec jsonb, p_op text) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.need_exec(p_exec jsonb, p_op text) IS 'Refuses an object that cannot be a row of the log, VF022 with the name of what is wrong.';
+
+CREATE FUNCTION pgbox.need_history(p_history jsonb, p_op text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF p_history IS NULL THEN
+        RETURN;
+    END IF;
+    PERFORM pgbox.need_type(p_history->>k.key, 'integer', p_op, 'p_history.' || k.key) FROM unnest(ARRAY['commits', 'seconds', 'keep']) AS k (key);
+    PERFORM pgbox.need(coalesce((p_history->>'commits')::integer > 0, true), p_op, 'p_history.commits'),
+            pgbox.need(coalesce((p_history->>'seconds')::integer >= 0, true), p_op, 'p_history.seconds'),
+            pgbox.need(coalesce((p_history->>'keep')::integer BETWEEN 1 AND 10000, true), p_op, 'p_history.keep');
+END
+$$;
+
+ALTER FUNCTION pgbox.need_history(p_history jsonb, p_op text) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.need_history(p_history jsonb, p_op text) IS 'Refuses an object that does not say when commits take automatic snapshots, VF022.';
+
+CREATE FUNCTION pgbox.need_limit(p_limit bigint, p_op text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM pgbox.need(p_limit IS NULL OR p_limit >= 0, p_op, 'p_limit');
+END
+$$;
+
+ALTER FUNCTION pgbox.need_limit(p_limit bigint, p_op text) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.need_limit(p_limit bigint, p_op text) IS 'Refuses a negative number of rows, VF022; NULL is no limit.';
+
+CREATE FUNCTION pgbox.need_type(p_text text, p_type regtype, p_op text, p_argument text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    v_fine boolean;
+BEGIN
+    BEGIN
+        CASE p_type
+        WHEN 'timestamptz'::regtype THEN
+            v_fine := p_text::timestamptz IS NOT DISTINCT FROM p_text::timestamptz;
+        WHEN 'uuid'::regtype THEN
+            v_fine := p_text::uuid IS NOT DISTINCT FROM p_text::uuid;
+        WHEN 'integer'::regtype THEN
+            v_fine := p_text::integer IS NOT DISTINCT FROM p_text::integer;
+        WHEN 'bigint'::regtype THEN
+            v_fine := p_text::bigint IS NOT DISTINCT FROM p_text::bigint;
+        WHEN 'boolean'::regtype THEN
+            v_fine := p_text::boolean IS NOT DISTINCT FROM p_text::boolean;
+        END CASE;
+    EXCEPTION WHEN data_exception THEN
+        v_fine := false;
+    END;
+    PERFORM pgbox.need(v_fine, p_op, p_argument);
+END
+$$;
+
+ALTER FUNCTION pgbox.need_type(p_text text, p_type regtype, p_op text, p_argument text) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.need_type(p_text text, p_type regtype, p_op text, p_argument text) IS 'Refuses a text that cannot be cast to a type, VF022; NULL can be.';
 
 CREATE FUNCTION pgbox.new_layer_id() RETURNS uuid
     LANGUAGE sql
@@ -6840,6 +7016,7 @@ BEGIN
          WHERE n.sandbox_id = p_sandbox.id AND n.kind <> 'base' AND v_at BETWEEN n.tree_version AND n.version
          ORDER BY n.version DESC LIMIT 1;
     ELSIF p_at ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}' THEN
+        PERFORM pgbox.need_type(p_at, 'timestamptz', 'open', p_at);
         IF v_head.changed_at <= p_at::timestamptz THEN
             RETURN v_head;
         END IF;
@@ -8778,6 +8955,24 @@ GRANT ALL ON FUNCTION pgbox.merge_place(p_layers uuid[], p_base uuid[], p_from u
 
 REVOKE ALL ON FUNCTION pgbox.merge_texts(p_base bytea, p_ours bytea, p_theirs bytea, OUT merged bytea, OUT conflicts integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.merge_texts(p_base bytea, p_ours bytea, p_theirs bytea, OUT merged bytea, OUT conflicts integer) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.need(p_ok boolean, p_op text, p_argument text) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.need(p_ok boolean, p_op text, p_argument text) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.need_columns(p_key anyarray, p_op text, p_argument text, VARIADIC p_lengths integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.need_columns(p_key anyarray, p_op text, p_argument text, VARIADIC p_lengths integer[]) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.need_exec(p_exec jsonb, p_op text) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.need_exec(p_exec jsonb, p_op text) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.need_history(p_history jsonb, p_op text) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.need_history(p_history jsonb, p_op text) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.need_limit(p_limit bigint, p_op text) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.need_limit(p_limit bigint, p_op text) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.need_type(p_text text, p_type regtype, p_op text, p_argument text) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.need_type(p_text text, p_type regtype, p_op text, p_argument text) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.new_layer_id() FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.new_layer_id() TO pgbox_maintainer;

@@ -48,7 +48,7 @@ CREATE FUNCTION fs.apply(
     SET enable_mergejoin = off
 AS $$
 DECLARE
-    v_version constant bigint := p_version + 1;
+    v_version bigint;
     v_layers  uuid[];
     v_at      timestamptz;
     v_used    bigint;
@@ -59,6 +59,23 @@ DECLARE
     v_missing bigint;
     v_exec    uuid;
 BEGIN
+    PERFORM pgbox.need_exec(p_exec, 'apply'), pgbox.need(p_version BETWEEN 0 AND 9223372036854775806, 'apply', 'p_version'),
+            pgbox.need(p_used_bytes >= 0 AND p_used_inodes >= 0, 'apply', 'p_used_bytes, p_used_inodes');
+    IF cardinality(p_ino) > 0 THEN
+        PERFORM pgbox.need_columns(p_ino, 'apply', 'p_ino', cardinality(p_kind), cardinality(p_mode), cardinality(p_uid), cardinality(p_gid), cardinality(p_nlink),
+            cardinality(p_rdev), cardinality(p_size), cardinality(p_mtime), cardinality(p_ctime), cardinality(p_target));
+    END IF;
+    IF cardinality(p_parent) > 0 THEN
+        PERFORM pgbox.need_columns(p_parent, 'apply', 'p_parent', cardinality(p_name), cardinality(p_child));
+    END IF;
+    IF cardinality(p_chunk_ino) > 0 THEN
+        PERFORM pgbox.need_columns(p_chunk_ino, 'apply', 'p_chunk_ino', cardinality(p_chunk_idx), cardinality(p_chunk_sha256));
+    END IF;
+    IF cardinality(p_op) > 0 THEN
+        PERFORM pgbox.need_columns(p_op, 'apply', 'p_op', cardinality(p_path), cardinality(p_path_to), cardinality(p_change_ino),
+            cardinality(p_size_before), cardinality(p_size_after), cardinality(p_hash_before), cardinality(p_hash_after));
+    END IF;
+    v_version := p_version + 1;
     SELECT a.layers, a.changed_at, a.used_bytes, a.state_sha256 INTO v_layers, v_at, v_used, v_state
       FROM pgbox.advance(p_sandbox, p_version, p_next_ino, p_used_bytes, p_used_inodes, p_shell_state,
            coalesce(cardinality(p_ino), 0) + coalesce(cardinality(p_gone), 0) + coalesce(cardinality(p_parent), 0)
@@ -68,6 +85,7 @@ BEGIN
 
     -- Contents first.
     IF cardinality(p_blob) > 0 THEN
+        PERFORM pgbox.need((SELECT bool_and(coalesce(octet_length(d.data) BETWEEN 1 AND 65536, false)) FROM unnest(p_blob) AS d (data)), 'apply', 'p_blob');
         v_new := pgbox.put_chunk_contents(v_layers, p_chunk_ino, p_chunk_idx, p_chunk_sha256, p_blob);
     END IF;
 

@@ -4,6 +4,7 @@ CREATE FUNCTION fs.changes_since(p_sandbox uuid, p_version bigint, p_seq integer
 AS $$
 BEGIN
     PERFORM pgbox.enter_sandbox_read(p_sandbox);
+    PERFORM pgbox.need_limit(p_limit, 'changes_since');
     RETURN QUERY
         SELECT v.* FROM fs.change v
          WHERE v.sandbox_id = p_sandbox AND (v.version, v.seq) > (p_version, p_seq)

@@ -3,7 +3,7 @@ CREATE FUNCTION pgbox.content_of(p_layers uuid[], p_ino bigint, p_size bigint, p
     SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    v_end  bigint := least(p_size, p_offset + least(p_length, p_size));
+    v_end  bigint := least(p_size, least(p_offset, p_size) + least(p_length, p_size));
     v_lost bytea;
     v_data bytea;
 BEGIN

@@ -16,6 +16,8 @@ DECLARE
     v_id      uuid;
     v_old     uuid[];
 BEGIN
+    PERFORM pgbox.need(p_name ~ '^[a-z0-9][a-z0-9._/-]{0,127}$', 'create_image', 'p_name'),
+            pgbox.need(v_tag ~ '^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$', 'create_image', 'p_tag');
     v_state := pgbox.state_at(v_sandbox, p_at);
     IF v_state.id IS NULL THEN
         v_sandbox := pgbox.seal(v_sandbox);

@@ -20,6 +20,8 @@ DECLARE
     v_top   uuid := pgbox.new_layer_id();
     v_image pgbox.image;
 BEGIN
+    PERFORM pgbox.need(p_owner IS NOT NULL, 'create_sandbox', 'p_owner'), pgbox.need(length(p_name) <= 255, 'create_sandbox', 'p_name'),
+            pgbox.need_history(p_history, 'create_sandbox');
     IF p_image IS NULL THEN
         SELECT ARRAY[d.base_layer], pgbox.first_ino(), 0, 0
           INTO v_image.layers, v_image.next_ino, v_image.used_bytes, v_image.used_inodes

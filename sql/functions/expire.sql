@@ -6,6 +6,7 @@ DECLARE
     v_sandbox pgbox.sandbox;
     v_count   bigint := 0;
 BEGIN
+    PERFORM pgbox.need_limit(p_limit, 'expire');
     FOR v_sandbox IN
         SELECT s.* FROM pgbox.sandbox s
          WHERE s.deleted_at IS NULL AND s.expires_at <= clock_timestamp()

@@ -16,6 +16,8 @@ DECLARE
     v_tops  uuid[];
     v_count bigint;
 BEGIN
+    PERFORM pgbox.need(NOT EXISTS (SELECT FROM unnest(v_ids) AS u (id) WHERE u.id IS NULL), 'fork', 'p_ids'),
+            pgbox.need(length(coalesce(p_name, v_from.name)) <= CASE WHEN cardinality(v_ids) > 1 THEN 254 - length(cardinality(v_ids)::text) ELSE 255 END, 'fork', 'p_name');
     IF cardinality(v_ids) > 100 THEN
         PERFORM pgbox.raise_errno(22, 'fork', cardinality(v_ids)::text);
     END IF;

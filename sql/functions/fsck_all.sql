@@ -9,6 +9,7 @@ DECLARE
     v_told  boolean := pg_has_role(session_user, 'pgbox_auditor', 'MEMBER');
     v_id    uuid;
 BEGIN
+    PERFORM pgbox.need(p_every IS NULL OR p_every BETWEEN interval '-1000 years' AND interval '1000 years', 'fsck_all', 'p_every');
     IF p_every IS NOT NULL THEN
         -- The transaction's lock is the leader's, behind a pooler too. Not the row's, as fs.housekeep() shall go on meanwhile.
         IF NOT pg_try_advisory_xact_lock(hashtextextended('pgbox.fsck_all', 0))

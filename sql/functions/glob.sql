@@ -10,6 +10,7 @@ DECLARE
     v_paths   text[] := '{""}'; -- what matches so far, without a trailing slash
     v_parts   text[] := array_remove(string_to_array(p_pattern, '/'), '');
     v_part    text;
+    v_regex   text;
     v_dirs    boolean := right(p_pattern, 1) = '/';
 BEGIN
     IF p_pattern IS NULL OR p_pattern = '' THEN
@@ -27,12 +28,13 @@ BEGIN
                    -- on the way to more, "**" is directories and no symlinks to them
                    AND (t.kind = 4 OR v_i = cardinality(v_parts) AND NOT v_dirs));
         ELSIF v_part ~ '[*?[\\]' THEN
+            v_regex := pgbox.glob_regex(v_part);
             v_paths := ARRAY(
                 SELECT p.path || '/' || e.name
                   FROM unnest(v_paths) AS p (path)
                  CROSS JOIN LATERAL pgbox.walk(v_sandbox.layers, p.path || '/', 'follow', NULL) w
                  CROSS JOIN LATERAL pgbox.entries(v_sandbox.layers, w.ino) e
-                 WHERE w.ino IS NOT NULL AND e.name ~ pgbox.glob_regex(v_part) AND (e.name !~ '^\.' OR v_part ~ '^\\?\.'));
+                 WHERE w.ino IS NOT NULL AND e.name ~ v_regex AND (e.name !~ '^\.' OR v_part ~ '^\\?\.'));
         ELSE
             v_paths := ARRAY(SELECT p.path || '/' || v_part FROM unnest(v_paths) AS p (path));
         END IF;

@@ -12,6 +12,8 @@ BEGIN
     IF p_glob IS NULL THEN
         RETURN NULL;
     END IF;
+    -- Names have 255 bytes.
+    PERFORM pgbox.need(length(p_glob) <= 4096, 'glob', left(p_glob, 64));
     WHILE v_i <= length(p_glob) LOOP
         v_c := substr(p_glob, v_i, 1);
         IF v_c = '*' THEN
@@ -37,7 +39,13 @@ BEGIN
         v_i := v_i + 1;
     END LOOP;
     -- "(?s)" is the default in SQL: a dot is any character, the line feed too
-    RETURN '^(?:' || v_out || ')$';
+    v_out := '^(?:' || v_out || ')$';
+    BEGIN
+        PERFORM '' ~ v_out;
+    EXCEPTION WHEN invalid_regular_expression THEN
+        PERFORM pgbox.raise_errno(22, 'glob', p_glob);
+    END;
+    RETURN v_out;
 END
 $$;
 

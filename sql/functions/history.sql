@@ -9,6 +9,7 @@ DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter_sandbox_read(p_sandbox);
     v         record := pgbox.walk(v_sandbox.layers, p_path, 'parent', 'history');
 BEGIN
+    PERFORM pgbox.need_limit(p_limit, 'history');
     -- The name may have been another file's before, and the file may have had another name.
     RETURN QUERY
         SELECT t.* FROM fs.touches t

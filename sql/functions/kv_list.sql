@@ -5,6 +5,7 @@ AS $$
 DECLARE
     v_sandbox pgbox.sandbox := pgbox.enter_sandbox_read(p_sandbox);
 BEGIN
+    PERFORM pgbox.need_limit(p_limit, 'kv_list');
     RETURN QUERY
     SELECT e.key, e.value, e.version
       FROM (SELECT DISTINCT ON (k.key) k.key, k.value, k.version

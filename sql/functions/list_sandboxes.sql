@@ -11,6 +11,7 @@ CREATE FUNCTION fs.list_sandboxes(
     SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
+    PERFORM pgbox.need_limit(p_limit, 'list_sandboxes');
     RETURN QUERY
     SELECT v.* FROM fs.sandbox v
      WHERE v.tenant = p_tenant AND v.owner = p_owner AND v.deleted_at IS NULL

@@ -8,6 +8,7 @@ BEGIN
     IF p_execs IS NULL OR jsonb_typeof(p_execs) <> 'array' THEN
         PERFORM pgbox.raise_errno(22, 'log_execs', jsonb_typeof(p_execs));
     END IF;
+    PERFORM pgbox.need_exec(e.value, 'log_execs') FROM jsonb_array_elements(p_execs) AS e (value);
     -- Whoever does not know whether a batch arrived sends it again.
     INSERT INTO pgbox.exec (id, sandbox_id, tenant, route, caller, agent, script, cwd, read_only, exit_code, error, idempotency_key, started_at, duration_us,
                             stdout_bytes, stderr_bytes, stdout_head, stderr_head, version_before, version_after, committed)

@@ -29,6 +29,7 @@ DECLARE
     v_conflicts integer := 0;
     c           record;
 BEGIN
+    PERFORM pgbox.need_exec(p_exec, 'merge');
     IF p_conflict NOT IN ('lines', 'fail', 'ours', 'theirs', 'markers') THEN
         PERFORM pgbox.raise_errno(22, 'merge', p_conflict);
     ELSIF p_sandbox = p_from THEN

@@ -7,6 +7,7 @@ DECLARE
     v_steps   jsonb;
     v_row     fs.sandbox;
 BEGIN
+    PERFORM pgbox.need_exec(p_exec, 'redo');
     IF v_sandbox.undone_version IS DISTINCT FROM v_sandbox.version THEN
         PERFORM pgbox.raise_errno(61, 'redo', p_sandbox::text);
     END IF;

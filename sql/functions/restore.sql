@@ -9,6 +9,7 @@ DECLARE
     v_layers  uuid[];
     v_exec    uuid;
 BEGIN
+    PERFORM pgbox.need_exec(p_exec, 'restore');
     IF v_state.id IS NOT NULL THEN
         v_sandbox := pgbox.point(v_sandbox, 'undo');
         v_layers := v_sandbox.layers;

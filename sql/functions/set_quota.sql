@@ -10,6 +10,11 @@ CREATE FUNCTION fs.set_quota(
     SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
+    PERFORM pgbox.need(p_tenant IS NOT NULL, 'set_quota', 'p_tenant'), pgbox.need(p_owner IS NOT NULL, 'set_quota', 'p_owner'),
+            pgbox.need(coalesce(p_max_bytes >= 0, true), 'set_quota', 'p_max_bytes'),
+            pgbox.need(coalesce(p_max_inodes >= 0, true), 'set_quota', 'p_max_inodes'),
+            pgbox.need(coalesce(p_max_snapshots >= 0, true), 'set_quota', 'p_max_snapshots'),
+            pgbox.need(coalesce(p_max_sandboxes >= 0, true), 'set_quota', 'p_max_sandboxes');
     PERFORM pgbox.log_verb('00000000-0000-0000-0000-000000000000', p_tenant, rtrim('quota set ' || p_owner), 0, 0);
     IF coalesce(p_max_bytes, p_max_inodes, p_max_snapshots, p_max_sandboxes) IS NULL THEN
         DELETE FROM pgbox.quota q WHERE q.tenant = p_tenant AND q.owner = p_owner;

@@ -7,6 +7,7 @@ DECLARE
     v_before  bigint := v_sandbox.version;
     v_id      uuid;
 BEGIN
+    PERFORM pgbox.need(length(p_name) BETWEEN 1 AND 255, 'snapshot', 'p_name');
     IF left(p_name, 1) = '@' THEN
         PERFORM pgbox.raise_errno(22, 'snapshot', p_name);
     END IF;

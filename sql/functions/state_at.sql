@@ -45,6 +45,7 @@ BEGIN
          WHERE n.sandbox_id = p_sandbox.id AND n.kind <> 'base' AND v_at BETWEEN n.tree_version AND n.version
          ORDER BY n.version DESC LIMIT 1;
     ELSIF p_at ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}' THEN
+        PERFORM pgbox.need_type(p_at, 'timestamptz', 'open', p_at);
         IF v_head.changed_at <= p_at::timestamptz THEN
             RETURN v_head;
         END IF;

@@ -16,6 +16,7 @@ CREATE FUNCTION fs.timeline(
 AS $$
 BEGIN
     PERFORM pgbox.enter_sandbox_read(p_sandbox);
+    PERFORM pgbox.need_limit(p_limit, 'timeline');
     RETURN QUERY
         SELECT v.* FROM fs.execs v
          WHERE v.sandbox_id = p_sandbox

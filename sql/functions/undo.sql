@@ -7,6 +7,7 @@ DECLARE
     v_steps   jsonb;
     v_row     fs.sandbox;
 BEGIN
+    PERFORM pgbox.need_exec(p_exec, 'undo');
     IF v_sandbox.undone_version IS DISTINCT FROM v_sandbox.version THEN
         -- What was undone before the last commit cannot be redone over it.
         UPDATE pgbox.snapshot n SET stack = NULL WHERE n.sandbox_id = p_sandbox AND n.kind = 'automatic' AND n.stack = 'redo';

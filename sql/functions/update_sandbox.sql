@@ -17,6 +17,7 @@ AS $$
 DECLARE
     v_sandbox pgbox.sandbox;
 BEGIN
+    PERFORM pgbox.need(p_name IS NULL OR length(p_name) <= 255, 'update_sandbox', 'p_name'), pgbox.need_history(p_history, 'update_sandbox');
     -- Not pgbox.enter(): settings are not what an automatic snapshot keeps, and one that there is no room for would refuse the room.
     PERFORM set_config('app.sandbox_id', p_sandbox::text, true), set_config('app.at', '', true);
     v_sandbox := pgbox.lock_sandbox(p_sandbox);

@@ -1,0 +1,13 @@
+CREATE FUNCTION pgbox.need(p_ok boolean, p_op text, p_argument text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF p_ok IS NOT TRUE THEN
+        PERFORM pgbox.raise_errno(22, p_op, p_argument);
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION pgbox.need(boolean, text, text) IS
+    'Refuses an argument: VF022 that names it unless p_ok is true.';

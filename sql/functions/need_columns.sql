@@ -1,0 +1,13 @@
+CREATE FUNCTION pgbox.need_columns(p_key anyarray, p_op text, p_argument text, VARIADIC p_lengths integer[]) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF NOT coalesce(coalesce(cardinality(p_key), 0) = ALL (p_lengths), true) OR array_ndims(p_key) > 1 OR array_position(p_key, NULL) IS NOT NULL THEN
+        PERFORM pgbox.raise_errno(22, p_op, p_argument);
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION pgbox.need_columns(anyarray, text, text, integer[]) IS
+    'Refuses rows that come as parallel arrays of different lengths (an array that is NULL has the length NULL, and is let through), or with NULL in their first column, VF022.';

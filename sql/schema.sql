@@ -1077,7 +1077,7 @@ DECLARE
     v_count bigint;
 BEGIN
     PERFORM pgbox.need(NOT EXISTS (SELECT FROM unnest(v_ids) AS u (id) WHERE u.id IS NULL), 'fork', 'p_ids'),
-            pgbox.need(length(coalesce(p_name, v_from.name)) <= CASE WHEN cardinality(v_ids) > 1 THEN 251 ELSE 255 END, 'fork', 'p_name');
+            pgbox.need(length(coalesce(p_name, v_from.name)) <= CASE WHEN cardinality(v_ids) > 1 THEN 254 - length(cardinality(v_ids)::text) ELSE 255 END, 'fork', 'p_name');
     IF cardinality(v_ids) > 100 THEN
         PERFORM pgbox.raise_errno(22, 'fork', cardinality(v_ids)::text);
     END IF;
@@ -2059,9 +2059,8 @@ DECLARE
     v_conflicts integer := 0;
     c           record;
 BEGIN
-    IF p_conflict NOT IN ('lines', 'fail', 'ours', 'theirs', 'markers') THEN
     PERFORM pgbox.need_exec(p_exec, 'merge');
-    IF p_conflict NOT IN ('fail', 'ours', 'theirs', 'markers') THEN
+    IF p_conflict NOT IN ('lines', 'fail', 'ours', 'theirs', 'markers') THEN
         PERFORM pgbox.raise_errno(22, 'merge', p_conflict);
     ELSIF p_sandbox = p_from THEN
         PERFORM pgbox.raise_errno(22, 'merge', p_from::text);
@@ -2982,12 +2981,12 @@ CREATE FUNCTION fs.set_quota(p_tenant text, p_owner text DEFAULT ''::text, p_max
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
-    PERFORM pgbox.log_verb('00000000-0000-0000-0000-000000000000', p_tenant, rtrim('quota set ' || p_owner), 0, 0);
     PERFORM pgbox.need(p_tenant IS NOT NULL, 'set_quota', 'p_tenant'), pgbox.need(p_owner IS NOT NULL, 'set_quota', 'p_owner'),
             pgbox.need(coalesce(p_max_bytes >= 0, true), 'set_quota', 'p_max_bytes'),
             pgbox.need(coalesce(p_max_inodes >= 0, true), 'set_quota', 'p_max_inodes'),
             pgbox.need(coalesce(p_max_snapshots >= 0, true), 'set_quota', 'p_max_snapshots'),
             pgbox.need(coalesce(p_max_sandboxes >= 0, true), 'set_quota', 'p_max_sandboxes');
+    PERFORM pgbox.log_verb('00000000-0000-0000-0000-000000000000', p_tenant, rtrim('quota set ' || p_owner), 0, 0);
     IF coalesce(p_max_bytes, p_max_inodes, p_max_snapshots, p_max_sandboxes) IS NULL THEN
         DELETE FROM pgbox.quota q WHERE q.tenant = p_tenant AND q.owner = p_owner;
         RETURN;
@@ -4271,7 +4270,9 @@ BEGIN
     SELECT p_sandbox.layers[1], x.ino_to, i.kind, i.mode, i.uid, i.gid,
            CASE WHEN i.kind = 4 THEN i.nlink ELSE coalesce(l.names, 1) END, i.rdev, i.size, i.mtime, p_now, i.target
       FROM unnest(v_old, v_new) AS x (ino, ino_to)
-     CROSS JOIN LATERAL pgbox.inode_of(p_sandbox.layers, x.ino) i
+     CROSS JOIN LATERAL (SELECT n.* FROM pgbox.inode n
+                          WHERE n.layer_id = ANY (p_sandbox.layers) AND n.ino = x.ino
+                          ORDER BY array_position(p_sandbox.layers, n.layer_id) LIMIT 1) i
       LEFT JOIN (SELECT u.child, count(*)::integer AS names FROM unnest(v_child) AS u (child) GROUP BY u.child) l ON l.child = x.ino;
 
     PERFORM pgbox.copy_chunks(p_sandbox.layers, v_old, v_new);
@@ -4279,7 +4280,9 @@ BEGIN
     inodes := cardinality(v_old);
     SELECT coalesce(sum(i.size), 0) INTO bytes
       FROM unnest(v_old) AS x (ino)
-     CROSS JOIN LATERAL pgbox.inode_of(p_sandbox.layers, x.ino) i
+     CROSS JOIN LATERAL (SELECT n.* FROM pgbox.inode n
+                          WHERE n.layer_id = ANY (p_sandbox.layers) AND n.ino = x.ino
+                          ORDER BY array_position(p_sandbox.layers, n.layer_id) LIMIT 1) i
      WHERE i.kind = 8;
 END
 $$;
@@ -6472,8 +6475,18 @@ BEGIN
            CASE WHEN p_size_before IS NOT NULL THEN c.hash_before WHEN c.ino < p_sandbox.next_ino THEN a.hash END, a.hash
       FROM unnest(p_op, p_path, p_path_to, p_ino, p_size_before, p_hash_before) WITH ORDINALITY AS c (op, path, path_to, ino, size_before, hash_before, n)
       LEFT JOIN LATERAL (
-           SELECT i.size, pgbox.file_hash(p_sandbox.layers, i.ino, i.size) AS hash
-             FROM pgbox.inode_of(p_sandbox.layers, c.ino) i
+           -- as pgbox.inode_of and pgbox.file_hash say it: a call of each for every file takes longer than all the rest
+           SELECT i.size, CASE WHEN i.size <= 67108864 THEN pgbox.content_hash(i.size, k.chunks) END AS hash
+             FROM (SELECT n.kind, n.size FROM pgbox.inode n
+                    WHERE n.layer_id = ANY (p_sandbox.layers) AND n.ino = c.ino
+                    ORDER BY array_position(p_sandbox.layers, n.layer_id) LIMIT 1) i
+             LEFT JOIN LATERAL (
+                  SELECT string_agg(int4send(e.idx) || e.sha256, '' ORDER BY e.idx) AS chunks
+                    FROM (SELECT DISTINCT ON (o.idx) o.idx, o.sha256
+                            FROM pgbox.chunk o
+                           WHERE o.layer_id = ANY (p_sandbox.layers) AND o.ino = c.ino
+                           ORDER BY o.idx, array_position(p_sandbox.layers, o.layer_id)) e
+                   WHERE e.sha256 IS NOT NULL) k ON i.size BETWEEN 1 AND 67108864
             WHERE i.kind = 8) a ON true;
 END
 $$;
@@ -6676,9 +6689,18 @@ BEGIN
         IF v_sandbox.journal THEN
             SELECT array_agg(s.path ORDER BY s.depth DESC, s.path COLLATE "C"), array_agg(s.ino ORDER BY s.depth DESC, s.path COLLATE "C"),
                    array_agg(CASE s.kind WHEN 8 THEN s.size END ORDER BY s.depth DESC, s.path COLLATE "C"),
-                   array_agg(CASE s.kind WHEN 8 THEN pgbox.file_hash(v_sandbox.layers, s.ino, s.size) END ORDER BY s.depth DESC, s.path COLLATE "C")
+                   array_agg(CASE WHEN s.kind = 8 AND s.size <= 67108864 THEN pgbox.content_hash(s.size, k.chunks) END
+                             ORDER BY s.depth DESC, s.path COLLATE "C")
               INTO v_path, v_ino, v_size, v_hashes
               FROM pgbox.subtree(v_sandbox.layers, v.ino, v.path, NULL) s
+              -- as pgbox.file_hash says it, without a call for each file
+              LEFT JOIN LATERAL (
+                   SELECT string_agg(int4send(e.idx) || e.sha256, '' ORDER BY e.idx) AS chunks
+                     FROM (SELECT DISTINCT ON (o.idx) o.idx, o.sha256
+                             FROM pgbox.chunk o
+                            WHERE o.layer_id = ANY (v_sandbox.layers) AND o.ino = s.ino
+                            ORDER BY o.idx, array_position(v_sandbox.layers, o.layer_id)) e
+                    WHERE e.sha256 IS NOT NULL) k ON s.kind = 8 AND s.size BETWEEN 1 AND 67108864
              WHERE s.depth > 0;
         END IF;
         v_below := pgbox.remove_below(v_sandbox.layers, v.ino, v_now);
@@ -6724,14 +6746,18 @@ BEGIN
            -count(*) FILTER (WHERE i.ino >= pgbox.first_ino())
       INTO v_gone, bytes, inodes
       FROM (SELECT u.ino, count(*)::integer AS names FROM unnest(v_ino) AS u (ino) GROUP BY u.ino) x
-     CROSS JOIN LATERAL pgbox.inode_of(p_layers, x.ino) i
+     CROSS JOIN LATERAL (SELECT n.* FROM pgbox.inode n
+                          WHERE n.layer_id = ANY (p_layers) AND n.ino = x.ino
+                          ORDER BY array_position(p_layers, n.layer_id) LIMIT 1) i
      WHERE i.kind = 4 OR i.nlink <= x.names;
 
     -- A file with names elsewhere stays.
     INSERT INTO pgbox.inode AS n (layer_id, ino, kind, mode, uid, gid, nlink, rdev, size, mtime, ctime, target)
     SELECT p_layers[1], i.ino, i.kind, i.mode, i.uid, i.gid, i.nlink - x.names, i.rdev, i.size, i.mtime, p_now, i.target
       FROM (SELECT u.ino, count(*)::integer AS names FROM unnest(v_ino) AS u (ino) GROUP BY u.ino) x
-     CROSS JOIN LATERAL pgbox.inode_of(p_layers, x.ino) i
+     CROSS JOIN LATERAL (SELECT n.* FROM pgbox.inode n
+                          WHERE n.layer_id = ANY (p_layers) AND n.ino = x.ino
+                          ORDER BY array_position(p_layers, n.layer_id) LIMIT 1) i
      WHERE i.kind <> 4 AND i.nlink > x.names
     ON CONFLICT ON CONSTRAINT inode_pkey DO UPDATE SET nlink = excluded.nlink, ctime = excluded.ctime;
 

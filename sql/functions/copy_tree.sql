@@ -31,7 +31,9 @@ BEGIN
     SELECT p_sandbox.layers[1], x.ino_to, i.kind, i.mode, i.uid, i.gid,
            CASE WHEN i.kind = 4 THEN i.nlink ELSE coalesce(l.names, 1) END, i.rdev, i.size, i.mtime, p_now, i.target
       FROM unnest(v_old, v_new) AS x (ino, ino_to)
-     CROSS JOIN LATERAL pgbox.inode_of(p_sandbox.layers, x.ino) i
+     CROSS JOIN LATERAL (SELECT n.* FROM pgbox.inode n
+                          WHERE n.layer_id = ANY (p_sandbox.layers) AND n.ino = x.ino
+                          ORDER BY array_position(p_sandbox.layers, n.layer_id) LIMIT 1) i
       LEFT JOIN (SELECT u.child, count(*)::integer AS names FROM unnest(v_child) AS u (child) GROUP BY u.child) l ON l.child = x.ino;
 
     PERFORM pgbox.copy_chunks(p_sandbox.layers, v_old, v_new);
@@ -39,7 +41,9 @@ BEGIN
     inodes := cardinality(v_old);
     SELECT coalesce(sum(i.size), 0) INTO bytes
       FROM unnest(v_old) AS x (ino)
-     CROSS JOIN LATERAL pgbox.inode_of(p_sandbox.layers, x.ino) i
+     CROSS JOIN LATERAL (SELECT n.* FROM pgbox.inode n
+                          WHERE n.layer_id = ANY (p_sandbox.layers) AND n.ino = x.ino
+                          ORDER BY array_position(p_sandbox.layers, n.layer_id) LIMIT 1) i
      WHERE i.kind = 8;
 END
 $$;

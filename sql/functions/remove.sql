@@ -34,9 +34,18 @@ BEGIN
         IF v_sandbox.journal THEN
             SELECT array_agg(s.path ORDER BY s.depth DESC, s.path COLLATE "C"), array_agg(s.ino ORDER BY s.depth DESC, s.path COLLATE "C"),
                    array_agg(CASE s.kind WHEN 8 THEN s.size END ORDER BY s.depth DESC, s.path COLLATE "C"),
-                   array_agg(CASE s.kind WHEN 8 THEN pgbox.file_hash(v_sandbox.layers, s.ino, s.size) END ORDER BY s.depth DESC, s.path COLLATE "C")
+                   array_agg(CASE WHEN s.kind = 8 AND s.size <= 67108864 THEN pgbox.content_hash(s.size, k.chunks) END
+                             ORDER BY s.depth DESC, s.path COLLATE "C")
               INTO v_path, v_ino, v_size, v_hashes
               FROM pgbox.subtree(v_sandbox.layers, v.ino, v.path, NULL) s
+              -- as pgbox.file_hash says it, without a call for each file
+              LEFT JOIN LATERAL (
+                   SELECT string_agg(int4send(e.idx) || e.sha256, '' ORDER BY e.idx) AS chunks
+                     FROM (SELECT DISTINCT ON (o.idx) o.idx, o.sha256
+                             FROM pgbox.chunk o
+                            WHERE o.layer_id = ANY (v_sandbox.layers) AND o.ino = s.ino
+                            ORDER BY o.idx, array_position(v_sandbox.layers, o.layer_id)) e
+                    WHERE e.sha256 IS NOT NULL) k ON s.kind = 8 AND s.size BETWEEN 1 AND 67108864
              WHERE s.depth > 0;
         END IF;
         v_below := pgbox.remove_below(v_sandbox.layers, v.ino, v_now);

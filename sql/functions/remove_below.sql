@@ -19,14 +19,18 @@ BEGIN
            -count(*) FILTER (WHERE i.ino >= pgbox.first_ino())
       INTO v_gone, bytes, inodes
       FROM (SELECT u.ino, count(*)::integer AS names FROM unnest(v_ino) AS u (ino) GROUP BY u.ino) x
-     CROSS JOIN LATERAL pgbox.inode_of(p_layers, x.ino) i
+     CROSS JOIN LATERAL (SELECT n.* FROM pgbox.inode n
+                          WHERE n.layer_id = ANY (p_layers) AND n.ino = x.ino
+                          ORDER BY array_position(p_layers, n.layer_id) LIMIT 1) i
      WHERE i.kind = 4 OR i.nlink <= x.names;
 
     -- A file with names elsewhere stays.
     INSERT INTO pgbox.inode AS n (layer_id, ino, kind, mode, uid, gid, nlink, rdev, size, mtime, ctime, target)
     SELECT p_layers[1], i.ino, i.kind, i.mode, i.uid, i.gid, i.nlink - x.names, i.rdev, i.size, i.mtime, p_now, i.target
       FROM (SELECT u.ino, count(*)::integer AS names FROM unnest(v_ino) AS u (ino) GROUP BY u.ino) x
-     CROSS JOIN LATERAL pgbox.inode_of(p_layers, x.ino) i
+     CROSS JOIN LATERAL (SELECT n.* FROM pgbox.inode n
+                          WHERE n.layer_id = ANY (p_layers) AND n.ino = x.ino
+                          ORDER BY array_position(p_layers, n.layer_id) LIMIT 1) i
      WHERE i.kind <> 4 AND i.nlink > x.names
     ON CONFLICT ON CONSTRAINT inode_pkey DO UPDATE SET nlink = excluded.nlink, ctime = excluded.ctime;
 

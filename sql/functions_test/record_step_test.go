@@ -196,7 +196,7 @@ func TestMerge_isOneVersion(t *testing.T) {
 	if by == nil || *by != run {
 		t.Errorf("run %v, want %v", by, run)
 	}
-	wantJournal(t, list, "unlink /gone gone -", "unlink /l - -", "rename /d > /e - -", "symlink /l > g - -", "mkdir /new - -", "create /new/a - a",
+	wantJournal(t, list, "unlink /gone gone -", "unlink /l - -", "mkdir /new - -", "rename /d > /e - -", "symlink /l > g - -", "create /new/a - a",
 		"write /e/in old newer", "write /f f ff", "chmod /f f ff")
 	wants(ours, used-4+2+1+1, "SELECT used_bytes FROM fs.usage($1)", ours.id)
 	wants(ours, true, "SELECT count(*) = 1 FROM fs.snapshots($1) WHERE kind = 'automatic'", ours.id)

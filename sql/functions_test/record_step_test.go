@@ -108,7 +108,7 @@ func TestRestore_isInTheJournal(t *testing.T) {
 		t.Errorf("run %v, want %v", run, id)
 	}
 	wantJournal(t, list,
-		"unlink /added a -", "unlink /link - -", "unlink /two one -", "rename /renamed > /dir - -", "rmdir /kind/in - -", "rmdir /kind - -",
+		"unlink /added a -", "unlink /link - -", "unlink /two one -", "rmdir /kind/in - -", "rmdir /kind - -", "rename /renamed > /dir - -",
 		"create /gone - gone", "create /kind - file", "symlink /link > changed - -",
 		"write /changed newer old", "write /dir/f ff f", "chmod /mode m m", "chown /mode m m")
 
@@ -117,8 +117,8 @@ func TestRestore_isInTheJournal(t *testing.T) {
 	wantRun(t, q, s.id, id, "undo", b.Version-1, b.Version)
 	list, _ = journal(t, q, s.id, b.Version)
 	wantJournal(t, list,
-		"unlink /gone gone -", "unlink /kind file -", "unlink /link - -", "rename /dir > /renamed - -",
-		"create /added - a", "mkdir /kind - -", "mkdir /kind/in - -", "symlink /link > mode - -", "link /one > /two one one",
+		"unlink /gone gone -", "unlink /kind file -", "unlink /link - -", "mkdir /kind - -", "mkdir /kind/in - -", "rename /dir > /renamed - -",
+		"create /added - a", "symlink /link > mode - -", "link /one > /two one one",
 		"write /changed old newer", "write /renamed/f f ff", "chmod /mode m m", "chown /mode m m")
 
 	id, audit = audited("redo")

@@ -134,7 +134,7 @@ func TestForkLoadsOnlyItsTopLayer(t *testing.T) {
 	commit(t, s, id, files(2000))
 	var forks []uuid.UUID
 	for range 10 {
-		b, err := forked(s.Fork(t.Context(), id, []uuid.UUID{uuid.New()}, "fork", "owner", "", nil))
+		b, err := forked(s.Fork(t.Context(), id, []uuid.UUID{uuid.New()}, "fork", "owner", "", store.Exec{}, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -418,7 +418,7 @@ func TestForkIsFollowed(t *testing.T) {
 	c.Following(true)
 	p := get(t, c, f0)
 	p.Release()
-	fork, err := forked(s.Fork(t.Context(), id, []uuid.UUID{uuid.New()}, "fork", "owner", "", nil))
+	fork, err := forked(s.Fork(t.Context(), id, []uuid.UUID{uuid.New()}, "fork", "owner", "", store.Exec{}, nil))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -623,6 +623,9 @@ func (r *scanner) delimiter() {
 			}
 			r.i += k + n + 1
 			d.quoted = true
+		case r.has(`$"`): // to be translated, which here is nothing
+			r.i++
+			plain = false
 		case ch == '"':
 			end := quoteEnd(r.s, r.i)
 			text = append(text, unescape(r.s[r.i+1:max(end, r.i+1)], "$`\"\\")...)

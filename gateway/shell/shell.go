@@ -221,6 +221,7 @@ type frame struct {
 	isTemp   bool
 	args     []string
 	opts     *options
+	optind   optState // of getopts when it was called
 }
 
 type saved struct {

@@ -474,7 +474,7 @@ func (sh *Shell) call(fn *funcDef, args []string, temps [][2]string) {
 		sh.fatal("%s: maximum function nesting level exceeded (%d)", fn.name, n)
 	}
 	sh.enter()
-	f := &frame{fn: fn, name: fn.name, source: fn.source, callLine: sh.line, isFunc: true, args: sh.args}
+	f := &frame{fn: fn, name: fn.name, source: fn.source, callLine: sh.line, isFunc: true, args: sh.args, optind: sh.optind}
 	sh.frames = append(sh.frames, f)
 	sh.funcDepth++
 	sh.args = args[1:]

@@ -490,7 +490,7 @@ func (sh *Shell) popLocals(f *frame) {
 		}
 		sh.replaced(l.name)
 		if l.name == "OPTIND" {
-			sh.optind = optState{}
+			sh.optind = f.optind // the caller goes on within its operand
 		}
 	}
 	f.locals = nil

@@ -404,19 +404,49 @@ func (r *joRun) number(text string) any {
 // leadingNumber reads a finite number as strtod(3) does.
 func leadingNumber(s string) (f float64, rest string, ok bool) {
 	t := strings.TrimLeft(s, " \t\n\v\f\r")
-	for end := len(t); end > 0; end-- {
-		if c := t[end-1]; c != '.' && !isDigit(c) && (c|0x20 < 'a' || c|0x20 > 'f') || strings.ContainsAny(t[:end], "_") {
-			continue
-		}
-		text := t[:end]
-		if hex := strings.TrimLeft(strings.ToLower(text), "+-"); strings.HasPrefix(hex, "0x") && !strings.Contains(hex, "p") {
-			text += "p0"
-		}
-		if f, err := strconv.ParseFloat(text, 64); err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) {
-			return f, t[end:], true
-		}
+	end := numberEnd(t)
+	text := t[:end]
+	if hex := strings.TrimLeft(strings.ToLower(text), "+-"); strings.HasPrefix(hex, "0x") && !strings.Contains(hex, "p") {
+		text += "p0"
+	}
+	if f, err := strconv.ParseFloat(text, 64); err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) {
+		return f, t[end:], true
 	}
 	return 0, s, false
+}
+
+// numberEnd is the length of the number at the beginning of s: a sign, digits with a point, decimal or after 0x hexadecimal, and an exponent.
+func numberEnd(s string) int {
+	i := 0
+	if i < len(s) && (s[i] == '+' || s[i] == '-') {
+		i++
+	}
+	digit, exponent := isDigit, byte('e')
+	if len(s) > i+2 && s[i] == '0' && s[i+1]|0x20 == 'x' && (isHex(s[i+2]) || s[i+2] == '.' && len(s) > i+3 && isHex(s[i+3])) {
+		i, digit, exponent = i+2, isHex, 'p'
+	}
+	digits, point := 0, false
+	for ; i < len(s) && (digit(s[i]) || s[i] == '.' && !point); i++ {
+		if s[i] == '.' {
+			point = true
+		} else {
+			digits++
+		}
+	}
+	if digits == 0 {
+		return 0
+	}
+	if k := i + 1; i < len(s) && s[i]|0x20 == exponent {
+		if k < len(s) && (s[k] == '+' || s[k] == '-') {
+			k++
+		}
+		if k < len(s) && isDigit(s[k]) {
+			for i = k; i < len(s) && isDigit(s[i]); {
+				i++
+			}
+		}
+	}
+	return i
 }
 
 // set puts a value at a key: name, name[], name[sub], or with -d a path.
@@ -463,18 +493,26 @@ func (r *joRun) set(n *joNode, key string, v any) error {
 func (r *joRun) text(v any) string { return string(r.append(nil, v, "", 0)) }
 
 func (r *joRun) put(n *joNode, key string, v any) error {
-	if i := slices.Index(n.keys, key); i >= 0 && r.dedupe {
-		n.values[i] = v
-		return nil
+	if r.dedupe {
+		if i := r.find(n, key); i >= 0 {
+			n.values[i] = v
+			return nil
+		}
 	}
 	r.p.Hold(64 + len(key))
 	n.keys, n.values = append(n.keys, key), append(n.values, v)
 	return nil
 }
 
+// find is the place of a key, -1 where there is none.
+func (r *joRun) find(n *joNode, key string) int {
+	r.p.Tick(1 + len(n.keys)>>4)
+	return slices.Index(n.keys, key)
+}
+
 // child is the object or array at a key, made where there is none.
 func (r *joRun) child(n *joNode, key string, array bool, what func() string) (*joNode, error) {
-	i := slices.Index(n.keys, key)
+	i := r.find(n, key)
 	if i < 0 {
 		c := &joNode{array: array}
 		return c, r.put(n, key, c)

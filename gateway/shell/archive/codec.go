@@ -77,8 +77,11 @@ type Memory interface {
 	Release(n int)
 }
 
-// usualWindow is what most zstd frames ask for.
-const usualWindow = 8 << 20
+// Windows of zstd: what most frames ask for, and what those that we write do.
+const (
+	usualWindow   = 8 << 20
+	writtenWindow = 1 << 20
+)
 
 // NewReader decompresses r. Close releases the decoder, not r.
 func NewReader(f Format, r io.Reader, m Memory) (io.ReadCloser, error) {
@@ -94,11 +97,7 @@ func NewReader(f Format, r io.Reader, m Memory) (io.ReadCloser, error) {
 		}
 		return x, nil
 	case Zstd:
-		d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderMaxMemory(maxWindow))
-		if err != nil {
-			return nil, err
-		}
-		return newHeld(d.IOReadCloser(), m, usualWindow), nil
+		return newZstdReader(r, m, maxWindow, usualWindow)
 	case LZMA:
 		br := bufio.NewReaderSize(r, 4096)
 		window := 0
@@ -116,6 +115,19 @@ func NewReader(f Format, r io.Reader, m Memory) (io.ReadCloser, error) {
 		return newHeld(io.NopCloser(x), m, window), nil
 	}
 	return io.NopCloser(r), nil
+}
+
+// NewRunReader decompresses what [NewWriter] has made of [Zstd], whose window is smaller than that of other writers.
+func NewRunReader(r io.Reader, m Memory) (io.ReadCloser, error) {
+	return newZstdReader(r, m, writtenWindow, writtenWindow)
+}
+
+func newZstdReader(r io.Reader, m Memory, most uint64, window int) (io.ReadCloser, error) {
+	d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(most), zstd.WithDecoderMaxMemory(maxWindow))
+	if err != nil {
+		return nil, err
+	}
+	return newHeld(d.IOReadCloser(), m, window), nil
 }
 
 // held is a decoder whose window has been counted.
@@ -156,7 +168,7 @@ func NewWriter(f Format, w io.Writer, level int) (io.WriteCloser, error) {
 		if level > 0 {
 			l = zstd.EncoderLevelFromZstd(level)
 		}
-		return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(l), zstd.WithWindowSize(1<<20))
+		return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(l), zstd.WithWindowSize(writtenWindow))
 	case Bzip2:
 		if level == 0 {
 			level = 9

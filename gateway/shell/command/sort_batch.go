@@ -161,7 +161,7 @@ func (s *sorter) spill(b *sortBatch) *sortSource {
 	}
 	n := copy(b.text, b.text[b.parsed:])
 	b.text, b.lines, b.parsed = b.text[:n], b.lines[:0], 0
-	r, err := archive.NewReader(archive.Zstd, run, s.p)
+	r, err := archive.NewRunReader(run, s.p)
 	if err != nil {
 		s.fail("read failed: %s", proc.Strerror(err))
 	}

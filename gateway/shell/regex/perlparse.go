@@ -619,6 +619,19 @@ func (p *perlParser) escaped() (runeSet, rune) {
 		return nil, 0x1b
 	case 'a':
 		return nil, 7
+	case 'c':
+		if p.pos == len(p.src) {
+			p.wrong(`\c at end of pattern`)
+		}
+		n := p.src[p.pos]
+		if n < ' ' || n > '~' {
+			p.wrong(`\c must be followed by a printable ASCII character`)
+		}
+		if n >= 'a' && n <= 'z' {
+			n -= 'a' - 'A'
+		}
+		p.pos++
+		return nil, rune(n ^ 0x40)
 	case '0':
 		n := 0
 		for n < 2 && p.pos+n < len(p.src) && p.src[p.pos+n] >= '0' && p.src[p.pos+n] <= '7' {

@@ -122,10 +122,10 @@ func TestRowsOfVerbsComeWithTheirChange(t *testing.T) {
 	}
 	var fork uuid.UUID
 	for _, v := range []struct {
-		sandbox  *uuid.UUID
-		script   string
-		commited bool
-		do       func() error
+		sandbox *uuid.UUID
+		script  string
+		durable bool
+		do      func() error
 	}{
 		{&id, "kv set k", true, func() error {
 			_, err := s.KvSet(t.Context(), c, id, "k", []byte("1"), exec.Expect{})
@@ -199,7 +199,7 @@ func TestRowsOfVerbsComeWithTheirChange(t *testing.T) {
 		if err := v.do(); err != nil {
 			t.Fatalf("%s: %v", v.script, err)
 		}
-		if committed, n := row(*v.sandbox, v.script); n != 1 || committed != v.commited {
+		if committed, n := row(*v.sandbox, v.script); n != 1 || committed != v.durable {
 			t.Errorf("%s: %d rows, committed %v", v.script, n, committed)
 		}
 	}

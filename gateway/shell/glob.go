@@ -32,7 +32,9 @@ func (e *expander) globField() {
 // glob lists the pathnames that match pat, sorted.
 func (sh *Shell) glob(pat string) []string {
 	g := globber{sh: sh, flags: sh.patternFlags(sh.opts.shopt(nocaseglob)), dot: sh.opts.shopt(dotglob)}
-	g.ignore = sh.globIgnore()
+	var release func()
+	g.ignore, release = sh.globIgnore()
+	defer release()
 	if g.ignore != nil {
 		g.dot = true
 	}
@@ -49,6 +51,8 @@ func (sh *Shell) glob(pat string) []string {
 	out := g.found
 	if g.ignore != nil {
 		out = slices.DeleteFunc(out, func(s string) bool {
+			sh.ticks += int64(len(g.ignore)) >> 3
+			sh.tick()
 			b := s[strings.LastIndexByte(s, '/')+1:]
 			return b == "." || b == ".." || slices.ContainsFunc(g.ignore, func(p *pattern.Pattern) bool { return p.Match(s) })
 		})
@@ -57,18 +61,29 @@ func (sh *Shell) glob(pat string) []string {
 	return slices.Compact(out)
 }
 
-func (sh *Shell) globIgnore() []*pattern.Pattern {
+// globIgnore is what GLOBIGNORE keeps out; release lets go of the memory it takes.
+func (sh *Shell) globIgnore() (ignore []*pattern.Pattern, release func()) {
 	v := sh.str("GLOBIGNORE")
 	if v == "" {
-		return nil
+		return nil, func() {}
 	}
-	var out []*pattern.Pattern
-	for _, p := range strings.Split(v, ":") {
-		cp, release := sh.pattern(p, sh.patternFlags(false))
-		defer release()
-		out = append(out, cp)
+	const each = 512 // bytes of a short pattern
+	held := each * int64(1+strings.Count(v, ":"))
+	sh.hold(held)
+	releases := []func(){func() { sh.hold(-held) }}
+	for p := range strings.SplitSeq(v, ":") {
+		sh.tick()
+		cp, done := sh.pattern(p, sh.patternFlags(false))
+		ignore = append(ignore, cp)
+		if len(p) >= shortPattern {
+			releases = append(releases, done)
+		}
 	}
-	return out
+	return ignore, func() {
+		for _, done := range releases {
+			done()
+		}
+	}
 }
 
 type globber struct {

@@ -13,6 +13,7 @@ var hostileEngines = []attack{
 	{"html-to-markdown: brackets", repeated("", "[*_", ""), "html-to-markdown in", 0, true},
 	{"column: a line of many columns", repeated("", "a ", ""), "column -t in; column -t -O $(printf 0,%.0s {1..2000})0 in", 0, true},
 	{"sed: a script of many lines", repeated("", "p\n", ""), "sed -f in in", 0, true},
+	{"GLOBIGNORE of many patterns", repeated("", "[[:", ""), `touch {1..100}; GLOBIGNORE=$(<in); echo * > f`, 0, true},
 	{"jo: digits, and many keys", repeated("", "a", "="), `x=$(<in); jo a="$x" -- "$x=1" > f; jo -D $(seq -f k%g=1 200000) > f`, 0, true},
 	{"date of one character", repeated("", "+", ""), `date -d "$(<in)"; touch -d "$(<in)" f; find . -newermt "$(<in)"`, 0, true},
 	{"grep -P: a long line that is tried again and again", repeated("", "a", ""),

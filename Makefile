@@ -9,6 +9,9 @@ CACHE   := .cache
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 PACKAGES := ./...
 
+# Tests are built as the binary is, so that each package is compiled once for both, and once more for the race detector. lint has run vet.
+TEST := CGO_ENABLED=0 $(GO) test -trimpath -vet=off -count=1
+
 .PHONY: help run cluster test-cluster test build generate verify lint bench clean install unit functions oracle hostile postgres18 pooled bench-once
 
 help: ## list the targets
@@ -37,26 +40,27 @@ test: ## everything CI runs: lint, drift, race tests, Postgres 15 and 18, end to
 install: ## install the tools the tests need, where missing (root: with apt)
 	@.ci/install
 
-# The SQL functions' tests have nothing for the race detector to see; they are a stage of their own.
+# The SQL functions' tests have nothing for the race detector to see; they are a stage of their own. The shell, which takes longest, begins first: what
+# comes last has no other package beside it.
 unit: build
-	PGBOX_BINARY=$(CURDIR)/$(BIN) $(GO) test -race -timeout 30m $$($(GO) list $(PACKAGES) | grep -v /sql/functions_test$$)
+	PGBOX_BINARY=$(CURDIR)/$(BIN) $(GO) test -race -trimpath -vet=off -timeout 30m ./gateway/shell $$($(GO) list $(PACKAGES) | grep -vE '/sql/functions_test$$|/gateway/shell$$')
 
 functions:
-	$(GO) test -count=1 -timeout 20m ./sql/functions_test
+	$(TEST) -timeout 20m ./sql/functions_test
 
 oracle: ## what the race detector leaves out of the shell's tests: limits, cancelling, and the recorded cases on the real tools
-	$(GO) test -count=1 -timeout 15m -skip '^(TestCases|Fuzz.*)$$' ./gateway/shell
+	$(TEST) -timeout 15m -parallel 4 -skip '^(TestCases|Fuzz.*)$$' ./gateway/shell
 
 # Without the race detector, which makes the programs under test ten times slower, and after everything else: these tests measure times.
 hostile: ## only the hostile scripts, and what they leave their neighbours
-	$(GO) test -count=1 -timeout 15m -run Hostile ./gateway/httpapi
+	$(TEST) -timeout 15m -run Hostile ./gateway/httpapi
 
 postgres18: ## the SQL tests again, on Postgres 18
-	PGBOX_TEST_POSTGRES_BIN=$$(.ci/postgres18) $(GO) test -count=1 -timeout 15m -skip '^TestPermutations$$' ./sql/...
+	PGBOX_TEST_POSTGRES_BIN=$$(.ci/postgres18) $(TEST) -timeout 15m -skip '^TestPermutations$$' ./sql/...
 
 # Left out is what does not connect through the pooler, or has nothing to do with connections.
 pooled: build ## the tests of the gateway again, through a PgBouncer that pools transactions
-	PGBOX_TEST_POOLER=1 PGBOX_BINARY=$(CURDIR)/$(BIN) $(GO) test -count=1 -timeout 15m -skip 'Hostile|TestStandby|TestCases|TestTenThousandOpen|TestExport_|TestTar_|TestDump_|TestCommandLine|TestNewcomer|Command$$|TestHousekeeping|TestSixteenAppenders|TestGatewayStopped|TestRedisDown|TestServeRefuses' ./gateway/store ./gateway/exec ./gateway/httpapi ./gateway/cmd/pgbox
+	PGBOX_TEST_POOLER=1 PGBOX_BINARY=$(CURDIR)/$(BIN) $(TEST) -timeout 15m -skip 'Hostile|TestStandby|TestCases|TestTenThousandOpen|TestExport_|TestTar_|TestDump_|TestCommandLine|TestNewcomer|Command$$|TestHousekeeping|TestSixteenAppenders|TestGatewayStopped|TestRedisDown|TestServeRefuses' ./gateway/store ./gateway/exec ./gateway/httpapi ./gateway/cmd/pgbox
 
 bench-once:
 	$(GO) run ./bench -quick

@@ -57,6 +57,7 @@ func TestLimits(t *testing.T) {
 		{"make again and again", `printf 'x:=$(shell seq 100000)\na:;@: $(words $(x))\n' > m; for ((i=0;i<30;i++)); do make -f m || break; done; echo $((i==30))`, "none"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			o := runLimited(t, small, 2*time.Minute, c.script)
 			if c.limit == "none" {
 				if o.err != nil || o.out != "1\n" {
@@ -112,6 +113,7 @@ func TestNesting(t *testing.T) {
 		{"test builtin", `x=$(printf '%*s' 300000 ''); [ ${x// /! } a ]`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			o := runLimited(t, proc.Limits{}, 60*time.Second, c.script)
 			if o.err != nil {
 				if _, ok := proc.IsLimit(o.err); !ok {

@@ -9,7 +9,8 @@ FROM fs.apply(
     @chunk_ino::bigint[], @chunk_idx::integer[], @chunk_sha256::bytea[], @blob::bytea[],
     sqlc.narg('shell_state')::jsonb, sqlc.narg('exec')::jsonb,
     @op::text[], @path::text[], @path_to::text[], @change_ino::bigint[],
-    @size_before::bigint[], @size_after::bigint[], @hash_before::bytea[], @hash_after::bytea[]);
+    @size_before::bigint[], @size_after::bigint[], @hash_before::bytea[], @hash_after::bytea[],
+    sqlc.narg('changed_at')::timestamptz);
 
 -- name: LogExecs :one
 SELECT fs.log_execs(@execs::jsonb)::bigint AS rows;

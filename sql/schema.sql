@@ -60,7 +60,7 @@ ALTER FUNCTION fs.append_file(p_path text, p_data bytea, p_mode integer) OWNER T
 
 COMMENT ON FUNCTION fs.append_file(p_path text, p_data bytea, p_mode integer) IS 'Appends to a file, which is created when it is missing; only its last chunk is rewritten. Returns the inode number.';
 
-CREATE FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[], p_size_before bigint[], p_size_after bigint[], p_hash_before bytea[], p_hash_after bytea[]) RETURNS TABLE(version bigint, used_bytes bigint, used_inodes bigint, layers uuid[], changed_at timestamp with time zone, state_sha256 bytea)
+CREATE FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[], p_size_before bigint[], p_size_after bigint[], p_hash_before bytea[], p_hash_after bytea[], p_changed_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS TABLE(version bigint, used_bytes bigint, used_inodes bigint, layers uuid[], changed_at timestamp with time zone, state_sha256 bytea)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -98,7 +98,7 @@ BEGIN
     END IF;
     v_version := p_version + 1;
     SELECT a.layers, a.changed_at, a.used_bytes, a.state_sha256 INTO v_layers, v_at, v_used, v_state
-      FROM pgbox.advance(p_sandbox, p_version, p_next_ino, p_used_bytes, p_used_inodes, p_shell_state,
+      FROM pgbox.advance(p_sandbox, p_version, p_changed_at, p_next_ino, p_used_bytes, p_used_inodes, p_shell_state,
            coalesce(cardinality(p_ino), 0) + coalesce(cardinality(p_gone), 0) + coalesce(cardinality(p_parent), 0)
                + coalesce(cardinality(p_chunk_ino), 0) > 0) a;
     v_top   := v_layers[1];
@@ -198,9 +198,9 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[], p_size_before bigint[], p_size_after bigint[], p_hash_before bytea[], p_hash_after bytea[]) OWNER TO pgbox_owner;
+ALTER FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[], p_size_before bigint[], p_size_after bigint[], p_hash_before bytea[], p_hash_after bytea[], p_changed_at timestamp with time zone) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[], p_size_before bigint[], p_size_after bigint[], p_hash_before bytea[], p_hash_after bytea[]) IS 'Commits what one run changed, and nothing at all when the sandbox is no longer at p_version (VF116), a limit is exceeded (VF122) or the database lacks a content that a chunk names (VF061). Inodes, names, chunks and journal come as parallel arrays: p_ino… are the inodes as they are now (target empty except for symlinks), p_gone those without a name left, p_child 0 removes a name, a NULL hash makes a hole, p_blob carries new contents. p_used_* is the usage of the whole tree afterwards; used_bytes is that with what a new p_shell_state counts, which state_sha256 names. p_op… is the journal; sizes (-1: none) and content hashes are those of the regular files before and after the whole run. The layers are others than before when an automatic snapshot was due; changed_at is when the version came about.';
+COMMENT ON FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[], p_size_before bigint[], p_size_after bigint[], p_hash_before bytea[], p_hash_after bytea[], p_changed_at timestamp with time zone) IS 'Commits what one run changed, and nothing at all when the sandbox is no longer at p_version, or came there at another time than p_changed_at (VF116), a limit is exceeded (VF122) or the database lacks a content that a chunk names (VF061). Inodes, names, chunks and journal come as parallel arrays: p_ino… are the inodes as they are now (target empty except for symlinks), p_gone those without a name left, p_child 0 removes a name, a NULL hash makes a hole, p_blob carries new contents. p_used_* is the usage of the whole tree afterwards; used_bytes is that with what a new p_shell_state counts, which state_sha256 names. p_op… is the journal; sizes (-1: none) and content hashes are those of the regular files before and after the whole run. The layers are others than before when an automatic snapshot was due; changed_at is when the version came about.';
 
 CREATE FUNCTION fs.base_layer() RETURNS uuid
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -3007,7 +3007,8 @@ CREATE FUNCTION fs.settle(p_sandbox uuid, p_exec uuid) RETURNS SETOF bigint
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-    -- Waits for the lost transaction, if it is still there, to end one way or the other.
+    -- Waits for the lost transaction, if it is still there, to end one way or the other. To lock is to write: this commits only when the synchronous
+    -- standby has all that was written before, also where the lost session was ended while it waited for that.
     v_sandbox pgbox.sandbox := pgbox.enter_sandbox(p_sandbox);
     v_version bigint;
 BEGIN
@@ -3571,7 +3572,7 @@ ALTER FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before big
 
 COMMENT ON FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bigint, p_version_after bigint, p_merged_from uuid) IS 'Writes one audit row of a run; p_version_after is NULL when it committed nothing, p_merged_from the sandbox whose changes it brought. A time that is in the future, or more than a day ago, is moved to there; an id that is taken is VF017. Keys of p_exec are columns of pgbox.exec; without duration_us it is that of the transaction so far.';
 
-CREATE FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, p_tree boolean, OUT layers uuid[], OUT changed_at timestamp with time zone, OUT used_bytes bigint, OUT state_sha256 bytea) RETURNS record
+CREATE FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_changed_at timestamp with time zone, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, p_tree boolean, OUT layers uuid[], OUT changed_at timestamp with time zone, OUT used_bytes bigint, OUT state_sha256 bytea) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -3599,7 +3600,7 @@ BEGIN
                tree_at      = CASE WHEN p_tree THEN NULL ELSE coalesce(s.tree_at, s.last_used_at) END,
                -- What can be redone stays so when no file changes.
                undone_version = CASE WHEN NOT p_tree AND s.undone_version = s.version THEN s.version + 1 ELSE s.undone_version END
-         WHERE s.id = p_sandbox AND s.version = p_version AND s.next_ino <= p_next_ino
+         WHERE s.id = p_sandbox AND s.version = p_version AND (p_changed_at IS NULL OR s.last_used_at = p_changed_at) AND s.next_ino <= p_next_ino
            AND s.deleted_at IS NULL AND (s.expires_at IS NULL OR s.expires_at > clock_timestamp())
            AND (s.max_bytes IS NULL OR p_used_bytes + CASE WHEN v_charge IS NULL THEN 0 ELSE v_charge - pgbox.state_charge(s.state_sha256) END
                                        <= greatest(s.max_bytes, s.used_bytes))
@@ -3614,7 +3615,7 @@ BEGIN
     END LOOP;
     IF layers IS NULL THEN
         PERFORM pgbox.raise_errno(CASE
-            WHEN v_sandbox.version <> p_version THEN 116
+            WHEN v_sandbox.version <> p_version OR p_changed_at IS NOT NULL AND v_sandbox.last_used_at IS DISTINCT FROM p_changed_at THEN 116
             WHEN v_sandbox.next_ino > p_next_ino THEN 22
             ELSE 122 END, 'apply', p_sandbox::text);
     END IF;
@@ -3622,9 +3623,9 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, p_tree boolean, OUT layers uuid[], OUT changed_at timestamp with time zone, OUT used_bytes bigint, OUT state_sha256 bytea) OWNER TO pgbox_owner;
+ALTER FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_changed_at timestamp with time zone, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, p_tree boolean, OUT layers uuid[], OUT changed_at timestamp with time zone, OUT used_bytes bigint, OUT state_sha256 bytea) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, p_tree boolean, OUT layers uuid[], OUT changed_at timestamp with time zone, OUT used_bytes bigint, OUT state_sha256 bytea) IS 'pgbox.enter(true) and pgbox.bump() in one step for a writer that knows the version it stands on and the usage it leaves: raises VF116 when the sandbox is no longer there, VF122 when it would grow past a limit. p_shell_state is stored too (NULL: it stays), and counts. p_tree: the tree changes, too; what changes only the state of the shell is no step of fs.undo(), takes no automatic snapshot and leaves what can be redone. Returns the layers, when the new version came about, the usage and the name of the state.';
+COMMENT ON FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_changed_at timestamp with time zone, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, p_tree boolean, OUT layers uuid[], OUT changed_at timestamp with time zone, OUT used_bytes bigint, OUT state_sha256 bytea) IS 'pgbox.enter(true) and pgbox.bump() in one step for a writer that knows the version it stands on and the usage it leaves: raises VF116 when the sandbox is no longer there, or when that version came about at another time than p_changed_at (NULL: not known), because after a failover that lost the last commits the same number may name another state; VF122 when it would grow past a limit. p_shell_state is stored too (NULL: it stays), and counts. p_tree: the tree changes, too; what changes only the state of the shell is no step of fs.undo(), takes no automatic snapshot and leaves what can be redone. Returns the layers, when the new version came about, the usage and the name of the state.';
 
 CREATE FUNCTION pgbox.base_commands() RETURNS text[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -8360,9 +8361,9 @@ REVOKE ALL ON FUNCTION fs.append_file(p_path text, p_data bytea, p_mode integer)
 GRANT ALL ON FUNCTION fs.append_file(p_path text, p_data bytea, p_mode integer) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.append_file(p_path text, p_data bytea, p_mode integer) TO pgbox_gateway;
 
-REVOKE ALL ON FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[], p_size_before bigint[], p_size_after bigint[], p_hash_before bytea[], p_hash_after bytea[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[], p_size_before bigint[], p_size_after bigint[], p_hash_before bytea[], p_hash_after bytea[]) TO pgbox_maintainer;
-GRANT ALL ON FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[], p_size_before bigint[], p_size_after bigint[], p_hash_before bytea[], p_hash_after bytea[]) TO pgbox_gateway;
+REVOKE ALL ON FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[], p_size_before bigint[], p_size_after bigint[], p_hash_before bytea[], p_hash_after bytea[], p_changed_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[], p_size_before bigint[], p_size_after bigint[], p_hash_before bytea[], p_hash_after bytea[], p_changed_at timestamp with time zone) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[], p_size_before bigint[], p_size_after bigint[], p_hash_before bytea[], p_hash_after bytea[], p_changed_at timestamp with time zone) TO pgbox_gateway;
 
 REVOKE ALL ON FUNCTION fs.base_layer() FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.base_layer() TO pgbox_maintainer;
@@ -8801,8 +8802,8 @@ GRANT ALL ON FUNCTION fs.write_file(p_path text, p_data bytea, p_mode integer) T
 REVOKE ALL ON FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bigint, p_version_after bigint, p_merged_from uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bigint, p_version_after bigint, p_merged_from uuid) TO pgbox_maintainer;
 
-REVOKE ALL ON FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, p_tree boolean, OUT layers uuid[], OUT changed_at timestamp with time zone, OUT used_bytes bigint, OUT state_sha256 bytea) FROM PUBLIC;
-GRANT ALL ON FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, p_tree boolean, OUT layers uuid[], OUT changed_at timestamp with time zone, OUT used_bytes bigint, OUT state_sha256 bytea) TO pgbox_maintainer;
+REVOKE ALL ON FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_changed_at timestamp with time zone, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, p_tree boolean, OUT layers uuid[], OUT changed_at timestamp with time zone, OUT used_bytes bigint, OUT state_sha256 bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_changed_at timestamp with time zone, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, p_tree boolean, OUT layers uuid[], OUT changed_at timestamp with time zone, OUT used_bytes bigint, OUT state_sha256 bytea) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.base_commands() FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.base_commands() TO pgbox_maintainer;

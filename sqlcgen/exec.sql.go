@@ -24,7 +24,8 @@ FROM fs.apply(
     $21::bigint[], $22::integer[], $23::bytea[], $24::bytea[],
     $25::jsonb, $26::jsonb,
     $27::text[], $28::text[], $29::text[], $30::bigint[],
-    $31::bigint[], $32::bigint[], $33::bytea[], $34::bytea[])
+    $31::bigint[], $32::bigint[], $33::bytea[], $34::bytea[],
+    $35::timestamptz)
 `
 
 type ApplyParams struct {
@@ -62,6 +63,7 @@ type ApplyParams struct {
 	SizeAfter   []int64
 	HashBefore  [][]byte
 	HashAfter   [][]byte
+	ChangedAt   *time.Time
 }
 
 type ApplyRow struct {
@@ -109,6 +111,7 @@ func (q *Queries) Apply(ctx context.Context, arg ApplyParams) (ApplyRow, error) 
 		arg.SizeAfter,
 		arg.HashBefore,
 		arg.HashAfter,
+		arg.ChangedAt,
 	)
 	var i ApplyRow
 	err := row.Scan(

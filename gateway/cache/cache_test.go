@@ -308,6 +308,67 @@ func TestTreeOfALostHistoryIsNotBelieved(t *testing.T) {
 	}
 }
 
+// A commit that is heard of a primary that dies before its standby has it: what comes in its place has the same version. Nothing is made of the tree
+// of what was lost, however far the listener of the dead one had come.
+func TestTreeOfALostCommitThatWasHeardIsNotBelieved(t *testing.T) {
+	t.Parallel()
+	s := newSource(t)
+	for _, ahead := range []int64{1, 2} {
+		id := sqltest.Sandbox(t, sqltest.Pool(t))
+		f0, _ := commit(t, s, id, files(1))
+		c := cache.NewTrees(s, 1<<30)
+		c.Following(true)
+		p := get(t, c, f0)
+		p.Release()
+		at := f0.ChangedAt.Add(-time.Second)
+		for n := range ahead {
+			w := p.Tree.Begin(t.Context(), tree.Options{})
+			if err := w.Mkdir(fmt.Sprintf("/tmp/lost%d", n), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			lost := *f0
+			lost.Version, lost.NextIno, lost.ChangedAt = f0.Version+n+1, f0.NextIno+10, &at
+			if out := c.Follow(heard(&lost, w.Delta())); out != cache.Patched {
+				t.Fatalf("%v", out)
+			}
+		}
+		f, d := commit(t, s, id, files(2))
+		p = get(t, c, f)
+		if _, err := p.Tree.Lookup("/tmp/lost0", true); err == nil {
+			t.Errorf("%d ahead: a directory is there that no commit made", ahead)
+		}
+		p.Release()
+		// The row of another history is not put on the tree that is there.
+		lost := *f
+		lost.ChangedAt = &at
+		if out := c.Follow(heard(&lost, d)); out != cache.Dropped {
+			t.Errorf("%d ahead: what the dead one sends still is %v", ahead, out)
+		}
+	}
+}
+
+// The cache has a version that Postgres has shown, and then Postgres goes back behind it: the next who asks sees what Postgres has.
+func TestTreeAheadOfADatabaseThatWentBackIsNotBelieved(t *testing.T) {
+	t.Parallel()
+	s := newSource(t)
+	id := sqltest.Sandbox(t, sqltest.Pool(t))
+	f0, _ := commit(t, s, id, files(1))
+	f1, _ := commit(t, s, id, files(2))
+	c := cache.NewTrees(s, 1<<30)
+	c.Following(true)
+	p := get(t, c, f1)
+	p.Release()
+	owner := sqltest.Owner(t)
+	if _, err := owner.Exec(t.Context(), "UPDATE pgbox.sandbox SET version = version - 1, last_used_at = $2 WHERE id = $1", id, f0.ChangedAt); err != nil {
+		t.Fatal(err)
+	}
+	p = get(t, c, fence(t, s, id))
+	defer p.Release()
+	if p.Fence.Version != f0.Version {
+		t.Fatalf("version %d is shown, Postgres has %d", p.Fence.Version, f0.Version)
+	}
+}
+
 func TestOlderFenceGetsTheNewerTree(t *testing.T) {
 	t.Parallel()
 	s := newSource(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/pgbox/pgbox/gateway/store"
 )
 
-// is reports whether the entry is the tree of the version, and of the history, that a fence names. bench/cluster proves that its checks find a build without it.
-func (e *entry) is(f *store.Fence) bool {
-	return e.fence.Version == f.Version && slices.Equal(e.fence.Layers, f.Layers) && !e.fence.Contradicts(f)
+// names reports whether two fences name one version of one history. bench/cluster proves that its checks find a build without it.
+func names(f, cached *store.Fence) bool {
+	return cached.Version == f.Version && slices.Equal(cached.Layers, f.Layers) && !cached.Contradicts(f)
 }

@@ -4,8 +4,8 @@ package cache
 
 import "github.com/pgbox/pgbox/gateway/store"
 
-// is believes every cached tree.
-func (e *entry) is(f *store.Fence) bool {
-	*f = *e.fence
+// names believes every cached tree.
+func names(f, cached *store.Fence) bool {
+	*f = *cached
 	return true
 }

@@ -120,7 +120,7 @@ func (c *Trees) plan(old *entry, h *Commit) (*step, Outcome) {
 		return nil, Current
 	case f.Version == now:
 		// Settings change without a version.
-		if slices.Equal(f.Layers, old.fence.Layers) {
+		if names(f, old.fence) {
 			old.fence = f
 			return nil, Current
 		}

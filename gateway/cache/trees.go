@@ -123,23 +123,16 @@ func (c *Trees) Get(ctx context.Context, f *store.Fence) (Pin, error) {
 	for {
 		c.mu.Lock()
 		if e := c.sandboxes[f.ID]; e != nil {
-			if e.is(f) {
+			if names(f, e.fence) {
 				// Columns that do not count as a version (name, environment, limits) are the fence's.
 				e.fence, e.heard, e.before = f, false, nil
 				p := c.pin(e)
 				c.mu.Unlock()
 				return p, nil
 			}
-			if b := e.before; b != nil && b.fence.Version == f.Version && slices.Equal(b.fence.Layers, f.Layers) {
+			if b := e.before; b != nil && names(f, b.fence) {
 				c.mu.Unlock()
 				return Pin{Tree: b.tree, Fence: f}, nil
-			}
-			if c.following && e.fence.Version > f.Version && !e.heard && slices.Contains(e.fence.Layers, f.Layers[0]) {
-				// Committed since the fence was read, and not a sandbox that was restored to an earlier state, under another top layer, which the listener
-				// has yet to hear of.
-				p := c.pin(e)
-				c.mu.Unlock()
-				return p, nil
 			}
 			if c.following && e.fence.Version < f.Version && !over {
 				if patience == nil {

@@ -253,7 +253,7 @@ const cachedBlobBytes = 32 << 20
 func (s *Service) commit(ctx context.Context, f *store.Fence, w *tree.Work, c store.Commit) (*store.Fence, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.CommitTimeout)
 	defer cancel()
-	c.Sandbox, c.Version = f.ID, f.Version
+	c.Sandbox, c.Version, c.ChangedAt = f.ID, f.Version, f.ChangedAt
 	a, err := s.store.Apply(ctx, c)
 	if errors.Is(err, store.ErrLocked) {
 		return nil, err
@@ -264,10 +264,13 @@ func (s *Service) commit(ctx context.Context, f *store.Fence, w *tree.Work, c st
 		return nil, err
 	}
 	next := *f
-	next.ChangedAt = nil // the server knows
-	if !a.ChangedAt.IsZero() {
-		next.ChangedAt = &a.ChangedAt
+	if a.ChangedAt.IsZero() {
+		// A commit whose connection was lost: what it has led to is only half known.
+		s.trees.Drop(f.ID)
+		next.Version = a.Version
+		return &next, nil
 	}
+	next.ChangedAt = &a.ChangedAt
 	if a.Layers != nil && !slices.Equal(a.Layers, f.Layers) {
 		// An automatic snapshot sealed what the run stood on.
 		before := next
@@ -277,11 +280,6 @@ func (s *Service) commit(ctx context.Context, f *store.Fence, w *tree.Work, c st
 	}
 	next.Version, next.UsedBytes, next.UsedInodes, next.NextIno = a.Version, a.UsedBytes, a.UsedInodes, int64(c.Delta.NextIno)
 	if c.ShellState != nil {
-		if a.ChangedAt.IsZero() {
-			// Its name is not known, and what it counts is not in the usage.
-			s.trees.Drop(f.ID)
-			return &next, nil
-		}
 		if next.State = a.State; a.State != nil {
 			s.states.Put(*a.State, c.ShellState)
 		}

@@ -47,7 +47,8 @@ func (s *Store) Apply(ctx context.Context, c Commit) (Applied, error) {
 		switch {
 		case err == nil:
 			return a, nil
-		case sent:
+		case sent, attempt > 1 && errors.Is(err, fserr.ESTALE):
+			// Stale at a second attempt: the first one may have been what came in between, whatever its error said.
 			return s.settle(ctx, &c, err)
 		case attempt == commitAttempts, errors.Is(err, errNoPlace):
 			return Applied{}, err
@@ -177,7 +178,7 @@ func params(c *Commit) (*sqlcgen.ApplyParams, error) {
 	}
 	p := &sqlcgen.ApplyParams{
 		Sandbox: c.Sandbox, NextIno: int64(d.NextIno), UsedBytes: d.UsedBytes, UsedInodes: d.UsedInodes,
-		ShellState: c.ShellState, Exec: audit,
+		ShellState: c.ShellState, Exec: audit, ChangedAt: c.ChangedAt,
 	}
 	if n := len(d.Inodes); n > 0 {
 		i64, i32 := make([]int64, 4*n), make([]int32, 5*n)

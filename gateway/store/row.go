@@ -196,7 +196,8 @@ type Exec struct {
 // Commit is one change of a sandbox's tree: everything fs.apply needs.
 type Commit struct {
 	Sandbox    uuid.UUID
-	Version    int64 // the version the change was made on
+	Version    int64      // the version the change was made on
+	ChangedAt  *time.Time // when that came about (Fence.ChangedAt): with another time it is of another history; nil: not known
 	Delta      *tree.Delta
 	ShellState json.RawMessage // nil: unchanged
 	Exec       Exec            // ID is needed: it settles an unknown outcome

@@ -1,6 +1,7 @@
 CREATE FUNCTION pgbox.advance(
     p_sandbox     uuid,
     p_version     bigint,
+    p_changed_at  timestamptz,
     p_next_ino    bigint,
     p_used_bytes  bigint,
     p_used_inodes bigint,
@@ -38,7 +39,7 @@ BEGIN
                tree_at      = CASE WHEN p_tree THEN NULL ELSE coalesce(s.tree_at, s.last_used_at) END,
                -- What can be redone stays so when no file changes.
                undone_version = CASE WHEN NOT p_tree AND s.undone_version = s.version THEN s.version + 1 ELSE s.undone_version END
-         WHERE s.id = p_sandbox AND s.version = p_version AND s.next_ino <= p_next_ino
+         WHERE s.id = p_sandbox AND s.version = p_version AND (p_changed_at IS NULL OR s.last_used_at = p_changed_at) AND s.next_ino <= p_next_ino
            AND s.deleted_at IS NULL AND (s.expires_at IS NULL OR s.expires_at > clock_timestamp())
            AND (s.max_bytes IS NULL OR p_used_bytes + CASE WHEN v_charge IS NULL THEN 0 ELSE v_charge - pgbox.state_charge(s.state_sha256) END
                                        <= greatest(s.max_bytes, s.used_bytes))
@@ -53,7 +54,7 @@ BEGIN
     END LOOP;
     IF layers IS NULL THEN
         PERFORM pgbox.raise_errno(CASE
-            WHEN v_sandbox.version <> p_version THEN 116
+            WHEN v_sandbox.version <> p_version OR p_changed_at IS NOT NULL AND v_sandbox.last_used_at IS DISTINCT FROM p_changed_at THEN 116
             WHEN v_sandbox.next_ino > p_next_ino THEN 22
             ELSE 122 END, 'apply', p_sandbox::text);
     END IF;
@@ -61,5 +62,5 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION pgbox.advance(uuid, bigint, bigint, bigint, bigint, jsonb, boolean) IS
-    'pgbox.enter(true) and pgbox.bump() in one step for a writer that knows the version it stands on and the usage it leaves: raises VF116 when the sandbox is no longer there, VF122 when it would grow past a limit. p_shell_state is stored too (NULL: it stays), and counts. p_tree: the tree changes, too; what changes only the state of the shell is no step of fs.undo(), takes no automatic snapshot and leaves what can be redone. Returns the layers, when the new version came about, the usage and the name of the state.';
+COMMENT ON FUNCTION pgbox.advance(uuid, bigint, timestamptz, bigint, bigint, bigint, jsonb, boolean) IS
+    'pgbox.enter(true) and pgbox.bump() in one step for a writer that knows the version it stands on and the usage it leaves: raises VF116 when the sandbox is no longer there, or when that version came about at another time than p_changed_at (NULL: not known), because after a failover that lost the last commits the same number may name another state; VF122 when it would grow past a limit. p_shell_state is stored too (NULL: it stays), and counts. p_tree: the tree changes, too; what changes only the state of the shell is no step of fs.undo(), takes no automatic snapshot and leaves what can be redone. Returns the layers, when the new version came about, the usage and the name of the state.';

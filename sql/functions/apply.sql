@@ -38,7 +38,8 @@ CREATE FUNCTION fs.apply(
     p_size_before  bigint[],
     p_size_after   bigint[],
     p_hash_before  bytea[],
-    p_hash_after   bytea[]
+    p_hash_after   bytea[],
+    p_changed_at   timestamptz DEFAULT NULL
 ) RETURNS TABLE (version bigint, used_bytes bigint, used_inodes bigint, layers uuid[], changed_at timestamptz, state_sha256 bytea)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
@@ -77,7 +78,7 @@ BEGIN
     END IF;
     v_version := p_version + 1;
     SELECT a.layers, a.changed_at, a.used_bytes, a.state_sha256 INTO v_layers, v_at, v_used, v_state
-      FROM pgbox.advance(p_sandbox, p_version, p_next_ino, p_used_bytes, p_used_inodes, p_shell_state,
+      FROM pgbox.advance(p_sandbox, p_version, p_changed_at, p_next_ino, p_used_bytes, p_used_inodes, p_shell_state,
            coalesce(cardinality(p_ino), 0) + coalesce(cardinality(p_gone), 0) + coalesce(cardinality(p_parent), 0)
                + coalesce(cardinality(p_chunk_ino), 0) > 0) a;
     v_top   := v_layers[1];
@@ -179,5 +180,5 @@ $$;
 
 COMMENT ON FUNCTION fs.apply(uuid, bigint, bigint, bigint, bigint, bigint[], smallint[], integer[], integer[], integer[], integer[], integer[],
     bigint[], bigint[], bigint[], text[], bigint[], bigint[], text[], bigint[], bigint[], integer[], bytea[], bytea[], jsonb, jsonb,
-    text[], text[], text[], bigint[], bigint[], bigint[], bytea[], bytea[]) IS
-    'Commits what one run changed, and nothing at all when the sandbox is no longer at p_version (VF116), a limit is exceeded (VF122) or the database lacks a content that a chunk names (VF061). Inodes, names, chunks and journal come as parallel arrays: p_ino… are the inodes as they are now (target empty except for symlinks), p_gone those without a name left, p_child 0 removes a name, a NULL hash makes a hole, p_blob carries new contents. p_used_* is the usage of the whole tree afterwards; used_bytes is that with what a new p_shell_state counts, which state_sha256 names. p_op… is the journal; sizes (-1: none) and content hashes are those of the regular files before and after the whole run. The layers are others than before when an automatic snapshot was due; changed_at is when the version came about.';
+    text[], text[], text[], bigint[], bigint[], bigint[], bytea[], bytea[], timestamptz) IS
+    'Commits what one run changed, and nothing at all when the sandbox is no longer at p_version, or came there at another time than p_changed_at (VF116), a limit is exceeded (VF122) or the database lacks a content that a chunk names (VF061). Inodes, names, chunks and journal come as parallel arrays: p_ino… are the inodes as they are now (target empty except for symlinks), p_gone those without a name left, p_child 0 removes a name, a NULL hash makes a hole, p_blob carries new contents. p_used_* is the usage of the whole tree afterwards; used_bytes is that with what a new p_shell_state counts, which state_sha256 names. p_op… is the journal; sizes (-1: none) and content hashes are those of the regular files before and after the whole run. The layers are others than before when an automatic snapshot was due; changed_at is when the version came about.';

@@ -3,7 +3,8 @@ CREATE FUNCTION fs.settle(p_sandbox uuid, p_exec uuid) RETURNS SETOF bigint
     SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    -- Waits for the lost transaction, if it is still there, to end one way or the other.
+    -- Waits for the lost transaction, if it is still there, to end one way or the other. To lock is to write: this commits only when the synchronous
+    -- standby has all that was written before, also where the lost session was ended while it waited for that.
     v_sandbox pgbox.sandbox := pgbox.enter_sandbox(p_sandbox);
     v_version bigint;
 BEGIN

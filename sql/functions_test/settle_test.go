@@ -3,6 +3,7 @@ package functions_test
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -83,4 +84,35 @@ func TestSettle_unknownSandbox(t *testing.T) {
 	q, _ := queries(t)
 	_, err := q.Settle(t.Context(), sqlcgen.SettleParams{Sandbox: uuid.New(), Exec: uuid.New()})
 	wantErrno(t, err, fserr.ESRCH)
+}
+
+// After a failover that lost the last commits, another one may have the same version: what was made on the lost one does not fit.
+func TestApply_wantsTheHistoryItStandsOn(t *testing.T) {
+	t.Parallel()
+	q, pool := queries(t)
+	id := sqltest.Sandbox(t, pool)
+	write(t, q, id, "a", "1")
+	f := must[sqlcgen.FsFence](t)(q.Fence(t.Context(), id))
+	lost := begin(t, q, id)
+	lost.create(1, "lost", "lost")
+	at := f.LastUsedAt.Add(-time.Microsecond)
+	lost.ChangedAt = &at
+	_, err := q.Apply(t.Context(), lost.ApplyParams)
+	wantErrno(t, err, fserr.ESTALE)
+	wantNoFile(t, pool, id, "/lost")
+	fits := begin(t, q, id)
+	fits.create(1, "fits", "fits")
+	fits.ChangedAt = f.LastUsedAt
+	if got := fits.apply(t, q).Version; got != f.Version+1 {
+		t.Fatalf("version %d after %d", got, f.Version)
+	}
+	fresh := sqltest.Sandbox(t, pool)
+	first := begin(t, q, fresh)
+	first.create(1, "first", "first")
+	first.ChangedAt = &at
+	if must[sqlcgen.FsFence](t)(q.Fence(t.Context(), fresh)).LastUsedAt != nil {
+		t.Fatal("a sandbox that was never changed has a time")
+	}
+	_, err = q.Apply(t.Context(), first.ApplyParams)
+	wantErrno(t, err, fserr.ESTALE)
 }

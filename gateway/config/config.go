@@ -51,7 +51,7 @@ type Config struct {
 	MaxOutput         int64 // bytes of stdout and of stderr kept by one exec
 	MaxPrinted        int64 // bytes of both that end an exec
 	MaxFileSize       int64
-	MaxState          int64       // bytes of exported variables, and of functions of a session, that one exec leaves to the next
+	MaxState          int64       // bytes of exported variables and functions that execs leave to the next ones, all sessions of a sandbox together
 	Limits            proc.Limits // of one exec
 	MaxExecs          int         // running at once in this process
 	MaxQueue          int         // waiting at once in this process
@@ -264,7 +264,7 @@ var variables = []variable{
 	{"EXEC_FILE_SIZE", "4GiB", "size of one file", size(func(c *Config) *int64 { return &c.MaxFileSize })},
 	{"EXEC_WRITTEN", "16GiB", "bytes that one exec writes into files, whatever becomes of them", size(func(c *Config) *int64 { return &c.Limits.Written })},
 	{"EXEC_PRINTED", "256MiB", "bytes of stdout and stderr that end an exec", size(func(c *Config) *int64 { return &c.MaxPrinted })},
-	{"EXEC_STATE", "1MiB", "exported variables (and functions of a session) that one exec leaves to the next, in bytes; at most 8MiB", size(func(c *Config) *int64 { return &c.MaxState })},
+	{"EXEC_STATE", "1MiB", "exported variables (and functions) that execs leave to the next ones, all sessions of a sandbox together, in bytes; at most 8MiB", size(func(c *Config) *int64 { return &c.MaxState })},
 	{"EXEC_OUTPUT", "10MiB", "bytes of stdout, and of stderr, that one exec keeps", size(func(c *Config) *int64 { return &c.MaxOutput })},
 	{"EXEC_CONCURRENCY", strconv.Itoa(16 * runtime.NumCPU()), "scripts running at once in this process", number(func(c *Config) *int { return &c.MaxExecs }, 1, 100_000)},
 	{"EXEC_QUEUE", "1024", "scripts waiting at once in this process", number(func(c *Config) *int { return &c.MaxQueue }, 0, 1_000_000)},

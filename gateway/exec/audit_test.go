@@ -54,6 +54,9 @@ func TestEveryVerbHasItsRow(t *testing.T) {
 	must("read", err)
 	must("read", f.Close())
 	must("tar export", s.ExportTar(t.Context(), c, id, "/home/user", io.Discard, func() {}))
+	_, err = s.Sessions(t.Context(), c, id)
+	must("session ls", err)
+	wantError(t, s.DropSession(t.Context(), c, id, "none"), fserr.CodeENOENT, exec.AppliedNo)
 	_, err = s.Undo(t.Context(), c, id, 1)
 	wantError(t, err, fserr.CodeENOENT, exec.AppliedNo)
 	_, err = s.Exec(t.Context(), exec.Request{Sandbox: id, Caller: c, Script: "refused", Cwd: "relative"})
@@ -73,7 +76,7 @@ func TestEveryVerbHasItsRow(t *testing.T) {
 		return out
 	}
 	want := []string{
-		"create", "echo", "flatten", "fork", "image", "kv", "kv", "kv", "not FORBIDDEN", "read", "refused INVALID_INPUT", "snapshot", "snapshot", "tar", "undo ENOENT", "update",
+		"create", "echo", "flatten", "fork", "image", "kv", "kv", "kv", "not FORBIDDEN", "read", "refused INVALID_INPUT", "session", "session ENOENT", "snapshot", "snapshot", "tar", "undo ENOENT", "update",
 	}
 	if got := rows(id); !slices.Equal(got, want) {
 		t.Errorf("the log has\n%q, want\n%q", got, want)
@@ -141,6 +144,15 @@ func TestRowsOfVerbsComeWithTheirChange(t *testing.T) {
 		}},
 		{&id, "kv rm k", true, func() error { return s.KvDelete(t.Context(), c, id, "k", exec.Expect{}) }},
 		{&id, "write%", true, func() error { return s.WriteFiles(t.Context(), c, id, map[string][]byte{"/tmp/f": nil}) }},
+		{&id, "echo", true, func() error {
+			_, err := s.Exec(t.Context(), exec.Request{Sandbox: id, Caller: c, Script: "echo", Session: exec.Session{Full: true, Name: "a/b"}})
+			return err
+		}},
+		{&id, "session ls", false, func() error {
+			_, err := s.Sessions(t.Context(), c, id)
+			return err
+		}},
+		{&id, "session rm a/b", true, func() error { return s.DropSession(t.Context(), c, id, "a/b") }},
 		{&id, "snapshot s", true, func() error {
 			_, err := s.Snapshot(t.Context(), c, id, "s")
 			return err

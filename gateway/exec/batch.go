@@ -24,6 +24,9 @@ func (s *Service) ExecBatch(ctx context.Context, b BatchRequest) ([]BatchResult,
 		b.Timeout = s.cfg.Timeout
 	}
 	b.Timeout = min(b.Timeout, s.cfg.MaxTimeout)
+	if err := b.Session.check(); err != nil {
+		return nil, err
+	}
 	if b.ReadOnly {
 		b.Caller.Key = nil // nothing to be done twice
 		out, err := s.readBatch(ctx, &b)

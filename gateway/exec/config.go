@@ -35,7 +35,7 @@ type Config struct {
 	OutputKeep  int         // bytes kept of each stream; default 10 MiB
 	OutputMax   int64       // bytes of both streams after which a run is ended; default 256 MiB
 	MaxFileSize int64       // default 4 GiB
-	MaxState    int64       // bytes of the state of a shell (exported variables, functions of a session); default 1 MiB
+	MaxState    int64       // bytes of the state of a sandbox's shell (exported variables, functions; all sessions together); default 1 MiB
 	DirtyMax    int64       // written bytes of one run held in memory before they are uploaded; default 64 MiB
 
 	MaxRuns      int           // scripts at once; default 64

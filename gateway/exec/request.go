@@ -52,7 +52,7 @@ type Request struct {
 	Timeout time.Duration     // wall clock; 0 is the configured default, more than the configured maximum is cut
 
 	Debug    bool // set -x
-	Session  bool // shell options, functions and aliases are those of the last run with Session, and are kept for the next
+	Session  Session
 	ReadOnly bool // no lock; any attempt to change a file fails the request with EREADONLY_VIOLATION
 	Atomic   bool // a non-zero exit status applies nothing
 
@@ -81,7 +81,7 @@ type BatchRequest struct {
 	Scripts       []BatchScript
 	Timeout       time.Duration // for all of them together; 0: the configured default
 	ScriptTimeout time.Duration // for each; 0: what is left of Timeout
-	Session       bool          // as in Request
+	Session       Session       // as in Request
 	ReadOnly      bool          // in parallel on one snapshot; any mutation fails the whole batch
 }
 

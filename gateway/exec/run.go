@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"math"
 	"reflect"
 	"runtime/debug"
 	"slices"
@@ -126,6 +127,9 @@ func (s *Service) normalize(r *Request) error {
 	}
 	if r.Cwd != "" && (r.Cwd[0] != '/' || strings.IndexByte(r.Cwd, 0) >= 0) {
 		return newError(fserr.CodeInvalidInput, nil, "cwd: must be an absolute path")
+	}
+	if err := r.Session.check(); err != nil {
+		return err
 	}
 	return checkEnv(r.Env)
 }
@@ -265,8 +269,10 @@ type run struct {
 	began          time.Time
 	took           time.Duration
 	dir            string // where it began
-	before, after  shell.State
-	stateBytes     int64 // that before takes
+	shells         shells
+	before, after  shell.State // of the run's session
+	known          *session    // the run's named session, as it was
+	stateBytes     int64       // that shells takes
 	stdout, stderr *output
 	exit           int
 	left           int // background processes that were ended with the script
@@ -336,7 +342,7 @@ func (n *run) run(ctx context.Context, fs proc.FS, lease lock.Lease, stdin io.Re
 	state.Dir = n.dir // the one before may be gone
 	res, err := shell.Run(ctx, shell.Config{
 		FS: fs, Commands: s.cfg.Commands, State: state, Env: n.env(), Dir: r.Cwd, Stdin: stdin,
-		Stdout: n.stdout, Stderr: n.stderr, Debug: r.Debug, Session: r.Session, Now: s.cfg.Now, Budget: budget, User: user, Hostname: hostname(n.fence),
+		Stdout: n.stdout, Stderr: n.stderr, Debug: r.Debug, Session: r.Session.Full, Now: s.cfg.Now, Budget: budget, User: user, Hostname: hostname(n.fence),
 		Linger: r.Linger,
 	}, r.Script)
 	n.exit, n.after, n.left = res.ExitCode, res.State, res.BackgroundEnded
@@ -384,10 +390,11 @@ func (n *run) prepare(ctx context.Context, fs proc.FS) error {
 	if err != nil {
 		return err
 	}
-	n.stateBytes = int64(len(state))
-	if err := json.Unmarshal(state, &n.before); err != nil {
-		// A DBA's edit must not make a sandbox unusable.
-		n.before = shell.State{}
+	n.stateBytes, n.shells = storedSize(state), readShells(state)
+	now := n.s.cfg.Now()
+	n.before, n.known = n.shells.state(n.r.Session, now)
+	if n.r.Session.Name != "" && n.known == nil && !n.r.ReadOnly && len(n.shells.sessions(now)) >= MaxSessions {
+		return newError(fserr.CodeEDQUOT, nil, fmt.Sprintf("a sandbox has at most %d sessions: remove one that is not used", MaxSessions))
 	}
 	if n.r.Cwd != "" {
 		st, err := fs.Stat(n.r.Cwd)
@@ -430,11 +437,11 @@ func (n *run) env() map[string]string {
 	return defaults
 }
 
-// newState is the state of the shell to be stored, nil when it is what it was. A working directory given with the
+// newState is the state of the shells to be stored, nil when it is what it was. A working directory given with the
 // request is not remembered. used is what the sandbox holds without it. A state that there is no room for is left as it was, but for the working
 // directory, and the script's stderr says so: its files are not lost for that.
 func (n *run) newState(used int64) (json.RawMessage, error) {
-	before, after := n.before, n.after
+	before, after, of, now := n.before, n.after, n.r.Session, n.s.cfg.Now()
 	if n.r.Cwd != "" {
 		after.Dir = before.Dir
 		keep(after.Env, before.Env, "OLDPWD")
@@ -448,42 +455,54 @@ func (n *run) newState(used int64) (json.RawMessage, error) {
 	if after.Dir == "" {
 		after.Dir = user.Home
 	}
-	if before.Dir == after.Dir && maps.Equal(before.Env, after.Env) && reflect.DeepEqual(before.Session, after.Session) {
+	lives := of.Name == "" || n.known != nil && now.Sub(n.known.UsedAt) < sessionTouch
+	if lives && before.Dir == after.Dir && maps.Equal(before.Env, after.Env) && reflect.DeepEqual(before.Session, after.Session) {
 		return nil, nil
 	}
-	limit := n.s.cfg.MaxState
-	if m := n.fence.MaxBytes; m != nil {
-		free := max(*m-used, 0)
-		if n.stateBytes > freeState {
-			free += n.stateBytes
-		}
-		limit = min(limit, max(free, freeState))
-	}
+	room := n.stateRoom(used)
+	limit := min(room, n.s.cfg.MaxState)
 	size := int64(0)
 	for k, v := range after.Env {
 		size += int64(len(k) + len(v) + 8)
 	}
-	var state json.RawMessage
+	// One that is over the limit already may shrink.
 	if size <= limit || size < n.stateBytes {
-		var err error
-		if state, err = json.Marshal(after); err != nil {
+		state, err := n.shells.with(of, after, now)
+		if err != nil {
 			return nil, err
 		}
-		size = int64(len(state))
-	}
-	// One that is over the limit already may shrink.
-	if state != nil && (size <= limit || size < n.stateBytes) {
-		return state, nil
+		if size = storedSize(state); size <= limit || size < n.stateBytes {
+			return state, nil
+		}
 	}
 	_, err := fmt.Fprintf(n.stderr, "pgbox: exported variables and functions are not kept: %d bytes, at most %d\n", size, limit)
+	if err != nil || before.Dir == after.Dir {
+		return nil, err
+	}
+	after.Env, after.Session = before.Env, before.Session
+	state, err := n.shells.with(of, after, now)
 	if err != nil {
 		return nil, err
 	}
-	if before.Dir == after.Dir {
-		return nil, nil
+	// A directory is little, but a sandbox has many sessions.
+	if size = storedSize(state); size <= limit || of.Name == "" && size <= room {
+		return state, nil
 	}
-	after.Env, after.Session = before.Env, before.Session
-	return json.Marshal(after)
+	_, err = fmt.Fprintln(n.stderr, "pgbox: nor is the working directory")
+	return nil, err
+}
+
+// stateRoom is how large the state may be for the sandbox's quota.
+func (n *run) stateRoom(used int64) int64 {
+	m := n.fence.MaxBytes
+	if m == nil {
+		return math.MaxInt64
+	}
+	room := max(*m-used, 0)
+	if n.stateBytes > freeState {
+		room += n.stateBytes
+	}
+	return max(room, freeState)
 }
 
 // freeState is how large a state may be without counting in the sandbox's usage (pgbox.state_charge).

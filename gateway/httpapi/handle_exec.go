@@ -29,7 +29,7 @@ type execBody struct {
 	TimeoutMs int64             `json:"timeoutMs,omitempty" minimum:"1" maximum:"300000" doc:"wall clock; 30000 by default"`
 	Debug     bool              `json:"debug,omitempty" doc:"set -x"`
 	WaitMs    int64             `json:"backgroundWaitMs,omitempty" minimum:"0" maximum:"300000" doc:"how long background processes may go on when the script has ended, within its wall clock; by default they are ended with it"`
-	Session   bool              `json:"session,omitempty" doc:"shell options, functions and aliases of earlier runs with session, too, are taken up and kept, as the working directory and exported variables always are; at most 256 KiB"`
+	Session   sessionArg        `json:"session,omitzero"`
 	ReadOnly  bool              `json:"readOnly,omitempty" doc:"run on a snapshot without a lock; any change fails with EREADONLY_VIOLATION"`
 	Atomic    bool              `json:"atomic,omitempty" doc:"a non-zero exit status applies nothing"`
 	Stdin     *string           `json:"stdin,omitempty" doc:"a pipe with this text, even if it is empty; /dev/null when not given"`
@@ -123,7 +123,7 @@ func (s *server) request(ctx context.Context, in *execInput, route string) (exec
 		return exec.Request{}, err
 	}
 	r := exec.Request{
-		Sandbox: id, Caller: c, Script: b.Script, Cwd: b.Cwd, Env: b.Env, Debug: b.Debug, ReadOnly: b.ReadOnly, Atomic: b.Atomic, Session: b.Session,
+		Sandbox: id, Caller: c, Script: b.Script, Cwd: b.Cwd, Env: b.Env, Debug: b.Debug, ReadOnly: b.ReadOnly, Atomic: b.Atomic, Session: b.Session.Session,
 		Timeout: time.Duration(max(b.TimeoutMs, in.TimeoutMs)) * time.Millisecond, Linger: time.Duration(b.WaitMs) * time.Millisecond,
 	}
 	r.Caller.MaxStaleness, r.Caller.At = time.Duration(b.Stale)*time.Millisecond, b.At
@@ -169,9 +169,10 @@ type batchInput struct {
 		} `json:"scripts" required:"true" minItems:"1" maxItems:"50"`
 		TimeoutMs          int64 `json:"timeoutMs,omitempty" minimum:"1" doc:"for all of them together; 30000 by default, more than 300000 is 300000"`
 		PerScriptTimeoutMs int64 `json:"perScriptTimeoutMs,omitempty" minimum:"1" doc:"more than 300000 is 300000"`
-		Session            bool  `json:"session,omitempty" doc:"as in exec-sync"`
 		ReadOnly           bool  `json:"readOnly,omitempty" doc:"in parallel on one snapshot"`
 		Stale              int64 `json:"maxStalenessMs,omitempty" minimum:"0" maximum:"60000" doc:"with readOnly: the sandbox may be shown as it was up to that many milliseconds ago, which spares a question to the database"`
+
+		Session sessionArg `json:"session,omitzero"`
 	}
 }
 
@@ -215,7 +216,7 @@ func (s *server) execBatch(ctx context.Context, in *batchInput) (*batchOutput, e
 		return nil, err
 	}
 	req := exec.BatchRequest{
-		Sandbox: id, Caller: c, ReadOnly: in.Body.ReadOnly, Session: in.Body.Session,
+		Sandbox: id, Caller: c, ReadOnly: in.Body.ReadOnly, Session: in.Body.Session.Session,
 		Timeout:       time.Duration(min(in.Body.TimeoutMs, maxTimeoutMs)) * time.Millisecond,
 		ScriptTimeout: time.Duration(min(in.Body.PerScriptTimeoutMs, maxTimeoutMs)) * time.Millisecond,
 	}

@@ -271,6 +271,7 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 		"get /v1/sandboxes/{id}/files/{path}", "put /v1/sandboxes/{id}/files/{path}", "patch /v1/sandboxes/{id}/files/{path}", "delete /v1/sandboxes/{id}/files/{path}",
 		"post /v1/sandboxes/{id}/writeFiles", "post /v1/sandboxes/{id}/mkdir", "get /v1/sandboxes/{id}/tree", "post /v1/sandboxes/{id}/ingest-files",
 		"post /v1/sandboxes/{id}/exec-sync", "post /v1/sandboxes/{id}/exec-sync-batch", "post /v1/sandboxes/{id}/exec",
+		"get /v1/sandboxes/{id}/sessions", "delete /v1/sandboxes/{id}/sessions/{name}",
 		"post /v1/sandboxes/{id}/fork", "post /v1/sandboxes/{id}/snapshots", "get /v1/sandboxes/{id}/snapshots", "post /v1/sandboxes/{id}/restore",
 		"get /v1/sandboxes/{id}/execs", "get /v1/sandboxes/{id}/changes", "get /v1/sandboxes/{id}/history", "get /v1/sandboxes/{id}/blame",
 		"post /v1/sandboxes/{id}/undo", "post /v1/sandboxes/{id}/redo", "post /v1/sandboxes/{id}/flatten", "get /v1/sandboxes/{id}/diff", "post /v1/sandboxes/{id}/merge",

@@ -106,6 +106,7 @@ func New(cfg Config) http.Handler {
 	s.sandboxRoutes()
 	s.fileRoutes()
 	s.execRoutes()
+	s.sessionRoutes()
 	s.snapshotRoutes()
 	s.diffRoutes()
 	s.imageRoutes()

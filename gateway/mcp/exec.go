@@ -36,6 +36,7 @@ type bashArgs struct {
 	ReadOnly       bool              `json:"readOnly,omitempty" jsonschema:"run beside any writer; any change fails"`
 	At             string            `json:"at,omitempty" jsonschema:"run on an earlier state, read-only: a snapshot by name or id, a version or a time"`
 	Agent          string            `json:"agent,omitempty" jsonschema:"your name, for the log: several agents of one caller are told apart by it"`
+	Session        exec.Session      `json:"session,omitzero" jsonschema:"a name gives you a working directory and variables of your own, kept 30 days: for several agents in one sandbox. true keeps functions, aliases and options too, as a name does"`
 	Atomic         bool              `json:"atomic,omitempty" jsonschema:"a non-zero exit status applies nothing"`
 	MaxOutputBytes int               `json:"maxOutputBytes,omitempty" jsonschema:"of stdout, and of stderr; by default 65536, at most 1048576. Of more the middle is left out: redirect into a file and read that, to have all of it"`
 }
@@ -64,7 +65,10 @@ type batchArgs struct {
 	Timeout          int64 `json:"timeout,omitempty" jsonschema:"of all together, milliseconds: 1 to 300000, by default 30000"`
 	PerScriptTimeout int64 `json:"perScriptTimeout,omitempty" jsonschema:"milliseconds"`
 	ReadOnly         bool  `json:"readOnly,omitempty" jsonschema:"in parallel on one snapshot"`
-	MaxOutputBytes   int   `json:"maxOutputBytes,omitempty" jsonschema:"of each stream of each script; by default 65536 or less, so that all together are at most 196608; at most 1048576"`
+
+	Session exec.Session `json:"session,omitzero" jsonschema:"as in bash_exec"`
+
+	MaxOutputBytes int `json:"maxOutputBytes,omitempty" jsonschema:"of each stream of each script; by default 65536 or less, so that all together are at most 196608; at most 1048576"`
 }
 
 func (a *batchArgs) wants() int { return 2 * len(a.Scripts) * a.MaxOutputBytes }
@@ -82,7 +86,7 @@ type batchResult struct {
 }
 
 func (s *server) execTools(m *sdk.Server) {
-	add(m, "bash_exec", "Run bash", "Run a bash script in a sandbox and return its output and exit status. What it changes is committed when it ends, all at once; a script that is killed changes nothing. The working directory and exported variables are kept for the next script. Background processes end with their script (stderr says which): nothing runs on between calls, so start a server and use it in one script.",
+	add(m, "bash_exec", "Run bash", "Run a bash script in a sandbox and return its output and exit status. What it changes is committed when it ends, all at once; a script that is killed changes nothing. The working directory and exported variables are kept for the next script; session names a set of your own. Background processes end with their script (stderr says which): nothing runs on between calls, so start a server and use it in one script.",
 		overrides, s.bash)
 	add(m, "bash_exec_batch", "Run several scripts", "Run up to 50 scripts in sequence, each committed by itself; with readOnly in parallel on one snapshot.", overrides, s.batch)
 }
@@ -147,7 +151,7 @@ func (s *server) bash(ctx context.Context, c call, in *bashArgs) (any, error) {
 			return nil, failure(fserr.CodeInvalidInput, fmt.Sprintf("env: %q cannot be a variable", name))
 		}
 	}
-	req := exec.Request{Sandbox: id, Caller: c.Caller, Script: in.Script, Cwd: in.Cwd, Env: in.Env, Timeout: timeout, Linger: linger, Debug: in.Debug, ReadOnly: in.ReadOnly || in.At != "", Atomic: in.Atomic}
+	req := exec.Request{Sandbox: id, Caller: c.Caller, Script: in.Script, Cwd: in.Cwd, Env: in.Env, Timeout: timeout, Linger: linger, Debug: in.Debug, ReadOnly: in.ReadOnly || in.At != "", Atomic: in.Atomic, Session: in.Session}
 	req.Caller.At = in.At
 	if in.Stdin != nil {
 		req.Stdin = strings.NewReader(*in.Stdin)
@@ -193,7 +197,7 @@ func (s *server) batch(ctx context.Context, c call, in *batchArgs) (any, error) 
 	if n := len(in.Scripts); n < 1 || n > maxScripts {
 		return nil, failure(fserr.CodeInvalidInput, fmt.Sprintf("scripts: want 1 to %d", maxScripts))
 	}
-	req := exec.BatchRequest{Sandbox: id, Caller: c.Caller, ReadOnly: in.ReadOnly}
+	req := exec.BatchRequest{Sandbox: id, Caller: c.Caller, ReadOnly: in.ReadOnly, Session: in.Session}
 	if req.Timeout, err = milliseconds("timeout", in.Timeout); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -39,7 +40,9 @@ type call struct {
 
 // add registers a tool whose arguments are In. What f returns becomes the result, an error one that is marked isError.
 func add[In any](s *sdk.Server, name, title, description string, e effect, f func(ctx context.Context, c call, in *In) (any, error)) {
-	schema, err := jsonschema.For[In](nil)
+	schema, err := jsonschema.For[In](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[exec.Session](): {Types: []string{"boolean", "string"}},
+	}})
 	if err != nil {
 		panic(fmt.Sprintf("mcp: the arguments of %s have no schema: %v", name, err)) // a fault of this package
 	}

@@ -421,6 +421,21 @@ func TestCommandLine(t *testing.T) {
 		if out := r.must(t, "kv", "ls", box, "a/"); !strings.HasPrefix(out, "a/b\t") {
 			t.Fatalf("%q", out)
 		}
+		r.must(t, "exec", box, "--session", "a/b ?", "--", "cd /tmp; export WHO=me")
+		want(box, "pwd", "/home/user\n")
+		if out := r.must(t, "exec", box, "--session", "a/b ?", "--", "pwd; echo $WHO"); out != "/tmp\nme\n" {
+			t.Fatalf("%q", out)
+		}
+		if out := r.must(t, "session", "ls", box); !strings.HasPrefix(out, "a/b ?\t/tmp\t") {
+			t.Fatalf("%q", out)
+		}
+		r.must(t, "session", "rm", box, "a/b ?")
+		if out := r.must(t, "session", "ls", box, "--json"); out != "[]\n" {
+			t.Fatalf("%q", out)
+		}
+		if _, errOut, status := r.pgbox(t, "", "exec", box, "--session", "", "--", "true"); status != 1 || !strings.Contains(errOut, "session: a name has 1 to 128 printable characters") {
+			t.Fatalf("%d: %q", status, errOut)
+		}
 		r.must(t, "image", "commit", box, "base:next")
 		r.must(t, "image", "rm", "base", "base:tar")
 		if out := r.must(t, "image", "ls", "base"); !strings.Contains(out, "base:next") || strings.Contains(out, "base:tar") {

@@ -19,6 +19,7 @@ func execCommand(c *client) *cobra.Command {
 	var (
 		cwd      string
 		at       string
+		session  string
 		readOnly bool
 		atomic   bool
 		noStdin  bool
@@ -60,6 +61,9 @@ script. The status is the script's, 124 when it ran out of time.`,
 			if cwd != "" {
 				in["cwd"] = cwd
 			}
+			if cmd.Flags().Changed("session") {
+				in["session"] = session
+			}
 			data, err := json.Marshal(in)
 			if err != nil {
 				return err
@@ -74,6 +78,7 @@ script. The status is the script's, 124 when it ran out of time.`,
 	}
 	cmd.Flags().StringVar(&cwd, "cwd", "", "working directory (default: where the last script left off)")
 	cmd.Flags().StringVar(&at, "at", "", "run on an earlier state, read-only: "+stateHelp)
+	cmd.Flags().StringVar(&session, "session", "", "a working directory, variables and functions of its own, under this name")
 	cmd.Flags().BoolVar(&readOnly, "read-only", false, "run on a snapshot, without a lock; any change fails")
 	cmd.Flags().BoolVar(&atomic, "atomic", false, "apply nothing unless the script exits 0")
 	cmd.Flags().BoolVarP(&noStdin, "no-stdin", "n", false, "leave standard input alone; the script reads /dev/null")

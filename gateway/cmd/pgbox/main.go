@@ -56,7 +56,7 @@ func rootCommand() *cobra.Command {
 	root.AddCommand(devCommand(), serveCommand(), workerCommand(), migrateCommand(), gcCommand(), fsckCommand(), exportCommand(), importCommand(), tokenCommand())
 	c := new(client)
 	for _, cmd := range []*cobra.Command{
-		sandboxCommand(c), execCommand(c), fsCommand(c), ingestCommand(c), imageCommand(c), kvCommand(c),
+		sandboxCommand(c), execCommand(c), sessionCommand(c), fsCommand(c), ingestCommand(c), imageCommand(c), kvCommand(c),
 		forkCommand(c), snapshotCommand(c), restoreCommand(c), undoCommand(c), redoCommand(c), flattenCommand(c), diffCommand(c), mergeCommand(c),
 		quotaCommand(c), timelineCommand(c), logCommand(c), blameCommand(c), tarCommand(c),
 	} {

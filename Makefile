@@ -12,6 +12,9 @@ PACKAGES := ./...
 # Tests are built as the binary is, so that each package is compiled once for both, and once more for the race detector. lint has run vet.
 TEST := CGO_ENABLED=0 $(GO) test -trimpath -vet=off -count=1
 
+# Tools have a module of their own, so that the product's holds what the product needs.
+tool = $$($(GO) -C .ci/tools tool -n $(1))
+
 .PHONY: help run cluster test-cluster test build generate verify lint bench clean install unit functions oracle hostile postgres18 pooled bench-once
 
 help: ## list the targets
@@ -69,19 +72,20 @@ bench: build ## measure everything the README quotes; prints a table of ratios
 	$(GO) run ./bench
 
 lint: ## golangci-lint with the dependency rules
-	$(GO) tool golangci-lint run $(PACKAGES)
+	$(call tool,golangci-lint) run $(PACKAGES)
 
 generate: ## schema.sql, sqlcgen and COMMANDS.md from their sources
 	$(GO) run ./sql/migrate/dump -o sql/schema.sql
-	$(GO) tool sqlc generate
+	$(call tool,sqlc) generate
 	$(GO) run ./gateway/shell/command/page -o gateway/shell/COMMANDS.md
 
 verify: ## fail when generated code, schema or formatting has drifted
 	$(GO) run ./sql/migrate/dump -check sql/schema.sql
-	$(GO) tool sqlc diff
-	$(GO) tool sqlc vet
+	$(call tool,sqlc) diff
+	$(call tool,sqlc) vet
 	$(GO) run ./gateway/shell/command/page -check gateway/shell/COMMANDS.md
-	$(GO) tool golangci-lint fmt --diff $(PACKAGES)
+	$(call tool,golangci-lint) fmt --diff $(PACKAGES)
+	$(GO) mod tidy -diff
 	$(GO) mod verify >/dev/null
 
 clean: ## remove what the build and the tests made (not the data of `make run`)

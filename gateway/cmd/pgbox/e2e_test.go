@@ -88,6 +88,12 @@ func startDev(t *testing.T, data string, env ...string) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return startBinary(t, bin, data, env...)
+}
+
+// startBinary is startDev for another program than the one under test.
+func startBinary(t *testing.T, bin, data string, env ...string) *running {
+	t.Helper()
 	r := &running{cmd: exec.Command(bin, "dev", "--data", data, "--port", "0"), config: t.TempDir(), stderr: new(printed)}
 	r.cmd.Env = append(os.Environ(), append(env, "XDG_CONFIG_HOME="+r.config)...)
 	r.cmd.Stderr = r.stderr

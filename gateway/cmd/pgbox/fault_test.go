@@ -224,7 +224,12 @@ const faultSecret = "the secret of the fault tests"
 // startServe starts `pgbox dev` on a database that is there, because it says when it is ready and which port it has.
 func startServe(t *testing.T, url string, env ...string) *running {
 	t.Helper()
-	return startDev(t, t.TempDir(), append(env, "DATABASE_URL="+sqltest.ServingURL(t, url), "DATABASE_DIRECT_URL="+url, "AUTH_SECRET="+faultSecret)...)
+	return startDev(t, t.TempDir(), serveEnv(t, url, env...)...)
+}
+
+func serveEnv(t *testing.T, url string, env ...string) []string {
+	t.Helper()
+	return append(env, "DATABASE_URL="+sqltest.ServingURL(t, url), "DATABASE_DIRECT_URL="+url, "AUTH_SECRET="+faultSecret)
 }
 
 // inProcess serves from url in this process.

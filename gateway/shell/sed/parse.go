@@ -61,7 +61,11 @@ type address struct {
 }
 
 // pattern is a regular expression; nil re means the last one used.
-type pattern struct{ re *regex.Regexp }
+type pattern struct {
+	re           *regex.Regexp
+	src          string // as the expression compiler got it
+	icase, multi bool
+}
 
 type command struct {
 	name   byte
@@ -75,6 +79,8 @@ type command struct {
 	hasNum bool
 	target int // b, t, T, {: index to go to
 	sub    *substitution
+	from   string // y, for --debug
+	to     string
 	table  map[rune][]byte // y
 	bytes  *[256][]byte    // y, single bytes
 	active bool            // inside the range
@@ -337,6 +343,7 @@ func (p *parser) command() {
 		n := len(p.blocks) - 1
 		p.prog.cmds[p.blocks[n]].target = len(p.prog.cmds)
 		p.blocks = p.blocks[:n]
+		p.mark(c)
 		return
 	case ':':
 		if c.a1.kind != addrNone {
@@ -350,6 +357,8 @@ func (p *parser) command() {
 			p.fail(`":" lacks a label`)
 		}
 		p.prog.labels[label] = len(p.prog.cmds)
+		c.label = label
+		p.mark(c)
 		return
 	case '=', 'd', 'D', 'F', 'g', 'G', 'h', 'H', 'n', 'N', 'p', 'P', 'z', 'x':
 		p.endCommand()
@@ -364,7 +373,10 @@ func (p *parser) command() {
 			save := p.pos
 			p.blanks()
 			if p.peek() == '\n' {
-				p.pos++
+				if p.pos++; p.peek() == eof { // the text is one empty line
+					c.text = []byte{'\n'}
+					return
+				}
 			} else {
 				p.pos = save
 			}
@@ -441,6 +453,13 @@ func newerThan(v string, major, minor int) bool {
 	x, _ := strconv.Atoi(a)
 	y, _ := strconv.Atoi(b)
 	return x > major || x == major && y > minor
+}
+
+// mark adds what does nothing, a label or the end of a block: --debug shows it.
+func (p *parser) mark(c *command) {
+	if p.opt.Debug {
+		p.add(c)
+	}
 }
 
 func (p *parser) add(c *command) { p.prog.cmds = append(p.prog.cmds, c) }
@@ -607,7 +626,8 @@ func (p *parser) compile(src string, icase, multi bool) *pattern {
 		}
 		return &pattern{}
 	}
-	re, err := regex.Compile(p.unescape(src, true), regex.Options{
+	src = p.unescape(src, true)
+	re, err := regex.Compile(src, regex.Options{
 		Dialect: regex.Sed, Extended: p.opt.Extended, IgnoreCase: icase, Multiline: multi && !p.opt.NullData, Bytes: p.opt.Bytes,
 	})
 	if err != nil {
@@ -617,7 +637,7 @@ func (p *parser) compile(src string, icase, multi bool) *pattern {
 		}
 		p.fail("%s", err)
 	}
-	return &pattern{re: re}
+	return &pattern{re, src, icase, multi}
 }
 
 // unescape turns \t, \xHH and the like into characters. In a replacement what they make is not special; in
@@ -908,6 +928,9 @@ func (p *parser) transliterate(c *command) {
 		p.fail("strings for `y' command are different lengths")
 	}
 	c.bytes = &[256][]byte{}
+	if p.opt.Debug {
+		c.from, c.to = strings.Join(a, ""), strings.Join(b, "")
+	}
 	for i := range a {
 		if len(a[i]) == 1 {
 			if c.bytes[a[i][0]] == nil {

@@ -52,6 +52,7 @@ type runner struct {
 	again  bool // D: the next cycle keeps the pattern space
 	quit   bool
 	delim  byte
+	debug  *debugger // nil without --debug
 }
 
 type appended struct {
@@ -81,12 +82,23 @@ func (g *Program) Run(p *proc.Process, in Input) int {
 			c.sub.re.re.SetTick(p.Tick)
 		}
 	}
+	if g.opt.Debug {
+		r.debug = &debugger{out: p.Out, tick: p.Tick}
+		r.debug.program(g)
+	}
 	defer func() { p.Release(r.held) }()
 	for !r.quit {
 		if r.again {
 			r.again = false
 		} else if !r.read(false) {
 			break
+		} else if r.debug != nil {
+			name := r.in.Name()
+			if name == "-" {
+				name = "STDIN"
+			}
+			r.debug.writeString(fmt.Sprintf("INPUT:   '%s' line %d\n", name, r.line))
+			r.debug.space("PATTERN", r.ps)
 		}
 		r.cycle()
 		r.flushQueue()
@@ -318,6 +330,10 @@ func (r *runner) cycle() {
 	for pc := 0; pc < len(r.cmds); pc++ {
 		c := r.cmds[pc]
 		r.p.Tick(1)
+		if r.debug != nil {
+			r.debug.writeString("COMMAND: ")
+			r.debug.command(c)
+		}
 		if r.selected(c) == c.negate {
 			if c.name == '{' {
 				pc = c.target - 1
@@ -325,7 +341,7 @@ func (r *runner) cycle() {
 			continue
 		}
 		switch c.name {
-		case '{':
+		case '{', '}', ':':
 		case '=':
 			r.raw(append(strconv.AppendInt(nil, r.line, 10), r.delim))
 		case 'a':
@@ -337,6 +353,7 @@ func (r *runner) cycle() {
 			if !c.active || c.a2.kind == addrNone {
 				r.text(c.text)
 			}
+			r.endCycle()
 			return
 		case 'b':
 			pc = c.target - 1
@@ -352,6 +369,7 @@ func (r *runner) cycle() {
 			r.subst = false
 		case 'd':
 			r.subst = false
+			r.endCycle()
 			return
 		case 'D':
 			i := bytes.IndexByte(r.ps, r.delim)
@@ -361,6 +379,7 @@ func (r *runner) cycle() {
 			}
 			r.ps = append(r.ps[:0], r.ps[i+1:]...)
 			r.again = true
+			r.show('D')
 			return
 		case 'e':
 			if c.label == "" {
@@ -393,9 +412,10 @@ func (r *runner) cycle() {
 			r.list(n)
 		case 'n':
 			if r.in.Last() {
-				if !r.opt.Quiet && !r.opt.Posix {
+				if !r.opt.Quiet {
 					r.emit(&r.out, r.ps, r.nl)
 				}
+				r.endCycle()
 				r.flushQueue()
 				r.quit = !r.opt.Separate
 				return
@@ -410,6 +430,7 @@ func (r *runner) cycle() {
 			}
 		case 'N':
 			if r.in.Last() {
+				r.endCycle()
 				if !r.opt.Quiet && !r.opt.Posix {
 					r.emit(&r.out, r.ps, r.nl)
 				}
@@ -464,10 +485,32 @@ func (r *runner) cycle() {
 		case 'z':
 			r.ps = r.ps[:0]
 		}
+		r.show(c.name)
 	}
+	r.endCycle()
 	r.subst = false
 	if !r.opt.Quiet {
 		r.emit(&r.out, r.ps, r.nl)
+	}
+}
+
+// endCycle is for --debug.
+func (r *runner) endCycle() {
+	if r.debug != nil {
+		r.debug.writeString("END-OF-CYCLE:\n")
+	}
+}
+
+// show is for --debug: the spaces that a command may have changed.
+func (r *runner) show(name byte) {
+	if r.debug == nil {
+		return
+	}
+	if strings.IndexByte("DGnNsxyz", name) >= 0 {
+		r.debug.space("PATTERN", r.ps)
+	}
+	if strings.IndexByte("ghHx", name) >= 0 {
+		r.debug.space("HOLD", r.hs)
 	}
 }
 
@@ -492,7 +535,7 @@ func (r *runner) substitute(c *command) {
 	for pos <= len(b) {
 		var loc []int
 		var one [2]int
-		if s.simple || s.maxRef == 0 {
+		if r.debug == nil && (s.simple || s.maxRef == 0) {
 			a, z, ok := re.FindIndex(b, pos)
 			if !ok {
 				break
@@ -504,6 +547,9 @@ func (r *runner) substitute(c *command) {
 		}
 		r.p.Tick(1)
 		start, end := loc[0], loc[1]
+		if r.debug != nil && pos == 0 {
+			r.debug.registers(b, loc)
+		}
 		if start == end && start == last { // an empty match right after a match
 			if start >= len(b) {
 				break

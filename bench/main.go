@@ -27,6 +27,7 @@ type benchmark struct {
 var benchmarks = []benchmark{
 	{"read", "warm read-only `echo hi` over HTTP / bare handler with one primary-key SELECT", 4, benchRead},
 	{"write", "warm `echo x >> log` over HTTP / bare handler with a one-row UPDATE", 4, benchWrite},
+	{"read-refused", "warm read-only `ls` over HTTP in 20 000 files after a commit that the owner's quota refused / after none", 1.5, benchRefused},
 	{"append-64MiB", "append to a 64 MiB file / append to a 1 KiB file", 1.5, benchAppend},
 	{"append-64MiB+", "append to a 64 MiB + 60 KiB file (a nearly full last chunk) / append to a 1 KiB file", 1.5, benchAppendWorst},
 	{"commit-1000", "script that writes 1000 new 1 KiB files / raw unnest inserts of the same rows", 2.5, benchCommit},

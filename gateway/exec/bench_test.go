@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/pgbox/pgbox/gateway/exec"
@@ -42,6 +43,33 @@ func counted(t testing.TB) (*exec.Service, *counter) {
 	}
 	t.Cleanup(st.Close)
 	return service(t, exec.Config{Store: st}), n
+}
+
+// An owner over quota is refused by the commit. The tree that is cached is still that of the version, and the next read does not load it again.
+func TestARefusedCommitKeepsTheCachedTree(t *testing.T) {
+	t.Parallel()
+	s, n := counted(t)
+	full := exec.Caller{Tenant: alice.Tenant, Route: "test", Subject: "full " + uuid.NewString()}
+	b, err := s.CreateSandbox(t.Context(), full, exec.NewSandbox{Name: "n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SetQuota(t.Context(), full.Tenant, full.Subject, exec.Quota{MaxBytes: new(int64(1))}); err != nil {
+		t.Fatal(err)
+	}
+	least := int64(1 << 30)
+	for range 5 {
+		_, err := s.WriteFile(t.Context(), full, b.ID, "/tmp/f", []byte("four"), exec.WriteOptions{})
+		wantError(t, err, fserr.CodeEDQUOT, exec.AppliedNo)
+		before := n.n.Load()
+		if _, err := s.Exec(t.Context(), exec.Request{Sandbox: b.ID, Caller: full, Script: "ls /tmp", ReadOnly: true}); err != nil {
+			t.Fatal(err)
+		}
+		least = min(least, n.n.Load()-before)
+	}
+	if least != 1 {
+		t.Errorf("%d round trips, want the fence's", least)
+	}
 }
 
 func TestRoundTrips(t *testing.T) {

@@ -255,12 +255,11 @@ func (s *Service) commit(ctx context.Context, f *store.Fence, w *tree.Work, c st
 	defer cancel()
 	c.Sandbox, c.Version, c.ChangedAt = f.ID, f.Version, f.ChangedAt
 	a, err := s.store.Apply(ctx, c)
-	if errors.Is(err, store.ErrLocked) {
-		return nil, err
-	}
 	if err != nil {
-		// The next fence shows a stale tree anyway; after a lost connection not even the version is worth a belief.
-		s.trees.Drop(f.ID)
+		// What was refused has changed nothing, and a stale tree is known by the next fence. What is not known is not worth a belief.
+		if errors.Is(err, store.ErrUnknown) {
+			s.trees.Drop(f.ID)
+		}
 		return nil, err
 	}
 	next := *f

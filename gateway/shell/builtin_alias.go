@@ -79,9 +79,25 @@ func builtinUnalias(sh *Shell, args []string) int {
 		return 2
 	}
 	sh.rereadAliases()
-	if args[0] == "-a" {
+	all := false
+	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
+		a := args[0]
+		args = args[1:]
+		if a == "--" {
+			break
+		}
+		if bad := strings.Trim(a[1:], "a"); bad != "" {
+			return sh.usage("unalias", "-"+bad[:1])
+		}
+		all = true
+	}
+	if all {
 		sh.aliases = nil
 		return 0
+	}
+	if len(args) == 0 {
+		sh.eprint(usageLine("unalias"))
+		return 2
 	}
 	status := 0
 	for _, a := range args {

@@ -144,9 +144,7 @@ func builtinSource(sh *Shell, args []string) int {
 	sh.runText(data, "")
 	sh.returning = false
 	sh.xtrace-- // the trap runs in the shell that reads on
-	if t := sh.traps["RETURN"]; t != "" {
-		sh.runTrap("RETURN", t)
-	}
+	sh.runPseudo("RETURN")
 	sh.xtrace++
 	sh.popTo(f)
 	if len(args) > 1 && (!sh.argsSet || sh.topFunc() != nil) {

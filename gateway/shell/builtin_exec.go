@@ -76,7 +76,7 @@ func builtinExec(sh *Shell, args []string) int {
 		env = emptyEnv{}
 	}
 	p := sh.process(args, env)
-	p.PID = sh.proc.pid
+	p.PID, p.PPID = sh.proc.pid, sh.proc.parent
 	st := sh.runFile(sh.ctx, p, path)
 	sh.checkAlive()
 	panic(exitPanic{st})

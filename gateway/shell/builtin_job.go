@@ -102,6 +102,9 @@ func builtinTrap(sh *Shell, args []string) int {
 			status = 1
 			continue
 		}
+		if k := signalNumber(n); k > 0 && sh.unheeded&(1<<uint(k)) != 0 && !sh.interactive() {
+			continue
+		}
 		if reset {
 			delete(sh.ownTraps(), n)
 		} else {

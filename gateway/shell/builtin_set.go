@@ -244,6 +244,10 @@ func builtinShopt(sh *Shell, args []string) int {
 					sh.readGen++
 				}
 				sh.opts.setShopt(i, set)
+				if i == extdebug { // functions and subshells have the traps then
+					sh.setOption('E', set)
+					sh.setOption('T', set)
+				}
 			}
 			continue
 		}

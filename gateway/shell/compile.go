@@ -106,7 +106,7 @@ func (c *compiler) stmt(s *syntax.Stmt) *stmt {
 		}
 		st.cmd = c.command(s.Cmd)
 		if at := s.Cmd.Pos().Offset(); c.bad[at] == -1 && c.text(at, at+1) == "!" {
-			st.negated, st.cmd = true, &simpleCmd{line: st.line} // see loneNot
+			st.negated, st.cmd = !st.negated, &simpleCmd{line: st.line} // see loneNot
 		}
 	}
 	return st
@@ -115,6 +115,9 @@ func (c *compiler) stmt(s *syntax.Stmt) *stmt {
 func (c *compiler) command(cmd syntax.Command) command {
 	switch x := cmd.(type) {
 	case *syntax.CallExpr:
+		if at := x.Pos().Offset(); c.bad[at] == -4 && c.text(at, at+4) == "(())" { // see parseFile
+			return &arithCmd{x: c.arith(""), line: c.line(x.Pos())}
+		}
 		s := &simpleCmd{line: c.line(x.Pos())}
 		for _, a := range x.Assigns {
 			s.assigns = append(s.assigns, c.assign(a))
@@ -214,6 +217,10 @@ func (c *compiler) command(cmd syntax.Command) command {
 	case *syntax.TimeClause:
 		t := &timeCmd{posix: x.PosixFormat}
 		if x.Stmt != nil {
+			if call, ok := x.Stmt.Cmd.(*syntax.CallExpr); ok && len(call.Assigns) == 0 && len(call.Args) > 1 && call.Args[0].Lit() == "--" {
+				call.Args = call.Args[1:]
+				t.posix = true
+			}
 			t.st = c.stmt(x.Stmt)
 			if strings.Contains(c.text(x.Pos().Offset(), x.Stmt.Pos().Offset()), "!") { // see parseFile
 				t.st.negated = !t.st.negated

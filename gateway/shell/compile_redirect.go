@@ -60,7 +60,11 @@ func (c *compiler) heredoc(parts []syntax.WordPart, quoted, strip bool) []part {
 	for _, p := range parts {
 		l, ok := p.(*syntax.Lit)
 		if !ok {
-			out = append(out, c.part(p, true)...)
+			if x, ok := p.(*syntax.CmdSubst); ok && x.Backquotes {
+				out = append(out, c.cmdSubst(x, false)) // as outside of quotes, \" stays
+			} else {
+				out = append(out, c.part(p, true)...)
+			}
 			bol = false
 			continue
 		}

@@ -100,7 +100,7 @@ func (c *compiler) first(text string) (parts []part, n int) {
 		}
 		end++
 	case strings.HasPrefix(text, "$(") || strings.HasPrefix(text, "${"):
-		end = skipNest(text, 1) + 1
+		end = expansionEnd(text, c.step)
 	case strings.HasPrefix(text, "$'"), strings.HasPrefix(text, "$\""):
 		end = quoteEnd(text, 1) + 1
 	default:
@@ -316,6 +316,9 @@ func (c *compiler) part(p syntax.WordPart, dq bool) []part {
 		}
 		return []part{c.param(x, dq)}
 	case *syntax.CmdSubst:
+		if x.TempFile || x.ReplyVar { // ${ …; } and ${| …; } came after bash 5.2
+			return []part{&badPart{c.raw(x.Pos().Offset(), x.End().Offset())}}
+		}
 		return []part{c.cmdSubst(x, dq)}
 	case *syntax.ArithmExp:
 		from := x.Left.Offset() + 3
@@ -558,7 +561,9 @@ func cutSlice(s string) (off, length string, has bool) {
 		case ')', ']', '}':
 			depth--
 		case '?':
-			quest++
+			if depth == 0 {
+				quest++
+			}
 		case ':':
 			if depth == 0 {
 				if quest == 0 {

@@ -188,6 +188,21 @@ func (sh *Shell) declare(name string, ops []operand) int {
 	return status
 }
 
+// funcFlags are the options with which declare shows a function's attributes.
+func (sh *Shell) funcFlags(f *funcDef) string {
+	flags := "-f"
+	if sh.readonlyFuncs[f.name] {
+		flags += "r"
+	}
+	if f.traced {
+		flags += "t"
+	}
+	if f.exported {
+		flags += "x"
+	}
+	return flags
+}
+
 func (sh *Shell) declareFuncs(name string, ops []operand, namesOnly, print bool, on, off attr) int {
 	if len(ops) == 0 {
 		for _, n := range slices.Sorted(maps.Keys(sh.funcs)) {
@@ -195,16 +210,16 @@ func (sh *Shell) declareFuncs(name string, ops []operand, namesOnly, print bool,
 			if name == "export" && !f.exported {
 				continue
 			}
-			x := ""
-			if f.exported {
-				x = "x"
+			if on&aReadonly != 0 && !sh.readonlyFuncs[n] {
+				continue
 			}
+			flags := sh.funcFlags(f)
 			if namesOnly {
-				sh.out("declare -f" + x + " " + n + "\n")
+				sh.out("declare " + flags + " " + n + "\n")
 			} else {
 				sh.out(sh.funcText(f) + "\n")
-				if f.exported {
-					sh.out("declare -fx " + n + "\n")
+				if flags != "-f" {
+					sh.out("declare " + flags + " " + n + "\n")
 				}
 			}
 		}
@@ -254,8 +269,8 @@ func (sh *Shell) declareFuncs(name string, ops []operand, namesOnly, print bool,
 			sh.ownFuncs()[o.word] = &c
 		default:
 			sh.out(sh.funcText(f) + "\n")
-			if print && f.exported {
-				sh.out("declare -fx " + f.name + "\n")
+			if flags := sh.funcFlags(f); print && flags != "-f" {
+				sh.out("declare " + flags + " " + f.name + "\n")
 			}
 		}
 	}
@@ -342,7 +357,7 @@ func (sh *Shell) printVars(name string, ops []operand, on attr, print, global bo
 				continue
 			}
 		}
-		if on != 0 && v.attrs&on == 0 {
+		if v.attrs&on != on {
 			continue
 		}
 		if name == "declare" || name == "typeset" {

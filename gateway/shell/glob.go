@@ -58,7 +58,7 @@ func (sh *Shell) glob(pat string) []string {
 		})
 	}
 	slices.Sort(out)
-	return slices.Compact(out)
+	return out
 }
 
 // globIgnore is what GLOBIGNORE keeps out; release lets go of the memory it takes.
@@ -92,6 +92,7 @@ type globber struct {
 	dot    bool
 	ignore []*pattern.Pattern
 	found  []string
+	meta   int // patterns in the path so far
 }
 
 func (g *globber) abs(p string) string {
@@ -134,6 +135,9 @@ func (g *globber) walk(base, rest string, depth int) {
 	}
 	ext := g.flags&pattern.ExtGlob != 0
 	if comp == "**" && g.sh.opts.shopt(globstar) {
+		for more && (after == "**" || strings.HasPrefix(after, "**/")) { // several are one
+			_, after, more = cutComponent(after)
+		}
 		g.star(base, slashes, after, more, depth)
 		return
 	}
@@ -191,7 +195,9 @@ func (g *globber) entry(name string, kind proc.Kind, slashes, after string, more
 		kind = st.Kind
 	}
 	if kind == proc.Dir {
+		g.meta++
 		g.walk(name+slashes, after, depth+1)
+		g.meta--
 	}
 }
 
@@ -200,43 +206,49 @@ func (g *globber) star(base, slashes, after string, more bool, depth int) {
 	if depth > 4096 {
 		return
 	}
-	if more {
-		g.walk(base, after, depth+1)
-	} else if base != "" {
-		g.found = append(g.found, base)
-	}
+	g.sh.wordLimit(len(g.found))
 	ents, err := g.sh.x.fs.ReadDir(g.abs(base))
 	if err != nil {
 		return
 	}
+	switch {
+	case more:
+		g.meta++
+		g.walk(base, after, depth+1)
+		g.meta--
+	case base == "":
+	case g.meta > 0:
+		g.found = append(g.found, strings.TrimRight(base, "/"))
+	default:
+		g.found = append(g.found, base)
+	}
+	g.below(base, slashes, after, more, ents, depth)
+}
+
+// below goes on with ** in the entries of a directory.
+func (g *globber) below(base, slashes, after string, more bool, ents []proc.Dirent, depth int) {
 	for _, d := range ents {
 		g.sh.tick()
 		if d.Name[0] == '.' && !g.dot {
 			continue
 		}
 		name := base + d.Name
-		if d.Kind == proc.Dir {
-			if !more {
-				g.found = append(g.found, name)
-			}
-			g.starDir(name+"/", slashes, after, more, depth+1)
-		} else if !more {
+		if !more {
 			g.found = append(g.found, name)
 		}
-	}
-}
-
-func (g *globber) starDir(base, slashes, after string, more bool, depth int) {
-	if !more {
-		// The directory itself has been listed without its slash.
-		n := len(g.found)
-		g.star(base, slashes, after, more, depth)
-		if n < len(g.found) && g.found[n] == base {
-			g.found = append(g.found[:n], g.found[n+1:]...)
+		switch {
+		case d.Kind == proc.Dir && more:
+			g.star(name+"/", slashes, after, true, depth+1)
+		case d.Kind == proc.Dir && depth < 4096:
+			if in, err := g.sh.x.fs.ReadDir(g.abs(name)); err == nil {
+				g.below(name+"/", slashes, after, false, in, depth+1)
+			}
+		case d.Kind == proc.Symlink && more && after == "":
+			if st, err := g.sh.x.fs.Stat(g.abs(name)); err == nil && st.IsDir() {
+				g.found = append(g.found, name+slashes)
+			}
 		}
-		return
 	}
-	g.star(base, slashes, after, more, depth)
 }
 
 // cutComponent splits a pattern at its first '/' outside of brackets and groups.

@@ -657,7 +657,7 @@ func (g *grammar) array() {
 			panic(&offence{at: begin, close: ")", array: true})
 		}
 		if g.kind != wordToken && !g.op("\n") {
-			g.fail()
+			panic(&offence{tok: g.tok, at: g.at, subst: g.substs > 0, array: true})
 		}
 	}
 	g.kind, g.tok, g.at, g.arrays, g.docs = kind, tok, at, true, docs

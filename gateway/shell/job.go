@@ -57,6 +57,8 @@ func (sh *Shell) mainPID() int {
 var signalNames = []string{"EXIT", "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE",
 	"ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS"}
 
+const sigCHLD = 17
+
 // signalName names a signal number, with the real-time ones as bash does.
 func signalName(n int) string {
 	switch {
@@ -133,6 +135,19 @@ func (sh *Shell) syncCaught() {
 	sh.proc.ignored.Store(ignored)
 }
 
+// ignore has a shell ignore signals for good, as it does with those that were ignored when it started.
+func (sh *Shell) ignore(signals uint64) {
+	if sh.unheeded = signals; signals == 0 {
+		return
+	}
+	for n := 1; n <= 64; n++ {
+		if signals&(1<<uint(n)) != 0 {
+			sh.ownTraps()[signalName(n)] = ""
+		}
+	}
+	sh.syncCaught()
+}
+
 func (sh *Shell) ownTraps() map[string]string {
 	if !sh.trapsOwn {
 		m := make(map[string]string, len(sh.traps)+2)
@@ -156,11 +171,34 @@ func (sh *Shell) runPending() {
 				continue
 			}
 			sh.proc.pending.And(^(uint64(1) << uint(n)))
-			if t := sh.traps[signalName(n)]; t != "" {
-				sh.runTrap(signalName(n), t)
+			times := int64(1)
+			if n == sigCHLD {
+				times = max(sh.proc.children.Swap(0), 1) // one for each process
+			}
+			for ; times > 0; times-- {
+				if t := sh.traps[signalName(n)]; t != "" {
+					sh.runTrap(signalName(n), t)
+				}
 			}
 		}
 	}
+}
+
+// pseudoTraps is a set of the traps that are no signals'.
+type pseudoTraps uint8
+
+var pseudoTrap = map[string]pseudoTraps{"DEBUG": 1, "ERR": 2, "RETURN": 4}
+
+// runPseudo runs the trap on DEBUG, ERR or RETURN, if there is one and it does not run already (nor that on DEBUG, for RETURN), and returns its status.
+func (sh *Shell) runPseudo(name string) int {
+	not := pseudoTrap[name]
+	if name == "RETURN" {
+		not |= pseudoTrap["DEBUG"]
+	}
+	if t := sh.traps[name]; t != "" && sh.trapping&not == 0 {
+		return sh.runTrap(name, t)
+	}
+	return 0
 }
 
 // runTrap runs a trap's commands and returns their status; $? is what it was before.
@@ -170,12 +208,15 @@ func (sh *Shell) runTrap(name, text string) (result int) {
 	sh.beforeTrap, sh.debugging = status, name == "DEBUG"
 	pipe, piped, one := sh.pipeStatus, sh.piped, sh.pipeOne
 	sh.returning = false
+	trapping := sh.trapping
+	sh.trapping |= pseudoTrap[name]
 	sh.inTrap++
 	sh.enter()
 	func() {
 		sh.xtrace++
 		defer func() {
 			sh.inTrap--
+			sh.trapping = trapping
 			sh.xtrace--
 			sh.beforeTrap, sh.debugging = before, debugging
 		}()
@@ -192,36 +233,34 @@ func (sh *Shell) runTrap(name, text string) (result int) {
 
 // debugTrapAt is debugTrap before a compound command, of which BASH_COMMAND shows the head.
 func (sh *Shell) debugTrapAt(st *stmt) {
-	if len(sh.traps) > 0 && sh.inTrap == 0 {
-		sh.command = st
+	if len(sh.traps) > 0 {
+		if sh.inTrap == 0 {
+			sh.command = st
+		}
 		sh.debugTrap()
 	}
 }
 
 // debugTrap runs the DEBUG trap; skip says that under extdebug it had the command left out.
 func (sh *Shell) debugTrap() (skip bool) {
-	if len(sh.traps) == 0 || sh.inTrap > 0 {
+	if len(sh.traps) == 0 {
 		return false
 	}
 	if sh.debugged {
 		sh.debugged = false
 		return false
 	}
-	t := sh.traps["DEBUG"]
-	if t == "" {
-		return false
-	}
-	return sh.runTrap("DEBUG", t) != 0 && sh.opts.shopt(extdebug)
+	return sh.runPseudo("DEBUG") != 0 && sh.opts.shopt(extdebug)
 }
 
-// exitTrap runs the EXIT trap, once.
+// exitTrap runs the EXIT trap, once; trap still lists it then.
 func (sh *Shell) exitTrap() {
 	t, ok := sh.traps["EXIT"]
-	if !ok || t == "" {
+	if !ok || t == "" || sh.exiting {
 		return
 	}
-	delete(sh.ownTraps(), "EXIT")
 	sh.returning, sh.breaks, sh.continues, sh.inTrap = false, 0, 0, 0
+	sh.trapping = 0
 	sh.exiting, sh.exitedWith = true, sh.status
 	for len(sh.frames) > 0 {
 		sh.popFrame()
@@ -278,7 +317,7 @@ func (sh *Shell) waitFor(j *job) (interrupted int) {
 		case <-sh.proc.wake:
 			if m := sh.proc.pending.Load(); m != 0 {
 				for n := 1; n <= 64; n++ {
-					if m&(1<<uint(n)) != 0 && sh.traps[signalName(n)] != "" {
+					if m&(1<<uint(n)) != 0 && n != sigCHLD && sh.traps[signalName(n)] != "" {
 						return n
 					}
 				}

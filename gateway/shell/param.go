@@ -56,11 +56,17 @@ type value struct {
 }
 
 // null reports whether :- and friends see nothing.
-func (v *value) null() bool {
-	if v.isList {
-		return len(v.list) == 0 || len(v.list) == 1 && v.list[0] == ""
+func (sh *Shell) null(v value, quoted bool) bool {
+	switch {
+	case !v.isList:
+		return v.s == ""
+	case len(v.list) < 2:
+		return len(v.list) == 0 || v.list[0] == ""
+	case quoted && v.star: // they are joined, perhaps by nothing
+		sh.loadIFS()
+		return sh.ifs.first == "" && !slices.ContainsFunc(v.list, func(s string) bool { return s != "" })
 	}
-	return v.s == ""
+	return false
 }
 
 func (sh *Shell) paramValue(name string, sub *subscript) value {
@@ -164,21 +170,21 @@ func (e *expander) param(p *paramPart, quoted bool) {
 	if p.hasOp {
 		switch p.op {
 		case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
-			if v.set && (p.op == syntax.AlternateUnset || !v.null()) || v.isList && v.set && len(v.list) > 1 {
+			if v.set && (p.op == syntax.AlternateUnset || !sh.null(v, quoted)) {
 				e.arg(p.arg, quoted)
 			} else if v.isList && quoted && !v.star && len(v.list) == 0 {
 				e.emptyList = true
 			}
 			return
 		case syntax.DefaultUnset, syntax.DefaultUnsetOrNull:
-			if !v.set || p.op == syntax.DefaultUnsetOrNull && v.null() {
+			if !v.set || p.op == syntax.DefaultUnsetOrNull && sh.null(v, quoted) {
 				e.arg(p.arg, quoted)
 				return
 			}
 			e.emit(v, quoted)
 			return
 		case syntax.AssignUnset, syntax.AssignUnsetOrNull:
-			if !v.set || p.op == syntax.AssignUnsetOrNull && v.null() {
+			if !v.set || p.op == syntax.AssignUnsetOrNull && sh.null(v, quoted) {
 				if !isName(name) || sub != nil && sub.all != 0 {
 					sh.fatal("%s: cannot assign in this way", "$"+name)
 				}
@@ -193,7 +199,7 @@ func (e *expander) param(p *paramPart, quoted bool) {
 			e.emit(v, quoted)
 			return
 		case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
-			if !v.set || p.op == syntax.ErrorUnsetOrNull && v.null() {
+			if !v.set || p.op == syntax.ErrorUnsetOrNull && sh.null(v, quoted) {
 				msg := sh.argStr(p.arg, quoted)
 				if msg == "" {
 					msg = sh.either("parameter null or not set", "parameter not set or null")

@@ -24,6 +24,7 @@ type syntaxError struct {
 	silent bool   // bash says nothing
 	keep   bool   // at the top the status stays what it was: bash does not count a wrong [[ ]]
 	subst  bool   // in a command substitution: it ends the shell
+	array  bool   // among the words of an array: reading goes on with the next line
 }
 
 // reading is what decides how a text is read.
@@ -148,6 +149,11 @@ func (p *program) rest(i int) (string, int) {
 			line += st.docLines()
 		}
 	}
+	return p.after(line)
+}
+
+// after is what follows a line, and its number.
+func (p *program) after(line int) (string, int) {
 	at := 0
 	for range line {
 		k := strings.IndexByte(p.src[at:], '\n')
@@ -251,7 +257,7 @@ func (c *compiler) offended(o *offence, eof func() *syntaxError) *syntaxError {
 	}
 	end = min(end, len(c.src))
 	shown, _, _ := strings.Cut(c.src[strings.LastIndexByte(c.src[:end], '\n')+1:], "\n")
-	e := &syntaxError{line: c.lineAt(end), msg: "syntax error near unexpected token `" + tok + "'", text: shown, subst: o.subst}
+	e := &syntaxError{line: c.lineAt(end), msg: "syntax error near unexpected token `" + tok + "'", text: shown, subst: o.subst, array: o.array}
 	switch {
 	case tok == "newline":
 		e.sh = "newline unexpected"

@@ -29,9 +29,9 @@ func prepare(src string, lines int, posix bool, step func()) (text string, stray
 	}
 	r := scan(text, block, posix, deep > 0, step)
 	if r.lost {
-		return text, stray, nil, deep
-	}
-	if deep > 0 {
+		r.out = append(r.out[:r.safe.out], text[r.safe.in:]...)
+		r.warnings = r.warnings[:r.safe.warnings]
+	} else if deep > 0 {
 		deep = tooDeep(string(r.code))
 	}
 	for _, w := range r.warnings {
@@ -52,6 +52,9 @@ func docEnded(at, line int, delim string) string {
 func missing(src string, err error, patterns bool) (at int, text string) {
 	if at := subshells(src, err); at >= 0 {
 		return at, " " // "((" may also begin two subshells; the parser only tries arithmetic
+	}
+	if at, ok := errorOffset(err); ok && patterns && at > 0 && strings.HasPrefix(src[min(int(at), len(src)):], "()") && strings.IndexByte("?*+@!", src[at-1]) >= 0 {
+		return int(at) + 1, `""` // a pattern of nothing
 	}
 	if at := bareFunction(src, err); at >= 0 {
 		return at, "()"
@@ -177,9 +180,14 @@ func parseFile(src string, step func()) (*syntax.File, map[uint]int, error) {
 		}
 		if s := masked[:min(int(at), len(masked))]; int(at) < len(masked) && masked[at] == '!' && (strings.HasSuffix(s, "time ") || strings.HasSuffix(s, "time -p ")) {
 			next, from, length = s+" "+masked[at+1:], 0, 0
+		} else if strings.HasPrefix(masked[min(int(at), len(masked)):], "(())") {
+			next, from, length = masked[:at]+"_   "+masked[at+4:], int(at), -4
 		} else if loneNot(masked, int(at)) {
 			next, from, length = masked[:at]+"_"+masked[at+1:], int(at), -1
-		} else if n := doubleNot(masked, int(at)); n > 0 {
+		} else if n := doubleNot(masked, int(at)); n > 0 && loneNot(masked, int(at)+n-1) {
+			last := int(at) + n - 1
+			next, from, length = masked[:last]+"_"+masked[last+1:], last, -1
+		} else if n > 0 {
 			next, from, length = masked[:at]+strings.Repeat(" ", n)+masked[int(at)+n:], 0, 0
 		}
 		if next == "" || next == masked {
@@ -293,6 +301,8 @@ func mask(s string, at int) (out string, from, length int) {
 				return s[:i+1] + strings.Repeat("_", n-3) + s[end:], i - 1, n
 			case s[i] == '(' && i > 0 && s[i-1] != '$' && s[i-1] != '<' && s[i-1] != '>':
 				continue // of a term, perhaps
+			case s[i] == '[' && i > 0 && s[i-1] != '[', s[i] == '{' && i > 0 && s[i-1] != ' ' && s[i-1] != '\t' && s[i-1] != '\n':
+				continue // a character of a word
 			}
 			return "", 0, 0
 		}
@@ -322,6 +332,9 @@ func maskArray(s string, at int) string {
 	case strings.HasPrefix(s[at:], "[]") && at > 0 && isNameByte(s[at-1]):
 		return s[:at] + "__" + s[at+2:]
 	case s[at] == '[':
+		if end := closing(s, at); end < len(s) && end > at+1 && strings.Trim(s[at+1:end], " \t") == "" {
+			return s[:at+1] + blank(s[at+1:end]) + s[end:]
+		}
 		if end := closing(s, at); strings.HasPrefix(s[min(end+1, len(s)):], "+=") {
 			return s[:end+1] + "=+" + s[end+3:]
 		}
@@ -336,10 +349,12 @@ func maskArray(s string, at int) string {
 			}
 			name, _, isAssign := strings.Cut(w[:end], "=")
 			if !isAssign || !isName(strings.TrimSuffix(name, "+")) {
-				if !slices.Contains(declarations, w[:end]) && w[:end] != "let" {
+				if slices.Contains(declarations, w[:end]) || w[:end] == "let" || w[:end] == "eval" {
+					break
+				}
+				if !beginsCommand(w[:end]) && !strings.HasSuffix(w[:end], ")") {
 					return ""
 				}
-				break
 			}
 			start += end
 		}
@@ -436,7 +451,7 @@ func doubleNot(s string, at int) int {
 	for i < len(s) && (s[i] == ' ' || s[i] == '\t') {
 		i++
 	}
-	if i == at+1 || i+1 >= len(s) || s[i] != '!' || s[i+1] != ' ' && s[i+1] != '\t' {
+	if i == at+1 || i >= len(s) || s[i] != '!' || i+1 < len(s) && strings.IndexByte(" \t\n;", s[i+1]) < 0 {
 		return 0
 	}
 	return i + 1 - at

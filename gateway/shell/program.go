@@ -211,7 +211,7 @@ func (x *exec) spawnProgram(ctx context.Context, p *proc.Process) int {
 		panic(proc.Death{Status: 137, Killed: true, Cause: err})
 	}
 	x.mu.Lock()
-	p.PID = x.newPID() // interrupt reads it
+	p.PPID, p.PID = p.PID, x.newPID() // interrupt reads it
 	x.mu.Unlock()
 	name := p.Args[0]
 	path := p.Abs(name)
@@ -351,8 +351,12 @@ func (x *exec) runShell(ctx context.Context, p *proc.Process, name string, args 
 	sh := x.newShell(ctx, name, args, p.PID)
 	x.mu.Lock()
 	sh.proc.args = slices.Clone(p.Args)
+	if p.PPID != 0 {
+		sh.proc.parent = p.PPID
+	}
 	x.mu.Unlock()
 	sh.umask = p.Umask
+	sh.ignore(p.Ignored)
 	for _, kv := range p.Env.List() {
 		k, v, _ := strings.Cut(kv, "=")
 		sh.importVar(k, v)
@@ -603,7 +607,7 @@ func (sh *Shell) stdinScript() {
 			sh.runProgram(prog, "")
 			text.Reset()
 			first = line
-			if sh.jumping() || prog.err != nil && !sh.interactive() {
+			if sh.jumping() || prog.err != nil && !prog.err.array && !sh.interactive() {
 				return
 			}
 		}

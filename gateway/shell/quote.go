@@ -83,6 +83,18 @@ func backslashes(s string, mode escapeMode) (out string, stop bool) {
 				b = appendWide(b, v)
 				continue
 			}
+			if mode == escANSI && strings.HasPrefix(s[i+1:], "{") {
+				n, v := digits(s[i+2:], 16, len(s))
+				if i += n + 1; i+1 < len(s) && s[i+1] == '}' {
+					i++
+				}
+				if n > 0 {
+					b = append(b, byte(v))
+				} else {
+					b = append(b, 0)
+				}
+				continue
+			}
 			n, v := digits(s[i+1:], 16, 2)
 			if n == 0 {
 				b = append(b, '\\', 'x')

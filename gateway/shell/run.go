@@ -105,8 +105,15 @@ func (sh *Shell) runProgram(p *program, where string) {
 			return
 		}
 	}
-	if p.err != nil {
-		sh.syntaxError(p.err, where)
+	if p.err == nil {
+		return
+	}
+	sh.syntaxError(p.err, where)
+	if p.err.array && !p.err.subst {
+		sh.status = 1
+		if src, lines := p.after(p.err.line - p.lines); src != "" {
+			sh.runProgram(sh.parse(src, lines+p.lines), where)
+		}
 	}
 }
 
@@ -180,7 +187,7 @@ func (sh *Shell) group(g []*stmt) {
 		}
 		sh.depth, sh.noErr, sh.loops = depth, noErr, loops
 		sh.closeProcSubs(subs)
-		sh.inTrap = 0
+		sh.inTrap, sh.trapping = 0, 0
 		sh.obuf = sh.obuf[:0]
 		sh.status = a.status
 		if sh.sub > 0 || a.errexit && sh.opts.get('e') && sh.noErr == 0 {
@@ -245,9 +252,7 @@ func (sh *Shell) negated(st *stmt) {
 
 // failed is what a failing command causes: the ERR trap and set -e.
 func (sh *Shell) failed() {
-	if t, ok := sh.traps["ERR"]; ok && t != "" && sh.inTrap == 0 {
-		sh.runTrap("ERR", t)
-	}
+	sh.runPseudo("ERR")
 	if sh.opts.get('e') {
 		panic(exitPanic{sh.status})
 	}
@@ -291,9 +296,12 @@ func (sh *Shell) command1(st *stmt) ending {
 		return uncounted
 	}
 	result := notRun
+	if st.cmd == nil { // it is nothing but its redirections
+		result = counted
+	}
 	sh.redirecting(st.redirs, func() {
 		if st.cmd == nil {
-			result, sh.status = counted, 0
+			sh.status = 0
 			return
 		}
 		result = counts(sh.compound(st))
@@ -828,11 +836,13 @@ func (sh *Shell) alone(st *stmt) {
 
 // debugTrapOf runs the DEBUG trap for a simple command of a pipeline: the shell does, before the process is made.
 func (sh *Shell) debugTrapOf(st *stmt) bool {
-	if _, ok := st.cmd.(*simpleCmd); !ok || len(sh.traps) == 0 || sh.inTrap > 0 {
+	if _, ok := st.cmd.(*simpleCmd); !ok || len(sh.traps) == 0 {
 		return false
 	}
 	sh.at(st.line)
-	sh.command = st
+	if sh.inTrap == 0 {
+		sh.command = st
+	}
 	sh.debugTrap()
 	return true
 }

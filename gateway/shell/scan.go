@@ -7,7 +7,7 @@ import (
 // scanner walks over a text as bash reads it, quote by quote, and rewrites what the parser reads in another way: continued line ends within
 // expansions and operators, here-document delimiters that are not plain names, and single quotes in "${x-'…'}", which quote nothing there
 // and come in pairs but in POSIX mode.
-// Every line keeps its number. A text that it does not understand to the end stays as it is.
+// Every line keeps its number. What it does not understand to the end stays as it is, from the command on that it is in.
 type scanner struct {
 	s     string
 	i     int
@@ -29,7 +29,11 @@ type scanner struct {
 	more     bool // a here-document has no end
 	joined   int  // where the last continued line ends
 	warnings []docWarning
+	safe     scanPoint
 }
+
+// scanPoint is between two commands: what comes before can be used even if what follows is not understood.
+type scanPoint struct{ in, out, warnings int }
 
 // scanLevel is one construct around the scanner: commands 'c', double quotes '"', ${…} '{', arithmetic 'a' and '[', a here-document 'h'.
 type scanLevel struct {
@@ -87,6 +91,20 @@ func scan(s string, block encoding, posix, code bool, step func()) *scanner {
 	}
 	r.lost = r.lost || len(r.stack) != 1
 	return r
+}
+
+// expansionEnd is the length of the $(…) or ${…} that a text begins with.
+func expansionEnd(s string, step func()) int {
+	r := &scanner{s: s, step: step, ahead: 64 << 10}
+	r.push(scanLevel{kind: 'c'})
+	for r.dollar(false); len(r.stack) > 1 && r.i < len(r.s) && !r.lost; {
+		r.tick(1)
+		r.next()
+	}
+	if r.lost || len(r.stack) > 1 {
+		return skipNest(s, 1) + 1
+	}
+	return r.i
 }
 
 // unfinished reports whether a text that parses goes on: in a here-document or on a continued line.
@@ -469,7 +487,9 @@ func (r *scanner) commands(l *scanLevel) {
 		r.settle(" ")
 		r.take(1, false)
 		l.command = true
-		r.startDoc()
+		if r.startDoc(); len(r.stack) == 1 && len(r.docs) == 0 && r.moved == 0 {
+			r.safe = scanPoint{r.i, len(r.out), len(r.warnings)}
+		}
 		return
 	case ch == '#' && l.word < 0:
 		n := strings.IndexByte(r.s[r.i:], '\n')
@@ -653,7 +673,7 @@ func (r *scanner) delimiter() {
 	raw := r.s[start:r.i]
 	d.delim = string(text)
 	d.name = d.delim
-	plain = plain && (!d.quoted || !strings.ContainsAny(d.delim, "\\'\"$`"))
+	plain = plain && !(d.strip && strings.HasPrefix(d.delim, "\t")) && (!d.quoted || !strings.ContainsAny(d.delim, "\\'\"$`"))
 	if plain || strings.Contains(d.delim, "\n") || raw == "" {
 		r.moved = moved
 		r.put(raw, true)
@@ -717,7 +737,7 @@ func (r *scanner) findDelimiter(d *scanDoc, limit int) (at int) {
 			}
 			line = string(text)
 		}
-		if d.strip {
+		if d.strip && line != d.delim {
 			line = strings.TrimLeft(line, "\t")
 		}
 		if line == d.delim {

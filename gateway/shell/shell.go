@@ -79,21 +79,22 @@ type exec struct {
 
 // process is one shell environment as kill sees it.
 type process struct {
-	pid     int
-	cancel  context.CancelCauseFunc
-	pending atomic.Uint64 // signals that wait for a trap
-	killed  atomic.Int32  // the signal that ended it
-	wake    chan struct{} // tells wait and read of a signal
-	shell   *Shell
-	caught  atomic.Uint64 // signals with a trap (or ignored)
-	ignored atomic.Uint64 // signals that are ignored, also by its programs
-	parent  int
-	own     bool // a program by itself, not a part of its parent's shell
-	args    []string
-	start   time.Time
-	program atomic.Pointer[proc.Info]          // that it waits for
-	stopped atomic.Int32                       // the signal that did
-	stop    atomic.Pointer[context.CancelFunc] // ends that, where the shell itself would go on
+	pid      int
+	cancel   context.CancelCauseFunc
+	pending  atomic.Uint64 // signals that wait for a trap
+	killed   atomic.Int32  // the signal that ended it
+	wake     chan struct{} // tells wait and read of a signal
+	shell    *Shell
+	caught   atomic.Uint64 // signals with a trap (or ignored)
+	children atomic.Int64  // that have ended, for the trap on SIGCHLD
+	ignored  atomic.Uint64 // signals that are ignored, also by its programs
+	parent   int
+	own      bool // a program by itself, not a part of its parent's shell
+	args     []string
+	start    time.Time
+	program  atomic.Pointer[proc.Info]          // that it waits for
+	stopped  atomic.Int32                       // the signal that did
+	stop     atomic.Pointer[context.CancelFunc] // ends that, where the shell itself would go on
 }
 
 // Unwinding. These travel as panics and are recovered by the environment they end.
@@ -153,6 +154,7 @@ type Shell struct {
 	returning  bool
 	noErr      int // > 0: set -e and the ERR trap do not apply
 	inTrap     int
+	trapping   pseudoTraps   // those that run now, and so not again
 	beforeTrap int           // the status that the trap found
 	debugging  bool          // it is that on DEBUG
 	traced     chan struct{} // closed when the first command has been shown
@@ -164,6 +166,7 @@ type Shell struct {
 	exitedWith    int  // the status that it found
 	traps         map[string]string
 	trapsOwn      bool
+	unheeded      uint64            // signals that were ignored when the shell started
 	inherited     map[string]string // traps of the parent, shown by trap -p in a subshell until one is set
 	jobs          []*job
 	shownJobs     []*job // of the parent, for jobs in a substitution or pipeline
@@ -787,6 +790,20 @@ func (sh *Shell) finish() {
 	sh.x.budget.Release(sh.held)
 	sh.held = 0
 	sh.x.disown(sh.proc)
+	if sh.sub > 0 {
+		sh.x.childEnded(sh.proc.parent)
+	}
+}
+
+// childEnded tells a shell with a trap on SIGCHLD that a process of its own has ended.
+func (x *exec) childEnded(parent int) {
+	x.mu.Lock()
+	p := x.procs[parent]
+	x.mu.Unlock()
+	if p != nil && p.caught.Load()&(1<<sigCHLD) != 0 {
+		p.children.Add(1)
+		x.signal(p, sigCHLD)
+	}
 }
 
 // child runs body in the forked environment c, on this goroutine, and returns its status.

@@ -505,6 +505,7 @@ func (sh *Shell) call(fn *funcDef, args []string, temps [][2]string) {
 				sh.unhide(hidden)
 			}
 		}()
+		sh.at(fn.line)
 		if sh.debugTrap(); !sh.returning {
 			sh.stmt(fn.body)
 		}
@@ -515,8 +516,9 @@ func (sh *Shell) call(fn *funcDef, args []string, temps [][2]string) {
 		sh.returning = false
 		sh.status = sh.beforeReturn
 	}
-	if t, ok := sh.traps["RETURN"]; ok && t != "" {
-		sh.runTrap("RETURN", t)
+	if len(sh.traps) > 0 {
+		sh.at(fn.line)
+		sh.runPseudo("RETURN")
 	}
 	if !sh.returning {
 		sh.status = status
@@ -603,8 +605,8 @@ func (sh *Shell) external(args []string, temps [][2]string) {
 	}
 	env := &environ{sh: sh, over: temps, path: path}
 	p := sh.process(args, env)
-	if sh.isAlone {
-		p.PID = sh.proc.pid
+	if p.PPID = sh.proc.pid; sh.isAlone {
+		p.PID, p.PPID = sh.proc.pid, sh.proc.parent
 	}
 	sh.proc.program.Store(&proc.Info{PID: p.PID, PPID: sh.proc.pid, Args: slices.Clone(p.Args), Start: sh.x.now()})
 	ctx := sh.ctx
@@ -618,6 +620,9 @@ func (sh *Shell) external(args []string, temps [][2]string) {
 	sh.status = sh.runFile(ctx, p, path)
 	sh.proc.stop.Store(nil)
 	sh.proc.program.Store(nil)
+	if !sh.isAlone {
+		sh.x.childEnded(sh.proc.pid)
+	}
 	sh.checkAlive()
 	if sh.signaled = p.Signaled; ctx.Err() != nil && sh.signaled == 0 {
 		sh.signaled = int(sh.proc.stopped.Load()) // with the shell, by what sends signals to both
@@ -645,7 +650,7 @@ func (sh *Shell) process(args []string, env proc.Environ) *proc.Process {
 			}
 			return bind(sh.ctx, d), true
 		},
-		Spawn: sh.x.spawnProgram, Alive: sh.x.alive, Processes: sh.x.processes, Signal: sh.x.signalPID, Interrupt: sh.x.interrupt, Now: sh.x.now, PID: sh.x.newPID(), User: sh.x.cfg.User, Hostname: sh.x.cfg.Hostname,
+		Spawn: sh.x.spawnProgram, Alive: sh.x.alive, Processes: sh.x.processes, Signal: sh.x.signalPID, Interrupt: sh.x.interrupt, Now: sh.x.now, PID: sh.x.newPID(), Ignored: sh.proc.ignored.Load(), User: sh.x.cfg.User, Hostname: sh.x.cfg.Hostname,
 	}
 	p.Stdin, _ = in.(reader)
 	p.Stdout, _ = out.(writer)

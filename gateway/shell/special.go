@@ -49,11 +49,7 @@ func (sh *Shell) initVars() {
 	set("BASH_VERSION", bashVersion, 0)
 	set("UID", strconv.Itoa(int(x.cfg.User.UID)), aReadonly|aInteger)
 	set("EUID", strconv.Itoa(int(x.cfg.User.UID)), aReadonly|aInteger)
-	ppid := 1
-	if sh.proc.pid != x.cfg.PID {
-		ppid = x.cfg.PID
-	}
-	set("PPID", itoa(ppid), aReadonly|aInteger)
+	set("PPID", itoa(sh.proc.parent), aReadonly|aInteger)
 	sh.vars["BASH_VERSINFO"] = &variable{owner: sh, attrs: aSet | aArray | aReadonly,
 		arr: &indexed{dense: []string{"5", "2", "15", "1", "release", "x86_64-pc-linux-gnu"}}}
 	sh.vars["GROUPS"] = &variable{owner: sh, attrs: aSet | aArray, arr: &indexed{dense: []string{strconv.Itoa(int(x.cfg.User.GID))}}}
@@ -159,16 +155,41 @@ func init() {
 		"BASH_SOURCE": {dyn: dynArray(func(sh *Shell) []string { _, s, _ := sh.callStack(); return s }), assign: ignore},
 		"BASH_LINENO": {dyn: dynArray(func(sh *Shell) []string { _, _, l := sh.callStack(); return l }), assign: ignore},
 		"DIRSTACK": {dyn: dynArray(func(sh *Shell) []string {
-			var out []string
-			for _, d := range sh.stack() {
-				out = append(out, sh.homely(d))
-			}
-			return out
+			return sh.stack()
 		}), assign: ignore},
+		"BASH_ARGC": {dyn: dynArray(func(sh *Shell) []string { c, _ := sh.callArgs(); return c }), assign: ignore},
+		"BASH_ARGV": {dyn: dynArray(func(sh *Shell) []string { _, v := sh.callArgs(); return v }), assign: ignore},
 	}
 	for _, v := range dynamics {
 		v.shared = true
 	}
+}
+
+// callArgs is BASH_ARGC and BASH_ARGV, which are kept up to date for debuggers only.
+func (sh *Shell) callArgs() (counts, values []string) {
+	if !sh.opts.shopt(extdebug) {
+		if sh.opts.get('c') {
+			counts = []string{"0"}
+		}
+		return counts, nil
+	}
+	args := sh.args
+	add := func() {
+		counts = append(counts, itoa(len(args)))
+		for i := len(args) - 1; i >= 0; i-- {
+			values = append(values, args[i])
+		}
+	}
+	for i := len(sh.frames) - 1; i >= 0; i-- {
+		if f := sh.frames[i]; f.isFunc {
+			add()
+			args = f.args
+		} else if !f.isTemp {
+			counts, values = append(counts, "1"), append(values, f.source)
+		}
+	}
+	add()
+	return counts, values
 }
 
 // assocOf is a map as an associative array.

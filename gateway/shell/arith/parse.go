@@ -185,10 +185,13 @@ func (p *parser) number() {
 	if b, rest, ok := strings.Cut(t, "#"); ok {
 		base = 0
 		for _, c := range []byte(b) {
-			if !digit(c) || base > 64 {
+			if !digit(c) {
 				p.failNumber("invalid number", start)
 			}
-			base = base*10 + uint64(c-'0')
+			base = min(base*10+uint64(c-'0'), 65)
+		}
+		if base == 0 {
+			p.failNumber("invalid number", start)
 		}
 		if base < 2 || base > 64 {
 			p.failNumber("invalid arithmetic base", start)

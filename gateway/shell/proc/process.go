@@ -61,8 +61,10 @@ type Process struct {
 	FIFO func(ctx context.Context, path string, flag int) (File, error)
 	// Now is the clock of the exec.
 	Now func() time.Time
-	// PID is the process number the sandbox shows.
-	PID int
+	// PID is the process number the sandbox shows, and PPID that of the process which started it, 0 for the exec itself.
+	PID, PPID int
+	// Ignored are the signals, as bits, that the process was started to ignore.
+	Ignored uint64
 	// Signaled is the signal that ended the process, set when it ended by one.
 	Signaled int
 	// Nice is the niceness that nice(1) shows; nothing is scheduled by it.

@@ -64,7 +64,7 @@ func TestGarbageIsEINVAL(t *testing.T) {
 	row := func(column string) string {
 		return one[string](t, s.admin, "SELECT "+column+"::text FROM pgbox.sandbox WHERE id = $1", s.id)
 	}
-	fence := map[string]string{"p_version": row("version"), "p_next_ino": row("next_ino"), "p_used_bytes": row("used_bytes"), "p_used_inodes": row("used_inodes")}
+	fence := map[string]string{"p_version": row("version"), "p_next_ino": row("next_ino"), "p_used_bytes": row("used_bytes"), "p_used_inodes": row("used_inodes"), "p_changed_at": "'" + row("last_used_at") + "'"}
 	var bad []string
 	try := func(f function, args []string, what string) error {
 		call := fmt.Sprintf("SELECT fs.%s(%s)", f.Name, strings.Join(args, ", "))

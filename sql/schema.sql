@@ -739,8 +739,8 @@ BEGIN
         INSERT INTO pgbox.snapshot (sandbox_id, name, kind, layers, next_ino, version, used_bytes, used_inodes, state_sha256)
         VALUES (v_id, '@base', 'base', v_image.layers, v_image.next_ino, 0, v_image.used_bytes, v_image.used_inodes, v_image.state_sha256);
     END IF;
-    -- One that is made together with files has the row of those, one made in SQL tells itself who owns it and since when.
-    IF nullif(current_setting('app.exec', true), '') IS NOT NULL THEN
+    -- One that a gateway makes together with files has the row of those, and says so.
+    IF current_setting('app.exec', true) IS DISTINCT FROM '{}' THEN
         PERFORM pgbox.log_verb(v_id, coalesce(p_tenant, 'default'), 'create', 0, 0);
     END IF;
     RETURN QUERY SELECT v.* FROM fs.sandbox v WHERE v.id = v_id;
@@ -2124,9 +2124,7 @@ BEGIN
         IF v_conflicts > 0 AND p_conflict IN ('lines', 'fail') OR v_ours.version = v_version THEN
             RAISE EXCEPTION USING ERRCODE = 'P0001', MESSAGE = 'nothing is to be done';
         END IF;
-        IF p_exec IS NOT NULL THEN
-            v_exec := pgbox.add_exec(p_sandbox, p_exec, v_version, v_ours.version, p_from);
-        END IF;
+        v_exec := pgbox.add_exec(p_sandbox, pgbox.exec_or_role(p_exec, v_ours.tenant, 'merge ' || p_from), v_version, v_ours.version, p_from);
         PERFORM pgbox.record_step(v_ours, v_layers[2:], v_exec);
     EXCEPTION WHEN raise_exception THEN
         NULL;
@@ -2136,7 +2134,7 @@ $$;
 
 ALTER FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text, p_base text, p_conflict text, p_exec jsonb) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text, p_base text, p_conflict text, p_exec jsonb) IS 'Does in a sandbox what happened in another of the same owner between p_base (by default what that one was forked from) and p_from_at (by default now), all as one version that fs.undo() takes back; the journal tells what changed by it. Returns every change with its outcome: merged, same (was so already), kept (a directory with something of ours in it), conflict; and of a conflict in detail what it is and in winner what is there now: ours, theirs, both (marked), none (nothing was done). With p_conflict lines (the default) texts that both changed are merged line by line, and with fail they are a conflict; either does nothing at all when there is a conflict. ours leaves what is here in those places, theirs puts what is there, markers puts both sides of what both changed between <<<<<<< and >>>>>>> (other conflicts stay as with ours). Nothing is written through a symlink, whatever p_conflict says. New files in a directory that was moved here follow it; hard links, devices and times are kept. p_exec is for the audit row, as in fs.apply; NULL: none.';
+COMMENT ON FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text, p_base text, p_conflict text, p_exec jsonb) IS 'Does in a sandbox what happened in another of the same owner between p_base (by default what that one was forked from) and p_from_at (by default now), all as one version that fs.undo() takes back; the journal tells what changed by it. Returns every change with its outcome: merged, same (was so already), kept (a directory with something of ours in it), conflict; and of a conflict in detail what it is and in winner what is there now: ours, theirs, both (marked), none (nothing was done). With p_conflict lines (the default) texts that both changed are merged line by line, and with fail they are a conflict; either does nothing at all when there is a conflict. ours leaves what is here in those places, theirs puts what is there, markers puts both sides of what both changed between <<<<<<< and >>>>>>> (other conflicts stay as with ours). Nothing is written through a symlink, whatever p_conflict says. New files in a directory that was moved here follow it; hard links, devices and times are kept. p_exec is for the audit row, as in fs.apply; NULL: the database role did it.';
 
 CREATE FUNCTION fs.missing_blobs(p_sandbox uuid, p_sha256 bytea[]) RETURNS SETOF bytea
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -2731,7 +2729,7 @@ DECLARE
     v_steps   jsonb;
     v_row     fs.sandbox;
 BEGIN
-    PERFORM pgbox.need_exec(p_exec, 'redo');
+    p_exec := pgbox.exec_or_role(p_exec, v_sandbox.tenant, 'redo');
     IF v_sandbox.undone_version IS DISTINCT FROM v_sandbox.version THEN
         PERFORM pgbox.raise_errno(61, 'redo', p_sandbox::text);
     END IF;
@@ -2744,7 +2742,7 @@ $$;
 
 ALTER FUNCTION fs.redo(p_sandbox uuid, p_steps integer, p_exec jsonb) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.redo(p_sandbox uuid, p_steps integer, p_exec jsonb) IS 'Brings back what fs.undo() took away, p_steps of it; VF061 when there is not as much, or a file was changed since. steps says what each step brought back.';
+COMMENT ON FUNCTION fs.redo(p_sandbox uuid, p_steps integer, p_exec jsonb) IS 'Brings back what fs.undo() took away, p_steps of it; VF061 when there is not as much, or a file was changed since. steps says what each step brought back. p_exec as in fs.undo().';
 
 CREATE FUNCTION fs.remember(p_tenant text, p_owner text, p_key text, p_digest bytea, p_result bytea) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2895,14 +2893,12 @@ DECLARE
     v_layers  uuid[];
     v_exec    uuid;
 BEGIN
-    PERFORM pgbox.need_exec(p_exec, 'restore');
+    p_exec := pgbox.exec_or_role(p_exec, v_sandbox.tenant, concat('restore ', p_at));
     IF v_state.id IS NOT NULL THEN
         v_sandbox := pgbox.point(v_sandbox, 'undo');
         v_layers := v_sandbox.layers;
         v_sandbox := pgbox.stand_on(v_sandbox, v_state);
-        IF p_exec IS NOT NULL THEN
-            v_exec := pgbox.add_exec(p_sandbox, p_exec, v_before, v_sandbox.version);
-        END IF;
+        v_exec := pgbox.add_exec(p_sandbox, p_exec, v_before, v_sandbox.version);
         PERFORM pgbox.record_step(v_sandbox, v_layers, v_exec);
     END IF;
     RETURN QUERY SELECT v.* FROM fs.sandbox v WHERE v.id = p_sandbox;
@@ -2911,7 +2907,7 @@ $$;
 
 ALTER FUNCTION fs.restore(p_sandbox uuid, p_at text, p_exec jsonb) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.restore(p_sandbox uuid, p_at text, p_exec jsonb) IS 'Puts the tree and shell state of a sandbox back to an earlier state (p_at as in pgbox.state_at; VF002 when there is none), whatever its size; the journal tells what changed by that. fs.undo() takes it back. p_exec is for the audit row, as in fs.apply; NULL: none.';
+COMMENT ON FUNCTION fs.restore(p_sandbox uuid, p_at text, p_exec jsonb) IS 'Puts the tree and shell state of a sandbox back to an earlier state (p_at as in pgbox.state_at; VF002 when there is none), whatever its size; the journal tells what changed by that. fs.undo() takes it back. p_exec is for the audit row, as in fs.apply; NULL: the database role did it.';
 
 CREATE FUNCTION fs.rm(p_path text, p_recursive boolean DEFAULT false) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3326,7 +3322,7 @@ DECLARE
     v_steps   jsonb;
     v_row     fs.sandbox;
 BEGIN
-    PERFORM pgbox.need_exec(p_exec, 'undo');
+    p_exec := pgbox.exec_or_role(p_exec, v_sandbox.tenant, 'undo');
     IF v_sandbox.undone_version IS DISTINCT FROM v_sandbox.version THEN
         -- What was undone before the last commit cannot be redone over it.
         UPDATE pgbox.snapshot n SET stack = NULL WHERE n.sandbox_id = p_sandbox AND n.kind = 'automatic' AND n.stack = 'redo';
@@ -3340,7 +3336,7 @@ $$;
 
 ALTER FUNCTION fs.undo(p_sandbox uuid, p_steps integer, p_exec jsonb) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.undo(p_sandbox uuid, p_steps integer, p_exec jsonb) IS 'Puts a sandbox back to what it was at its newest automatic snapshots, p_steps of them: with one before every commit, takes the last commits back. VF061 when there are not as many. fs.redo() brings them again, until the next commit that changes a file. A run that only changed the state of the shell (cd, export) is no step; the state is that of before the step afterwards. steps says what each did: the runs whose changes it took back, and the paths; VF122 when that is more than the limits of the sandbox allow.';
+COMMENT ON FUNCTION fs.undo(p_sandbox uuid, p_steps integer, p_exec jsonb) IS 'Puts a sandbox back to what it was at its newest automatic snapshots, p_steps of them: with one before every commit, takes the last commits back. VF061 when there are not as many. fs.redo() brings them again, until the next commit that changes a file. A run that only changed the state of the shell (cd, export) is no step; the state is that of before the step afterwards. steps says what each did: the runs whose changes it took back, and the paths; VF122 when that is more than the limits of the sandbox allow. p_exec is for the audit row, as in fs.apply; NULL: the database role did it.';
 
 CREATE FUNCTION fs.unlink(p_path text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4921,6 +4917,20 @@ ALTER FUNCTION pgbox.entries(p_layers uuid[], p_dir bigint) OWNER TO pgbox_owner
 
 COMMENT ON FUNCTION pgbox.entries(p_layers uuid[], p_dir bigint) IS 'The effective names of one directory in byte order.';
 
+CREATE FUNCTION pgbox.exec_or_role(p_exec jsonb, p_tenant text, p_what text) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM pgbox.need_exec(p_exec, split_part(p_what, ' ', 1));
+    RETURN coalesce(p_exec, jsonb_build_object('tenant', p_tenant, 'route', 'sql', 'caller', session_user, 'script', p_what));
+END
+$$;
+
+ALTER FUNCTION pgbox.exec_or_role(p_exec jsonb, p_tenant text, p_what text) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.exec_or_role(p_exec jsonb, p_tenant text, p_what text) IS 'The audit row of a verb whose argument p_exec may be NULL: then nobody but the database role is known. VF022 when p_exec cannot be a row.';
+
 CREATE FUNCTION pgbox.file_hash(p_layers uuid[], p_ino bigint, p_size bigint) RETURNS bytea
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5379,7 +5389,7 @@ $$;
 
 ALTER FUNCTION pgbox.log_verb(p_sandbox uuid, p_tenant text, p_what text, p_version_before bigint, p_version_after bigint) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.log_verb(p_sandbox uuid, p_tenant text, p_what text, p_version_before bigint, p_version_after bigint) IS 'Writes the audit row of a verb that has changed something, in the transaction of the change. Gateways say in the setting app.exec who asked (an object as fs.apply takes it); without it the caller is the database role and p_what what was done. The sandbox is the nil id for what concerns none.';
+COMMENT ON FUNCTION pgbox.log_verb(p_sandbox uuid, p_tenant text, p_what text, p_version_before bigint, p_version_after bigint) IS 'Writes the audit row of a verb that has changed something, in the transaction of the change. Gateways say in the setting app.exec who asked (an object as fs.apply takes it); without it the caller is the database role and p_what what was done. (An empty object tells fs.create_sandbox that fs.apply will write the row.) The sandbox is the nil id for what concerns none.';
 
 CREATE FUNCTION pgbox.looks_at(p_layers uuid[], p_path text) RETURNS text
     LANGUAGE plpgsql STABLE
@@ -7108,7 +7118,7 @@ DECLARE
     v_since  bigint;
     v_until  bigint;
     v_steps  jsonb := '[]';
-    v_exec   uuid := CASE WHEN p_exec IS NOT NULL THEN coalesce((p_exec->>'id')::uuid, gen_random_uuid()) END;
+    v_exec   uuid := coalesce((p_exec->>'id')::uuid, gen_random_uuid());
 BEGIN
     IF p_steps < 1 THEN
         PERFORM pgbox.raise_errno(22, p_from, p_steps::text);
@@ -7142,16 +7152,14 @@ BEGIN
             v_steps := v_steps || pgbox.describe_step(p_sandbox, v_layers, v_since, v_until);
         END IF;
     END LOOP;
-    IF p_exec IS NOT NULL THEN
-        PERFORM pgbox.add_exec(p_sandbox.id, p_exec || jsonb_build_object('id', v_exec), v_before, p_sandbox.version);
-    END IF;
+    PERFORM pgbox.add_exec(p_sandbox.id, p_exec || jsonb_build_object('id', v_exec), v_before, p_sandbox.version);
     RETURN v_steps;
 END
 $$;
 
 ALTER FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_steps integer, p_exec jsonb) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_steps integer, p_exec jsonb) IS 'Moves a locked sandbox to the newest states of one stack (undo, redo), leaving those it was in on the other. VF061 when the stack has fewer. p_exec is for the audit row of all of it, as in fs.apply; NULL: none. Returns what each step (the first 100) did, as pgbox.describe_step() says it.';
+COMMENT ON FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_steps integer, p_exec jsonb) IS 'Moves a locked sandbox to the newest states of one stack (undo, redo), leaving those it was in on the other. VF061 when the stack has fewer. p_exec is the audit row of all of it, as in fs.apply. Returns what each step (the first 100) did, as pgbox.describe_step() says it.';
 
 CREATE FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer) RETURNS TABLE(path text, name text, parent bigint, depth integer, ino bigint, kind smallint, mode integer, uid integer, gid integer, nlink integer, rdev integer, size bigint, mtime bigint, ctime bigint, target text)
     LANGUAGE plpgsql STABLE
@@ -8898,6 +8906,9 @@ GRANT ALL ON FUNCTION pgbox.enter_sandbox_read(p_sandbox uuid) TO pgbox_maintain
 
 REVOKE ALL ON FUNCTION pgbox.entries(p_layers uuid[], p_dir bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.entries(p_layers uuid[], p_dir bigint) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.exec_or_role(p_exec jsonb, p_tenant text, p_what text) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.exec_or_role(p_exec jsonb, p_tenant text, p_what text) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.file_hash(p_layers uuid[], p_ino bigint, p_size bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.file_hash(p_layers uuid[], p_ino bigint, p_size bigint) TO pgbox_maintainer;

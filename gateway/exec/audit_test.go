@@ -123,6 +123,15 @@ func TestRowsOfVerbsComeWithTheirChange(t *testing.T) {
 	if committed, n := row(id, "create"); n != 1 || !committed {
 		t.Errorf("create: %d rows, committed %v", n, committed)
 	}
+	// One with files has a single row, too: that of the files.
+	filled, err := s.CreateSandbox(t.Context(), c, exec.NewSandbox{Name: "n", Files: map[string][]byte{"/tmp/f": []byte("x")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all int
+	if err := db.QueryRow(t.Context(), "SELECT count(*) FROM pgbox.exec WHERE sandbox_id = $1", filled.ID).Scan(&all); err != nil || all != 1 {
+		t.Errorf("%d rows of a sandbox with files, %v", all, err)
+	}
 	var fork uuid.UUID
 	for _, v := range []struct {
 		sandbox *uuid.UUID

@@ -124,7 +124,8 @@ func (s *Store) CreateWith(ctx context.Context, n NewSandbox, answer AnswerFunc,
 		}
 		// Without effect after the commit.
 		defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
-		q := sqlcgen.New(bounded{conn: tx, wait: wait})
+		// The row of its files is that of the sandbox, too.
+		q := sqlcgen.New(bounded{conn: tx, wait: wait, exec: []byte("{}")})
 		r, err := q.CreateSandbox(ctx, n.params())
 		if err != nil {
 			return err

@@ -47,8 +47,8 @@ BEGIN
         INSERT INTO pgbox.snapshot (sandbox_id, name, kind, layers, next_ino, version, used_bytes, used_inodes, state_sha256)
         VALUES (v_id, '@base', 'base', v_image.layers, v_image.next_ino, 0, v_image.used_bytes, v_image.used_inodes, v_image.state_sha256);
     END IF;
-    -- One that is made together with files has the row of those, one made in SQL tells itself who owns it and since when.
-    IF nullif(current_setting('app.exec', true), '') IS NOT NULL THEN
+    -- One that a gateway makes together with files has the row of those, and says so.
+    IF current_setting('app.exec', true) IS DISTINCT FROM '{}' THEN
         PERFORM pgbox.log_verb(v_id, coalesce(p_tenant, 'default'), 'create', 0, 0);
     END IF;
     RETURN QUERY SELECT v.* FROM fs.sandbox v WHERE v.id = v_id;

@@ -94,9 +94,7 @@ BEGIN
         IF v_conflicts > 0 AND p_conflict IN ('lines', 'fail') OR v_ours.version = v_version THEN
             RAISE EXCEPTION USING ERRCODE = 'P0001', MESSAGE = 'nothing is to be done';
         END IF;
-        IF p_exec IS NOT NULL THEN
-            v_exec := pgbox.add_exec(p_sandbox, p_exec, v_version, v_ours.version, p_from);
-        END IF;
+        v_exec := pgbox.add_exec(p_sandbox, pgbox.exec_or_role(p_exec, v_ours.tenant, 'merge ' || p_from), v_version, v_ours.version, p_from);
         PERFORM pgbox.record_step(v_ours, v_layers[2:], v_exec);
     EXCEPTION WHEN raise_exception THEN
         NULL;
@@ -107,4 +105,4 @@ $$;
 ALTER FUNCTION fs.merge(uuid, uuid, text, text, text, jsonb) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.merge(uuid, uuid, text, text, text, jsonb) IS
-    'Does in a sandbox what happened in another of the same owner between p_base (by default what that one was forked from) and p_from_at (by default now), all as one version that fs.undo() takes back; the journal tells what changed by it. Returns every change with its outcome: merged, same (was so already), kept (a directory with something of ours in it), conflict; and of a conflict in detail what it is and in winner what is there now: ours, theirs, both (marked), none (nothing was done). With p_conflict lines (the default) texts that both changed are merged line by line, and with fail they are a conflict; either does nothing at all when there is a conflict. ours leaves what is here in those places, theirs puts what is there, markers puts both sides of what both changed between <<<<<<< and >>>>>>> (other conflicts stay as with ours). Nothing is written through a symlink, whatever p_conflict says. New files in a directory that was moved here follow it; hard links, devices and times are kept. p_exec is for the audit row, as in fs.apply; NULL: none.';
+    'Does in a sandbox what happened in another of the same owner between p_base (by default what that one was forked from) and p_from_at (by default now), all as one version that fs.undo() takes back; the journal tells what changed by it. Returns every change with its outcome: merged, same (was so already), kept (a directory with something of ours in it), conflict; and of a conflict in detail what it is and in winner what is there now: ours, theirs, both (marked), none (nothing was done). With p_conflict lines (the default) texts that both changed are merged line by line, and with fail they are a conflict; either does nothing at all when there is a conflict. ours leaves what is here in those places, theirs puts what is there, markers puts both sides of what both changed between <<<<<<< and >>>>>>> (other conflicts stay as with ours). Nothing is written through a symlink, whatever p_conflict says. New files in a directory that was moved here follow it; hard links, devices and times are kept. p_exec is for the audit row, as in fs.apply; NULL: the database role did it.';

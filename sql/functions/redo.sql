@@ -7,7 +7,7 @@ DECLARE
     v_steps   jsonb;
     v_row     fs.sandbox;
 BEGIN
-    PERFORM pgbox.need_exec(p_exec, 'redo');
+    p_exec := pgbox.exec_or_role(p_exec, v_sandbox.tenant, 'redo');
     IF v_sandbox.undone_version IS DISTINCT FROM v_sandbox.version THEN
         PERFORM pgbox.raise_errno(61, 'redo', p_sandbox::text);
     END IF;
@@ -21,4 +21,4 @@ $$;
 ALTER FUNCTION fs.redo(uuid, integer, jsonb) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.redo(uuid, integer, jsonb) IS
-    'Brings back what fs.undo() took away, p_steps of it; VF061 when there is not as much, or a file was changed since. steps says what each step brought back.';
+    'Brings back what fs.undo() took away, p_steps of it; VF061 when there is not as much, or a file was changed since. steps says what each step brought back. p_exec as in fs.undo().';

@@ -9,14 +9,12 @@ DECLARE
     v_layers  uuid[];
     v_exec    uuid;
 BEGIN
-    PERFORM pgbox.need_exec(p_exec, 'restore');
+    p_exec := pgbox.exec_or_role(p_exec, v_sandbox.tenant, concat('restore ', p_at));
     IF v_state.id IS NOT NULL THEN
         v_sandbox := pgbox.point(v_sandbox, 'undo');
         v_layers := v_sandbox.layers;
         v_sandbox := pgbox.stand_on(v_sandbox, v_state);
-        IF p_exec IS NOT NULL THEN
-            v_exec := pgbox.add_exec(p_sandbox, p_exec, v_before, v_sandbox.version);
-        END IF;
+        v_exec := pgbox.add_exec(p_sandbox, p_exec, v_before, v_sandbox.version);
         PERFORM pgbox.record_step(v_sandbox, v_layers, v_exec);
     END IF;
     RETURN QUERY SELECT v.* FROM fs.sandbox v WHERE v.id = p_sandbox;
@@ -26,4 +24,4 @@ $$;
 ALTER FUNCTION fs.restore(uuid, text, jsonb) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.restore(uuid, text, jsonb) IS
-    'Puts the tree and shell state of a sandbox back to an earlier state (p_at as in pgbox.state_at; VF002 when there is none), whatever its size; the journal tells what changed by that. fs.undo() takes it back. p_exec is for the audit row, as in fs.apply; NULL: none.';
+    'Puts the tree and shell state of a sandbox back to an earlier state (p_at as in pgbox.state_at; VF002 when there is none), whatever its size; the journal tells what changed by that. fs.undo() takes it back. p_exec is for the audit row, as in fs.apply; NULL: the database role did it.';

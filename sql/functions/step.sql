@@ -11,7 +11,7 @@ DECLARE
     v_since  bigint;
     v_until  bigint;
     v_steps  jsonb := '[]';
-    v_exec   uuid := CASE WHEN p_exec IS NOT NULL THEN coalesce((p_exec->>'id')::uuid, gen_random_uuid()) END;
+    v_exec   uuid := coalesce((p_exec->>'id')::uuid, gen_random_uuid());
 BEGIN
     IF p_steps < 1 THEN
         PERFORM pgbox.raise_errno(22, p_from, p_steps::text);
@@ -45,9 +45,7 @@ BEGIN
             v_steps := v_steps || pgbox.describe_step(p_sandbox, v_layers, v_since, v_until);
         END IF;
     END LOOP;
-    IF p_exec IS NOT NULL THEN
-        PERFORM pgbox.add_exec(p_sandbox.id, p_exec || jsonb_build_object('id', v_exec), v_before, p_sandbox.version);
-    END IF;
+    PERFORM pgbox.add_exec(p_sandbox.id, p_exec || jsonb_build_object('id', v_exec), v_before, p_sandbox.version);
     RETURN v_steps;
 END
 $$;
@@ -55,4 +53,4 @@ $$;
 ALTER FUNCTION pgbox.step(pgbox.sandbox, text, text, integer, jsonb) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.step(pgbox.sandbox, text, text, integer, jsonb) IS
-    'Moves a locked sandbox to the newest states of one stack (undo, redo), leaving those it was in on the other. VF061 when the stack has fewer. p_exec is for the audit row of all of it, as in fs.apply; NULL: none. Returns what each step (the first 100) did, as pgbox.describe_step() says it.';
+    'Moves a locked sandbox to the newest states of one stack (undo, redo), leaving those it was in on the other. VF061 when the stack has fewer. p_exec is the audit row of all of it, as in fs.apply. Returns what each step (the first 100) did, as pgbox.describe_step() says it.';

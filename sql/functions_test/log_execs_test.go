@@ -134,7 +134,7 @@ func TestVerbsInSQLHaveRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close(context.Background()) }()
-	fork, snap := uuid.New(), uuid.UUID{}
+	fork, twin, snap := uuid.New(), uuid.New(), uuid.UUID{}
 	for _, sql := range []string{
 		"SELECT fs.kv_set($1, 'k', '1')", "SELECT fs.kv_delete($1, 'k')", "SELECT FROM fs.fork($1, ARRAY['" + fork.String() + "']::uuid[], 'f')", "SELECT fs.flatten($1)",
 		"SELECT FROM fs.update_sandbox($1, 'new name', NULL, NULL, NULL, NULL, NULL)", "SELECT FROM fs.create_image($1, 'i')",
@@ -148,6 +148,26 @@ func TestVerbsInSQLHaveRows(t *testing.T) {
 	exec(conn, "SELECT FROM fs.tag_image('test', 'owner', 'i', 'j')")
 	exec(conn, "SELECT fs.drop_image('test', 'owner', 'i')")
 	exec(conn, "SELECT fs.set_quota('test', 'owner', 1000000000)")
+	// Going back and forth, and another sandbox.
+	born := one[uuid.UUID](t, conn, "SELECT id FROM fs.create_sandbox(NULL, 'test', 'owner', 'n', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '{\"commits\": 1}')")
+	for _, sql := range []string{"SELECT fs.snapshot($1, 's')", "BEGIN", "SELECT fs.use($1)", "SELECT fs.write_file('/tmp/f', 'x')", "COMMIT", "SELECT fs.restore($1, 's')", "SELECT fs.undo($1)", "SELECT fs.redo($1)"} {
+		if strings.Contains(sql, "$1") {
+			exec(conn, sql, born)
+		} else {
+			exec(conn, sql)
+		}
+	}
+	exec(conn, "SELECT FROM fs.fork($1, ARRAY['"+twin.String()+"']::uuid[], 'twin')", born)
+	exec(conn, "BEGIN")
+	exec(conn, "SELECT fs.use($1)", twin)
+	exec(conn, "SELECT fs.write_file('/tmp/g', 'x')")
+	exec(conn, "COMMIT")
+	exec(conn, "SELECT fs.merge($1, $2)", born, twin)
+	// What did nothing has none.
+	exec(conn, "SELECT fs.merge($1, $2)", born, twin)
+	if _, err := conn.Exec(t.Context(), "SELECT fs.redo($1)", born); err == nil {
+		t.Error("there was something to redo")
+	}
 	// One transaction, two verbs, and who asked; an id that is there already keeps no row away.
 	exec(conn, "BEGIN")
 	exec(conn, `SELECT set_config('app.exec', jsonb_build_object('id', $1::text, 'caller', 'alice', 'route', 'r', 'script', 'first')::text, true)`,
@@ -161,14 +181,17 @@ func TestVerbsInSQLHaveRows(t *testing.T) {
 	exec(conn, "SELECT fs.drop_sandbox($1)", fork)
 	exec(root, "UPDATE pgbox.sandbox SET expires_at = now() WHERE id = $1", id)
 	exec(root, "SELECT fs.housekeep()")
-	got := list[string](&scope{TB: t, conn: root}, `SELECT concat_ws(' | ', CASE sandbox_id WHEN $1 THEN 'it' WHEN $2 THEN 'fork' ELSE 'none' END, route, replace(caller, $3, 'dba'), replace(db_role, $3, 'dba'),
-		regexp_replace(script, '[0-9a-f-]{36}', 'ID'), CASE WHEN committed THEN 'committed' END) FROM pgbox.exec ORDER BY logged_at`, id, fork, dba)
+	got := list[string](&scope{TB: t, conn: root}, `SELECT concat_ws(' | ', CASE sandbox_id WHEN $1 THEN 'it' WHEN $2 THEN 'fork' WHEN $4 THEN 'born' WHEN $5 THEN 'twin' ELSE 'none' END, route, replace(caller, $3, 'dba'), replace(db_role, $3, 'dba'),
+		regexp_replace(script, '[0-9a-f-]{36}', 'ID'), CASE WHEN committed THEN 'committed' END) FROM pgbox.exec WHERE sandbox_id <> $1 OR script <> 'create' ORDER BY logged_at`, id, fork, dba, born, twin)
 	want := []string{
 		"it | sql | dba | dba | kv_set k | committed", "it | sql | dba | dba | kv_delete k | committed",
 		"it | sql | dba | dba | fork | committed", "fork | sql | dba | dba | fork of ID | committed",
 		"it | sql | dba | dba | flatten | committed", "it | sql | dba | dba | update | committed", "it | sql | dba | dba | image create i:latest | committed",
 		"it | sql | dba | dba | snapshot s | committed", "it | sql | dba | dba | snapshot rm ID | committed",
 		"none | sql | dba | dba | image tag i j:latest | committed", "none | sql | dba | dba | image rm i | committed", "none | sql | dba | dba | quota set owner | committed",
+		"born | sql | dba | dba | create | committed", "born | sql | dba | dba | snapshot s | committed", "born | sql | dba | dba | restore s | committed",
+		"born | sql | dba | dba | undo | committed", "born | sql | dba | dba | redo | committed",
+		"born | sql | dba | dba | fork | committed", "twin | sql | dba | dba | fork of ID | committed", "born | sql | dba | dba | merge ID | committed",
 		"it | r | alice | dba | first | committed", "it | r | alice | dba | kv_set b | committed",
 		"fork | sql | dba | dba | drop | committed", "it | housekeeping | pgbox_housekeeper | postgres | expire | committed",
 	}

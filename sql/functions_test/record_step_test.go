@@ -127,9 +127,9 @@ func TestRestore_isInTheJournal(t *testing.T) {
 	if list, _ = journal(t, q, s.id, b.Version); len(list) != 13 {
 		t.Errorf("journal: %q", list)
 	}
-	// In SQL there is no run; without a journal nothing is written.
+	// In SQL it is the run of the database role; without a journal nothing is written.
 	b = must[sqlcgen.FsSandbox](t)(q.Undo(t.Context(), sqlcgen.UndoParams{Sandbox: s.id, Steps: 1}))
-	if list, run := journal(t, q, s.id, b.Version); len(list) != 13 || run != nil {
+	if list, run := journal(t, q, s.id, b.Version); len(list) != 13 || run == nil || one[string](t, s.admin, "SELECT route FROM pgbox.exec WHERE id = $1", run) != "sql" {
 		t.Errorf("journal: %q by %v", list, run)
 	}
 	s.must("SELECT fs.update_sandbox($1, NULL, NULL, NULL, NULL, NULL, NULL, p_journal => false)", s.id)

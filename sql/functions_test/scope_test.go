@@ -34,7 +34,7 @@ func newScope(t testing.TB) *scope {
 func newScopeIn(t testing.TB, url string) *scope {
 	t.Helper()
 	s := &scope{TB: t, conn: sqltest.Connect(t, sqltest.GatewayURL(url)), admin: sqltest.Connect(t, url)}
-	s.id = get[uuid.UUID](s, "SELECT id FROM fs.create_sandbox(NULL, 'test', 'owner', $1, NULL, NULL, NULL, NULL, NULL, NULL)", t.Name())
+	s.id = sqltest.Create(t, s.conn)
 	s.must("SELECT fs.use($1)", s.id)
 	return s
 }

@@ -373,16 +373,29 @@ func (s *server) temporary(t testing.TB, template string, check func(string)) st
 	return u
 }
 
+// Create creates a sandbox that has no row in the audit log yet: tests look at those of what they do.
+func Create(t testing.TB, db interface {
+	Begin(ctx context.Context) (pgx.Tx, error)
+}) (id uuid.UUID) {
+	t.Helper()
+	err := pgx.BeginFunc(context.Background(), db, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(context.Background(), "SELECT set_config('app.exec', '{}', true)"); err != nil {
+			return err
+		}
+		return tx.QueryRow(context.Background(),
+			"SELECT id FROM fs.create_sandbox(NULL, 'test', 'owner', $1, NULL, NULL, NULL, NULL, NULL, NULL)", t.Name()[:min(255, len(t.Name()))]).Scan(&id)
+	})
+	if err != nil {
+		t.Fatalf("sqltest: create_sandbox: %v", err)
+	}
+	return id
+}
+
 // Sandbox creates a sandbox for one test; its fs.fsck is checked when the test
 // ends.
 func Sandbox(t testing.TB, pool *pgxpool.Pool) uuid.UUID {
 	t.Helper()
-	var id uuid.UUID
-	err := pool.QueryRow(context.Background(),
-		"SELECT id FROM fs.create_sandbox(NULL, 'test', 'owner', $1, NULL, NULL, NULL, NULL, NULL, NULL)", t.Name()[:min(255, len(t.Name()))]).Scan(&id)
-	if err != nil {
-		t.Fatalf("sqltest: create_sandbox: %v", err)
-	}
+	id := Create(t, pool)
 	t.Cleanup(func() {
 		if _, ok := broken.Load(id); ok || t.Failed() {
 			return

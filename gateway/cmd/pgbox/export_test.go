@@ -84,7 +84,7 @@ func TestExport_digest(t *testing.T) {
 	id := portable(t, u)
 	sqltest.Broken(id)
 	digest := ask[string](t, u, digestOf, id)
-	if want := ask[string](t, u, `SELECT format('%s chunks, %s contents, %s inodes, 1 keys, 3 layers, %s names, %s operations, 3 runs, 1 sandboxes, 1 snapshots, ',
+	if want := ask[string](t, u, `SELECT format('%s chunks, %s contents, %s inodes, 1 keys, 3 layers, %s names, %s operations, 4 runs, 1 sandboxes, 1 snapshots, ',
 		(SELECT count(*) FROM pgbox.chunk WHERE layer_id = ANY (s.layers)), (SELECT count(DISTINCT sha256) FROM pgbox.chunk WHERE layer_id = ANY (s.layers)),
 		(SELECT count(*) FROM pgbox.inode WHERE layer_id = ANY (s.layers)), (SELECT count(*) FROM pgbox.dirent WHERE layer_id = ANY (s.layers)),
 		(SELECT count(*) FROM pgbox.change c WHERE c.sandbox_id = s.id)) FROM pgbox.sandbox s WHERE id = $1`, id); !strings.HasPrefix(digest, want) {

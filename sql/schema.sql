@@ -455,7 +455,6 @@ DECLARE
     o         pgbox.inode;
     v_was     bigint;
     v_hash    bytea;
-    v_below   record;
     v_copied  record;
 BEGIN
     f := pgbox.walk(v_layers, p_from, CASE WHEN p_recursive THEN 'nofollow' ELSE 'follow' END, 'cp');
@@ -499,17 +498,12 @@ BEGIN
     ELSIF t.slash AND n.kind <> 4 THEN
         PERFORM pgbox.raise_errno(2, 'cp', p_to);
     END IF;
-    v_copied := pgbox.copy_tree(v_sandbox, n.ino, t.dir, t.name, v_now);
+    v_copied := pgbox.copy_tree(v_sandbox, n.ino, t.dir, t.name, t.path, v_now);
     PERFORM pgbox.touch_dir(v_layers, t.dir, v_now, CASE WHEN n.kind = 4 THEN 1 ELSE 0 END);
     -- what came along, then the copy as a whole
-    SELECT array_agg(CASE s.kind WHEN 4 THEN 'mkdir' WHEN 10 THEN 'symlink' WHEN 8 THEN 'create' ELSE 'mknod' END ORDER BY s.depth, s.path COLLATE "C") AS op,
-           array_agg(s.path ORDER BY s.depth, s.path COLLATE "C") AS path, array_agg(s.target ORDER BY s.depth, s.path COLLATE "C") AS path_to,
-           array_agg(s.ino ORDER BY s.depth, s.path COLLATE "C") AS ino
-      INTO v_below
-      FROM pgbox.subtree(v_layers, v_sandbox.next_ino, t.path, NULL) s
-     WHERE s.depth > 0 AND n.kind = 4 AND v_sandbox.journal;
-    PERFORM pgbox.record(v_sandbox, v_below.op || ARRAY['copy'], v_below.path || f.path, v_below.path_to || t.path, v_below.ino || v_sandbox.next_ino,
-                         v_copied.bytes, v_copied.inodes, v_sandbox.next_ino + v_copied.inodes);
+    PERFORM pgbox.record(v_sandbox, v_copied.op[2:] || 'copy'::text, v_copied.path[2:] || f.path, v_copied.target[2:] || t.path, v_copied.ino[2:] || v_copied.ino[1],
+                         v_copied.bytes, v_copied.inodes, v_sandbox.next_ino + v_copied.inodes, NULL, NULL,
+                         v_copied.size[2:] || v_copied.size[1], v_copied.hash[2:] || v_copied.hash[1]);
     RETURN v_sandbox.next_ino;
 END
 $$;
@@ -857,6 +851,10 @@ DECLARE
     v         record;
 BEGIN
     v := pgbox.walk(v_sandbox.layers, p_path, 'nofollow', 'du');
+    IF pgbox.is_much(v_sandbox.layers, v.ino) THEN
+        RETURN QUERY SELECT v.path, u.inodes, u.bytes, u.stored FROM pgbox.whole_usage(v_sandbox.layers, v.ino) u;
+        RETURN;
+    END IF;
     RETURN QUERY
     WITH t AS MATERIALIZED (
         -- a file with several names counts once
@@ -4215,8 +4213,31 @@ COMMENT ON FUNCTION pgbox.content_of(p_layers uuid[], p_ino bigint, p_size bigin
 CREATE FUNCTION pgbox.copy_chunks(p_layers uuid[], p_from bigint[], p_to bigint[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET work_mem TO '64MB'
+    SET enable_nestloop TO 'off'
+    SET jit TO 'off'
     AS $$
+DECLARE
+    v_first bigint;
+    v_last  bigint;
 BEGIN
+    IF cardinality(p_from) > 256 THEN
+        SELECT min(u.ino), max(u.ino) INTO v_first, v_last FROM unnest(p_from) AS u (ino);
+    END IF;
+    -- Many files whose numbers are not far apart: their rows are read once, in the order of the index.
+    IF v_last - v_first < 8 * cardinality(p_from) THEN
+        INSERT INTO pgbox.chunk (layer_id, ino, idx, sha256)
+        SELECT p_layers[1], x.ino_to, e.idx, e.sha256
+          FROM (SELECT DISTINCT ON (c.ino, c.idx) c.ino, c.idx, c.sha256
+                  FROM pgbox.chunk c
+                 WHERE c.layer_id = ANY (p_layers) AND c.ino BETWEEN v_first AND v_last
+                 ORDER BY c.ino, c.idx, array_position(p_layers, c.layer_id)) e
+          JOIN unnest(p_from, p_to) AS x (ino_from, ino_to) ON x.ino_from = e.ino
+         WHERE e.sha256 IS NOT NULL
+         ORDER BY x.ino_to, e.idx
+        ON CONFLICT ON CONSTRAINT chunk_pkey DO UPDATE SET sha256 = excluded.sha256;
+        RETURN;
+    END IF;
     INSERT INTO pgbox.chunk AS k (layer_id, ino, idx, sha256)
     SELECT p_layers[1], x.ino_to, e.idx, e.sha256
       FROM unnest(p_from, p_to) AS x (ino_from, ino_to)
@@ -4234,59 +4255,54 @@ ALTER FUNCTION pgbox.copy_chunks(p_layers uuid[], p_from bigint[], p_to bigint[]
 
 COMMENT ON FUNCTION pgbox.copy_chunks(p_layers uuid[], p_from bigint[], p_to bigint[]) IS 'Gives the chunks of files to other files that have none. The blobs need no lock: the source refers to them, and the locked sandbox row keeps it from changing.';
 
-CREATE FUNCTION pgbox.copy_tree(p_sandbox pgbox.sandbox, p_ino bigint, p_dir bigint, p_name text, p_now bigint, OUT bytes bigint, OUT inodes bigint) RETURNS record
+CREATE FUNCTION pgbox.copy_tree(p_sandbox pgbox.sandbox, p_ino bigint, p_dir bigint, p_name text, p_path text, p_now bigint, OUT op text[], OUT path text[], OUT target text[], OUT ino bigint[], OUT size bigint[], OUT hash bytea[], OUT bytes bigint, OUT inodes bigint) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET work_mem TO '64MB'
     AS $$
+#variable_conflict use_column
 DECLARE
-    v_old    bigint[]; -- each inode once, the copied one first; its copy has the number next_ino + position - 1
-    v_new    bigint[];
-    v_parent bigint[];
-    v_name   text[];
-    v_child  bigint[];
+    v_kind  smallint[];
+    v_dir   bigint[];
+    v_name  text[];
+    v_old   bigint[]; -- each file once
+    v_new   bigint[];
+    v_inode pgbox.inode[];
 BEGIN
     WITH t AS MATERIALIZED (
-        SELECT s.parent, s.name, s.ino, s.depth, s.path FROM pgbox.subtree(p_sandbox.layers, p_ino, '/', NULL) s
-    ), o AS (
-        SELECT t.ino, row_number() OVER (ORDER BY min(t.depth), min(t.path) COLLATE "C") AS n FROM t GROUP BY t.ino
+        SELECT row_number() OVER (ORDER BY s.depth, s.path COLLATE "C") AS n, s.*
+          FROM pgbox.subtree(p_sandbox.layers, p_ino, p_path, NULL, p_sandbox.journal) s
+    ), o AS MATERIALIZED (
+        -- each inode once, the copied one first
+        SELECT t.ino, p_sandbox.next_ino - 1 + row_number() OVER (ORDER BY min(t.n)) AS copy, count(*)::integer AS names FROM t GROUP BY t.ino
     )
-    SELECT (SELECT array_agg(o.ino ORDER BY o.n) FROM o), (SELECT array_agg(p_sandbox.next_ino + o.n - 1 ORDER BY o.n) FROM o),
-           array_agg(t.parent), array_agg(t.name), array_agg(t.ino)
-      INTO v_old, v_new, v_parent, v_name, v_child
-      FROM t
-     WHERE t.depth > 0;
+    SELECT array_agg(CASE x.kind WHEN 4 THEN 'mkdir' WHEN 10 THEN 'symlink' WHEN 8 THEN 'create' ELSE 'mknod' END), array_agg(x.path),
+           array_agg(x.target), array_agg(x.copy), array_agg(CASE x.kind WHEN 8 THEN x.size END),
+           array_agg(CASE WHEN x.size <= 67108864 THEN x.content_hash END), array_agg(x.dir), array_agg(x.name),
+           array_agg(x.ino) FILTER (WHERE x.first AND x.kind = 8), array_agg(x.copy) FILTER (WHERE x.first AND x.kind = 8),
+           array_agg(ROW(p_sandbox.layers[1], x.copy, x.kind, x.mode, x.uid, x.gid, CASE x.kind WHEN 4 THEN x.nlink ELSE x.names END, x.rdev,
+                         CASE x.kind WHEN 8 THEN x.size ELSE 0 END, x.mtime, p_now, x.target)::pgbox.inode ORDER BY x.copy) FILTER (WHERE x.first),
+           coalesce(sum(x.size) FILTER (WHERE x.first AND x.kind = 8), 0), count(*) FILTER (WHERE x.first)
+      INTO op, path, target, ino, size, hash, v_dir, v_name, v_old, v_new, v_inode, bytes, inodes
+      FROM (SELECT t.*, o.copy, o.names, p.copy AS dir, row_number() OVER (PARTITION BY o.copy ORDER BY t.n) = 1 AS first
+              FROM t
+              JOIN o ON o.ino = t.ino
+              LEFT JOIN o p ON p.ino = t.parent
+             ORDER BY t.n) x;
 
     INSERT INTO pgbox.dirent (layer_id, parent_ino, name, ino)
-    SELECT p_sandbox.layers[1], p.ino_to, x.name, c.ino_to
-      FROM unnest(v_parent, v_name, v_child) AS x (parent, name, child)
-      JOIN unnest(v_old, v_new) AS p (ino, ino_to) ON p.ino = x.parent
-      JOIN unnest(v_old, v_new) AS c (ino, ino_to) ON c.ino = x.child;
-    PERFORM pgbox.set_name(p_sandbox.layers, p_dir, p_name, v_new[1]);
-
-    INSERT INTO pgbox.inode (layer_id, ino, kind, mode, uid, gid, nlink, rdev, size, mtime, ctime, target)
-    SELECT p_sandbox.layers[1], x.ino_to, i.kind, i.mode, i.uid, i.gid,
-           CASE WHEN i.kind = 4 THEN i.nlink ELSE coalesce(l.names, 1) END, i.rdev, i.size, i.mtime, p_now, i.target
-      FROM unnest(v_old, v_new) AS x (ino, ino_to)
-     CROSS JOIN LATERAL (SELECT n.* FROM pgbox.inode n
-                          WHERE n.layer_id = ANY (p_sandbox.layers) AND n.ino = x.ino
-                          ORDER BY array_position(p_sandbox.layers, n.layer_id) LIMIT 1) i
-      LEFT JOIN (SELECT u.child, count(*)::integer AS names FROM unnest(v_child) AS u (child) GROUP BY u.child) l ON l.child = x.ino;
-
+    SELECT p_sandbox.layers[1], u.dir, u.name, u.ino
+      FROM unnest(v_dir[2:], v_name[2:], ino[2:]) AS u (dir, name, ino)
+     ORDER BY u.dir, u.name COLLATE "C";
+    PERFORM pgbox.set_name(p_sandbox.layers, p_dir, p_name, p_sandbox.next_ino);
+    INSERT INTO pgbox.inode SELECT u.* FROM unnest(v_inode) AS u;
     PERFORM pgbox.copy_chunks(p_sandbox.layers, v_old, v_new);
-
-    inodes := cardinality(v_old);
-    SELECT coalesce(sum(i.size), 0) INTO bytes
-      FROM unnest(v_old) AS x (ino)
-     CROSS JOIN LATERAL (SELECT n.* FROM pgbox.inode n
-                          WHERE n.layer_id = ANY (p_sandbox.layers) AND n.ino = x.ino
-                          ORDER BY array_position(p_sandbox.layers, n.layer_id) LIMIT 1) i
-     WHERE i.kind = 8;
 END
 $$;
 
-ALTER FUNCTION pgbox.copy_tree(p_sandbox pgbox.sandbox, p_ino bigint, p_dir bigint, p_name text, p_now bigint, OUT bytes bigint, OUT inodes bigint) OWNER TO pgbox_owner;
+ALTER FUNCTION pgbox.copy_tree(p_sandbox pgbox.sandbox, p_ino bigint, p_dir bigint, p_name text, p_path text, p_now bigint, OUT op text[], OUT path text[], OUT target text[], OUT ino bigint[], OUT size bigint[], OUT hash bytea[], OUT bytes bigint, OUT inodes bigint) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.copy_tree(p_sandbox pgbox.sandbox, p_ino bigint, p_dir bigint, p_name text, p_now bigint, OUT bytes bigint, OUT inodes bigint) IS 'Copies an inode and all below it to a new name, set by set, and returns what that adds to the usage. The first new number is next_ino, for the inode itself.';
+COMMENT ON FUNCTION pgbox.copy_tree(p_sandbox pgbox.sandbox, p_ino bigint, p_dir bigint, p_name text, p_path text, p_now bigint, OUT op text[], OUT path text[], OUT target text[], OUT ino bigint[], OUT size bigint[], OUT hash bytea[], OUT bytes bigint, OUT inodes bigint) IS 'Copies an inode and all below it to a new name, whose path is p_path, set by set. Returns what it made, for the journal (itself first, then the rest from above to below; hashes only with a journal), and what that adds to the usage. The first new number is next_ino, for the inode itself.';
 
 CREATE FUNCTION pgbox.count_rows(p_layer uuid) RETURNS bigint
     LANGUAGE plpgsql STABLE
@@ -4593,6 +4609,59 @@ $$;
 ALTER FUNCTION pgbox.dir_paths(p_layers uuid[], p_dirs bigint[]) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.dir_paths(p_layers uuid[], p_dirs bigint[]) IS 'The paths of directories over a chain of layers, found upwards from each; the root is empty, and one that cannot be reached has no row. Of another file it gives a row for each of its names.';
+
+CREATE FUNCTION pgbox.dirs_below(p_layers uuid[], p_ino bigint, p_path text) RETURNS TABLE(dir bigint, path text, depth integer)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET work_mem TO '64MB'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_nestloop TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_dir   bigint[];
+    v_up    bigint[];
+    v_path  text[];
+    v_depth integer[];
+BEGIN
+    WITH e AS MATERIALIZED (
+        SELECT n.layer_id, n.parent_ino, n.name, n.ino
+          FROM (SELECT DISTINCT i.ino FROM pgbox.inode i WHERE i.layer_id = ANY (p_layers) AND i.kind = 4) g
+          JOIN pgbox.dirent n ON n.ino = g.ino
+         WHERE n.layer_id = ANY (p_layers) AND n.ino <> p_ino
+    )
+    SELECT array_agg(e.ino), array_agg(e.parent_ino), array_agg('/' || e.name), array_agg(1)
+      INTO v_dir, v_up, v_path, v_depth
+      FROM e
+     WHERE NOT EXISTS (SELECT FROM pgbox.dirent n
+                        WHERE n.layer_id = ANY (p_layers[:array_position(p_layers, e.layer_id) - 1])
+                          AND n.parent_ino = e.parent_ino AND n.name = e.name OFFSET 0);
+    -- Of each the path from a directory above it, twice as far up each time, until that is p_ino: as many steps as its depth has binary digits.
+    FOR v_step IN 1..13 LOOP
+        EXIT WHEN v_up IS NULL OR p_ino = ALL (v_up);
+        SELECT array_agg(a.dir), array_agg(CASE WHEN a.up = p_ino THEN a.up ELSE b.up END),
+               array_agg(CASE WHEN a.up = p_ino THEN a.path ELSE b.path || a.path END),
+               array_agg(CASE WHEN a.up = p_ino THEN a.depth ELSE b.depth + a.depth END)
+          INTO v_dir, v_up, v_path, v_depth
+          FROM unnest(v_dir, v_up, v_path, v_depth) AS a (dir, up, path, depth)
+          LEFT JOIN unnest(v_dir, v_up, v_path, v_depth) AS b (dir, up, path, depth) ON b.dir = a.up
+         WHERE a.up = p_ino OR b.dir IS NOT NULL;
+    END LOOP;
+    -- What hangs on itself, in a damaged tree, is not below p_ino.
+    RETURN QUERY
+    SELECT p_ino, rtrim(p_path, '/'), 0
+    UNION ALL
+    SELECT a.dir, rtrim(p_path, '/') || a.path, a.depth
+      FROM unnest(v_dir, v_up, v_path, v_depth) AS a (dir, up, path, depth)
+     WHERE a.up = p_ino;
+END
+$$;
+
+ALTER FUNCTION pgbox.dirs_below(p_layers uuid[], p_ino bigint, p_path text) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.dirs_below(p_layers uuid[], p_ino bigint, p_path text) IS 'A directory, whose path is p_path, and all directories below it; the root''s path is empty. Reads all names and inodes of the layers.';
 
 CREATE FUNCTION pgbox.drop_locked(p_sandbox pgbox.sandbox) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5218,6 +5287,48 @@ $$;
 ALTER FUNCTION pgbox.is_empty(p_layers uuid[], p_dir bigint) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.is_empty(p_layers uuid[], p_dir bigint) IS 'Whether a directory has no effective name.';
+
+CREATE FUNCTION pgbox.is_much(p_layers uuid[], p_ino bigint) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+DECLARE
+    v_limit bigint := 512;
+    v_found bigint;
+    v_all   bigint;
+BEGIN
+    IF p_ino = 1 THEN
+        RETURN true;
+    END IF;
+    LOOP
+        -- Names that are hidden count too: this is an estimate, which must cost less than what it saves.
+        WITH RECURSIVE t AS (
+            SELECT p_ino AS ino
+            UNION ALL
+            SELECT e.ino
+              FROM t
+             CROSS JOIN LATERAL (SELECT d.ino FROM pgbox.dirent d WHERE d.layer_id = ANY (p_layers) AND d.parent_ino = t.ino OFFSET 0) e
+             WHERE e.ino IS NOT NULL
+        )
+        SELECT count(*) INTO v_found FROM (SELECT FROM t LIMIT v_limit) l;
+        IF v_found < v_limit THEN
+            RETURN false;
+        END IF;
+        SELECT count(*) INTO v_all FROM (SELECT FROM pgbox.inode i WHERE i.layer_id = ANY (p_layers) LIMIT 8 * v_limit) l;
+        IF v_all < 8 * v_limit THEN
+            RETURN true;
+        END IF;
+        v_limit := 4 * v_limit;
+    END LOOP;
+END
+$$;
+
+ALTER FUNCTION pgbox.is_much(p_layers uuid[], p_ino bigint) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.is_much(p_layers uuid[], p_ino bigint) IS 'Whether what is below a directory is so much of a tree, an eighth or more, that to read all rows of the layers is the shorter way to it.';
 
 CREATE FUNCTION pgbox.is_used(p_sha256 bytea) RETURNS boolean
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -6470,7 +6581,7 @@ ALTER FUNCTION pgbox.raise_errno(p_errno integer, p_op text, p_path text) OWNER 
 
 COMMENT ON FUNCTION pgbox.raise_errno(p_errno integer, p_op text, p_path text) IS 'Raises SQLSTATE VF + three-digit Linux errno. The one place errors of the filesystem are made.';
 
-CREATE FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint DEFAULT 0, p_inodes bigint DEFAULT 0, p_next_ino bigint DEFAULT NULL::bigint, p_size_before bigint[] DEFAULT NULL::bigint[], p_hash_before bytea[] DEFAULT NULL::bytea[]) RETURNS void
+CREATE FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint DEFAULT 0, p_inodes bigint DEFAULT 0, p_next_ino bigint DEFAULT NULL::bigint, p_size_before bigint[] DEFAULT NULL::bigint[], p_hash_before bytea[] DEFAULT NULL::bytea[], p_size_after bigint[] DEFAULT NULL::bigint[], p_hash_after bytea[] DEFAULT NULL::bytea[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -6482,14 +6593,17 @@ BEGIN
     END IF;
     INSERT INTO pgbox.change (sandbox_id, version, seq, db_role, op, path, path_to, ino, size_before, size_after, hash_before, hash_after)
     SELECT p_sandbox.id, v_version, c.n - 1, session_user, c.op, c.path, c.path_to, c.ino,
-           CASE WHEN p_size_before IS NOT NULL THEN c.size_before WHEN c.ino < p_sandbox.next_ino THEN a.size END, a.size,
-           CASE WHEN p_size_before IS NOT NULL THEN c.hash_before WHEN c.ino < p_sandbox.next_ino THEN a.hash END, a.hash
-      FROM unnest(p_op, p_path, p_path_to, p_ino, p_size_before, p_hash_before) WITH ORDINALITY AS c (op, path, path_to, ino, size_before, hash_before, n)
+           CASE WHEN p_size_before IS NOT NULL THEN c.size_before WHEN c.ino < p_sandbox.next_ino THEN a.size END,
+           CASE WHEN p_size_after IS NOT NULL THEN c.size_after ELSE a.size END,
+           CASE WHEN p_size_before IS NOT NULL THEN c.hash_before WHEN c.ino < p_sandbox.next_ino THEN a.hash END,
+           CASE WHEN p_size_after IS NOT NULL THEN c.hash_after ELSE a.hash END
+      FROM unnest(p_op, p_path, p_path_to, p_ino, p_size_before, p_hash_before, p_size_after, p_hash_after) WITH ORDINALITY
+        AS c (op, path, path_to, ino, size_before, hash_before, size_after, hash_after, n)
       LEFT JOIN LATERAL (
            -- as pgbox.inode_of and pgbox.file_hash say it: a call of each for every file takes longer than all the rest
            SELECT i.size, CASE WHEN i.size <= 67108864 THEN pgbox.content_hash(i.size, k.chunks) END AS hash
              FROM (SELECT n.kind, n.size FROM pgbox.inode n
-                    WHERE n.layer_id = ANY (p_sandbox.layers) AND n.ino = c.ino
+                    WHERE n.layer_id = ANY (p_sandbox.layers) AND n.ino = c.ino AND p_size_after IS NULL
                     ORDER BY array_position(p_sandbox.layers, n.layer_id) LIMIT 1) i
              LEFT JOIN LATERAL (
                   SELECT string_agg(int4send(e.idx) || e.sha256, '' ORDER BY e.idx) AS chunks
@@ -6502,9 +6616,9 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint, p_inodes bigint, p_next_ino bigint, p_size_before bigint[], p_hash_before bytea[]) OWNER TO pgbox_owner;
+ALTER FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint, p_inodes bigint, p_next_ino bigint, p_size_before bigint[], p_hash_before bytea[], p_size_after bigint[], p_hash_after bytea[]) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint, p_inodes bigint, p_next_ino bigint, p_size_before bigint[], p_hash_before bytea[]) IS 'Ends a path verb that changed something: one bump of the version with the change of usage, and the journal rows. p_size_before and p_hash_before are for verbs that change content: what the regular files were, NULL for a new one; without them it stayed what it is.';
+COMMENT ON FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint, p_inodes bigint, p_next_ino bigint, p_size_before bigint[], p_hash_before bytea[], p_size_after bigint[], p_hash_after bytea[]) IS 'Ends a path verb that changed something: one bump of the version with the change of usage, and the journal rows. p_size_before and p_hash_before are for verbs that change content: what the regular files were, NULL for a new one; without them it stayed what it is. p_size_after and p_hash_after are for verbs that know what they leave of many files; without them it is read.';
 
 CREATE FUNCTION pgbox.record_step(p_sandbox pgbox.sandbox, p_before uuid[], p_exec uuid) RETURNS void
     LANGUAGE plpgsql
@@ -6675,13 +6789,7 @@ DECLARE
     n         pgbox.inode;
     v_below   record;
     v_hash    bytea;
-    v_bytes   bigint := 0;
-    v_inodes  bigint := 0;
     v_unref   record;
-    v_path    text[]   := '{}';
-    v_ino     bigint[] := '{}';
-    v_size    bigint[] := '{}';
-    v_hashes  bytea[]  := '{}';
 BEGIN
     v := pgbox.walk(v_sandbox.layers, p_path, 'parent', p_op);
     IF v.last <> 'norm' THEN
@@ -6697,26 +6805,7 @@ BEGIN
         IF NOT p_recursive THEN
             PERFORM pgbox.raise_errno(39, p_op, p_path);
         END IF;
-        IF v_sandbox.journal THEN
-            SELECT array_agg(s.path ORDER BY s.depth DESC, s.path COLLATE "C"), array_agg(s.ino ORDER BY s.depth DESC, s.path COLLATE "C"),
-                   array_agg(CASE s.kind WHEN 8 THEN s.size END ORDER BY s.depth DESC, s.path COLLATE "C"),
-                   array_agg(CASE WHEN s.kind = 8 AND s.size <= 67108864 THEN pgbox.content_hash(s.size, k.chunks) END
-                             ORDER BY s.depth DESC, s.path COLLATE "C")
-              INTO v_path, v_ino, v_size, v_hashes
-              FROM pgbox.subtree(v_sandbox.layers, v.ino, v.path, NULL) s
-              -- as pgbox.file_hash says it, without a call for each file
-              LEFT JOIN LATERAL (
-                   SELECT string_agg(int4send(e.idx) || e.sha256, '' ORDER BY e.idx) AS chunks
-                     FROM (SELECT DISTINCT ON (o.idx) o.idx, o.sha256
-                             FROM pgbox.chunk o
-                            WHERE o.layer_id = ANY (v_sandbox.layers) AND o.ino = s.ino
-                            ORDER BY o.idx, array_position(v_sandbox.layers, o.layer_id)) e
-                    WHERE e.sha256 IS NOT NULL) k ON s.kind = 8 AND s.size BETWEEN 1 AND 67108864
-             WHERE s.depth > 0;
-        END IF;
-        v_below := pgbox.remove_below(v_sandbox.layers, v.ino, v_now);
-        v_bytes := v_below.bytes;
-        v_inodes := v_below.inodes;
+        v_below := pgbox.remove_below(v_sandbox.layers, v.ino, v.path, v_now, v_sandbox.journal);
     END IF;
     n := pgbox.inode_of(v_sandbox.layers, v.ino);
     IF v_sandbox.journal AND n.kind = 8 THEN
@@ -6725,10 +6814,15 @@ BEGIN
     PERFORM pgbox.set_name(v_sandbox.layers, v.dir, v.name, NULL);
     v_unref := pgbox.unref(v_sandbox.layers, n, v_now);
     PERFORM pgbox.touch_dir(v_sandbox.layers, v.dir, v_now, CASE WHEN n.kind = 4 THEN -1 ELSE 0 END);
+    IF v_below IS NULL THEN
+        PERFORM pgbox.record(v_sandbox, ARRAY[p_op], ARRAY[v.path], NULL, ARRAY[n.ino], v_unref.bytes, v_unref.inodes, NULL,
+                             ARRAY[CASE n.kind WHEN 8 THEN n.size END], ARRAY[v_hash]);
+        RETURN;
+    END IF;
     -- Children first, as they went.
-    PERFORM pgbox.record(v_sandbox, array_fill(p_op, ARRAY[cardinality(v_path) + 1]), v_path || v.path, NULL, v_ino || n.ino,
-                         v_bytes + v_unref.bytes, v_inodes + v_unref.inodes, NULL,
-                         v_size || CASE n.kind WHEN 8 THEN n.size END, v_hashes || v_hash);
+    PERFORM pgbox.record(v_sandbox, array_fill(p_op, ARRAY[cardinality(v_below.path) + 1]), v_below.path || v.path, NULL, v_below.ino || n.ino,
+                         v_below.bytes + v_unref.bytes, v_below.inodes + v_unref.inodes, NULL,
+                         v_below.size || NULL::bigint, v_below.hash || NULL::bytea, v_below.size_after || NULL::bigint, v_below.hash_after || NULL::bytea);
 END
 $$;
 
@@ -6736,49 +6830,57 @@ ALTER FUNCTION pgbox.remove(p_path text, p_op text, p_dirs boolean, p_files bool
 
 COMMENT ON FUNCTION pgbox.remove(p_path text, p_op text, p_dirs boolean, p_files boolean, p_recursive boolean) IS 'Removes a name: what unlink (files only), rmdir (directories only) and rm (both) share.';
 
-CREATE FUNCTION pgbox.remove_below(p_layers uuid[], p_dir bigint, p_now bigint, OUT bytes bigint, OUT inodes bigint) RETURNS record
+CREATE FUNCTION pgbox.remove_below(p_layers uuid[], p_dir bigint, p_path text, p_now bigint, p_hashes boolean, OUT path text[], OUT ino bigint[], OUT size bigint[], OUT hash bytea[], OUT size_after bigint[], OUT hash_after bytea[], OUT bytes bigint, OUT inodes bigint) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET work_mem TO '64MB'
     AS $$
+#variable_conflict use_column
 DECLARE
     v_parent bigint[];
     v_name   text[];
-    v_ino    bigint[];
+    v_stays  boolean[];
     v_gone   bigint[];
 BEGIN
-    SELECT array_agg(t.parent), array_agg(t.name), array_agg(t.ino)
-      INTO v_parent, v_name, v_ino
-      FROM pgbox.subtree(p_layers, p_dir, '/', NULL) t
-     WHERE t.depth > 0;
+    WITH t AS MATERIALIZED (
+        SELECT s.path, s.name, s.parent, s.depth, s.ino, s.kind, s.nlink, CASE s.kind WHEN 8 THEN s.size END AS size,
+               CASE WHEN s.size <= 67108864 THEN s.content_hash END AS hash
+          FROM pgbox.subtree(p_layers, p_dir, p_path, NULL, p_hashes) s
+         WHERE s.depth > 0
+    )
+    SELECT array_agg(x.path), array_agg(x.parent), array_agg(x.name), array_agg(x.ino), array_agg(x.size), array_agg(x.hash), array_agg(x.stays),
+           array_agg(CASE WHEN x.stays THEN x.size END), array_agg(CASE WHEN x.stays THEN x.hash END)
+      INTO path, v_parent, v_name, ino, size, hash, v_stays, size_after, hash_after
+      -- A file with names elsewhere stays.
+      FROM (SELECT t.*, t.kind <> 4 AND t.nlink > coalesce(l.names, 1) AS stays
+              FROM t
+              LEFT JOIN (SELECT c.ino, count(*) AS names FROM t c WHERE c.kind <> 4 AND c.nlink > 1 GROUP BY c.ino) l ON l.ino = t.ino
+             ORDER BY t.depth DESC, t.path COLLATE "C") x;
 
     PERFORM pgbox.forget_names(p_layers, v_parent, v_name);
 
-    SELECT array_agg(i.ino), -coalesce(sum(i.size) FILTER (WHERE i.kind = 8 AND i.ino >= pgbox.first_ino()), 0),
-           -count(*) FILTER (WHERE i.ino >= pgbox.first_ino())
+    SELECT array_agg(g.ino ORDER BY g.ino), -coalesce(sum(g.size) FILTER (WHERE g.ino >= pgbox.first_ino()), 0),
+           -count(*) FILTER (WHERE g.ino >= pgbox.first_ino())
       INTO v_gone, bytes, inodes
-      FROM (SELECT u.ino, count(*)::integer AS names FROM unnest(v_ino) AS u (ino) GROUP BY u.ino) x
-     CROSS JOIN LATERAL (SELECT n.* FROM pgbox.inode n
-                          WHERE n.layer_id = ANY (p_layers) AND n.ino = x.ino
-                          ORDER BY array_position(p_layers, n.layer_id) LIMIT 1) i
-     WHERE i.kind = 4 OR i.nlink <= x.names;
+      FROM (SELECT DISTINCT u.ino, u.size FROM unnest(ino, size, v_stays) AS u (ino, size, stays) WHERE NOT u.stays) g;
 
-    -- A file with names elsewhere stays.
-    INSERT INTO pgbox.inode AS n (layer_id, ino, kind, mode, uid, gid, nlink, rdev, size, mtime, ctime, target)
-    SELECT p_layers[1], i.ino, i.kind, i.mode, i.uid, i.gid, i.nlink - x.names, i.rdev, i.size, i.mtime, p_now, i.target
-      FROM (SELECT u.ino, count(*)::integer AS names FROM unnest(v_ino) AS u (ino) GROUP BY u.ino) x
-     CROSS JOIN LATERAL (SELECT n.* FROM pgbox.inode n
-                          WHERE n.layer_id = ANY (p_layers) AND n.ino = x.ino
-                          ORDER BY array_position(p_layers, n.layer_id) LIMIT 1) i
-     WHERE i.kind <> 4 AND i.nlink > x.names
-    ON CONFLICT ON CONSTRAINT inode_pkey DO UPDATE SET nlink = excluded.nlink, ctime = excluded.ctime;
+    IF true = ANY (v_stays) THEN
+        INSERT INTO pgbox.inode AS n (layer_id, ino, kind, mode, uid, gid, nlink, rdev, size, mtime, ctime, target)
+        SELECT p_layers[1], i.ino, i.kind, i.mode, i.uid, i.gid, i.nlink - x.names, i.rdev, i.size, i.mtime, p_now, i.target
+          FROM (SELECT u.ino, count(*)::integer AS names FROM unnest(ino, v_stays) AS u (ino, stays) WHERE u.stays GROUP BY u.ino) x
+         CROSS JOIN LATERAL (SELECT r.* FROM pgbox.inode r
+                              WHERE r.layer_id = ANY (p_layers) AND r.ino = x.ino
+                              ORDER BY array_position(p_layers, r.layer_id) LIMIT 1) i
+        ON CONFLICT ON CONSTRAINT inode_pkey DO UPDATE SET nlink = excluded.nlink, ctime = excluded.ctime;
+    END IF;
 
     PERFORM pgbox.forget(p_layers, v_gone);
 END
 $$;
 
-ALTER FUNCTION pgbox.remove_below(p_layers uuid[], p_dir bigint, p_now bigint, OUT bytes bigint, OUT inodes bigint) OWNER TO pgbox_owner;
+ALTER FUNCTION pgbox.remove_below(p_layers uuid[], p_dir bigint, p_path text, p_now bigint, p_hashes boolean, OUT path text[], OUT ino bigint[], OUT size bigint[], OUT hash bytea[], OUT size_after bigint[], OUT hash_after bytea[], OUT bytes bigint, OUT inodes bigint) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.remove_below(p_layers uuid[], p_dir bigint, p_now bigint, OUT bytes bigint, OUT inodes bigint) IS 'Removes all that is in a directory, set by set, and returns what that does to the usage. Names of lower layers get whiteouts one by one, so that no effective name is left behind without its directory.';
+COMMENT ON FUNCTION pgbox.remove_below(p_layers uuid[], p_dir bigint, p_path text, p_now bigint, p_hashes boolean, OUT path text[], OUT ino bigint[], OUT size bigint[], OUT hash bytea[], OUT size_after bigint[], OUT hash_after bytea[], OUT bytes bigint, OUT inodes bigint) IS 'Removes all that is in a directory, set by set, and returns for the journal what it was, the deepest first (with p_hashes also its content), and what is left of files with names elsewhere; and what that does to the usage. Names of lower layers get whiteouts one by one, so that no effective name is left behind without its directory.';
 
 CREATE FUNCTION pgbox.resize(p_layers uuid[], p_ino bigint, p_old bigint, p_new bigint) RETURNS void
     LANGUAGE plpgsql
@@ -7161,11 +7263,18 @@ ALTER FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_ste
 
 COMMENT ON FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_steps integer, p_exec jsonb) IS 'Moves a locked sandbox to the newest states of one stack (undo, redo), leaving those it was in on the other. VF061 when the stack has fewer. p_exec is the audit row of all of it, as in fs.apply. Returns what each step (the first 100) did, as pgbox.describe_step() says it.';
 
-CREATE FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer) RETURNS TABLE(path text, name text, parent bigint, depth integer, ino bigint, kind smallint, mode integer, uid integer, gid integer, nlink integer, rdev integer, size bigint, mtime bigint, ctime bigint, target text)
-    LANGUAGE plpgsql STABLE
+CREATE FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer, p_hashes boolean DEFAULT false) RETURNS TABLE(path text, name text, parent bigint, depth integer, ino bigint, kind smallint, mode integer, uid integer, gid integer, nlink integer, rdev integer, size bigint, mtime bigint, ctime bigint, target text, content_hash bytea)
+    LANGUAGE plpgsql STABLE ROWS 10000
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
+    IF p_depth IS NULL AND pgbox.is_much(p_layers, p_ino) THEN
+        RETURN QUERY
+        SELECT w.path, w.name, w.parent, w.depth, w.ino, w.kind, w.mode, w.uid, w.gid, w.nlink, w.rdev, w.size, w.mtime, w.ctime, w.target,
+               w.content_hash
+          FROM pgbox.whole_tree(p_layers, p_ino, p_path, p_hashes) w;
+        RETURN;
+    END IF;
     RETURN QUERY
     WITH RECURSIVE t AS (
         SELECT p_path COLLATE "C" AS path, regexp_replace(p_path, '^.*/', '') COLLATE "C" AS name, 0::bigint AS parent, 0 AS depth, n.*
@@ -7187,14 +7296,25 @@ BEGIN
          WHERE t.kind = 4 AND t.depth < least(coalesce(p_depth, 8192), 8192) AND d.ino IS NOT NULL AND i.kind <> 0
     )
     SELECT t.path::text, t.name::text, t.parent, t.depth, t.ino, t.kind, t.mode, t.uid, t.gid, t.nlink, t.rdev,
-           CASE t.kind WHEN 10 THEN octet_length(t.target) ELSE t.size END, t.mtime, t.ctime, t.target::text
-      FROM t;
+           CASE t.kind WHEN 10 THEN octet_length(t.target) ELSE t.size END, t.mtime, t.ctime, t.target::text,
+           CASE WHEN NOT p_hashes OR t.kind <> 8 THEN NULL
+                WHEN t.size = 0 THEN sha256('')
+                WHEN t.size <= 65536 AND k.chunks IS NOT NULL THEN substring(k.chunks FROM 5)
+                ELSE sha256(int8send(t.size) || coalesce(k.chunks, '')) END
+      FROM t
+      LEFT JOIN LATERAL (
+           SELECT string_agg(int4send(e.idx) || e.sha256, '' ORDER BY e.idx) AS chunks
+             FROM (SELECT DISTINCT ON (c.idx) c.idx, c.sha256
+                     FROM pgbox.chunk c
+                    WHERE c.layer_id = ANY (p_layers) AND c.ino = t.ino AND t.kind = 8 AND p_hashes
+                    ORDER BY c.idx, array_position(p_layers, c.layer_id)) e
+            WHERE e.sha256 IS NOT NULL) k ON true;
 END
 $$;
 
-ALTER FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer) OWNER TO pgbox_owner;
+ALTER FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer, p_hashes boolean) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer) IS 'An inode and all below it, p_depth levels deep (NULL: all; bounded, so that a damaged tree ends too), in no order. Symlinks are not followed.';
+COMMENT ON FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer, p_hashes boolean) IS 'An inode and all below it, p_depth levels deep (NULL: all; bounded, so that a damaged tree ends too), in no order. Symlinks are not followed. With p_hashes also the content hash of each regular file.';
 
 CREATE FUNCTION pgbox.tail_of(p_old bytea, INOUT p_data bytea, OUT base bytea) RETURNS record
     LANGUAGE plpgsql STABLE
@@ -7563,6 +7683,105 @@ ALTER FUNCTION pgbox.whole(p_base bytea, p_tail bytea) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.whole(p_base bytea, p_tail bytea) IS 'The bytes of a content from the base and data of its row; NULL when a base is missing.';
 
+CREATE FUNCTION pgbox.whole_tree(p_layers uuid[], p_ino bigint, p_path text, p_hashes boolean) RETURNS TABLE(path text, name text, parent bigint, depth integer, ino bigint, kind smallint, mode integer, uid integer, gid integer, nlink integer, rdev integer, size bigint, mtime bigint, ctime bigint, target text, content_hash bytea)
+    LANGUAGE plpgsql STABLE ROWS 10000
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET work_mem TO '64MB'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_nestloop TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    WITH t AS (
+        SELECT p_path AS path, regexp_replace(p_path, '^.*/', '') AS name, 0::bigint AS parent, 0 AS depth, p_ino AS ino
+        UNION ALL
+        SELECT p.path || '/' || d.name, d.name, p.dir, p.depth + 1, d.ino
+          FROM pgbox.dirs_below(p_layers, p_ino, p_path) p
+          JOIN (SELECT DISTINCT ON (e.parent_ino, e.name) e.parent_ino, e.name, e.ino
+                  FROM pgbox.dirent e
+                 WHERE e.layer_id = ANY (p_layers)
+                 ORDER BY e.parent_ino, e.name, array_position(p_layers, e.layer_id)) d ON d.parent_ino = p.dir
+         WHERE d.ino IS NOT NULL
+    )
+    SELECT t.path, t.name, t.parent, t.depth, i.ino, i.kind, i.mode, i.uid, i.gid, i.nlink, i.rdev,
+           CASE i.kind WHEN 10 THEN octet_length(i.target) ELSE i.size END, i.mtime, i.ctime, i.target::text,
+           -- as pgbox.content_hash says it, without a call for each file
+           CASE WHEN NOT p_hashes OR i.kind <> 8 THEN NULL
+                WHEN i.size = 0 THEN sha256('')
+                WHEN i.size <= 65536 AND k.sha256 IS NOT NULL THEN k.sha256
+                ELSE sha256(int8send(i.size) || coalesce((
+                     SELECT string_agg(int4send(c.idx) || c.sha256, '' ORDER BY c.idx)
+                       FROM (SELECT DISTINCT ON (e.idx) e.idx, e.sha256
+                               FROM pgbox.chunk e
+                              WHERE e.layer_id = ANY (p_layers) AND e.ino = i.ino
+                              ORDER BY e.idx, array_position(p_layers, e.layer_id)) c
+                      WHERE c.sha256 IS NOT NULL), '')) END
+      FROM t
+      JOIN (SELECT DISTINCT ON (r.ino) r.*
+              FROM pgbox.inode r
+             WHERE r.layer_id = ANY (p_layers)
+             ORDER BY r.ino, array_position(p_layers, r.layer_id)) i ON i.ino = t.ino
+      LEFT JOIN (SELECT DISTINCT ON (e.ino) e.ino, e.sha256
+                   FROM pgbox.chunk e
+                  WHERE e.layer_id = ANY (p_layers) AND e.idx = 0 AND p_hashes
+                  ORDER BY e.ino, array_position(p_layers, e.layer_id)) k ON k.ino = i.ino
+     WHERE i.kind <> 0;
+END
+$$;
+
+ALTER FUNCTION pgbox.whole_tree(p_layers uuid[], p_ino bigint, p_path text, p_hashes boolean) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.whole_tree(p_layers uuid[], p_ino bigint, p_path text, p_hashes boolean) IS 'What pgbox.subtree gives, for what is much of a tree: reads all rows of the layers, each table as a cold load does. With p_hashes also the content hash of each regular file.';
+
+CREATE FUNCTION pgbox.whole_usage(p_layers uuid[], p_ino bigint, OUT inodes bigint, OUT bytes bigint, OUT stored bigint) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET work_mem TO '64MB'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_nestloop TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    WITH t AS MATERIALIZED (
+        -- a file with several names counts once
+        SELECT i.ino, i.kind, i.size
+          FROM (SELECT DISTINCT ON (r.ino) r.ino, r.kind, r.size
+                  FROM pgbox.inode r
+                 WHERE r.layer_id = ANY (p_layers)
+                 ORDER BY r.ino, array_position(p_layers, r.layer_id)) i
+         -- and everything is below the root
+         WHERE i.kind <> 0 AND (p_ino = 1 OR i.ino IN (
+               SELECT p_ino
+               UNION ALL
+               SELECT d.ino
+                 FROM pgbox.dirs_below(p_layers, p_ino, '/') p
+                 JOIN (SELECT DISTINCT ON (e.parent_ino, e.name) e.parent_ino, e.name, e.ino
+                         FROM pgbox.dirent e
+                        WHERE e.layer_id = ANY (p_layers)
+                        ORDER BY e.parent_ino, e.name, array_position(p_layers, e.layer_id)) d ON d.parent_ino = p.dir
+                WHERE d.ino IS NOT NULL))
+    )
+    SELECT (SELECT count(*) FROM t), (SELECT coalesce(sum(t.size), 0) FROM t WHERE t.kind = 8),
+           (SELECT coalesce(sum((SELECT b.size FROM pgbox.blob b WHERE b.sha256 = c.sha256)), 0)
+              FROM t
+              JOIN (SELECT DISTINCT ON (e.ino, e.idx) e.ino, e.idx, e.sha256
+                      FROM pgbox.chunk e
+                     WHERE e.layer_id = ANY (p_layers)
+                     ORDER BY e.ino, e.idx, array_position(p_layers, e.layer_id)) c ON c.ino = t.ino
+             WHERE t.kind = 8)
+      INTO inodes, bytes, stored;
+END
+$$;
+
+ALTER FUNCTION pgbox.whole_usage(p_layers uuid[], p_ino bigint, OUT inodes bigint, OUT bytes bigint, OUT stored bigint) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.whole_usage(p_layers uuid[], p_ino bigint, OUT inodes bigint, OUT bytes bigint, OUT stored bigint) IS 'What is at and below an inode that is much of a tree (pgbox.is_much): reads all rows of the layers, each table as a cold load does. At the root also what fs.fsck() calls unreachable.';
+
 CREATE FUNCTION pgbox.write_chunks(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_data bytea) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -7720,150 +7939,23 @@ ALTER TABLE fs.dedup OWNER TO pgbox_owner;
 
 COMMENT ON VIEW fs.dedup IS 'One row: the bytes that all sandboxes show, the bytes that are stored for them (snapshots and garbage included), and their ratio.';
 
-CREATE TABLE pgbox.chunk (
-    layer_id uuid NOT NULL,
-    ino bigint NOT NULL,
-    idx integer NOT NULL,
-    sha256 bytea,
-    CONSTRAINT chunk_idx_check CHECK ((idx >= 0)),
-    CONSTRAINT chunk_sha256_check CHECK ((octet_length(sha256) = 32))
-)
-WITH (autovacuum_vacuum_scale_factor='0.05');
-
-ALTER TABLE ONLY pgbox.chunk FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE pgbox.chunk OWNER TO pgbox_owner;
-
-CREATE TABLE pgbox.dirent (
-    layer_id uuid NOT NULL,
-    parent_ino bigint NOT NULL,
-    name text NOT NULL COLLATE pg_catalog."C",
-    ino bigint,
-    CONSTRAINT dirent_name_check CHECK ((((octet_length(name) >= 1) AND (octet_length(name) <= 255)) AND (name <> ALL (ARRAY['.'::text, '..'::text])) AND (strpos(name, '/'::text) = 0)))
-)
-WITH (autovacuum_vacuum_scale_factor='0.05');
-
-ALTER TABLE ONLY pgbox.dirent FORCE ROW LEVEL SECURITY;
-
-ALTER TABLE pgbox.dirent OWNER TO pgbox_owner;
-
-COMMENT ON COLUMN pgbox.dirent.ino IS 'NULL is a whiteout: the name of a lower layer is gone.';
-
 CREATE VIEW fs.files WITH (security_invoker='true') AS
  SELECT s.id AS sandbox_id,
     s.tenant,
     s.owner,
-    t.path,
+    (t.path COLLATE "C") AS path,
     t.ino,
     t.kind,
     t.mode,
     t.uid,
     t.gid,
     t.nlink,
-        CASE t.kind
-            WHEN 10 THEN (octet_length(t.target))::bigint
-            ELSE t.size
-        END AS size,
+    t.size,
     to_timestamp((((t.mtime)::numeric / 1000000000.0))::double precision) AS modified_at,
-    t.target,
-    k.content_hash
-   FROM ((pgbox.sandbox s
-     CROSS JOIN LATERAL ( WITH RECURSIVE tree AS (
-                 SELECT ('/'::text COLLATE "C") AS path,
-                    0 AS depth,
-                    n.layer_id,
-                    n.ino,
-                    n.kind,
-                    n.mode,
-                    n.uid,
-                    n.gid,
-                    n.nlink,
-                    n.rdev,
-                    n.size,
-                    n.mtime,
-                    n.ctime,
-                    n.target
-                   FROM ( SELECT i.layer_id,
-                            i.ino,
-                            i.kind,
-                            i.mode,
-                            i.uid,
-                            i.gid,
-                            i.nlink,
-                            i.rdev,
-                            i.size,
-                            i.mtime,
-                            i.ctime,
-                            i.target
-                           FROM pgbox.inode i
-                          WHERE ((i.layer_id = ANY (s.layers)) AND (i.ino = 1))
-                          ORDER BY (array_position(s.layers, i.layer_id))
-                         LIMIT 1) n
-                UNION ALL
-                 SELECT
-                        CASE
-                            WHEN (p.path = '/'::text) THEN ('/'::text || d.name)
-                            ELSE ((p.path || '/'::text) || d.name)
-                        END AS "case",
-                    (p.depth + 1),
-                    n.layer_id,
-                    n.ino,
-                    n.kind,
-                    n.mode,
-                    n.uid,
-                    n.gid,
-                    n.nlink,
-                    n.rdev,
-                    n.size,
-                    n.mtime,
-                    n.ctime,
-                    n.target
-                   FROM ((tree p
-                     CROSS JOIN LATERAL ( SELECT DISTINCT ON (e.name) e.name,
-                            e.ino
-                           FROM pgbox.dirent e
-                          WHERE ((e.layer_id = ANY (s.layers)) AND (e.parent_ino = p.ino))
-                          ORDER BY e.name, (array_position(s.layers, e.layer_id))) d)
-                     CROSS JOIN LATERAL ( SELECT i.layer_id,
-                            i.ino,
-                            i.kind,
-                            i.mode,
-                            i.uid,
-                            i.gid,
-                            i.nlink,
-                            i.rdev,
-                            i.size,
-                            i.mtime,
-                            i.ctime,
-                            i.target
-                           FROM pgbox.inode i
-                          WHERE ((i.layer_id = ANY (s.layers)) AND (i.ino = d.ino))
-                          ORDER BY (array_position(s.layers, i.layer_id))
-                         LIMIT 1) n)
-                  WHERE ((p.kind = 4) AND (p.depth < 8192) AND (d.ino IS NOT NULL) AND (n.kind <> 0))
-                )
-         SELECT tree.path,
-            tree.depth,
-            tree.layer_id,
-            tree.ino,
-            tree.kind,
-            tree.mode,
-            tree.uid,
-            tree.gid,
-            tree.nlink,
-            tree.rdev,
-            tree.size,
-            tree.mtime,
-            tree.ctime,
-            tree.target
-           FROM tree) t)
-     LEFT JOIN LATERAL ( SELECT pgbox.content_hash(t.size, string_agg((int4send(c.idx) || c.sha256), '\x'::bytea ORDER BY c.idx)) AS content_hash
-           FROM ( SELECT DISTINCT ON (e.idx) e.idx,
-                    e.sha256
-                   FROM pgbox.chunk e
-                  WHERE ((e.layer_id = ANY (s.layers)) AND (e.ino = t.ino))
-                  ORDER BY e.idx, (array_position(s.layers, e.layer_id))) c
-          WHERE (c.sha256 IS NOT NULL)) k ON ((t.kind = 8)))
+    (t.target COLLATE "C") AS target,
+    t.content_hash
+   FROM (pgbox.sandbox s
+     CROSS JOIN LATERAL pgbox.whole_tree(s.layers, (1)::bigint, '/'::text, true) t(path, name, parent, depth, ino, kind, mode, uid, gid, nlink, rdev, size, mtime, ctime, target, content_hash))
   WHERE (s.deleted_at IS NULL);
 
 ALTER TABLE fs.files OWNER TO pgbox_owner;
@@ -7891,6 +7983,20 @@ CREATE VIEW fs.duplicates WITH (security_invoker='true') AS
 ALTER TABLE fs.duplicates OWNER TO pgbox_owner;
 
 COMMENT ON VIEW fs.duplicates IS 'Content that several files hold, in one sandbox or in many, and what storing it once saves. Hard links and the base layer do not count.';
+
+CREATE TABLE pgbox.chunk (
+    layer_id uuid NOT NULL,
+    ino bigint NOT NULL,
+    idx integer NOT NULL,
+    sha256 bytea,
+    CONSTRAINT chunk_idx_check CHECK ((idx >= 0)),
+    CONSTRAINT chunk_sha256_check CHECK ((octet_length(sha256) = 32))
+)
+WITH (autovacuum_vacuum_scale_factor='0.05');
+
+ALTER TABLE ONLY pgbox.chunk FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE pgbox.chunk OWNER TO pgbox_owner;
 
 CREATE TABLE pgbox.layer (
     id uuid DEFAULT gen_random_uuid() NOT NULL,
@@ -7954,6 +8060,21 @@ CREATE VIEW fs.usage WITH (security_invoker='true') AS
 ALTER TABLE fs.usage OWNER TO pgbox_owner;
 
 COMMENT ON VIEW fs.usage IS 'What every sandbox that is not dropped holds and may hold (NULL: no limit). Bytes are the sizes of its regular files; the shared base layer does not count.';
+
+CREATE TABLE pgbox.dirent (
+    layer_id uuid NOT NULL,
+    parent_ino bigint NOT NULL,
+    name text NOT NULL COLLATE pg_catalog."C",
+    ino bigint,
+    CONSTRAINT dirent_name_check CHECK ((((octet_length(name) >= 1) AND (octet_length(name) <= 255)) AND (name <> ALL (ARRAY['.'::text, '..'::text])) AND (strpos(name, '/'::text) = 0)))
+)
+WITH (autovacuum_vacuum_scale_factor='0.05');
+
+ALTER TABLE ONLY pgbox.dirent FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE pgbox.dirent OWNER TO pgbox_owner;
+
+COMMENT ON COLUMN pgbox.dirent.ino IS 'NULL is a whiteout: the name of a lower layer is gone.';
 
 CREATE TABLE pgbox.housekeeping (
     singleton boolean DEFAULT true NOT NULL,
@@ -8841,8 +8962,8 @@ GRANT ALL ON FUNCTION pgbox.content_of(p_layers uuid[], p_ino bigint, p_size big
 REVOKE ALL ON FUNCTION pgbox.copy_chunks(p_layers uuid[], p_from bigint[], p_to bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.copy_chunks(p_layers uuid[], p_from bigint[], p_to bigint[]) TO pgbox_maintainer;
 
-REVOKE ALL ON FUNCTION pgbox.copy_tree(p_sandbox pgbox.sandbox, p_ino bigint, p_dir bigint, p_name text, p_now bigint, OUT bytes bigint, OUT inodes bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION pgbox.copy_tree(p_sandbox pgbox.sandbox, p_ino bigint, p_dir bigint, p_name text, p_now bigint, OUT bytes bigint, OUT inodes bigint) TO pgbox_maintainer;
+REVOKE ALL ON FUNCTION pgbox.copy_tree(p_sandbox pgbox.sandbox, p_ino bigint, p_dir bigint, p_name text, p_path text, p_now bigint, OUT op text[], OUT path text[], OUT target text[], OUT ino bigint[], OUT size bigint[], OUT hash bytea[], OUT bytes bigint, OUT inodes bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.copy_tree(p_sandbox pgbox.sandbox, p_ino bigint, p_dir bigint, p_name text, p_path text, p_now bigint, OUT op text[], OUT path text[], OUT target text[], OUT ino bigint[], OUT size bigint[], OUT hash bytea[], OUT bytes bigint, OUT inodes bigint) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.count_rows(p_layer uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.count_rows(p_layer uuid) TO pgbox_owner;
@@ -8868,6 +8989,10 @@ GRANT ALL ON FUNCTION pgbox.digest_sandbox(p_sandbox uuid) TO pgbox_dump;
 
 REVOKE ALL ON FUNCTION pgbox.dir_paths(p_layers uuid[], p_dirs bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.dir_paths(p_layers uuid[], p_dirs bigint[]) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.dirs_below(p_layers uuid[], p_ino bigint, p_path text) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.dirs_below(p_layers uuid[], p_ino bigint, p_path text) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION pgbox.dirs_below(p_layers uuid[], p_ino bigint, p_path text) TO pgbox_auditor;
 
 REVOKE ALL ON FUNCTION pgbox.drop_locked(p_sandbox pgbox.sandbox) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.drop_locked(p_sandbox pgbox.sandbox) TO pgbox_owner;
@@ -8942,6 +9067,9 @@ GRANT ALL ON FUNCTION pgbox.inode_of(p_layers uuid[], p_ino bigint) TO pgbox_mai
 
 REVOKE ALL ON FUNCTION pgbox.is_empty(p_layers uuid[], p_dir bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.is_empty(p_layers uuid[], p_dir bigint) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.is_much(p_layers uuid[], p_ino bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.is_much(p_layers uuid[], p_ino bigint) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.is_used(p_sha256 bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.is_used(p_sha256 bytea) TO pgbox_owner;
@@ -9048,8 +9176,8 @@ GRANT ALL ON FUNCTION pgbox.put_state(p_state jsonb) TO pgbox_maintainer;
 REVOKE ALL ON FUNCTION pgbox.raise_errno(p_errno integer, p_op text, p_path text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.raise_errno(p_errno integer, p_op text, p_path text) TO pgbox_maintainer;
 
-REVOKE ALL ON FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint, p_inodes bigint, p_next_ino bigint, p_size_before bigint[], p_hash_before bytea[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint, p_inodes bigint, p_next_ino bigint, p_size_before bigint[], p_hash_before bytea[]) TO pgbox_maintainer;
+REVOKE ALL ON FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint, p_inodes bigint, p_next_ino bigint, p_size_before bigint[], p_hash_before bytea[], p_size_after bigint[], p_hash_after bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint, p_inodes bigint, p_next_ino bigint, p_size_before bigint[], p_hash_before bytea[], p_size_after bigint[], p_hash_after bytea[]) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.record_step(p_sandbox pgbox.sandbox, p_before uuid[], p_exec uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.record_step(p_sandbox pgbox.sandbox, p_before uuid[], p_exec uuid) TO pgbox_maintainer;
@@ -9060,8 +9188,8 @@ GRANT ALL ON FUNCTION pgbox.refresh_base() TO pgbox_owner;
 REVOKE ALL ON FUNCTION pgbox.remove(p_path text, p_op text, p_dirs boolean, p_files boolean, p_recursive boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.remove(p_path text, p_op text, p_dirs boolean, p_files boolean, p_recursive boolean) TO pgbox_maintainer;
 
-REVOKE ALL ON FUNCTION pgbox.remove_below(p_layers uuid[], p_dir bigint, p_now bigint, OUT bytes bigint, OUT inodes bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION pgbox.remove_below(p_layers uuid[], p_dir bigint, p_now bigint, OUT bytes bigint, OUT inodes bigint) TO pgbox_maintainer;
+REVOKE ALL ON FUNCTION pgbox.remove_below(p_layers uuid[], p_dir bigint, p_path text, p_now bigint, p_hashes boolean, OUT path text[], OUT ino bigint[], OUT size bigint[], OUT hash bytea[], OUT size_after bigint[], OUT hash_after bytea[], OUT bytes bigint, OUT inodes bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.remove_below(p_layers uuid[], p_dir bigint, p_path text, p_now bigint, p_hashes boolean, OUT path text[], OUT ino bigint[], OUT size bigint[], OUT hash bytea[], OUT size_after bigint[], OUT hash_after bytea[], OUT bytes bigint, OUT inodes bigint) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.resize(p_layers uuid[], p_ino bigint, p_old bigint, p_new bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.resize(p_layers uuid[], p_ino bigint, p_old bigint, p_new bigint) TO pgbox_maintainer;
@@ -9101,8 +9229,8 @@ GRANT ALL ON FUNCTION pgbox.state_charge(p_sha256 bytea) TO pgbox_maintainer;
 REVOKE ALL ON FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_steps integer, p_exec jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_steps integer, p_exec jsonb) TO pgbox_owner;
 
-REVOKE ALL ON FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer) TO pgbox_maintainer;
+REVOKE ALL ON FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer, p_hashes boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer, p_hashes boolean) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.tail_of(p_old bytea, INOUT p_data bytea, OUT base bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.tail_of(p_old bytea, INOUT p_data bytea, OUT base bytea) TO pgbox_maintainer;
@@ -9131,6 +9259,13 @@ GRANT ALL ON FUNCTION pgbox.walk(p_layers uuid[], p_path text, p_mode text, p_op
 REVOKE ALL ON FUNCTION pgbox.whole(p_base bytea, p_tail bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.whole(p_base bytea, p_tail bytea) TO pgbox_maintainer;
 
+REVOKE ALL ON FUNCTION pgbox.whole_tree(p_layers uuid[], p_ino bigint, p_path text, p_hashes boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.whole_tree(p_layers uuid[], p_ino bigint, p_path text, p_hashes boolean) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION pgbox.whole_tree(p_layers uuid[], p_ino bigint, p_path text, p_hashes boolean) TO pgbox_auditor;
+
+REVOKE ALL ON FUNCTION pgbox.whole_usage(p_layers uuid[], p_ino bigint, OUT inodes bigint, OUT bytes bigint, OUT stored bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.whole_usage(p_layers uuid[], p_ino bigint, OUT inodes bigint, OUT bytes bigint, OUT stored bigint) TO pgbox_maintainer;
+
 REVOKE ALL ON FUNCTION pgbox.write_chunks(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_data bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.write_chunks(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_data bytea) TO pgbox_maintainer;
 
@@ -9150,19 +9285,15 @@ GRANT SELECT ON TABLE pgbox.blob TO pgbox_dump;
 GRANT SELECT ON TABLE fs.dedup TO pgbox_maintainer;
 GRANT SELECT ON TABLE fs.dedup TO pgbox_auditor;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.chunk TO pgbox_maintainer;
-GRANT SELECT ON TABLE pgbox.chunk TO pgbox_auditor;
-GRANT SELECT ON TABLE pgbox.chunk TO pgbox_dump;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.dirent TO pgbox_maintainer;
-GRANT SELECT ON TABLE pgbox.dirent TO pgbox_auditor;
-GRANT SELECT ON TABLE pgbox.dirent TO pgbox_dump;
-
 GRANT SELECT ON TABLE fs.files TO pgbox_maintainer;
 GRANT SELECT ON TABLE fs.files TO pgbox_auditor;
 
 GRANT SELECT ON TABLE fs.duplicates TO pgbox_maintainer;
 GRANT SELECT ON TABLE fs.duplicates TO pgbox_auditor;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.chunk TO pgbox_maintainer;
+GRANT SELECT ON TABLE pgbox.chunk TO pgbox_auditor;
+GRANT SELECT ON TABLE pgbox.chunk TO pgbox_dump;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.layer TO pgbox_maintainer;
 GRANT SELECT ON TABLE pgbox.layer TO pgbox_auditor;
@@ -9173,6 +9304,10 @@ GRANT SELECT ON TABLE fs.layers TO pgbox_auditor;
 
 GRANT SELECT ON TABLE fs.usage TO pgbox_maintainer;
 GRANT SELECT ON TABLE fs.usage TO pgbox_auditor;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.dirent TO pgbox_maintainer;
+GRANT SELECT ON TABLE pgbox.dirent TO pgbox_auditor;
+GRANT SELECT ON TABLE pgbox.dirent TO pgbox_dump;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.housekeeping TO pgbox_maintainer;
 GRANT SELECT ON TABLE pgbox.housekeeping TO pgbox_auditor;

@@ -15,7 +15,6 @@ DECLARE
     o         pgbox.inode;
     v_was     bigint;
     v_hash    bytea;
-    v_below   record;
     v_copied  record;
 BEGIN
     f := pgbox.walk(v_layers, p_from, CASE WHEN p_recursive THEN 'nofollow' ELSE 'follow' END, 'cp');
@@ -59,17 +58,12 @@ BEGIN
     ELSIF t.slash AND n.kind <> 4 THEN
         PERFORM pgbox.raise_errno(2, 'cp', p_to);
     END IF;
-    v_copied := pgbox.copy_tree(v_sandbox, n.ino, t.dir, t.name, v_now);
+    v_copied := pgbox.copy_tree(v_sandbox, n.ino, t.dir, t.name, t.path, v_now);
     PERFORM pgbox.touch_dir(v_layers, t.dir, v_now, CASE WHEN n.kind = 4 THEN 1 ELSE 0 END);
     -- what came along, then the copy as a whole
-    SELECT array_agg(CASE s.kind WHEN 4 THEN 'mkdir' WHEN 10 THEN 'symlink' WHEN 8 THEN 'create' ELSE 'mknod' END ORDER BY s.depth, s.path COLLATE "C") AS op,
-           array_agg(s.path ORDER BY s.depth, s.path COLLATE "C") AS path, array_agg(s.target ORDER BY s.depth, s.path COLLATE "C") AS path_to,
-           array_agg(s.ino ORDER BY s.depth, s.path COLLATE "C") AS ino
-      INTO v_below
-      FROM pgbox.subtree(v_layers, v_sandbox.next_ino, t.path, NULL) s
-     WHERE s.depth > 0 AND n.kind = 4 AND v_sandbox.journal;
-    PERFORM pgbox.record(v_sandbox, v_below.op || ARRAY['copy'], v_below.path || f.path, v_below.path_to || t.path, v_below.ino || v_sandbox.next_ino,
-                         v_copied.bytes, v_copied.inodes, v_sandbox.next_ino + v_copied.inodes);
+    PERFORM pgbox.record(v_sandbox, v_copied.op[2:] || 'copy'::text, v_copied.path[2:] || f.path, v_copied.target[2:] || t.path, v_copied.ino[2:] || v_copied.ino[1],
+                         v_copied.bytes, v_copied.inodes, v_sandbox.next_ino + v_copied.inodes, NULL, NULL,
+                         v_copied.size[2:] || v_copied.size[1], v_copied.hash[2:] || v_copied.hash[1]);
     RETURN v_sandbox.next_ino;
 END
 $$;

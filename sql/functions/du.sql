@@ -10,6 +10,10 @@ DECLARE
     v         record;
 BEGIN
     v := pgbox.walk(v_sandbox.layers, p_path, 'nofollow', 'du');
+    IF pgbox.is_much(v_sandbox.layers, v.ino) THEN
+        RETURN QUERY SELECT v.path, u.inodes, u.bytes, u.stored FROM pgbox.whole_usage(v_sandbox.layers, v.ino) u;
+        RETURN;
+    END IF;
     RETURN QUERY
     WITH t AS MATERIALIZED (
         -- a file with several names counts once

@@ -1,42 +1,64 @@
-CREATE FUNCTION pgbox.remove_below(p_layers uuid[], p_dir bigint, p_now bigint, OUT bytes bigint, OUT inodes bigint)
+CREATE FUNCTION pgbox.remove_below(
+    p_layers   uuid[],
+    p_dir      bigint,
+    p_path     text,
+    p_now      bigint,
+    p_hashes   boolean,
+    OUT path       text[],
+    OUT ino        bigint[],
+    OUT size       bigint[],
+    OUT hash       bytea[],
+    OUT size_after bigint[],
+    OUT hash_after bytea[],
+    OUT bytes      bigint,
+    OUT inodes     bigint
+)
     LANGUAGE plpgsql VOLATILE
     SET search_path = pg_catalog, pg_temp
+    SET work_mem = '64MB'
 AS $$
+#variable_conflict use_column
 DECLARE
     v_parent bigint[];
     v_name   text[];
-    v_ino    bigint[];
+    v_stays  boolean[];
     v_gone   bigint[];
 BEGIN
-    SELECT array_agg(t.parent), array_agg(t.name), array_agg(t.ino)
-      INTO v_parent, v_name, v_ino
-      FROM pgbox.subtree(p_layers, p_dir, '/', NULL) t
-     WHERE t.depth > 0;
+    WITH t AS MATERIALIZED (
+        SELECT s.path, s.name, s.parent, s.depth, s.ino, s.kind, s.nlink, CASE s.kind WHEN 8 THEN s.size END AS size,
+               CASE WHEN s.size <= 67108864 THEN s.content_hash END AS hash
+          FROM pgbox.subtree(p_layers, p_dir, p_path, NULL, p_hashes) s
+         WHERE s.depth > 0
+    )
+    SELECT array_agg(x.path), array_agg(x.parent), array_agg(x.name), array_agg(x.ino), array_agg(x.size), array_agg(x.hash), array_agg(x.stays),
+           array_agg(CASE WHEN x.stays THEN x.size END), array_agg(CASE WHEN x.stays THEN x.hash END)
+      INTO path, v_parent, v_name, ino, size, hash, v_stays, size_after, hash_after
+      -- A file with names elsewhere stays.
+      FROM (SELECT t.*, t.kind <> 4 AND t.nlink > coalesce(l.names, 1) AS stays
+              FROM t
+              LEFT JOIN (SELECT c.ino, count(*) AS names FROM t c WHERE c.kind <> 4 AND c.nlink > 1 GROUP BY c.ino) l ON l.ino = t.ino
+             ORDER BY t.depth DESC, t.path COLLATE "C") x;
 
     PERFORM pgbox.forget_names(p_layers, v_parent, v_name);
 
-    SELECT array_agg(i.ino), -coalesce(sum(i.size) FILTER (WHERE i.kind = 8 AND i.ino >= pgbox.first_ino()), 0),
-           -count(*) FILTER (WHERE i.ino >= pgbox.first_ino())
+    SELECT array_agg(g.ino ORDER BY g.ino), -coalesce(sum(g.size) FILTER (WHERE g.ino >= pgbox.first_ino()), 0),
+           -count(*) FILTER (WHERE g.ino >= pgbox.first_ino())
       INTO v_gone, bytes, inodes
-      FROM (SELECT u.ino, count(*)::integer AS names FROM unnest(v_ino) AS u (ino) GROUP BY u.ino) x
-     CROSS JOIN LATERAL (SELECT n.* FROM pgbox.inode n
-                          WHERE n.layer_id = ANY (p_layers) AND n.ino = x.ino
-                          ORDER BY array_position(p_layers, n.layer_id) LIMIT 1) i
-     WHERE i.kind = 4 OR i.nlink <= x.names;
+      FROM (SELECT DISTINCT u.ino, u.size FROM unnest(ino, size, v_stays) AS u (ino, size, stays) WHERE NOT u.stays) g;
 
-    -- A file with names elsewhere stays.
-    INSERT INTO pgbox.inode AS n (layer_id, ino, kind, mode, uid, gid, nlink, rdev, size, mtime, ctime, target)
-    SELECT p_layers[1], i.ino, i.kind, i.mode, i.uid, i.gid, i.nlink - x.names, i.rdev, i.size, i.mtime, p_now, i.target
-      FROM (SELECT u.ino, count(*)::integer AS names FROM unnest(v_ino) AS u (ino) GROUP BY u.ino) x
-     CROSS JOIN LATERAL (SELECT n.* FROM pgbox.inode n
-                          WHERE n.layer_id = ANY (p_layers) AND n.ino = x.ino
-                          ORDER BY array_position(p_layers, n.layer_id) LIMIT 1) i
-     WHERE i.kind <> 4 AND i.nlink > x.names
-    ON CONFLICT ON CONSTRAINT inode_pkey DO UPDATE SET nlink = excluded.nlink, ctime = excluded.ctime;
+    IF true = ANY (v_stays) THEN
+        INSERT INTO pgbox.inode AS n (layer_id, ino, kind, mode, uid, gid, nlink, rdev, size, mtime, ctime, target)
+        SELECT p_layers[1], i.ino, i.kind, i.mode, i.uid, i.gid, i.nlink - x.names, i.rdev, i.size, i.mtime, p_now, i.target
+          FROM (SELECT u.ino, count(*)::integer AS names FROM unnest(ino, v_stays) AS u (ino, stays) WHERE u.stays GROUP BY u.ino) x
+         CROSS JOIN LATERAL (SELECT r.* FROM pgbox.inode r
+                              WHERE r.layer_id = ANY (p_layers) AND r.ino = x.ino
+                              ORDER BY array_position(p_layers, r.layer_id) LIMIT 1) i
+        ON CONFLICT ON CONSTRAINT inode_pkey DO UPDATE SET nlink = excluded.nlink, ctime = excluded.ctime;
+    END IF;
 
     PERFORM pgbox.forget(p_layers, v_gone);
 END
 $$;
 
-COMMENT ON FUNCTION pgbox.remove_below(uuid[], bigint, bigint) IS
-    'Removes all that is in a directory, set by set, and returns what that does to the usage. Names of lower layers get whiteouts one by one, so that no effective name is left behind without its directory.';
+COMMENT ON FUNCTION pgbox.remove_below(uuid[], bigint, text, bigint, boolean) IS
+    'Removes all that is in a directory, set by set, and returns for the journal what it was, the deepest first (with p_hashes also its content), and what is left of files with names elsewhere; and what that does to the usage. Names of lower layers get whiteouts one by one, so that no effective name is left behind without its directory.';

@@ -22,7 +22,7 @@ func TestTreeVerbs_callNothingForEachFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, call := range []string{"fs.cp('/d', '/e', true)", "fs.rm('/d', true)", "fs.du('/')", "fs.tree('/')", "fs.find('/')"} {
+	for _, call := range []string{"fs.cp('/d', '/e', true)", "fs.rm('/d', true)", "fs.du('/')", "fs.tree('/')", "fs.find('/')", "fs.files"} {
 		tx := must[pgx.Tx](t)(owner.Begin(t.Context()))
 		var before, calls int
 		const count = "SELECT coalesce(sum(calls), 0)::int FROM pg_stat_xact_user_functions"

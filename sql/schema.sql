@@ -1404,12 +1404,18 @@ BEGIN
     UPDATE pgbox.blob b SET idle_since = NULL
      WHERE b.sha256 = ANY (v_old) AND pgbox.is_used(b.sha256);
     -- States of shells, in the same way.
+    v_rows := ARRAY(SELECT o.ctid FROM pgbox.loose_state o LIMIT p_limit FOR UPDATE SKIP LOCKED);
+    more := more OR cardinality(v_rows) >= p_limit;
+    WITH gone AS (
+        DELETE FROM pgbox.loose_state o WHERE o.ctid = ANY (v_rows) RETURNING o.sha256
+    )
+    SELECT array_agg(DISTINCT g.sha256) INTO v_loose FROM gone g;
     UPDATE pgbox.shell_state t SET idle_since = clock_timestamp()
      WHERE t.sha256 IN (
            SELECT i.sha256 FROM pgbox.shell_state i
-            WHERE i.idle_since IS NULL AND NOT pgbox.has_state(i.sha256)
-            LIMIT p_limit
-              FOR NO KEY UPDATE SKIP LOCKED);
+            WHERE i.sha256 = ANY (v_loose) AND i.idle_since IS NULL AND NOT pgbox.has_state(i.sha256)
+            ORDER BY i.sha256
+              FOR NO KEY UPDATE);
     v_state := ARRAY(
         SELECT t.sha256 FROM pgbox.shell_state t
          WHERE t.idle_since <= clock_timestamp() - p_grace
@@ -5459,6 +5465,20 @@ ALTER FUNCTION pgbox.let_go_layers() OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.let_go_layers() IS 'Tells fs.gc which layers have lost a sandbox, snapshot or image that stood on them.';
 
+CREATE FUNCTION pgbox.let_go_state() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO pgbox.loose_state (sha256) VALUES (OLD.state_sha256);
+    RETURN NULL;
+END
+$$;
+
+ALTER FUNCTION pgbox.let_go_state() OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION pgbox.let_go_state() IS 'Tells fs.gc which state of a shell has lost a sandbox, snapshot or image that had it.';
+
 CREATE FUNCTION pgbox.lock_sandbox(p_sandbox uuid) RETURNS pgbox.sandbox
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -8113,6 +8133,17 @@ ALTER TABLE pgbox.loose_layer OWNER TO pgbox_owner;
 
 COMMENT ON TABLE pgbox.loose_layer IS 'Layers that a sandbox, snapshot or image stood on and that fs.gc has not looked at since. A queue, as loose_blob is.';
 
+CREATE TABLE pgbox.loose_state (
+    sha256 bytea NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
+
+ALTER TABLE ONLY pgbox.loose_state FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE pgbox.loose_state OWNER TO pgbox_owner;
+
+COMMENT ON TABLE pgbox.loose_state IS 'States of shells that a sandbox, snapshot or image had and that fs.gc has not looked at since. A queue, as loose_blob is.';
+
 CREATE TABLE pgbox.migration (
     id integer NOT NULL,
     version_id bigint NOT NULL,
@@ -8253,13 +8284,19 @@ CREATE TRIGGER chunk_let_go_update AFTER UPDATE ON pgbox.chunk REFERENCING OLD T
 
 CREATE TRIGGER image_let_go AFTER DELETE OR UPDATE OF layers ON pgbox.image FOR EACH ROW EXECUTE FUNCTION pgbox.let_go_layers();
 
+CREATE TRIGGER image_let_go_state AFTER DELETE OR UPDATE OF state_sha256 ON pgbox.image FOR EACH ROW WHEN ((old.state_sha256 IS NOT NULL)) EXECUTE FUNCTION pgbox.let_go_state();
+
 CREATE TRIGGER sandbox_let_go AFTER UPDATE OF layers, deleted_at ON pgbox.sandbox FOR EACH ROW WHEN (((NOT (old.layers <@ new.layers)) OR (new.deleted_at IS NOT NULL))) EXECUTE FUNCTION pgbox.let_go_layers();
+
+CREATE TRIGGER sandbox_let_go_state AFTER UPDATE OF state_sha256, deleted_at ON pgbox.sandbox FOR EACH ROW WHEN (((old.state_sha256 IS NOT NULL) AND ((old.state_sha256 IS DISTINCT FROM new.state_sha256) OR (new.deleted_at IS NOT NULL)))) EXECUTE FUNCTION pgbox.let_go_state();
 
 CREATE TRIGGER sandbox_quota_insert AFTER INSERT ON pgbox.sandbox FOR EACH ROW EXECUTE FUNCTION pgbox.enforce_quota();
 
 CREATE TRIGGER sandbox_quota_update AFTER UPDATE OF used_bytes, used_inodes ON pgbox.sandbox FOR EACH ROW WHEN (((new.used_bytes > old.used_bytes) OR (new.used_inodes > old.used_inodes))) EXECUTE FUNCTION pgbox.enforce_quota();
 
 CREATE TRIGGER snapshot_let_go AFTER DELETE ON pgbox.snapshot FOR EACH ROW EXECUTE FUNCTION pgbox.let_go_layers();
+
+CREATE TRIGGER snapshot_let_go_state AFTER DELETE OR UPDATE OF state_sha256 ON pgbox.snapshot FOR EACH ROW WHEN ((old.state_sha256 IS NOT NULL)) EXECUTE FUNCTION pgbox.let_go_state();
 
 CREATE TRIGGER snapshot_quota AFTER INSERT ON pgbox.snapshot FOR EACH ROW EXECUTE FUNCTION pgbox.enforce_snapshot_quota();
 
@@ -8406,6 +8443,12 @@ ALTER TABLE pgbox.loose_layer ENABLE ROW LEVEL SECURITY;
 CREATE POLICY loose_layer_auditor ON pgbox.loose_layer FOR SELECT TO pgbox_auditor USING (true);
 
 CREATE POLICY loose_layer_maintainer ON pgbox.loose_layer TO pgbox_maintainer USING (true) WITH CHECK (true);
+
+ALTER TABLE pgbox.loose_state ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY loose_state_auditor ON pgbox.loose_state FOR SELECT TO pgbox_auditor USING (true);
+
+CREATE POLICY loose_state_maintainer ON pgbox.loose_state TO pgbox_maintainer USING (true) WITH CHECK (true);
 
 ALTER TABLE pgbox.quota ENABLE ROW LEVEL SECURITY;
 
@@ -9092,6 +9135,9 @@ GRANT ALL ON FUNCTION pgbox.let_go_contents() TO pgbox_owner;
 REVOKE ALL ON FUNCTION pgbox.let_go_layers() FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.let_go_layers() TO pgbox_owner;
 
+REVOKE ALL ON FUNCTION pgbox.let_go_state() FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.let_go_state() TO pgbox_owner;
+
 REVOKE ALL ON FUNCTION pgbox.lock_sandbox(p_sandbox uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.lock_sandbox(p_sandbox uuid) TO pgbox_maintainer;
 
@@ -9317,6 +9363,9 @@ GRANT SELECT ON TABLE pgbox.loose_blob TO pgbox_auditor;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.loose_layer TO pgbox_maintainer;
 GRANT SELECT ON TABLE pgbox.loose_layer TO pgbox_auditor;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.loose_state TO pgbox_maintainer;
+GRANT SELECT ON TABLE pgbox.loose_state TO pgbox_auditor;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.migration TO pgbox_owner;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pgbox.migration TO pgbox_maintainer;

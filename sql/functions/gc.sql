@@ -59,12 +59,18 @@ BEGIN
     UPDATE pgbox.blob b SET idle_since = NULL
      WHERE b.sha256 = ANY (v_old) AND pgbox.is_used(b.sha256);
     -- States of shells, in the same way.
+    v_rows := ARRAY(SELECT o.ctid FROM pgbox.loose_state o LIMIT p_limit FOR UPDATE SKIP LOCKED);
+    more := more OR cardinality(v_rows) >= p_limit;
+    WITH gone AS (
+        DELETE FROM pgbox.loose_state o WHERE o.ctid = ANY (v_rows) RETURNING o.sha256
+    )
+    SELECT array_agg(DISTINCT g.sha256) INTO v_loose FROM gone g;
     UPDATE pgbox.shell_state t SET idle_since = clock_timestamp()
      WHERE t.sha256 IN (
            SELECT i.sha256 FROM pgbox.shell_state i
-            WHERE i.idle_since IS NULL AND NOT pgbox.has_state(i.sha256)
-            LIMIT p_limit
-              FOR NO KEY UPDATE SKIP LOCKED);
+            WHERE i.sha256 = ANY (v_loose) AND i.idle_since IS NULL AND NOT pgbox.has_state(i.sha256)
+            ORDER BY i.sha256
+              FOR NO KEY UPDATE);
     v_state := ARRAY(
         SELECT t.sha256 FROM pgbox.shell_state t
          WHERE t.idle_since <= clock_timestamp() - p_grace

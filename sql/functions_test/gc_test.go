@@ -396,3 +396,40 @@ func TestGC_findsWhatWasOverwritten(t *testing.T) {
 		t.Fatalf("%+v after the snapshot went", r)
 	}
 }
+
+// It used to ask of every state that is alive who has it, each time.
+func TestGC_costsWhatTheIdleStatesCost(t *testing.T) {
+	t.Parallel()
+	q, u, id := gcDatabase(t)
+	owner := sqltest.Connect(t, u)
+	run := func(sql string, args ...any) {
+		t.Helper()
+		if _, err := owner.Exec(t.Context(), sql, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	states := func() int { return one[int](t, owner, "SELECT count(*)::int FROM pgbox.shell_state") }
+	round := 0
+	pass := func() int {
+		gc(t, q, 0)
+		before := states()
+		for range 50 {
+			round++
+			run("UPDATE pgbox.sandbox SET state_sha256 = pgbox.put_state(jsonb_build_object('cwd', $2::int)) WHERE id = $1", id, round)
+		}
+		n := blocks(t, owner, "SELECT * FROM fs.gc('0', 1000)")
+		if left := states(); left > before+1 {
+			t.Fatalf("%d states are left of 50", left-before)
+		}
+		return n
+	}
+	pass()
+	few := pass()
+	run(`INSERT INTO pgbox.image (tenant, owner, name, tag, layers, next_ino, used_bytes, used_inodes, state_sha256)
+	     SELECT 'test', 'owner', 'image' || n, 'latest', ARRAY[fs.base_layer()], 1024, 0, 0, pgbox.put_state(jsonb_build_object('of', n))
+	       FROM generate_series(1, 3000) n`)
+	run("VACUUM ANALYZE pgbox.shell_state, pgbox.image, pgbox.loose_state")
+	if n := pass(); n > 3*few {
+		t.Errorf("%d pages with 3000 states alive, %d with none", n, few)
+	}
+}

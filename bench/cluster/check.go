@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -15,10 +16,13 @@ import (
 	"github.com/pgbox/pgbox/bench/cluster/load"
 	"github.com/pgbox/pgbox/bench/cluster/nemesis"
 	"github.com/pgbox/pgbox/bench/cluster/testbed"
+	"github.com/pgbox/pgbox/bench/mutate/mutant"
 )
 
-// brokenBuilds are the tags of those that have to be found.
-var brokenBuilds = []string{"broken_fence", "broken_cas", "broken_patch"}
+// brokenBuilds are those that have to be found.
+//
+//go:embed broken.txt
+var brokenBuilds string
 
 // brokenWithin bounds the time that finding one of them may take.
 const brokenWithin = 4 * time.Minute
@@ -129,24 +133,32 @@ func fsck(ctx context.Context, b *testbed.Bed) (found []string, err error) {
 // checkBroken fails unless each of the broken builds is found out.
 func checkBroken(ctx context.Context, o *options, b *testbed.Bed) error {
 	good := b.Binary()
-	for _, tag := range brokenBuilds {
+	broken, err := mutant.Parse(brokenBuilds)
+	if err != nil {
+		return err
+	}
+	for _, m := range broken {
 		dir, err := os.MkdirTemp("", "pgbox-cluster-bin-")
 		if err != nil {
 			return err
 		}
 		err = func() error {
 			defer func() { _ = os.RemoveAll(dir) }()
-			bin, err := build(ctx, dir, tag)
+			overlay, err := m.Overlay(dir)
+			if err != nil {
+				return err
+			}
+			bin, err := build(ctx, dir, "-overlay", overlay)
 			if err != nil {
 				return fmt.Errorf("go build: %w", err)
 			}
 			if err := b.Use(ctx, bin); err != nil {
 				return err
 			}
-			return findOut(ctx, o, b, tag)
+			return findOut(ctx, o, b, m.Name)
 		}()
 		if err != nil {
-			return fmt.Errorf("%s: %w", tag, err)
+			return fmt.Errorf("%s: %w", m.Name, err)
 		}
 	}
 	if err := b.Use(ctx, good); err != nil {
@@ -160,7 +172,7 @@ func checkBroken(ctx context.Context, o *options, b *testbed.Bed) error {
 }
 
 // findOut runs clients, without faults but those of the build, until something is found.
-func findOut(ctx context.Context, o *options, b *testbed.Bed, tag string) error {
+func findOut(ctx context.Context, o *options, b *testbed.Bed, name string) error {
 	l, err := clients(b, o, 30)
 	if err != nil {
 		return err
@@ -189,6 +201,6 @@ func findOut(ctx context.Context, o *options, b *testbed.Bed, tag string) error 
 	if len(found) == 0 {
 		return errors.Join(fmt.Errorf("not found out within %v: the check is worth nothing", brokenWithin), idle)
 	}
-	fmt.Printf("%s was found out after %v: %s\n", tag, took.Round(time.Millisecond), found[0])
+	fmt.Printf("%s: found out after %v: %s\n", name, took.Round(time.Millisecond), found[0])
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -70,10 +71,10 @@ func run(ctx context.Context, args []string) error {
 	return fmt.Errorf("unknown command %q", command)
 }
 
-// build makes the gateway's binary, with build tags.
-func build(ctx context.Context, dir, tags string) (string, error) {
+// build makes the gateway's binary.
+func build(ctx context.Context, dir string, flags ...string) (string, error) {
 	bin := filepath.Join(dir, "pgbox")
-	cmd := exec.CommandContext(ctx, "go", "build", "-tags", tags, "-o", bin, "github.com/pgbox/pgbox/gateway/cmd/pgbox")
+	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build"}, flags, []string{"-o", bin, "github.com/pgbox/pgbox/gateway/cmd/pgbox"})...)
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	return bin, cmd.Run()
 }
@@ -87,7 +88,7 @@ func withBed(ctx context.Context, o *options, fn func(b *testbed.Bed) error) err
 			return err
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
-		if bin, err = build(ctx, dir, ""); err != nil {
+		if bin, err = build(ctx, dir); err != nil {
 			return fmt.Errorf("go build: %w", err)
 		}
 	}

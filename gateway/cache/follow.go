@@ -189,7 +189,7 @@ func (s *step) make(old *entry) bool {
 		}
 	}
 	s.chain = base
-	s.tree, err = base.Patch(s.patch())
+	s.tree, err = base.Patch(s.rows)
 	return err == nil
 }
 

@@ -189,6 +189,11 @@ func (c *Trees) Get(ctx context.Context, f *store.Fence) (Pin, error) {
 	}
 }
 
+// names reports whether two fences name one version of one history.
+func names(f, cached *store.Fence) bool {
+	return cached.Version == f.Version && slices.Equal(cached.Layers, f.Layers) && !cached.Contradicts(f)
+}
+
 // loadAttempts bounds how often a load starts again because the sandbox was forked or flattened meanwhile.
 const loadAttempts = 8
 

@@ -35,9 +35,6 @@ func (s *Store) Apply(ctx context.Context, c Commit) (Applied, error) {
 		return Applied{}, err
 	}
 	for attempt := 1; ; attempt++ {
-		if p.Version, err = s.expected(ctx, &c); err != nil {
-			return Applied{}, err
-		}
 		var a Applied
 		var sent bool
 		err := s.locking(ctx, "apply", s.lockWaitOf(&c), func(wait time.Duration) (err error) {
@@ -177,7 +174,7 @@ func params(c *Commit) (*sqlcgen.ApplyParams, error) {
 		return nil, err
 	}
 	p := &sqlcgen.ApplyParams{
-		Sandbox: c.Sandbox, NextIno: int64(d.NextIno), UsedBytes: d.UsedBytes, UsedInodes: d.UsedInodes,
+		Sandbox: c.Sandbox, Version: c.Version, NextIno: int64(d.NextIno), UsedBytes: d.UsedBytes, UsedInodes: d.UsedInodes,
 		ShellState: c.ShellState, Exec: audit, ChangedAt: c.ChangedAt,
 	}
 	if n := len(d.Inodes); n > 0 {

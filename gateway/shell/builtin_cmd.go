@@ -207,6 +207,10 @@ func builtinHash(sh *Shell, args []string) int {
 	args = args[1:]
 	var del, list, tell bool
 	as := ""
+	if !sh.opts.get('h') && !sh.dash {
+		sh.errorf("hash: hashing disabled")
+		return 1
+	}
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
 		a := args[0]
 		args = args[1:]

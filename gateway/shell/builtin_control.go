@@ -83,6 +83,8 @@ func builtinSource(sh *Shell, args []string) int {
 	args = args[1:]
 	if len(args) > 0 && args[0] == "--" {
 		args = args[1:]
+	} else if len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && !sh.dash {
+		return sh.usage(name, args[0][:2])
 	}
 	if len(args) == 0 {
 		sh.errorf("%s: filename argument required", name)

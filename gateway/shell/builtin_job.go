@@ -229,6 +229,10 @@ func (sh *Shell) killOne(target string, sig int) bool {
 		}
 	} else {
 		n, err := strconv.Atoi(target)
+		if target == "" {
+			sh.errorf("kill: `': not a pid or valid job spec")
+			return false
+		}
 		if err != nil {
 			sh.errorf("kill: %s: arguments must be process or job IDs", target)
 			return false

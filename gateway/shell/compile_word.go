@@ -460,7 +460,7 @@ func (c *compiler) place(stmts []*stmt, from, to syntax.Pos) (placed bool, heigh
 	return true, p.line - 1
 }
 
-// unescape2 removes backslashes before the given characters only, keeping all others (also before newlines).
+// unescape2 removes backslashes before the given characters only, and continued line ends.
 func unescape2(s, chars string) string {
 	if strings.IndexByte(s, '\\') < 0 {
 		return s
@@ -469,6 +469,9 @@ func unescape2(s, chars string) string {
 	for i := 0; i < len(s); i++ {
 		if s[i] == '\\' && i+1 < len(s) && strings.IndexByte(chars, s[i+1]) >= 0 {
 			i++
+		} else if strings.HasPrefix(s[i:], "\\\n") {
+			i++
+			continue
 		} else if s[i] == '\\' && i+1 < len(s) {
 			b.WriteByte('\\')
 			i++

@@ -207,7 +207,7 @@ func (sh *Shell) declareFuncs(name string, ops []operand, namesOnly, print bool,
 	if len(ops) == 0 {
 		for _, n := range slices.Sorted(maps.Keys(sh.funcs)) {
 			f := sh.funcs[n]
-			if name == "export" && !f.exported {
+			if (name == "export" || on&aExport != 0) && !f.exported {
 				continue
 			}
 			if on&aReadonly != 0 && !sh.readonlyFuncs[n] {

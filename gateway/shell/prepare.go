@@ -396,41 +396,21 @@ func maskBackquotes(s string, at int) string {
 	if strings.IndexByte(s, '`') < 0 {
 		return ""
 	}
-	open := -1
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '\\':
-			i++
-		case '\'':
-			if open < 0 {
-				if k := strings.IndexByte(s[i+1:], '\''); k >= 0 && i+1+k < at {
-					i += k + 1
-				}
-			}
-		case '`':
-			switch {
-			case open < 0 && i > at:
-				return ""
-			case open < 0:
-				open = i
-			case at <= i:
-				body := s[open+1 : i]
-				if strings.TrimLeft(body, "_\n") == "" {
-					return ""
-				}
-				b := []byte(body)
-				for k := range b {
-					if b[k] != '\n' {
-						b[k] = '_'
-					}
-				}
-				return s[:open+1] + string(b) + s[i:]
-			default:
-				open = -1
-			}
+	open, end := backquotesAround(s, at)
+	if open < 0 {
+		return ""
+	}
+	body := s[open+1 : end]
+	if strings.TrimLeft(body, "_\n") == "" {
+		return ""
+	}
+	b := []byte(body)
+	for k := range b {
+		if b[k] != '\n' {
+			b[k] = '_'
 		}
 	}
-	return ""
+	return s[:open+1] + string(b) + s[end:]
 }
 
 // loneNot reports whether the "!" at offset at stands alone.

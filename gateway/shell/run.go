@@ -83,6 +83,13 @@ func (sh *Shell) runProgram(p *program, where string) {
 		defer func(shift int) { sh.shift = shift }(sh.shift)
 		sh.shift = 0
 	}
+	for p != nil {
+		p = sh.runLines(p, where)
+	}
+}
+
+// runLines runs the lines of a program up to where the rest has to be read again, which it returns.
+func (sh *Shell) runLines(p *program, where string) (rest *program) {
 	for _, w := range p.warnings {
 		sh.eprint(sh.name + ": " + w)
 	}
@@ -95,26 +102,27 @@ func (sh *Shell) runProgram(p *program, where string) {
 		}
 		sh.group(g)
 		if sh.jumping() {
-			return
+			return nil
 		}
 		if sh.readGen != p.gen && (i+1 < len(p.groups) || p.err != nil) {
 			// An alias or option changed how what follows is read.
 			if src, lines := p.rest(i); src != "" {
-				sh.runProgram(sh.parse(src, lines+p.lines), where)
+				return sh.parse(src, lines+p.lines)
 			}
-			return
+			return nil
 		}
 	}
 	if p.err == nil {
-		return
+		return nil
 	}
 	sh.syntaxError(p.err, where)
 	if p.err.array && !p.err.subst {
 		sh.status = 1
 		if src, lines := p.after(p.err.line - p.lines); src != "" {
-			sh.runProgram(sh.parse(src, lines+p.lines), where)
+			return sh.parse(src, lines+p.lines)
 		}
 	}
+	return nil
 }
 
 // verbose prints the lines of a group before it runs, as set -v does.

@@ -30,6 +30,7 @@ type scanner struct {
 	joined   int  // where the last continued line ends
 	warnings []docWarning
 	safe     scanPoint
+	pair     [2]int // the last backquotes
 }
 
 // scanPoint is between two commands: what comes before can be used even if what follows is not understood.
@@ -105,6 +106,19 @@ func expansionEnd(s string, step func()) int {
 		return skipNest(s, 1) + 1
 	}
 	return r.i
+}
+
+// backquotesAround finds the pair of backquotes that offset at is between, or open is -1.
+func backquotesAround(s string, at int) (open, end int) {
+	r := &scanner{s: s, ahead: 16<<20 + 4*len(s), pair: [2]int{-1, -1}}
+	r.push(scanLevel{kind: 'c', command: true})
+	for r.i <= at && r.i < len(s) && !r.lost {
+		r.next()
+	}
+	if open, end = r.pair[0], r.pair[1]; end < at {
+		return -1, -1
+	}
+	return open, end
 }
 
 // unfinished reports whether a text that parses goes on: in a here-document or on a continued line.
@@ -245,6 +259,7 @@ func (r *scanner) backquotes() {
 		r.lost = true
 		return
 	}
+	r.pair = [2]int{r.i, k}
 	r.take(k+1-r.i, false)
 }
 

@@ -327,6 +327,9 @@ func (sh *Shell) unaryTest(op, s string) bool {
 // isSet is test -v.
 func (sh *Shell) isSet(s string) bool {
 	if n, rest, ok := strings.Cut(s, "["); ok && strings.HasSuffix(rest, "]") && isName(n) {
+		if name, _ := sh.deref(n, nil); sh.hasKey(name, rest[:len(rest)-1]) {
+			return true // what was expanded already is not expanded again
+		}
 		c := compiler{}
 		sub := c.subscript(rest[:len(rest)-1])
 		if sub.all != 0 {
@@ -348,6 +351,16 @@ func (sh *Shell) isSet(s string) bool {
 	}
 	_, set := sh.get(s)
 	return set
+}
+
+// hasKey reports whether an associative array has a key.
+func (sh *Shell) hasKey(name, key string) bool {
+	v := sh.lookup(name)
+	if v == nil || v.attrs&aAssoc == 0 || v.assoc == nil {
+		return false
+	}
+	_, ok := v.assoc.m[key]
+	return ok
 }
 
 // testError ends test with status 2.

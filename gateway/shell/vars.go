@@ -537,6 +537,10 @@ func (sh *Shell) parseArith(text string) (*arith.Expr, error) {
 }
 
 func subOf(s *arith.Sub) *subscript {
+	if strings.ContainsAny(s.Text, "$`\"'\\") { // it is expanded again, as bash does
+		c := compiler{}
+		return c.subscript(s.Text)
+	}
 	out := &subscript{text: s.Text, lit: s.Text, expr: s.Expr, err: s.Err}
 	if s.Text == "@" || s.Text == "*" {
 		out.all = s.Text[0]
@@ -631,7 +635,36 @@ func (sh *Shell) evalArith(a *arithText, who string) int64 {
 		}
 		return sh.evalExpr(a.expr, who)
 	}
-	return sh.evalText(sh.joinParts(a.parts), who)
+	return sh.evalText(sh.arithParts(a.parts), who)
+}
+
+// arithParts expands an expression. What an expansion gives in a subscript is escaped there: it neither ends it nor is it expanded again.
+func (sh *Shell) arithParts(parts []part) string {
+	if !slices.ContainsFunc(parts, func(p part) bool { l, ok := p.(*litPart); return ok && strings.Contains(l.s, "[") }) {
+		return sh.joinParts(parts)
+	}
+	var b strings.Builder
+	depth := 0
+	for i, p := range parts {
+		if l, ok := p.(*litPart); ok {
+			depth = max(depth+strings.Count(l.s, "[")-strings.Count(l.s, "]"), 0)
+			b.WriteString(l.s)
+			continue
+		}
+		text := sh.joinParts(parts[i : i+1])
+		if depth == 0 || !strings.ContainsAny(text, "[]$`\"'\\") {
+			b.WriteString(text)
+			continue
+		}
+		sh.ticks += int64(len(text) >> 8)
+		for k := range len(text) {
+			if strings.IndexByte("[]$`\"'\\", text[k]) >= 0 {
+				b.WriteByte('\\')
+			}
+			b.WriteByte(text[k])
+		}
+	}
+	return b.String()
 }
 
 func (sh *Shell) unbound(name string) {

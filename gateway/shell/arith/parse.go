@@ -154,6 +154,8 @@ func (p *parser) subscript() {
 	n := 0
 	for j := p.i; j < len(p.s); j++ {
 		switch p.s[j] {
+		case '\\': // what follows came from an expansion
+			j++
 		case '[':
 			n++
 		case ']':

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pgbox/pgbox/gateway/shell/awk"
+	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
 
@@ -150,6 +151,8 @@ func (r *awkRun) option(p *proc.Process, c byte, val string) (done bool, status 
 		return true, 0
 	case 'h':
 		fmt.Fprintf(p.Out, awkUsage, p.Name())
+		p.Out.WriteString("\nOptions:\n")
+		getopt.List(p, listedOptions(awkLong, "CIW"))
 		return true, 0
 	}
 	return false, 0

@@ -21,7 +21,8 @@ var fdSpec = getopt.New("HIuUsigFapLld:t:e:S:o:x:X:E:c:j:1q0hV", "hidden=H no-hi
 	"absolute-path=a relative-path list-details=l follow=L no-follow full-path=p print0=0 max-depth:=d min-depth: exact-depth: prune type:=t extension:=e size:=S changed-within: changed-before: newer: older: change-newer-than:=changed-within "+
 	"change-older-than:=changed-before owner:=o exec:=x exec-batch:=X batch-size: exclude:=E ignore-file: color:=c threads:=j max-results: quiet=q show-errors base-directory: path-separator: search-path: strip-cwd-prefix one-file-system "+
 	"mount=one-file-system xdev=one-file-system no-require-git and: has-results=q version=V help=h").
-	WithStatus(2).WithVersion("8.6.0")
+	WithStatus(2).WithVersion("8.6.0").WithUsage("[OPTIONS] [pattern] [path]...", "Find files and directories whose names match a regular expression.\n"+
+	"What .gitignore, .ignore and .fdignore name, and hidden files, are left out.")
 
 type fdRun struct {
 	p            *proc.Process
@@ -277,7 +278,7 @@ func fd(ctx context.Context, p *proc.Process) int {
 			p.Out.WriteString(p.Name() + " 8.6.0\n")
 			return 0
 		case "h", "help":
-			p.Out.WriteString("A program to find entries in your filesystem\n\nUsage: " + p.Name() + " [OPTIONS] [pattern] [path]...\n")
+			fdSpec.Help(p)
 			return 0
 		}
 	}

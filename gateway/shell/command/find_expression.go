@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
 
@@ -314,7 +315,8 @@ func (f *findRun) predicate() findTest {
 		return f.execTest(name)
 	case "-help":
 		f.p.Out.WriteString("Usage: find [-H] [-L] [-P] [-Olevel] [-D debugopts] [path...] [expression]\n\n" +
-			"Looks at the paths, the current directory without one, and at everything below; the expression says what to print or do, -print without one.\n")
+			"Looks at the paths, the current directory without one, and at everything below; the expression says what to print or do, -print without one.\n\n")
+		getopt.ListSection(f.p)
 		f.p.Exit(0)
 	case "-version":
 		f.p.Out.WriteString("find (GNU findutils) 4.9.0\n")

@@ -227,6 +227,13 @@ func (r *jqRun) options(args []string) (done bool, status int) {
 			case "build-configuration":
 				r.p.Out.WriteString("pgbox\n")
 				return true, 0
+			case "library-path":
+				t, ok := take(1)
+				if !ok {
+					r.p.Err.WriteString("-L takes a parameter: (e.g. -L /search/path or -L/search/path)\n" + jqHint)
+					return true, 2
+				}
+				r.dirs = append(r.dirs, t[0])
 			case "from-file":
 				fileGiven = true
 			case "args":

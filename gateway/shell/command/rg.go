@@ -168,7 +168,7 @@ func rgMain(_ context.Context, p *proc.Process) int {
 	for _, o := range scanned {
 		switch o.Key {
 		case "h":
-			rgSpec.Parse(&proc.Process{Args: []string{p.Args[0], "--help"}, Env: p.Env, Out: p.Out, Err: p.Err})
+			rgSpec.Help(p)
 			return 0
 		case "V":
 			p.Out.WriteString(rgVersion)

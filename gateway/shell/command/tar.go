@@ -13,6 +13,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/archive"
 	"github.com/pgbox/pgbox/gateway/shell/datetime"
+	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
 
@@ -20,20 +21,12 @@ const tarHelp = `Usage: tar [OPTION...] [FILE]...
 GNU 'tar' saves many files together into a single tape or disk archive, and can
 restore individual files from the archive.
 
- Main operation mode:
+Examples:
+  tar -cf archive.tar foo bar  # Create archive.tar from files foo and bar.
+  tar -tvf archive.tar         # List all files in archive.tar verbosely.
+  tar -xf archive.tar          # Extract all files from archive.tar.
 
-  -A, --catenate, --concatenate   append tar files to an archive
-  -c, --create               create a new archive
-      --delete               delete from the archive
-  -d, --diff, --compare      find differences between archive and file system
-  -r, --append               append files to the end of an archive
-      --test-label           test the archive volume label and exit
-  -t, --list                 list the contents of an archive
-  -u, --update               only append files newer than copy in archive
-  -x, --extract, --get       extract files from an archive
-
- Common options: -f ARCHIVE, -C DIR, -v, -z, -j, -J, --zstd, -a, -T FILE, -X FILE, --exclude=PATTERN,
-      --strip-components=N, --transform=EXPR, --wildcards, -O, -k, -p, -P, --owner, --group, --mode, --mtime
+Options:
 `
 
 const tarHint = "Try 'tar --help' or 'tar --usage' for more information.\n"
@@ -681,13 +674,14 @@ func (t *tarRun) option(key, val string, has bool, dir *string) (done bool, stat
 		t.noProgram("compress")
 	case "help":
 		t.p.Out.WriteString(tarHelp)
+		getopt.List(t.p, listedOptions(tarLong, "BFLglns", "posix", "warning"))
 		return true, 0
 	case "version":
 		t.p.Out.WriteString("tar (GNU tar) 1.34\n")
 		return true, 0
 	case "W":
 		t.verify = true
-	case "S", "U", "w", "B", "n", "s", "g", "G", "L", "F", "listed-incremental", "posix", "warning":
+	case "S", "U", "w", "B", "M", "n", "s", "g", "G", "L", "F", "listed-incremental", "posix", "warning":
 		// What an archive of the sandbox always is, or what changes nothing here.
 	default:
 		t.say("invalid option -- '%s'", key)

@@ -210,7 +210,7 @@ func (s *Spec) Parse(p *proc.Process) (opts []Option, operands []string) {
 	for _, o := range opts {
 		switch {
 		case o.Long && o.Key == "help", s.letters && o.Key == "h":
-			s.help(p)
+			s.Help(p)
 			p.Exit(0)
 		case o.Long && o.Key == "version", s.letters && o.Key == "V":
 			v := s.version
@@ -240,46 +240,4 @@ func (s *Spec) Hint(p *proc.Process) {
 func (s *Spec) Fail(p *proc.Process, format string, args ...any) {
 	p.Errorf(format, args...)
 	s.Hint(p)
-}
-
-func (s *Spec) help(p *proc.Process) {
-	fmt.Fprintf(p.Out, "Usage: %s %s\n", p.Name(), s.operands)
-	if s.about != "" {
-		fmt.Fprintf(p.Out, "%s\n", s.about)
-	}
-	fmt.Fprint(p.Out, "\nOptions:\n")
-	keys := make([]byte, 0, len(s.short))
-	for c := range s.short {
-		keys = append(keys, c)
-	}
-	slices.Sort(keys)
-	listed := map[string]bool{}
-	for _, c := range keys {
-		line := "  -" + string(c)
-		if s.short[c] == Required {
-			line += " ARG"
-		}
-		for _, l := range s.longs {
-			if l.key == string(c) {
-				line += ", --" + l.name + argSuffix(l.arity)
-				listed[l.name] = true
-			}
-		}
-		fmt.Fprintln(p.Out, line)
-	}
-	for _, l := range s.longs {
-		if !listed[l.name] {
-			fmt.Fprintf(p.Out, "      --%s%s\n", l.name, argSuffix(l.arity))
-		}
-	}
-}
-
-func argSuffix(a Arity) string {
-	switch a {
-	case Required:
-		return "=ARG"
-	case Optional:
-		return "[=ARG]"
-	}
-	return ""
 }

@@ -19,7 +19,7 @@ func (e *env) spread(ctx context.Context, files, layers int) (id string, err err
 	for l := range layers {
 		script := fmt.Sprintf(`mkdir -p r; for ((i=%d; i<%d; i++)); do d=r/d$((i%%100)); [ -d $d ] || mkdir $d; printf '%%-200d' $i > $d/f$i; done`,
 			l*files/layers, (l+1)*files/layers)
-		if _, err := e.exec(ctx, route, map[string]any{"script": script}); err != nil {
+		if _, err := e.exec(ctx, route, map[string]any{"script": script, "timeoutMs": 300_000}); err != nil {
 			return "", err
 		}
 		if _, err := e.owner.Exec(ctx, "SELECT fs.snapshot($1, 'layer' || $2::integer)", id, l); err != nil {
@@ -37,7 +37,7 @@ func (e *env) forked(ctx context.Context, id string) (fork, route string, err er
 		return "", "", err
 	}
 	route = e.pgbox.url + "/v1/sandboxes/" + fork
-	_, err = e.exec(ctx, route, map[string]any{"script": "ls -R / > /dev/null"})
+	_, err = e.exec(ctx, route, map[string]any{"script": "ls -R / > /dev/null", "timeoutMs": 300_000})
 	return fork, route, err
 }
 
@@ -97,7 +97,7 @@ func benchWriteVerb(layers int, before, sql, script string) func(context.Context
 		}
 		fork := func(ctx context.Context) (fork, route string, err error) {
 			if fork, route, err = e.forked(ctx, id); err == nil && before != "" {
-				_, err = e.exec(ctx, route, map[string]any{"script": before})
+				_, err = e.exec(ctx, route, map[string]any{"script": before, "timeoutMs": 300_000})
 			}
 			return fork, route, err
 		}
@@ -117,7 +117,7 @@ func benchWriteVerb(layers int, before, sql, script string) func(context.Context
 					return 0, err
 				}
 				start := time.Now()
-				_, err = e.exec(ctx, route, map[string]any{"script": script})
+				_, err = e.exec(ctx, route, map[string]any{"script": script, "timeoutMs": 300_000})
 				return time.Since(start), err
 			})
 	}

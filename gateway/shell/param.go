@@ -107,9 +107,13 @@ func (v *variable) elements() []string {
 	return nil
 }
 
-// param expands ${…}.
+// param expands ${…}. Words within words count as a level of nesting: the functions that they call expand as many again.
 func (e *expander) param(p *paramPart, quoted bool) {
 	sh := e.sh
+	if p.arg != nil || p.sub != nil || p.off != nil || p.orig != nil {
+		sh.enter()
+		defer sh.leave()
+	}
 	name, sub := p.name, p.sub
 	if p.names != 0 {
 		e.emit(value{isList: true, list: sh.varNames(p.name), star: p.names == '*'}, quoted)

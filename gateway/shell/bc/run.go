@@ -28,6 +28,7 @@ type Machine struct {
 	col     int
 	current string // the function that runs
 	calls   int
+	depth   int // of statements and expressions
 	seed    *random
 }
 
@@ -37,7 +38,8 @@ const (
 	maxScale    = 100_000
 	maxSubcript = 16777215
 	maxCalls    = 60_000
-	callCost    = 4096 // bytes of Go stack for each
+	callCost    = 4096    // bytes of Go stack for each
+	maxEval     = 100_000 // statements and expressions within each other, those of all calls that are under way together
 )
 
 // New returns a machine that prints to p.
@@ -148,7 +150,7 @@ func (m *Machine) execute(stmts []*node) (ok bool) {
 		case stop:
 			ok = false
 		case failure:
-			m.current, m.calls = "(main)", 0
+			m.current, m.calls, m.depth = "(main)", 0, 0
 			ok = true
 		default:
 			panic(r)
@@ -193,6 +195,20 @@ func (m *Machine) statements(list []*node) (flow, decimal.Number) {
 
 func (m *Machine) statement(n *node) (flow, decimal.Number) {
 	m.p.Tick(1)
+	m.enter(n)
+	f, v := m.run(n)
+	m.depth--
+	return f, v
+}
+
+// enter counts a step down into a statement or an expression.
+func (m *Machine) enter(n *node) {
+	if m.depth++; m.depth > maxEval {
+		m.fail(n.pc, "nested too deeply")
+	}
+}
+
+func (m *Machine) run(n *node) (flow, decimal.Number) {
 	var none decimal.Number
 	switch n.op {
 	case "block":
@@ -285,6 +301,13 @@ func truth(b bool) decimal.Number {
 
 func (m *Machine) eval(n *node) decimal.Number {
 	m.p.Tick(1)
+	m.enter(n)
+	v := m.operate(n)
+	m.depth--
+	return v
+}
+
+func (m *Machine) operate(n *node) decimal.Number {
 	switch n.op {
 	case "number":
 		v, err := m.env.Parse(n.text, m.ibase, true)

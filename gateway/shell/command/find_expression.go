@@ -21,27 +21,61 @@ func (f *findRun) peek() string {
 	return ""
 }
 
+// The operands of a chain are called one after the other: a chain may be as long as the arguments, and the stack must not grow with it.
+
 func (f *findRun) comma() findTest {
-	left := f.or()
+	tests := []findTest{f.or()}
 	for f.pos < len(f.args) && f.peek() == "," {
 		f.pos++
 		f.needOperand(",")
-		a, b := left, f.or()
-		left = func(e *findEntry) bool { a(e); return !f.quit && b(e) }
+		tests = append(tests, f.or())
 	}
-	return left
+	if len(tests) == 1 {
+		return tests[0]
+	}
+	return func(e *findEntry) bool {
+		ok := false
+		for i, test := range tests {
+			if f.stopped(i) {
+				return false
+			}
+			ok = test(e)
+		}
+		return ok
+	}
 }
 
 func (f *findRun) or() findTest {
-	left := f.and()
+	tests := []findTest{f.and()}
 	for f.pos < len(f.args) && (f.peek() == "-o" || f.peek() == "-or") {
 		op := f.peek()
 		f.pos++
 		f.needOperand(op)
-		a, b := left, f.and()
-		left = func(e *findEntry) bool { return a(e) || !f.quit && b(e) }
+		tests = append(tests, f.and())
 	}
-	return left
+	if len(tests) == 1 {
+		return tests[0]
+	}
+	return func(e *findEntry) bool {
+		for i, test := range tests {
+			if f.stopped(i) {
+				return false
+			}
+			if test(e) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// stopped counts the operands of a chain and reports whether one of those before the i-th was -quit.
+func (f *findRun) stopped(i int) bool {
+	const many = 64
+	if i%many == many-1 {
+		f.p.Tick(many)
+	}
+	return i > 0 && f.quit
 }
 
 func (f *findRun) needOperand(op string) {
@@ -51,20 +85,30 @@ func (f *findRun) needOperand(op string) {
 }
 
 func (f *findRun) and() findTest {
-	left := f.not()
+	tests := []findTest{f.not()}
+loop:
 	for f.pos < len(f.args) {
 		op := f.peek()
 		switch op {
 		case "-o", "-or", ",", ")":
-			return left
+			break loop
 		case "-a", "-and":
 			f.pos++
 			f.needOperand(op)
 		}
-		a, b := left, f.not()
-		left = func(e *findEntry) bool { return a(e) && !f.quit && b(e) }
+		tests = append(tests, f.not())
 	}
-	return left
+	if len(tests) == 1 {
+		return tests[0]
+	}
+	return func(e *findEntry) bool {
+		for i, test := range tests {
+			if f.stopped(i) || !test(e) {
+				return false
+			}
+		}
+		return true
+	}
 }
 
 func (f *findRun) not() findTest {

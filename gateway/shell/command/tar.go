@@ -86,6 +86,7 @@ type tarRun struct {
 
 	op       string
 	file     string
+	lists    int // -T within -T
 	format   archive.Format
 	packed   bool // a compression was asked for
 	byName   bool // -a
@@ -734,8 +735,15 @@ func (t *tarRun) change(val string, dir *string) {
 	}
 }
 
+// maxTarLists bounds how deep lists of files may name each other.
+const maxTarLists = 100
+
 // fromFile adds the names a -T file lists.
 func (t *tarRun) fromFile(name, dir string) {
+	if t.lists++; t.lists > maxTarLists {
+		t.fatal("%s: file lists are nested too deeply", name)
+	}
+	defer func() { t.lists-- }()
 	var b []byte
 	var err error
 	if name == "-" {

@@ -19,6 +19,7 @@ type Modules struct {
 	Value func(data []byte) (any, error)
 
 	loaded map[string]*module
+	depth  int // of imports within imports
 	meter  Meter
 }
 
@@ -27,6 +28,9 @@ type module struct {
 	defs  []*scope // in the order of the file
 	ready bool
 }
+
+// maxModuleDepth bounds how deep modules may import each other.
+const maxModuleDepth = 100
 
 const (
 	moduleSuffix = ".jq"
@@ -148,6 +152,10 @@ func (ms *Modules) module(file string, text []byte) (*module, error) {
 		ms.loaded = map[string]*module{}
 	}
 	ms.loaded[file] = m
+	if ms.depth++; ms.depth > maxModuleDepth {
+		return nil, failCompile("module imports nest too deeply: " + file + "\n")
+	}
+	defer func() { ms.depth-- }()
 	sc, err := ms.load(nil, src, slashpath.Dir(file))
 	if err != nil {
 		return nil, err

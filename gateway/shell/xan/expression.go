@@ -13,6 +13,9 @@ import (
 // maxDepth bounds the nesting of an expression.
 const maxDepth = 200
 
+// maxTokens bounds its length: each operator of a chain is evaluated within the next.
+const maxTokens = 10_000
+
 // Expression is a compiled expression.
 type Expression struct {
 	Source string // as it was written
@@ -108,6 +111,9 @@ func newParser(src string, headers []string) (*parser, error) {
 		if t == "" {
 			r, _ := utf8.DecodeRuneInString(src[i:])
 			return nil, fmt.Errorf("unexpected %q", r)
+		}
+		if len(p.tokens) == maxTokens {
+			return nil, fmt.Errorf("expression is too long")
 		}
 		i += len(t)
 		p.tokens, p.ends = append(p.tokens, t), append(p.ends, i)

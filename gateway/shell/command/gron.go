@@ -278,7 +278,7 @@ func (g *gronRun) render(path gronPath) string {
 }
 
 func (g *gronRun) print(path gronPath, n *gronNode) {
-	g.p.Tick(1)
+	g.p.Tick(1 + len(path)>>2)
 	text := n.text
 	if n.kind != 'v' {
 		text = map[byte]string{'{': "{}", '[': "[]"}[n.kind]
@@ -306,7 +306,7 @@ func (g *gronRun) print(path gronPath, n *gronNode) {
 		g.p.Out.WriteString(g.render(path) + " = " + g.paint(code, text) + ";\n")
 	}
 	for _, i := range n.order() {
-		g.print(append(path[:len(path):len(path)], n.keys[i]), n.members[i])
+		g.print(append(path, n.keys[i]), n.members[i]) // one path for all: it is as deep as the document
 	}
 }
 

@@ -45,8 +45,10 @@ func (g *rgRun) compile(patterns []string) {
 	default:
 		src = "(?:" + strings.Join(parts, ")|(?:") + ")"
 	}
-	if t, err := syntax.Parse(src, syntax.Perl|syntax.UnicodeGroups); err == nil {
-		g.names = t.CapNames()
+	if len(src) <= maxRgParsed {
+		if t, err := syntax.Parse(src, syntax.Perl|syntax.UnicodeGroups); err == nil {
+			g.names = t.CapNames()
+		}
 	}
 	flags := ""
 	if g.multiline {
@@ -68,6 +70,9 @@ func (g *rgRun) compile(patterns []string) {
 	re.SetTick(g.p.Tick)
 	g.re = re
 }
+
+// maxRgParsed bounds the patterns that Go's parser reads, for their names and what is wrong with them: it cannot be ended.
+const maxRgParsed = 64 << 10
 
 // rustSyntax writes what only Rust's regular expressions have in the way that Go's and Perl's have it, too.
 func (g *rgRun) rustSyntax(src string) string {
@@ -154,6 +159,9 @@ func (g *rgRun) check(src string) {
 				}
 			}
 		}
+	}
+	if len(src) > maxRgParsed {
+		return
 	}
 	_, err := syntax.Parse(src, syntax.Perl|syntax.UnicodeGroups)
 	var e *syntax.Error

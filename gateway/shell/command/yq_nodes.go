@@ -63,7 +63,11 @@ func (r *yqRun) encode(name string, d yaml.Document, indent int) ([]byte, error)
 		return yaml.Encode([]yaml.Document{d}, max(indent, 2), r.p.Tick, r.hold)
 	}
 	if name == "c" || name == "t" || name == "x" || name == "csv" || name == "tsv" || name == "xml" {
-		d = yaml.FromNode(r.machine().Texts(d.Node()))
+		texts, err := r.machine().Texts(d.Node())
+		if err != nil {
+			return nil, err
+		}
+		d = yaml.FromNode(texts)
 	}
 	v, err := d.Value(r.hold)
 	if err != nil {

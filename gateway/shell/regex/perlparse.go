@@ -58,6 +58,7 @@ type perlParser struct {
 	names  map[string]int
 	deep   int
 	tick   func(int)
+	atoms  int // seen so far
 	// flags
 	fold, multi, dotAll, extended, unicode bool
 }
@@ -139,6 +140,10 @@ func (p *perlParser) alternation() *perlNode {
 func (p *perlParser) sequence() *perlNode {
 	cat := &perlNode{op: perlCat}
 	for p.pos < len(p.src) && p.src[p.pos] != '|' && p.src[p.pos] != ')' {
+		p.tick(1)
+		if p.atoms++; p.atoms > maxInsts {
+			p.wrong(tooLarge)
+		}
 		if p.extended {
 			if strings.IndexByte(" \t\n\r\f\v", p.src[p.pos]) >= 0 {
 				p.pos++

@@ -47,17 +47,20 @@ type failure struct{ err error }
 
 func fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
 
+// caught, deferred, makes the panic of fail an error.
+func caught(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case failure:
+		*err = r.err
+	default:
+		panic(r)
+	}
+}
+
 // Eval evaluates a program on nodes: one document, or with together all of them.
 func (m *Machine) Eval(p *Program, nodes []*Node, together bool, vars map[string]*yaml.Node) (out []*Node, err error) {
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case failure:
-			err = r.err
-		default:
-			panic(r)
-		}
-	}()
+	defer caught(&err)
 	c := context{nodes: nodes, whole: together}
 	for k, v := range vars {
 		c.vars = &binding{k, []*Node{m.loose(v, nil)}, c.vars}

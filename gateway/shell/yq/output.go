@@ -19,15 +19,7 @@ func Pretty(n *yaml.Node) {
 
 // Text is a result in a format that only can be written: base64, uri, shell or lua, or as properties.
 func (m *Machine) Text(format string, r *Node) (s string, err error) {
-	defer func() {
-		switch f := recover().(type) {
-		case nil:
-		case failure:
-			err = f.err
-		default:
-			panic(f)
-		}
-	}()
+	defer caught(&err)
 	b := &builder{m: m}
 	switch format {
 	case "props":
@@ -151,8 +143,9 @@ func (m *Machine) lua(b *builder, n *node, depth int) {
 }
 
 // Texts is a copy of a node in which every scalar but null is a text, as it is written.
-func (m *Machine) Texts(n *yaml.Node) *yaml.Node {
-	c := m.copied(n)
+func (m *Machine) Texts(n *yaml.Node) (c *yaml.Node, err error) {
+	defer caught(&err)
+	c = m.copied(n)
 	var walk func(n *node, depth int)
 	walk = func(n *node, depth int) {
 		if n.Kind == yaml.ScalarNode && !isNull(n) {
@@ -165,7 +158,7 @@ func (m *Machine) Texts(n *yaml.Node) *yaml.Node {
 		}
 	}
 	walk(c, 0)
-	return c
+	return c, nil
 }
 
 // IsDocument reports whether a node is the root of the document that it was read as.

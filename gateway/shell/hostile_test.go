@@ -43,6 +43,8 @@ const (
 	hostileStack = 64 << 20
 	// hostileTime is the time limit of a hostile script.
 	hostileTime = 200 * time.Millisecond
+	// recursionTime is that of a script that descends, so that it gets there.
+	recursionTime = time.Second
 	// overshoot is how long a script may live on after its limit. The aim is 150 ms on an idle core; the machine of a test is not idle.
 	overshoot = 1500 * time.Millisecond
 	// hostileHeap is what the heap may grow to besides four times what was declared as live: garbage, and what the test itself holds.
@@ -89,6 +91,24 @@ func TestAttacks(t *testing.T) {
 			todo = append(todo, h.name)
 		}
 	}
+	runAllAttacks(t, todo)
+}
+
+// TestRecursions makes everything that is nested and that a function descends into ten times as deep as it may be, on a small stack.
+func TestRecursions(t *testing.T) {
+	var todo []string
+	only := regexp.MustCompile(*hostileOnly)
+	for _, h := range recursionAttacks {
+		if only.MatchString(h.name) {
+			todo = append(todo, h.name)
+		}
+	}
+	runAllAttacks(t, todo)
+}
+
+// runAllAttacks runs the cases in as many children as it takes.
+func runAllAttacks(t *testing.T, todo []string) {
+	t.Helper()
 	for len(todo) > 0 {
 		last, stderr := runAttacks(t, todo)
 		if last == nil {
@@ -181,6 +201,13 @@ func runHostileChild(largest int) {
 	out := json.NewEncoder(os.Stdout)
 	names := bufio.NewScanner(os.Stdin)
 	for names.Scan() {
+		for _, h := range recursionAttacks {
+			if h.name == names.Text() {
+				_ = out.Encode(attackResult{Name: h.name, N: h.max, Begun: true})
+				_ = out.Encode(h.run(base, h.max, recursionTime))
+				debug.FreeOSMemory()
+			}
+		}
 		for _, h := range attacks {
 			if h.name != names.Text() {
 				continue
@@ -194,7 +221,7 @@ func runHostileChild(largest int) {
 					n = most
 				}
 				_ = out.Encode(attackResult{Name: h.name, N: n, Begun: true})
-				r := h.run(base, n)
+				r := h.run(base, n, hostileTime)
 				_ = out.Encode(r)
 				debug.FreeOSMemory()
 				if r.End == "time" || r.Over > overshoot {
@@ -208,7 +235,7 @@ func runHostileChild(largest int) {
 var errHostileTime = errors.New("time")
 
 // run runs the case with an input of n bytes.
-func (h *attack) run(base *casetest.Base, n int) attackResult {
+func (h *attack) run(base *casetest.Base, n int, limit time.Duration) attackResult {
 	r := attackResult{Name: h.name, N: n}
 	w := base.Sandbox(context.Background())
 	script := "cd /tmp; " + h.script
@@ -235,7 +262,7 @@ func (h *attack) run(base *casetest.Base, n int) attackResult {
 			}
 			heap.Store(max(heap.Load(), heapNow()))
 			took := time.Since(began)
-			if took > hostileTime && killed.Load() == 0 {
+			if took > limit && killed.Load() == 0 {
 				killedCPU.Store(int64(cpuTime()))
 				killed.Store(int64(time.Since(began)))
 				budget.Kill(errHostileTime)

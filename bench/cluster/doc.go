@@ -10,14 +10,10 @@
 // checked, of history. Besides that, when all is whole again: every gateway becomes ready by itself, fs.fsck finds nothing in any sandbox, and what every
 // gateway shows of each, its script and its listing, is what Postgres has.
 //
-// That a check passes says little as long as nobody has seen it fail. So it first runs gateways that are broken on purpose (build tags that swap one
-// small function each) and fails when their fault is not found:
-//
-//	broken_fence   a cached tree is believed without asking for its version
-//	broken_cas     a commit goes in on whatever version the sandbox has by then
-//	broken_patch   the listener takes over a commit's version and not its rows
+// That a check passes says little as long as nobody has seen it fail. So it first runs gateways that are broken on purpose (broken.txt, changes
+// of a few lines that are laid over the build) and fails when their fault is not found.
 //
 // The standby is synchronous, and a failover takes place only while it streams: what was acknowledged is never lost. What a reader saw may be
 // lost in one case, which is Postgres': a backend that is ended while it waits for the standby leaves a commit that everybody can see and the standby does not
-// have.
+// have. So no backend is ended while it waits for that.
 package main

@@ -529,16 +529,38 @@ func (x *exec) signalPID(pid, sig int) bool {
 func (x *exec) interrupt(child *proc.Process, sig int) bool {
 	x.mu.Lock()
 	p := x.procs[child.PID]
+	var below []*process
+	for _, q := range x.procs {
+		if p != nil && q != p && x.isBelow(q, p.pid) {
+			below = append(below, q)
+		}
+	}
 	x.mu.Unlock()
+	for _, q := range below {
+		x.interruptOne(q, sig)
+	}
 	if p == nil || sig == 9 || sig == 19 {
 		return false
 	}
+	x.interruptOne(p, sig)
+	return true
+}
+
+// isBelow reports whether a process stems from another one. x.mu is held.
+func (x *exec) isBelow(p *process, ancestor int) bool {
+	for p != nil && p.parent > ancestor {
+		p = x.procs[p.parent]
+	}
+	return p != nil && p.parent == ancestor
+}
+
+// interruptOne sends a signal to a shell and ends the program that it waits for.
+func (x *exec) interruptOne(p *process, sig int) {
 	x.signal(p, sig)
 	if stop := p.stop.Load(); stop != nil && p.ignored.Load()&(1<<uint(sig)) == 0 {
 		p.stopped.Store(int32(sig))
 		(*stop)()
 	}
-	return true
 }
 
 func (x *exec) newPID() int { return int(x.pid.Add(1)) }

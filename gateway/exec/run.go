@@ -270,9 +270,9 @@ type run struct {
 	took           time.Duration
 	dir            string // where it began
 	shells         shells
-	before, after  shell.State // of the run's session
-	known          *session    // the run's named session, as it was
-	stateBytes     int64       // that shells takes
+	before, after  shell.State     // of the run's session
+	known          *session        // the run's named session, as it was
+	stored         json.RawMessage // what shells was read from
 	stdout, stderr *output
 	exit           int
 	left           int // background processes that were ended with the script
@@ -390,7 +390,7 @@ func (n *run) prepare(ctx context.Context, fs proc.FS) error {
 	if err != nil {
 		return err
 	}
-	n.stateBytes, n.shells = storedSize(state), readShells(state)
+	n.stored, n.shells = state, readShells(state)
 	now := n.s.cfg.Now()
 	n.before, n.known = n.shells.state(n.r.Session, now)
 	if n.r.Session.Name != "" && n.known == nil && !n.r.ReadOnly && len(n.shells.sessions(now)) >= MaxSessions {
@@ -459,19 +459,20 @@ func (n *run) newState(used int64) (json.RawMessage, error) {
 	if lives && before.Dir == after.Dir && maps.Equal(before.Env, after.Env) && reflect.DeepEqual(before.Session, after.Session) {
 		return nil, nil
 	}
-	room := n.stateRoom(used)
+	stored := storedSize(n.stored)
+	room := n.stateRoom(used, stored)
 	limit := min(room, n.s.cfg.MaxState)
 	size := int64(0)
 	for k, v := range after.Env {
 		size += int64(len(k) + len(v) + 8)
 	}
 	// One that is over the limit already may shrink.
-	if size <= limit || size < n.stateBytes {
+	if size <= limit || size < stored {
 		state, err := n.shells.with(of, after, now)
 		if err != nil {
 			return nil, err
 		}
-		if size = storedSize(state); size <= limit || size < n.stateBytes {
+		if size = storedSize(state); size <= limit || size < stored {
 			return state, nil
 		}
 	}
@@ -492,15 +493,15 @@ func (n *run) newState(used int64) (json.RawMessage, error) {
 	return nil, err
 }
 
-// stateRoom is how large the state may be for the sandbox's quota.
-func (n *run) stateRoom(used int64) int64 {
+// stateRoom is how large the state may be for the sandbox's quota; stored is how large it is.
+func (n *run) stateRoom(used, stored int64) int64 {
 	m := n.fence.MaxBytes
 	if m == nil {
 		return math.MaxInt64
 	}
 	room := max(*m-used, 0)
-	if n.stateBytes > freeState {
-		room += n.stateBytes
+	if stored > freeState {
+		room += stored
 	}
 	return max(room, freeState)
 }

@@ -15,7 +15,7 @@ TEST := CGO_ENABLED=0 $(GO) test -trimpath -vet=off -count=1
 # Tools have a module of their own, so that the product's holds what the product needs.
 tool = $$($(GO) -C .ci/tools tool -n $(1))
 
-.PHONY: help run cluster test-cluster test build generate verify lint bench clean install unit functions oracle hostile postgres18 pooled bench-once
+.PHONY: help check run cluster test-cluster test build generate verify lint bench clean install unit functions oracle hostile postgres18 pooled bench-once
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | while IFS=$$'\t' read -r t d; do printf '  %-12s %s\n' "$$t" "$$d"; done
@@ -39,6 +39,9 @@ STAGES := install build lint verify unit functions oracle hostile test-cluster p
 test: ## everything CI runs: lint, drift, race tests, Postgres 15 and 18, end to end, each benchmark once; all stages, also behind one that fails
 	@failed=; for stage in $(STAGES); do echo "== make $$stage"; $(MAKE) --no-print-directory $$stage || failed+=" $$stage"; done; \
 	if [ -n "$$failed" ]; then echo "failed:$$failed" >&2; exit 1; fi; echo "passed: $(STAGES)"
+
+check: ## build, vet, and test the packages that the change since main touches; BASE=COMMIT compares with that
+	@.ci/check $(BASE)
 
 install: ## install the tools the tests need, where missing (root: with apt)
 	@.ci/install
@@ -68,16 +71,18 @@ pooled: build ## the tests of the gateway again, through a PgBouncer that pools 
 bench-once:
 	$(GO) run ./bench -quick
 
-bench: build ## measure everything the README quotes; prints a table of ratios
-	$(GO) run ./bench
+bench: build ## measure everything (an hour), write bench/README.md, fail when a bar is missed
+	$(GO) run ./bench -save
 
 lint: ## golangci-lint with the dependency rules
 	$(call tool,golangci-lint) run $(PACKAGES)
 
-generate: ## schema.sql, sqlcgen and COMMANDS.md from their sources
+generate: ## schema.sql, sqlcgen, and the pages that are made of tables in the code
 	$(GO) run ./sql/migrate/dump -o sql/schema.sql
 	$(call tool,sqlc) generate
 	$(GO) run ./gateway/shell/command/page -o gateway/shell/COMMANDS.md
+	$(GO) run ./gateway/config/page > gateway/CONFIGURATION.md
+	$(GO) run ./bench -page
 
 verify: ## fail when generated code, schema or formatting has drifted
 	$(GO) run ./sql/migrate/dump -check sql/schema.sql

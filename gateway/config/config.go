@@ -1,16 +1,17 @@
 // Package config reads the configuration of a gateway process from its
-// environment. Every variable is listed in [Variables], with its default and unit;
+// environment. Every variable is in one table, [sections], with its default and meaning;
 // a bad value is one clear error line, and all bad values are reported at once.
 package config
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
 	"runtime"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -85,9 +86,18 @@ func (s Secret) GoString() string { return strconv.Quote(s.String()) }
 // MarshalText is String for encoders and loggers.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
+type section struct {
+	title     string
+	variables []variable
+}
+
 type variable struct {
-	name, def, help string
-	set             func(c *Config, v string) error
+	name   string
+	def    string // "": unset
+	shown  string // what documents show as the default, if it is not def
+	secret bool   // the value is never printed
+	help   string
+	set    func(c *Config, v string) error
 }
 
 func key(p func(*Config) *Secret) func(*Config, string) error {
@@ -191,13 +201,23 @@ func listenAddress(p func(*Config) *string) func(*Config, string) error {
 	}
 }
 
-// onOff is a switch.
 func onOff(p func(*Config) *bool) func(*Config, string) error {
 	return func(c *Config, v string) error {
 		if v != "on" && v != "off" {
 			return errors.New("want on or off")
 		}
 		*p(c) = v == "on"
+		return nil
+	}
+}
+
+func trueFalse(p func(*Config) *bool) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		b, err := strconv.ParseBool(v)
+		if err != nil {
+			return errors.New("want true or false")
+		}
+		*p(c) = b
 		return nil
 	}
 }
@@ -216,68 +236,131 @@ func oneOf(p func(*Config) *string, words ...string) func(*Config, string) error
 
 const postgresSchemes = "postgres postgresql"
 
-// secrets are the variables whose values are never printed.
-var secrets = []variable{
-	{"DATABASE_URL", "", "Postgres, may go through a pooler", address(postgresSchemes, func(c *Config) *Secret { return &c.DatabaseURL })},
-	{"DATABASE_DIRECT_URL", "", "Postgres without a pooler, for migrations and replication (default: DATABASE_URL)", address(postgresSchemes, func(c *Config) *Secret { return &c.DatabaseDirectURL })},
-	{"DATABASE_REPLICA_URL", "", "a streaming standby of that Postgres, without a pooler: trees and contents that are not cached are read from it when it has replayed them", address(postgresSchemes, func(c *Config) *Secret { return &c.DatabaseReplicaURL })},
-	{"REDIS_URL", "", "Redis for the exec locks of several replicas; unset: one process serves alone", address("redis rediss unix", func(c *Config) *Secret { return &c.RedisURL })},
-	{"AUTH_SECRET", "", "signs the tokens (HS256) and opens /v1/auth/bootstrap; at least 16 bytes", key(func(c *Config) *Secret { return &c.AuthSecret })},
-	{"ADMIN_SECRET", "", "opens /v1/auth/admin; at least 16 bytes", key(func(c *Config) *Secret { return &c.AdminSecret })},
-	{"MCP_API_KEY", "", "a key for /mcp with which an application speaks for its users; at least 16 bytes", key(func(c *Config) *Secret { return &c.MCPKey })},
+// sections is the table of all variables, in the order in which CONFIGURATION.md shows them.
+var sections = []section{
+	{"Database", []variable{
+		{name: "DATABASE_URL", secret: true, help: "Postgres 15 or newer; may go through a transaction pooler such as PgBouncer, which is noticed",
+			set: address(postgresSchemes, func(c *Config) *Secret { return &c.DatabaseURL })},
+		{name: "DATABASE_DIRECT_URL", secret: true, shown: "`DATABASE_URL`", help: "the same primary without a pooler, for migrations and replication",
+			set: address(postgresSchemes, func(c *Config) *Secret { return &c.DatabaseDirectURL })},
+		{name: "DATABASE_REPLICA_URL", secret: true, help: "a streaming standby, without a pooler: serves cache misses when it has replayed what is asked for",
+			set: address(postgresSchemes, func(c *Config) *Secret { return &c.DatabaseReplicaURL })},
+		{name: "DATABASE_POOL_SIZE", def: "16", help: "connections of this process, and as many to a standby at most, however many sandboxes are open",
+			set: number(func(c *Config) *int { return &c.DatabasePoolSize }, 2, 1000)},
+		{name: "DATABASE_EXEC_MODE", def: "auto", help: "how statements are sent: `cache_statement` (prepared), `cache_describe` or `exec` (both fit for a transaction pooler), or `auto` (`cache_describe` behind a pooler)",
+			set: oneOf(func(c *Config) *string { return &c.DatabaseExecMode }, "auto", "cache_statement", "cache_describe", "exec")},
+		{name: "CACHE_INVALIDATION", def: "auto", help: "how cached trees follow the commits of others: `replication` (patched; needs wal_level=logical and a user of `DATABASE_DIRECT_URL` with REPLICATION), `version` (reloaded when asked for), or `auto` (replication where possible)",
+			set: oneOf(func(c *Config) *string { return &c.CacheInvalidation }, "auto", "replication", "version")},
+	}},
+	{"Network and identity", []variable{
+		{name: "HOST", def: "0.0.0.0", help: "address to listen on",
+			set: text(func(c *Config) *string { return &c.Host })},
+		{name: "PORT", def: "8080", help: "TCP port to listen on; 0 chooses a free one",
+			set: number(func(c *Config) *int { return &c.Port }, 0, 65535)},
+		{name: "METRICS_ADDR", help: "`host:port` of a separate listener for /metrics; unset: /metrics is on the main listener",
+			set: listenAddress(func(c *Config) *string { return &c.MetricsAddr })},
+		{name: "TRUST_PROXY", def: "false", help: "`true`: rate limits take the client's address from X-Forwarded-For",
+			set: trueFalse(func(c *Config) *bool { return &c.TrustProxy })},
+		{name: "AUTH_SECRET", secret: true, help: "signs tokens (HS256) and opens /v1/auth/bootstrap; at least 16 bytes",
+			set: key(func(c *Config) *Secret { return &c.AuthSecret })},
+		{name: "ADMIN_SECRET", secret: true, help: "opens /v1/auth/admin; at least 16 bytes",
+			set: key(func(c *Config) *Secret { return &c.AdminSecret })},
+		{name: "TENANTS", help: "comma-separated tenants whose tokens are accepted; unset: any",
+			set: list(func(c *Config) *[]string { return &c.Tenants })},
+		{name: "MCP_API_KEY", secret: true, help: "a key for /mcp with which an application speaks for its users; at least 16 bytes",
+			set: key(func(c *Config) *Secret { return &c.MCPKey })},
+		{name: "MCP_IDENTITY_HEADER", def: "x-librechat-user-id", help: "the header in which that application names the user, who owns the sandboxes",
+			set: text(func(c *Config) *string { return &c.MCPHeader })},
+		{name: "MCP_DEFAULT_SUB", help: "the user when that header is missing; unset: such requests are refused",
+			set: text(func(c *Config) *string { return &c.MCPSubject })},
+		{name: "MCP_STATIC_TENANT", def: auth.DefaultTenant, help: "the tenant of that application's users",
+			set: text(func(c *Config) *string { return &c.MCPTenant })},
+		{name: "MCP_ALLOWED_ORIGINS", def: "*", help: "comma-separated origins of web pages that may call /mcp; `*`: any, with a token",
+			set: list(func(c *Config) *[]string { return &c.MCPOrigins })},
+	}},
+	{"Replicas and locks", []variable{
+		{name: "REDIS_URL", secret: true, help: "Redis for the locks of several gateways; unset: this process is the only gateway",
+			set: address("redis rediss unix", func(c *Config) *Secret { return &c.RedisURL })},
+		{name: "LOCK_TIMEOUT", def: "30s", help: "longest wait for another writer of the same sandbox, including a transaction in psql",
+			set: duration(func(c *Config) *time.Duration { return &c.LockTimeout })},
+		{name: "LOCK_LEASE", def: "10s", help: "how long the lock of a gateway lasts after Redis last heard from it",
+			set: duration(func(c *Config) *time.Duration { return &c.LockLease })},
+	}},
+	{"The server process", []variable{
+		{name: "SANDBOX", def: "auto", help: "whether the server gives up files, TCP ports and system calls that it does not need (Landlock, seccomp): `auto` as far as the kernel can, `required` fully or it does not start, `off`",
+			set: oneOf(func(c *Config) *string { return (*string)(&c.Sandbox) }, string(confine.Auto), string(confine.Required), string(confine.Off))},
+		{name: "SUPERVISE", def: "on", help: "`on`: a small parent keeps the listening socket and restarts the server when it dies; `off`: one process",
+			set: onOff(func(c *Config) *bool { return &c.Supervise })},
+		{name: "SHUTDOWN_TIMEOUT", def: "30s", help: "longest wait for running scripts when told to stop",
+			set: duration(func(c *Config) *time.Duration { return &c.ShutdownTimeout })},
+		{name: "LOG_LEVEL", def: "info", help: "`debug`, `info`, `warn` or `error`",
+			set: oneOf(func(c *Config) *string { return &c.LogLevel }, "debug", "info", "warn", "error")},
+		{name: "TREE_CACHE_SIZE", def: "512MiB", help: "memory for cached trees",
+			set: size(func(c *Config) *int64 { return &c.TreeCacheBytes })},
+		{name: "CONTENT_CACHE_SIZE", def: "256MiB", help: "memory for cached file contents",
+			set: size(func(c *Config) *int64 { return &c.ContentCacheBytes })},
+		{name: "EXEC_CONCURRENCY", def: strconv.Itoa(16 * runtime.NumCPU()), shown: "16 per CPU", help: "scripts that run at once",
+			set: number(func(c *Config) *int { return &c.MaxExecs }, 1, 100_000)},
+		{name: "EXEC_QUEUE", def: "1024", help: "scripts that wait at once",
+			set: number(func(c *Config) *int { return &c.MaxQueue }, 0, 1_000_000)},
+		{name: "EXEC_MEMORY", def: "2GiB", help: "live bytes of all running scripts together; above it the largest is ended",
+			set: size(func(c *Config) *int64 { return &c.MemoryLimit })},
+	}},
+	{"Limits of one script", []variable{
+		{name: "EXEC_CPU", def: "2m", help: "CPU time",
+			set: duration(func(c *Config) *time.Duration { return &c.Limits.CPU })},
+		{name: "EXEC_STEPS", def: "2000000000", help: "statements, expansions and units of work inside commands",
+			set: number(func(c *Config) *int64 { return &c.Limits.Steps }, 1, 1<<50)},
+		{name: "EXEC_LIVE_BYTES", def: "512MiB", help: "variables, pipes and buffers of commands held at once",
+			set: size(func(c *Config) *int64 { return &c.Limits.LiveBytes })},
+		{name: "EXEC_VALUE", def: "128MiB", help: "one variable, expansion or here-document",
+			set: size(func(c *Config) *int64 { return &c.Limits.ValueBytes })},
+		{name: "EXEC_WORDS", def: "4000000", help: "words that one expansion may produce",
+			set: number(func(c *Config) *int64 { return &c.Limits.Words }, 1, 1<<40)},
+		{name: "EXEC_DEPTH", def: "1000", help: "nesting of functions, eval, source, subshells and substitutions",
+			set: number(func(c *Config) *int64 { return &c.Limits.Depth }, 1, 10_000)},
+		{name: "EXEC_PROCESSES", def: "512", help: "subshells, pipeline stages and jobs at once",
+			set: number(func(c *Config) *int64 { return &c.Limits.Goroutines }, 1, 1<<20)},
+		{name: "EXEC_OPEN_FILES", def: "1024", help: "files open at once",
+			set: number(func(c *Config) *int64 { return &c.Limits.OpenFiles }, 8, 1<<20)},
+		{name: "EXEC_FILE_SIZE", def: "4GiB", help: "size of one file",
+			set: size(func(c *Config) *int64 { return &c.MaxFileSize })},
+		{name: "EXEC_WRITTEN", def: "16GiB", help: "bytes written into files, also those that are removed again",
+			set: size(func(c *Config) *int64 { return &c.Limits.Written })},
+		{name: "EXEC_PRINTED", def: "256MiB", help: "bytes of stdout and stderr after which the script is ended",
+			set: size(func(c *Config) *int64 { return &c.MaxPrinted })},
+		{name: "EXEC_OUTPUT", def: "10MiB", help: "bytes of stdout, and of stderr, that are kept and answered",
+			set: size(func(c *Config) *int64 { return &c.MaxOutput })},
+		{name: "EXEC_STATE", def: "1MiB", help: "exported variables and functions kept for later scripts, over all sessions of a sandbox; at most 8MiB",
+			set: size(func(c *Config) *int64 { return &c.MaxState })},
+	}},
+	{"Sandboxes and housekeeping", []variable{
+		{name: "SANDBOX_MAX_BYTES", def: "10GiB", help: "quota of a new sandbox: bytes of its files; 0: none",
+			set: size(func(c *Config) *int64 { return &c.SandboxMaxBytes })},
+		{name: "SANDBOX_MAX_INODES", def: "1000000", help: "quota of a new sandbox: files and directories; 0: none",
+			set: number(func(c *Config) *int64 { return &c.SandboxMaxInodes }, 0, 1<<40)},
+		{name: "HOUSEKEEPING_INTERVAL", def: "5m", help: "how often one of the gateways drops expired sandboxes and deletes unreferenced contents; `off`: never (`pgbox gc` does it at once)",
+			set: durationOrOff(func(c *Config) *time.Duration { return &c.Housekeeping })},
+		{name: "HOUSEKEEPING_GRACE", def: "1h", help: "how long unreferenced contents are kept; longer than any script runs",
+			set: duration(func(c *Config) *time.Duration { return &c.HousekeepingGrace })},
+		{name: "HISTORY_RETENTION", def: "2160h", help: "how long the journal of file operations and the audit log are kept; `off`: forever",
+			set: durationOrOff(func(c *Config) *time.Duration { return &c.HistoryRetention })},
+		{name: "JOURNAL_MAX_OPERATIONS", def: "1000000", help: "operations kept in the journal of one sandbox; 0: all",
+			set: number(func(c *Config) *int64 { return &c.JournalMax }, 0, 1<<40)},
+		{name: "FSCK_INTERVAL", def: "off", help: "how often one of the gateways checks every invariant of all sandboxes and logs what is broken; `off`: never (`pgbox fsck` does it at once, `--repair` mends)",
+			set: durationOrOff(func(c *Config) *time.Duration { return &c.FsckInterval })},
+	}},
 }
 
-var variables = []variable{
-	{"HOST", "0.0.0.0", "address to listen on", text(func(c *Config) *string { return &c.Host })},
-	{"PORT", "8080", "TCP port to listen on; 0 chooses a free one", number(func(c *Config) *int { return &c.Port }, 0, 65535)},
-	{"DATABASE_POOL_SIZE", "16", "connections of this process (and as many to a replica at most), however many sandboxes are open", number(func(c *Config) *int { return &c.DatabasePoolSize }, 2, 1000)},
-	{"DATABASE_EXEC_MODE", "auto", "how statements are sent: cache_statement (prepared), cache_describe or exec (fit for a transaction pooler such as PgBouncer), or auto (cache_describe where there is a pooler)", oneOf(func(c *Config) *string { return &c.DatabaseExecMode }, "auto", "cache_statement", "cache_describe", "exec")},
-	{"CACHE_INVALIDATION", "auto", "how trees cached here follow the commits of others: replication (patched; needs wal_level=logical and a user of DATABASE_DIRECT_URL with REPLICATION), version (reloaded when they are asked for), or auto (replication where possible)", oneOf(func(c *Config) *string { return &c.CacheInvalidation }, "auto", "replication", "version")},
-	{"MCP_IDENTITY_HEADER", "x-librechat-user-id", "the header in which it names the user, who owns the sandboxes", text(func(c *Config) *string { return &c.MCPHeader })},
-	{"MCP_DEFAULT_SUB", "", "the user when that header is missing; unset: such requests are refused", text(func(c *Config) *string { return &c.MCPSubject })},
-	{"MCP_STATIC_TENANT", auth.DefaultTenant, "the tenant of its users", text(func(c *Config) *string { return &c.MCPTenant })},
-	{"MCP_ALLOWED_ORIGINS", "*", "comma-separated origins of web pages that may call /mcp; *: any, with a token", list(func(c *Config) *[]string { return &c.MCPOrigins })},
-	{"TENANTS", "", "comma-separated tenants whose tokens are accepted; unset: any", list(func(c *Config) *[]string { return &c.Tenants })},
-	{"TRUST_PROXY", "false", "true: take the client address of rate limits from X-Forwarded-For", func(c *Config, v string) (err error) {
-		if c.TrustProxy, err = strconv.ParseBool(v); err != nil {
-			err = errors.New("want true or false")
+// all is every variable.
+func all(yield func(v *variable) bool) {
+	for i := range sections {
+		for j := range sections[i].variables {
+			if !yield(&sections[i].variables[j]) {
+				return
+			}
 		}
-		return err
-	}},
-	{"METRICS_ADDR", "", "host:port of a listener of its own for /metrics, which is then nowhere else", listenAddress(func(c *Config) *string { return &c.MetricsAddr })},
-	{"SANDBOX", "auto", "whether the server gives up what it has no use for: files, TCP ports and system calls; auto: as far as the kernel can (Landlock, seccomp), required: it does not start otherwise, off", func(c *Config, v string) error {
-		return oneOf(func(c *Config) *string { return (*string)(&c.Sandbox) }, string(confine.Auto), string(confine.Required), string(confine.Off))(c, v)
-	}},
-	{"SUPERVISE", "on", "on: a small parent keeps the listening socket and starts the server again when it dies; off: one process", onOff(func(c *Config) *bool { return &c.Supervise })},
-	{"LOG_LEVEL", "info", "debug, info, warn or error", oneOf(func(c *Config) *string { return &c.LogLevel }, "debug", "info", "warn", "error")},
-	{"TREE_CACHE_SIZE", "512MiB", "memory for cached trees", size(func(c *Config) *int64 { return &c.TreeCacheBytes })},
-	{"CONTENT_CACHE_SIZE", "256MiB", "memory for cached file content", size(func(c *Config) *int64 { return &c.ContentCacheBytes })},
-	{"EXEC_MEMORY", "2GiB", "live bytes of all running scripts; above it the largest is ended", size(func(c *Config) *int64 { return &c.MemoryLimit })},
-	{"EXEC_CPU", "2m", "CPU time of one exec", duration(func(c *Config) *time.Duration { return &c.Limits.CPU })},
-	{"EXEC_LIVE_BYTES", "512MiB", "variables, pipes and buffers of commands that one exec holds at once", size(func(c *Config) *int64 { return &c.Limits.LiveBytes })},
-	{"EXEC_VALUE", "128MiB", "one variable, expansion or here-document", size(func(c *Config) *int64 { return &c.Limits.ValueBytes })},
-	{"EXEC_WORDS", "4000000", "words that one expansion may make", number(func(c *Config) *int64 { return &c.Limits.Words }, 1, 1<<40)},
-	{"EXEC_DEPTH", "1000", "nesting of functions, eval, source, subshells and substitutions", number(func(c *Config) *int64 { return &c.Limits.Depth }, 1, 10_000)},
-	{"EXEC_PROCESSES", "512", "subshells, stages of pipelines and jobs of one exec at once", number(func(c *Config) *int64 { return &c.Limits.Goroutines }, 1, 1<<20)},
-	{"EXEC_OPEN_FILES", "1024", "files that one exec has open at once", number(func(c *Config) *int64 { return &c.Limits.OpenFiles }, 8, 1<<20)},
-	{"EXEC_STEPS", "2000000000", "statements, expansions and pieces of work of commands of one exec", number(func(c *Config) *int64 { return &c.Limits.Steps }, 1, 1<<50)},
-	{"EXEC_FILE_SIZE", "4GiB", "size of one file", size(func(c *Config) *int64 { return &c.MaxFileSize })},
-	{"EXEC_WRITTEN", "16GiB", "bytes that one exec writes into files, whatever becomes of them", size(func(c *Config) *int64 { return &c.Limits.Written })},
-	{"EXEC_PRINTED", "256MiB", "bytes of stdout and stderr that end an exec", size(func(c *Config) *int64 { return &c.MaxPrinted })},
-	{"EXEC_STATE", "1MiB", "exported variables (and functions) that execs leave to the next ones, all sessions of a sandbox together, in bytes; at most 8MiB", size(func(c *Config) *int64 { return &c.MaxState })},
-	{"EXEC_OUTPUT", "10MiB", "bytes of stdout, and of stderr, that one exec keeps", size(func(c *Config) *int64 { return &c.MaxOutput })},
-	{"EXEC_CONCURRENCY", strconv.Itoa(16 * runtime.NumCPU()), "scripts running at once in this process", number(func(c *Config) *int { return &c.MaxExecs }, 1, 100_000)},
-	{"EXEC_QUEUE", "1024", "scripts waiting at once in this process", number(func(c *Config) *int { return &c.MaxQueue }, 0, 1_000_000)},
-	{"LOCK_TIMEOUT", "30s", "longest wait for another writer of the same sandbox, a transaction in psql included", duration(func(c *Config) *time.Duration { return &c.LockTimeout })},
-	{"LOCK_LEASE", "10s", "how long the lock of a gateway lasts that Redis does not hear of any more", duration(func(c *Config) *time.Duration { return &c.LockLease })},
-	{"SHUTDOWN_TIMEOUT", "30s", "longest wait for running scripts when told to stop", duration(func(c *Config) *time.Duration { return &c.ShutdownTimeout })},
-	{"HOUSEKEEPING_INTERVAL", "5m", "how often one of the gateways drops expired sandboxes and deletes what nothing refers to; off: never", durationOrOff(func(c *Config) *time.Duration { return &c.Housekeeping })},
-	{"FSCK_INTERVAL", "off", "how often one of the gateways checks every invariant of all sandboxes, contents included, and logs what is broken; off: never", durationOrOff(func(c *Config) *time.Duration { return &c.FsckInterval })},
-	{"HOUSEKEEPING_GRACE", "1h", "how long content stays that nothing refers to; longer than any script runs", duration(func(c *Config) *time.Duration { return &c.HousekeepingGrace })},
-	{"HISTORY_RETENTION", "2160h", "how long the journal of file operations and the audit log are kept; off: for ever", durationOrOff(func(c *Config) *time.Duration { return &c.HistoryRetention })},
-	{"JOURNAL_MAX_OPERATIONS", "1000000", "operations kept of one sandbox; 0: all", number(func(c *Config) *int64 { return &c.JournalMax }, 0, 1<<40)},
-	{"SANDBOX_MAX_BYTES", "10GiB", "quota of a new sandbox, bytes of its files; 0: none", size(func(c *Config) *int64 { return &c.SandboxMaxBytes })},
-	{"SANDBOX_MAX_INODES", "1000000", "quota of a new sandbox, files and directories; 0: none", number(func(c *Config) *int64 { return &c.SandboxMaxInodes }, 0, 1<<40)},
+	}
 }
 
 // Load reads the configuration through getenv. An unset or empty variable takes its default. The
@@ -285,7 +368,7 @@ var variables = []variable{
 func Load(getenv func(string) string) (*Config, error) {
 	c := new(Config)
 	var bad []error
-	for i, v := range slices.Concat(secrets, variables) {
+	for v := range all {
 		val := getenv(v.name)
 		if val == "" {
 			val = v.def
@@ -295,7 +378,7 @@ func Load(getenv func(string) string) (*Config, error) {
 		}
 		if err := v.set(c, val); err != nil {
 			shown := strconv.Quote(val)
-			if i < len(secrets) {
+			if v.secret {
 				shown = notShown
 			}
 			bad = append(bad, fmt.Errorf("%s=%s: %w", v.name, shown, err))
@@ -319,7 +402,7 @@ func (c *Config) Require(getenv func(string) string, names ...string) error {
 }
 
 func help(name string) string {
-	for _, v := range slices.Concat(secrets, variables) {
+	for v := range all {
 		if v.name == name {
 			return v.help
 		}
@@ -329,17 +412,33 @@ func help(name string) string {
 
 // Variables describes every variable, one "NAME (default; secret): meaning" line each, sorted.
 func Variables() []string {
-	out := make([]string, 0, len(secrets)+len(variables))
-	for i, v := range slices.Concat(secrets, variables) {
-		def := v.def
-		if def == "" {
-			def = "unset"
-		}
-		if i < len(secrets) {
+	var out []string
+	for v := range all {
+		def := cmp.Or(v.shown, v.def, "unset")
+		if v.secret {
 			def += "; secret"
 		}
-		out = append(out, fmt.Sprintf("%s (%s): %s", v.name, def, v.help))
+		out = append(out, strings.ReplaceAll(fmt.Sprintf("%s (%s): %s", v.name, def, v.help), "`", ""))
 	}
-	sort.Strings(out)
+	slices.Sort(out)
 	return out
+}
+
+// Page is CONFIGURATION.md: every variable, by section.
+func Page() []byte {
+	var b bytes.Buffer
+	b.WriteString("# Configuration\n\nWritten by `make generate` from gateway/config; do not edit.\n\n" +
+		"The environment of `pgbox serve`, and of `pgbox dev`, which has a default for everything. An empty variable counts as unset; a bad value stops the start\n" +
+		"with one line for each. Sizes take KiB, MiB and GiB, durations ms, s, m and h. Values marked *secret* are never printed or logged.\n")
+	for _, s := range sections {
+		fmt.Fprintf(&b, "\n## %s\n\n| variable | default | meaning |\n|---|---|---|\n", s.title)
+		for _, v := range s.variables {
+			help := v.help
+			if v.secret {
+				help += " (*secret*)"
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", v.name, cmp.Or(v.shown, v.def), strings.ReplaceAll(help, "|", `\|`))
+		}
+	}
+	return b.Bytes()
 }

@@ -1,13 +1,12 @@
 package config
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"maps"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,43 +24,21 @@ func TestDefaultsAreValid(t *testing.T) {
 	}
 }
 
-// The table of the README has every variable, with the default that it has.
-func TestReadmeHasEveryVariable(t *testing.T) {
-	text, err := os.ReadFile("../../README.md")
+// What operators read is what the code says.
+func TestConfigurationPage(t *testing.T) {
+	page, err := os.ReadFile("../CONFIGURATION.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defaults := map[string]string{"DATABASE_DIRECT_URL": "`DATABASE_URL`", "EXEC_CONCURRENCY": "16 per CPU"}
-	for _, v := range slices.Concat(secrets, variables) {
-		if _, ok := defaults[v.name]; !ok {
-			defaults[v.name] = v.def
-		}
+	if !bytes.Equal(page, Page()) {
+		t.Error("CONFIGURATION.md is not what the table says: run make generate")
 	}
-	name := regexp.MustCompile("^`([A-Z_]+)`$")
-	for line := range strings.Lines(string(text)) {
-		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
-		names := strings.Split(strings.TrimSpace(cells[0]), ", ")
-		if len(cells) != 3 || !name.MatchString(names[0]) {
-			continue
+	seen := map[string]bool{}
+	for v := range all {
+		if seen[v.name] || !bytes.Contains(page, []byte("| `"+v.name+"` |")) {
+			t.Errorf("%s: twice, or not in CONFIGURATION.md", v.name)
 		}
-		told := strings.Split(strings.TrimSpace(cells[1]), ", ")
-		if len(told) != len(names) {
-			told = strings.Split(cells[1], ",")
-		}
-		for i, n := range names {
-			m := name.FindStringSubmatch(n)
-			if m == nil || len(told) != len(names) {
-				t.Fatalf("%d defaults: %s", len(told), line)
-			}
-			def, ok := defaults[m[1]]
-			if got := strings.TrimSpace(told[i]); !ok || got != def {
-				t.Errorf("%s: the README has %q, the default is %q", m[1], got, def)
-			}
-			delete(defaults, m[1])
-		}
-	}
-	if len(defaults) > 0 {
-		t.Errorf("not in the README: %v", slices.Sorted(maps.Keys(defaults)))
+		seen[v.name] = true
 	}
 }
 
@@ -117,7 +94,10 @@ func TestRequire(t *testing.T) {
 // Every way in which a configuration may get into a log.
 func TestSecretsAreNeverPrinted(t *testing.T) {
 	values := map[string]string{}
-	for _, v := range secrets {
+	for v := range all {
+		if !v.secret {
+			continue
+		}
 		values[v.name] = "hunter2-hunter2-hunter2"
 		if strings.HasSuffix(v.name, "_URL") {
 			values[v.name] = map[bool]string{true: "redis", false: "postgres"}[v.name == "REDIS_URL"] + "://user:hunter2@host/db"
@@ -142,10 +122,10 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 			t.Errorf("%s shows a secret: %s", how, text)
 		}
 	}
-	// And a variable that is new is in the right table.
-	for _, v := range variables {
-		if strings.HasSuffix(v.name, "SECRET") || strings.HasSuffix(v.name, "KEY") || strings.HasSuffix(v.name, "_URL") || strings.HasSuffix(v.name, "PASSWORD") {
-			t.Errorf("%s belongs to the secrets", v.name)
+	// And a new variable that looks like a secret is marked as one.
+	for v := range all {
+		if regexp.MustCompile(`(SECRET|KEY|PASSWORD|_URL)$`).MatchString(v.name) && !v.secret {
+			t.Errorf("%s is not marked as secret", v.name)
 		}
 	}
 }

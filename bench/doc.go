@@ -17,6 +17,8 @@
 // npm can get it (once, so this third column is a rough one). The peak-… ones read a server's largest resident size from /proc.
 //
 // pgbox runs as its own process (bin/pgbox, or $PGBOX_BINARY) on a private
-// PostgreSQL cluster with fsync on; so does the bare handler. Exit status 1 when a benchmark fails (the others are
-// printed all the same); a missed bar is printed, not an error.
+// PostgreSQL cluster with fsync on; so does the bare handler. Exit status 1 when a benchmark fails or a bar is missed; the others are
+// run all the same.
+//
+// -save writes the ratios into measured.json, and README.md from that; benchmarks that did not run keep theirs.
 package main

@@ -78,7 +78,7 @@ var benchmarks = []benchmark{
 	{"replicas-write", "`echo x >> log` over HTTP through Redis and Postgres / bare handler with SET, SELECT, one-row UPDATE, DEL", 4, benchLocked},
 	{"replicas-read", "round trips to Postgres of a read-only exec, which calls Redis never / 1", 1, benchReadTrips},
 	{"replicas-handover", "unlock in one process until the waiting process has the lock / PUBLISH until a listening process has the message", 0, benchHandover(0)},
-	{"replicas-handover-2ms", "the same / 2 ms", 1, benchHandover(2 * time.Millisecond)},
+	{"replicas-handover-2ms", "unlock in one process until the waiting process has the lock / 2 ms", 1, benchHandover(2 * time.Millisecond)},
 	{"replicas-at-once-133", "read-only exec on B begun when A has committed one file of 133, by replication / by version (reload)", 0, benchVisible(133, 0)},
 	{"replicas-at-once-10k", "the same, 10 000 files", 0, benchVisible(10_000, 0)},
 	{"replicas-at-once-100k", "the same, 100 000 files", 0.02, benchVisible(100_000, 0)},
@@ -100,6 +100,9 @@ var benchmarks = []benchmark{
 // later is when a patch has long been applied.
 const later = 20 * time.Millisecond
 
+// shellSuffix says what A and B are in the shell's table.
+const shellSuffix = " in process / bash and GNU tools on tmpfs"
+
 // everything is the whole table, with what is a product of several lists.
 func everything() []benchmark {
 	all := slices.Clone(benchmarks)
@@ -112,7 +115,7 @@ func everything() []benchmark {
 		}
 	}
 	for _, s := range scripts {
-		all = append(all, benchmark{"shell-" + s.name, "`" + s.text + "` in process / bash and GNU tools on tmpfs", s.bar, shellScript(s)})
+		all = append(all, benchmark{"shell-" + s.name, "`" + s.text + "`" + shellSuffix, s.bar, shellScript(s)})
 	}
 	return all
 }
@@ -122,14 +125,22 @@ func main() {
 	flag.BoolVar(&o.quick, "quick", false, "few iterations on little data: only to see that every benchmark works")
 	flag.StringVar(&o.only, "only", "", "run the benchmarks whose name contains one of these, comma-separated")
 	flag.StringVar(&o.svg, "svg", "", "draw what the replicas-… benchmarks found into this file")
+	flag.BoolVar(&o.save, "save", false, "write what was measured into "+measuredFile+" and "+reportFile)
 	flag.StringVar(&o.profile, "cpuprofile", "", "write a profile of this process's CPU, in which the shell-… scripts run, to this file")
+	page := flag.Bool("page", false, "only write "+reportFile+" from "+measuredFile)
 	bare := flag.String("bare", "", "serve the bare baseline for the database at this URL (used by bench itself)")
 	redisURL := flag.String("redis", "", "Redis of the bare baseline")
 	waits := flag.String("waiter", "", "wait for locks of the Redis at this URL (used by bench itself)")
 	flag.Parse()
+	if o.quick && o.save {
+		fmt.Fprintln(os.Stderr, "bench: -quick measures nothing that is worth saving")
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	var err error
 	switch {
+	case *page:
+		err = save(nil)
 	case *bare != "":
 		err = serveBare(ctx, *bare, *redisURL)
 	case *waits != "":
@@ -146,6 +157,7 @@ func main() {
 
 type options struct {
 	quick     bool
+	save      bool
 	only, svg string
 	profile   string
 }
@@ -182,6 +194,7 @@ func run(ctx context.Context, o options) (err error) {
 	}
 	began, load := time.Now(), loadAverage()
 	var failed []error
+	found := map[string]measured{}
 	for _, b := range everything() {
 		if !slices.ContainsFunc(strings.Split(o.only, ","), func(s string) bool { return strings.Contains(b.name, s) }) {
 			continue
@@ -204,12 +217,17 @@ func run(ctx context.Context, o options) (err error) {
 			bar, verdict = "", ""
 		case r.median > b.bar:
 			verdict = "MISSED"
+			failed = append(failed, fmt.Errorf("%s: %s is above the bar of %v", b.name, number(r.median), b.bar))
 		}
+		found[b.name] = measured{Ratio: r.median, Low: r.lo, High: r.hi, Detail: r.detail, Peer: r.other}
 		fmt.Fprintf(os.Stderr, "%s: %s %s (%s, in %s)\n", b.name, number(r.median), verdict, r.detail, round(time.Since(start)))
 		t.AppendRow(table.Row{b.name, number(r.median), number(r.lo), number(r.hi), bar, verdict, r.detail, r.other, b.what})
 	}
 	fmt.Println(t.Render())
 	fmt.Printf("load average %s before, %s after; took %s\n", load, loadAverage(), round(time.Since(began)))
+	if o.save {
+		failed = append(failed, save(found))
+	}
 	return errors.Join(append(failed, e.draw(o.svg))...)
 }
 

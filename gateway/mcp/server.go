@@ -85,6 +85,7 @@ func New(cfg Config) http.Handler {
 	s.sandboxTools(impl)
 	s.branchTools(impl)
 	s.historyTools(impl)
+	s.sessionTools(impl)
 	s.execTools(impl)
 	s.fileTools(impl)
 	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return impl }, &sdk.StreamableHTTPOptions{

@@ -178,7 +178,7 @@ func TestToolsAreDescribed(t *testing.T) {
 		t.Fatal(err)
 	}
 	reading := map[string]bool{"sandbox_list": true, "file_read": true, "fs_list": true, "fs_glob": true, "fs_grep": true, "fs_export": true, "sandbox_snapshots": true, "image_list": true,
-		"sandbox_diff": true, "sandbox_timeline": true, "file_log": true, "file_blame": true, "kv_get": true, "kv_list": true}
+		"sandbox_diff": true, "sandbox_timeline": true, "file_log": true, "file_blame": true, "kv_get": true, "kv_list": true, "session_list": true}
 	for _, tool := range tools.Tools {
 		a := tool.Annotations
 		schema, _ := tool.InputSchema.(object)

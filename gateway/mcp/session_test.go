@@ -31,3 +31,37 @@ func TestSessionOfATool(t *testing.T) {
 		}
 	}
 }
+
+// TestSessionsAreListedAndForgotten: what REST and the command line can do with sessions, an agent can.
+func TestSessionsAreListedAndForgotten(t *testing.T) {
+	t.Parallel()
+	e := newEndpoint(t, nil)
+	c := e.as("alice")
+	id := c.sandbox(object{})
+	same(t, "none", c.must("session_list", object{"id": id})["sessions"], []any{})
+	for name, script := range map[string]string{"planner": "cd /tmp; export A=1 B=2", "coder": "export A=1"} {
+		c.must("bash_exec", object{"id": id, "script": script, "session": name})
+	}
+	list := c.must("session_list", object{"id": id})["sessions"].([]any)
+	if len(list) != 2 {
+		t.Fatalf("%v", list)
+	}
+	coder, planner := list[0].(object), list[1].(object)
+	same(t, "sorted", coder["name"], "coder")
+	same(t, "cwd", planner["cwd"], "/tmp")
+	if planner["variables"].(float64) <= coder["variables"].(float64) || planner["bytes"].(float64) <= 0 {
+		t.Errorf("%v, %v", coder, planner)
+	}
+	if used, until := planner["lastUsedAt"].(string), planner["expiresAt"].(string); used >= until {
+		t.Errorf("used %s, until %s", used, until)
+	}
+	c.must("session_delete", object{"id": id, "name": "planner"})
+	same(t, "left", len(c.must("session_list", object{"id": id})["sessions"].([]any)), 1)
+	same(t, "afresh", c.must("bash_exec", object{"id": id, "script": "pwd; echo ${A-none}", "session": "planner", "readOnly": true})["stdout"], "/home/user\nnone\n")
+	c.fails("session_delete", object{"id": id, "name": "planner"}, "ENOENT")
+	c.fails("session_delete", object{"id": id}, "INVALID_INPUT")
+	c.fails("session_list", object{"id": "x"}, "SANDBOX_NOT_FOUND")
+	bob := e.as("bob")
+	bob.fails("session_list", object{"id": id}, "FORBIDDEN")
+	bob.fails("session_delete", object{"id": id, "name": "coder"}, "FORBIDDEN")
+}

@@ -174,6 +174,7 @@ type subscript struct {
 	lit   string // the text without quotes, when parts is nil
 	expr  *arith.Expr
 	err   error
+	index *arithText // as an index, in which such quotes stay; nil when that makes no difference
 }
 
 // arithText is an arithmetic expression as written.
@@ -202,7 +203,10 @@ type quotedPart struct{ s string }
 
 type dqPart struct{ parts []part }
 
-type tildePart struct{ user string }
+type tildePart struct {
+	user  string
+	loose bool // in a word that only looks like an assignment: POSIX mode leaves it
+}
 
 type paramPart struct {
 	name   string

@@ -1,6 +1,8 @@
 package shell
 
 import (
+	pathpkg "path"
+	"strconv"
 	"strings"
 
 	"github.com/pgbox/pgbox/gateway/shell/proc"
@@ -71,7 +73,12 @@ func builtinExec(sh *Shell, args []string) int {
 	if as != "" {
 		args = append([]string{as}, args[1:]...)
 	}
-	var env proc.Environ = &environ{sh: sh, path: path}
+	if st, err := sh.x.fs.Stat(path); err == nil && !st.IsDir() && st.Size == 0 {
+		sh.errorf("%s: Success", pathpkg.Clean(path)) // nothing in it runs, and nothing failed
+		panic(exitPanic{0})
+	}
+	sh.leaveLevel()
+	var env proc.Environ = &environ{sh: sh}
 	if clear {
 		env = emptyEnv{}
 	}
@@ -80,6 +87,14 @@ func builtinExec(sh *Shell, args []string) int {
 	st := sh.runFile(sh.ctx, p, path)
 	sh.checkAlive()
 	panic(exitPanic{st})
+}
+
+// leaveLevel counts the shell off SHLVL: the program takes its place.
+func (sh *Shell) leaveLevel() {
+	n, err := strconv.Atoi(sh.str("SHLVL"))
+	if v := sh.vars["SHLVL"]; err == nil && v.attrs&(aExport|aReadonly) == aExport {
+		sh.store("SHLVL", itoa(n-1))
+	}
 }
 
 type emptyEnv struct{}

@@ -19,10 +19,8 @@ func builtinGetopts(sh *Shell, args []string) int {
 	if len(args) > 2 {
 		operands = args[2:]
 	}
-	if !isName(name) {
-		sh.errorf("getopts: `%s': not a valid identifier", name)
-		return 1
-	}
+	status := 0
+	bind := func(val string) { status = sh.bindOption(name, val) }
 	silent := strings.HasPrefix(spec, ":")
 	spec = strings.TrimPrefix(spec, ":")
 	if v, ok := sh.get("OPTERR"); ok && v == "0" {
@@ -35,7 +33,7 @@ func builtinGetopts(sh *Shell, args []string) int {
 	}
 	st := sh.optind
 	done := func() int {
-		sh.setVar(name, "?")
+		bind("?")
 		sh.setVar("OPTIND", itoa(ind))
 		sh.optind = optState{}
 		if v := sh.vars["OPTARG"]; v != nil {
@@ -70,11 +68,10 @@ func builtinGetopts(sh *Shell, args []string) int {
 		}
 	}
 	k := strings.IndexByte(spec, c)
-	status := 0
 	switch {
 	case k < 0 || c == ':':
 		advance()
-		sh.setVar(name, "?")
+		bind("?")
 		if silent {
 			sh.setVar("OPTARG", string([]byte{c}))
 		} else {
@@ -96,10 +93,10 @@ func builtinGetopts(sh *Shell, args []string) int {
 			ind++
 			st.pos = 0
 			if silent {
-				sh.setVar(name, ":")
+				bind(":")
 				sh.setVar("OPTARG", string([]byte{c}))
 			} else {
-				sh.setVar(name, "?")
+				bind("?")
 				sh.unsetVar("OPTARG")
 				if !quiet {
 					sh.eprint(sh.name + ": option requires an argument -- " + string([]byte{c}) + "\n")
@@ -107,19 +104,34 @@ func builtinGetopts(sh *Shell, args []string) int {
 			}
 			sh.setVar("OPTIND", itoa(ind))
 			sh.optind = optState{}
-			return 0
+			return status
 		}
 		st.pos = 0
-		sh.setVar(name, string([]byte{c}))
+		bind(string([]byte{c}))
 		sh.setVar("OPTARG", val)
 	default:
 		advance()
-		sh.setVar(name, string([]byte{c}))
+		bind(string([]byte{c}))
 		sh.unsetVar("OPTARG")
 	}
 	sh.setVar("OPTIND", itoa(ind))
 	sh.optind = st
 	return status
+}
+
+// bindOption assigns the variable of getopts and returns the status of that. A readonly one does not abandon the line.
+func (sh *Shell) bindOption(name, val string) int {
+	if !isName(name) {
+		sh.errorf("getopts: `%s': not a valid identifier", name)
+		return 1
+	}
+	target, _ := sh.deref(name, nil)
+	if v := sh.vars[target]; v != nil && v.attrs&aReadonly != 0 {
+		sh.errorf("%s: readonly variable", target)
+		return 2
+	}
+	sh.setVar(name, val)
+	return 0
 }
 
 // optState is where getopts is within an operand.

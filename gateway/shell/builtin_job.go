@@ -226,6 +226,8 @@ func (sh *Shell) killOne(target string, sig int) bool {
 		}
 		if p = j.proc; !j.running() {
 			p = nil
+		} else if now := sh.x.processOf(j.pid); now != nil {
+			p = now // a program that the job has become
 		}
 	} else {
 		n, err := strconv.Atoi(target)
@@ -243,10 +245,7 @@ func (sh *Shell) killOne(target string, sig int) bool {
 				n = -n
 			}
 		}
-		sh.x.mu.Lock()
-		p = sh.x.procs[n]
-		sh.x.mu.Unlock()
-		if p == nil {
+		if p = sh.x.processOf(n); p == nil {
 			sh.errorf("kill: (%d) - No such process", n)
 			return false
 		}
@@ -257,6 +256,12 @@ func (sh *Shell) killOne(target string, sig int) bool {
 	}
 	sh.x.signal(p, sig)
 	return true
+}
+
+func (x *exec) processOf(pid int) *process {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.procs[pid]
 }
 
 func builtinWait(sh *Shell, args []string) int {
@@ -293,8 +298,7 @@ func builtinWait(sh *Shell, args []string) int {
 		for len(sh.jobs) > 0 {
 			j := sh.jobs[0]
 			if sig := sh.waitFor(j); sig != 0 {
-				sh.runPending()
-				return 128 + sig
+				return sh.interruptedBy(sig)
 			}
 			sh.reportJob(j)
 			sh.dropJob(j)
@@ -325,8 +329,7 @@ func builtinWait(sh *Shell, args []string) int {
 			continue
 		}
 		if sig := sh.waitFor(j); sig != 0 {
-			sh.runPending()
-			return 128 + sig
+			return sh.interruptedBy(sig)
 		}
 		sh.reportJob(j)
 		sh.dropJob(j)
@@ -336,6 +339,13 @@ func builtinWait(sh *Shell, args []string) int {
 		}
 	}
 	return status
+}
+
+// interruptedBy runs the trap of the signal that has ended a wait and returns the status of the wait, or that of a return in the trap.
+func (sh *Shell) interruptedBy(sig int) int {
+	sh.status = 128 + sig
+	sh.runPending()
+	return sh.status
 }
 
 func (sh *Shell) waitNext(specs []string, pidVar string) int {
@@ -373,8 +383,7 @@ func (sh *Shell) waitNext(specs []string, pidVar string) int {
 			if m := sh.proc.pending.Load(); m != 0 {
 				for n := 1; n <= 64; n++ {
 					if m&(1<<uint(n)) != 0 {
-						sh.runPending()
-						return 128 + n
+						return sh.interruptedBy(n)
 					}
 				}
 			}

@@ -114,7 +114,7 @@ func (sh *Shell) unsetElement(name, text string) bool {
 		return true
 	}
 	sh.running = "" // it is not named in an error of the index
-	i := sh.evalText(sh.subKey(sub), asValue)
+	i := sh.subIndex(name, sub)
 	if i < 0 {
 		if i += v.arr.last() + 1; i < 0 {
 			sh.errorf("unset: [%s]: bad array subscript", text)

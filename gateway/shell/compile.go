@@ -112,6 +112,39 @@ func (c *compiler) stmt(s *syntax.Stmt) *stmt {
 	return st
 }
 
+// operands compiles the operands of a declaration command that the parser has refused: those that are assignments are not split.
+func (c *compiler) operands(in []*syntax.Word, words []*word) []*assign {
+	out := make([]*assign, 0, len(in))
+	for i, w := range in {
+		if l, ok := w.Parts[0].(*syntax.Lit); ok && strings.Contains(l.Value, "=") {
+			if a := c.assignments(c.text(w.Pos().Offset(), w.End().Offset()), true); len(a) == 1 {
+				out = append(out, a[0])
+				continue
+			}
+		}
+		out = append(out, &assign{val: words[i]})
+	}
+	return out
+}
+
+// commandOperands has POSIX mode expand the tildes in the operands of a declaration command behind "command".
+func commandOperands(args []*word) {
+	k := 0
+	for k < len(args) && args[k].lit == "command" {
+		k++
+	}
+	if k == 0 || k == len(args) || !slices.Contains(declarations, args[k].lit) {
+		return
+	}
+	for _, w := range args[k:] {
+		for _, p := range w.parts {
+			if t, ok := p.(*tildePart); ok {
+				t.loose = false
+			}
+		}
+	}
+}
+
 func (c *compiler) command(cmd syntax.Command) command {
 	switch x := cmd.(type) {
 	case *syntax.CallExpr:
@@ -134,14 +167,22 @@ func (c *compiler) command(cmd syntax.Command) command {
 			at := x.Args[0].Pos().Offset()
 			if n := c.bad[at]; n < 0 {
 				s.args[0] = litWord(c.text(at, at+uint(-n)))
+				if slices.Contains(declarations, s.args[0].lit) {
+					s.isDecl, s.args, s.decl = true, s.args[:1], c.operands(x.Args[1:], s.args[1:])
+				}
 			}
+			commandOperands(s.args)
 		}
 		s.line = c.simpleLine(x)
 		return s
 	case *syntax.DeclClause:
 		s := &simpleCmd{line: c.line(x.Pos()), isDecl: true, args: []*word{litWord(x.Variant.Value)}}
 		for _, a := range x.Args {
-			s.decl = append(s.decl, c.assign(a))
+			d := c.assign(a)
+			if d.sub != nil {
+				d.sub.unquoted()
+			}
+			s.decl = append(s.decl, d)
 		}
 		if len(x.Args) > 0 {
 			s.line = c.line(x.Args[0].End())

@@ -69,7 +69,7 @@ func (c *compiler) assign(a *syntax.Assign) *assign {
 				for start > 0 && c.src[start-1] != '[' {
 					start--
 				}
-				el.sub = c.subscriptAt(start - 1)
+				el.sub = c.subscriptAt(start - 1).unquoted()
 				if end := closing(c.src, int(start)-1); strings.HasPrefix(c.src[min(end+1, len(c.src)):], "+=") {
 					el.add = true
 					if l, ok := e.Value.Parts[0].(*syntax.Lit); ok {
@@ -177,6 +177,15 @@ func (c *compiler) subscript(text string) *subscript {
 		s.lit = s.text
 	}
 	s.expr, s.err = arith.Parse(s.lit, c.step)
+	if strings.ContainsAny(text, "'\\") {
+		s.index = c.arith(text)
+	}
+	return s
+}
+
+// unquoted is a subscript that is a word, so that its quotes are gone before it is evaluated.
+func (s *subscript) unquoted() *subscript {
+	s.index = nil
 	return s
 }
 
@@ -185,7 +194,7 @@ func (c *compiler) arith(text string) *arithText {
 	t := text
 	if strings.ContainsAny(text, "$`\"'\\") {
 		t = strings.ReplaceAll(t, "\\\n", "")
-		a.parts = c.loose(t)
+		a.parts = c.looseArith(t)
 		lit, ok := literal(a.parts)
 		if !ok {
 			return a

@@ -38,7 +38,12 @@ func literal(parts []part) (string, bool) {
 }
 
 // loose parses text as the parts of one word in which only quotes and expansions are special.
-func (c *compiler) loose(text string) []part {
+func (c *compiler) loose(text string) []part { return c.looseParts(text, false) }
+
+// looseArith is loose for arithmetic, where single quotes and most backslashes are ordinary characters, as in double quotes.
+func (c *compiler) looseArith(text string) []part { return c.looseParts(text, true) }
+
+func (c *compiler) looseParts(text string, inArith bool) []part {
 	var out []part
 	lit := func(s string) {
 		if s != "" {
@@ -48,6 +53,10 @@ func (c *compiler) loose(text string) []part {
 	start := 0
 	for i := 0; i < len(text); {
 		ch := text[i]
+		if inArith && (ch == '\'' || ch == '\\' && (i+1 == len(text) || strings.IndexByte("$`\"\\\n", text[i+1]) < 0)) {
+			i++
+			continue
+		}
 		if ch == '\\' {
 			lit(text[start:i])
 			if i+1 < len(text) {
@@ -65,13 +74,17 @@ func (c *compiler) loose(text string) []part {
 			i++
 			continue
 		}
-		part, n := c.first(text[i:])
+		found, n := c.first(text[i:])
 		if n == 0 {
 			i++
 			continue
 		}
 		lit(text[start:i])
-		out = append(out, part...)
+		if inArith && strings.HasPrefix(text[i:], "$'") {
+			s, _ := literal(found)
+			found = []part{c.lit(singleQuote(s))}
+		}
+		out = append(out, found...)
 		i += n
 		start = i
 	}
@@ -217,6 +230,11 @@ func tildes(parts []part, assignment bool) []part {
 				assignment = true
 				out = append(out, &litPart{s[:eq+1]})
 				out = append(out, tildeRun(s[eq+1:], i+1 < len(parts), true, true)...)
+				for _, p := range out {
+					if t, ok := p.(*tildePart); ok {
+						t.loose = true
+					}
+				}
 				continue
 			}
 		}
@@ -242,7 +260,7 @@ func tildeRun(s string, more, start, colons bool) []part {
 		if i > lit {
 			out = append(out, &litPart{s[lit:i]})
 		}
-		out = append(out, &tildePart{s[i+1 : j]})
+		out = append(out, &tildePart{user: s[i+1 : j]})
 		lit = j
 		i = j - 1
 	}
@@ -271,6 +289,9 @@ func (c *compiler) part(p syntax.WordPart, dq bool) []part {
 			return []part{t}
 		}
 		return []part{&badPart{c.stray.decode(src)}}
+	}
+	if x, ok := p.(*syntax.ParamExp); ok && refusedOperator(c.text(x.Pos().Offset(), x.End().Offset())) {
+		return []part{&badPart{c.raw(x.Pos().Offset(), x.End().Offset())}}
 	}
 	switch x := p.(type) {
 	case *syntax.Lit:
@@ -342,6 +363,11 @@ func (c *compiler) part(p syntax.WordPart, dq bool) []part {
 		return append(out, &litPart{")"})
 	}
 	return nil
+}
+
+// refusedOperator reports whether bash, unlike the parser, knows no such expansion: ${#=…} and ${!?…}.
+func refusedOperator(src string) bool {
+	return strings.HasPrefix(src, "${#=") || strings.HasPrefix(src, "${!?") && src != "${!?}" && !strings.HasPrefix(src, "${!?:")
 }
 
 // ofCount compiles an operator applied to $#, as in ${##x}, where the parser sees a length.

@@ -362,9 +362,11 @@ func (sh *Shell) printVars(name string, ops []operand, on attr, print, global bo
 		}
 		if name == "declare" || name == "typeset" {
 			if on == 0 && !print {
-				if v.isArray() {
+				switch {
+				case v.attrs&aSet == 0:
+				case v.isArray():
 					sh.out(n + "=" + sh.arrayText(v) + "\n")
-				} else if v.attrs&aSet != 0 {
+				default:
 					sh.out(n + "=" + setQuote(v.str) + "\n")
 				}
 				continue

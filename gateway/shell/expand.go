@@ -217,6 +217,10 @@ func (e *expander) parts(ps []part, quoted bool) {
 		case *arithPart:
 			e.text(strconv.FormatInt(e.sh.evalArith(x.x, ""), 10), quoted)
 		case *tildePart:
+			if x.loose && e.sh.posix {
+				e.literal("~" + x.user)
+				continue
+			}
 			e.quoted(e.sh.tilde(x.user))
 		case *procPart:
 			e.quoted(e.sh.procSubst(x))
@@ -471,7 +475,9 @@ func (sh *Shell) fileSubst(file *word) string {
 	d, err := sh.openFile(name, proc.ReadOnly)
 	if err != nil {
 		sh.errorf("%s: %s", name, proc.Strerror(err))
-		sh.substSt = 1
+		if sh.substSt = 1; sh.opts.get('e') {
+			panic(exitPanic{1}) // it is the shell itself that fails
+		}
 		return ""
 	}
 	defer d.release()

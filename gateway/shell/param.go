@@ -150,9 +150,16 @@ func (e *expander) param(p *paramPart, quoted bool) {
 				return
 			}
 			if !target.set {
-				if va := sh.lookup(name); sub == nil && va != nil && va.isArray() {
+				va := sh.lookup(name)
+				if sub == nil && va != nil && va.isArray() {
 					e.text("", quoted)
 					return
+				}
+				if va != nil && sub != nil {
+					return
+				}
+				if sub != nil {
+					name += "[" + sub.text + "]"
 				}
 				sh.fatal("%s: invalid indirect expansion", name)
 			}
@@ -246,7 +253,7 @@ func (e *expander) param(p *paramPart, quoted bool) {
 		}
 	case p.hasOp:
 		v = sh.operate(p, name, sub, v)
-	case p.toggle > 0:
+	case p.toggle > 0 && (v.set || v.isList):
 		var cp *pattern.Pattern
 		if pat := sh.expandPattern(p.arg); pat != "" {
 			var release func()
@@ -673,7 +680,16 @@ func (sh *Shell) operate(p *paramPart, name string, sub *subscript, v value) val
 	if p.op == syntax.OtherParamOps {
 		return sh.transform(p, name, sub, v)
 	}
+	if !v.set && !v.isList {
+		return v // the pattern is not expanded
+	}
 	fold := sh.patternFlags(false)
+	switch p.op {
+	case syntax.RemSmallPrefix, syntax.RemLargePrefix, syntax.RemSmallSuffix, syntax.RemLargeSuffix:
+		if !v.isList && v.s == "" {
+			return v
+		}
+	}
 	switch p.op {
 	case syntax.RemSmallPrefix, syntax.RemLargePrefix:
 		cp, release := sh.pattern(sh.expandPattern(p.arg), fold)

@@ -175,6 +175,8 @@ func parseFile(src string, step func()) (*syntax.File, map[uint]int, error) {
 		}
 		if opening := masked[min(int(at), len(masked)):]; next == "" && strings.HasPrefix(opening, "$((") {
 			next, from, length = mask(masked, int(at)+3)
+		} else if next == "" && strings.HasPrefix(opening, "((") {
+			next, from, length = mask(masked, int(at)+2) // a comment hides its end
 		} else if next == "" && strings.HasPrefix(opening, "${") {
 			next, from, length = mask(masked, int(at)+2)
 		}
@@ -459,6 +461,9 @@ func maskKeyword(s string, at int) (out string, from, length int) {
 // sliceAt finds the ':' of ${name:offset} when s, the text between the braces, is one.
 func sliceAt(s string) int {
 	i := 0
+	if s != "" && strings.IndexByte("?#$!-", s[0]) >= 0 {
+		i = 1
+	}
 	for i < len(s) && (isNameByte(s[i]) || s[i] == '@' || s[i] == '*') {
 		i++
 	}

@@ -256,8 +256,9 @@ func (f *procFS) status(i proc.Info) string {
 	u, kb := f.x.cfg.User, f.x.budget.Live()>>10
 	return fmt.Sprintf("Name:\t%s\nUmask:\t0022\nState:\t%s\nTgid:\t%d\nNgid:\t0\nPid:\t%d\nPPid:\t%d\nTracerPid:\t0\n"+
 		"Uid:\t%[7]d\t%[7]d\t%[7]d\t%[7]d\nGid:\t%[8]d\t%[8]d\t%[8]d\t%[8]d\nFDSize:\t%[9]d\nGroups:\t%[8]d \n"+
-		"VmPeak:\t%8[10]d kB\nVmSize:\t%8[11]d kB\nVmHWM:\t%8[10]d kB\nVmRSS:\t%8[11]d kB\nThreads:\t1\n",
-		procName(i), state, i.PID, i.PID, i.PPID, 0, u.UID, u.GID, maxFD, f.x.budget.Peak()>>10, kb)
+		"VmPeak:\t%8[10]d kB\nVmSize:\t%8[11]d kB\nVmHWM:\t%8[10]d kB\nVmRSS:\t%8[11]d kB\nThreads:\t1\n"+
+		"SigPnd:\t%016[12]x\nShdPnd:\t%016[12]x\nSigBlk:\t%016[12]x\nSigIgn:\t%016[12]x\nSigCgt:\t%016[12]x\n",
+		procName(i), state, i.PID, i.PID, i.PPID, 0, u.UID, u.GID, maxFD, f.x.budget.Peak()>>10, kb, 0)
 }
 
 func (f *procFS) stat(i proc.Info) string {

@@ -3,6 +3,7 @@ package shell
 import (
 	"context"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -46,30 +47,60 @@ func (e *environ) Get(name string) (string, bool) {
 	return v.str, true
 }
 
-// List returns "NAME=value" strings in byte order of names.
+// List returns "NAME=value" strings in the order of bash: what the command adds, the locals of functions from the innermost on, the other
+// variables, each as its hash table has them, and the functions.
 func (e *environ) List() []string {
-	seen := map[string]bool{}
+	seen := map[string]bool{"_": e.path != ""}
 	var out []string
-	for i := len(e.over) - 1; i >= 0; i-- {
-		if n := e.over[i][0]; !seen[n] {
-			seen[n] = true
-			out = append(out, n+"="+e.over[i][1])
+	add := func(names map[string]assocValue, buckets uint32) {
+		for _, n := range hashOrder(names, buckets) {
+			val, _ := e.Get(n)
+			out = append(out, n+"="+val)
 		}
 	}
-	for n, v := range e.sh.vars {
-		if v.attrs&(aExport|aSet) == aExport|aSet && !v.isArray() && !seen[n] && n != "_" {
-			out = append(out, n+"="+v.str)
+	group := func() (map[string]assocValue, func(string)) {
+		names := map[string]assocValue{}
+		return names, func(n string) {
+			if !seen[n] {
+				seen[n] = true
+				names[n] = assocValue{seq: uint64(len(names))}
+			}
 		}
 	}
-	for _, f := range e.sh.funcs {
-		if f.exported {
+	const few, many = 4, 1024 // buckets of the tables
+	names, take := group()
+	for _, o := range e.over {
+		take(o[0])
+	}
+	add(names, few)
+	exported := func(n string) bool {
+		v := e.sh.vars[n]
+		return v != nil && v.attrs&(aExport|aSet) == aExport|aSet && !v.isArray()
+	}
+	for _, f := range slices.Backward(e.sh.frames) {
+		names, take = group()
+		for _, l := range f.locals {
+			if exported(l.name) {
+				take(l.name)
+			}
+		}
+		add(names, few)
+	}
+	names, take = group()
+	for n := range e.sh.vars {
+		if exported(n) {
+			take(n)
+		}
+	}
+	add(names, many)
+	for _, n := range slices.Sorted(maps.Keys(e.sh.funcs)) {
+		if f := e.sh.funcs[n]; f.exported {
 			out = append(out, "BASH_FUNC_"+f.name+"%%="+exportedText(f))
 		}
 	}
 	if e.path != "" {
 		out = append(out, "_="+e.path)
 	}
-	slices.Sort(out)
 	return out
 }
 
@@ -247,9 +278,10 @@ func (x *exec) runFile(ctx context.Context, p *proc.Process, path, says string, 
 		_, _ = io.WriteString(p.Stderr, "bash: "+p.Args[0]+": "+proc.Strerror(err)+"\n")
 		return 126
 	}
-	if rest, ok := strings.CutPrefix(string(data[:min(len(data), 256)]), "#!"); ok {
-		line, _, _ := strings.Cut(rest, "\n")
-		interp, arg, _ := strings.Cut(strings.Trim(line, " \t"), " ")
+	rest, ok := strings.CutPrefix(string(data[:min(len(data), 256)]), "#!")
+	line, _, _ := strings.Cut(rest, "\n")
+	if line = strings.Trim(line, " \t"); ok && line != "" {
+		interp, arg, _ := strings.Cut(line, " ")
 		arg = strings.Trim(arg, " \t")
 		if interp == "/bin/builtin" {
 			f := x.program(arg)

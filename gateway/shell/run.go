@@ -699,6 +699,8 @@ func (sh *Shell) define(c *funcDecl) {
 		source = f
 	} else if sh.stdinName != "" {
 		source = sh.stdinName
+	} else if !sh.opts.get('c') {
+		source = "main"
 	}
 	sh.hold(int64(512 + 8*len(c.src)))
 	sh.ownFuncs()[c.name] = &funcDef{name: c.name, body: c.body, source: source, line: c.line, shift: sh.shift, src: c.src}

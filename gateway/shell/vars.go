@@ -131,6 +131,9 @@ func (sh *Shell) subKey(sub *subscript) string {
 
 // subIndex evaluates a subscript as a number.
 func (sh *Shell) subIndex(name string, sub *subscript) int64 {
+	if sub.index != nil {
+		return sh.evalArith(sub.index, asValue)
+	}
 	if sub.parts == nil && sub.err == nil {
 		return sh.evalExpr(sub.expr, asValue)
 	}
@@ -326,7 +329,9 @@ func (sh *Shell) setElement(name string, sub *subscript, val string, add bool) {
 
 func (sh *Shell) indexForWrite(name string, v *variable, sub *subscript) int64 {
 	var i int64
-	if sub.parts == nil && sub.err == nil {
+	if sub.index != nil {
+		i = sh.evalArith(sub.index, asValue)
+	} else if sub.parts == nil && sub.err == nil {
 		i = sh.evalExpr(sub.expr, "")
 		if sub.lit == "" {
 			sh.fatal("%s[%s]: bad array subscript", name, sub.text)

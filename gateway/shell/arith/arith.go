@@ -96,7 +96,7 @@ type run struct {
 }
 
 func (c *run) fail(msg string, at int) {
-	panic(&Error{Expr: strings.TrimLeft(c.text, " \t\n"), Msg: msg, Token: c.text[at:]})
+	panic(&Error{Expr: strings.TrimLeft(c.text, " \t"), Msg: msg, Token: c.text[at:]})
 }
 
 type node interface{ eval(*run) int64 }

@@ -35,7 +35,7 @@ func (p *parser) parse() (e *Expr, err error) {
 		if p.tok == "=" || len(p.tok) > 1 && strings.HasSuffix(p.tok, "=") && p.tok != "==" && p.tok != "!=" && p.tok != "<=" && p.tok != ">=" {
 			p.fail("attempted assignment to non-variable", p.at)
 		}
-		err := &Error{Expr: strings.TrimLeft(s, " \t\n"), Msg: "syntax error in expression", Token: s[p.at:]}
+		err := &Error{Expr: strings.TrimLeft(s, " \t"), Msg: "syntax error in expression", Token: s[p.at:]}
 		for p.tok == "a" { // bash looks at the token behind a name
 			p.next()
 		}
@@ -63,7 +63,7 @@ type parser struct {
 const stepChars = 32
 
 func (p *parser) fail(msg string, at int) {
-	panic(&Error{Expr: strings.TrimLeft(p.s, " \t\n"), Msg: msg, Token: p.s[at:]})
+	panic(&Error{Expr: strings.TrimLeft(p.s, " \t"), Msg: msg, Token: p.s[at:]})
 }
 
 // failNumber is fail for a malformed number: what follows it was not read yet and is not shown.

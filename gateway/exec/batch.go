@@ -15,25 +15,20 @@ import (
 // read-only batches run in parallel on one snapshot. The results are in the order of the scripts. An error
 // means that the batch as a whole failed.
 func (s *Service) ExecBatch(ctx context.Context, b BatchRequest) ([]BatchResult, error) {
-	ctx, end, err := s.calls.begin(ctx)
-	if err != nil {
-		return nil, toError(err)
-	}
-	defer end()
-	if b.Timeout <= 0 {
-		b.Timeout = s.cfg.Timeout
-	}
-	b.Timeout = min(b.Timeout, s.cfg.MaxTimeout)
-	if err := b.Session.check(); err != nil {
-		return nil, err
-	}
-	if b.ReadOnly {
-		b.Caller.Key = nil // nothing to be done twice
-		out, err := s.readBatch(ctx, &b)
-		return out, toError(err)
-	}
-	out, err := s.writeBatch(ctx, &b)
-	return out, toError(err)
+	return call(ctx, s, func(ctx context.Context) ([]BatchResult, error) {
+		if b.Timeout <= 0 {
+			b.Timeout = s.cfg.Timeout
+		}
+		b.Timeout = min(b.Timeout, s.cfg.MaxTimeout)
+		if err := b.Session.check(); err != nil {
+			return nil, err
+		}
+		if b.ReadOnly {
+			b.Caller.Key = nil // nothing to be done twice
+			return s.readBatch(ctx, &b)
+		}
+		return s.writeBatch(ctx, &b)
+	})
 }
 
 func (s *Service) writeBatch(ctx context.Context, b *BatchRequest) ([]BatchResult, error) {

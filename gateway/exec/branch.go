@@ -51,11 +51,13 @@ func errNoState(at string, err error) error {
 // report less than was committed: a row is written once.
 func (s *Service) changed(ctx context.Context, c Caller, id uuid.UUID, what string, fn func(ctx context.Context, e store.Exec) (b *Sandbox, committed bool, err error)) (*Sandbox, error) {
 	began, entered := s.cfg.Now(), false
-	b, err := s.locked(ctx, c, id, func(ctx context.Context, f *store.Fence) (*Sandbox, error) {
+	b, err := locked(ctx, s, c, id, func(ctx context.Context, f *store.Fence) (*Sandbox, error) {
 		entered = true
 		row := s.verbRow(c, what)
 		b, committed, err := fn(ctx, row)
-		s.trees.Drop(id)
+		if _, refused := fserr.Of(err); !refused {
+			s.trees.Drop(id)
+		}
 		if !committed && (b == nil || b.Version == f.Version) {
 			row.Duration = s.elapsed(row.StartedAt)
 			e := store.LoggedExec{Exec: row, Sandbox: id, Version: f.Version}
@@ -138,46 +140,43 @@ func (s *Service) Redo(ctx context.Context, c Caller, id uuid.UUID, steps int) (
 
 // Flatten merges the layers of a sandbox into one over the base layer, and returns how many there were and are. No file changes.
 func (s *Service) Flatten(ctx context.Context, c Caller, id uuid.UUID) (before, after int, err error) {
-	_, err = s.verb(ctx, c, id, "flatten", func(ctx context.Context, _ *store.Fence, e store.Exec) (*Sandbox, error) {
-		before, err = s.store.Flatten(ctx, id, e)
-		s.trees.Drop(id)
-		return nil, err
+	before, err = verb(ctx, s, c, id, "flatten", func(ctx context.Context, _ *store.Fence, row store.Exec) (int, error) {
+		defer s.trees.Drop(id)
+		return s.store.Flatten(ctx, id, row)
 	})
 	return before, min(before, 2), err
 }
 
 // DropSnapshot forgets a snapshot, which is named by its id or its name.
 func (s *Service) DropSnapshot(ctx context.Context, c Caller, id uuid.UUID, snapshot string) error {
-	_, err := s.verb(ctx, c, id, "snapshot rm "+snapshot, func(ctx context.Context, _ *store.Fence, e store.Exec) (*Sandbox, error) {
+	return s.act(ctx, c, id, "snapshot rm "+snapshot, func(ctx context.Context, _ *store.Fence, row store.Exec) error {
 		all, err := s.store.Snapshots(ctx, id)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		i := slices.IndexFunc(all, func(n Snapshot) bool { return n.ID.String() == strings.ToLower(snapshot) })
 		if i < 0 {
 			i = slices.IndexFunc(all, func(n Snapshot) bool { return n.Name == snapshot })
 		}
 		if i < 0 {
-			return nil, newError(fserr.CodeENOENT, fserr.ENOENT, "no such snapshot")
+			return newError(fserr.CodeENOENT, fserr.ENOENT, "no such snapshot")
 		}
-		err = s.store.DropSnapshot(ctx, id, all[i].ID, e)
+		err = s.store.DropSnapshot(ctx, id, all[i].ID, row)
 		if errors.Is(err, fserr.ENOENT) { // somebody else was faster
 			err = newError(fserr.CodeENOENT, err, "no such snapshot")
 		}
-		return nil, err
+		return err
 	})
-	return err
 }
 
 // CreateImage makes an image of a sandbox as it is or was (at as in Caller.At). With replace the caller's image of that name and tag makes room.
 func (s *Service) CreateImage(ctx context.Context, c Caller, id uuid.UUID, name, tag, at string, replace bool) (*Image, error) {
-	var image *Image
-	_, err := s.verb(ctx, c, id, "image create "+name+":"+tag, func(ctx context.Context, f *store.Fence, e store.Exec) (*Sandbox, error) {
+	return verb(ctx, s, c, id, "image create "+name+":"+tag, func(ctx context.Context, f *store.Fence, row store.Exec) (*Image, error) {
 		state, err := stateName(at)
 		if err != nil {
 			return nil, err
 		}
-		image, err = s.store.CreateImage(ctx, id, name, tag, state, replace, e)
+		image, err := s.store.CreateImage(ctx, id, name, tag, state, replace, row)
 		switch {
 		case at != "" && errors.Is(err, fserr.ENOENT):
 			err = errNoState(at, err)
@@ -186,19 +185,18 @@ func (s *Service) CreateImage(ctx context.Context, c Caller, id uuid.UUID, name,
 		case err == nil:
 			s.sealed(ctx, f)
 		}
-		return nil, err
+		return image, err
 	})
-	return image, err
 }
 
 // Images lists the images of the caller's tenant, or those of one name.
 func (s *Service) Images(ctx context.Context, c Caller, name string) ([]Image, error) {
-	return answered(ctx, s, func(ctx context.Context) ([]Image, error) { return s.store.ListImages(ctx, c.Tenant, name) })
+	return call(ctx, s, func(ctx context.Context) ([]Image, error) { return s.store.ListImages(ctx, c.Tenant, name) })
 }
 
 // TagImage gives an image (name or name:tag) another name and tag too.
 func (s *Service) TagImage(ctx context.Context, c Caller, image, name, tag string) (*Image, error) {
-	return done(ctx, s, c, "image tag "+image+" "+name+":"+tag, func(ctx context.Context, e store.Exec) (*Image, error) {
+	return tenantVerb(ctx, s, c, "image tag "+image+" "+name+":"+tag, func(ctx context.Context, e store.Exec) (*Image, error) {
 		i, err := s.store.TagImage(ctx, c.Tenant, c.Subject, image, name, tag, e)
 		return i, noImage(image, err)
 	})
@@ -206,47 +204,15 @@ func (s *Service) TagImage(ctx context.Context, c Caller, image, name, tag strin
 
 // DropImage forgets an image (name or name:tag) of the caller's.
 func (s *Service) DropImage(ctx context.Context, c Caller, image string) error {
-	_, err := done(ctx, s, c, "image rm "+image, func(ctx context.Context, e store.Exec) (struct{}, error) {
+	_, err := tenantVerb(ctx, s, c, "image rm "+image, func(ctx context.Context, e store.Exec) (struct{}, error) {
 		return struct{}{}, noImage(image, s.store.DropImage(ctx, c.Tenant, c.Subject, image, e))
 	})
 	return err
 }
 
-// done is verb for what concerns no sandbox.
-func done[T any](ctx context.Context, s *Service, c Caller, what string, fn func(ctx context.Context, e store.Exec) (T, error)) (T, error) {
-	began := s.cfg.Now()
-	v, err := answered(ctx, s, func(ctx context.Context) (T, error) { return fn(ctx, s.verbRow(c, what)) })
-	if err != nil {
-		s.note(c, uuid.Nil, -1, what, began, err)
-	}
-	return v, err
-}
-
-// told is answered for a read: its row is in the audit log before the answer.
-func told[T any](ctx context.Context, s *Service, c Caller, id uuid.UUID, what string, fn func(ctx context.Context) (T, error)) (T, error) {
-	began := s.cfg.Now()
-	v, err := answered(ctx, s, fn)
-	return v, s.noteRead(ctx, c, id, what, began, err)
-}
-
-// answered runs a call of the store that concerns no sandbox's tree.
-func answered[T any](ctx context.Context, s *Service, fn func(ctx context.Context) (T, error)) (T, error) {
-	ctx, end, err := s.calls.begin(ctx)
-	if err != nil {
-		var none T
-		return none, toError(err)
-	}
-	defer end()
-	v, err := fn(ctx)
-	return v, toError(err)
-}
-
 // KvGet returns a key of a sandbox's store.
 func (s *Service) KvGet(ctx context.Context, c Caller, id uuid.UUID, key string) (*KeyValue, error) {
-	return told(ctx, s, c, id, "kv get "+key, func(ctx context.Context) (*KeyValue, error) {
-		if _, err := s.fence(ctx, c, id); err != nil {
-			return nil, err
-		}
+	return told(ctx, s, c, id, "kv get "+key, func(ctx context.Context, _ *store.Fence) (*KeyValue, error) {
 		v, err := s.store.KvGet(ctx, id, key)
 		return v, noKey(err)
 	})
@@ -254,29 +220,24 @@ func (s *Service) KvGet(ctx context.Context, c Caller, id uuid.UUID, key string)
 
 // KvList returns up to limit keys that begin with prefix, in byte order after the given one.
 func (s *Service) KvList(ctx context.Context, c Caller, id uuid.UUID, prefix string, limit int, after string) ([]KeyValue, error) {
-	return told(ctx, s, c, id, "kv ls "+prefix, func(ctx context.Context) ([]KeyValue, error) {
-		if _, err := s.fence(ctx, c, id); err != nil {
-			return nil, err
-		}
+	return told(ctx, s, c, id, "kv ls "+prefix, func(ctx context.Context, _ *store.Fence) ([]KeyValue, error) {
 		return s.store.KvList(ctx, id, prefix, limit, after)
 	})
 }
 
 // KvSet sets a key and returns its new version; ESTALE when it is not as expected.
 func (s *Service) KvSet(ctx context.Context, c Caller, id uuid.UUID, key string, value json.RawMessage, e Expect) (version int64, err error) {
-	_, err = s.verb(ctx, c, id, "kv set "+key, func(ctx context.Context, _ *store.Fence, by store.Exec) (*Sandbox, error) {
-		version, err = s.store.KvSet(ctx, id, key, value, e, by)
-		return nil, noKey(err)
+	return verb(ctx, s, c, id, "kv set "+key, func(ctx context.Context, _ *store.Fence, row store.Exec) (int64, error) {
+		version, err := s.store.KvSet(ctx, id, key, value, e, row)
+		return version, noKey(err)
 	})
-	return version, err
 }
 
 // KvDelete removes a key; ESTALE when it is not as expected.
 func (s *Service) KvDelete(ctx context.Context, c Caller, id uuid.UUID, key string, e Expect) error {
-	_, err := s.verb(ctx, c, id, "kv rm "+key, func(ctx context.Context, _ *store.Fence, by store.Exec) (*Sandbox, error) {
-		return nil, noKey(s.store.KvDelete(ctx, id, key, e, by))
+	return s.act(ctx, c, id, "kv rm "+key, func(ctx context.Context, _ *store.Fence, row store.Exec) error {
+		return noKey(s.store.KvDelete(ctx, id, key, e, row))
 	})
-	return err
 }
 
 func noKey(err error) error {

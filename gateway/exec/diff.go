@@ -42,10 +42,7 @@ const (
 
 // Diff returns what differs between two states of sandboxes of the caller's, by path.
 func (s *Service) Diff(ctx context.Context, c Caller, id uuid.UUID, spec DiffSpec) ([]Difference, error) {
-	return answered(ctx, s, func(ctx context.Context) ([]Difference, error) {
-		if _, err := s.fence(ctx, c, id); err != nil {
-			return nil, err
-		}
+	return owned(ctx, s, c, id, func(ctx context.Context, _ *store.Fence) ([]Difference, error) {
 		at, err := stateName(spec.At)
 		if err != nil {
 			return nil, err

@@ -40,12 +40,7 @@ const newsMax = 512
 // deliver is, but what housekeeping has removed from the journal, which is told first. What happened before after is not looked at, and a place that does
 // not exist yet waits for it.
 func (s *Service) Follow(ctx context.Context, c Caller, id uuid.UUID, after *Cursor, deliver func(News) error) error {
-	ctx, end, err := s.calls.begin(ctx)
-	if err != nil {
-		return toError(err)
-	}
-	defer end()
-	return toError(s.follow(ctx, c, id, after, deliver))
+	return do(ctx, s, func(ctx context.Context) error { return s.follow(ctx, c, id, after, deliver) })
 }
 
 func (s *Service) follow(ctx context.Context, c Caller, id uuid.UUID, after *Cursor, deliver func(News) error) error {

@@ -12,24 +12,10 @@ import (
 // auditWait bounds how long a reader of the log waits for the rows of runs that have just ended.
 const auditWait = 2 * time.Second
 
-// owned runs fn for the owner of a sandbox.
-func owned[T any](ctx context.Context, s *Service, c Caller, id uuid.UUID, fn func(ctx context.Context) (T, error)) (v T, err error) {
-	ctx, end, err := s.calls.begin(ctx)
-	if err != nil {
-		return v, toError(err)
-	}
-	defer end()
-	if _, err := s.fence(ctx, c, id); err != nil {
-		return v, toError(err)
-	}
-	v, err = fn(ctx)
-	return v, toError(err)
-}
-
 // Timeline returns the newest runs of a sandbox that a filter lets through, newest first. Runs that committed nothing get their row from the gateway that
 // ran them up to a second after they ended; this gateway's own are there.
 func (s *Service) Timeline(ctx context.Context, c Caller, id uuid.UUID, f store.TimelineFilter) ([]store.Run, error) {
-	return owned(ctx, s, c, id, func(ctx context.Context) ([]store.Run, error) {
+	return owned(ctx, s, c, id, func(ctx context.Context, _ *store.Fence) ([]store.Run, error) {
 		wait, cancel := context.WithTimeout(ctx, auditWait)
 		defer cancel()
 		_ = s.Audited(wait) // the list is no worse for being a moment behind
@@ -39,7 +25,7 @@ func (s *Service) Timeline(ctx context.Context, c Caller, id uuid.UUID, f store.
 
 // Changes returns up to limit operations of a sandbox's journal from a place on, oldest first.
 func (s *Service) Changes(ctx context.Context, c Caller, id uuid.UUID, after Cursor, limit int) ([]store.Change, error) {
-	return owned(ctx, s, c, id, func(ctx context.Context) ([]store.Change, error) {
+	return owned(ctx, s, c, id, func(ctx context.Context, _ *store.Fence) ([]store.Change, error) {
 		return s.store.ChangesSince(ctx, id, after.Version, after.Seq, limit)
 	})
 }
@@ -50,7 +36,7 @@ func (s *Service) History(ctx context.Context, c Caller, id uuid.UUID, path stri
 	if err := absolute(path); err != nil {
 		return nil, toError(err)
 	}
-	return owned(ctx, s, c, id, func(ctx context.Context) ([]store.Touch, error) {
+	return owned(ctx, s, c, id, func(ctx context.Context, _ *store.Fence) ([]store.Touch, error) {
 		return s.store.History(ctx, id, path, limit, before.Version, before.Seq)
 	})
 }
@@ -60,7 +46,7 @@ func (s *Service) Blame(ctx context.Context, c Caller, id uuid.UUID, path string
 	if err := absolute(path); err != nil {
 		return nil, toError(err)
 	}
-	return owned(ctx, s, c, id, func(ctx context.Context) ([]store.LastWrite, error) {
+	return owned(ctx, s, c, id, func(ctx context.Context, _ *store.Fence) ([]store.LastWrite, error) {
 		return s.store.Blame(ctx, id, path)
 	})
 }

@@ -14,7 +14,7 @@ type Holding = store.Holding
 
 // Quota returns what a tenant holds and, unless owner is empty, one of its owners.
 func (s *Service) Quota(ctx context.Context, tenant, owner string) (ofTenant, ofOwner *Holding, err error) {
-	list, err := answered(ctx, s, func(ctx context.Context) ([]Holding, error) { return s.store.Quota(ctx, tenant, owner) })
+	list, err := call(ctx, s, func(ctx context.Context) ([]Holding, error) { return s.store.Quota(ctx, tenant, owner) })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -27,8 +27,8 @@ func (s *Service) Quota(ctx context.Context, tenant, owner string) (ofTenant, of
 // SetQuota sets the quota of an owner, or (owner "") of a tenant. Nothing that is there already goes. It is for administrators: no caller is asked for.
 func (s *Service) SetQuota(ctx context.Context, tenant, owner string, q Quota) error {
 	admin := Caller{Tenant: tenant, Route: "quota"}
-	_, err := done(ctx, s, admin, "quota set "+owner, func(ctx context.Context, e store.Exec) (struct{}, error) {
-		return struct{}{}, s.store.SetQuota(ctx, tenant, owner, q, e)
+	_, err := tenantVerb(ctx, s, admin, "quota set "+owner, func(ctx context.Context, row store.Exec) (struct{}, error) {
+		return struct{}{}, s.store.SetQuota(ctx, tenant, owner, q, row)
 	})
 	return err
 }

@@ -35,23 +35,20 @@ const headBytes = 2048
 // Exec runs a script. Writers wait for the sandbox's lock. The result is not nil beside an error when
 // the script had started: it holds the output so far.
 func (s *Service) Exec(ctx context.Context, r Request) (*Result, error) {
-	ctx, end, err := s.calls.begin(ctx)
-	if err != nil {
-		return nil, toError(err)
-	}
-	defer end()
-	res, repeat, err := once(ctx, s, r.Caller, func() (*Result, bool, error) {
-		began := s.cfg.Now()
-		res, err := s.exec(ctx, &r)
-		if res == nil && err != nil {
-			s.refused(&r, began, err)
+	return call(ctx, s, func(ctx context.Context) (*Result, error) {
+		res, repeat, err := once(ctx, s, r.Caller, func() (*Result, bool, error) {
+			began := s.cfg.Now()
+			res, err := s.exec(ctx, &r)
+			if res == nil && err != nil {
+				s.refused(&r, began, err)
+			}
+			return res, res != nil && res.Committed, err
+		})
+		if repeat && err == nil {
+			err = res.print(&r)
 		}
-		return res, res != nil && res.Committed, err
+		return res, err
 	})
-	if repeat && err == nil {
-		err = res.print(&r)
-	}
-	return res, toError(err)
 }
 
 // refused puts a script that did not begin into the audit log.
@@ -183,7 +180,7 @@ func (s *Service) write(ctx context.Context, lease lock.Lease, r *Request) (*Res
 		if n == nil {
 			return nil, err
 		}
-		if errors.Is(err, fserr.ESTALE) && attempt < s.cfg.StaleRetries && n.repeatable(in) {
+		if store.OutcomeOf(err) == store.Stale && attempt < s.cfg.StaleRetries && n.repeatable(in) {
 			continue
 		}
 		s.logged(n, err)

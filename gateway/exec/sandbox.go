@@ -137,16 +137,13 @@ func sandboxOf(r *store.Sandbox) *Sandbox {
 
 // CreateSandbox creates a sandbox with its first files, in one transaction.
 func (s *Service) CreateSandbox(ctx context.Context, c Caller, n NewSandbox) (*Sandbox, error) {
-	ctx, end, err := s.calls.begin(ctx)
-	if err != nil {
-		return nil, toError(err)
-	}
-	defer end()
-	b, _, err := once(ctx, s, c, func() (*Sandbox, bool, error) {
-		b, err := s.create(ctx, c, n)
-		return b, true, err
+	return call(ctx, s, func(ctx context.Context) (*Sandbox, error) {
+		b, _, err := once(ctx, s, c, func() (*Sandbox, bool, error) {
+			b, err := s.create(ctx, c, n)
+			return b, true, err
+		})
+		return b, err
 	})
-	return b, toError(err)
 }
 
 // answerOf keeps the sandbox that a caller's request makes under its key, nil when there is none.
@@ -240,46 +237,33 @@ func loadChain(ctx context.Context, layers []uuid.UUID, load store.LoadFunc) (*t
 
 // ListSandboxes returns one page of the caller's sandboxes, newest first.
 func (s *Service) ListSandboxes(ctx context.Context, c Caller, o ListOptions) ([]Sandbox, error) {
-	ctx, end, err := s.calls.begin(ctx)
-	if err != nil {
-		return nil, toError(err)
-	}
-	defer end()
-	if o.Limit <= 0 {
-		o.Limit = 100
-	}
-	f := store.ListFilter{Limit: min(o.Limit, 1000), After: o.After, Name: o.Name}
-	if len(o.Labels) > 0 {
-		if f.Labels, err = object(o.Labels); err != nil {
-			return nil, toError(err)
+	return call(ctx, s, func(ctx context.Context) (_ []Sandbox, err error) {
+		if o.Limit <= 0 {
+			o.Limit = 100
 		}
-	}
-	rows, err := s.store.List(ctx, c.Tenant, c.Subject, f)
-	if err != nil {
-		return nil, toError(err)
-	}
-	return sandboxesOf(rows), nil
+		f := store.ListFilter{Limit: min(o.Limit, 1000), After: o.After, Name: o.Name}
+		if len(o.Labels) > 0 {
+			if f.Labels, err = object(o.Labels); err != nil {
+				return nil, err
+			}
+		}
+		rows, err := s.store.List(ctx, c.Tenant, c.Subject, f)
+		return sandboxesOf(rows), err
+	})
 }
 
 // GetSandbox describes a sandbox.
 func (s *Service) GetSandbox(ctx context.Context, c Caller, id uuid.UUID) (*Sandbox, error) {
-	ctx, end, err := s.calls.begin(ctx)
-	if err != nil {
-		return nil, toError(err)
-	}
-	defer end()
-	return s.get(ctx, c, id)
-}
-
-func (s *Service) get(ctx context.Context, c Caller, id uuid.UUID) (*Sandbox, error) {
-	b, err := s.store.Get(ctx, id)
-	if err == nil {
-		err = authorize(c, &store.Fence{Tenant: b.Tenant, Owner: b.Owner})
-	}
-	if err != nil {
-		return nil, toError(err)
-	}
-	return sandboxOf(b), nil
+	return call(ctx, s, func(ctx context.Context) (*Sandbox, error) {
+		b, err := s.store.Get(ctx, id)
+		if err == nil {
+			err = authorize(c, &store.Fence{Tenant: b.Tenant, Owner: b.Owner})
+		}
+		if err != nil {
+			return nil, err
+		}
+		return sandboxOf(b), nil
+	})
 }
 
 // UpdateSandbox changes a sandbox's name, environment, labels, expiry or limits.
@@ -287,7 +271,7 @@ func (s *Service) UpdateSandbox(ctx context.Context, c Caller, id uuid.UUID, u S
 	if err := checkEnv(u.Env); err != nil {
 		return nil, err
 	}
-	return s.verb(ctx, c, id, "update", func(ctx context.Context, _ *store.Fence, e store.Exec) (*Sandbox, error) {
+	return verb(ctx, s, c, id, "update", func(ctx context.Context, _ *store.Fence, e store.Exec) (*Sandbox, error) {
 		env, err := object(u.Env)
 		if err != nil {
 			return nil, err
@@ -304,56 +288,12 @@ func (s *Service) UpdateSandbox(ctx context.Context, c Caller, id uuid.UUID, u S
 	})
 }
 
-// verb runs fn under the sandbox's lock for its owner. what is for the audit log: fn hands the row on to the database, which writes it with the
-// change. A verb that failed gets its row from here.
-func (s *Service) verb(ctx context.Context, c Caller, id uuid.UUID, what string, fn func(ctx context.Context, f *store.Fence, e store.Exec) (*Sandbox, error)) (b *Sandbox, err error) {
-	began := s.cfg.Now()
-	defer func() {
-		if err != nil {
-			s.note(c, id, -1, what, began, err)
-		}
-	}()
-	return s.locked(ctx, c, id, func(ctx context.Context, f *store.Fence) (*Sandbox, error) { return fn(ctx, f, s.verbRow(c, what)) })
-}
-
-// verbRow is the audit row of a verb that the database is about to do, and to time.
-func (s *Service) verbRow(c Caller, what string) store.Exec {
-	row := s.rowOf(c, what, s.cfg.Now())
-	row.Duration = 0
-	return row
-}
-
-// locked runs fn under the sandbox's lock for its owner.
-func (s *Service) locked(ctx context.Context, c Caller, id uuid.UUID, fn func(ctx context.Context, f *store.Fence) (*Sandbox, error)) (b *Sandbox, err error) {
-	ctx, end, err := s.calls.begin(ctx)
-	if err != nil {
-		return nil, toError(err)
-	}
-	defer end()
-	lease, err := s.acquire(ctx, c, id)
-	if err != nil {
-		return nil, toError(err)
-	}
-	defer lease.Unlock()
-	f, err := s.fence(ctx, c, id)
-	if err != nil {
-		return nil, toError(err)
-	}
-	b, err = fn(ctx, f)
-	if err != nil {
-		return nil, toError(err)
-	}
-	return b, nil
-}
-
 // DropSandbox deletes a sandbox. Its id is never used again.
 func (s *Service) DropSandbox(ctx context.Context, c Caller, id uuid.UUID) error {
-	_, err := s.verb(ctx, c, id, "drop", func(ctx context.Context, _ *store.Fence, e store.Exec) (*Sandbox, error) {
-		err := s.store.Drop(ctx, id, e)
-		s.trees.Drop(id)
-		return nil, err
+	return s.act(ctx, c, id, "drop", func(ctx context.Context, _ *store.Fence, row store.Exec) error {
+		defer s.trees.Drop(id)
+		return s.store.Drop(ctx, id, row)
 	})
-	return err
 }
 
 // maxForks is how many forks one request makes at most.
@@ -389,8 +329,8 @@ func (s *Service) Fork(ctx context.Context, c Caller, id uuid.UUID, name string,
 		return nil, toError(err)
 	}
 	list, _, err := once(ctx, s, c, func() ([]Sandbox, bool, error) {
-		var list []Sandbox
-		_, err := s.verb(ctx, c, id, fmt.Sprintf("fork %s %d %s", name, count, at), func(ctx context.Context, f *store.Fence, e store.Exec) (*Sandbox, error) {
+		what := fmt.Sprintf("fork %s %d %s", name, count, at)
+		list, err := verb(ctx, s, c, id, what, func(ctx context.Context, f *store.Fence, e store.Exec) ([]Sandbox, error) {
 			name, err := forkName(name, f.Name, count)
 			if err != nil {
 				return nil, err
@@ -410,9 +350,8 @@ func (s *Service) Fork(ctx context.Context, c Caller, id uuid.UUID, name string,
 				}
 				return nil, err
 			}
-			list = sandboxesOf(rows)
 			s.sealed(ctx, f)
-			return nil, nil
+			return sandboxesOf(rows), nil
 		})
 		return list, true, err
 	})
@@ -436,9 +375,8 @@ func (s *Service) sealed(ctx context.Context, f *store.Fence) {
 
 // Snapshot names the present state of a sandbox.
 func (s *Service) Snapshot(ctx context.Context, c Caller, id uuid.UUID, name string) (*Snapshot, error) {
-	var snap *Snapshot
-	_, err := s.verb(ctx, c, id, "snapshot "+name, func(ctx context.Context, f *store.Fence, e store.Exec) (*Sandbox, error) {
-		r, err := s.store.Snapshot(ctx, id, name, e)
+	return verb(ctx, s, c, id, "snapshot "+name, func(ctx context.Context, f *store.Fence, row store.Exec) (*Snapshot, error) {
+		snap, err := s.store.Snapshot(ctx, id, name, row)
 		switch {
 		case errors.Is(err, fserr.EEXIST):
 			return nil, newError(fserr.CodeEEXIST, err, "there is a snapshot of that name already: "+name)
@@ -447,26 +385,12 @@ func (s *Service) Snapshot(ctx context.Context, c Caller, id uuid.UUID, name str
 		case err != nil:
 			return nil, err
 		}
-		snap = r
 		s.sealed(ctx, f)
-		return nil, nil
+		return snap, nil
 	})
-	return snap, err
 }
 
 // Snapshots lists the snapshots of a sandbox, oldest first.
 func (s *Service) Snapshots(ctx context.Context, c Caller, id uuid.UUID) ([]Snapshot, error) {
-	ctx, end, err := s.calls.begin(ctx)
-	if err != nil {
-		return nil, toError(err)
-	}
-	defer end()
-	if _, err := s.fence(ctx, c, id); err != nil {
-		return nil, toError(err)
-	}
-	rows, err := s.store.Snapshots(ctx, id)
-	if err != nil {
-		return nil, toError(err)
-	}
-	return rows, nil
+	return owned(ctx, s, c, id, func(ctx context.Context, _ *store.Fence) ([]Snapshot, error) { return s.store.Snapshots(ctx, id) })
 }

@@ -186,11 +186,7 @@ type SessionInfo struct {
 
 // Sessions lists the named sessions of a sandbox by name.
 func (s *Service) Sessions(ctx context.Context, c Caller, id uuid.UUID) ([]SessionInfo, error) {
-	return told(ctx, s, c, id, "session ls", func(ctx context.Context) ([]SessionInfo, error) {
-		f, err := s.fence(ctx, c, id)
-		if err != nil {
-			return nil, err
-		}
+	return told(ctx, s, c, id, "session ls", func(ctx context.Context, f *store.Fence) ([]SessionInfo, error) {
 		state, err := s.states.Get(ctx, f.ID, f.State)
 		if err != nil {
 			return nil, err
@@ -217,29 +213,15 @@ func (s *Service) Sessions(ctx context.Context, c Caller, id uuid.UUID) ([]Sessi
 }
 
 // DropSession ends a named session: the next run that names it begins afresh.
-func (s *Service) DropSession(ctx context.Context, c Caller, id uuid.UUID, name string) (err error) {
-	ctx, end, err := s.calls.begin(ctx)
-	if err != nil {
-		return toError(err)
-	}
-	defer end()
+func (s *Service) DropSession(ctx context.Context, c Caller, id uuid.UUID, name string) error {
 	began, what := s.cfg.Now(), "session rm "+name
-	defer func() {
-		if err != nil {
-			s.note(c, id, -1, what, began, err)
-		}
-	}()
-	lease, err := s.acquire(ctx, c, id)
+	err := do(ctx, s, func(ctx context.Context) error {
+		return s.commits(ctx, c, id, func(lease lock.Lease) error { return s.dropSession(ctx, lease, c, id, name, s.rowOf(c, what, began)) })
+	})
 	if err != nil {
-		return toError(err)
+		s.note(c, id, -1, what, began, err)
 	}
-	defer lease.Unlock()
-	for attempt := 0; ; attempt++ {
-		err := s.dropSession(ctx, lease, c, id, name, s.rowOf(c, what, began))
-		if !errors.Is(err, fserr.ESTALE) || attempt >= s.cfg.StaleRetries {
-			return toError(err)
-		}
-	}
+	return err
 }
 
 func (s *Service) dropSession(ctx context.Context, lease lock.Lease, c Caller, id uuid.UUID, name string, row store.Exec) error {

@@ -40,8 +40,10 @@ func (s *Service) fence(ctx context.Context, c Caller, id uuid.UUID) (*store.Fen
 
 // Check reports whether the sandbox exists and is the caller's, and whether something may be done there now.
 func (s *Service) Check(ctx context.Context, c Caller, id uuid.UUID) error {
-	_, err := answered(ctx, s, func(ctx context.Context) (*store.Fence, error) { return s.fence(ctx, c, id) })
-	return err
+	return do(ctx, s, func(ctx context.Context) error {
+		_, err := s.fence(ctx, c, id)
+		return err
+	})
 }
 
 // acquire takes the sandbox's lock for a writer. A stranger must not stand in the line: tenant and
@@ -85,17 +87,14 @@ const userID = 1000
 // View runs fn over the latest version of a sandbox. It takes no lock and waits for no writer. The tree and the
 // read-only working tree may be used until fn returns.
 func (s *Service) View(ctx context.Context, c Caller, id uuid.UUID, fn func(t *tree.Tree, w *tree.Work) error) error {
-	ctx, end, err := s.calls.begin(ctx)
-	if err != nil {
-		return toError(err)
-	}
-	defer end()
-	pin, err := s.pinRead(ctx, c, id)
-	if err != nil {
-		return toError(err)
-	}
-	defer pin.Release()
-	return toError(fn(pin.Tree, pin.Tree.Begin(ctx, s.options(pin.Fence, true))))
+	return do(ctx, s, func(ctx context.Context) error {
+		pin, err := s.pinRead(ctx, c, id)
+		if err != nil {
+			return err
+		}
+		defer pin.Release()
+		return fn(pin.Tree, pin.Tree.Begin(ctx, s.options(pin.Fence, true)))
+	})
 }
 
 // view is View with a row in the audit log, under the name of a verb and its path. fn calls begin before it hands out the first of what it reads.
@@ -168,33 +167,19 @@ func (s *Service) pin(ctx context.Context, c Caller, id uuid.UUID) (cache.Pin, e
 // Update runs fn over a working tree of the latest version of a sandbox and commits what it changed, all or nothing. An error of
 // fn commits nothing. fn is run again on a fresh tree when somebody else committed in between. op and path are for the audit log.
 func (s *Service) Update(ctx context.Context, c Caller, id uuid.UUID, op, path string, fn func(t *tree.Tree, w *tree.Work) error) error {
-	ctx, end, err := s.calls.begin(ctx)
-	if err != nil {
-		return toError(err)
-	}
-	defer end()
-	_, _, err = once(ctx, s, c, func() (struct{}, bool, error) {
-		kept, err := s.updateLocked(ctx, c, id, op, path, fn)
-		return struct{}{}, kept, err
+	return do(ctx, s, func(ctx context.Context) error {
+		_, _, err := once(ctx, s, c, func() (_ struct{}, committed bool, _ error) {
+			err := s.commits(ctx, c, id, func(lease lock.Lease) (err error) {
+				committed, err = s.update(ctx, lease, c, id, op, path, fn)
+				return err
+			})
+			return struct{}{}, committed, err
+		})
+		return err
 	})
-	return toError(err)
 }
 
-// updateLocked reports whether there was something to commit.
-func (s *Service) updateLocked(ctx context.Context, c Caller, id uuid.UUID, op, path string, fn func(t *tree.Tree, w *tree.Work) error) (bool, error) {
-	lease, err := s.acquire(ctx, c, id)
-	if err != nil {
-		return false, err
-	}
-	defer lease.Unlock()
-	for attempt := 0; ; attempt++ {
-		committed, err := s.update(ctx, lease, c, id, op, path, fn)
-		if !errors.Is(err, fserr.ESTALE) || attempt >= s.cfg.StaleRetries {
-			return committed, err
-		}
-	}
-}
-
+// update is one attempt of Update. It reports whether there was something to commit.
 func (s *Service) update(ctx context.Context, lease lock.Lease, c Caller, id uuid.UUID, op, path string, fn func(t *tree.Tree, w *tree.Work) error) (committed bool, err error) {
 	pin, err := s.pin(ctx, c, id)
 	if err != nil {
@@ -256,8 +241,8 @@ func (s *Service) commit(ctx context.Context, f *store.Fence, w *tree.Work, c st
 	c.Sandbox, c.Version, c.ChangedAt = f.ID, f.Version, f.ChangedAt
 	a, err := s.store.Apply(ctx, c)
 	if err != nil {
-		// What was refused has changed nothing, and a stale tree is known by the next fence. What is not known is not worth a belief.
-		if errors.Is(err, store.ErrUnknown) {
+		// What was refused has changed nothing, and the next fence tells a stale tree. Only after an unknown outcome may the cached tree be wrong.
+		if store.OutcomeOf(err) == store.Unknown {
 			s.trees.Drop(f.ID)
 		}
 		return nil, err

@@ -23,19 +23,19 @@ const inlineBytes = 256 << 10
 // commitAttempts bounds how often a commit is sent again after an attempt that certainly applied nothing.
 const commitAttempts = 4
 
-// Apply commits a change, all of it or nothing. It is ESTALE when the sandbox is no longer at c.Version, EDQUOT when a limit would be exceeded, [ErrLocked] when
-// another transaction holds the sandbox for as long as c.Wait. When
-// the connection breaks it asks Postgres what became of the commit; ErrUnknown means that there was no answer until ctx was done.
-func (s *Store) Apply(ctx context.Context, c Commit) (Applied, error) {
+// Apply commits a change, all of it or nothing; [OutcomeOf] its error is what became of it. It is ESTALE when the sandbox is no longer at c.Version, EDQUOT
+// when a limit would be exceeded, [ErrLocked] when another transaction holds the sandbox for as long as c.Wait. When the connection breaks it asks
+// Postgres for the outcome; ErrUnknown means that there was no answer until ctx was done.
+func (s *Store) Apply(ctx context.Context, c Commit) (Committed, error) {
 	p, err := params(&c)
 	if err != nil {
-		return Applied{}, err
+		return Committed{}, err
 	}
 	if p.Blob, err = s.upload(ctx, &c); err != nil {
-		return Applied{}, err
+		return Committed{}, err
 	}
 	for attempt := 1; ; attempt++ {
-		var a Applied
+		var a Committed
 		var sent bool
 		err := s.locking(ctx, "apply", s.lockWaitOf(&c), func(wait time.Duration) (err error) {
 			a, sent, err = s.apply(ctx, p, wait, c.Answer)
@@ -48,14 +48,14 @@ func (s *Store) Apply(ctx context.Context, c Commit) (Applied, error) {
 			// Stale at a second attempt: the first one may have been what came in between, whatever its error said.
 			return s.settle(ctx, &c, err)
 		case attempt == commitAttempts, errors.Is(err, errNoPlace):
-			return Applied{}, err
+			return Committed{}, err
 		case errors.Is(err, fserr.ENODATA):
 			// A content that was there when we asked has been collected since.
 			if err := s.uploadMissing(ctx, &c); err != nil {
-				return Applied{}, err
+				return Committed{}, err
 			}
 		case !errors.Is(err, ErrUnavailable) || ctx.Err() != nil:
-			return Applied{}, err
+			return Committed{}, err
 		}
 	}
 }
@@ -69,7 +69,7 @@ func (s *Store) lockWaitOf(c *Commit) time.Duration {
 }
 
 // apply sends the commit once. sent reports that its outcome is open.
-func (s *Store) apply(ctx context.Context, p *sqlcgen.ApplyParams, wait time.Duration, answer *Answer) (a Applied, sent bool, err error) {
+func (s *Store) apply(ctx context.Context, p *sqlcgen.ApplyParams, wait time.Duration, answer *Answer) (a Committed, sent bool, err error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -88,7 +88,7 @@ func (s *Store) apply(ctx context.Context, p *sqlcgen.ApplyParams, wait time.Dur
 		s.renew()
 	}
 	if err == nil {
-		a = Applied{Version: row.Version, UsedBytes: row.UsedBytes, UsedInodes: row.UsedInodes, Layers: row.Layers, ChangedAt: row.ChangedAt}
+		a = Committed{Version: row.Version, UsedBytes: row.UsedBytes, UsedInodes: row.UsedInodes, Layers: row.Layers, ChangedAt: row.ChangedAt}
 		a.State, err = hashOf(row.StateSHA256)
 		return a, false, err
 	}
@@ -100,7 +100,7 @@ func (s *Store) apply(ctx context.Context, p *sqlcgen.ApplyParams, wait time.Dur
 
 // settle finds out what became of a commit whose connection broke. fs.settle waits for the lost transaction if it is still there, and makes
 // sure that it cannot be applied later if it has not been yet.
-func (s *Store) settle(ctx context.Context, c *Commit, cause error) (Applied, error) {
+func (s *Store) settle(ctx context.Context, c *Commit, cause error) (Committed, error) {
 	// The caller's patience may be what ended the commit.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.timeout)
 	defer cancel()
@@ -112,17 +112,17 @@ func (s *Store) settle(ctx context.Context, c *Commit, cause error) (Applied, er
 		})
 		switch {
 		case err == nil && len(rows) == 1:
-			return Applied{Version: rows[0], UsedBytes: c.Delta.UsedBytes, UsedInodes: c.Delta.UsedInodes}, nil
+			return Committed{Version: rows[0], UsedBytes: c.Delta.UsedBytes, UsedInodes: c.Delta.UsedInodes}, nil
 		case err == nil:
-			return Applied{}, fmt.Errorf("apply: %w: %w", ErrUnavailable, cause)
+			return Committed{}, fmt.Errorf("apply: %w: %w", ErrUnavailable, cause)
 		case errors.Is(err, fserr.ESRCH):
-			return Applied{}, err
+			return Committed{}, err
 		}
 		t := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
 			t.Stop()
-			return Applied{}, fmt.Errorf("apply: %w: %w", ErrUnknown, cause)
+			return Committed{}, fmt.Errorf("apply: %w: %w", ErrUnknown, cause)
 		case <-t.C:
 		}
 	}

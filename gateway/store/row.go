@@ -205,8 +205,8 @@ type Commit struct {
 	Wait       time.Duration   // for another transaction that holds the sandbox; 0, and at most: the store's LockWait
 }
 
-// Applied is what a commit led to.
-type Applied struct {
+// Committed is what a commit led to.
+type Committed struct {
 	Version    int64
 	UsedBytes  int64 // with what a large state of the shell counts
 	UsedInodes int64

@@ -109,7 +109,11 @@ func (p *printer) warn(format string, args ...any) {
 		p.gone += n
 		p.buf = append(p.buf[:0], p.buf[n:]...)
 	}
-	p.sh.errorf("printf: "+format, args...)
+	name := "printf"
+	if p.sh.program {
+		name = p.sh.name
+	}
+	p.sh.errorf(name+": "+format, args...)
 }
 
 // once goes through the format one time.
@@ -118,6 +122,9 @@ func (p *printer) once(f string) {
 		switch f[i] {
 		case '\\':
 			n := escapeLen(f[i:])
+			if p.sh.program && p.strict(f[i:]) {
+				return
+			}
 			s, stop := backslashes(f[i:i+n], escFormat)
 			p.buf = append(p.buf, s...)
 			if stop {
@@ -139,6 +146,30 @@ func (p *printer) once(f string) {
 			return
 		}
 	}
+}
+
+// strict reports whether the program printf, which is coreutils', ends at the escape sequence s begins with.
+func (p *printer) strict(s string) bool {
+	if len(s) < 2 {
+		return false
+	}
+	most, least := 0, 0
+	switch s[1] {
+	case 'c':
+		p.stop = true
+		return true
+	case 'x':
+		most, least = 2, 1
+	case 'u':
+		most, least = 4, 4
+	case 'U':
+		most, least = 8, 8
+	}
+	if n, _ := digits(s[2:], 16, most); n < least {
+		p.fail("missing hexadecimal number in escape")
+		p.stop = true
+	}
+	return p.stop
 }
 
 // escapeLen is the length of the escape sequence s begins with.
@@ -238,6 +269,19 @@ func (p *printer) directive(s string) (int, bool) {
 		p.pad(a, flags, width, prec)
 	case 'b':
 		a, _ := p.next()
+		if j := strings.IndexByte(a, '\\'); p.sh.program && j >= 0 {
+			for ; j < len(a); j++ {
+				if a[j] != '\\' {
+					continue
+				}
+				if rest := a[j:]; len(rest) > 1 && rest[1] != 'c' && p.strict(rest) {
+					out, _ := backslashes(a[:j], escB)
+					p.pad(out, flags, width, prec)
+					return i + 1, true
+				}
+				j++
+			}
+		}
 		out, stop := backslashes(a, escB)
 		p.pad(out, flags, width, prec)
 		p.stop = stop

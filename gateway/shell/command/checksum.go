@@ -293,6 +293,9 @@ func (c *checksumRun) check(list string) bool {
 				continue
 			}
 			name, want, bits, ok := c.parse(line)
+			if list == "-" && name == "-" { // standard input is the list
+				ok = false
+			}
 			if !ok {
 				bad++
 				if c.warn {

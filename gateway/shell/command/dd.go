@@ -57,6 +57,7 @@ func ddNumber(s string) (n int64, inBytes, ok bool) {
 		return 0, false, false
 	}
 	for part := range strings.SplitSeq(s, "x") {
+		part = strings.TrimLeft(part, " \t\n\v\f\r") // as strtoumax does
 		k := 0
 		for k < len(part) && isDigit(part[k]) {
 			k++

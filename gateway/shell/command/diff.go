@@ -411,6 +411,17 @@ func (d *diffRun) compare(an, bn string, below bool) {
 	case a.dir || b.dir:
 		fmt.Fprintf(d.p.Out, "File %s is a %s while file %s is a %s\n", d.shown(a, 0), diffKind(a), d.shown(b, 1), diffKind(b))
 		d.differ()
+	case below && !(isFile(a) && isFile(b)):
+		here, name := a, a.name
+		if a.missing {
+			here, name = b, b.name
+		}
+		if a.missing || b.missing {
+			fmt.Fprintf(d.p.Out, "Only in %s: %s\n", strings.TrimSuffix(here.name, "/"+baseName(name)), baseName(name))
+		} else {
+			fmt.Fprintf(d.p.Out, "File %s is a %s while file %s is a %s\n", d.shown(a, 0), diffKind(a), d.shown(b, 1), diffKind(b))
+		}
+		d.differ()
 	case d.noDeref && (a.st.Kind == proc.Symlink || b.st.Kind == proc.Symlink):
 		d.links(a, b)
 	default:
@@ -423,6 +434,11 @@ func (d *diffRun) shown(f *diffFile, i int) string {
 		return d.labels[i]
 	}
 	return f.name
+}
+
+// isFile reports whether a file below a directory is one that is read.
+func isFile(f *diffFile) bool {
+	return f.missing || f.st.Kind == proc.Regular || f.st.Kind == proc.Symlink
 }
 
 func diffKind(f *diffFile) string {
@@ -461,6 +477,7 @@ func (d *diffRun) directories(a, b *diffFile) {
 	}
 	la, lb := list(a), list(b)
 	d.startFile = ""
+	left, right := trimSlashes(a.name), trimSlashes(b.name)
 	i, j := 0, 0
 	for i < len(la) || j < len(lb) {
 		d.p.Tick(4)
@@ -472,7 +489,7 @@ func (d *diffRun) directories(a, b *diffFile) {
 			d.onlyIn(b, a, lb[j].Name, false, d.newFile || d.newFirst)
 			j++
 		default:
-			d.compare(joinPath(a.name, la[i].Name), joinPath(b.name, lb[j].Name), true)
+			d.compare(joinPath(left, la[i].Name), joinPath(right, lb[j].Name), true)
 			i++
 			j++
 		}
@@ -536,13 +553,15 @@ func (f *diffFile) split(d *diffRun) {
 func isBinary(b []byte) bool { return bytes.IndexByte(b[:min(len(b), 32<<10)], 0) >= 0 }
 
 func (d *diffRun) files(a, b *diffFile, below bool) {
+	if a.stdin && b.stdin { // a file is equal to itself, unread
+		d.sameFiles(a, b, below)
+		return
+	}
 	if err := d.load(a); err != nil {
 		d.trouble(a.name, err)
 		return
 	}
-	if b.stdin && a.stdin {
-		b.data = a.data
-	} else if err := d.load(b); err != nil {
+	if err := d.load(b); err != nil {
 		d.trouble(b.name, err)
 		return
 	}

@@ -88,7 +88,7 @@ func du(_ context.Context, p *proc.Process) int {
 		case "L":
 			d.followAll = true
 		case "D", "H":
-			d.followArgs = true
+			d.followAll, d.followArgs = false, true
 		case "P":
 			d.followAll, d.followArgs = false, false
 		case "s":

@@ -236,6 +236,14 @@ func magic(b []byte, size int64) (fileKind, bool) {
 			interlace = "interlaced"
 		}
 		return kind(fmt.Sprintf("PNG image data, %d x %d, %d-bit%s, %s", be32(b[16:]), be32(b[20:]), b[24], color, interlace), "image/png")
+	case has(b, 0, "dex\n") && len(b) >= 8 && b[7] == 0:
+		return kind(fmt.Sprintf("Dalvik dex file version %s", b[4:7]), "application/octet-stream")
+	case has(b, 0, "070701"):
+		return kind("ASCII cpio archive (SVR4 with no CRC)", "application/x-cpio")
+	case has(b, 0, "070702"):
+		return kind("ASCII cpio archive (SVR4 with CRC)", "application/x-cpio")
+	case has(b, 0, "070707"):
+		return kind("ASCII cpio archive (pre-SVR4 or odc)", "application/x-cpio")
 	case has(b, 0, "GIF8") && len(b) >= 10:
 		return kind(fmt.Sprintf("GIF image data, version %s, %d x %d", b[3:6], le16(b[6:]), le16(b[8:])), "image/gif")
 	case has(b, 0, "\xff\xd8\xff"):

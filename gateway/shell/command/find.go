@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
 
@@ -36,6 +37,11 @@ func (e *findEntry) stat() *proc.Stat {
 	follow := e.f.follow == 'L' || e.f.follow == 'H' && e.depth == 0
 	if follow {
 		if e.st, err = e.f.p.Stat(e.path); err == nil {
+			return &e.st
+		}
+		if errno, _ := fserr.Of(err); errno == fserr.ELOOP {
+			e.failed = true
+			e.f.complain(e.path, err)
 			return &e.st
 		}
 	}
@@ -255,7 +261,9 @@ func (f *findRun) visit(e *findEntry, dir bool, test findTest, parents []findPar
 			child := &findEntry{f: f, path: prefix + d.Name, start: e.start, depth: e.depth + 1, kind: d.Kind}
 			childDir := d.Kind == proc.Dir
 			if d.Kind == proc.Symlink && f.follow == 'L' {
-				childDir = child.stat().Kind == proc.Dir
+				if childDir = child.stat().Kind == proc.Dir; child.failed {
+					continue
+				}
 			}
 			f.visit(child, childDir, test, parents)
 			if f.quit {

@@ -113,6 +113,8 @@ func (f *findRun) parseFormat(format string) []findPiece {
 				out = append(out, findPiece{text: text.String(), flags: flags, verb: verb, time: format[i]})
 			case strings.IndexByte("abcdDfFgGhHiklmMnpPsStuUyYZ", verb) >= 0:
 				out = append(out, findPiece{text: text.String(), flags: flags, verb: verb})
+			case strings.IndexByte("{[(", verb) >= 0:
+				f.fatal("error: the format directive `%%%c' is reserved for future use", verb)
 			default:
 				f.p.Errorf("warning: unrecognized format directive `%%%c'", verb)
 				text.WriteString(format[start-1 : i+1])
@@ -170,8 +172,11 @@ func (f *findRun) directive(pc *findPiece, e *findEntry) string {
 		}
 		return str(e.base())
 	case 'h':
-		i := strings.LastIndexByte(strings.TrimRight(e.path, "/"), '/')
+		name := strings.TrimRight(e.path, "/")
+		i := strings.LastIndexByte(name, '/')
 		switch {
+		case (name == "." || name == "") && len(e.path) > len(name)+1: // the last slash is the one before nothing
+			return str(e.path[:len(e.path)-1])
 		case i == 0 || strings.Trim(e.path, "/") == "":
 			return str("")
 		case i < 0:

@@ -83,7 +83,7 @@ func (f *findRun) typeTest(name, arg string) findTest {
 	}
 	return func(e *findEntry) bool {
 		st, err := f.p.Stat(e.path)
-		if f.follow == 'L' {
+		if f.follow == 'L' || f.follow == 'H' && e.depth == 0 {
 			st, err = f.p.Lstat(e.path)
 		} else if err != nil { // a dangling link is a link
 			st, err = f.p.Lstat(e.path)

@@ -736,9 +736,10 @@ func (l *lister) columns(files []*lsFile) {
 		text[i], width[i] = l.cell(f)
 	}
 	best, widths := 1, []int{0}
-	for cols := min(n, max(l.width/3, 1)); cols >= 1; cols-- {
+	for cols := min(n, max((l.width+2)/3, 1)); cols >= 1; cols-- {
 		rows := (n + cols - 1) / cols
 		w := slices.Repeat([]int{3}, cols) // no column is narrower
+		wider := false
 		for i := range n {
 			c := i / rows
 			if l.format == 'x' {
@@ -748,14 +749,16 @@ func (l *lister) columns(files []*lsFile) {
 			if c == cols-1 {
 				extra = 0
 			}
-			w[c] = max(w[c], width[i]+extra)
+			if width[i]+extra > w[c] {
+				w[c], wider = width[i]+extra, true
+			}
 		}
 		total := 0
 		for _, x := range w {
 			total += x
 		}
 		best, widths = cols, w
-		if total < l.width {
+		if total < l.width || !wider { // columns of the least width are not measured
 			break
 		}
 	}

@@ -320,8 +320,12 @@ func checkSeqFormat(f string) string {
 	for i < len(f) && strings.IndexByte("-+#0 '", f[i]) >= 0 {
 		i++
 	}
-	for i < len(f) && (isDigit(f[i]) || f[i] == '.') {
+	for i < len(f) && isDigit(f[i]) {
 		i++
+	}
+	if i < len(f) && f[i] == '.' {
+		for i++; i < len(f) && isDigit(f[i]); i++ {
+		}
 	}
 	if i < len(f) && f[i] == 'L' {
 		i++

@@ -23,6 +23,7 @@ type tailRun struct {
 	fromStart bool
 	count     int64
 	delim     byte
+	byName    bool // -F: the file that has the name, not the one that had it
 	follow    bool
 	pid       int // end when this process has; 0: none
 	interval  time.Duration
@@ -41,13 +42,12 @@ func tail(ctx context.Context, p *proc.Process) int {
 		switch o.Key {
 		case "c", "n":
 			t.set(o.Key == "c", o.Value)
-		case "f", "F":
-			t.follow = true
+		case "f":
+			t.follow, t.byName = true, false
+		case "F":
+			t.follow, t.byName, retry = true, true, true
 		case "follow":
-			if o.Has {
-				choose(p, tailSpec, "follow", o.Value, "descriptor", "name")
-			}
-			t.follow = true
+			t.follow, t.byName = true, o.Has && choose(p, tailSpec, "follow", o.Value, "descriptor", "name") == "name"
 		case "s":
 			d, ok := parseDuration(o.Value)
 			if !ok {
@@ -105,6 +105,9 @@ func tail(ctx context.Context, p *proc.Process) int {
 		if err != nil {
 			p.Errorf("cannot open %s for reading: %s", quoteName(name), proc.Strerror(err))
 			status = 1
+			if t.follow && retry && name != "-" {
+				followed = append(followed, &tailFile{name: name})
+			}
 			continue
 		}
 		if titles {
@@ -120,11 +123,15 @@ func tail(ctx context.Context, p *proc.Process) int {
 		}
 		if f, ok := r.(proc.File); ok && t.follow && isFollowed(f) {
 			followed = append(followed, &tailFile{name, f})
-			defer f.Close()
 			continue
 		}
 		_ = r.Close()
 	}
+	defer func() {
+		for _, f := range followed {
+			f.close()
+		}
+	}()
 	if t.follow && len(followed) == 0 && status != 0 {
 		p.Errorf("no files remaining")
 	}
@@ -134,9 +141,48 @@ func tail(ctx context.Context, p *proc.Process) int {
 	return status
 }
 
+// tailFile is a file that is followed; f is nil while nothing has its name.
 type tailFile struct {
 	name string
 	f    proc.File
+}
+
+func (f *tailFile) close() {
+	if f.f != nil {
+		_ = f.f.Close()
+		f.f = nil
+	}
+}
+
+// reopen finds what has the name of a file now.
+func (t *tailRun) reopen(f *tailFile) {
+	st, err := t.p.Stat(f.name)
+	if err != nil {
+		if f.f != nil {
+			t.p.Errorf("%s has become inaccessible: %s", quoteName(f.name), proc.Strerror(err))
+			f.close()
+		}
+		return
+	}
+	was := "appeared"
+	if f.f != nil {
+		if old, err := f.f.Stat(); err == nil && old.Ino == st.Ino {
+			return
+		}
+		was = "been replaced"
+	}
+	r, err := t.p.OpenInput(f.name)
+	if err != nil {
+		return
+	}
+	file, ok := r.(proc.File)
+	if !ok || !isFollowed(file) {
+		_ = r.Close()
+		return
+	}
+	f.close()
+	f.f = file
+	t.p.Errorf("%s has %s;  following new file", quoteName(f.name), was)
 }
 
 func isRegular(f proc.File) bool {
@@ -167,6 +213,12 @@ func (t *tailRun) watch(ctx context.Context, files []*tailFile, titles bool, las
 		// Asked first, so that what the process wrote last is printed.
 		alive := t.pid == 0 || t.p.Alive(t.pid)
 		for _, f := range files {
+			if t.byName || f.f == nil {
+				t.reopen(f)
+			}
+			if f.f == nil {
+				continue
+			}
 			if st, err := f.f.Stat(); err == nil {
 				if at, err := f.f.Seek(0, io.SeekCurrent); err == nil && st.Size < at {
 					t.p.Errorf("%s: file truncated", quoteColon(f.name))

@@ -80,6 +80,8 @@ type tarSource struct {
 }
 
 type tarRun struct {
+	headers *headerWriter
+
 	p   *proc.Process
 	ctx context.Context
 	buf []byte // of copy

@@ -84,7 +84,8 @@ func (t *tarRun) writeAll(out io.Writer, before int64) {
 	buf := bufio.NewWriterSize(out, 64<<10)
 	records := &recordWriter{t: t, w: buf, n: before, last: before / t.record}
 	n := &checkedWriter{w: records}
-	w := stdtar.NewWriter(n)
+	t.headers = &headerWriter{w: n}
+	w := stdtar.NewWriter(t.headers)
 	if t.label != "" {
 		if err := w.WriteHeader(&stdtar.Header{Typeflag: 'V', Name: t.label, ModTime: t.p.Now(), Format: stdtar.FormatGNU}); err != nil {
 			t.fail("%v", err)
@@ -272,7 +273,9 @@ func (t *tarRun) add(w *stdtar.Writer, s tarSource, name string, given bool) {
 	if dirKnown {
 		err = nil
 	} else {
+		t.headers.inHeader = true
 		err = w.WriteHeader(h)
+		t.headers.inHeader = false
 	}
 	switch {
 	case err == nil:
@@ -320,6 +323,29 @@ func (t *tarRun) add(w *stdtar.Writer, s tarSource, name string, given bool) {
 			t.fail("%s: Cannot unlink: %s", name, proc.Strerror(err))
 		}
 	}
+}
+
+// headerWriter leaves the device numbers of what is no device empty in GNU headers, as GNU tar does; archive/tar
+// fills them with zeros.
+type headerWriter struct {
+	w        io.Writer
+	inHeader bool
+}
+
+func (g *headerWriter) Write(b []byte) (int, error) {
+	if !g.inHeader || len(b) != 512 || string(b[257:265]) != "ustar  \x00" || strings.IndexByte("34KL", b[156]) >= 0 {
+		return g.w.Write(b)
+	}
+	var h [512]byte
+	copy(h[:], b)
+	clear(h[329:345])
+	copy(h[148:156], "        ")
+	sum := 0
+	for _, c := range h {
+		sum += int(c)
+	}
+	copy(h[148:156], fmt.Sprintf("%06o\x00 ", sum))
+	return g.w.Write(h[:])
 }
 
 type zeros struct{}

@@ -159,6 +159,9 @@ func hostname(_ context.Context, p *proc.Process) int {
 		return usage()
 	case len(args) == 1 && kind != "":
 		return usage()
+	case len(args) == 1 && strings.Trim(args[0], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.") != "":
+		p.Errorf("the specified hostname is invalid")
+		return 1
 	case len(args) == 1:
 		p.Errorf("you must be root to change the host name")
 		return 1

@@ -345,7 +345,7 @@ func (x *xargsRun) loop() {
 			if len(x.args) == 0 {
 				x.fatal(1, "argument line too long")
 			}
-			if x.exit && x.lines > 0 {
+			if x.exit && (x.lines > 0 || x.maxArgs > 0) {
 				x.fatal(1, "argument list too long")
 			}
 			x.run()

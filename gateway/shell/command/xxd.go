@@ -80,7 +80,7 @@ func xxd(_ context.Context, p *proc.Process) int {
 			x.little = true
 		case name == "u" || name == "upper" || name == "uppercase":
 			x.upper = true
-		case name == "p" || name == "ps" || name == "plain" || name == "postscript":
+		case strings.HasPrefix(name, "p"): // what follows the letter is not looked at
 			x.plain = true
 		case name == "i" || name == "include":
 			x.include = true

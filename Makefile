@@ -66,7 +66,7 @@ postgres18: ## the SQL tests again, on Postgres 18
 
 # Left out is what does not connect through the pooler, or has nothing to do with connections.
 pooled: build ## the tests of the gateway again, through a PgBouncer that pools transactions
-	PGBOX_TEST_POOLER=1 PGBOX_BINARY=$(CURDIR)/$(BIN) $(TEST) -timeout 15m -skip 'Hostile|TestStandby|TestCases|TestTenThousandOpen|TestExport_|TestTar_|TestDump_|TestCommandLine|TestNewcomer|Command$$|TestHousekeeping|TestSixteenAppenders|TestGatewayStopped|TestRedisDown|TestServeRefuses' ./gateway/store ./gateway/exec ./gateway/httpapi ./gateway/cmd/pgbox
+	PGBOX_TEST_POOLER=1 PGBOX_BINARY=$(CURDIR)/$(BIN) $(TEST) -timeout 15m -skip 'Hostile|TestStandby|TestCases|TestTenThousandOpen|TestExport_|TestTar_|TestDump_|TestCommandLine|TestNewcomer|Command$$|TestHousekeeping|TestSixteenAppenders|TestGatewayStopped|TestRedisDown|TestServeRefuses' ./gateway/store ./gateway/sandbox ./gateway/httpapi ./gateway/cmd/pgbox
 
 bench-once:
 	$(GO) run ./bench -quick

@@ -16,7 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/pgbox/pgbox/gateway/auth"
-	pgexec "github.com/pgbox/pgbox/gateway/exec"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 	"github.com/pgbox/pgbox/gateway/shell/command"
 	"github.com/pgbox/pgbox/gateway/store"
 )
@@ -104,13 +104,13 @@ var scripts = []script{
 // shellData is what the scripts of the shell's table read, in all three worlds.
 type shellData struct {
 	dir     string // on tmpfs
-	service *pgexec.Service
+	service *sandbox.Service
 	store   *store.Store
 	sandbox uuid.UUID
 	peer    *peer // nil: just-bash is not to be had, or this is a quick run
 }
 
-var benchCaller = pgexec.Caller{Tenant: auth.DefaultTenant, Subject: "bench", Route: "bench"}
+var benchCaller = sandbox.Caller{Tenant: auth.DefaultTenant, Subject: "bench", Route: "bench"}
 
 // shell prepares the data once.
 func (e *env) shell(ctx context.Context) (_ *shellData, err error) {
@@ -125,13 +125,13 @@ func (e *env) shell(ctx context.Context) (_ *shellData, err error) {
 	if d.store, err = store.Open(ctx, store.Config{URL: e.dbURL}); err != nil {
 		return nil, err
 	}
-	d.service = pgexec.New(pgexec.Config{Store: d.store, Commands: command.All(), BlobCacheBytes: 1 << 30, MaxTimeout: time.Hour})
-	sb, err := d.service.CreateSandbox(ctx, benchCaller, pgexec.NewSandbox{Name: "shell"})
+	d.service = sandbox.New(sandbox.Config{Store: d.store, Commands: command.All(), BlobCacheBytes: 1 << 30, MaxTimeout: time.Hour})
+	sb, err := d.service.CreateSandbox(ctx, benchCaller, sandbox.NewSandbox{Name: "shell"})
 	if err != nil {
 		return nil, err
 	}
 	d.sandbox = sb.ID
-	var files []pgexec.IngestFile
+	var files []sandbox.IngestFile
 	for name, content := range shellFiles(e.times(50_000_000, 500_000), e.times(10_000, 200), e.times(1000, 20)) {
 		p := filepath.Join(d.dir, name)
 		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
@@ -141,10 +141,10 @@ func (e *env) shell(ctx context.Context) (_ *shellData, err error) {
 			return nil, err
 		}
 		if len(content) < 1<<20 {
-			files = append(files, pgexec.IngestFile{Path: name, Data: content})
+			files = append(files, sandbox.IngestFile{Path: name, Data: content})
 			continue
 		}
-		if _, err := d.service.WriteFile(ctx, benchCaller, d.sandbox, "/home/user/"+name, content, pgexec.WriteOptions{}); err != nil {
+		if _, err := d.service.WriteFile(ctx, benchCaller, d.sandbox, "/home/user/"+name, content, sandbox.WriteOptions{}); err != nil {
 			return nil, err
 		}
 	}
@@ -177,7 +177,7 @@ func (d *shellData) stop() {
 
 // run executes a script in process, on a snapshot, as exec-sync with readOnly does.
 func (d *shellData) run(ctx context.Context, text string) (string, error) {
-	res, err := d.service.Exec(ctx, pgexec.Request{Sandbox: d.sandbox, Caller: benchCaller, Script: "set -o pipefail; " + text, ReadOnly: true, Timeout: time.Hour})
+	res, err := d.service.Exec(ctx, sandbox.Request{Sandbox: d.sandbox, Caller: benchCaller, Script: "set -o pipefail; " + text, ReadOnly: true, Timeout: time.Hour})
 	if err != nil {
 		return "", err
 	}
@@ -262,7 +262,7 @@ func shellPeak(text string) func(ctx context.Context, e *env) (ratio, error) {
 		if err != nil {
 			return ratio{}, err
 		}
-		sb, err := d.service.CreateSandbox(ctx, benchCaller, pgexec.NewSandbox{Name: "large"})
+		sb, err := d.service.CreateSandbox(ctx, benchCaller, sandbox.NewSandbox{Name: "large"})
 		if err != nil {
 			return ratio{}, err
 		}
@@ -272,7 +272,7 @@ func shellPeak(text string) func(ctx context.Context, e *env) (ratio, error) {
 		}
 		in, out := io.Pipe()
 		go func() { out.CloseWithError(writeLog(out, size)) }()
-		res, err := d.service.Exec(ctx, pgexec.Request{Sandbox: sb.ID, Caller: benchCaller, Script: "cat > large", Stdin: in, Timeout: time.Hour})
+		res, err := d.service.Exec(ctx, sandbox.Request{Sandbox: sb.ID, Caller: benchCaller, Script: "cat > large", Stdin: in, Timeout: time.Hour})
 		if err != nil || res.ExitCode != 0 {
 			return ratio{}, fmt.Errorf("write the input: %w, %+v", err, res)
 		}

@@ -19,9 +19,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/pgbox/pgbox/gateway/auth"
-	"github.com/pgbox/pgbox/gateway/exec"
 	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/lock"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 	"github.com/pgbox/pgbox/gateway/shell/command"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/store"
@@ -32,9 +32,9 @@ import (
 type fault struct {
 	name    string // "": the code's
 	code    fserr.Code
-	applied exec.Applied // default: no
-	changed bool         // the tree is another one afterwards
-	config  func(f *faulty, c *exec.Config)
+	applied sandbox.Applied // default: no
+	changed bool            // the tree is another one afterwards
+	config  func(f *faulty, c *sandbox.Config)
 	server  func(c *Config)
 	do      func(f *faulty) answer
 }
@@ -44,7 +44,7 @@ type faulty struct {
 	*api
 	id      string
 	base    string // path of the sandbox
-	service *exec.Service
+	service *sandbox.Service
 	handler http.Handler
 	stop    func() // the service
 	locks   *lock.Local
@@ -90,14 +90,14 @@ func newFaulty(t *testing.T, c fault) *faulty {
 		own[k] = v
 	}
 	own["sync"] = sync1
-	cfg := exec.Config{Locker: f.locks, Commands: own}
+	cfg := sandbox.Config{Locker: f.locks, Commands: own}
 	if c.config != nil {
 		c.config(f, &cfg)
 	}
 	if cfg.Store == nil {
 		cfg.Store = f.store(store.Config{})
 	}
-	f.service = exec.New(cfg)
+	f.service = sandbox.New(cfg)
 	f.stop = sync.OnceFunc(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
@@ -323,7 +323,7 @@ var faults = []fault{
 	{code: fserr.CodeEditLoneSurrogate, do: func(f *faulty) answer {
 		return f.do(http.MethodPatch, f.base+"/files/home/user/f", `{"oldString":"before\ud83d","newString":"x"}`)
 	}},
-	{code: fserr.CodeESTALE, config: func(_ *faulty, c *exec.Config) { c.StaleRetries = -1 }, do: func(f *faulty) answer {
+	{code: fserr.CodeESTALE, config: func(_ *faulty, c *sandbox.Config) { c.StaleRetries = -1 }, do: func(f *faulty) answer {
 		f.during = func() {
 			if _, err := sqltest.Owner(f.t).Exec(context.Background(), "SELECT fs.use('"+f.id+"'); SELECT fs.write_file('/tmp/psql', 'x')"); err != nil {
 				f.t.Error(err)
@@ -347,9 +347,9 @@ var faults = []fault{
 	}},
 	{code: fserr.CodeEILSEQ, do: func(f *faulty) answer { return f.put("bad%FFname", "x") }},
 	{code: fserr.CodeENAMETOOLONG, do: func(f *faulty) answer { return f.put(strings.Repeat("n", 256), "x") }},
-	{code: fserr.CodePayloadTooLarge, config: func(_ *faulty, c *exec.Config) { c.Limits.ScriptSize = 10 }, do: func(f *faulty) answer { return f.script("echo x > f # too long") }},
-	{code: fserr.CodeEFBIG, config: func(_ *faulty, c *exec.Config) { c.MaxFileSize = 10 }, do: func(f *faulty) answer { return f.put("f", strings.Repeat("x", 11)) }},
-	{code: fserr.CodeENOBUFS, config: func(_ *faulty, c *exec.Config) { c.OutputMax = 1000 }, do: func(f *faulty) answer { return f.script("echo x > f; yes") }},
+	{code: fserr.CodePayloadTooLarge, config: func(_ *faulty, c *sandbox.Config) { c.Limits.ScriptSize = 10 }, do: func(f *faulty) answer { return f.script("echo x > f # too long") }},
+	{code: fserr.CodeEFBIG, config: func(_ *faulty, c *sandbox.Config) { c.MaxFileSize = 10 }, do: func(f *faulty) answer { return f.put("f", strings.Repeat("x", 11)) }},
+	{code: fserr.CodeENOBUFS, config: func(_ *faulty, c *sandbox.Config) { c.OutputMax = 1000 }, do: func(f *faulty) answer { return f.script("echo x > f; yes") }},
 	{code: fserr.CodeEDQUOT, do: func(f *faulty) answer {
 		f.do(http.MethodPatch, f.base, object{"limits": object{"maxBytes": 20}})
 		f.before = f.state()
@@ -366,8 +366,8 @@ var faults = []fault{
 		return a
 	}},
 	{code: fserr.CodeLockTimeout, do: func(f *faulty) answer { f.hold(); return f.script("echo x > f") }},
-	{code: fserr.CodeLockLost, config: func(f *faulty, c *exec.Config) { c.Locker = lostLocks{f.locks} }, do: func(f *faulty) answer { return f.script("echo x > f; sleep 60") }},
-	{name: "lost while a file is written", code: fserr.CodeLockLost, config: func(f *faulty, c *exec.Config) { c.Locker = lostLocks{f.locks} }, do: func(f *faulty) answer { return f.put("f", "x") }},
+	{code: fserr.CodeLockLost, config: func(f *faulty, c *sandbox.Config) { c.Locker = lostLocks{f.locks} }, do: func(f *faulty) answer { return f.script("echo x > f; sleep 60") }},
+	{name: "lost while a file is written", code: fserr.CodeLockLost, config: func(f *faulty, c *sandbox.Config) { c.Locker = lostLocks{f.locks} }, do: func(f *faulty) answer { return f.put("f", "x") }},
 	{code: fserr.CodeSessionClosing, do: func(f *faulty) answer {
 		ctx, cancel := context.WithCancel(f.t.Context())
 		defer cancel()
@@ -384,7 +384,7 @@ var faults = []fault{
 		return answer{rec.Code, rec.Header(), rec.Body.Bytes()}
 	}},
 	{code: fserr.CodeShuttingDown, do: func(f *faulty) answer { f.stop(); return f.script("echo x > f") }},
-	{code: fserr.CodeRuntimeBusy, config: func(f *faulty, c *exec.Config) {
+	{code: fserr.CodeRuntimeBusy, config: func(f *faulty, c *sandbox.Config) {
 		f.locks = lock.NewLocal(lock.Config{Wait: 10 * time.Second, Queue: 1})
 		c.Locker = f.locks
 	}, do: func(f *faulty) answer {
@@ -404,10 +404,10 @@ var faults = []fault{
 		}
 		return f.script("echo x > f")
 	}},
-	{code: fserr.CodeUnavailable, config: func(f *faulty, c *exec.Config) {
+	{code: fserr.CodeUnavailable, config: func(f *faulty, c *sandbox.Config) {
 		c.Store = f.store(store.Config{URL: "postgres://postgres@127.0.0.1:1/x"})
 	}, do: func(f *faulty) answer { return f.script("echo x > f") }},
-	{name: "no locks", code: fserr.CodeUnavailable, config: func(f *faulty, c *exec.Config) {
+	{name: "no locks", code: fserr.CodeUnavailable, config: func(f *faulty, c *sandbox.Config) {
 		l, err := lock.NewRedis(lock.RedisConfig{URL: "redis://127.0.0.1:1", Call: 300 * time.Millisecond})
 		if err != nil {
 			f.t.Fatal(err)
@@ -415,13 +415,13 @@ var faults = []fault{
 		f.t.Cleanup(func() { _ = l.Close() })
 		c.Locker = l
 	}, do: func(f *faulty) answer { return f.script("echo x > f") }},
-	{name: "the commit arrives", code: fserr.CodeOutcomeUnknown, applied: exec.AppliedUnknown, changed: true, config: func(f *faulty, c *exec.Config) {
+	{name: "the commit arrives", code: fserr.CodeOutcomeUnknown, applied: sandbox.AppliedUnknown, changed: true, config: func(f *faulty, c *sandbox.Config) {
 		c.Store = f.store(store.Config{URL: darkAt(f.t, sqltest.ServingURL(f.t, sqltest.URL(f.t)), true), Timeout: 8 * time.Second})
 	}, do: func(f *faulty) answer { return f.script("echo x > f # the marked script") }},
-	{name: "the commit is lost", code: fserr.CodeOutcomeUnknown, applied: exec.AppliedUnknown, config: func(f *faulty, c *exec.Config) {
+	{name: "the commit is lost", code: fserr.CodeOutcomeUnknown, applied: sandbox.AppliedUnknown, config: func(f *faulty, c *sandbox.Config) {
 		c.Store = f.store(store.Config{URL: darkAt(f.t, sqltest.ServingURL(f.t, sqltest.URL(f.t)), false), Timeout: 8 * time.Second})
 	}, do: func(f *faulty) answer { return f.script("echo x > f # the marked script") }},
-	{code: fserr.CodeInternal, config: func(f *faulty, _ *exec.Config) { f.put("lost", f.id) }, do: func(f *faulty) answer {
+	{code: fserr.CodeInternal, config: func(f *faulty, _ *sandbox.Config) { f.put("lost", f.id) }, do: func(f *faulty) answer {
 		// A content that the database has lost.
 		if tag, err := sqltest.Owner(f.t).Exec(f.t.Context(), "DELETE FROM pgbox.blob WHERE data = $1", []byte(f.id)); err != nil || tag.RowsAffected() != 1 {
 			f.t.Fatal(tag, err)
@@ -447,7 +447,7 @@ func TestEveryCodeTellsWhetherItWasApplied(t *testing.T) {
 			e := got.error(t)
 			want := c.applied
 			if want == "" {
-				want = exec.AppliedNo
+				want = sandbox.AppliedNo
 			}
 			if e.Code != string(c.code) || got.status != c.code.Status() || e.Applied != string(want) {
 				t.Fatalf("%d %s; want %d %s, applied %s", got.status, got.body, c.code.Status(), c.code, want)

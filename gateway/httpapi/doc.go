@@ -1,5 +1,5 @@
 // Package httpapi is the REST interface: it turns requests into calls of
-// exec.Service and results into JSON, and knows nothing of Postgres or bash.
+// sandbox.Service and results into JSON, and knows nothing of Postgres or bash.
 //
 // The routes are registered through huma, which validates JSON bodies and describes everything in
 // /openapi.json; routes that carry raw bytes or streams are plain handlers with a

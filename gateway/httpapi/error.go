@@ -10,8 +10,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/pgbox/pgbox/gateway/auth"
-	"github.com/pgbox/pgbox/gateway/exec"
 	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 )
 
 // ErrorBody is the body of every error.
@@ -41,7 +41,7 @@ func (e *ErrorBody) GetStatus() int { return e.status }
 
 func newErrorBody(ctx context.Context, code fserr.Code, message string, details ...string) *ErrorBody {
 	return &ErrorBody{
-		Message: message, Code: string(code), Details: details, Retryable: code.Retryable(), Applied: string(exec.AppliedNo),
+		Message: message, Code: string(code), Details: details, Retryable: code.Retryable(), Applied: string(sandbox.AppliedNo),
 		RequestID: requestID(ctx), status: code.Status(),
 	}
 }
@@ -55,7 +55,7 @@ func invalidInput(ctx context.Context, details ...string) *ErrorBody {
 func toBody(ctx context.Context, err error) *ErrorBody {
 	var (
 		body    *ErrorBody
-		known   *exec.Error
+		known   *sandbox.Error
 		large   *http.MaxBytesError
 		refused *auth.Error
 	)

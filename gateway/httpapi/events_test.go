@@ -14,19 +14,19 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/pgbox/pgbox/gateway/exec"
 	"github.com/pgbox/pgbox/gateway/feed"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 	"github.com/pgbox/pgbox/gateway/store"
 	"github.com/pgbox/pgbox/sql/sqltest"
 )
 
 // withFeed gives a server a listener. Its cache is one of its own, which is all the same to events.
-func withFeed(t *testing.T) func(*exec.Config) {
-	return func(c *exec.Config) {
+func withFeed(t *testing.T) func(*sandbox.Config) {
+	return func(c *sandbox.Config) {
 		f := feed.New(feed.Config{Mode: feed.Replication, URL: sqltest.URL(t)})
 		c.Feed = f
 		t.Cleanup(f.Stop)
-		if err := f.Start(context.Background(), exec.New(exec.Config{Store: c.Store}).Trees()); err != nil {
+		if err := f.Start(context.Background(), sandbox.New(sandbox.Config{Store: c.Store}).Trees()); err != nil {
 			t.Fatal(err)
 		}
 		for deadline := time.Now().Add(time.Minute); f.Active() != feed.Replication; time.Sleep(time.Millisecond) {
@@ -114,7 +114,7 @@ func (f *following) want(base int64, want ...string) {
 }
 
 func TestEventsShowEveryCommitAndGoOnWhereTheyEnded(t *testing.T) {
-	for name, configure := range map[string]func(*exec.Config){"listener": withFeed(t), "version": func(*exec.Config) {}} {
+	for name, configure := range map[string]func(*sandbox.Config){"listener": withFeed(t), "version": func(*sandbox.Config) {}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := newAPI(t, configure)
@@ -256,11 +256,11 @@ func TestEventsEndAtShutdown(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer st.Close()
-	svc := exec.New(exec.Config{Store: st})
+	svc := sandbox.New(sandbox.Config{Store: st})
 	id := sqltest.Sandbox(t, sqltest.Pool(t))
 	began, done := make(chan struct{}), make(chan error)
 	go func() {
-		done <- svc.Follow(context.Background(), exec.Caller{Tenant: "test", Subject: "owner"}, id, nil, func(exec.News) error {
+		done <- svc.Follow(context.Background(), sandbox.Caller{Tenant: "test", Subject: "owner"}, id, nil, func(sandbox.News) error {
 			select {
 			case <-began:
 			default:

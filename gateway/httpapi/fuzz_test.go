@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pgbox/pgbox/gateway/auth"
-	"github.com/pgbox/pgbox/gateway/exec"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 	"github.com/pgbox/pgbox/gateway/shell/command"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/store"
@@ -32,7 +32,7 @@ func newTarget(f *testing.F) *target {
 		f.Fatal(err)
 	}
 	f.Cleanup(st.Close)
-	svc := exec.New(exec.Config{Store: st, Commands: command.All(), Limits: proc.Limits{Steps: 100_000}})
+	svc := sandbox.New(sandbox.Config{Store: st, Commands: command.All(), Limits: proc.Limits{Steps: 100_000}})
 	f.Cleanup(func() {
 		if err := svc.Shutdown(f.Context()); err != nil && f.Context().Err() == nil {
 			f.Error(err)

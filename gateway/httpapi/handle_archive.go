@@ -10,7 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/pgbox/pgbox/gateway/exec"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 )
 
 type importedBody struct {
@@ -51,7 +51,7 @@ func archivePath(r *http.Request) (string, error) {
 
 func (s *server) exportTar(w http.ResponseWriter, r *http.Request) error {
 	ctx := r.Context()
-	id, err := exec.ParseID(r.PathValue("id"))
+	id, err := sandbox.ParseID(r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (s *server) exportTar(w http.ResponseWriter, r *http.Request) error {
 
 func (s *server) importTar(w http.ResponseWriter, r *http.Request) error {
 	ctx := r.Context()
-	id, err := exec.ParseID(r.PathValue("id"))
+	id, err := sandbox.ParseID(r.PathValue("id"))
 	if err != nil {
 		return err
 	}

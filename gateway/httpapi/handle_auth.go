@@ -12,8 +12,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"github.com/pgbox/pgbox/gateway/exec"
 	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 )
 
 const (
@@ -94,7 +94,7 @@ func (s *server) issue(_ context.Context, in *tokenInput) (*tokenOutput, error) 
 	out.Body.Token, out.Body.Subject, out.Body.Tenant = token, in.Body.Subject, in.Body.Tenant
 	if !expires.IsZero() {
 		out.Body.ExpiresAt = new(string)
-		*out.Body.ExpiresAt = exec.Timestamp(expires)
+		*out.Body.ExpiresAt = sandbox.Timestamp(expires)
 	}
 	return out, nil
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/pgbox/pgbox/gateway/exec"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 )
 
 type diffInput struct {
@@ -44,11 +44,11 @@ type mergeInput struct {
 
 type mergeOutput struct {
 	Body struct {
-		OK        bool          `json:"ok" doc:"false: there were conflicts, and nothing was done"`
-		Applied   exec.Applied  `json:"applied" enum:"no,yes" doc:"whether the sandbox was changed"`
-		Merged    bool          `json:"merged" doc:"as ok"`
-		Conflicts int           `json:"conflicts"`
-		Changes   []mergeChange `json:"changes"`
+		OK        bool            `json:"ok" doc:"false: there were conflicts, and nothing was done"`
+		Applied   sandbox.Applied `json:"applied" enum:"no,yes" doc:"whether the sandbox was changed"`
+		Merged    bool            `json:"merged" doc:"as ok"`
+		Conflicts int             `json:"conflicts"`
+		Changes   []mergeChange   `json:"changes"`
 	}
 }
 
@@ -61,12 +61,12 @@ type mergeChange struct {
 }
 
 func (s *server) merge(ctx context.Context, in *mergeInput) (*mergeOutput, error) {
-	id, err := exec.ParseID(in.ID)
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
-	spec := exec.MergeSpec{FromAt: in.Body.FromAt, Base: in.Body.Base, Conflict: in.Body.Conflict}
-	if spec.From, err = exec.ParseID(in.Body.From); err != nil {
+	spec := sandbox.MergeSpec{FromAt: in.Body.FromAt, Base: in.Body.Base, Conflict: in.Body.Conflict}
+	if spec.From, err = sandbox.ParseID(in.Body.From); err != nil {
 		return nil, err
 	}
 	if spec.From == id {
@@ -83,7 +83,7 @@ func (s *server) merge(ctx context.Context, in *mergeInput) (*mergeOutput, error
 	}
 	var changed bool
 	out.Body.Conflicts, out.Body.Merged, changed = spec.Outcome(list)
-	out.Body.OK, out.Body.Applied = out.Body.Merged, exec.AppliedOf(changed)
+	out.Body.OK, out.Body.Applied = out.Body.Merged, sandbox.AppliedOf(changed)
 	return out, nil
 }
 
@@ -93,13 +93,13 @@ func (s *server) diffRoutes() {
 }
 
 func (s *server) diff(ctx context.Context, in *diffInput) (*diffOutput, error) {
-	id, err := exec.ParseID(in.ID)
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
-	spec := exec.DiffSpec{At: in.At, FromAt: in.FromAt, Lines: in.Lines}
+	spec := sandbox.DiffSpec{At: in.At, FromAt: in.FromAt, Lines: in.Lines}
 	if in.From != "" {
-		if spec.From, err = exec.ParseID(in.From); err != nil {
+		if spec.From, err = sandbox.ParseID(in.From); err != nil {
 			return nil, err
 		}
 	}

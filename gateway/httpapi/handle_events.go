@@ -14,8 +14,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/pgbox/pgbox/gateway/exec"
 	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 )
 
 // sandboxEvent is one server-sent event of a sandbox; T is also its name.
@@ -59,10 +59,10 @@ func (s *server) eventRoutes() {
 }
 
 // cursor reads the id of an event: VERSION.SEQ, or VERSION for all of it.
-func cursor(id string) (*exec.Cursor, error) {
+func cursor(id string) (*sandbox.Cursor, error) {
 	version, seq, part := strings.Cut(id, ".")
 	v, err := strconv.ParseUint(version, 10, 63)
-	c := &exec.Cursor{Version: int64(v), Seq: exec.Whole}
+	c := &sandbox.Cursor{Version: int64(v), Seq: sandbox.Whole}
 	if err == nil && part {
 		var n uint64
 		n, err = strconv.ParseUint(seq, 10, 31)
@@ -74,8 +74,8 @@ func cursor(id string) (*exec.Cursor, error) {
 	return c, nil
 }
 
-func eventID(c exec.Cursor) string {
-	if c.Seq == exec.Whole {
+func eventID(c sandbox.Cursor) string {
+	if c.Seq == sandbox.Whole {
 		return strconv.FormatInt(c.Version, 10)
 	}
 	return fmt.Sprintf("%d.%d", c.Version, c.Seq)
@@ -83,11 +83,11 @@ func eventID(c exec.Cursor) string {
 
 func (s *server) sandboxEvents(w http.ResponseWriter, r *http.Request) error {
 	ctx := r.Context()
-	id, err := exec.ParseID(r.PathValue("id"))
+	id, err := sandbox.ParseID(r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	var after *exec.Cursor
+	var after *sandbox.Cursor
 	from := r.Header.Get(lastEvent)
 	if from == "" {
 		from = r.URL.Query().Get(afterParam)
@@ -125,20 +125,20 @@ type eventWriter struct {
 	w    http.ResponseWriter
 	rc   *http.ResponseController
 	buf  bytes.Buffer
-	at   exec.Cursor // of the last event
-	last time.Time   // when something was written
+	at   sandbox.Cursor // of the last event
+	last time.Time      // when something was written
 }
 
 // deliver writes news. It holds up the caller while the client does not read, for a bounded time: what the client did not get
 // is in the journal.
-func (e *eventWriter) deliver(n exec.News) error {
+func (e *eventWriter) deliver(n sandbox.News) error {
 	for i := range n.Changes {
 		c := &n.Changes[i]
-		ev := sandboxEvent{T: "change", Version: c.Version, Op: c.Op, Path: c.Path, PathTo: c.PathTo, At: exec.Timestamp(c.At)}
+		ev := sandboxEvent{T: "change", Version: c.Version, Op: c.Op, Path: c.Path, PathTo: c.PathTo, At: sandbox.Timestamp(c.At)}
 		if c.Exec != nil {
 			ev.Exec = c.Exec.String()
 		}
-		if err := e.event(exec.Cursor{Version: c.Version, Seq: c.Seq}, &ev); err != nil {
+		if err := e.event(sandbox.Cursor{Version: c.Version, Seq: c.Seq}, &ev); err != nil {
 			return err
 		}
 	}
@@ -167,7 +167,7 @@ func (e *eventWriter) deliver(n exec.News) error {
 	return nil
 }
 
-func (e *eventWriter) event(at exec.Cursor, ev *sandboxEvent) error {
+func (e *eventWriter) event(at sandbox.Cursor, ev *sandboxEvent) error {
 	e.at = at
 	data, err := json.Marshal(ev)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"github.com/pgbox/pgbox/gateway/exec"
 	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 )
 
 const (
@@ -105,24 +105,24 @@ func (s *server) execRequestBody() *huma.RequestBody {
 	}}
 }
 
-// request checks what a schema cannot and makes the exec.Request.
-func (s *server) request(ctx context.Context, in *execInput, route string) (exec.Request, error) {
-	id, err := exec.ParseID(in.ID)
+// request checks what a schema cannot and makes the sandbox.Request.
+func (s *server) request(ctx context.Context, in *execInput, route string) (sandbox.Request, error) {
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
-		return exec.Request{}, err
+		return sandbox.Request{}, err
 	}
 	b := &in.Body
 	if b.Cwd != "" && (!strings.HasPrefix(b.Cwd, "/") || strings.ContainsRune(b.Cwd, 0)) {
-		return exec.Request{}, invalidInput(ctx, "cwd: must be absolute")
+		return sandbox.Request{}, invalidInput(ctx, "cwd: must be absolute")
 	}
 	if len(b.Script) > maxScript {
-		return exec.Request{}, newErrorBody(ctx, fserr.CodePayloadTooLarge, fmt.Sprintf("a script has at most %d bytes", maxScript))
+		return sandbox.Request{}, newErrorBody(ctx, fserr.CodePayloadTooLarge, fmt.Sprintf("a script has at most %d bytes", maxScript))
 	}
 	c, err := keyed(ctx, caller(ctx, route), in.IdempotencyKey, in)
 	if err != nil {
-		return exec.Request{}, err
+		return sandbox.Request{}, err
 	}
-	r := exec.Request{
+	r := sandbox.Request{
 		Sandbox: id, Caller: c, Script: b.Script, Cwd: b.Cwd, Env: b.Env, Debug: b.Debug, ReadOnly: b.ReadOnly, Atomic: b.Atomic, Session: b.Session.Session,
 		Timeout: time.Duration(max(b.TimeoutMs, in.TimeoutMs)) * time.Millisecond, Linger: time.Duration(b.WaitMs) * time.Millisecond,
 	}
@@ -133,7 +133,7 @@ func (s *server) request(ctx context.Context, in *execInput, route string) (exec
 	return r, nil
 }
 
-func result(r *exec.Result) execResult {
+func result(r *sandbox.Result) execResult {
 	return execResult{
 		Stdout: string(r.Stdout), Stderr: string(r.Stderr), ExitCode: r.ExitCode, TimedOut: r.TimedOut, DurationMs: r.Duration.Milliseconds(),
 		Version: r.Version, Committed: r.Committed, Truncated: r.Truncated, Ended: r.BackgroundEnded,
@@ -207,7 +207,7 @@ func shortError(code fserr.Code) string {
 }
 
 func (s *server) execBatch(ctx context.Context, in *batchInput) (*batchOutput, error) {
-	id, err := exec.ParseID(in.ID)
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +215,7 @@ func (s *server) execBatch(ctx context.Context, in *batchInput) (*batchOutput, e
 	if err != nil {
 		return nil, err
 	}
-	req := exec.BatchRequest{
+	req := sandbox.BatchRequest{
 		Sandbox: id, Caller: c, ReadOnly: in.Body.ReadOnly, Session: in.Body.Session.Session,
 		Timeout:       time.Duration(min(in.Body.TimeoutMs, maxTimeoutMs)) * time.Millisecond,
 		ScriptTimeout: time.Duration(min(in.Body.PerScriptTimeoutMs, maxTimeoutMs)) * time.Millisecond,
@@ -225,7 +225,7 @@ func (s *server) execBatch(ctx context.Context, in *batchInput) (*batchOutput, e
 		if len(sc.Script) > maxScript {
 			return nil, newErrorBody(ctx, fserr.CodePayloadTooLarge, fmt.Sprintf("a script has at most %d bytes", maxScript))
 		}
-		req.Scripts = append(req.Scripts, exec.BatchScript{ID: sc.ID, Script: sc.Script})
+		req.Scripts = append(req.Scripts, sandbox.BatchScript{ID: sc.ID, Script: sc.Script})
 	}
 	results, err := s.Service.ExecBatch(ctx, req)
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/pgbox/pgbox/gateway/exec"
 	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 )
 
 const (
@@ -122,7 +122,7 @@ type fileStat struct {
 }
 
 func (s *server) readFile(w http.ResponseWriter, r *http.Request) error {
-	id, err := exec.ParseID(r.PathValue("id"))
+	id, err := sandbox.ParseID(r.PathValue("id"))
 	if err != nil {
 		return newErrorBody(r.Context(), fserr.CodeSandboxNotFound, "no such sandbox")
 	}
@@ -139,7 +139,7 @@ func (s *server) readFile(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer f.Close()
 	mtime := time.Unix(0, f.Mtime)
-	stat, err := json.Marshal(fileStat{f.Kind.Name(), f.Mode, f.Size, exec.Timestamp(mtime)})
+	stat, err := json.Marshal(fileStat{f.Kind.Name(), f.Mode, f.Size, sandbox.Timestamp(mtime)})
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (s *server) readFile(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *server) writeFile(w http.ResponseWriter, r *http.Request) error {
-	id, err := exec.ParseID(r.PathValue("id"))
+	id, err := sandbox.ParseID(r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (s *server) writeFile(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return bodyError(r.Context(), err)
 	}
-	o := exec.WriteOptions{IfMatch: strings.Trim(r.Header.Get("If-Match"), `"`)}
+	o := sandbox.WriteOptions{IfMatch: strings.Trim(r.Header.Get("If-Match"), `"`)}
 	if _, err := s.Service.WriteFile(r.Context(), caller(r.Context(), "files"), id, filePath(r.PathValue("path")), data, o); err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ func loneSurrogate(body []byte) bool {
 }
 
 func (s *server) editFile(ctx context.Context, in *editInput) (*editOutput, error) {
-	id, err := exec.ParseID(in.ID)
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +237,7 @@ func (s *server) editFile(ctx context.Context, in *editInput) (*editOutput, erro
 	if in.Body.OldString == in.Body.NewString {
 		return nil, invalidInput(ctx, "newString: must differ from oldString")
 	}
-	res, err := s.Service.Edit(ctx, caller(ctx, "files"), id, filePath(in.Path), []exec.Edit{{Old: in.Body.OldString, New: in.Body.NewString, All: in.Body.ReplaceAll}}, exec.EditOptions{})
+	res, err := s.Service.Edit(ctx, caller(ctx, "files"), id, filePath(in.Path), []sandbox.Edit{{Old: in.Body.OldString, New: in.Body.NewString, All: in.Body.ReplaceAll}}, sandbox.EditOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -253,7 +253,7 @@ type deleteFileInput struct {
 }
 
 func (s *server) deleteFile(ctx context.Context, in *deleteFileInput) (*struct{}, error) {
-	id, err := exec.ParseID(in.ID)
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -268,7 +268,7 @@ type writeFilesInput struct {
 }
 
 func (s *server) writeFiles(ctx context.Context, in *writeFilesInput) (*struct{}, error) {
-	id, err := exec.ParseID(in.ID)
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -288,7 +288,7 @@ type mkdirInput struct {
 }
 
 func (s *server) mkdir(ctx context.Context, in *mkdirInput) (*struct{}, error) {
-	id, err := exec.ParseID(in.ID)
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -310,7 +310,7 @@ var errTooMany = errors.New("too many entries")
 
 func (s *server) tree(w http.ResponseWriter, r *http.Request) error {
 	ctx := r.Context()
-	id, err := exec.ParseID(r.PathValue("id"))
+	id, err := sandbox.ParseID(r.PathValue("id"))
 	if err != nil {
 		return newErrorBody(ctx, fserr.CodeSandboxNotFound, "no such sandbox")
 	}
@@ -331,15 +331,15 @@ func (s *server) tree(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	entry := func(i exec.Info) treeEntry {
-		return treeEntry{i.Path, i.Kind.Name(), i.Size, exec.Timestamp(time.Unix(0, i.Mtime))}
+	entry := func(i sandbox.Info) treeEntry {
+		return treeEntry{i.Path, i.Kind.Name(), i.Size, sandbox.Timestamp(time.Unix(0, i.Mtime))}
 	}
 	if strings.Contains(r.Header.Get("Accept"), "application/x-ndjson") {
 		w.Header().Set("Content-Type", "application/x-ndjson")
 		buf := bufio.NewWriterSize(w, 64<<10)
 		enc := json.NewEncoder(buf)
 		started := false
-		err := s.Service.Walk(ctx, c, id, prefix, depth, func(i exec.Info) error {
+		err := s.Service.Walk(ctx, c, id, prefix, depth, func(i sandbox.Info) error {
 			started = true
 			return enc.Encode(entry(i))
 		})
@@ -352,7 +352,7 @@ func (s *server) tree(w http.ResponseWriter, r *http.Request) error {
 		return buf.Flush()
 	}
 	out := []treeEntry{}
-	err = s.Service.Walk(ctx, c, id, prefix, depth, func(i exec.Info) error {
+	err = s.Service.Walk(ctx, c, id, prefix, depth, func(i sandbox.Info) error {
 		if len(out) == maxTreeEntries {
 			return errTooMany
 		}
@@ -401,7 +401,7 @@ var validBase = regexp.MustCompile(`^/[a-zA-Z0-9_\-./]*$`)
 // held three times.
 func (s *server) ingest(w http.ResponseWriter, r *http.Request) error {
 	ctx := r.Context()
-	id, err := exec.ParseID(r.PathValue("id"))
+	id, err := sandbox.ParseID(r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -437,7 +437,7 @@ func (s *server) ingest(w http.ResponseWriter, r *http.Request) error {
 
 type ingestRequest struct {
 	base  string
-	files []exec.IngestFile
+	files []sandbox.IngestFile
 }
 
 func decodeIngest(ctx context.Context, d *json.Decoder) (*ingestRequest, error) {
@@ -507,7 +507,7 @@ func decodeIngest(ctx context.Context, d *json.Decoder) (*ingestRequest, error) 
 					continue
 				}
 				bytes += int64(len(data))
-				in.files = append(in.files, exec.IngestFile{Path: name.(string), Data: data})
+				in.files = append(in.files, sandbox.IngestFile{Path: name.(string), Data: data})
 			}
 			if _, err := d.Token(); err != nil {
 				return nil, decodeFail(err)
@@ -539,7 +539,7 @@ func decodeIngest(ctx context.Context, d *json.Decoder) (*ingestRequest, error) 
 		if target == "" || strings.ContainsRune(target, 0) {
 			faults = append(faults, fmt.Sprintf("symlinks: %q: want a target", name))
 		}
-		in.files = append(in.files, exec.IngestFile{Path: name, Target: target})
+		in.files = append(in.files, sandbox.IngestFile{Path: name, Target: target})
 		entries++
 	}
 	paths := make([]string, len(in.files))
@@ -549,7 +549,7 @@ func decodeIngest(ctx context.Context, d *json.Decoder) (*ingestRequest, error) 
 	if !validBase.MatchString(in.base) || slices.Contains(strings.Split(in.base, "/"), "..") {
 		faults = append(faults, "basePath: must match "+validBase.String()+" without ..")
 	}
-	if bad := exec.InvalidIngestPaths(slices.Concat(paths, badBase64)); len(bad) > 0 {
+	if bad := sandbox.InvalidIngestPaths(slices.Concat(paths, badBase64)); len(bad) > 0 {
 		faults = append(faults, "invalid paths: "+strings.Join(bad, ", "))
 	}
 	if len(badBase64) > 0 {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/pgbox/pgbox/gateway/exec"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 	"github.com/pgbox/pgbox/gateway/store"
 )
 
@@ -154,7 +154,7 @@ func optionalBool(s string) *bool {
 }
 
 func (s *server) execs(ctx context.Context, in *timelineInput) (*timelineOutput, error) {
-	id, err := exec.ParseID(in.ID)
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +188,7 @@ func (s *server) execs(ctx context.Context, in *timelineInput) (*timelineOutput,
 		r := &runs[i]
 		out.Body.Execs[i] = runBody{
 			ID: r.ID.String(), Route: r.Route, Caller: r.Caller, Agent: r.Agent, Script: r.Script, Cwd: r.Cwd, ReadOnly: r.ReadOnly, ExitCode: r.ExitCode, Error: r.Error,
-			IdempotencyKey: r.Key, StartedAt: exec.Timestamp(r.StartedAt), DurationMs: r.Duration.Milliseconds(), StdoutBytes: r.StdoutBytes, StderrBytes: r.StderrBytes,
+			IdempotencyKey: r.Key, StartedAt: sandbox.Timestamp(r.StartedAt), DurationMs: r.Duration.Milliseconds(), StdoutBytes: r.StdoutBytes, StderrBytes: r.StderrBytes,
 			StdoutHead: string(r.StdoutHead), StderrHead: string(r.StderrHead), VersionBefore: r.VersionBefore, VersionAfter: r.VersionAfter, Committed: r.Committed,
 		}
 	}
@@ -201,7 +201,7 @@ func (s *server) execs(ctx context.Context, in *timelineInput) (*timelineOutput,
 func describeChange(c *store.Change) changeBody {
 	b := changeBody{
 		Version: c.Version, Seq: c.Seq, Op: c.Op, Path: c.Path, PathTo: c.PathTo, Ino: c.Ino, SizeBefore: c.SizeBefore, SizeAfter: c.SizeAfter,
-		HashBefore: hex.EncodeToString(c.HashBefore), HashAfter: hex.EncodeToString(c.HashAfter), At: exec.Timestamp(c.At),
+		HashBefore: hex.EncodeToString(c.HashBefore), HashAfter: hex.EncodeToString(c.HashAfter), At: sandbox.Timestamp(c.At),
 	}
 	if c.Exec != nil {
 		b.Exec = c.Exec.String()
@@ -210,7 +210,7 @@ func describeChange(c *store.Change) changeBody {
 }
 
 func (s *server) changes(ctx context.Context, in *changesInput) (*changesOutput, error) {
-	id, err := exec.ParseID(in.ID)
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -228,17 +228,17 @@ func (s *server) changes(ctx context.Context, in *changesInput) (*changesOutput,
 		out.Body.Changes[i] = describeChange(&rows[i])
 	}
 	if n := len(rows); n == in.Limit {
-		out.Body.NextCursor = eventID(exec.Cursor{Version: rows[n-1].Version, Seq: rows[n-1].Seq})
+		out.Body.NextCursor = eventID(sandbox.Cursor{Version: rows[n-1].Version, Seq: rows[n-1].Seq})
 	}
 	return out, nil
 }
 
 func (s *server) history(ctx context.Context, in *historyInput) (*historyOutput, error) {
-	id, err := exec.ParseID(in.ID)
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
-	var before exec.Cursor
+	var before sandbox.Cursor
 	if in.Cursor != "" {
 		c, err := cursor(in.Cursor)
 		if err != nil {
@@ -263,7 +263,7 @@ func (s *server) history(ctx context.Context, in *historyInput) (*historyOutput,
 }
 
 func (s *server) blame(ctx context.Context, in *blameInput) (*blameOutput, error) {
-	id, err := exec.ParseID(in.ID)
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -275,7 +275,7 @@ func (s *server) blame(ctx context.Context, in *blameInput) (*blameOutput, error
 	out.Body.Files = make([]blameBody, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		b := blameBody{Path: r.Path, Size: r.Size, Version: r.Version, At: exec.OptionalTimestamp(r.At), Caller: r.Caller, Agent: r.Agent, Route: r.Route, Script: r.Script}
+		b := blameBody{Path: r.Path, Size: r.Size, Version: r.Version, At: sandbox.OptionalTimestamp(r.At), Caller: r.Caller, Agent: r.Agent, Route: r.Route, Script: r.Script}
 		if r.Exec != nil {
 			b.Exec = r.Exec.String()
 		}

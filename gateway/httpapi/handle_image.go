@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/exec"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 )
 
 const imagesPath = "/v1/images"
@@ -76,12 +76,12 @@ func splitImage(ctx context.Context, field, image string) (name, tag string, err
 	return m[1], m[2], nil
 }
 
-func describeImage(i *exec.Image) imageBody {
-	return imageBody{i.ID.String(), i.Name, i.Tag, i.Owner, sandboxUsage{i.UsedBytes, i.UsedInodes}, exec.Timestamp(i.CreatedAt)}
+func describeImage(i *sandbox.Image) imageBody {
+	return imageBody{i.ID.String(), i.Name, i.Tag, i.Owner, sandboxUsage{i.UsedBytes, i.UsedInodes}, sandbox.Timestamp(i.CreatedAt)}
 }
 
 func (s *server) createImage(ctx context.Context, in *createImageInput) (*imageOutput, error) {
-	id, err := exec.ParseID(in.Body.Sandbox)
+	id, err := sandbox.ParseID(in.Body.Sandbox)
 	if err != nil {
 		return nil, err
 	}

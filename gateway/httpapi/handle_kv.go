@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"github.com/pgbox/pgbox/gateway/exec"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 )
 
 // KeyPath is the path parameter of every route of one key. It is exported because huma sets it by reflection.
@@ -69,10 +69,10 @@ func (s *server) kvRoutes() {
 	handle(s, drop, s.kvDelete)
 }
 
-func describeKey(v *exec.KeyValue) kvEntry { return kvEntry{v.Key, v.Value, v.Version} }
+func describeKey(v *sandbox.KeyValue) kvEntry { return kvEntry{v.Key, v.Value, v.Version} }
 
 func (s *server) kvList(ctx context.Context, in *kvListInput) (*kvListOutput, error) {
-	id, err := exec.ParseID(in.ID)
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (s *server) kvList(ctx context.Context, in *kvListInput) (*kvListOutput, er
 }
 
 func (s *server) kvGet(ctx context.Context, in *KeyPath) (*kvOutput, error) {
-	id, err := exec.ParseID(in.ID)
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (s *server) kvGet(ctx context.Context, in *KeyPath) (*kvOutput, error) {
 }
 
 func (s *server) kvSet(ctx context.Context, in *kvSetInput) (*kvSetOutput, error) {
-	id, err := exec.ParseID(in.ID)
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (s *server) kvSet(ctx context.Context, in *kvSetInput) (*kvSetOutput, error
 	if loneSurrogate(in.Body.Value) || loneSurrogate(in.Body.ExpectValue) {
 		return nil, invalidInput(ctx, "value: holds half of a surrogate pair")
 	}
-	e := exec.Expect{Version: in.Body.ExpectVersion, Value: in.Body.ExpectValue}
+	e := sandbox.Expect{Version: in.Body.ExpectVersion, Value: in.Body.ExpectValue}
 	version, err := s.Service.KvSet(ctx, caller(ctx, "kv"), id, in.Key, in.Body.Value, e)
 	if err != nil {
 		return nil, err
@@ -124,11 +124,11 @@ func (s *server) kvSet(ctx context.Context, in *kvSetInput) (*kvSetOutput, error
 }
 
 func (s *server) kvDelete(ctx context.Context, in *kvDeleteInput) (*struct{}, error) {
-	id, err := exec.ParseID(in.ID)
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
-	var e exec.Expect
+	var e sandbox.Expect
 	if in.ExpectVersion > 0 {
 		e.Version = &in.ExpectVersion
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/pgbox/pgbox/gateway/auth"
-	"github.com/pgbox/pgbox/gateway/exec"
 	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 )
 
 const quotaPath = "/v1/quota"
@@ -58,7 +58,7 @@ func (s *server) quotaRoutes() {
 			tenant = auth.DefaultTenant
 		}
 		l := &in.Body
-		q := exec.Quota{MaxBytes: l.MaxBytes, MaxInodes: l.MaxInodes, MaxSnapshots: l.MaxSnapshots, MaxSandboxes: l.MaxSandboxes}
+		q := sandbox.Quota{MaxBytes: l.MaxBytes, MaxInodes: l.MaxInodes, MaxSnapshots: l.MaxSnapshots, MaxSandboxes: l.MaxSandboxes}
 		if err := s.Service.SetQuota(ctx, tenant, in.Body.Owner, q); err != nil {
 			return nil, err
 		}
@@ -71,7 +71,7 @@ func (s *server) quota(ctx context.Context, tenant, owner string) (*quotaOutput,
 	if err != nil {
 		return nil, err
 	}
-	describe := func(h *exec.Holding) quotaBody {
+	describe := func(h *sandbox.Holding) quotaBody {
 		return quotaBody{h.MaxBytes, h.MaxInodes, h.MaxSnapshots, h.MaxSandboxes, h.Bytes, h.Inodes, h.Snapshots, h.Sandboxes}
 	}
 	out := new(quotaOutput)

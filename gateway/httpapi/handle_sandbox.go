@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/pgbox/pgbox/gateway/exec"
 	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 )
 
 const (
@@ -39,11 +39,11 @@ type history struct {
 }
 
 // of is what the database is told, nil for what turns the history off.
-func (h *history) of() *exec.History {
+func (h *history) of() *sandbox.History {
 	if h == nil || h.Commits == 0 && h.Seconds == 0 {
 		return nil
 	}
-	return &exec.History{Commits: h.Commits, Seconds: h.Seconds, Keep: h.Keep}
+	return &sandbox.History{Commits: h.Commits, Seconds: h.Seconds, Keep: h.Keep}
 }
 
 type createBody struct {
@@ -102,7 +102,7 @@ type sandboxDetail struct {
 	History      *history     `json:"history" doc:"automatic snapshots; null: there are none"`
 }
 
-func summarize(b *exec.Sandbox) (sandboxSummary, error) {
+func summarize(b *sandbox.Sandbox) (sandboxSummary, error) {
 	var c sandboxConfig
 	if len(b.Config) > 0 {
 		if err := json.Unmarshal(b.Config, &c); err != nil {
@@ -113,19 +113,19 @@ func summarize(b *exec.Sandbox) (sandboxSummary, error) {
 		c.Network = false
 	}
 	return sandboxSummary{
-		ID: b.ID.String(), Name: b.Name, Owner: b.Owner, CreatedAt: exec.Timestamp(b.CreatedAt),
+		ID: b.ID.String(), Name: b.Name, Owner: b.Owner, CreatedAt: sandbox.Timestamp(b.CreatedAt),
 		Python: c.Python, PythonRuntime: c.PythonRuntime, JavaScript: c.JavaScript, Network: c.Network, Labels: b.Labels,
 	}, nil
 }
 
-func detail(b *exec.Sandbox) (*sandboxDetail, error) {
+func detail(b *sandbox.Sandbox) (*sandboxDetail, error) {
 	sum, err := summarize(b)
 	if err != nil {
 		return nil, err
 	}
 	d := &sandboxDetail{
 		sandboxSummary: sum, Version: b.Version, Usage: sandboxUsage{b.UsedBytes, b.UsedInodes},
-		Limits: limits{b.MaxBytes, b.MaxInodes}, MaxSnapshots: b.MaxSnapshots, Journal: b.Journal, LastUsedAt: exec.OptionalTimestamp(b.LastUsedAt), ExpiresAt: exec.OptionalTimestamp(b.ExpiresAt),
+		Limits: limits{b.MaxBytes, b.MaxInodes}, MaxSnapshots: b.MaxSnapshots, Journal: b.Journal, LastUsedAt: sandbox.OptionalTimestamp(b.LastUsedAt), ExpiresAt: sandbox.OptionalTimestamp(b.ExpiresAt),
 	}
 	if !b.History.Off() {
 		d.History = &history{b.History.Commits, b.History.Seconds, b.History.Keep}
@@ -174,7 +174,7 @@ func (s *server) sandboxRoutes() {
 	handle(s, operation(http.MethodGet, sandboxesPath, "listSandboxes", "List your sandboxes, newest first", "sandboxes", false), s.listSandboxes)
 	handle(s, operation(http.MethodGet, sandboxesPath+"/{id}", "getSandbox", "Describe a sandbox", "sandboxes", false),
 		func(ctx context.Context, in *SandboxID) (*detailOutput, error) {
-			id, err := exec.ParseID(in.ID)
+			id, err := sandbox.ParseID(in.ID)
 			if err != nil {
 				// A reader learns only that there is no such sandbox.
 				return nil, newErrorBody(ctx, fserr.CodeSandboxNotFound, "no such sandbox")
@@ -190,7 +190,7 @@ func (s *server) sandboxRoutes() {
 	drop := operation(http.MethodDelete, sandboxesPath+"/{id}", "deleteSandbox", "Delete a sandbox and everything in it", "sandboxes", false)
 	drop.DefaultStatus = http.StatusNoContent
 	handle(s, drop, func(ctx context.Context, in *SandboxID) (*struct{}, error) {
-		id, err := exec.ParseID(in.ID)
+		id, err := sandbox.ParseID(in.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -203,7 +203,7 @@ func (s *server) createSandbox(ctx context.Context, in *createInput) (*summaryOu
 	if b == nil {
 		b = new(createBody)
 	}
-	n := exec.NewSandbox{Name: b.Name, Env: b.Env, Labels: b.Labels, MaxBytes: b.Limits.MaxBytes, MaxInodes: b.Limits.MaxInodes, Image: b.From, History: b.History.of()}
+	n := sandbox.NewSandbox{Name: b.Name, Env: b.Env, Labels: b.Labels, MaxBytes: b.Limits.MaxBytes, MaxInodes: b.Limits.MaxInodes, Image: b.From, History: b.History.of()}
 	if n.MaxBytes == nil && s.MaxBytes > 0 {
 		n.MaxBytes = &s.MaxBytes
 	}
@@ -276,7 +276,7 @@ func textFiles(ctx context.Context, files map[string]string) (map[string][]byte,
 }
 
 func (s *server) listSandboxes(ctx context.Context, in *listInput) (*listOutput, error) {
-	o := exec.ListOptions{Limit: in.Limit, Name: in.Name}
+	o := sandbox.ListOptions{Limit: in.Limit, Name: in.Name}
 	for _, l := range in.Label {
 		key, value, ok := strings.Cut(l, "=")
 		if v, twice := o.Labels[key]; !ok || twice && v != value {
@@ -324,11 +324,11 @@ func (s *server) listSandboxes(ctx context.Context, in *listInput) (*listOutput,
 }
 
 func (s *server) updateSandbox(ctx context.Context, in *updateInput) (*detailOutput, error) {
-	id, err := exec.ParseID(in.ID)
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
-	u := exec.SandboxUpdate{Name: in.Body.Name, Env: in.Body.Env, Labels: in.Body.Labels, MaxBytes: in.Body.Limits.MaxBytes, MaxInodes: in.Body.Limits.MaxInodes, MaxSnapshots: in.Body.MaxSnapshots, Journal: in.Body.Journal}
+	u := sandbox.SandboxUpdate{Name: in.Body.Name, Env: in.Body.Env, Labels: in.Body.Labels, MaxBytes: in.Body.Limits.MaxBytes, MaxInodes: in.Body.Limits.MaxInodes, MaxSnapshots: in.Body.MaxSnapshots, Journal: in.Body.Journal}
 	if in.Body.History != nil {
 		if u.History = in.Body.History.of(); u.History == nil {
 			u.Clear = append(u.Clear, "history")

@@ -6,11 +6,11 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/pgbox/pgbox/gateway/exec"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 )
 
-// sessionArg is exec.Session as a request has it.
-type sessionArg struct{ exec.Session }
+// sessionArg is sandbox.Session as a request has it.
+type sessionArg struct{ sandbox.Session }
 
 // Schema describes both forms.
 func (sessionArg) Schema(huma.Registry) *huma.Schema {
@@ -47,7 +47,7 @@ func (s *server) sessionRoutes() {
 	drop := operation(http.MethodDelete, base+"/{name}", "deleteSession", "Forget a named session; the next run that names it begins afresh", "exec", false)
 	drop.DefaultStatus = http.StatusNoContent
 	handle(s, drop, func(ctx context.Context, in *sessionInput) (*struct{}, error) {
-		id, err := exec.ParseID(in.ID)
+		id, err := sandbox.ParseID(in.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -56,7 +56,7 @@ func (s *server) sessionRoutes() {
 }
 
 func (s *server) listSessions(ctx context.Context, in *SandboxID) (*sessionsOutput, error) {
-	id, err := exec.ParseID(in.ID)
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (s *server) listSessions(ctx context.Context, in *SandboxID) (*sessionsOutp
 	out := new(sessionsOutput)
 	out.Body.Sessions = make([]sessionBody, len(list))
 	for i, e := range list {
-		out.Body.Sessions[i] = sessionBody{e.Name, e.Dir, e.Variables, e.Bytes, exec.Timestamp(e.UsedAt), exec.Timestamp(e.ExpiresAt)}
+		out.Body.Sessions[i] = sessionBody{e.Name, e.Dir, e.Variables, e.Bytes, sandbox.Timestamp(e.UsedAt), sandbox.Timestamp(e.ExpiresAt)}
 	}
 	return out, nil
 }

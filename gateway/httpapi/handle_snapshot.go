@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/pgbox/pgbox/gateway/exec"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 )
 
 type forkInput struct {
@@ -127,7 +127,7 @@ func (s *server) snapshotRoutes() {
 }
 
 func (s *server) fork(ctx context.Context, in *forkInput) (*forkOutput, error) {
-	id, err := exec.ParseID(in.ID)
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -158,12 +158,12 @@ func (s *server) fork(ctx context.Context, in *forkInput) (*forkOutput, error) {
 	return out, nil
 }
 
-func describeSnapshot(n *exec.Snapshot) snapshotBody {
-	return snapshotBody{ID: n.ID.String(), Name: n.Name, Automatic: n.Automatic, Version: n.Version, CreatedAt: exec.Timestamp(n.CreatedAt)}
+func describeSnapshot(n *sandbox.Snapshot) snapshotBody {
+	return snapshotBody{ID: n.ID.String(), Name: n.Name, Automatic: n.Automatic, Version: n.Version, CreatedAt: sandbox.Timestamp(n.CreatedAt)}
 }
 
 func (s *server) snapshot(ctx context.Context, in *snapshotInput) (*snapshotOutput, error) {
-	id, err := exec.ParseID(in.ID)
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ func (s *server) snapshot(ctx context.Context, in *snapshotInput) (*snapshotOutp
 }
 
 func (s *server) snapshots(ctx context.Context, in *SandboxID) (*snapshotsOutput, error) {
-	id, err := exec.ParseID(in.ID)
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func (s *server) snapshots(ctx context.Context, in *SandboxID) (*snapshotsOutput
 }
 
 func (s *server) restore(ctx context.Context, in *restoreInput) (*detailOutput, error) {
-	id, err := exec.ParseID(in.ID)
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +216,7 @@ func (s *server) restore(ctx context.Context, in *restoreInput) (*detailOutput, 
 }
 
 func (s *server) dropSnapshot(ctx context.Context, in *snapshotID) (*struct{}, error) {
-	id, err := exec.ParseID(in.ID)
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +224,7 @@ func (s *server) dropSnapshot(ctx context.Context, in *snapshotID) (*struct{}, e
 }
 
 func (s *server) flatten(ctx context.Context, in *SandboxID) (*flattenOutput, error) {
-	id, err := exec.ParseID(in.ID)
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -237,8 +237,8 @@ func (s *server) flatten(ctx context.Context, in *SandboxID) (*flattenOutput, er
 	return out, nil
 }
 
-func (s *server) step(ctx context.Context, in *stepsInput, route string, fn func(context.Context, exec.Caller, uuid.UUID, int) (*exec.Sandbox, error)) (*stepsOutput, error) {
-	id, err := exec.ParseID(in.ID)
+func (s *server) step(ctx context.Context, in *stepsInput, route string, fn func(context.Context, sandbox.Caller, uuid.UUID, int) (*sandbox.Sandbox, error)) (*stepsOutput, error) {
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -254,7 +254,7 @@ func (s *server) step(ctx context.Context, in *stepsInput, route string, fn func
 	for _, p := range b.Steps {
 		e := stepBody{Version: p.Version, First: p.First, Last: p.Last, Runs: []stepRun{}, Paths: p.Paths, Total: p.Total}
 		for _, r := range p.Runs {
-			run := stepRun{Version: r.Version, Script: r.Script, Caller: r.Caller, Agent: r.Agent, Route: r.Route, At: exec.Timestamp(r.At)}
+			run := stepRun{Version: r.Version, Script: r.Script, Caller: r.Caller, Agent: r.Agent, Route: r.Route, At: sandbox.Timestamp(r.At)}
 			if r.Exec != nil {
 				run.Exec = r.Exec.String()
 			}

@@ -19,7 +19,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/pgbox/pgbox/gateway/exec"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 	"github.com/pgbox/pgbox/sql/sqltest"
 )
 
@@ -425,7 +425,7 @@ func (a *api) attack(h hostile) {
 
 func TestHostileScripts(t *testing.T) {
 	// What the caches keep is no leak: they are small here, so that a leak can be told from them.
-	a := newAPI(t, func(c *exec.Config) { c.BlobCacheBytes, c.TreeCacheBytes = 8<<20, 8<<20 })
+	a := newAPI(t, func(c *sandbox.Config) { c.BlobCacheBytes, c.TreeCacheBytes = 8<<20, 8<<20 })
 	other := a.sandbox(object{})
 	hi := func() {
 		t.Helper()

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/exec"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 )
 
 const (
@@ -21,7 +21,7 @@ type Keyed struct {
 }
 
 // keyed is the caller with the request's key; in is everything the request says.
-func keyed(ctx context.Context, c exec.Caller, name string, in any) (exec.Caller, error) {
+func keyed(ctx context.Context, c sandbox.Caller, name string, in any) (sandbox.Caller, error) {
 	if name == "" {
 		return c, nil
 	}
@@ -32,10 +32,10 @@ func keyed(ctx context.Context, c exec.Caller, name string, in any) (exec.Caller
 	return withKey(ctx, c, name, sha256.Sum256(fmt.Appendf(nil, "%s %s", c.Route, body)))
 }
 
-func withKey(ctx context.Context, c exec.Caller, name string, digest [sha256.Size]byte) (exec.Caller, error) {
+func withKey(ctx context.Context, c sandbox.Caller, name string, digest [sha256.Size]byte) (sandbox.Caller, error) {
 	if len(name) > maxIdempotencyKey || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return c, invalidInput(ctx, idempotencyHeader+": want 1 to 255 printable ASCII characters")
 	}
-	c.Key = &exec.Key{Name: name, Digest: digest}
+	c.Key = &sandbox.Key{Name: name, Digest: digest}
 	return c, nil
 }

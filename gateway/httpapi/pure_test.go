@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/pgbox/pgbox/gateway/auth"
-	"github.com/pgbox/pgbox/gateway/exec"
 	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 )
 
 func TestWindowLimitsEachKeyAndTurns(t *testing.T) {
@@ -242,7 +242,7 @@ func TestEventsHoldBackAScriptWhoseReaderIsSlow(t *testing.T) {
 func newServer(t *testing.T, cfg Config) *server {
 	t.Helper()
 	if cfg.Service == nil {
-		cfg.Service = new(exec.Service)
+		cfg.Service = new(sandbox.Service)
 	}
 	return New(cfg).(*server)
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/pgbox/pgbox/gateway/auth"
-	"github.com/pgbox/pgbox/gateway/exec"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 )
 
 // probed is a server without a database whose probes are those of a test.
@@ -22,7 +22,7 @@ func probed(t *testing.T, c Config) *api {
 	}
 	c.Version, c.Verifier = "test", v
 	if c.Service == nil {
-		c.Service = exec.New(exec.Config{})
+		c.Service = sandbox.New(sandbox.Config{})
 	}
 	srv := httptest.NewServer(New(c))
 	t.Cleanup(srv.Close)
@@ -60,7 +60,7 @@ func TestReadyIsDrainingTheMomentItBegins(t *testing.T) {
 
 // Who is refused because the server stops is told when to come back: the next one behind the address may be there at once.
 func TestRefusalsOfAServerThatStopsCarryRetryAfter(t *testing.T) {
-	svc := exec.New(exec.Config{})
+	svc := sandbox.New(sandbox.Config{})
 	a := probed(t, Config{Service: svc})
 	if err := svc.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)

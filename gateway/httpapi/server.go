@@ -23,16 +23,16 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/auth"
 	"github.com/pgbox/pgbox/gateway/confine"
-	"github.com/pgbox/pgbox/gateway/exec"
 	"github.com/pgbox/pgbox/gateway/feed"
 	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 	"github.com/pgbox/pgbox/gateway/store"
 )
 
 // Config is what the server stands on.
 type Config struct {
 	Version     string
-	Service     *exec.Service
+	Service     *sandbox.Service
 	Verifier    *auth.Verifier // nil: every authenticated route answers AUTH_NOT_CONFIGURED
 	AuthSecret  string         // opens /v1/auth/bootstrap; "": AUTH_NOT_CONFIGURED
 	AdminSecret string         // opens /v1/auth/admin; "": ADMIN_NOT_CONFIGURED
@@ -248,8 +248,8 @@ func (s *server) authenticate(w http.ResponseWriter, r *http.Request, rc *reques
 		writeError(w, r, err)
 		return false
 	}
-	rc.identity, rc.agent = identity, r.Header.Get(exec.AgentHeader)
-	if err := exec.CheckAgent(rc.agent); err != nil {
+	rc.identity, rc.agent = identity, r.Header.Get(sandbox.AgentHeader)
+	if err := sandbox.CheckAgent(rc.agent); err != nil {
 		writeError(w, r, err)
 		return false
 	}
@@ -276,9 +276,9 @@ func fromContext(ctx context.Context) *requestContext {
 func requestID(ctx context.Context) string { return fromContext(ctx).id }
 
 // caller is who the authenticated request speaks for.
-func caller(ctx context.Context, route string) exec.Caller {
+func caller(ctx context.Context, route string) sandbox.Caller {
 	rc := fromContext(ctx)
-	return exec.Caller{Tenant: rc.identity.Tenant, Subject: rc.identity.Subject, Agent: rc.agent, Route: route}
+	return sandbox.Caller{Tenant: rc.identity.Tenant, Subject: rc.identity.Subject, Agent: rc.agent, Route: route}
 }
 
 // maxStaleness is the largest age a read may ask for, in milliseconds.
@@ -298,7 +298,7 @@ var at = &huma.Param{
 const stateDoc = "an earlier state: a snapshot by name or id, @base (what the sandbox started from), a version (57 or @57) or a time (2026-01-31T12:00:00Z), as far as it is kept"
 
 // reader is the caller of a plain route that reads.
-func reader(r *http.Request, route string) (exec.Caller, error) {
+func reader(r *http.Request, route string) (sandbox.Caller, error) {
 	c := caller(r.Context(), route)
 	c.At = r.URL.Query().Get(at.Name)
 	if v := r.URL.Query().Get(stale.Name); v != "" {

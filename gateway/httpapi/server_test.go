@@ -20,7 +20,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/pgbox/pgbox/gateway/auth"
-	"github.com/pgbox/pgbox/gateway/exec"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 	"github.com/pgbox/pgbox/gateway/shell/command"
 	"github.com/pgbox/pgbox/gateway/store"
 	"github.com/pgbox/pgbox/sql/sqltest"
@@ -32,30 +32,30 @@ const testSecret = "the secret of the tests"
 type api struct {
 	t        *testing.T
 	url      string
-	service  *exec.Service
+	service  *sandbox.Service
 	verifier *auth.Verifier
 	tenant   string // of this test alone: the tests share a database
 	token    string
 }
 
-func newAPI(t *testing.T, configure ...func(*exec.Config)) *api {
+func newAPI(t *testing.T, configure ...func(*sandbox.Config)) *api {
 	t.Helper()
 	return newAPIOf(t, nil, configure...)
 }
 
 // newAPIOf is newAPI with another configuration of the server.
-func newAPIOf(t *testing.T, change func(*Config), configure ...func(*exec.Config)) *api {
+func newAPIOf(t *testing.T, change func(*Config), configure ...func(*sandbox.Config)) *api {
 	t.Helper()
 	st, err := store.Open(t.Context(), store.Config{URL: sqltest.ServingURL(t, sqltest.URL(t)), Role: "pgbox_gateway"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(st.Close)
-	cfg := exec.Config{Store: st, Commands: command.All()}
+	cfg := sandbox.Config{Store: st, Commands: command.All()}
 	for _, f := range configure {
 		f(&cfg)
 	}
-	svc := exec.New(cfg)
+	svc := sandbox.New(cfg)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()

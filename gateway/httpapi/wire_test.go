@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/pgbox/pgbox/gateway/auth"
-	"github.com/pgbox/pgbox/gateway/exec"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 )
 
 func TestCreateWithoutABody(t *testing.T) {
@@ -62,7 +62,7 @@ func TestTreeOfNothingIsEmpty(t *testing.T) {
 // The time of a batch is cut to what is allowed, however large; that of one script is refused.
 func TestTimeOfABatchIsCut(t *testing.T) {
 	t.Parallel()
-	a := newAPI(t, func(c *exec.Config) { c.MaxTimeout = time.Second })
+	a := newAPI(t, func(c *sandbox.Config) { c.MaxTimeout = time.Second })
 	base := "/v1/sandboxes/" + a.sandbox(object{})
 	for _, ms := range []int64{300_001, 1 << 62} {
 		in := object{"scripts": []object{{"id": "a", "script": "sleep 100"}}, "timeoutMs": ms, "perScriptTimeoutMs": ms}

@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/pgbox/pgbox/gateway/exec"
 	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 )
 
 const maxKeys = 1000
@@ -56,10 +56,10 @@ type mergeChange struct {
 
 type mergeResult struct {
 	ok
-	Applied   exec.Applied  `json:"applied"`
-	Merged    bool          `json:"merged"`
-	Conflicts int           `json:"conflicts"`
-	Changes   []mergeChange `json:"changes"`
+	Applied   sandbox.Applied `json:"applied"`
+	Merged    bool            `json:"merged"`
+	Conflicts int             `json:"conflicts"`
+	Changes   []mergeChange   `json:"changes"`
 }
 
 type keyArg struct {
@@ -130,7 +130,7 @@ func (s *server) branchTools(m *sdk.Server) {
 			if err != nil {
 				return nil, err
 			}
-			version, err := s.Service.KvSet(ctx, c.Caller, id, in.Key, value, exec.Expect{Version: in.ExpectVersion})
+			version, err := s.Service.KvSet(ctx, c.Caller, id, in.Key, value, sandbox.Expect{Version: in.ExpectVersion})
 			if err != nil {
 				return nil, err
 			}
@@ -142,11 +142,11 @@ func (s *server) branchTools(m *sdk.Server) {
 			if err != nil {
 				return nil, err
 			}
-			return done, s.Service.KvDelete(ctx, c.Caller, id, in.Key, exec.Expect{})
+			return done, s.Service.KvDelete(ctx, c.Caller, id, in.Key, sandbox.Expect{})
 		})
 	add(m, "kv_list", "List keys", "List the keys of the sandbox's key-value store with their values, sorted.", reads,
 		func(ctx context.Context, c call, in *kvListArgs) (any, error) {
-			id, err := exec.ParseID(in.ID)
+			id, err := sandbox.ParseID(in.ID)
 			if err != nil {
 				return nil, err
 			}
@@ -172,17 +172,17 @@ func (a *keyArg) parse() (uuid.UUID, error) {
 	if len(a.Key) < 1 || len(a.Key) > 1024 {
 		return uuid.Nil, failure(fserr.CodeInvalidInput, "key: has 1 to 1024 bytes")
 	}
-	return exec.ParseID(a.ID)
+	return sandbox.ParseID(a.ID)
 }
 
 func (s *server) diff(ctx context.Context, c call, in *diffArgs) (any, error) {
-	id, err := exec.ParseID(in.ID)
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
-	spec := exec.DiffSpec{At: in.At, FromAt: in.FromAt, Lines: in.Lines}
+	spec := sandbox.DiffSpec{At: in.At, FromAt: in.FromAt, Lines: in.Lines}
 	if in.From != "" {
-		if spec.From, err = exec.ParseID(in.From); err != nil {
+		if spec.From, err = sandbox.ParseID(in.From); err != nil {
 			return nil, err
 		}
 	}
@@ -198,12 +198,12 @@ func (s *server) diff(ctx context.Context, c call, in *diffArgs) (any, error) {
 }
 
 func (s *server) merge(ctx context.Context, c call, in *mergeArgs) (any, error) {
-	id, err := exec.ParseID(in.ID)
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
-	spec := exec.MergeSpec{FromAt: in.FromAt, Base: in.Base, Conflict: in.Conflict}
-	if spec.From, err = exec.ParseID(in.From); err != nil {
+	spec := sandbox.MergeSpec{FromAt: in.FromAt, Base: in.Base, Conflict: in.Conflict}
+	if spec.From, err = sandbox.ParseID(in.From); err != nil {
 		return nil, err
 	}
 	if spec.From == id {
@@ -222,7 +222,7 @@ func (s *server) merge(ctx context.Context, c call, in *mergeArgs) (any, error) 
 	}
 	var changed bool
 	out.Conflicts, out.Merged, changed = spec.Outcome(list)
-	out.OK, out.Applied = out.Merged, exec.AppliedOf(changed)
+	out.OK, out.Applied = out.Merged, sandbox.AppliedOf(changed)
 	if !out.OK {
 		return refused{out}, nil
 	}

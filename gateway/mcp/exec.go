@@ -10,8 +10,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/pgbox/pgbox/gateway/exec"
 	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 )
 
 const (
@@ -36,7 +36,7 @@ type bashArgs struct {
 	ReadOnly       bool              `json:"readOnly,omitempty" jsonschema:"run beside any writer; any change fails"`
 	At             string            `json:"at,omitempty" jsonschema:"run on an earlier state, read-only: a snapshot by name or id, a version or a time"`
 	Agent          string            `json:"agent,omitempty" jsonschema:"your name, for the log: several agents of one caller are told apart by it"`
-	Session        exec.Session      `json:"session,omitzero" jsonschema:"a name gives you a working directory and variables of your own, kept 30 days: for several agents in one sandbox. true keeps functions, aliases and options too, as a name does"`
+	Session        sandbox.Session   `json:"session,omitzero" jsonschema:"a name gives you a working directory and variables of your own, kept 30 days: for several agents in one sandbox. true keeps functions, aliases and options too, as a name does"`
 	Atomic         bool              `json:"atomic,omitempty" jsonschema:"a non-zero exit status applies nothing"`
 	MaxOutputBytes int               `json:"maxOutputBytes,omitempty" jsonschema:"of stdout, and of stderr; by default 65536, at most 1048576. Of more the middle is left out: redirect into a file and read that, to have all of it"`
 }
@@ -66,7 +66,7 @@ type batchArgs struct {
 	PerScriptTimeout int64 `json:"perScriptTimeout,omitempty" jsonschema:"milliseconds"`
 	ReadOnly         bool  `json:"readOnly,omitempty" jsonschema:"in parallel on one snapshot"`
 
-	Session exec.Session `json:"session,omitzero" jsonschema:"as in bash_exec"`
+	Session sandbox.Session `json:"session,omitzero" jsonschema:"as in bash_exec"`
 
 	MaxOutputBytes int `json:"maxOutputBytes,omitempty" jsonschema:"of each stream of each script; by default 65536 or less, so that all together are at most 196608; at most 1048576"`
 }
@@ -118,11 +118,11 @@ func outputLimit(n int) (int, error) {
 }
 
 func (s *server) bash(ctx context.Context, c call, in *bashArgs) (any, error) {
-	id, err := exec.ParseID(in.ID)
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
-	if err := exec.CheckAgent(in.Agent); err != nil {
+	if err := sandbox.CheckAgent(in.Agent); err != nil {
 		return nil, err
 	}
 	if in.Agent != "" {
@@ -151,7 +151,7 @@ func (s *server) bash(ctx context.Context, c call, in *bashArgs) (any, error) {
 			return nil, failure(fserr.CodeInvalidInput, fmt.Sprintf("env: %q cannot be a variable", name))
 		}
 	}
-	req := exec.Request{Sandbox: id, Caller: c.Caller, Script: in.Script, Cwd: in.Cwd, Env: in.Env, Timeout: timeout, Linger: linger, Debug: in.Debug, ReadOnly: in.ReadOnly || in.At != "", Atomic: in.Atomic, Session: in.Session}
+	req := sandbox.Request{Sandbox: id, Caller: c.Caller, Script: in.Script, Cwd: in.Cwd, Env: in.Env, Timeout: timeout, Linger: linger, Debug: in.Debug, ReadOnly: in.ReadOnly || in.At != "", Atomic: in.Atomic, Session: in.Session}
 	req.Caller.At = in.At
 	if in.Stdin != nil {
 		req.Stdin = strings.NewReader(*in.Stdin)
@@ -167,7 +167,7 @@ func (s *server) bash(ctx context.Context, c call, in *bashArgs) (any, error) {
 	return shown(res, keep, err == nil), err
 }
 
-func shown(r *exec.Result, keep int, well bool) bashResult {
+func shown(r *sandbox.Result, keep int, well bool) bashResult {
 	stdout, cut1 := middle(r.Stdout, keep)
 	stderr, cut2 := middle(r.Stderr, keep)
 	return bashResult{ok: ok{well}, Stdout: stdout, Stderr: stderr, ExitCode: r.ExitCode, TimedOut: r.TimedOut, DurationMs: r.Duration.Milliseconds(), Version: r.Version,
@@ -190,14 +190,14 @@ func middle(b []byte, keep int) (string, bool) {
 }
 
 func (s *server) batch(ctx context.Context, c call, in *batchArgs) (any, error) {
-	id, err := exec.ParseID(in.ID)
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
 	if n := len(in.Scripts); n < 1 || n > maxScripts {
 		return nil, failure(fserr.CodeInvalidInput, fmt.Sprintf("scripts: want 1 to %d", maxScripts))
 	}
-	req := exec.BatchRequest{Sandbox: id, Caller: c.Caller, ReadOnly: in.ReadOnly, Session: in.Session}
+	req := sandbox.BatchRequest{Sandbox: id, Caller: c.Caller, ReadOnly: in.ReadOnly, Session: in.Session}
 	if req.Timeout, err = milliseconds("timeout", in.Timeout); err != nil {
 		return nil, err
 	}
@@ -215,7 +215,7 @@ func (s *server) batch(ctx context.Context, c call, in *batchArgs) (any, error) 
 		if err := checkScript(sc.Script); err != nil {
 			return nil, err
 		}
-		req.Scripts = append(req.Scripts, exec.BatchScript{ID: sc.ID, Script: sc.Script})
+		req.Scripts = append(req.Scripts, sandbox.BatchScript{ID: sc.ID, Script: sc.Script})
 	}
 	results, err := s.Service.ExecBatch(ctx, req)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/google/uuid"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/pgbox/pgbox/gateway/exec"
 	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
 
@@ -195,7 +195,7 @@ func absolute(path, def string) (string, error) {
 }
 
 func (a *pathArg) parse() (uuid.UUID, string, error) {
-	id, err := exec.ParseID(a.ID)
+	id, err := sandbox.ParseID(a.ID)
 	if err != nil {
 		return id, "", err
 	}
@@ -204,7 +204,7 @@ func (a *pathArg) parse() (uuid.UUID, string, error) {
 }
 
 func (a *dirArgs) parse() (uuid.UUID, error) {
-	id, err := exec.ParseID(a.ID)
+	id, err := sandbox.ParseID(a.ID)
 	if err != nil {
 		return id, err
 	}
@@ -315,7 +315,7 @@ const (
 )
 
 // countLines is 0 for a file that is too long to be read for that.
-func countLines(ctx context.Context, f *exec.File) (int, error) {
+func countLines(ctx context.Context, f *sandbox.File) (int, error) {
 	if f.Size > countMax || f.Size == 0 {
 		return 0, nil
 	}
@@ -344,7 +344,7 @@ func countLines(ctx context.Context, f *exec.File) (int, error) {
 }
 
 // picture is the whole of a file that models can look at, nil when it is none: its content tells, not its name.
-func picture(f *exec.File, out readResult) (any, error) {
+func picture(f *sandbox.File, out readResult) (any, error) {
 	if f.Size > imageMax {
 		return nil, nil
 	}
@@ -406,7 +406,7 @@ func (s *server) write(ctx context.Context, c call, in *writeArgs) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	info, err := s.Service.WriteFile(ctx, c.Caller, id, path, data, exec.WriteOptions{IfMatch: in.IfMatch})
+	info, err := s.Service.WriteFile(ctx, c.Caller, id, path, data, sandbox.WriteOptions{IfMatch: in.IfMatch})
 	if err != nil {
 		return nil, err
 	}
@@ -424,14 +424,14 @@ func (s *server) edit(ctx context.Context, c call, in *editArgs) (any, error) {
 	} else if in.OldString != "" || in.NewString != "" || in.ReplaceAll {
 		return nil, failure(fserr.CodeInvalidInput, "edits: come instead of oldString, newString and replaceAll")
 	}
-	edits := make([]exec.Edit, len(list))
+	edits := make([]sandbox.Edit, len(list))
 	for i, e := range list {
 		if e.OldString == "" || e.OldString == e.NewString {
 			return nil, failure(fserr.CodeInvalidInput, "oldString: must not be empty, and must differ from newString")
 		}
-		edits[i] = exec.Edit{Old: e.OldString, New: e.NewString, All: e.ReplaceAll}
+		edits[i] = sandbox.Edit{Old: e.OldString, New: e.NewString, All: e.ReplaceAll}
 	}
-	res, err := s.Service.Edit(ctx, c.Caller, id, path, edits, exec.EditOptions{IfMatch: in.IfMatch})
+	res, err := s.Service.Edit(ctx, c.Caller, id, path, edits, sandbox.EditOptions{IfMatch: in.IfMatch})
 	if err != nil {
 		return nil, err
 	}
@@ -439,7 +439,7 @@ func (s *server) edit(ctx context.Context, c call, in *editArgs) (any, error) {
 }
 
 func (s *server) ingest(ctx context.Context, c call, in *ingestArgs) (any, error) {
-	id, err := exec.ParseID(in.ID)
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -451,7 +451,7 @@ func (s *server) ingest(ctx context.Context, c call, in *ingestArgs) (any, error
 		return nil, failure(fserr.CodeInvalidInput, fmt.Sprintf("files: want 1 to %d", maxEntries))
 	}
 	var faults, paths []string
-	files := make([]exec.IngestFile, len(in.Files))
+	files := make([]sandbox.IngestFile, len(in.Files))
 	for i, f := range in.Files {
 		paths = append(paths, f.Path)
 		data := []byte(f.Text)
@@ -463,9 +463,9 @@ func (s *server) ingest(ctx context.Context, c call, in *ingestArgs) (any, error
 		if (f.Text != "") && (f.Base64 != "") || f.Symlink != "" && len(data) > 0 {
 			faults = append(faults, "more than one of text, base64 and symlink: "+f.Path)
 		}
-		files[i] = exec.IngestFile{Path: f.Path, Data: data, Mode: f.Mode, Target: f.Symlink}
+		files[i] = sandbox.IngestFile{Path: f.Path, Data: data, Mode: f.Mode, Target: f.Symlink}
 	}
-	if bad := exec.InvalidIngestPaths(paths); len(bad) > 0 {
+	if bad := sandbox.InvalidIngestPaths(paths); len(bad) > 0 {
 		faults = append(faults, "invalid paths: "+strings.Join(bad, ", "))
 	}
 	if len(faults) > 0 {
@@ -500,7 +500,7 @@ func (s *server) list(ctx context.Context, c call, in *listDirArgs) (any, error)
 	}
 	out := entriesResult{ok: done, Entries: []entry{}}
 	seen, size := 0, 0
-	err = s.Service.Walk(ctx, c.Caller, id, in.Path, depth, func(i exec.Info) error {
+	err = s.Service.Walk(ctx, c.Caller, id, in.Path, depth, func(i sandbox.Info) error {
 		if seen++; seen <= in.Offset {
 			return nil
 		}
@@ -508,7 +508,7 @@ func (s *server) list(ctx context.Context, c call, in *listDirArgs) (any, error)
 			out.Truncated, out.NextOffset = true, seen-1
 			return errEnough
 		}
-		out.Entries = append(out.Entries, entry{i.Path, i.Kind.Name(), i.Size, i.Mode, exec.Timestamp(time.Unix(0, i.Mtime))})
+		out.Entries = append(out.Entries, entry{i.Path, i.Kind.Name(), i.Size, i.Mode, sandbox.Timestamp(time.Unix(0, i.Mtime))})
 		return nil
 	})
 	if err != nil && !errors.Is(err, errEnough) {
@@ -524,7 +524,7 @@ const exportBytes = 128 << 10
 func inOrder(path string) string { return strings.ReplaceAll(path, "/", "\x00") }
 
 func (s *server) export(ctx context.Context, c call, in *exportArgs) (any, error) {
-	id, err := exec.ParseID(in.ID)
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -548,7 +548,7 @@ func (s *server) export(ctx context.Context, c call, in *exportArgs) (any, error
 		}
 		return errEnough
 	}
-	err = s.Service.Export(ctx, c.Caller, id, base, func(i exec.Info, r exec.Reader) error {
+	err = s.Service.Export(ctx, c.Caller, id, base, func(i sandbox.Info, r sandbox.Reader) error {
 		top := out.BasePath == ""
 		if top {
 			out.BasePath = i.Path

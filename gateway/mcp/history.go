@@ -8,8 +8,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/pgbox/pgbox/gateway/exec"
 	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 	"github.com/pgbox/pgbox/gateway/store"
 )
 
@@ -123,7 +123,7 @@ func given(s string) *string {
 }
 
 func (s *server) timeline(ctx context.Context, c call, in *timelineArgs) (any, error) {
-	id, err := exec.ParseID(in.ID)
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (s *server) timeline(ctx context.Context, c call, in *timelineArgs) (any, e
 	for i := range runs {
 		r := &runs[i]
 		out.Execs[i] = run{
-			ID: r.ID.String(), StartedAt: exec.Timestamp(r.StartedAt), DurationMs: r.Duration.Milliseconds(), Caller: r.Caller, Agent: r.Agent, Route: r.Route, Script: r.Script, Cwd: r.Cwd,
+			ID: r.ID.String(), StartedAt: sandbox.Timestamp(r.StartedAt), DurationMs: r.Duration.Milliseconds(), Caller: r.Caller, Agent: r.Agent, Route: r.Route, Script: r.Script, Cwd: r.Cwd,
 			ReadOnly: r.ReadOnly, ExitCode: r.ExitCode, Error: r.Error, StdoutHead: string(r.StdoutHead), StderrHead: string(r.StderrHead),
 			VersionBefore: r.VersionBefore, VersionAfter: r.VersionAfter, Committed: r.Committed,
 		}
@@ -163,7 +163,7 @@ func (s *server) log(ctx context.Context, c call, in *logArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.Service.History(ctx, c.Caller, id, path, exec.Cursor{}, limit)
+	rows, err := s.Service.History(ctx, c.Caller, id, path, sandbox.Cursor{}, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +171,7 @@ func (s *server) log(ctx context.Context, c call, in *logArgs) (any, error) {
 	for i := range rows {
 		r := &rows[i]
 		out.Changes[i] = touch{
-			Version: r.Version, At: exec.Timestamp(r.At), Op: r.Op, Path: r.Path, PathTo: r.PathTo, SizeBefore: r.SizeBefore, SizeAfter: r.SizeAfter,
+			Version: r.Version, At: sandbox.Timestamp(r.At), Op: r.Op, Path: r.Path, PathTo: r.PathTo, SizeBefore: r.SizeBefore, SizeAfter: r.SizeAfter,
 			HashBefore: hex.EncodeToString(r.HashBefore), HashAfter: hex.EncodeToString(r.HashAfter), Caller: r.Caller, Agent: r.Agent, Script: r.Script,
 		}
 		if r.Exec != nil {
@@ -182,7 +182,7 @@ func (s *server) log(ctx context.Context, c call, in *logArgs) (any, error) {
 }
 
 func (s *server) blame(ctx context.Context, c call, in *blameArgs) (any, error) {
-	id, err := exec.ParseID(in.ID)
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +197,7 @@ func (s *server) blame(ctx context.Context, c call, in *blameArgs) (any, error) 
 	out := blameResult{ok: done, Files: make([]lastWrite, len(rows))}
 	for i := range rows {
 		r := &rows[i]
-		out.Files[i] = lastWrite{Path: r.Path, Size: r.Size, Version: r.Version, At: exec.OptionalTimestamp(r.At), Caller: r.Caller, Agent: r.Agent, Script: r.Script}
+		out.Files[i] = lastWrite{Path: r.Path, Size: r.Size, Version: r.Version, At: sandbox.OptionalTimestamp(r.At), Caller: r.Caller, Agent: r.Agent, Script: r.Script}
 		if r.Exec != nil {
 			out.Files[i].Exec = r.Exec.String()
 		}

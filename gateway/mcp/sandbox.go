@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/pgbox/pgbox/gateway/exec"
 	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 )
 
 type sandboxArg struct {
@@ -39,9 +39,9 @@ type sandboxResult struct {
 	Labels     map[string]string `json:"labels,omitempty"`
 }
 
-func describe(b *exec.Sandbox) sandboxResult {
-	return sandboxResult{ok: done, ID: b.ID.String(), Name: b.Name, CreatedAt: exec.Timestamp(b.CreatedAt), LastUsedAt: exec.OptionalTimestamp(b.LastUsedAt),
-		ExpiresAt: exec.OptionalTimestamp(b.ExpiresAt), Version: b.Version, UsedBytes: b.UsedBytes, UsedInodes: b.UsedInodes, Labels: b.Labels}
+func describe(b *sandbox.Sandbox) sandboxResult {
+	return sandboxResult{ok: done, ID: b.ID.String(), Name: b.Name, CreatedAt: sandbox.Timestamp(b.CreatedAt), LastUsedAt: sandbox.OptionalTimestamp(b.LastUsedAt),
+		ExpiresAt: sandbox.OptionalTimestamp(b.ExpiresAt), Version: b.Version, UsedBytes: b.UsedBytes, UsedInodes: b.UsedInodes, Labels: b.Labels}
 }
 
 type listArgs struct {
@@ -77,8 +77,8 @@ type snapshotResult struct {
 	CreatedAt string `json:"createdAt"`
 }
 
-func describeSnapshot(n *exec.Snapshot) snapshotResult {
-	return snapshotResult{ok: done, ID: n.ID.String(), Name: n.Name, Version: n.Version, CreatedAt: exec.Timestamp(n.CreatedAt)}
+func describeSnapshot(n *sandbox.Snapshot) snapshotResult {
+	return snapshotResult{ok: done, ID: n.ID.String(), Name: n.Name, Version: n.Version, CreatedAt: sandbox.Timestamp(n.CreatedAt)}
 }
 
 type restoreArgs struct {
@@ -104,7 +104,7 @@ type stepsArgs struct {
 
 type stepsResult struct {
 	sandboxResult
-	Steps []exec.Step `json:"steps"`
+	Steps []sandbox.Step `json:"steps"`
 }
 
 type imagesArgs struct {
@@ -127,7 +127,7 @@ type imagesResult struct {
 func (s *server) sandboxTools(m *sdk.Server) {
 	add(m, "sandbox_create", "Create a sandbox", "Create a persistent sandbox, optionally with first files. Keep the id it returns.", adds,
 		func(ctx context.Context, c call, in *createArgs) (any, error) {
-			n := exec.NewSandbox{Name: in.Name, Env: in.Env, Labels: in.Labels, Image: in.Image, Files: map[string][]byte{}}
+			n := sandbox.NewSandbox{Name: in.Name, Env: in.Env, Labels: in.Labels, Image: in.Image, Files: map[string][]byte{}}
 			if len(in.Name) > 255 {
 				return nil, failure(fserr.CodeInvalidInput, "name: has at most 255 bytes")
 			}
@@ -137,7 +137,7 @@ func (s *server) sandboxTools(m *sdk.Server) {
 				n.ExpiresAt = new(time.Now().Add(time.Duration(in.ExpiresIn) * time.Second))
 			}
 			if in.Undo {
-				n.History = &exec.History{Commits: 1}
+				n.History = &sandbox.History{Commits: 1}
 			}
 			for path, text := range in.Files {
 				if !strings.HasPrefix(path, "/") {
@@ -159,7 +159,7 @@ func (s *server) sandboxTools(m *sdk.Server) {
 		})
 	add(m, "sandbox_list", "List sandboxes", "List your sandboxes, newest first.", reads,
 		func(ctx context.Context, c call, in *listArgs) (any, error) {
-			o := exec.ListOptions{Name: in.Name, Labels: in.Labels, Limit: in.Limit}
+			o := sandbox.ListOptions{Name: in.Name, Labels: in.Labels, Limit: in.Limit}
 			if o.Limit == 0 {
 				o.Limit = 100
 			}
@@ -188,7 +188,7 @@ func (s *server) sandboxTools(m *sdk.Server) {
 		})
 	add(m, "sandbox_delete", "Delete a sandbox", "Delete a sandbox with all its files and snapshots.", overrides,
 		func(ctx context.Context, c call, in *sandboxArg) (any, error) {
-			id, err := exec.ParseID(in.ID)
+			id, err := sandbox.ParseID(in.ID)
 			if err != nil {
 				return nil, err
 			}
@@ -196,7 +196,7 @@ func (s *server) sandboxTools(m *sdk.Server) {
 		})
 	add(m, "sandbox_fork", "Fork a sandbox", "Make a new sandbox that starts as a copy of this one. It takes no time, whatever its size.", adds,
 		func(ctx context.Context, c call, in *forkArgs) (any, error) {
-			id, err := exec.ParseID(in.ID)
+			id, err := sandbox.ParseID(in.ID)
 			if err != nil {
 				return nil, err
 			}
@@ -215,7 +215,7 @@ func (s *server) sandboxTools(m *sdk.Server) {
 		})
 	add(m, "sandbox_snapshot", "Snapshot a sandbox", "Name the present state of a sandbox, so that sandbox_restore can bring it back. It takes no time.", adds,
 		func(ctx context.Context, c call, in *snapshotArgs) (any, error) {
-			id, err := exec.ParseID(in.ID)
+			id, err := sandbox.ParseID(in.ID)
 			if err != nil {
 				return nil, err
 			}
@@ -227,7 +227,7 @@ func (s *server) sandboxTools(m *sdk.Server) {
 		})
 	add(m, "sandbox_snapshots", "List snapshots", "List the snapshots of a sandbox, oldest first.", reads,
 		func(ctx context.Context, c call, in *sandboxArg) (any, error) {
-			id, err := exec.ParseID(in.ID)
+			id, err := sandbox.ParseID(in.ID)
 			if err != nil {
 				return nil, err
 			}
@@ -243,7 +243,7 @@ func (s *server) sandboxTools(m *sdk.Server) {
 		})
 	add(m, "sandbox_restore", "Restore an earlier state", "Bring a sandbox back to an earlier state: files, working directory and variables. sandbox_undo takes it back where undo is on.", overrides,
 		func(ctx context.Context, c call, in *restoreArgs) (any, error) {
-			id, err := exec.ParseID(in.ID)
+			id, err := sandbox.ParseID(in.ID)
 			if err != nil {
 				return nil, err
 			}
@@ -264,22 +264,22 @@ func (s *server) sandboxTools(m *sdk.Server) {
 			}
 			out := imagesResult{ok: done, Images: make([]imageResult, len(all))}
 			for i, m := range all {
-				out.Images[i] = imageResult{m.Name, m.Tag, m.UsedBytes, m.UsedInodes, exec.Timestamp(m.CreatedAt)}
+				out.Images[i] = imageResult{m.Name, m.Tag, m.UsedBytes, m.UsedInodes, sandbox.Timestamp(m.CreatedAt)}
 			}
 			return out, nil
 		})
 }
 
 // moved is the result of what moved a sandbox to another of its states.
-func moved(b *exec.Sandbox, err error) (any, error) {
+func moved(b *sandbox.Sandbox, err error) (any, error) {
 	if err != nil {
 		return nil, err
 	}
 	return describe(b), nil
 }
 
-func step(ctx context.Context, c call, in *stepsArgs, f func(ctx context.Context, c exec.Caller, id uuid.UUID, steps int) (*exec.Sandbox, error)) (any, error) {
-	id, err := exec.ParseID(in.ID)
+func step(ctx context.Context, c call, in *stepsArgs, f func(ctx context.Context, c sandbox.Caller, id uuid.UUID, steps int) (*sandbox.Sandbox, error)) (any, error) {
+	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}

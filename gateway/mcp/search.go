@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/pgbox/pgbox/gateway/exec"
 	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
 
@@ -47,8 +47,8 @@ type textResult struct {
 }
 
 // script runs one of ours, with its arguments as variables: a pattern is never part of a script.
-func (s *server) script(ctx context.Context, c call, id uuid.UUID, text string, env map[string]string) (*exec.Result, error) {
-	return s.Service.Exec(ctx, exec.Request{Sandbox: id, Caller: c.Caller, Script: text, Cwd: env["DIR"], Env: env, ReadOnly: true})
+func (s *server) script(ctx context.Context, c call, id uuid.UUID, text string, env map[string]string) (*sandbox.Result, error) {
+	return s.Service.Exec(ctx, sandbox.Request{Sandbox: id, Caller: c.Caller, Script: text, Cwd: env["DIR"], Env: env, ReadOnly: true})
 }
 
 const globScript = `shopt -s globstar nullglob; IFS=

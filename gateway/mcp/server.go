@@ -23,14 +23,14 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/pgbox/pgbox/gateway/auth"
-	"github.com/pgbox/pgbox/gateway/exec"
 	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 )
 
 // Config is what the server stands on.
 type Config struct {
 	Version  string
-	Service  *exec.Service
+	Service  *sandbox.Service
 	Verifier *auth.Verifier // of bearer tokens
 	Static   StaticKey
 	// Origins of web pages that may call: "*" is any of them, which a token that no browser sends by itself makes safe.
@@ -139,7 +139,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id, err := s.identify(r)
 	if err != nil {
 		var (
-			known   *exec.Error
+			known   *sandbox.Error
 			refused *auth.Error
 		)
 		code, message := fserr.CodeInternal, "internal error"
@@ -241,18 +241,18 @@ func refuse(w http.ResponseWriter, code fserr.Code, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(code.Status())
-	_ = json.NewEncoder(w).Encode(map[string]any{"error": message, "code": code, "retryable": code.Retryable(), "applied": exec.AppliedNo}) // the client is gone when this fails
+	_ = json.NewEncoder(w).Encode(map[string]any{"error": message, "code": code, "retryable": code.Retryable(), "applied": sandbox.AppliedNo}) // the client is gone when this fails
 }
 
-func failure(code fserr.Code, message string, details ...string) *exec.Error {
-	return &exec.Error{Code: code, Applied: exec.AppliedNo, Retryable: code.Retryable(), Message: message, Details: details}
+func failure(code fserr.Code, message string, details ...string) *sandbox.Error {
+	return &sandbox.Error{Code: code, Applied: sandbox.AppliedNo, Retryable: code.Retryable(), Message: message, Details: details}
 }
 
 // caller is who a tool is called by.
-func caller(req *sdk.CallToolRequest) exec.Caller {
-	c := exec.Caller{Route: "mcp:" + req.Params.Name}
-	if req.Extra != nil && exec.CheckAgent(req.Extra.Header.Get(exec.AgentHeader)) == nil {
-		c.Agent = req.Extra.Header.Get(exec.AgentHeader)
+func caller(req *sdk.CallToolRequest) sandbox.Caller {
+	c := sandbox.Caller{Route: "mcp:" + req.Params.Name}
+	if req.Extra != nil && sandbox.CheckAgent(req.Extra.Header.Get(sandbox.AgentHeader)) == nil {
+		c.Agent = req.Extra.Header.Get(sandbox.AgentHeader)
 	}
 	if req.Extra != nil && req.Extra.TokenInfo != nil {
 		if id, ok := req.Extra.TokenInfo.Extra[extraIdentity].(auth.Identity); ok {
@@ -263,7 +263,7 @@ func caller(req *sdk.CallToolRequest) exec.Caller {
 }
 
 // internal logs what a client may not see.
-func internal(tool string, err error) *exec.Error {
+func internal(tool string, err error) *sandbox.Error {
 	slog.Error("internal error", "op", "mcp", "tool", tool, "err", err)
 	return failure(fserr.CodeInternal, "internal error")
 }

@@ -17,7 +17,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/pgbox/pgbox/gateway/auth"
-	"github.com/pgbox/pgbox/gateway/exec"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 	"github.com/pgbox/pgbox/gateway/shell/command"
 	"github.com/pgbox/pgbox/gateway/store"
 	"github.com/pgbox/pgbox/sql/sqltest"
@@ -42,7 +42,7 @@ func newEndpoint(t *testing.T, change func(*Config)) *endpoint {
 		t.Fatal(err)
 	}
 	t.Cleanup(st.Close)
-	svc := exec.New(exec.Config{Store: st, Commands: command.All()})
+	svc := sandbox.New(sandbox.Config{Store: st, Commands: command.All()})
 	t.Cleanup(func() {
 		if err := svc.Shutdown(context.Background()); err != nil {
 			t.Error(err)

@@ -11,8 +11,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/pgbox/pgbox/gateway/exec"
 	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 )
 
 // What a tool does to the world, for clients that ask before they call.
@@ -34,14 +34,14 @@ func (e effect) annotations(title string) *sdk.ToolAnnotations {
 
 // call is one call of a tool.
 type call struct {
-	exec.Caller
+	sandbox.Caller
 	req *sdk.CallToolRequest
 }
 
 // add registers a tool whose arguments are In. What f returns becomes the result, an error one that is marked isError.
 func add[In any](s *sdk.Server, name, title, description string, e effect, f func(ctx context.Context, c call, in *In) (any, error)) {
 	schema, err := jsonschema.For[In](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[exec.Session](): {Types: []string{"boolean", "string"}},
+		reflect.TypeFor[sandbox.Session](): {Types: []string{"boolean", "string"}},
 	}})
 	if err != nil {
 		panic(fmt.Sprintf("mcp: the arguments of %s have no schema: %v", name, err)) // a fault of this package
@@ -102,17 +102,17 @@ func decode(raw json.RawMessage, schema *jsonschema.Schema, checked *jsonschema.
 
 // fault is the result of a tool that failed.
 type fault struct {
-	OK        bool         `json:"ok"`
-	Error     string       `json:"error"`
-	Code      fserr.Code   `json:"code"`
-	Details   []string     `json:"details,omitempty"`
-	Retryable bool         `json:"retryable"`
-	Applied   exec.Applied `json:"applied"`
-	Output    any          `json:"output,omitempty"` // what a script that was ended had printed
+	OK        bool            `json:"ok"`
+	Error     string          `json:"error"`
+	Code      fserr.Code      `json:"code"`
+	Details   []string        `json:"details,omitempty"`
+	Retryable bool            `json:"retryable"`
+	Applied   sandbox.Applied `json:"applied"`
+	Output    any             `json:"output,omitempty"` // what a script that was ended had printed
 }
 
 func failed(tool string, err error, output any) (*sdk.CallToolResult, error) {
-	var known *exec.Error
+	var known *sandbox.Error
 	if !errors.As(err, &known) {
 		known = internal(tool, err)
 	} else if known.Code == fserr.CodeInternal {

@@ -24,14 +24,14 @@ func forkCommand(c *client) *cobra.Command {
 		Use: "fork ID", Short: "Make sandboxes that start as copies of another, and print their ids", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var out struct {
-				sandbox
-				Forks []sandbox `json:"forks"`
+				sandboxInfo
+				Forks []sandboxInfo `json:"forks"`
 			}
 			if err := c.call(cmd.Context(), http.MethodPost, sandboxPath(args[0], "/fork"), in, &out); err != nil {
 				return err
 			}
 			if len(out.Forks) == 0 {
-				out.Forks = []sandbox{out.sandbox}
+				out.Forks = []sandboxInfo{out.sandboxInfo}
 			}
 			if output.json {
 				return rows(true, out.Forks, nil, nil)

@@ -52,7 +52,7 @@ func shellHabits(t *testing.T, r *running) {
 	if out := r.must(t, "sandbox", "ls"); strings.Contains(out, "│") || !strings.Contains(out, id+"\thabits\t") {
 		t.Errorf("%q", out)
 	}
-	var all []sandbox
+	var all []sandboxInfo
 	if err := json.Unmarshal([]byte(r.must(t, "sandbox", "ls", "--json")), &all); err != nil || len(all) == 0 {
 		t.Errorf("%v, %v", all, err)
 	}

@@ -18,7 +18,7 @@ import (
 
 	"github.com/adrg/xdg"
 
-	"github.com/pgbox/pgbox/gateway/exec"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 )
 
 // client speaks to a running server's REST interface.
@@ -120,7 +120,7 @@ func (c *client) do(ctx context.Context, method, path, contentType string, body 
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	if c.agent != "" {
-		req.Header.Set(exec.AgentHeader, c.agent)
+		req.Header.Set(sandbox.AgentHeader, c.agent)
 	}
 	if c.adminSecret != "" {
 		req.Header.Set("X-Admin-Secret", c.adminSecret)

@@ -20,8 +20,8 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/auth"
 	"github.com/pgbox/pgbox/gateway/devdb"
-	service "github.com/pgbox/pgbox/gateway/exec"
 	"github.com/pgbox/pgbox/gateway/httpapi"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 	"github.com/pgbox/pgbox/gateway/shell/command"
 	"github.com/pgbox/pgbox/gateway/store"
 	"github.com/pgbox/pgbox/sql/migrate"
@@ -240,7 +240,7 @@ func inProcess(t *testing.T, url string) caller {
 		t.Fatal(err)
 	}
 	t.Cleanup(st.Close)
-	svc := service.New(service.Config{Store: st, Commands: command.All(), CommitTimeout: 10 * time.Second})
+	svc := sandbox.New(sandbox.Config{Store: st, Commands: command.All(), CommitTimeout: 10 * time.Second})
 	v, err := auth.NewVerifier(faultSecret, nil)
 	if err != nil {
 		t.Fatal(err)

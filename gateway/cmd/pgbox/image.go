@@ -89,7 +89,7 @@ func imageCreateCommand(c *client) *cobra.Command {
 		Long: "Make an image of a local directory or tar archive (also gzipped; - is standard input), with modes and symlinks. Of a git work tree, .git and what .gitignore files exclude stay out.",
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			ctx := cmd.Context()
-			var made sandbox
+			var made sandboxInfo
 			if err := c.call(ctx, http.MethodPost, "/v1/sandboxes", map[string]string{"name": "image " + args[0]}, &made); err != nil {
 				return err
 			}

@@ -14,9 +14,9 @@ import (
 var fullID = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
 // sandboxes are the caller's, newest first.
-func (c *client) sandboxes(ctx context.Context) ([]sandbox, error) {
+func (c *client) sandboxes(ctx context.Context) ([]sandboxInfo, error) {
 	var out struct {
-		Sandboxes []sandbox `json:"sandboxes"`
+		Sandboxes []sandboxInfo `json:"sandboxes"`
 	}
 	err := c.call(ctx, http.MethodGet, sandboxesRoute, nil, &out)
 	return out.Sandboxes, err
@@ -36,7 +36,7 @@ func (c *client) id(ctx context.Context, meant string) (string, error) {
 }
 
 // pick takes a name before the beginning of an id, and refuses what more than one answers to.
-func pick(meant string, all []sandbox) (string, error) {
+func pick(meant string, all []sandboxInfo) (string, error) {
 	var named, begun []string
 	for _, s := range all {
 		if s.Name == meant {

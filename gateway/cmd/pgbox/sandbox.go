@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-type sandbox struct {
+type sandboxInfo struct {
 	ID         string  `json:"id"`
 	Name       string  `json:"name"`
 	CreatedAt  string  `json:"createdAt"`
@@ -39,7 +39,7 @@ func sandboxCommand(c *client) *cobra.Command {
 			if past != (history{}) {
 				in["history"] = past
 			}
-			var out sandbox
+			var out sandboxInfo
 			if err := c.call(cmd.Context(), http.MethodPost, "/v1/sandboxes", in, &out); err != nil {
 				return err
 			}
@@ -63,7 +63,7 @@ func sandboxCommand(c *client) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return rows(false, all, table.Row{"id", "name", "created"}, func(s *sandbox) table.Row { return table.Row{s.ID, s.Name, s.CreatedAt} })
+			return rows(false, all, table.Row{"id", "name", "created"}, func(s *sandboxInfo) table.Row { return table.Row{s.ID, s.Name, s.CreatedAt} })
 		},
 	}
 	rm := &cobra.Command{

@@ -18,12 +18,12 @@ import (
 	"github.com/pgbox/pgbox/gateway/auth"
 	"github.com/pgbox/pgbox/gateway/config"
 	"github.com/pgbox/pgbox/gateway/confine"
-	"github.com/pgbox/pgbox/gateway/exec"
 	"github.com/pgbox/pgbox/gateway/feed"
 	"github.com/pgbox/pgbox/gateway/httpapi"
 	"github.com/pgbox/pgbox/gateway/lock"
 	"github.com/pgbox/pgbox/gateway/mcp"
 	"github.com/pgbox/pgbox/gateway/relay"
+	"github.com/pgbox/pgbox/gateway/sandbox"
 	"github.com/pgbox/pgbox/gateway/shell/command"
 	"github.com/pgbox/pgbox/gateway/store"
 )
@@ -79,7 +79,7 @@ func serve(ctx context.Context, cfg *config.Config, on sockets, ready func() err
 	}
 	defer closeLocks()
 	follow := feed.New(feed.Config{Mode: feed.Mode(cfg.CacheInvalidation), URL: string(cfg.DatabaseDirectURL)})
-	service := exec.New(exec.Config{
+	service := sandbox.New(sandbox.Config{
 		Store: st, Feed: follow, Locker: locks, Commands: command.All(),
 		BlobCacheBytes: cfg.ContentCacheBytes, TreeCacheBytes: cfg.TreeCacheBytes, MaxLiveBytes: cfg.MemoryLimit,
 		Limits: cfg.Limits, MaxFileSize: cfg.MaxFileSize, MaxState: cfg.MaxState, OutputKeep: int(cfg.MaxOutput), OutputMax: cfg.MaxPrinted, MaxRuns: cfg.MaxExecs, MaxQueue: cfg.MaxQueue,
@@ -159,7 +159,7 @@ func enter(cfg *config.Config) (confine.Restrictions, error) {
 }
 
 // answer answers requests until ctx is done, then lets what runs finish.
-func answer(ctx context.Context, cfg *config.Config, on sockets, handler http.Handler, service *exec.Service, ready func() error) error {
+func answer(ctx context.Context, cfg *config.Config, on sockets, handler http.Handler, service *sandbox.Service, ready func() error) error {
 	// No write timeout: a stream lasts as long as its script. Bodies have to arrive, though.
 	srv := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 5 * time.Minute, IdleTimeout: 2 * time.Minute}
 	if on.worker != nil {

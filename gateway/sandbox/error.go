@@ -1,0 +1,146 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/lock"
+	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/store"
+)
+
+// Timestamp is a time as clients see it, in milliseconds.
+func Timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// OptionalTimestamp is Timestamp of a time that may not be there.
+func OptionalTimestamp(t *time.Time) *string {
+	if t == nil {
+		return nil
+	}
+	return new(Timestamp(*t))
+}
+
+// Applied says whether a failed call changed the sandbox.
+type Applied string
+
+// The values of [Error.Applied].
+const (
+	AppliedNo      Applied = "no"
+	AppliedYes     Applied = "yes"
+	AppliedUnknown Applied = "unknown"
+)
+
+// Error is the one error type of this package.
+type Error struct {
+	Code      fserr.Code  // what the wire says; Code.Status() is the HTTP status
+	Errno     fserr.Errno // 0 when the failure is not a filesystem error
+	Applied   Applied
+	Retryable bool
+	Message   string   // for the client: no SQL, no host details
+	Details   []string // further faults of the same input
+
+	cause error
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Unwrap returns what caused the error; errors.Is(err, fserr.ENOENT) works.
+func (e *Error) Unwrap() []error {
+	var errs []error
+	if e.Errno != 0 {
+		errs = append(errs, e.Errno)
+	}
+	if e.cause != nil {
+		errs = append(errs, e.cause)
+	}
+	return errs
+}
+
+// newError returns an Error of code c that changed nothing.
+func newError(c fserr.Code, cause error, message string) *Error {
+	return &Error{Code: c, Applied: AppliedNo, Retryable: c.Retryable(), Message: message, cause: cause}
+}
+
+// errTimeout ends a run whose time is up.
+type errTimeout struct{ after time.Duration }
+
+func (e errTimeout) Error() string {
+	return fmt.Sprintf("timed out after %d ms", e.after.Milliseconds())
+}
+
+// toError makes an *Error of what the packages below return. It returns nil for nil.
+func toError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return asError(err)
+}
+
+func asError(err error) *Error {
+	var (
+		known   *Error
+		timeout errTimeout
+		output  errOutput
+		gone    errClientGone
+		path    *fserr.PathError
+	)
+	limit, isLimit := proc.IsLimit(err)
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.Is(err, store.ErrUnknown):
+		e := newError(fserr.CodeOutcomeUnknown, err, "the connection to the database was lost during the commit; it may have been applied")
+		e.Applied = AppliedUnknown
+		return e
+	case errors.As(err, &timeout):
+		return newError(fserr.CodeExecTimeout, err, timeout.Error()+"; nothing was applied")
+	case errors.As(err, &output):
+		return newError(fserr.CodeENOBUFS, err, output.Error()+"; nothing was applied")
+	case isLimit:
+		return newError(fserr.CodeENOBUFS, err, limit.Error()+"; nothing was applied")
+	case errors.Is(err, store.ErrRefusedValue):
+		return newError(fserr.CodeInvalidInput, err, "a value of the request is not acceptable")
+	case errors.Is(err, lock.ErrTimeout):
+		return newError(fserr.CodeLockTimeout, err, "timed out waiting for the sandbox's other writers")
+	case errors.Is(err, store.ErrLocked):
+		return newError(fserr.CodeLockTimeout, err, "timed out waiting for a transaction that holds the sandbox; nothing was applied")
+	case errors.Is(err, lock.ErrQueueFull):
+		return newError(fserr.CodeRuntimeBusy, err, "too many writers are waiting for this sandbox")
+	case errors.Is(err, lock.ErrLost):
+		return newError(fserr.CodeLockLost, err, "the lock of the sandbox was lost; nothing was applied")
+	case errors.Is(err, errBusy):
+		return newError(fserr.CodeRuntimeBusy, err, "the server is busy")
+	case errors.Is(err, errDraining):
+		return newError(fserr.CodeShuttingDown, err, "the server is shutting down; nothing was applied")
+	case errors.Is(err, lock.ErrUnavailable):
+		return newError(fserr.CodeUnavailable, err, "the locks are not available; read-only scripts run")
+	case errors.Is(err, store.ErrUnavailable):
+		return newError(fserr.CodeUnavailable, err, "the database is not available")
+	case errors.As(err, &gone), errors.Is(err, context.Canceled):
+		e := newError(fserr.CodeSessionClosing, err, "the client went away; nothing was applied")
+		e.Errno = fserr.ECANCELED
+		return e
+	case errors.Is(err, context.DeadlineExceeded):
+		return newError(fserr.CodeUnavailable, err, "the request took too long; nothing was applied")
+	}
+	errno, ok := fserr.Of(err)
+	if !ok {
+		return newError(fserr.CodeInternal, err, "internal error")
+	}
+	e := newError(errno.Code(), err, errno.Error())
+	e.Errno = errno
+	switch {
+	case e.Code == fserr.CodeInternal:
+		e.Message = "internal error"
+	case errors.As(err, &path):
+		e.Message = path.Error()
+	case errno == fserr.ESRCH:
+		e.Message = "no such sandbox"
+	case errno == fserr.ESTALE:
+		e.Message = "another writer committed first; nothing was applied"
+	}
+	return e
+}

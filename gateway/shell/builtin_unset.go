@@ -34,6 +34,11 @@ func builtinUnset(sh *Shell, args []string) int {
 			continue
 		}
 		if mode == 'n' {
+			if ref := sh.lastRef(name); ref != "" && sh.vars[ref].attrs&aReadonly != 0 {
+				sh.errorf("unset: %s: cannot unset: readonly variable", ref)
+				status = 1
+				continue
+			}
 			if v := sh.vars[name]; v != nil && v.attrs&aNameref != 0 {
 				sh.unsetVar(name)
 			}
@@ -41,8 +46,7 @@ func builtinUnset(sh *Shell, args []string) int {
 		}
 		if v := sh.vars[name]; v != nil && v.attrs&aNameref != 0 {
 			n, sub := sh.deref(name, nil)
-			name = n
-			if sub != nil {
+			if name = n; sub != nil && !isSub {
 				isSub, rest = true, sub.text+"]"
 			}
 		}

@@ -332,7 +332,9 @@ func (sh *Shell) printVars(name string, ops []operand, on attr, print, global bo
 		for _, o := range ops {
 			n := o.word
 			if o.a != nil {
-				n = o.text()
+				if n = o.text(); o.a.naked && o.a.sub != nil {
+					n += "[" + o.a.sub.text + "]"
+				}
 			}
 			v := sh.lookup(n)
 			if v == nil {
@@ -418,7 +420,7 @@ func (sh *Shell) declareOne(cmd string, o operand, on, off attr, global, inherit
 			sub = c.subscript(rest[:len(rest)-1])
 		}
 	}
-	if hasVal && arr == nil && sub == nil && len(val) > 1 && val[0] == '(' && val[len(val)-1] == ')' {
+	if hasVal && arr == nil && sub == nil && on&aNameref == 0 && len(val) > 1 && val[0] == '(' && val[len(val)-1] == ')' {
 		// A value in parentheses is an array when the variable is one.
 		isArr := on&(aArray|aAssoc) != 0
 		if v := sh.vars[name]; v != nil && v.isArray() {
@@ -453,33 +455,8 @@ func (sh *Shell) declareOne(cmd string, o operand, on, off attr, global, inherit
 			sh.trace(name + "=" + traceQuote2(val))
 		}
 	}
-	f := sh.topFunc()
-	makeLocal := f != nil && !global && (cmd == "declare" || cmd == "typeset" || cmd == "local")
-	if on&aNameref == 0 && off&aNameref == 0 && !makeLocal {
-		n, s := sh.deref(name, sub)
-		name = n
-		if s != nil {
-			sub = s
-		}
-	}
-	if makeLocal {
-		if v := sh.vars[name]; v != nil && v.attrs&aReadonly != 0 && !localIn(f, name) {
-			sh.errorf("%s: %s: readonly variable", cmd, name)
-			return 1
-		}
-		prev := sh.vars[name]
-		isNew := !localIn(f, name)
-		sh.makeLocal(f, name)
-		if isNew && (inherit || sh.opts.shopt(localvarInherit)) && prev != nil {
-			c := prev.clone()
-			c.owner, c.local = sh, true
-			sh.hold(c.size())
-			sh.vars[name] = c
-		}
-	} else if global && f != nil {
-		return sh.declareGlobal(cmd, name, sub, val, arr, add, hasVal, on, off)
-	}
-	return sh.applyDecl(cmd, name, sub, val, arr, add, hasVal, on, off)
+	d := declaring{sh: sh, cmd: cmd, name: name, sub: sub, val: val, arr: arr, add: add, hasVal: hasVal, on: on, off: off, inherit: inherit}
+	return d.run(global)
 }
 
 func localIn(f *frame, name string) bool {
@@ -489,112 +466,6 @@ func localIn(f *frame, name string) bool {
 		}
 	}
 	return false
-}
-
-// declareGlobal is declare -g: it works on the variable that the functions' locals hide.
-func (sh *Shell) declareGlobal(cmd, name string, sub *subscript, val string, arr *arrayLit, add, hasVal bool, on, off attr) int {
-	for _, f := range sh.frames {
-		for i := range f.locals {
-			l := &f.locals[i]
-			if l.name != name {
-				continue
-			}
-			hidden := sh.vars[name]
-			if l.prev == nil {
-				delete(sh.vars, name)
-			} else {
-				sh.vars[name] = l.prev
-			}
-			status := sh.applyDecl(cmd, name, sub, val, arr, add, hasVal, on, off)
-			f.locals = slices.Clone(f.locals)
-			f.locals[i].prev = sh.vars[name]
-			sh.vars[name] = hidden
-			return status
-		}
-	}
-	return sh.applyDecl(cmd, name, sub, val, arr, add, hasVal, on, off)
-}
-
-func (sh *Shell) applyDecl(cmd, name string, sub *subscript, val string, arr *arrayLit, add, hasVal bool, on, off attr) int {
-	v := sh.vars[name]
-	if v != nil && v.attrs&aReadonly != 0 && (hasVal || off&aReadonly != 0 || on&^(aReadonly|aExport) != 0) {
-		if cmd == "export" || cmd == "readonly" {
-			sh.errorf("%s: readonly variable", name)
-		} else {
-			sh.errorf("%s: %s: readonly variable", cmd, name)
-		}
-		return 1
-	}
-	if v != nil && on&aAssoc != 0 && v.attrs&aArray != 0 {
-		sh.errorf("%s: %s: cannot convert indexed to associative array", cmd, name)
-		return 1
-	}
-	if v != nil && on&aArray != 0 && v.attrs&aAssoc != 0 {
-		sh.errorf("%s: %s: cannot convert associative to indexed array", cmd, name)
-		return 1
-	}
-	if v != nil && off&(aArray|aAssoc) != 0 && v.isArray() {
-		sh.errorf("%s: %s: cannot destroy array variables in this way", cmd, name)
-		return 1
-	}
-	if on&aNameref != 0 {
-		if hasVal && !isName(strings.SplitN(val, "[", 2)[0]) {
-			sh.errorf("%s: `%s': invalid variable name for name reference", cmd, val)
-			return 1
-		}
-		if hasVal && val == name && (sh.topFunc() == nil) {
-			sh.errorf("%s: %s: nameref variable self references not allowed", cmd, name)
-			return 1
-		}
-	}
-	v = sh.own(name)
-	if v.dyn != nil && hasVal && v.assign == nil {
-		v.dyn = nil
-	}
-	v.attrs &^= off &^ (aArray | aAssoc)
-	if on&aLower != 0 {
-		v.attrs &^= aUpper
-	}
-	if on&aUpper != 0 {
-		v.attrs &^= aLower
-	}
-	switch {
-	case on&aAssoc != 0 && v.attrs&aAssoc == 0:
-		v.assoc = newAssoc()
-		if v.attrs&aSet != 0 {
-			v.assoc.set("0", v.str)
-			v.str = ""
-		}
-		v.attrs |= aAssoc
-		v.attrs &^= aSet
-	case on&aArray != 0 && !v.isArray():
-		sh.makeArray(v)
-		v.attrs &^= aSet
-		if v.arr.len() > 0 {
-			v.attrs |= aSet
-		}
-	}
-	v.attrs |= on &^ (aReadonly | aAssoc | aArray)
-	switch {
-	case !hasVal:
-	case arr != nil:
-		sh.assignArray(&assign{name: name, add: add, arr: arr})
-	case sub != nil:
-		sh.setElement(name, sub, val, add)
-	case on&aNameref != 0:
-		v.str = val
-		v.attrs |= aSet
-	case v.isArray():
-		sh.setElement(name, &subscript{text: "0", lit: "0", expr: zeroExpr}, val, add)
-	case add:
-		sh.assign(&assign{name: name, add: true, val: litWord(val)}, false)
-	default:
-		sh.setVar(name, val)
-	}
-	if on&aReadonly != 0 {
-		sh.own(name).attrs |= aReadonly
-	}
-	return 0
 }
 
 // parseArrayText parses "(…)" given as a value, as declare does with arrays.

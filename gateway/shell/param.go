@@ -76,6 +76,10 @@ func (sh *Shell) paramValue(name string, sub *subscript) value {
 	if s, set, known := sh.special(name); known {
 		return value{s: s, set: set}
 	}
+	if v := sh.vars[name]; sub == nil && (v == nil || v.attrs&aNameref == 0 || v.str == "" || !strings.HasSuffix(v.str, "]")) {
+		s, ok := sh.get(name)
+		return value{s: s, set: ok}
+	}
 	name, sub = sh.deref(name, sub)
 	if sub == nil {
 		s, ok := sh.get(name)
@@ -129,7 +133,7 @@ func (e *expander) param(p *paramPart, quoted bool) {
 			e.emit(value{isList: true, list: keys, star: sub.all == '*'}, quoted)
 			return
 		}
-		if v := sh.vars[name]; v != nil && v.attrs&aNameref != 0 && sub == nil {
+		if v := sh.vars[name]; v != nil && v.attrs&aNameref != 0 && v.str != "" && sub == nil {
 			target := v.str
 			for n := 0; n < maxNamerefs; n++ {
 				if v = sh.vars[target]; v == nil || v.attrs&aNameref == 0 {
@@ -155,7 +159,7 @@ func (e *expander) param(p *paramPart, quoted bool) {
 					e.text("", quoted)
 					return
 				}
-				if va != nil && sub != nil {
+				if va != nil && va.attrs&aNameref == 0 && sub != nil {
 					return
 				}
 				if sub != nil {

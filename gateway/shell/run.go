@@ -573,7 +573,12 @@ func (sh *Shell) forLoop(c *forCmd, st *stmt) {
 			break
 		}
 		if v := sh.vars[c.name]; v != nil && v.attrs&aNameref != 0 {
-			sh.own(c.name).str = w
+			if !canRefer(w) {
+				sh.errorf("`%s': not a valid identifier", w)
+				status = 1
+				break
+			}
+			sh.bindRef(c.name, w)
 		} else {
 			sh.setVar(c.name, w)
 		}

@@ -105,9 +105,14 @@ func (sh *Shell) assign(a *assign, trace bool) {
 		return
 	}
 	if a.add {
-		name, sub := sh.deref(a.name, nil)
-		if sub != nil {
-			sh.setElement(name, sub, val, true)
+		r := sh.follow(a.name, nil)
+		if r.sub != nil {
+			sh.setElement(r.name, r.sub, val, true)
+			return
+		}
+		name := r.name
+		if r.global {
+			sh.globally(name, func() { sh.setNoRef(name, sh.str(name)+val) })
 			return
 		}
 		if v := sh.vars[name]; v != nil {
@@ -166,7 +171,10 @@ func (sh *Shell) assignArray(a *assign) {
 	trace := sh.traceArray
 	sh.traceArray = false
 	defer func() { sh.running = running }()
-	name, _ := sh.deref(a.name, nil)
+	name, ok := sh.arrayTarget(a.name, true)
+	if !ok {
+		return
+	}
 	if v := sh.vars[name]; v != nil && v.attrs&aReadonly != 0 {
 		sh.readonlyErr(name)
 	}
@@ -382,7 +390,11 @@ func (sh *Shell) tempEnv(as []*assign) [][2]string {
 			}
 			sh.trace(a.name + op(a) + v)
 		}
-		if v := sh.vars[a.name]; v != nil && v.attrs&aReadonly != 0 {
+		name := a.name
+		if ref := sh.lastRef(name); ref != "" && isName(sh.vars[ref].str) {
+			name = sh.vars[ref].str
+		}
+		if v := sh.vars[name]; v != nil && v.attrs&aReadonly != 0 {
 			sh.errorf("%s: readonly variable", a.name)
 			if sh.posix || sh.opts.get('e') {
 				panic(exitPanic{1})
@@ -392,19 +404,19 @@ func (sh *Shell) tempEnv(as []*assign) [][2]string {
 		if a.sub != nil {
 			continue
 		}
-		if v := sh.vars[a.name]; v != nil && a.arr == nil {
+		if v := sh.vars[name]; v != nil && a.arr == nil {
 			if a.add {
-				val = sh.appended(v, sh.str(a.name), val)
+				val = sh.appended(v, sh.str(name), val)
 			} else {
 				val = sh.convert(v, val)
 			}
 		}
-		out = append(out, [2]string{a.name, val})
+		out = append(out, [2]string{name, val})
 		if len(as) > 1 {
 			if f == nil {
 				f = sh.pushTemp(nil)
 			}
-			sh.addTemp(f, a.name, val)
+			sh.addTemp(f, name, val)
 		}
 	}
 	if f != nil {

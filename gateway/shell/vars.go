@@ -44,44 +44,26 @@ func (sh *Shell) own(name string) *variable {
 	return v
 }
 
-const maxNamerefs = 8
-
-// deref follows namerefs. A reference to an array element gives its subscript too.
-func (sh *Shell) deref(name string, sub *subscript) (string, *subscript) {
-	from := name
-	for i := 0; i < maxNamerefs; i++ {
-		v := sh.vars[name]
-		if v == nil || v.attrs&aNameref == 0 || v.str == "" {
-			return name, sub
-		}
-		if n, rest, ok := strings.Cut(v.str, "["); ok && strings.HasSuffix(rest, "]") {
-			if sub == nil {
-				c := compiler{}
-				sub = c.subscript(rest[:len(rest)-1])
-			}
-			name = n
-			continue
-		}
-		if v.str == name {
-			return name, sub
-		}
-		name = v.str
-	}
-	sh.errorf("warning: %s: circular name reference", from)
-	return "", nil
-}
-
 func (sh *Shell) get(name string) (string, bool) {
 	v := sh.vars[name]
 	if v == nil {
 		return "", false
 	}
 	if v.attrs&aNameref != 0 {
-		n, sub := sh.deref(name, nil)
-		if sub != nil {
-			return sh.element(n, sub)
+		r := sh.follow(name, nil)
+		if r.global {
+			val, ok := "", false
+			sh.globally(r.name, func() {
+				if v := sh.lookup(r.name); v != nil {
+					val, ok = v.scalar()
+				}
+			})
+			return val, ok
 		}
-		if v = sh.vars[n]; v == nil {
+		if r.sub != nil {
+			return sh.element(r.name, r.sub)
+		}
+		if v = sh.vars[r.name]; v == nil || v.attrs&aNameref != 0 {
 			return "", false
 		}
 	}
@@ -176,31 +158,16 @@ func (sh *Shell) readonlyErr(name string) {
 
 // setVar assigns a scalar (or element 0 of an array), honouring attributes.
 func (sh *Shell) setVar(name, val string) {
-	v := sh.vars[name]
-	if v != nil && v.attrs&aNameref != 0 {
-		n, sub := sh.deref(name, nil)
-		switch {
-		case n == "" && sh.running == "":
-			panic(abortPanic{status: 1, errexit: true})
-		case n == "":
-			return
-		case n == name && sub == nil:
-			if sh.running == "" && v.str == "" && !isName(val) && !strings.Contains(val, "[") {
-				sh.discard("`%s': not a valid identifier", val)
-			}
-			// An empty nameref is told what to refer to.
-			v := sh.own(name)
-			v.str = val
-			v.attrs |= aSet
-			return
-		}
-		if sub != nil {
-			sh.setElement(n, sub, val, false)
-			return
-		}
-		name = n
-		v = sh.vars[name]
+	if v := sh.vars[name]; v != nil && v.attrs&aNameref != 0 {
+		sh.setRef(name, val)
+		return
 	}
+	sh.setNoRef(name, val)
+}
+
+// setNoRef is setVar for a variable that is not looked at as a nameref.
+func (sh *Shell) setNoRef(name, val string) {
+	v := sh.vars[name]
 	if v != nil {
 		if v.attrs&aReadonly != 0 {
 			sh.readonlyErr(name)
@@ -277,7 +244,10 @@ func (sh *Shell) convert(v *variable, val string) string {
 
 // setElement assigns name[sub]; add appends (or adds, for integers).
 func (sh *Shell) setElement(name string, sub *subscript, val string, add bool) {
-	name, _ = sh.deref(name, nil)
+	name, ok := sh.arrayTarget(name, false)
+	if !ok {
+		return
+	}
 	if v := sh.vars[name]; v != nil && v.attrs&aReadonly != 0 {
 		sh.readonlyErr(name)
 	}
@@ -393,7 +363,10 @@ func (sh *Shell) appendedIf(add bool, v *variable, old, val string) string {
 
 // setArray replaces the whole array.
 func (sh *Shell) setArray(name string, vals []string) {
-	name, _ = sh.deref(name, nil)
+	name, ok := sh.arrayTarget(name, true)
+	if !ok {
+		return
+	}
 	if v := sh.vars[name]; v != nil && v.attrs&aReadonly != 0 {
 		sh.readonlyErr(name)
 	}
@@ -513,7 +486,10 @@ func (sh *Shell) topFunc() *frame {
 
 // arithmetic
 
-type arithEnv struct{ sh *Shell }
+type arithEnv struct {
+	sh  *Shell
+	who string
+}
 
 func (e arithEnv) Step() { e.sh.tick() }
 
@@ -574,6 +550,13 @@ func (e arithEnv) Value(name string, sub *arith.Sub) string {
 
 func (e arithEnv) Assign(name string, sub *arith.Sub, v int64) {
 	s := strconv.FormatInt(v, 10)
+	if v := e.sh.vars[name]; sub == nil && v != nil && v.attrs&aNameref != 0 && strings.HasSuffix(e.who, ": ") {
+		running := e.sh.running
+		e.sh.running = strings.TrimSuffix(e.who, ": ")
+		e.sh.setVar(name, s)
+		e.sh.running = running
+		return
+	}
 	if sub == nil {
 		e.sh.setVar(name, s)
 		return
@@ -588,7 +571,7 @@ const asValue = "="
 func (sh *Shell) evalExpr(x *arith.Expr, who string) int64 {
 	sh.tick()
 	sh.enter()
-	v, err := x.Eval(arithEnv{sh})
+	v, err := x.Eval(arithEnv{sh, who})
 	sh.leave()
 	if err != nil {
 		sh.arithFailed(who, err)

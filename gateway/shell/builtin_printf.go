@@ -727,5 +727,13 @@ func (p *printer) date(format string) string {
 	if format == "" {
 		format = "%X"
 	}
-	return timefmt.Format(t.In(p.sh.zone()), format)
+	const room = 128 // of bash, for the text and its end; one that does not fit is empty
+	if len(format) > 64*room {
+		return ""
+	}
+	text := timefmt.Format(t.In(p.sh.zone()), format)
+	if len(text) >= room {
+		return ""
+	}
+	return text
 }

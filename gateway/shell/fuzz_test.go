@@ -22,11 +22,13 @@ func fuzzScript(t *testing.T, base *casetest.Base, env map[string]string, stdin,
 		Steps: 200_000, LiveBytes: 16 << 20, ValueBytes: 4 << 20, Words: 50_000, Depth: 200, Goroutines: 50, OpenFiles: 100, ScriptSize: 1 << 20,
 	})
 	timer := time.AfterFunc(2*time.Second, func() { budget.Kill(nil) })
+	late := time.AfterFunc(12*time.Second, func() { panic("it goes on behind its end") })
 	var out, errs bytes.Buffer
 	_, _ = shell.Run(ctx, shell.Config{
 		FS: base.Sandbox(ctx), Commands: command.All(), Budget: budget, Env: env, Stdin: strings.NewReader(stdin), Stdout: &capped{w: &out}, Stderr: &capped{w: &errs},
 	}, script)
 	timer.Stop()
+	late.Stop()
 	budget.Close()
 	if strings.Contains(errs.String(), "internal error") && !strings.Contains(script+stdin, "internal error") {
 		t.Errorf("%q: %s", script, errs.String())

@@ -36,7 +36,7 @@ func numberedLines(s string) func(int) string {
 const load = "shopt -s extglob; s=$(<in); "
 
 // attacks are in the order of their names, so that a sample is the same each time.
-var attacks = slices.SortedFunc(slices.Values(slices.Concat(hostileScripts, hostileValues, hostileCommands, hostileEngines)), func(a, b attack) int {
+var attacks = slices.SortedFunc(slices.Values(slices.Concat(hostileScripts, hostileValues, hostileCommands, hostileEngines, hostileArchives, hostileProbes)), func(a, b attack) int {
 	return strings.Compare(a.name, b.name)
 })
 

@@ -117,6 +117,8 @@ func FuzzProgram(f *testing.F) {
 		f.Add(s, "a b c\n1,2 x\n\nfoo bar\n")
 	}
 	f.Fuzz(func(t *testing.T, src, in string) {
+		late := time.AfterFunc(10*time.Second, func() { panic("200 000 steps have not ended it") })
+		defer late.Stop()
 		_, _, _ = run(t, proc.Limits{Steps: 200_000, LiveBytes: 16 << 20}, src, in)
 	})
 }

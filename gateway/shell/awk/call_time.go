@@ -46,9 +46,11 @@ func (c *compiler) strftime(args []expr) valFn {
 		if utc(in) {
 			loc = gmt
 		}
-		in.checkSize(len(f) * 4)
+		in.checkSize(len(f) * 2)
 		f = nanoseconds.Replace(f)
-		return str(datetime.Format(f, t.In(loc)))
+		text := datetime.Counted(in.p, f, t.In(loc))
+		in.p.Release(len(text))
+		return str(text)
 	}
 }
 

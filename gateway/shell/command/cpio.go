@@ -400,7 +400,7 @@ func (c *cpioRun) wanted(name string) bool {
 		return true
 	}
 	for _, pattern := range c.patterns {
-		if fnmatch(pattern, name, false) {
+		if fnmatch(c.p, pattern, name, false) {
 			return !c.nonmatching
 		}
 	}

@@ -98,7 +98,12 @@ func date(_ context.Context, p *proc.Process) int {
 			format = "%s.%N"
 		}
 	}
-	show := func(t time.Time) { p.Out.WriteString(datetime.Format(format, t) + "\n") }
+	show := func(t time.Time) {
+		text := datetime.Counted(p, format, t)
+		p.Out.WriteString(text)
+		p.Out.WriteByte('\n')
+		p.Release(len(text))
+	}
 	switch {
 	case hasFile:
 		return dateLines(p, file, now, show)

@@ -472,7 +472,7 @@ func (d *diffRun) directories(a, b *diffFile) {
 			d.trouble(f.name, err)
 		}
 		return slices.DeleteFunc(slices.Clone(l), func(e proc.Dirent) bool {
-			return slices.ContainsFunc(d.exclude, func(glob string) bool { return globMatches(glob, e.Name) }) || d.startFile != "" && e.Name < d.startFile
+			return slices.ContainsFunc(d.exclude, func(glob string) bool { return globMatches(d.p, glob, e.Name) }) || d.startFile != "" && e.Name < d.startFile
 		})
 	}
 	la, lb := list(a), list(b)

@@ -183,7 +183,7 @@ func parseColors(p *proc.Process, text, name string) (entries []string, ok bool)
 					wanted = colorTerm
 				}
 				state = others
-				if fnmatch(value, wanted, false) {
+				if fnmatch(p, value, wanted, false) {
 					state = sure
 				}
 			}

@@ -182,7 +182,7 @@ func du(_ context.Context, p *proc.Process) int {
 func (d *duRun) excluded(name string) bool {
 	base := baseName(name)
 	for _, pattern := range d.exclude {
-		if fnmatch(pattern, base, false) || fnmatch(pattern, name, false) {
+		if fnmatch(d.p, pattern, base, false) || fnmatch(d.p, pattern, name, false) {
 			return true
 		}
 	}
@@ -276,7 +276,9 @@ func (d *duRun) print(size duSize, name string) {
 		return
 	}
 	if d.showTime {
-		text += "\t" + datetime.Format(d.timeFormat, time.Unix(0, size.mtime).In(datetime.Zone(d.p.Getenv("TZ"))))
+		when := datetime.Counted(d.p, d.timeFormat, time.Unix(0, size.mtime).In(datetime.Zone(d.p.Getenv("TZ"))))
+		defer d.p.Release(len(when))
+		text += "\t" + when
 	}
 	d.p.Out.WriteString(text + "\t" + name + d.end)
 }

@@ -210,10 +210,10 @@ func (f *findRun) predicate() findTest {
 	switch name {
 	case "-name", "-iname":
 		pat, fold := f.arg(name), name == "-iname"
-		return func(e *findEntry) bool { return fnmatch(pat, e.base(), fold) }
+		return func(e *findEntry) bool { return fnmatch(f.p, pat, e.base(), fold) }
 	case "-path", "-ipath", "-wholename", "-iwholename":
 		pat, fold := f.arg(name), name[1] == 'i'
-		return func(e *findEntry) bool { return fnmatch(pat, e.path, fold) }
+		return func(e *findEntry) bool { return fnmatch(f.p, pat, e.path, fold) }
 	case "-lname", "-ilname":
 		pat, fold := f.arg(name), name == "-ilname"
 		return func(e *findEntry) bool {
@@ -221,7 +221,7 @@ func (f *findRun) predicate() findTest {
 				return false
 			}
 			target, err := f.p.FS.Readlink(f.p.Abs(e.path))
-			return err == nil && fnmatch(pat, target, fold)
+			return err == nil && fnmatch(f.p, pat, target, fold)
 		}
 	case "-regex", "-iregex":
 		return f.regexTest(f.arg(name), name == "-iregex")

@@ -4,11 +4,29 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
 
 // fnmatch matches a shell pattern as fnmatch(3) does with no flags: * and ? match slashes and
 // leading dots too. fold ignores case.
-func fnmatch(pattern, name string, fold bool) bool {
+func fnmatch(p *proc.Process, pattern, name string, fold bool) bool {
+	m := fnmatcher{p: p, fold: fold, bracket: len(pattern), class: len(pattern)}
+	if strings.IndexByte(pattern, '[') >= 0 {
+		// Behind these nothing is searched for again and again that is not there.
+		m.bracket, m.class = strings.LastIndexByte(pattern, ']'), strings.LastIndex(pattern, ":]")
+	}
+	return m.match(pattern, name)
+}
+
+// fnmatcher counts its steps: a name is short, a bracket expression may be of megabytes.
+type fnmatcher struct {
+	p              *proc.Process
+	fold           bool
+	bracket, class int // where the last ] and the last :] of the pattern are
+}
+
+func (m *fnmatcher) match(pattern, name string) bool {
 	px, nx := 0, 0
 	starP, starN := -1, 0
 	for nx < len(name) || px < len(pattern) {
@@ -19,7 +37,7 @@ func fnmatch(pattern, name string, fold bool) bool {
 		}
 		if nx < len(name) && px < len(pattern) {
 			r, n := utf8.DecodeRuneInString(name[nx:])
-			if ok, w := fnmatchOne(pattern[px:], r, name[nx:nx+n], fold); ok {
+			if ok, w := m.one(pattern, px, r, name[nx:nx+n]); ok {
 				px += w
 				nx += n
 				continue
@@ -30,22 +48,26 @@ func fnmatch(pattern, name string, fold bool) bool {
 		}
 		_, n := utf8.DecodeRuneInString(name[starN:])
 		starN += n
+		m.p.Tick(1)
 		px, nx = starP+1, starN
 	}
 	return true
 }
 
-// fnmatchOne matches one character against the pattern element at the front of p, and returns its width.
-func fnmatchOne(p string, r rune, text string, fold bool) (ok bool, width int) {
+// one matches one character against the pattern element at px, and returns its width.
+func (m *fnmatcher) one(pattern string, px int, r rune, text string) (ok bool, width int) {
+	p := pattern[px:]
 	same := func(a rune) bool {
-		return a == r || fold && (unicode.ToLower(a) == unicode.ToLower(r))
+		return a == r || m.fold && (unicode.ToLower(a) == unicode.ToLower(r))
 	}
 	switch p[0] {
 	case '?':
 		return true, 1
 	case '[':
-		if ok, w := fnmatchSet(p, r, fold); w > 0 {
-			return ok, w
+		if px < m.bracket {
+			if ok, w := m.set(p, r, m.class-px); w > 0 {
+				return ok, w
+			}
 		}
 	case '\\':
 		if len(p) > 1 {
@@ -61,9 +83,10 @@ func fnmatchOne(p string, r rune, text string, fold bool) (ok bool, width int) {
 	return same(c), n
 }
 
-// fnmatchSet matches a bracket expression; the width is 0 when it is not closed.
-func fnmatchSet(p string, r rune, fold bool) (ok bool, width int) {
+// set matches a bracket expression; the width is 0 when it is not closed. class is where the last :] of p is.
+func (m *fnmatcher) set(p string, r rune, class int) (ok bool, width int) {
 	i := 1
+	defer func() { m.p.Tick(i >> 6) }()
 	negate := false
 	if i < len(p) && (p[i] == '!' || p[i] == '^') {
 		negate = true
@@ -73,7 +96,7 @@ func fnmatchSet(p string, r rune, fold bool) (ok bool, width int) {
 		if lo <= r && r <= hi {
 			return true
 		}
-		if !fold {
+		if !m.fold {
 			return false
 		}
 		l, u := unicode.ToLower(r), unicode.ToUpper(r)
@@ -94,12 +117,12 @@ func fnmatchSet(p string, r rune, fold bool) (ok bool, width int) {
 		if p[i] == ']' && !first {
 			return ok != negate, i + 1
 		}
-		if strings.HasPrefix(p[i:], "[:") {
-			if j := strings.Index(p[i:], ":]"); j > 0 {
-				if fnmatchClass(p[i+2:i+j], r) {
+		if i+2 <= class && strings.HasPrefix(p[i:], "[:") {
+			if j := strings.Index(p[i+2:], ":]"); j >= 0 {
+				if fnmatchClass(p[i+2:i+2+j], r) {
 					ok = true
 				}
-				i += j + 2
+				i += j + 4
 				continue
 			}
 		}

@@ -16,9 +16,9 @@ type nameFilter struct {
 
 // globMatches reports whether a name matches a glob as GNU's exclude matching does: any trailing
 // part of it that begins after a slash.
-func globMatches(glob, name string) bool {
+func globMatches(p *proc.Process, glob, name string) bool {
 	for rest := name; ; {
-		if fnmatch(glob, rest, false) {
+		if fnmatch(p, glob, rest, false) {
 			return true
 		}
 		_, after, ok := strings.Cut(rest, "/")
@@ -32,7 +32,7 @@ func globMatches(glob, name string) bool {
 // skipFile asks the filters about a name: the last one that matches decides, and where none does, the first option's opposite holds.
 func (g *grepRun) skipFile(name string) bool {
 	for _, f := range slices.Backward(g.filters) {
-		if globMatches(f.glob, name) {
+		if globMatches(g.p, f.glob, name) {
 			return !f.include
 		}
 	}
@@ -40,7 +40,7 @@ func (g *grepRun) skipFile(name string) bool {
 }
 
 func (g *grepRun) skipDirectory(name string) bool {
-	return slices.ContainsFunc(g.excludeDir, func(glob string) bool { return globMatches(glob, name) })
+	return slices.ContainsFunc(g.excludeDir, func(glob string) bool { return globMatches(g.p, glob, name) })
 }
 
 func (g *grepRun) operand(name string) {

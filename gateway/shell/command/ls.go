@@ -103,7 +103,7 @@ func list(p *proc.Process, format byte) int {
 	for _, o := range opts {
 		l.option(o, &style, &timeKey, &sortSet)
 	}
-	if l.color && p.Getenv("LS_COLORS") == "" && p.Getenv("COLORTERM") == "" && !colorTerm(p.Getenv("TERM")) {
+	if l.color && p.Getenv("LS_COLORS") == "" && p.Getenv("COLORTERM") == "" && !colorTerm(p, p.Getenv("TERM")) {
 		l.color = false
 	}
 	if l.color {
@@ -399,7 +399,7 @@ func (l *lister) hidden(name string) bool {
 			return true
 		}
 		for _, h := range l.hide {
-			if fnmatch(h, name, false) {
+			if fnmatch(l.p, h, name, false) {
 				return true
 			}
 		}
@@ -411,7 +411,7 @@ func (l *lister) hidden(name string) bool {
 		return true
 	}
 	for _, h := range l.ignore {
-		if fnmatch(h, name, false) && (name[0] != '.' || h[0] == '.') {
+		if fnmatch(l.p, h, name, false) && (name[0] != '.' || h[0] == '.') {
 			return true
 		}
 	}
@@ -489,9 +489,9 @@ func (l *lister) needsStat() bool {
 }
 
 // colorTerm reports whether a terminal is one of those GNU's table of colours is made for.
-func colorTerm(term string) bool {
+func colorTerm(p *proc.Process, term string) bool {
 	for _, t := range colorTerms {
-		if fnmatch(t, term, false) {
+		if fnmatch(p, t, term, false) {
 			return true
 		}
 	}
@@ -820,6 +820,8 @@ func (l *lister) long(files []*lsFile) {
 	var links, owners, groups, sizes, majors, minors, dates int
 	date := make([]string, len(files))
 	half := time.Duration(31556952/2) * time.Second
+	held := 0
+	defer func() { l.p.Release(held) }()
 	for i, f := range files {
 		o, g := l.ids(f)
 		links = max(links, len(strconv.Itoa(int(f.st.Nlink))))
@@ -835,7 +837,8 @@ func (l *lister) long(files []*lsFile) {
 		if t.After(l.now.Add(-half)) && !t.After(l.now) {
 			format = l.recent
 		}
-		date[i] = datetime.Format(format, t)
+		date[i] = datetime.Counted(l.p, format, t)
+		held += len(date[i])
 		if !f.ok {
 			date[i] = "?"
 		}

@@ -131,7 +131,7 @@ func search(p *proc.Process, as string, words []string, wildcard, exact, regular
 		switch {
 		case wildcard:
 			match[i] = func(name, does string) bool {
-				return fnmatch(folded, name, false) || as == "apropos" && slices.ContainsFunc(strings.Fields(strings.ToLower(does)), func(s string) bool { return fnmatch(folded, s, false) })
+				return fnmatch(p, folded, name, false) || as == "apropos" && slices.ContainsFunc(strings.Fields(strings.ToLower(does)), func(s string) bool { return fnmatch(p, folded, s, false) })
 			}
 		case as == "whatis" && !regular || exact:
 			match[i] = func(name, does string) bool {

@@ -84,7 +84,9 @@ func ts(_ context.Context, p *proc.Process) int {
 			}
 			now = time.Unix(0, 0).UTC().Add(d)
 		}
-		p.Out.WriteString(datetime.Format(format, now) + " ")
+		stamp := datetime.Counted(p, format, now)
+		p.Out.WriteString(stamp + " ")
+		p.Release(len(stamp))
 		p.Out.Write(line)
 		p.Out.Flush() // the next line may be long in coming
 	}

@@ -362,7 +362,9 @@ func (r *prRun) stamp(name string) string {
 			t = time.Unix(0, st.Mtime).In(t.Location())
 		}
 	}
-	return datetime.Format(r.dateFormat, t)
+	text := datetime.Counted(r.p, r.dateFormat, t)
+	r.p.Release(len(text))
+	return text
 }
 
 func (r *prRun) file(name string) {

@@ -443,7 +443,7 @@ func (t *tarRun) ignoring(name string) bool {
 			continue
 		}
 		for _, p := range in.patterns {
-			if fnmatch(p, rel, false) || fnmatch(p, baseName(rel), false) {
+			if fnmatch(t.p, p, rel, false) || fnmatch(t.p, p, baseName(rel), false) {
 				return true
 			}
 		}

@@ -108,7 +108,7 @@ func (t *tarRun) read() {
 			break
 		}
 		t.at = max(t.in.n-tarBlock, 0)
-		if first && t.label != "" && (h.Typeflag != 'V' || !fnmatch(t.label, h.Name, false)) {
+		if first && t.label != "" && (h.Typeflag != 'V' || !fnmatch(t.p, t.label, h.Name, false)) {
 			if h.Typeflag != 'V' {
 				t.fatal("Archive not labeled to match %s", quote(t.label))
 			}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/regex"
 )
 
@@ -193,14 +194,14 @@ func orElse(b *bool, otherwise bool) bool {
 }
 
 // matches reports whether the pattern matches the name, a directory above it, or, not anchored, either from a slash on.
-func (m tarMatching) matches(pattern, name string, wild, anchored bool) bool {
+func (m tarMatching) matches(p *proc.Process, pattern, name string, wild, anchored bool) bool {
 	for from := 0; ; {
 		s := name[from:]
 		for end := len(s); end > 0; end = strings.LastIndexByte(s[:end], '/') {
 			switch {
 			case !wild && (s[:end] == pattern || m.fold && strings.EqualFold(s[:end], pattern)):
 				return true
-			case wild && fnmatch(pattern, s[:end], m.fold) && (!m.noSlash || strings.Count(pattern, "/") == strings.Count(s[:end], "/")):
+			case wild && fnmatch(p, pattern, s[:end], m.fold) && (!m.noSlash || strings.Count(pattern, "/") == strings.Count(s[:end], "/")):
 				return true
 			}
 		}
@@ -216,7 +217,7 @@ func (m tarMatching) matches(pattern, name string, wild, anchored bool) bool {
 func (t *tarRun) excluded(name string, n int) bool {
 	name = strings.TrimSuffix(name, "/")
 	for _, p := range t.patterns {
-		if p.after <= n && p.how.matches(p.text, name, orElse(p.how.wild, true), orElse(p.how.anchored, false)) {
+		if p.after <= n && p.how.matches(t.p, p.text, name, orElse(p.how.wild, true), orElse(p.how.anchored, false)) {
 			return true
 		}
 	}
@@ -344,7 +345,7 @@ func (t *tarRun) wanted(name string) (tarSource, bool) {
 		if s.matching != nil {
 			m = *s.matching
 		}
-		if s.flat && want == name || !s.flat && m.matches(want, name, orElse(m.wild, false), orElse(m.anchored, true)) {
+		if s.flat && want == name || !s.flat && m.matches(t.p, want, name, orElse(m.wild, false), orElse(m.anchored, true)) {
 			if t.nth > 0 {
 				if t.seen[name]++; t.seen[name] != t.nth {
 					return tarSource{}, false

@@ -265,12 +265,12 @@ func (t *treeRun) parse() (roots []string, status int) {
 func (t *treeRun) matches(patterns []string, name string, dir bool) bool {
 	for _, pattern := range patterns {
 		if onlyDirs, ok := strings.CutSuffix(pattern, "/"); ok {
-			if dir && fnmatch(onlyDirs, name, t.foldCase) {
+			if dir && fnmatch(t.p, onlyDirs, name, t.foldCase) {
 				return true
 			}
 			continue
 		}
-		if fnmatch(pattern, name, t.foldCase) {
+		if fnmatch(t.p, pattern, name, t.foldCase) {
 			return true
 		}
 	}
@@ -469,7 +469,9 @@ func (t *treeRun) dateText(n *treeNode) string {
 			format = "%b %e %H:%M"
 		}
 	}
-	return datetime.Format(format, at)
+	text := datetime.Counted(t.p, format, at)
+	t.p.Release(len(text))
+	return text
 }
 
 func (t *treeRun) shown(name string) string {

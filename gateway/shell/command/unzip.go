@@ -301,7 +301,7 @@ func (u *unzipRun) wanted(e *archive.ZipEntry) bool {
 			if u.fold {
 				pat, name = strings.ToLower(pat), strings.ToLower(name)
 			}
-			if pat == name || fnmatch(pat, name, false) {
+			if pat == name || fnmatch(u.p, pat, name, false) {
 				hit[i], any = true, true
 			}
 		}

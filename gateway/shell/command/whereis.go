@@ -126,7 +126,7 @@ func whereisIn(p *proc.Process, dir, name string, kind byte, glob bool) []string
 		}
 		ok := base == name || e.Name == name || strings.HasPrefix(base, name+".") && !strings.Contains(base[len(name)+1:], ".")
 		if glob {
-			ok = fnmatch(name, base, false)
+			ok = fnmatch(p, name, base, false)
 		}
 		if ok {
 			out = append(out, joinPath(dir, e.Name))

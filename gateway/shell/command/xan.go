@@ -311,7 +311,7 @@ func (x *xanRun) columns(selection string) ([]int, error) {
 	for _, part := range parts {
 		if strings.Contains(part, "*") && slices.Index(x.headers, part) < 0 {
 			for i, h := range x.headers {
-				if fnmatch(part, h, false) {
+				if fnmatch(x.p, part, h, false) {
 					out = append(out, i)
 				}
 			}

@@ -369,9 +369,9 @@ func (z *zipRun) member(name string) string {
 	return name
 }
 
-func zipMatch(patterns []string, name string) bool {
+func (z *zipRun) matches(patterns []string, name string) bool {
 	for _, pat := range patterns {
-		if fnmatch(pat, name, false) {
+		if fnmatch(z.p, pat, name, false) {
 			return true
 		}
 	}
@@ -434,7 +434,7 @@ func (z *zipRun) walk(name string, st proc.Stat) {
 }
 
 func (z *zipRun) want(f zipFile) {
-	if zipMatch(z.exclude, f.name) || len(z.include) > 0 && !zipMatch(z.include, f.name) {
+	if z.matches(z.exclude, f.name) || len(z.include) > 0 && !z.matches(z.include, f.name) {
 		return
 	}
 	if f.path != "-" && z.file != "-" && z.p.Abs(f.path) == z.p.Abs(z.file) {
@@ -630,7 +630,7 @@ func (z *zipRun) delete() int {
 	for _, n := range z.names {
 		any := false
 		for _, e := range z.entries() {
-			if fnmatch(n, e.Name, false) || n == strings.TrimSuffix(e.Name, "/") {
+			if fnmatch(z.p, n, e.Name, false) || n == strings.TrimSuffix(e.Name, "/") {
 				drop[e], any = true, true
 			}
 		}

@@ -8,34 +8,79 @@ import (
 
 var weekdays = [...]string{"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"}
 
-// Format is strftime(3) in the C locale with the extensions of GNU date: the flags - _ 0 + ^ #, a width, the
-// modifiers E and O, %N %:z %::z %:::z %P %q %k %l %s. Unknown conversions are copied.
-func Format(format string, t time.Time) string {
-	return string(AppendFormat(nil, format, t))
+// Meter counts work, and memory before it is taken. A process is one.
+type Meter interface {
+	Tick(n int)
+	Hold(n int)
+	Release(n int)
 }
 
-// AppendFormat appends what [Format] returns.
-func AppendFormat(b []byte, format string, t time.Time) []byte {
-	for i := 0; i < len(format); i++ {
+// piece is how much of a format is read, or text written, between two looks at the meter.
+const piece = 64 << 10
+
+// Format is strftime(3) in the C locale with the extensions of GNU date: the flags - _ 0 + ^ #, a width, the
+// modifiers E and O, %N %:z %::z %:::z %P %q %k %l %s. Unknown conversions are copied. It is for the formats of a program;
+// those of a script, which may be of any length, are for [Counted].
+func Format(format string, t time.Time) string {
+	b := make([]byte, 0, 64)
+	for at := 0; at < len(format); {
+		b, at = appendPiece(b, format, at, t)
+	}
+	return string(b)
+}
+
+// Counted is [Format] for a format that a script has chosen. The result is held: its taker releases its length.
+func Counted(m Meter, format string, t time.Time) string {
+	b, at := appendPiece(nil, format, 0, t)
+	m.Hold(len(b))
+	if at == len(format) {
+		return string(b)
+	}
+	pieces, size := [][]byte{b}, len(b)
+	for at < len(format) {
+		m.Tick(piece / 64)
+		b, at = appendPiece(make([]byte, 0, piece+2*maxWidth), format, at, t)
+		m.Hold(cap(b))
+		pieces, size = append(pieces, b), size+cap(b)
+	}
+	n := 0
+	for _, b := range pieces {
+		n += len(b)
+	}
+	m.Hold(n)
+	var text strings.Builder
+	text.Grow(n)
+	for _, b := range pieces {
+		m.Tick(piece >> 10)
+		text.Write(b)
+	}
+	m.Release(size)
+	return text.String()
+}
+
+// appendPiece appends what comes of about a piece of the format, from at, and returns where the rest begins.
+func appendPiece(b []byte, format string, at int, t time.Time) ([]byte, int) {
+	start, i := len(b), at
+	for ; i < len(format) && i-at < piece && len(b)-start < piece; i++ {
 		if format[i] != '%' {
 			b = append(b, format[i])
 			continue
 		}
-		start := i
+		begin := i
 		var c conversion
 		i = c.parse(format, i+1)
 		if i >= len(format) {
-			return c.literal(b, format[start:])
+			return c.literal(b, format[begin:]), i
 		}
 		var ok bool
 		if b, ok = c.append(b, format[i], t); !ok {
 			if format[i] == '%' && c.width >= 0 {
 				c.width++ // as GNU has it
 			}
-			b = c.literal(b, format[start:i+1])
+			b = c.literal(b, format[begin:i+1])
 		}
 	}
-	return b
+	return b, i
 }
 
 // maxWidth bounds a padded field.

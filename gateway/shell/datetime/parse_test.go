@@ -152,3 +152,26 @@ func TestFormatLikeDate(t *testing.T) {
 		}
 	}
 }
+
+// meter is what a format has cost.
+type meter struct{ held, most, ticks int }
+
+func (m *meter) Tick(n int)    { m.ticks += n }
+func (m *meter) Hold(n int)    { m.held += n; m.most = max(m.most, m.held) }
+func (m *meter) Release(n int) { m.held -= n }
+
+// TestFormatOfAScriptIsCounted: a format of megabytes makes gigabytes, which are held before they are there.
+func TestFormatOfAScriptIsCounted(t *testing.T) {
+	t.Parallel()
+	when := time.Unix(1e9, 0).UTC()
+	for _, format := range []string{"", "%Y", "plain", strings.Repeat("%c %9999Y%N %-", 20_000), strings.Repeat("a", 200_000) + "%", strings.Repeat("%", 200_001)} {
+		var m meter
+		text := datetime.Counted(&m, format, when)
+		if text != datetime.Format(format, when) {
+			t.Errorf("%.20q: another text than Format", format)
+		}
+		if m.held != len(text) || m.most < len(text) || len(text) > 64<<10 && (m.most < 2*len(text) || m.ticks < len(text)>>12) {
+			t.Errorf("%.20q: %d bytes, %+v", format, len(text), m)
+		}
+	}
+}

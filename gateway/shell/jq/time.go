@@ -73,7 +73,7 @@ func gmtime(v any, name string) (any, error) {
 }
 
 func strftime(name string) native {
-	return func(_ *Machine, v any, a []any) (any, error) {
+	return func(m *Machine, v any, a []any) (any, error) {
 		f, ok := a[0].(string)
 		if !ok {
 			return nil, errorf("%s requires a string format", name)
@@ -89,7 +89,15 @@ func strftime(name string) native {
 		if err != nil {
 			return nil, err
 		}
-		return timefmt.Format(t, f), nil
+		const widest = 2048 // of a conversion, with what is left behind when the text grows
+		if err := m.room(len(f) + widest*strings.Count(f, "%")); err != nil {
+			return nil, err
+		}
+		text := timefmt.Format(t, f)
+		if len(text) >= len(f)+100 { // the room that jq has for it
+			return nil, errorf("%s: unknown system failure", name)
+		}
+		return text, nil
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/auth"
 	"github.com/pgbox/pgbox/gateway/sandbox"
+	"github.com/pgbox/pgbox/gateway/sched"
 	"github.com/pgbox/pgbox/gateway/shell/command"
 	"github.com/pgbox/pgbox/gateway/store"
 )
@@ -125,7 +126,7 @@ func (e *env) shell(ctx context.Context) (_ *shellData, err error) {
 	if d.store, err = store.Open(ctx, store.Config{URL: e.dbURL}); err != nil {
 		return nil, err
 	}
-	d.service = sandbox.New(sandbox.Config{Store: d.store, Commands: command.All(), BlobCacheBytes: 1 << 30, MaxTimeout: time.Hour})
+	d.service = sandbox.New(sandbox.Config{Governor: sched.Start(), Store: d.store, Commands: command.All(), BlobCacheBytes: 1 << 30, MaxTimeout: time.Hour})
 	sb, err := d.service.CreateSandbox(ctx, benchCaller, sandbox.NewSandbox{Name: "shell"})
 	if err != nil {
 		return nil, err

@@ -51,7 +51,7 @@ func newAPIOf(t *testing.T, change func(*Config), configure ...func(*sandbox.Con
 		t.Fatal(err)
 	}
 	t.Cleanup(st.Close)
-	cfg := sandbox.Config{Store: st, Commands: command.All()}
+	cfg := sandbox.Config{Store: st, Commands: command.All(), Governor: governor}
 	for _, f := range configure {
 		f(&cfg)
 	}

@@ -183,7 +183,7 @@ func (s *Service) readBatch(ctx context.Context, b *BatchRequest) ([]BatchResult
 // Shutdown refuses new work with ESHUTTINGDOWN, waits for what runs until ctx is done, then ends it: what was
 // ended has applied nothing. It returns when nothing runs any more and the audit log is written.
 func (s *Service) Shutdown(ctx context.Context) error {
-	defer s.dog.close()
+	defer s.dog.Close()
 	defer s.log.close()
 	return s.calls.drain(ctx)
 }

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/cache"
 	"github.com/pgbox/pgbox/gateway/lock"
+	"github.com/pgbox/pgbox/gateway/sched"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/store"
 )
@@ -31,12 +33,13 @@ type Config struct {
 	// CommitTimeout bounds one commit, its uploads included; default 60 s.
 	CommitTimeout time.Duration
 
-	Limits      proc.Limits // of one run
-	OutputKeep  int         // bytes kept of each stream; default 10 MiB
-	OutputMax   int64       // bytes of both streams after which a run is ended; default 256 MiB
-	MaxFileSize int64       // default 4 GiB
-	MaxState    int64       // bytes of the state of a sandbox's shell (exported variables, functions; all sessions together); default 1 MiB
-	DirtyMax    int64       // written bytes of one run held in memory before they are uploaded; default 64 MiB
+	Governor    *sched.Governor // shares the processors among the runs; default: one of its own
+	Limits      proc.Limits     // of one run
+	OutputKeep  int             // bytes kept of each stream; default 10 MiB
+	OutputMax   int64           // bytes of both streams after which a run is ended; default 256 MiB
+	MaxFileSize int64           // default 4 GiB
+	MaxState    int64           // bytes of the state of a sandbox's shell (exported variables, functions; all sessions together); default 1 MiB
+	DirtyMax    int64           // written bytes of one run held in memory before they are uploaded; default 64 MiB
 
 	MaxRuns      int           // scripts at once; default 64
 	MaxOwnerRuns int           // of one owner; default 16
@@ -101,6 +104,9 @@ func (c Config) withDefaults() Config {
 			c.MaxHeapBytes = limit / 10 * 9
 		}
 	}
+	if c.Governor == nil {
+		c.Governor = sched.NewGovernor(runtime.GOMAXPROCS(0))
+	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -121,8 +127,8 @@ type Service struct {
 	trees  *cache.Trees
 	states *cache.States
 	lock   lock.Locker
-	gate   *gate
-	dog    *watchdog
+	gate   *sched.Gate
+	dog    *sched.Watchdog
 	calls  *calls
 	log    *execLog
 
@@ -141,12 +147,20 @@ func New(c Config) *Service {
 		blobs:  cache.NewBlobs(c.Store, c.BlobCacheBytes),
 		trees:  cache.NewTrees(c.Store, c.TreeCacheBytes),
 		states: cache.NewStates(c.Store, stateCacheBytes),
-		gate:   newGate(c.MaxRuns, c.MaxOwnerRuns, c.MaxQueue, c.QueueWait),
-		dog:    newWatchdog(c.MaxLiveBytes, c.MaxHeapBytes, 20*time.Millisecond),
+		gate:   sched.NewGate(c.MaxRuns, c.MaxOwnerRuns, c.MaxQueue, c.QueueWait),
+		dog:    sched.NewWatchdog(c.MaxLiveBytes, c.MaxHeapBytes, 20*time.Millisecond, endRun),
 		calls:  newCalls(c.MaxInFlight),
 		log:    newExecLog(c.Store.LogExecs),
 	}
 }
+
+// endRun ends a run for the sake of the others.
+func endRun(r sched.Run, limit string, most int64) {
+	r.(*proc.Budget).Kill(&proc.LimitError{Name: limit, Limit: most})
+}
+
+// Running is the number of scripts that run.
+func (s *Service) Running() int { return s.gate.Active() }
 
 // Trees is the cache of trees, for who feeds it with changes learned otherwise and for metrics.
 func (s *Service) Trees() *cache.Trees { return s.trees }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"sync"
+
+	"github.com/pgbox/pgbox/gateway/sched"
 )
 
 // errDraining: the process is shutting down.
@@ -35,7 +37,7 @@ func (c *calls) begin(ctx context.Context) (_ context.Context, end func(), err e
 	case c.draining:
 		return nil, nil, errDraining
 	case c.n >= c.max:
-		return nil, nil, errBusy
+		return nil, nil, sched.ErrBusy
 	}
 	c.n++
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/lock"
+	"github.com/pgbox/pgbox/gateway/sched"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/store"
 )
@@ -111,7 +112,7 @@ func asError(err error) *Error {
 		return newError(fserr.CodeRuntimeBusy, err, "too many writers are waiting for this sandbox")
 	case errors.Is(err, lock.ErrLost):
 		return newError(fserr.CodeLockLost, err, "the lock of the sandbox was lost; nothing was applied")
-	case errors.Is(err, errBusy):
+	case errors.Is(err, sched.ErrBusy):
 		return newError(fserr.CodeRuntimeBusy, err, "the server is busy")
 	case errors.Is(err, errDraining):
 		return newError(fserr.CodeShuttingDown, err, "the server is shutting down; nothing was applied")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/lock"
+	"github.com/pgbox/pgbox/gateway/sched"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/store"
 )
@@ -24,7 +25,7 @@ func TestErrors(t *testing.T) {
 		{lock.ErrTimeout, fserr.CodeLockTimeout, AppliedNo},
 		{lock.ErrQueueFull, fserr.CodeRuntimeBusy, AppliedNo},
 		{lock.ErrLost, fserr.CodeLockLost, AppliedNo},
-		{errBusy, fserr.CodeRuntimeBusy, AppliedNo},
+		{sched.ErrBusy, fserr.CodeRuntimeBusy, AppliedNo},
 		{errDraining, fserr.CodeShuttingDown, AppliedNo},
 		{errTimeout{}, fserr.CodeExecTimeout, AppliedNo},
 		{errOutput{}, fserr.CodeENOBUFS, AppliedNo},

@@ -227,7 +227,7 @@ func (s *Service) Describe(ch chan<- *prometheus.Desc) {
 func (s *Service) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(descLog, prometheus.CounterValue, float64(s.log.written.Load()), "written")
 	ch <- prometheus.MustNewConstMetric(descLog, prometheus.CounterValue, float64(s.log.dropped.Load()), "dropped")
-	ch <- prometheus.MustNewConstMetric(descOverdue, prometheus.GaugeValue, float64(s.dog.overdue()))
+	ch <- prometheus.MustNewConstMetric(descOverdue, prometheus.GaugeValue, float64(s.dog.Overdue()))
 }
 
 // Audited returns when every run that ended before has its row in the audit log, or ctx is done.

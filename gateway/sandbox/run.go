@@ -149,10 +149,10 @@ func checkEnv(env map[string]string) error {
 
 // read runs a script on a snapshot.
 func (s *Service) read(ctx context.Context, r *Request, pin *cache.Pin) (*Result, error) {
-	if err := s.gate.enter(ctx, ownerKey(r.Caller)); err != nil {
+	if err := s.gate.Enter(ctx, ownerKey(r.Caller)); err != nil {
 		return nil, err
 	}
-	defer s.gate.leave(ownerKey(r.Caller))
+	defer s.gate.Leave(ownerKey(r.Caller))
 	n := &run{s: s, r: r, fence: pin.Fence}
 	options := s.options(pin.Fence, true)
 	options.Failed = n.failed
@@ -167,10 +167,10 @@ func (s *Service) read(ctx context.Context, r *Request, pin *cache.Pin) (*Result
 
 // write runs a script under the lock and commits what it changed.
 func (s *Service) write(ctx context.Context, lease lock.Lease, r *Request) (*Result, error) {
-	if err := s.gate.enter(ctx, ownerKey(r.Caller)); err != nil {
+	if err := s.gate.Enter(ctx, ownerKey(r.Caller)); err != nil {
 		return nil, err
 	}
-	defer s.gate.leave(ownerKey(r.Caller))
+	defer s.gate.Leave(ownerKey(r.Caller))
 	var in *replay
 	if r.Stdin != nil {
 		in = &replay{src: r.Stdin}
@@ -301,11 +301,10 @@ func (n *run) run(ctx context.Context, fs proc.FS, lease lock.Lease, stdin io.Re
 	if err := n.prepare(ctx, fs); err != nil {
 		return err
 	}
-	ctx, budget := proc.NewBudget(ctx, s.cfg.Limits)
-	budget.ChargeTo(ownerKey(r.Caller))
+	ctx, budget := proc.NewShared(ctx, s.cfg.Limits, s.cfg.Governor, ownerKey(r.Caller))
 	defer budget.Close()
-	s.dog.watch(budget, n.fence.ID.String())
-	defer s.dog.forget(budget)
+	s.dog.Watch(budget, n.fence.ID.String())
+	defer s.dog.Forget(budget)
 	defer time.AfterFunc(r.Timeout, func() { budget.Kill(errTimeout{r.Timeout}) }).Stop()
 	if lease != nil && lease.Done() != nil {
 		over := make(chan struct{})

@@ -24,6 +24,7 @@ import (
 	"github.com/pgbox/pgbox/gateway/mcp"
 	"github.com/pgbox/pgbox/gateway/relay"
 	"github.com/pgbox/pgbox/gateway/sandbox"
+	"github.com/pgbox/pgbox/gateway/sched"
 	"github.com/pgbox/pgbox/gateway/shell/command"
 	"github.com/pgbox/pgbox/gateway/store"
 )
@@ -80,7 +81,7 @@ func serve(ctx context.Context, cfg *config.Config, on sockets, ready func() err
 	defer closeLocks()
 	follow := feed.New(feed.Config{Mode: feed.Mode(cfg.CacheInvalidation), URL: string(cfg.DatabaseDirectURL)})
 	service := sandbox.New(sandbox.Config{
-		Store: st, Feed: follow, Locker: locks, Commands: command.All(),
+		Store: st, Feed: follow, Locker: locks, Commands: command.All(), Governor: sched.Start(),
 		BlobCacheBytes: cfg.ContentCacheBytes, TreeCacheBytes: cfg.TreeCacheBytes, MaxLiveBytes: cfg.MemoryLimit,
 		Limits: cfg.Limits, MaxFileSize: cfg.MaxFileSize, MaxState: cfg.MaxState, OutputKeep: int(cfg.MaxOutput), OutputMax: cfg.MaxPrinted, MaxRuns: cfg.MaxExecs, MaxQueue: cfg.MaxQueue,
 		LockTimeout: cfg.LockTimeout,

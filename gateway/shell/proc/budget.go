@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
+
+	"github.com/pgbox/pgbox/gateway/sched"
 )
 
 // Limits bounds one exec. Zero means the default of [DefaultLimits].
@@ -78,32 +80,24 @@ type Budget struct {
 	goroutines atomic.Int64
 	files      atomic.Int64
 	written    atomic.Int64
-	cpu        atomic.Int64 // nanoseconds
 	first      *Turn
-
-	account *account
-
-	// Guarded by the governor's mutex.
-	virtual int64   // nanoseconds of places held
-	line    []*Turn // goroutines that wait for a place
+	share      *sched.Share
 }
 
 // NewBudget starts a budget. The returned context is done when the
 // budget is used up, [Budget.Kill] is called or the parent is done; its cause says why.
 // The caller calls Kill(nil) when the exec is over. The context carries the [Turn] of the exec's first goroutine.
 func NewBudget(ctx context.Context, l Limits) (context.Context, *Budget) {
+	return NewShared(ctx, l, nil, "")
+}
+
+// NewShared is [NewBudget] for an exec of an owner's that shares the processors with the others of a governor.
+func NewShared(ctx context.Context, l Limits, g *sched.Governor, owner string) (context.Context, *Budget) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	b := &Budget{Limits: l.withDefaults(), ctx: ctx, cancel: cancel, account: newAccount(clock())}
-	spareProcessors()
-	governor.execs.Add(1)
-	context.AfterFunc(ctx, func() { governor.execs.Add(-1) })
+	b := &Budget{Limits: l.withDefaults(), ctx: ctx, cancel: cancel, share: g.Begin(ctx, owner)}
 	ctx, b.first = b.NewTurn(ctx)
 	return ctx, b
 }
-
-// ChargeTo makes the exec share the CPU time of all execs of an owner, before it begins. An exec that is charged to nobody
-// shares with no other.
-func (b *Budget) ChargeTo(owner string) { b.account = governor.of(owner) }
 
 // Close ends the turn of the exec's first goroutine, which calls it when the exec is over.
 func (b *Budget) Close() {
@@ -135,22 +129,8 @@ func (b *Budget) count(n int64) error {
 	return b.Err()
 }
 
-// young reports whether the exec needs no place yet.
-func (b *Budget) young() bool { return b.cpu.Load() < int64(young) && b.account.free.Load() > 0 }
-
-// used counts CPU time.
-func (b *Budget) used(d time.Duration, placed bool) error {
-	if !placed {
-		b.account.free.Add(-int64(d))
-	}
-	if d > 0 && b.cpu.Add(int64(d)) > int64(b.Limits.CPU) {
-		return b.exceed("milliseconds of CPU time", b.Limits.CPU.Milliseconds())
-	}
-	return nil
-}
-
 // CPU is the CPU time used so far, as far as it was noticed.
-func (b *Budget) CPU() time.Duration { return time.Duration(b.cpu.Load()) }
+func (b *Budget) CPU() time.Duration { return b.share.CPU() }
 
 // Hold counts n more live bytes; the holder calls Release(n) when it lets go.
 func (b *Budget) Hold(n int64) error {

@@ -1,4 +1,4 @@
-package sandbox
+package sched
 
 import (
 	"context"
@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// errBusy: too many runs, and too many waiting, or waited too long.
-var errBusy = errors.New("too many scripts are running")
+// ErrBusy: too many scripts run, and too many waiting, or waited too long.
+var ErrBusy = errors.New("too many scripts are running")
 
-// gate bounds how many scripts run at once, in all and per owner. Who does not get in waits in order of arrival;
+// Gate bounds how many scripts run at once, in all and per owner. Who does not get in waits in order of arrival;
 // an owner at its bound does not hold up the others behind it.
-type gate struct {
+type Gate struct {
 	all, perOwner int
 	queue         int
 	wait          time.Duration
@@ -28,29 +28,27 @@ type gateTurn struct {
 	granted chan struct{}
 }
 
-func newGate(all, perOwner, queue int, wait time.Duration) *gate {
-	return &gate{all: all, perOwner: perOwner, queue: queue, wait: wait, owners: map[string]int{}}
+// NewGate lets all scripts in at once, perOwner of one owner; queue more wait, each for as long as wait.
+func NewGate(all, perOwner, queue int, wait time.Duration) *Gate {
+	return &Gate{all: all, perOwner: perOwner, queue: queue, wait: wait, owners: map[string]int{}}
 }
 
-func (g *gate) fits(owner string) bool { return g.running < g.all && g.owners[owner] < g.perOwner }
+func (g *Gate) fits(owner string) bool { return g.running < g.all && g.owners[owner] < g.perOwner }
 
-func (g *gate) take(owner string) {
+func (g *Gate) take(owner string) {
 	g.running++
 	g.owners[owner]++
 }
 
-// active is the number of places that are taken.
-func (g *gate) active() int {
+// Active is the number of places that are taken.
+func (g *Gate) Active() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.running
 }
 
-// Running is the number of scripts that run.
-func (s *Service) Running() int { return s.gate.active() }
-
-// enter waits for a place; leave gives it back.
-func (g *gate) enter(ctx context.Context, owner string) error {
+// Enter waits for a place; Leave gives it back.
+func (g *Gate) Enter(ctx context.Context, owner string) error {
 	g.mu.Lock()
 	if g.fits(owner) {
 		g.take(owner)
@@ -59,7 +57,7 @@ func (g *gate) enter(ctx context.Context, owner string) error {
 	}
 	if len(g.line) >= g.queue {
 		g.mu.Unlock()
-		return errBusy
+		return ErrBusy
 	}
 	t := &gateTurn{owner: owner, granted: make(chan struct{})}
 	g.line = append(g.line, t)
@@ -74,7 +72,7 @@ func (g *gate) enter(ctx context.Context, owner string) error {
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	case <-timer.C:
-		err = errBusy
+		err = ErrBusy
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -89,13 +87,14 @@ func (g *gate) enter(ctx context.Context, owner string) error {
 	return err
 }
 
-func (g *gate) leave(owner string) {
+// Leave gives the place of an owner back.
+func (g *Gate) Leave(owner string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.free(owner)
 }
 
-func (g *gate) free(owner string) {
+func (g *Gate) free(owner string) {
 	g.running--
 	if g.owners[owner]--; g.owners[owner] == 0 {
 		delete(g.owners, owner)
@@ -113,7 +112,7 @@ func (g *gate) free(owner string) {
 }
 
 // waiting is the number of callers in line.
-func (g *gate) waiting() int {
+func (g *Gate) waiting() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return len(g.line)

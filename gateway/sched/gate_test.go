@@ -1,4 +1,4 @@
-package sandbox
+package sched
 
 import (
 	"context"
@@ -9,17 +9,17 @@ import (
 )
 
 func TestGate(t *testing.T) {
-	g := newGate(3, 2, 2, time.Minute)
+	g := NewGate(3, 2, 2, time.Minute)
 	enter := func(owner string) {
 		t.Helper()
-		if err := g.enter(t.Context(), owner); err != nil {
+		if err := g.Enter(t.Context(), owner); err != nil {
 			t.Fatal(err)
 		}
 	}
 	later := func(owner string) chan error {
 		n := g.waiting()
 		c := make(chan error, 1)
-		go func() { c <- g.enter(t.Context(), owner) }()
+		go func() { c <- g.Enter(t.Context(), owner) }()
 		for g.waiting() == n {
 			runtime.Gosched()
 		}
@@ -30,21 +30,21 @@ func TestGate(t *testing.T) {
 	third := later("a") // over its owner's bound
 	enter("b")          // passes by
 	fourth := later("c")
-	if err := g.enter(t.Context(), "d"); !errors.Is(err, errBusy) {
+	if err := g.Enter(t.Context(), "d"); !errors.Is(err, ErrBusy) {
 		t.Fatalf("a full queue: %v", err)
 	}
-	g.leave("b")
+	g.Leave("b")
 	if err := <-fourth; err != nil {
 		t.Fatalf("who fits goes before who does not: %v", err)
 	}
-	g.leave("a")
+	g.Leave("a")
 	if err := <-third; err != nil {
 		t.Fatal(err)
 	}
 	gone := errors.New("gone")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	waiting := make(chan error, 1)
-	go func() { waiting <- g.enter(ctx, "a") }()
+	go func() { waiting <- g.Enter(ctx, "a") }()
 	for g.waiting() == 0 {
 		runtime.Gosched()
 	}
@@ -52,15 +52,15 @@ func TestGate(t *testing.T) {
 	if err := <-waiting; !errors.Is(err, gone) || g.waiting() != 0 {
 		t.Fatalf("%v, %d wait", err, g.waiting())
 	}
-	g.leave("a")
-	g.leave("a")
-	g.leave("c")
+	g.Leave("a")
+	g.Leave("a")
+	g.Leave("c")
 	if g.running != 0 || len(g.owners) != 0 {
 		t.Fatalf("%d running, %v", g.running, g.owners)
 	}
-	g = newGate(1, 1, 1, time.Microsecond)
+	g = NewGate(1, 1, 1, time.Microsecond)
 	enter("a")
-	if err := g.enter(t.Context(), "a"); !errors.Is(err, errBusy) {
+	if err := g.Enter(t.Context(), "a"); !errors.Is(err, ErrBusy) {
 		t.Fatalf("after the wait: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package sandbox
+package sched_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pgbox/pgbox/gateway/sched"
 	"github.com/pgbox/pgbox/gateway/shell"
 	"github.com/pgbox/pgbox/gateway/shell/casetest"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
@@ -16,9 +17,9 @@ import (
 func TestWatchdogSeesWhatGoesOn(t *testing.T) {
 	for _, script := range []string{"spin", "spin & wait", ": | spin"} {
 		t.Run(script, func(t *testing.T) {
-			w := newWatchdog(1<<30, 0, time.Millisecond)
-			w.grace = time.Millisecond
-			defer w.close()
+			w := sched.NewWatchdog(1<<30, 0, time.Millisecond, func(sched.Run, string, int64) {})
+			w.SetGrace(time.Millisecond)
+			defer w.Close()
 			spinning, enough, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 			commands := map[string]proc.Func{"spin": func(context.Context, *proc.Process) int {
 				close(spinning)
@@ -36,24 +37,24 @@ func TestWatchdogSeesWhatGoesOn(t *testing.T) {
 				t.Fatal(err)
 			}
 			ctx, budget := proc.NewBudget(t.Context(), proc.Limits{})
-			w.watch(budget, "a sandbox")
+			w.Watch(budget, "a sandbox")
 			go func() {
 				defer close(ended)
 				defer budget.Close()
-				defer w.forget(budget)
+				defer w.Forget(budget)
 				_, _ = shell.Run(ctx, shell.Config{FS: base.Sandbox(ctx), Commands: commands, Budget: budget, State: shell.State{Env: casetest.Env("/")}}, script)
 			}()
 			<-spinning
-			if n := w.overdue(); n != 0 {
+			if n := w.Overdue(); n != 0 {
 				t.Errorf("%d goroutines of a script that runs", n)
 			}
 			budget.Kill(errors.New("enough"))
-			for w.overdue() == 0 && t.Context().Err() == nil {
+			for w.Overdue() == 0 && t.Context().Err() == nil {
 				runtime.Gosched()
 			}
 			close(enough)
 			<-ended
-			for w.overdue() != 0 && t.Context().Err() == nil {
+			for w.Overdue() != 0 && t.Context().Err() == nil {
 				runtime.Gosched()
 			}
 		})

@@ -1,4 +1,4 @@
-package sandbox
+package sched
 
 import (
 	"log/slog"
@@ -6,21 +6,27 @@ import (
 	"runtime/metrics"
 	"sync"
 	"time"
-
-	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
 
-// watchdog ends the run that holds the most memory when all of them together hold too much. It looks at what
-// the runs have declared (proc.Budget.Live), and at the heap of the process for what they have not. It knows, too, which runs
+// Run is what a [Watchdog] asks of a script that runs.
+type Run interface {
+	Live() int64    // bytes that it has declared
+	Spawned() int64 // its goroutines besides the first
+	Err() error     // not nil when it is over
+}
+
+// Watchdog ends the run that holds the most memory when all of them together hold too much. It looks at what
+// the runs have declared, and at the heap of the process for what they have not. It knows, too, which runs
 // are over and have goroutines still.
-type watchdog struct {
+type Watchdog struct {
 	maxLive int64 // bytes declared by all runs
 	maxHeap int64 // bytes of live and not yet collected objects; 0: not looked at
 	every   time.Duration
 	grace   time.Duration // overdueAfter
+	end     func(r Run, limit string, most int64)
 
 	mu     sync.Mutex
-	runs   map[*proc.Budget]*watched
+	runs   map[Run]*watched
 	stop   chan struct{}
 	exited chan struct{}
 }
@@ -39,12 +45,13 @@ const overdueAfter = time.Second
 // watchdogFloor: a run smaller than this is never ended on account of the heap.
 const watchdogFloor = 16 << 20
 
-func newWatchdog(maxLive, maxHeap int64, every time.Duration) *watchdog {
-	return &watchdog{maxLive: maxLive, maxHeap: maxHeap, every: every, grace: overdueAfter, runs: map[*proc.Budget]*watched{}}
+// NewWatchdog looks at all runs that often, and calls end with one and the limit that all of them exceed.
+func NewWatchdog(maxLive, maxHeap int64, every time.Duration, end func(r Run, limit string, most int64)) *Watchdog {
+	return &Watchdog{maxLive: maxLive, maxHeap: maxHeap, every: every, grace: overdueAfter, end: end, runs: map[Run]*watched{}}
 }
 
-// watch adds a run. The goroutine lives only while there are runs.
-func (w *watchdog) watch(b *proc.Budget, sandbox string) {
+// Watch adds a run. The goroutine lives only while there are runs.
+func (w *Watchdog) Watch(b Run, sandbox string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.runs[b] = &watched{sandbox: sandbox}
@@ -54,8 +61,8 @@ func (w *watchdog) watch(b *proc.Budget, sandbox string) {
 	}
 }
 
-// forget takes a run out that has returned, unless some of its goroutines have not.
-func (w *watchdog) forget(b *proc.Budget) {
+// Forget takes a run out that has returned, unless some of its goroutines have not.
+func (w *Watchdog) Forget(b Run) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if b.Spawned() == 0 {
@@ -69,8 +76,8 @@ func (w *watchdog) forget(b *proc.Budget) {
 	}
 }
 
-// overdue is the number of goroutines of runs that have been over for a while.
-func (w *watchdog) overdue() int64 {
+// Overdue is the number of goroutines of runs that have been over for a while.
+func (w *Watchdog) Overdue() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var sum int64
@@ -90,8 +97,8 @@ func (w *watchdog) overdue() int64 {
 	return sum
 }
 
-// close ends the goroutine and waits for it.
-func (w *watchdog) close() {
+// Close ends the goroutine and waits for it.
+func (w *Watchdog) Close() {
 	w.mu.Lock()
 	stop, exited := w.stop, w.exited
 	w.stop, w.exited = nil, nil
@@ -102,7 +109,7 @@ func (w *watchdog) close() {
 	}
 }
 
-func (w *watchdog) patrol(stop, exited chan struct{}) {
+func (w *Watchdog) patrol(stop, exited chan struct{}) {
 	defer close(exited)
 	tick := time.NewTicker(w.every)
 	defer tick.Stop()
@@ -127,14 +134,14 @@ func (w *watchdog) patrol(stop, exited chan struct{}) {
 		idle = 0
 		w.mu.Unlock()
 		w.check()
-		w.overdue()
+		w.Overdue()
 	}
 }
 
 // check ends at most one run.
-func (w *watchdog) check() {
+func (w *Watchdog) check() {
 	var sum, largest int64
-	var victim *proc.Budget
+	var victim Run
 	w.mu.Lock()
 	for b, r := range w.runs {
 		if r.returned && b.Spawned() == 0 {
@@ -157,12 +164,12 @@ func (w *watchdog) check() {
 	switch {
 	case victim == nil:
 	case sum > w.maxLive:
-		victim.Kill(&proc.LimitError{Name: "memory of all scripts", Limit: w.maxLive})
+		w.end(victim, "memory of all scripts", w.maxLive)
 	case w.maxHeap > 0 && largest > watchdogFloor && heapBytes() > w.maxHeap:
 		// Much of the heap may be garbage by now: collect before ending anything.
 		runtime.GC()
 		if heapBytes() > w.maxHeap {
-			victim.Kill(&proc.LimitError{Name: "memory of the process", Limit: w.maxHeap})
+			w.end(victim, "memory of the process", w.maxHeap)
 		}
 	}
 }

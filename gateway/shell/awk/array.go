@@ -11,6 +11,7 @@ import (
 type array struct {
 	m    map[string]*cell
 	root *table
+	used bool // it has been made an array: until then, typeof says untyped
 }
 
 type cell struct {
@@ -38,6 +39,7 @@ func (in *interp) get(a *array, key string, view bool) *cell {
 		key = strings.Clone(key)
 	}
 	c = &cell{}
+	a.used = true
 	a.m[key] = c
 	a.place(c, key)
 	in.hold(len(key) + cellCost)
@@ -94,6 +96,7 @@ func (a *array) cost() int {
 }
 
 func (in *interp) clear(a *array) {
+	a.used = true
 	if len(a.m) > 0 {
 		in.hold(-a.cost())
 		a.m, a.root = map[string]*cell{}, nil

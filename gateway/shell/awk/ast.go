@@ -26,7 +26,8 @@ type (
 	}
 	strLit struct {
 		node
-		s string
+		s     string
+		regex bool // @/s/, a strongly typed regexp
 	}
 	// regexLit is /re/; as an expression of its own it means $0 ~ /re/.
 	regexLit struct {
@@ -94,11 +95,12 @@ type (
 	}
 	call struct {
 		node
-		name string
-		pos  int
-		fn   *function
-		args []expr
-		dyn  *varRef // @name(…): the variable that holds the function's name
+		name  string
+		pos   int
+		fn    *function
+		args  []expr
+		dyn   *varRef // @name(…): the variable that holds the function's name
+		param bool    // name is that of a parameter, too
 	}
 	builtinCall struct {
 		node

@@ -18,7 +18,7 @@ func (noEnv) List() []string            { return nil }
 // run executes src on input without a filesystem; commands fail. A death is returned as its cause.
 func run(tb testing.TB, limits proc.Limits, src, input string) (out string, status int, death error) {
 	tb.Helper()
-	prog, err := Parse([]Source{{Text: src}}, func(string) {}, nil)
+	prog, err := Parse([]Source{{Text: src}}, Gawk, func(string) {}, nil)
 	if err != nil {
 		return "", 1, nil
 	}
@@ -89,7 +89,7 @@ func TestDeepSource(t *testing.T) {
 		"elses":       "BEGIN{" + strings.Repeat("if(1){}else ", n) + "x}",
 		"commands":    "BEGIN{\"a\"" + strings.Repeat("|getline", n) + "}",
 	} {
-		if _, err := Parse([]Source{{Text: src}}, nil, nil); err == nil {
+		if _, err := Parse([]Source{{Text: src}}, Gawk, nil, nil); err == nil {
 			t.Errorf("%s: parsed", name)
 		}
 	}

@@ -104,6 +104,9 @@ var builtinTable = [...]builtinInfo{
 	fBindtextdomain: {"bindtextdomain", 1, 2, ""},
 }
 
+// standard are the built-in functions of POSIX.
+const standard = "atan2 close cos exp fflush gsub index int length log match rand sin split sprintf sqrt srand sub substr system tolower toupper"
+
 var builtins = func() map[string]builtin {
 	m := make(map[string]builtin, len(builtinTable))
 	for b, info := range builtinTable {

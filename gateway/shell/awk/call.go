@@ -227,13 +227,19 @@ func (c *compiler) text(args []expr) valFn {
 func (c *compiler) typeof(e expr) valFn {
 	fixed := func(s string) valFn { return func(*interp) value { return str(s) } }
 	if c.isArrayArg(e) {
-		return fixed("array")
+		arr := c.arr(unparen(e))
+		return func(in *interp) value {
+			if !arr(in).used {
+				return str("untyped")
+			}
+			return str("array")
+		}
 	}
 	switch x := unparen(e).(type) {
 	case *regexLit:
 		return fixed("number")
 	case *varRef:
-		if x.scope == scopeGlobal && !c.globals[x.name].scalar {
+		if x.scope != scopeSpecial {
 			ptr := c.ptr(x)
 			return func(in *interp) value {
 				v := ptr(in)
@@ -274,6 +280,8 @@ func typeName(v *value) string {
 		return "strnum"
 	case kStr:
 		return "string"
+	case kRegex:
+		return "regexp"
 	}
 	return "unassigned"
 }

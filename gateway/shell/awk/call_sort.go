@@ -85,11 +85,11 @@ func (in *interp) compareTyped(a, b element) int {
 		y.settle()
 	}
 	switch {
-	case x.k != kStr && y.k != kStr:
+	case !x.text() && !y.text():
 		return cmp.Compare(x.n, y.n)
-	case x.k != kStr:
+	case !x.text():
 		return -1
-	case y.k != kStr:
+	case !y.text():
 		return 1
 	}
 	return in.collate(x.s, y.s)

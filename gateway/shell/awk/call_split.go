@@ -9,15 +9,15 @@ func (c *compiler) splitterArg(e expr) func(in *interp) *splitter {
 		r := c.constRegex(re.src)
 		return func(in *interp) *splitter { return &splitter{kind: splitRegex, re: r(in)} }
 	}
-	s := c.str(e)
-	return func(in *interp) *splitter { return in.separator(s(in), false) }
+	s := c.val(e)
+	return func(in *interp) *splitter { return in.separatorOf(s(in), false) }
 }
 
 func (c *compiler) split(args []expr) numFn {
 	s, arr := c.str(args[0]), c.arr(unparen(args[1]))
 	sep := func(in *interp) *splitter {
 		if in.splitBy != vFS || in.fs.nl {
-			return in.separator(in.str(in.specials[vFS]), false)
+			return in.separatorOf(in.specials[vFS], false)
 		}
 		return in.fs
 	}

@@ -13,7 +13,7 @@ type piece struct {
 }
 
 // replacement parses the text of sub, gsub and, with groups, gensub.
-func replacement(s string, groups bool) []piece {
+func replacement(s string, groups, posix bool) []piece {
 	var out []piece
 	var lit []byte
 	emit := func(g int) {
@@ -42,8 +42,13 @@ func replacement(s string, groups bool) []piece {
 					lit = lit[:len(lit)-1]
 				}
 			}
-		case strings.HasPrefix(s[i:], `\\\&`):
-			lit = append(lit, '\\', '&')
+		case posix:
+			if i+1 < len(s) && (s[i+1] == '&' || s[i+1] == '\\') {
+				i++
+			}
+			lit = append(lit, s[i])
+		case strings.HasPrefix(s[i:], `\\\&`), strings.HasPrefix(s[i:], `\\\\`):
+			lit = append(lit, '\\', s[i+3])
 			i += 3
 		case strings.HasPrefix(s[i:], `\\&`):
 			lit = append(lit, '\\')
@@ -149,7 +154,7 @@ func (c *compiler) substitute(e *builtinCall) numFn {
 	}
 	var fixed []piece
 	if lit, ok := unparen(e.args[1]).(*strLit); ok {
-		fixed = replacement(lit.s, false)
+		fixed = replacement(lit.s, false, c.posix)
 		if fixed == nil {
 			fixed = []piece{}
 		}
@@ -159,7 +164,7 @@ func (c *compiler) substitute(e *builtinCall) numFn {
 		r := re(in)
 		pieces := fixed
 		if pieces == nil {
-			pieces = replacement(repl(in), false)
+			pieces = replacement(repl(in), false, in.posix)
 		}
 		n := 0
 		change(in, func(text string) (string, bool) {
@@ -178,6 +183,9 @@ func (c *compiler) changer(e *builtinCall) func(in *interp, edit func(string) (s
 	}
 	switch to := target.(type) {
 	case *indexRef:
+		if to.base == nil && isTable(to.arr) {
+			break
+		}
 		cell := c.cell(to)
 		return func(in *interp, edit func(string) (string, bool)) {
 			k := cell(in)
@@ -185,7 +193,7 @@ func (c *compiler) changer(e *builtinCall) func(in *interp, edit func(string) (s
 				in.fatal("attempt to use array in a scalar context")
 			}
 			if s, changed := edit(in.str(k.v)); changed {
-				in.store(&k.v, str(s))
+				in.store(&k.v, edited(k.v, s))
 			}
 		}
 	case *fieldRef:
@@ -197,15 +205,24 @@ func (c *compiler) changer(e *builtinCall) func(in *interp, edit func(string) (s
 			}
 		}
 	}
-	get, set := c.str(target), func(*interp, value) {}
+	get, set := c.val(target), func(*interp, value) {}
 	if isLvalue(target) {
 		set = c.setter(target)
 	}
 	return func(in *interp, edit func(string) (string, bool)) {
-		if s, changed := edit(get(in)); changed {
-			set(in, str(s))
+		v := get(in)
+		if s, changed := edit(in.str(v)); changed {
+			set(in, edited(v, s))
 		}
 	}
+}
+
+// edited is the new text of a target: a typed regexp stays one.
+func edited(old value, s string) value {
+	if old.k == kRegex {
+		return value{s: s, k: kRegex}
+	}
+	return str(s)
 }
 
 func (c *compiler) matchCall(args []expr) numFn {
@@ -259,7 +276,7 @@ func (c *compiler) gensub(args []expr) valFn {
 	}
 	return func(in *interp) value {
 		r := re(in)
-		pieces := replacement(repl(in), true)
+		pieces := replacement(repl(in), true, false)
 		h := how(in)
 		which := 1
 		s := in.str(h)

@@ -38,10 +38,10 @@ type compiler struct {
 }
 
 func (p *parser) compile() *Program {
-	prog := &Program{globals: p.globals, funcs: p.funcs}
-	for _, name := range []string{"ENVIRON", "ARGV", "PROCINFO", "FUNCTAB"} {
+	prog := &Program{globals: p.globals, funcs: p.funcs, names: p.names, identifiers: p.identifiers}
+	for _, name := range []string{"ENVIRON", "ARGV", "PROCINFO", "FUNCTAB", "SYMTAB"} {
 		s := p.globals[name]
-		if s == nil && name == "FUNCTAB" {
+		if s == nil && (name == "FUNCTAB" || name == "SYMTAB") {
 			continue
 		}
 		if s == nil {
@@ -345,6 +345,12 @@ func (c *compiler) statement(s stmt) block {
 			return ctlReturn
 		}
 	case *deleteStmt:
+		if v, ok := s.arr.(*varRef); ok && isTable(v) {
+			return func(in *interp) ctl {
+				in.fatal("`delete' is not allowed with %s", v.name)
+				return ctlNone
+			}
+		}
 		arr := c.arr(s.arr)
 		if s.subs == nil {
 			return func(in *interp) ctl {
@@ -400,7 +406,7 @@ func (c *compiler) switchCode(s *switchStmt) block {
 				if v.k == kInput {
 					v.settle()
 				}
-				return v.k != kStr && v.n == k.v
+				return !v.text() && v.n == k.v
 			}
 		case *strLit:
 			a.match = func(in *interp, v *value) bool {

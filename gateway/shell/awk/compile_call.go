@@ -21,6 +21,10 @@ func (c *compiler) setter(e expr) func(in *interp, v value) {
 		idx := c.num(e.idx)
 		return func(in *interp, v value) { in.setField(in.fieldIndex(idx(in)), v) }
 	case *indexRef:
+		if e.base == nil && isTable(e.arr) {
+			key, name := c.subscript(e.subs), e.arr.name
+			return func(in *interp, v value) { in.setSymbol(name, key(in), v) }
+		}
 		cell := c.cell(e)
 		return func(in *interp, v value) {
 			k := cell(in)
@@ -38,6 +42,9 @@ func (c *compiler) assign(e *assign) valFn {
 		from := c.val(e.from)
 		switch to := e.to.(type) {
 		case *indexRef:
+			if to.base == nil && isTable(to.arr) {
+				break
+			}
 			return c.assignElement(to, from)
 		case *fieldRef:
 			idx := c.num(to.idx)
@@ -65,6 +72,9 @@ func (c *compiler) assign(e *assign) valFn {
 	op, from := binop(e.op), c.num(e.from)
 	switch to := e.to.(type) {
 	case *indexRef:
+		if to.base == nil && isTable(to.arr) {
+			break
+		}
 		cell := c.cell(to)
 		return func(in *interp) value {
 			f := from(in)
@@ -203,7 +213,7 @@ func (c *compiler) dynamicCall(e *call) valFn {
 		}
 	}
 	return func(in *interp) value {
-		n := name(in)
+		n := strings.TrimPrefix(name(in), "awk::")
 		f, ok := bound[n]
 		if !ok {
 			in.fatal("`%s' is not a function, so it cannot be called indirectly", n)
@@ -215,6 +225,9 @@ func (c *compiler) dynamicCall(e *call) valFn {
 // takes reports whether a built-in function can be called with args: arrays where it wants them, and only there.
 func (c *compiler) takes(info builtinInfo, args []expr) bool {
 	for i, a := range args {
+		if info.name == "isarray" || info.name == "typeof" || info.name == "length" {
+			break
+		}
 		if c.isArrayArg(a) != (strings.IndexByte(info.arrays, byte('0'+i)) >= 0) {
 			return false
 		}
@@ -251,7 +264,15 @@ func (c *compiler) bind(f *function, args []expr) valFn {
 	}
 	for i, a := range args {
 		if i >= len(f.params) || !f.isArray[i] {
-			bound[i].val = c.val(a)
+			switch v, ok := unparen(a).(*varRef); {
+			case ok && i >= len(f.params) && c.isArrayRef(v): // nobody looks at it
+				bound[i].val = func(*interp) value { return value{} }
+			case ok && v.scope != scopeSpecial && !c.isArrayRef(v): // handing it on is not reading it
+				ptr := c.ptr(v)
+				bound[i].val = func(in *interp) value { return *ptr(in) }
+			default:
+				bound[i].val = c.val(a)
+			}
 			continue
 		}
 		switch x := unparen(a).(type) {

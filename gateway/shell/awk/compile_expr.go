@@ -69,6 +69,9 @@ func (c *compiler) ptr(e expr) ptrFn {
 			return c.ptr(e.list[0])
 		}
 	case *indexRef:
+		if e.base == nil && isTable(e.arr) {
+			return nil
+		}
 		cell := c.cell(e)
 		return func(in *interp) *value { return &cell(in).v }
 	}
@@ -90,6 +93,9 @@ func (c *compiler) arr(e expr) arrFn {
 			return func(in *interp) *array { return in.localArray(slot) }
 		}
 		slot := c.globals[e.name].slot
+		if isTable(e) && e.name == "SYMTAB" {
+			return func(in *interp) *array { return in.symbols(in.arrays[slot]) }
+		}
 		return func(in *interp) *array { return in.arrays[slot] }
 	case *indexRef:
 		cell := c.cell(e)
@@ -114,6 +120,17 @@ func (c *compiler) cell(e *indexRef) func(in *interp) *cell {
 		arr = c.arr(e.base)
 	} else {
 		arr = c.arr(e.arr)
+	}
+	if e.base == nil && isTable(e.arr) {
+		key, name := c.subscript(e.subs), e.arr.name
+		return func(in *interp) *cell {
+			k := key(in)
+			found := arr(in).m[k]
+			if found == nil {
+				in.fatal("reference to uninitialized element `%s[\"%s\"] is not allowed'", name, k)
+			}
+			return found
+		}
 	}
 	if len(e.subs) == 1 {
 		if lit, ok := unparen(e.subs[0]).(*strLit); ok {
@@ -210,6 +227,9 @@ func (c *compiler) val(e expr) valFn {
 		return func(*interp) value { return v }
 	case *strLit:
 		v := str(e.s)
+		if e.regex {
+			v.k = kRegex
+		}
 		return func(*interp) value { return v }
 	case *group:
 		if len(e.list) != 1 {
@@ -223,6 +243,15 @@ func (c *compiler) val(e expr) valFn {
 			return func(in *interp) value { return in.special(slot) }
 		}
 		ptr := c.ptr(e)
+		if c.reads {
+			return func(in *interp) value {
+				v := ptr(in)
+				if v.k == kUninit {
+					v.k = kNull
+				}
+				return *v
+			}
+		}
 		return func(in *interp) value { return *ptr(in) }
 	case *fieldRef:
 		if lit, ok := e.idx.(*numLit); ok && lit.v >= 0 && lit.v < maxFields {
@@ -237,6 +266,9 @@ func (c *compiler) val(e expr) valFn {
 			k := cell(in)
 			if k.sub != nil {
 				in.fatal("attempt to use array in a scalar context")
+			}
+			if k.v.k == kUninit && c.reads {
+				return value{k: kNull}
 			}
 			return k.v
 		}

@@ -28,6 +28,14 @@ type splitter struct {
 	widths []int // pairs: skip, width; width -1 is the rest
 }
 
+// separatorOf makes the splitter of a value: a typed regexp is never a single character.
+func (in *interp) separatorOf(v value, nl bool) *splitter {
+	if v.k == kRegex {
+		return &splitter{kind: splitRegex, re: in.regexOf(v.s)}
+	}
+	return in.separator(in.str(v), nl)
+}
+
 // separator makes the splitter of a FS or split() string.
 func (in *interp) separator(fs string, nl bool) *splitter {
 	switch {
@@ -273,6 +281,9 @@ func (in *interp) splitByPattern(s string, re *regex) {
 // eachPattern calls f with the bounds of every field the pattern of FPAT describes, and where the separator
 // before it began. An empty field is found only where something separates it.
 func eachPattern(s string, re *regex, f func(sep, a, b int)) {
+	if s == "" {
+		return
+	}
 	prev := 0 // end of the last field
 	first := true
 	for pos := 0; pos <= len(s); {

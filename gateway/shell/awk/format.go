@@ -10,18 +10,19 @@ import (
 
 // spec is one piece of a format: literal text, or a conversion.
 type spec struct {
-	lit         string
-	verb        byte // 0: lit only
-	minus, plus bool
-	space, alt  bool
-	zero        bool
-	width, prec int // -1: none
-	starW       bool
-	starP       bool
-	argN        int    // %N$…: 1-based, 0 none
-	src         string // the conversion as written
-	bytes       bool   // characters are bytes
-	end         int    // where it ends in the format
+	lit           string
+	verb          byte // 0: lit only
+	minus, plus   bool
+	space, alt    bool
+	zero          bool
+	width, prec   int // -1: none
+	starW         bool
+	starP         bool
+	widthN, precN int    // *N$: 1-based, 0 none
+	argN          int    // %N$…: 1-based, 0 none
+	src           string // the conversion as written
+	bytes         bool   // characters are bytes
+	end           int    // where it ends in the format
 }
 
 const maxFormats = 200
@@ -90,7 +91,7 @@ func parseFormat(format string) []spec {
 		}
 		if j < len(f) && f[j] == '*' {
 			sp.starW = true
-			j++
+			sp.widthN, j = starArgument(f, j+1)
 		} else {
 			for ; j < len(f) && isDigit(f[j]); j++ {
 				sp.width = min(max(sp.width, 0)*10+int(f[j]-'0'), math.MaxInt32)
@@ -101,15 +102,16 @@ func parseFormat(format string) []spec {
 			sp.prec = 0
 			if j < len(f) && f[j] == '*' {
 				sp.starP = true
-				j++
+				sp.precN, j = starArgument(f, j+1)
 			} else {
 				for ; j < len(f) && isDigit(f[j]); j++ {
 					sp.prec = min(sp.prec*10+int(f[j]-'0'), math.MaxInt32)
 				}
 			}
 		}
-		for j < len(f) && strings.IndexByte("hlLqjzt", f[j]) >= 0 {
-			j++
+		// Each length letter once: %lld is no directive.
+		for seen := ""; j < len(f) && strings.IndexByte("hlLqjzt", f[j]) >= 0 && strings.IndexByte(seen, f[j]) < 0; j++ {
+			seen += f[j : j+1]
 		}
 		if j >= len(f) {
 			lit(f)
@@ -129,6 +131,37 @@ func parseFormat(format string) []spec {
 	return out
 }
 
+// starArgument reads the N$ that may follow a * before f[j:]; next is where the directive goes on.
+func starArgument(f string, j int) (n, next int) {
+	k := j
+	for k < len(f) && isDigit(f[k]) {
+		k++
+	}
+	if k == j || k == len(f) || f[k] != '$' {
+		return 0, j
+	}
+	n, _ = strconv.Atoi(f[j:k])
+	return n, k + 1
+}
+
+// mixed reports whether some of the arguments of a format are numbered and some are not.
+func mixed(specs []spec) bool {
+	var numbered, plain bool
+	for _, sp := range specs {
+		if sp.verb == 0 {
+			continue
+		}
+		for _, used := range []struct {
+			use bool
+			n   int
+		}{{true, sp.argN}, {sp.starW, sp.widthN}, {sp.starP, sp.precN}} {
+			numbered = numbered || used.use && used.n > 0
+			plain = plain || used.use && used.n == 0
+		}
+	}
+	return numbered && plain
+}
+
 // sprintf appends the formatted args to b.
 func (in *interp) sprintf(b []byte, format string, args []value) []byte {
 	next := 0
@@ -143,14 +176,18 @@ func (in *interp) sprintf(b []byte, format string, args []value) []byte {
 		next++
 		return &args[next-1]
 	}
-	for _, sp := range in.formatOf(format) {
+	specs := in.formatOf(format)
+	if mixed(specs) {
+		in.fatal("must use `count$' on all formats or none")
+	}
+	for _, sp := range specs {
 		if sp.verb == 0 {
 			b = append(b, sp.lit...)
 			continue
 		}
 		at, sp.bytes = sp.end, in.bytes
 		if sp.starW {
-			w := clampInt(arg(0).num())
+			w := clampInt(arg(sp.widthN).num())
 			if w < 0 {
 				sp.minus = true
 				w = -w
@@ -158,7 +195,7 @@ func (in *interp) sprintf(b []byte, format string, args []value) []byte {
 			sp.width = w
 		}
 		if sp.starP {
-			if sp.prec = clampInt(arg(0).num()); sp.prec < 0 {
+			if sp.prec = clampInt(arg(sp.precN).num()); sp.prec < 0 {
 				sp.prec = -1
 			}
 		}
@@ -329,11 +366,13 @@ func (in *interp) integer(b []byte, sp spec, f float64, base int) []byte {
 			s = strings.Repeat("0", n) + s
 		}
 	}
-	if sp.alt && given != 0 {
+	if sp.alt {
 		switch {
-		case sp.verb == 'x' || sp.verb == 'X':
+		case given != 0 && (sp.verb == 'x' || sp.verb == 'X'):
 			s = "0" + string(sp.verb) + s
-		case sp.verb == 'o' && (s == "" || s[0] != '0' || f == 0):
+		case s == "" && sp.verb != 'o':
+			s = "0"
+		case sp.verb == 'o' && (s == "" || s[0] != '0' || f == 0 && given != 0):
 			s = "0" + s
 		}
 	}

@@ -74,20 +74,21 @@ type interp struct {
 	none      value
 
 	// Input and output.
-	argIndex    int
-	main        *reader
-	mainDone    bool
-	noOperands  bool
-	ending      bool // the streams are being closed for good
-	inMain      bool
-	inBeginFile bool
-	stdin       *reader
-	inPlace     bool
-	sandbox     bool
-	edited      *edit
-	suffix      string // of the copies that inplace keeps
-	streams     map[streamKey]*stream
-	order       []*stream
+	argIndex           int
+	main               *reader
+	mainDone           bool
+	noOperands         bool
+	ending             bool // the streams are being closed for good
+	inMain             bool
+	inBeginFile        bool
+	stdin              *reader
+	inPlace            bool
+	sandbox            bool
+	posix, traditional bool
+	edited             *edit
+	suffix             string // of the copies that inplace keeps
+	streams            map[streamKey]*stream
+	order              []*stream
 
 	rng  *generator // nil until rand or srand
 	seed float64
@@ -108,6 +109,7 @@ type Config struct {
 	Bytes   bool     // the C locale: every byte is a character
 	Sandbox bool     // -S: no system() and no redirections
 	InPlace bool     // -i inplace: what is printed while a file is read replaces it
+	Dump    *string  // -d: the file that the global variables are written to at the end
 }
 
 // fatal prints an error as awk does and ends the run with status 2.
@@ -117,6 +119,9 @@ func (in *interp) fatal(format string, args ...any) {
 }
 
 type fatality struct{}
+
+// exitStatus ends a run that has not begun.
+type exitStatus int
 
 func (in *interp) where() string {
 	if in.inMain && in.nr > 0 {
@@ -174,6 +179,9 @@ func (in *interp) checkSize(n int) {
 
 // store keeps v in *to.
 func (in *interp) store(to *value, v value) {
+	if v.k == kUninit {
+		v.k = kNull
+	}
 	if v.view {
 		v.s, v.view = strings.Clone(v.s), false
 	}
@@ -221,6 +229,8 @@ func (prog *Program) Run(p *proc.Process, cfg Config) int {
 		inPlace:      cfg.InPlace,
 		sandbox:      cfg.Sandbox,
 		seed:         1,
+		posix:        prog.dialect == Posix,
+		traditional:  prog.dialect == Traditional,
 	}
 	for i := range in.arrays {
 		in.arrays[i] = newArray()
@@ -234,6 +244,10 @@ func (prog *Program) Run(p *proc.Process, cfg Config) int {
 func (in *interp) guard(f func()) (status int) {
 	defer func() {
 		if r := recover(); r != nil {
+			if early, ok := r.(exitStatus); ok {
+				status = int(early)
+				return
+			}
 			if _, ok := r.(fatality); !ok {
 				panic(r)
 			}
@@ -259,6 +273,7 @@ func (in *interp) run(cfg Config) {
 		in.specialChanged(slot)
 	}
 	in.setRecord("", false)
+	in.rec.k = kMissing
 	env := in.globalArray("ENVIRON")
 	for _, kv := range in.p.Env.List() {
 		name, v, _ := strings.Cut(kv, "=")
@@ -272,7 +287,14 @@ func (in *interp) run(cfg Config) {
 	in.procinfo()
 	for _, a := range cfg.Assigns {
 		if !in.assignOperand(a) {
-			if name, _, ok := strings.Cut(a, "="); ok {
+			if name, _, ok := strings.Cut(a, "="); ok && strings.Contains(name, ":") {
+				problem := "error: identifier %s: namespace separator is two colons, not one"
+				if strings.Contains(name, "::") {
+					problem = "error: qualified identifier `%s' is badly formed"
+				}
+				in.p.Errorf(problem, name)
+				panic(exitStatus(1))
+			} else if ok {
 				in.p.Errorf("fatal: `%s' is not a legal variable name", name)
 			} else {
 				in.p.Errorf("`%s' argument to `-v' not in `var=value' form", a)
@@ -292,8 +314,22 @@ func (in *interp) run(cfg Config) {
 	in.inMain = false
 	in.rule = "END"
 	in.each(in.prog.end) // after an exit elsewhere too
+	if cfg.Dump != nil {
+		in.dump(*cfg.Dump)
+	}
 	in.closeAll()
 	in.out.Flush()
+}
+
+// setErrno puts an error into ERRNO and PROCINFO["errno"].
+func (in *interp) setErrno(err error) {
+	in.specials[vERRNO] = str(proc.Strerror(err))
+	n, _ := fserr.Of(err)
+	in.errnoNumber(int(n))
+}
+
+func (in *interp) errnoNumber(n int) {
+	in.store(&in.get(in.globalArray("PROCINFO"), "errno", false).v, num(float64(n)))
 }
 
 func (in *interp) procinfo() {
@@ -304,7 +340,7 @@ func (in *interp) procinfo() {
 	set("FS", str("FS"))
 	set("platform", str("posix"))
 	set("pid", num(float64(in.p.PID)))
-	set("ppid", num(1))
+	set("ppid", num(float64(max(1, in.p.PPID))))
 	set("uid", num(float64(in.p.User.UID)))
 	set("euid", num(float64(in.p.User.UID)))
 	set("gid", num(float64(in.p.User.GID)))
@@ -312,22 +348,8 @@ func (in *interp) procinfo() {
 	if in.prog.globals["FUNCTAB"] != nil {
 		in.functions(in.globalArray("FUNCTAB"))
 	}
-}
-
-// functions fills FUNCTAB.
-func (in *interp) functions(table *array) {
-	var names []string
-	for name, f := range in.prog.funcs {
-		if f.defined {
-			names = append(names, name)
-		}
-	}
-	for name := range builtins {
-		names = append(names, name)
-	}
-	slices.Sort(names) // the order of for-in depends on that of the insertions
-	for _, name := range names {
-		in.store(&in.get(table, name, false).v, str(name))
+	if in.prog.identifiers {
+		in.identify(info)
 	}
 }
 
@@ -474,12 +496,12 @@ func (in *interp) specialChanged(slot int) {
 		in.subsep = in.str(v)
 	case vCONVFMT:
 		in.convfmt = v.s
-		if v.k == kNum || v.k == kUninit {
+		if v.k == kNum || v.k == kUninit || v.k == kNull {
 			in.convfmt = "%.6g"
 		}
 	case vOFMT:
 		in.ofmt = v.s
-		if v.k == kNum || v.k == kUninit {
+		if v.k == kNum || v.k == kUninit || v.k == kNull {
 			in.ofmt = "%.6g"
 		}
 	case vFS, vFIELDWIDTHS, vFPAT:
@@ -515,7 +537,7 @@ func (in *interp) renewFS() {
 	case vFPAT:
 		in.fs = &splitter{kind: splitFpat, re: in.regexOf(in.str(in.specials[vFPAT]))}
 	default:
-		in.fs = in.separator(in.str(in.specials[vFS]), in.rsKind == rsPara)
+		in.fs = in.separatorOf(in.specials[vFS], in.rsKind == rsPara)
 	}
 }
 
@@ -532,6 +554,9 @@ func (in *interp) parseWidths(s string) []int {
 			skip, f = n, b
 		}
 		if f == "*" {
+			if i+1 < len(strings.Fields(s)) {
+				in.fatal("`*' must be the last designator in FIELDWIDTHS")
+			}
 			out = append(out, skip, -1)
 			continue
 		}
@@ -546,7 +571,12 @@ func (in *interp) parseWidths(s string) []int {
 
 func (in *interp) renewRS() {
 	rs := in.str(in.specials[vRS])
+	if in.traditional && rs != "" {
+		rs = rs[:1]
+	}
 	switch {
+	case in.specials[vRS].k == kRegex:
+		in.rsKind, in.rsRegex = rsRegex, in.regexOf(rs)
 	case rs == "":
 		in.rsKind = rsPara
 	case len(rs) == 1 && (!in.ignoreCase || !isNameStart(rs[0])):
@@ -559,6 +589,7 @@ func (in *interp) renewRS() {
 // assignOperand carries out "name=value"; false when a is not of that form.
 func (in *interp) assignOperand(a string) bool {
 	name, v, ok := strings.Cut(a, "=")
+	name = strings.TrimPrefix(name, "awk::")
 	if name == "inplace::suffix" || name == "INPLACE_SUFFIX" {
 		in.suffix = v
 		return true
@@ -566,12 +597,15 @@ func (in *interp) assignOperand(a string) bool {
 	if !ok || name == "" || !isNameStart(name[0]) {
 		return false
 	}
-	for _, c := range []byte(name) {
+	for _, c := range []byte(strings.Replace(name, "::", "", 1)) {
 		if !isNameStart(c) && !isDigit(c) {
 			return false
 		}
 	}
 	val := input(unescape(v, in.warnEscape))
+	if r, ok := strings.CutPrefix(v, "@/"); ok && len(r) > 1 && strings.HasSuffix(r, "/") && !in.posix {
+		val = value{s: r[:len(r)-1], k: kRegex}
+	}
 	if slot, ok := specials[name]; ok {
 		in.setSpecial(slot, val)
 		return true
@@ -720,7 +754,7 @@ func (in *interp) openFile(name string) (ok bool, r ctl) {
 	}
 	in.specials[vERRNO] = str("")
 	if err != nil {
-		in.specials[vERRNO] = str(proc.Strerror(err))
+		in.setErrno(err)
 	}
 	if len(in.prog.beginFile) > 0 {
 		in.inBeginFile = true

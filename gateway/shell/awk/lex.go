@@ -291,12 +291,21 @@ func (l *lexer) scanName() {
 	for l.pos < len(l.src) && (isNameStart(l.src[l.pos]) || isDigit(l.src[l.pos])) {
 		l.pos++
 	}
+	if rest := l.src[l.pos:]; len(rest) > 2 && rest[:2] == "::" && isNameStart(rest[2]) {
+		if _, ok := keywords[l.src[l.start:l.pos]]; ok {
+			panic(l.errorAt(l.start, "error: using reserved identifier `%s' as a namespace is not allowed", l.src[l.start:l.pos]))
+		}
+		l.pos += 2
+		for l.pos < len(l.src) && (isNameStart(l.src[l.pos]) || isDigit(l.src[l.pos])) {
+			l.pos++
+		}
+	}
 	l.text = l.src[l.start:l.pos]
 	if t, ok := keywords[l.text]; ok {
 		l.tok = t
 		return
 	}
-	if b, ok := builtins[l.text]; ok {
+	if b, ok := builtins[strings.TrimPrefix(l.text, "awk::")]; ok {
 		l.tok, l.bi = tBuiltin, b
 		return
 	}
@@ -349,11 +358,14 @@ func (l *lexer) scanString() {
 	for l.pos < len(l.src) {
 		switch l.src[l.pos] {
 		case '"':
-			l.text = unescape(strings.ReplaceAll(l.src[from:l.pos], "\\\n", ""), l.warn)
+			l.text = unescape(strings.ReplaceAll(strings.ReplaceAll(l.src[from:l.pos], "\\\n", ""), "\\\r\n", ""), l.warn)
 			l.pos++
 			return
 		case '\\':
 			l.pos++
+			if strings.HasPrefix(l.src[l.pos:], "\r\n") {
+				l.pos++
+			}
 			if l.pos < len(l.src) && l.src[l.pos] == '\n' {
 				l.line++
 			}
@@ -378,6 +390,9 @@ func (l *lexer) regex() {
 			panic(l.errorAt(l.start+1, "unterminated regexp"))
 		case c == '\\' && l.pos+1 < len(l.src):
 			l.pos++
+			if strings.HasPrefix(l.src[l.pos:], "\r\n") {
+				l.pos++
+			}
 			switch l.src[l.pos] {
 			case '\n':
 				l.line++

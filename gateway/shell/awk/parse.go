@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	re "github.com/pgbox/pgbox/gateway/shell/regex"
 )
@@ -26,7 +27,20 @@ type Program struct {
 	funcs              map[string]*function
 	nRanges            int
 	nRegexes           int
+	dialect            Dialect
+	identifiers        bool     // PROCINFO["identifiers"] is asked for
+	names              []string // of the user's variables, as they first appeared
 }
+
+// Dialect is what the command line asks of the language.
+type Dialect uint8
+
+// The dialects: gawk's own, and what --posix and --traditional leave of it.
+const (
+	Gawk Dialect = iota
+	Posix
+	Traditional
+)
 
 type symbol struct {
 	name   string
@@ -45,22 +59,27 @@ type edge struct {
 
 type parser struct {
 	lexer
-	rules    []rule
-	globals  map[string]*symbol
-	funcs    map[string]*function
-	fnOrder  []*function
-	calls    []*call
-	refs     []*varRef
-	edges    []edge
-	fn       *function // being parsed
-	level    int
-	inLoop   int
-	inSwtch  int
-	ruleKind ruleKind // of the rule being parsed
-	noGt     bool     // inside print's unparenthesised list: > redirects
-	places   map[any]position
-	load     func(name string) (Source, error)
-	included []string
+	rules       []rule
+	globals     map[string]*symbol
+	funcs       map[string]*function
+	fnOrder     []*function
+	calls       []*call
+	refs        []*varRef
+	edges       []edge
+	fn          *function // being parsed
+	level       int
+	inLoop      int
+	inSwtch     int
+	ruleKind    ruleKind // of the rule being parsed
+	noGt        bool     // inside print's unparenthesised list: > redirects
+	places      map[any]position
+	posix       bool
+	identifiers bool   // the program speaks of them
+	ns          string // of the @namespace that holds here, "" for awk
+	reads       bool   // the program asks for types: a variable that is read is no longer untyped
+	load        func(name string) (Source, error)
+	included    []string
+	names       []string // the global variables, as they appear
 }
 
 // position is where a statement or a pattern stands; the zero position is the first line of the command line's program.
@@ -87,8 +106,8 @@ func (p *parser) placed(node any, at position) {
 
 // Parse reads and compiles a program; the sources are joined as if they were one file each ending in a newline.
 // The error is a *SyntaxError; warn is told of harmless mistakes, load reads what @include asks for.
-func Parse(sources []Source, warn func(string), load func(name string) (Source, error)) (prog *Program, err error) {
-	p := &parser{globals: map[string]*symbol{}, funcs: map[string]*function{}, places: map[any]position{}, load: load}
+func Parse(sources []Source, dialect Dialect, warn func(string), load func(name string) (Source, error)) (prog *Program, err error) {
+	p := &parser{globals: map[string]*symbol{}, funcs: map[string]*function{}, places: map[any]position{}, load: load, posix: dialect == Posix}
 	warned := map[string]bool{}
 	p.warn = func(s string) {
 		if !warned[s] {
@@ -107,11 +126,16 @@ func Parse(sources []Source, warn func(string), load func(name string) (Source, 
 		}
 	}()
 	for _, s := range sources {
+		p.included = append(p.included, s.Name)
+	}
+	for _, s := range sources {
 		p.src, p.name, p.pos, p.line = s.Text, s.Name, 0, 1
-		p.program()
+		p.source()
 	}
 	p.resolve()
-	return p.compile(), nil
+	prog = p.compile()
+	prog.dialect = dialect
+	return prog, nil
 }
 
 func (p *parser) fail(format string, args ...any) {
@@ -158,6 +182,17 @@ func (p *parser) check(e expr) expr {
 		p.fail("expression too long")
 	}
 	return e
+}
+
+// source parses one source, which begins in the namespace awk.
+func (p *parser) source() {
+	p.ns = ""
+	if i := strings.IndexByte(p.src, 0); i >= 0 {
+		panic(p.errorAt(i, "fatal: error: invalid character '\\000' in source code"))
+	}
+	p.identifiers = p.identifiers || strings.Contains(p.src, "identifiers")
+	p.reads = p.reads || strings.Contains(p.src, "typeof")
+	p.program()
 }
 
 func (p *parser) program() {
@@ -220,12 +255,41 @@ func (p *parser) item() {
 	}
 }
 
+// setNamespace is @namespace: what names without a namespace of their own mean from here on.
+func (p *parser) setNamespace(name string, at int) {
+	for i, c := range []byte(name) {
+		if !isNameStart(c) && (i == 0 || !isDigit(c)) {
+			name = ""
+			break
+		}
+	}
+	_, reserved := keywords[name]
+	if _, ok := builtins[name]; ok || reserved || name == "" {
+		panic(p.errorAt(at, "error: namespace name `%s' must meet identifier naming rules", name))
+	}
+	if p.ns = name; name == "awk" {
+		p.ns = ""
+	}
+}
+
+// qualify is the full name of an identifier: those of the namespace awk, and those all in capitals, have none.
+func (p *parser) qualify(name string) string {
+	if strings.Contains(name, "::") {
+		return strings.TrimPrefix(name, "awk::")
+	}
+	if p.ns == "" || strings.ToUpper(name) == name && name[0] != '_' {
+		return name
+	}
+	return p.ns + "::" + name
+}
+
 // include parses the file that @include names in its place.
 func (p *parser) include() {
 	p.next()
-	if p.tok != tName || p.text != "include" {
-		p.fail("only @include is supported")
+	if p.tok != tName {
+		p.syntaxError()
 	}
+	what := p.text
 	p.next()
 	if p.tok != tString {
 		p.syntaxError()
@@ -236,31 +300,46 @@ func (p *parser) include() {
 	if p.tok != tNewline && p.tok != tSemi && p.tok != tEOF {
 		p.syntaxError()
 	}
-	if slices.Contains(p.included, name) {
+	switch what {
+	case "include":
+	case "namespace":
+		p.setNamespace(name, at)
 		return
+	case "load":
+		panic(p.errorAt(at, "error: cannot open shared library `%s' for reading: No such file or directory", name))
+	default:
+		panic(p.errorAt(at, "syntax error"))
 	}
-	p.included = append(p.included, name)
 	src, err := p.load(name)
 	if err != nil {
 		panic(p.errorAt(at, "error: cannot open source file `%s' for reading: %v", name, err))
 	}
+	if slices.Contains(p.included, src.Name) {
+		return
+	}
+	p.included = append(p.included, src.Name)
 	p.enter()
 	outer := p.lexer
+	ns := p.ns
 	p.src, p.name, p.pos, p.line = src.Text, src.Name, 0, 1
-	p.program()
-	p.lexer = outer
+	p.source()
+	p.lexer, p.ns = outer, ns
 	p.level--
 }
 
 func (p *parser) function() {
 	p.next()
-	if p.tok != tName && p.tok != tFuncName {
+	shadows := p.tok == tBuiltin && p.ns != "" // in a namespace, a function may have the name of one that only gawk has
+	if shadows && slices.Contains(strings.Fields(standard), p.text) {
+		p.fail("`%s' is a built-in function, it cannot be redefined", p.text)
+	}
+	if p.tok != tName && p.tok != tFuncName && !shadows {
 		p.syntaxError()
 	}
 	if _, special := specials[p.text]; special {
 		p.fail("error: function name `%s' previously defined", p.text)
 	}
-	f := p.funcNamed(p.text)
+	f := p.funcNamed(p.qualify(p.text))
 	if f.defined {
 		p.fail("error: function name `%s' previously defined", p.text)
 	}
@@ -269,13 +348,13 @@ func (p *parser) function() {
 	p.expect(tLparen)
 	p.skipNewlines()
 	for p.tok != tRparen {
-		if p.tok != tName {
+		if p.tok != tName && (p.tok != tBuiltin || p.posix) {
 			p.syntaxError()
 		}
 		if i := slices.Index(f.params, p.text); i >= 0 {
 			p.fail("error: function `%s': parameter #%d, `%s', duplicates parameter #%d", f.name, len(f.params)+1, p.text, i+1)
 		}
-		if p.text == f.name {
+		if p.qualify(p.text) == f.name {
 			p.fail("error: function `%s': cannot use function name as parameter name", f.name)
 		}
 		if _, special := specials[p.text]; special {

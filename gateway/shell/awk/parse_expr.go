@@ -162,9 +162,7 @@ func (p *parser) comparison() expr {
 				return e
 			}
 			e = piped
-			if p.tok != tPlus && p.tok != tMinus {
-				e = p.concatTo(e)
-			}
+			e = p.concatTo(p.additiveTo(e))
 			continue
 		default:
 			return e
@@ -209,6 +207,14 @@ func (p *parser) optLvalue() expr {
 	return nil
 }
 
+// peek is the byte after the current token, 0 at the end.
+func (p *parser) peek() byte {
+	if p.pos < len(p.src) {
+		return p.src[p.pos]
+	}
+	return 0
+}
+
 // startsOperand reports whether the current token continues a concatenation.
 func (p *parser) startsOperand() bool {
 	switch p.tok {
@@ -236,8 +242,10 @@ func (p *parser) concatTo(e expr) expr {
 	return p.check(&concat{over(parts...), parts})
 }
 
-func (p *parser) additive() expr {
-	e := p.multiplicative()
+func (p *parser) additive() expr { return p.additiveTo(p.multiplicative()) }
+
+// additiveTo parses the rest of a sum that begins with e.
+func (p *parser) additiveTo(e expr) expr {
 	for p.tok == tPlus || p.tok == tMinus {
 		op := p.tok
 		p.noGroup(e)
@@ -312,7 +320,17 @@ func (p *parser) powerOperand() expr {
 }
 
 func (p *parser) postfix() expr {
-	e := p.primary()
+	e := p.incremented(p.primary())
+	if i, ok := e.(*incdec); ok && (p.tok == tIncr || p.tok == tDecr) && !i.prefix {
+		if _, field := i.to.(*fieldRef); field {
+			p.fail("cannot assign a value to the result of a field post-increment expression")
+		}
+	}
+	return e
+}
+
+// incremented parses the ++ or -- that may follow e.
+func (p *parser) incremented(e expr) expr {
 	if (p.tok == tIncr || p.tok == tDecr) && isLvalue(e) {
 		delta := 1.0
 		if p.tok == tDecr {
@@ -332,6 +350,8 @@ func (p *parser) fieldRef() expr {
 	switch p.tok {
 	case tIncr, tDecr:
 		idx = p.preIncr()
+	case tDollar: // $$a++ is $($a++)
+		idx = p.incremented(p.fieldRef())
 	case tMinus, tPlus, tNot:
 		op := p.tok
 		p.next()
@@ -353,7 +373,7 @@ func (p *parser) fieldOperand() expr {
 		x := p.fieldOperand()
 		return p.check(&unary{over(x), op, x})
 	}
-	return p.primary()
+	return p.power()
 }
 
 func (p *parser) preIncr() expr {
@@ -387,7 +407,7 @@ func (p *parser) primary() expr {
 		p.next()
 		return e
 	case tString:
-		e := &strLit{node{1}, p.text}
+		e := &strLit{node: node{1}, s: p.text}
 		p.next()
 		return e
 	case tSlash, tDivAssign:
@@ -408,6 +428,14 @@ func (p *parser) primary() expr {
 	case tFuncName:
 		return p.call()
 	case tBuiltin:
+		switch f := p.funcs[p.qualify(p.text)]; {
+		case p.isParam(p.text):
+			return p.nameRef()
+		case p.ns != "" && f != nil && f.defined && p.peek() == '(':
+			return p.call()
+		case p.ns != "" && p.peek() != '(':
+			return p.nameRef()
+		}
 		return p.builtin()
 	case tGetline:
 		p.next()
@@ -425,7 +453,7 @@ func (p *parser) primary() expr {
 		switch p.tok {
 		case tSlash, tDivAssign: // @/re/, a strongly typed regexp
 			p.regex()
-			e := &strLit{node{1}, p.text}
+			e := &strLit{node{1}, p.regexLit().src, true}
 			p.next()
 			return e
 		case tFuncName:
@@ -510,6 +538,8 @@ func (p *parser) call() expr {
 	p.next()
 	c.args = p.args()
 	c.node = over(c.args...)
+	c.param = p.isParam(c.name)
+	c.name = p.qualify(c.name)
 	c.fn = p.funcNamed(c.name)
 	p.calls = append(p.calls, c)
 	return p.check(c)

@@ -187,12 +187,18 @@ func (p *parser) switchStmt() stmt {
 		case tCase:
 			p.next()
 			switch p.tok {
-			case tSlash, tDivAssign:
+			case tSlash, tDivAssign, tAt:
+				if p.tok == tAt {
+					p.next()
+				}
+				if p.tok != tSlash && p.tok != tDivAssign {
+					p.syntaxError()
+				}
 				p.regex()
 				c.x = p.regexLit()
 				p.next()
 			case tString:
-				c.x = &strLit{node{1}, p.text}
+				c.x = &strLit{node: node{1}, s: p.text}
 				p.next()
 			case tMinus, tPlus:
 				neg := p.tok == tMinus
@@ -346,7 +352,7 @@ func (p *parser) printStmt() stmt {
 	for _, a := range s.args {
 		p.noGroup(a)
 	}
-	if s.printf && len(s.args) == 0 {
+	if s.printf && len(s.args) == 0 && !p.posix {
 		p.fail("fatal: printf: no arguments")
 	}
 	return s

@@ -29,14 +29,15 @@ func (r *reader) fill(in *interp) bool {
 	}
 	if r.end == len(r.buf) {
 		size := blockSize
-		if rest := r.end - r.pos; rest*2 > size {
+		if rest := r.end - r.pos + 1; rest*2 > size {
 			size = rest * 2
 		}
 		in.p.Hold(size - r.held)
 		r.held = size
 		b := make([]byte, size)
-		r.end = copy(b, r.buf[r.pos:r.end])
-		r.buf, r.pos = b, 0
+		before := min(r.pos, 1) // one byte stays before what is unread: an anchor does not match behind it
+		r.end = copy(b, r.buf[r.pos-before:r.end])
+		r.buf, r.pos = b, before
 	}
 	for {
 		n, err := r.src.Read(r.buf[r.end:])
@@ -146,7 +147,7 @@ func (r *reader) byRegex(in *interp) (rec, term string, ok bool) {
 	need := 0
 	for {
 		if s := view(r.buf[r.pos:r.end]); len(s) > need || r.eof {
-			a, b := nonEmptyMatch(in.rsRegex, s)
+			a, b := r.nonEmptyMatch(in.rsRegex)
 			// A match that touches the end of the block may go on.
 			if a >= 0 && (b < len(s) || r.eof) {
 				rec, term = s[:a], s[a:b]
@@ -163,7 +164,7 @@ func (r *reader) byRegex(in *interp) (rec, term string, ok bool) {
 				return "", "", false
 			}
 			s := view(r.buf[r.pos:r.end])
-			if a, b := nonEmptyMatch(in.rsRegex, s); a >= 0 {
+			if a, b := r.nonEmptyMatch(in.rsRegex); a >= 0 {
 				rec, term = s[:a], s[a:b]
 				r.pos += b
 				return rec, term, true
@@ -173,12 +174,17 @@ func (r *reader) byRegex(in *interp) (rec, term string, ok bool) {
 	}
 }
 
-// nonEmptyMatch is the first match that is not empty.
-func nonEmptyMatch(re *regex, s string) (start, end int) {
-	for from := 0; ; {
+// nonEmptyMatch is the first match in what is unread that is not empty.
+func (r *reader) nonEmptyMatch(re *regex) (start, end int) {
+	before := min(r.pos, 1)
+	s := view(r.buf[r.pos-before : r.end])
+	for from := before; ; {
 		a, b := re.find(s, from)
-		if a < 0 || b > a {
+		if a < 0 {
 			return a, b
+		}
+		if b > a {
+			return a - before, b - before
 		}
 		if from = a + 1; from > len(s) {
 			return -1, -1

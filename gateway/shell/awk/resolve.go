@@ -15,6 +15,8 @@ func (p *parser) newRef(name string, pos int) *varRef {
 		}
 	}
 	v.fn = nil
+	name = p.qualify(name)
+	v.name = name
 	if n, ok := specials[name]; ok {
 		v.scope, v.slot = scopeSpecial, n
 		return v
@@ -23,6 +25,7 @@ func (p *parser) newRef(name string, pos int) *varRef {
 	if s == nil {
 		s = &symbol{name: name, pos: pos}
 		p.globals[name] = s
+		p.names = append(p.names, name)
 	}
 	v.scope = scopeGlobal
 	p.refs = append(p.refs, v)
@@ -78,6 +81,9 @@ func (p *parser) index(name string, pos int) *indexRef {
 	for {
 		noGt := p.noGt
 		p.noGt = false
+		if p.posix && ix.base != nil {
+			p.fail("fatal: multidimensional arrays are a gawk extension")
+		}
 		p.expect(tLbracket)
 		ix.subs = p.exprList()
 		p.noGt = noGt
@@ -109,7 +115,7 @@ func (p *parser) nameRef() expr {
 	if p.tok == tLbracket {
 		return p.index(name, pos)
 	}
-	if f := p.funcs[name]; f != nil && f.defined && !p.isParam(name) {
+	if f := p.funcs[p.qualify(name)]; f != nil && f.defined && !p.isParam(name) {
 		panic(p.errorAt(pos, "error: function `%s' called with space between name and `(',\nor used as a variable or an array", name))
 	}
 	return p.newRef(name, pos)
@@ -164,6 +170,9 @@ func (p *parser) builtin() expr {
 // resolve settles the kind of every variable and checks the calls.
 func (p *parser) resolve() {
 	for _, c := range p.calls {
+		if c.param && (p.posix || !c.fn.defined) {
+			panic(&SyntaxError{Source: p.lexer.name, Line: p.line, Msg: "error: attempt to use non-function `" + c.name + "' in function call"})
+		}
 		for i, a := range c.args {
 			if g, ok := a.(*group); ok && len(g.list) == 1 {
 				if v, ok := g.list[0].(*varRef); ok {

@@ -27,14 +27,15 @@ type streamKey struct {
 
 // stream is a redirection that is open until close() or the end.
 type stream struct {
-	key   streamKey
-	w     *proc.Writer
-	rd    *reader
-	sink  *sink          // of outCmd: where w writes to
-	file  io.Closer      // of files
-	child *proc.Running  // of inCmd and coproc
-	to    io.WriteCloser // of coproc: the child's standard input
-	std   bool           // one of the process's own streams
+	key          streamKey
+	w            *proc.Writer
+	rd           *reader
+	sink         *sink          // of outCmd: where w writes to
+	file         io.Closer      // of files
+	child        *proc.Running  // of inCmd and coproc
+	to           io.WriteCloser // of coproc: the child's standard input
+	std          bool           // one of the process's own streams
+	noTo, noFrom bool           // of coproc: that end was closed
 }
 
 const pipeSize = 64 << 10
@@ -327,13 +328,21 @@ func (in *interp) closeNamed(name, how string) float64 {
 		if kind == coproc && how == "to" {
 			s.w.Flush()
 			_ = s.to.Close()
-			status, found = 0, true
+			s.noTo = true
+			if status, found = 0, true; s.noFrom {
+				status = in.end(s)
+			}
+			continue
+		}
+		if kind == coproc && how == "from" && !s.noTo {
+			s.noFrom, status, found = true, 0, true
 			continue
 		}
 		status, found = in.end(s), true
 	}
 	if !found {
 		in.specials[vERRNO] = str("close of redirection that was never opened")
+		in.errnoNumber(0)
 	}
 	return float64(status)
 }
@@ -344,6 +353,12 @@ func (in *interp) flush(name string, all bool) float64 {
 	found := all || name == "/dev/stdout" || name == "/dev/stderr"
 	for _, s := range in.order {
 		if s.w == nil || !all && s.key.name != name {
+			continue
+		}
+		if s.noTo {
+			if !all {
+				in.p.Errorf("%swarning: fflush: cannot flush: two-way pipe `%s' has closed write end", in.where(), name)
+			}
 			continue
 		}
 		found = true
@@ -418,17 +433,20 @@ func (c *compiler) getline(e *getline) numFn {
 		}
 		s, err := in.open(kind, name, false)
 		if err != nil {
-			in.specials[vERRNO] = str(proc.Strerror(err))
+			in.setErrno(err)
 			return -1
 		}
 		if kind == coproc {
+			if s.noFrom {
+				in.fatal("getline: attempt to read from closed read end of two-way pipe")
+			}
 			s.w.Flush()
 		}
 		in.p.Tick(1)
 		rec, term, ok := s.rd.record(in)
 		if !ok {
 			if s.rd.err != nil {
-				in.specials[vERRNO] = str(proc.Strerror(s.rd.err))
+				in.setErrno(s.rd.err)
 				return -1
 			}
 			return 0
@@ -463,6 +481,10 @@ func (in *interp) discard() *proc.Writer { return proc.NewWriter(io.Discard, in.
 
 // print compiles print and printf.
 func (c *compiler) print(s *printStmt) block {
+	verb := "print"
+	if s.printf {
+		verb = "printf"
+	}
 	to := func(in *interp) *proc.Writer { return in.out }
 	if s.redir != 0 {
 		dest := c.str(s.dest)
@@ -475,11 +497,14 @@ func (c *compiler) print(s *printStmt) block {
 			}
 			st, err := in.open(kind, name, appending)
 			if err != nil && in.nonfatal(name) {
-				in.specials[vERRNO] = str(proc.Strerror(err))
+				in.setErrno(err)
 				return in.discard()
 			}
 			if err != nil {
 				in.fatal("cannot redirect to `%s': %s", name, proc.Strerror(err))
+			}
+			if st.noTo {
+				in.fatal("%s: attempt to write to closed write end of two-way pipe", verb)
 			}
 			return st.w
 		}
@@ -536,6 +561,9 @@ func (c *compiler) print(s *printStmt) block {
 }
 
 func (c *compiler) printf(list []expr, to func(in *interp) *proc.Writer) block {
+	if len(list) == 0 { // with --posix
+		return func(*interp) ctl { return ctlNone }
+	}
 	format := c.str(list[0])
 	args := make([]valFn, len(list)-1)
 	for i, a := range list[1:] {

@@ -16,6 +16,8 @@ const (
 	kInput        // s from outside: a number if it looks like one, not examined yet
 	kStrnum       // s and n
 	kMissing      // a field beyond the last: uninitialised, but compared as a string
+	kRegex        // s is a strongly typed regexp, @/s/
+	kNull         // uninitialised and used as a scalar: it cannot become an array any more
 )
 
 // value is an awk value. The zero value is the uninitialised one.
@@ -29,6 +31,9 @@ type value struct {
 func num(f float64) value  { return value{n: f, k: kNum} }
 func str(s string) value   { return value{s: s, k: kStr} }
 func input(s string) value { return value{s: s, k: kInput} }
+
+// text reports whether a settled value is compared as a string.
+func (v *value) text() bool { return v.k == kStr || v.k == kMissing || v.k == kRegex }
 
 func boolean(b bool) value {
 	if b {
@@ -57,7 +62,7 @@ func (v *value) num() float64 {
 		}
 		v.k = kStr
 		fallthrough
-	case kStr:
+	case kStr, kRegex:
 		f, _ := parsePrefix(v.s)
 		return f
 	}
@@ -71,7 +76,7 @@ func (v *value) truth() bool {
 		return v.truth()
 	case kNum, kStrnum:
 		return v.n != 0
-	case kStr:
+	case kStr, kRegex:
 		return v.s != ""
 	}
 	return false
@@ -272,7 +277,7 @@ func (in *interp) compare(a, b *value) int {
 	if b.k == kInput {
 		b.settle()
 	}
-	if a.k != kStr && b.k != kStr && a.k != kMissing && b.k != kMissing {
+	if !a.text() && !b.text() {
 		switch {
 		case a.n < b.n:
 			return -1

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	slash "path"
 	"strings"
 
 	"github.com/pgbox/pgbox/gateway/shell/awk"
@@ -29,7 +30,9 @@ var awkLong = map[string]string{
 // awkRun is an awk command line.
 type awkRun struct {
 	sources []awk.Source
-	given   bool // -f, -e or -E gave a program
+	loaded  map[string]byte // the option that each file came with
+	given   bool            // -f, -e or -E gave a program
+	dialect awk.Dialect
 	cfg     awk.Config
 }
 
@@ -85,6 +88,8 @@ func awkMain(_ context.Context, p *proc.Process) int {
 				a = ""
 			case strings.IndexByte("dopLD", c) >= 0: // optional arguments, attached
 				val, a = a, ""
+			case strings.IndexByte("VhPcrSOsbnNMgtIC", c) < 0 && r.given:
+				return r.run(p, append([]string{"-" + string(c) + a}, args...)) // for the program to look at
 			case strings.IndexByte("VhPcrSOsbnNMgtIC", c) < 0:
 				return usage("invalid option -- '%c'", c)
 			}
@@ -123,6 +128,18 @@ func (r *awkRun) option(p *proc.Process, c byte, val string) (done bool, status 
 		r.cfg.Bytes = true
 	case 'S':
 		r.cfg.Sandbox = true
+	case 'P':
+		r.dialect = awk.Posix
+	case 'c':
+		r.dialect = awk.Traditional
+	case 'd':
+		if val == "" {
+			val = "awkvars.out"
+		}
+		r.cfg.Dump = &val
+	case 'D':
+		p.Errorf("fatal: the debugger is not available")
+		return true, 2
 	case 'W':
 		return r.long(p, val)
 	case 'e':
@@ -133,16 +150,24 @@ func (r *awkRun) option(p *proc.Process, c byte, val string) (done bool, status 
 			r.cfg.InPlace = true
 			break
 		}
-		text, err := r.load(p, val)
-		if err != nil && c == 'i' {
-			text, err = r.load(p, val+".awk")
-		}
+		path, text, err := r.load(p, val)
 		if err != nil {
 			p.Errorf("fatal: cannot open source file `%s' for reading: %s", val, proc.Strerror(err))
 			return true, 2
 		}
+		if was, ok := r.loaded[slash.Clean(p.Abs(path))]; ok && (c == 'i' || was == 'i') {
+			if c != was {
+				p.Errorf("fatal: cannot include `%s' and use it as a program file", val)
+				return true, 2
+			}
+			break // included already
+		}
+		if r.loaded == nil {
+			r.loaded = map[string]byte{}
+		}
+		r.loaded[slash.Clean(p.Abs(path))] = c
 		r.given = r.given || c != 'i'
-		r.sources = append(r.sources, awk.Source{Name: val, Text: text})
+		r.sources = append(r.sources, awk.Source{Name: path, Text: text})
 	case 'l':
 		p.Errorf("fatal: cannot open shared library `%s' for reading: No such file or directory", val)
 		return true, 2
@@ -169,15 +194,32 @@ func (r *awkRun) long(p *proc.Process, opt string) (done bool, status int) {
 	return true, 1
 }
 
-func (r *awkRun) load(p *proc.Process, name string) (string, error) {
-	var b []byte
-	var err error
+// load reads a source: the file, or the first of that name in AWKPATH, with and without .awk at its end.
+func (r *awkRun) load(p *proc.Process, name string) (path, text string, err error) {
 	if name == "-" {
-		b, err = p.ReadAll(p.Stdin)
-	} else {
-		b, err = p.ReadFile(name)
+		b, err := p.ReadAll(p.Stdin)
+		return name, string(b), err
 	}
-	return string(b), err
+	dirs := []string{""}
+	if path := p.Getenv("AWKPATH"); path != "" && !strings.Contains(name, "/") {
+		dirs = strings.Split(path, ":")
+	}
+	for _, suffix := range []string{"", ".awk"} {
+		for _, dir := range dirs {
+			path := name + suffix
+			if dir != "" && dir != "." {
+				path = joinPath(dir, path)
+			}
+			b, e := p.ReadFile(path)
+			if e == nil {
+				return path, string(b), nil
+			}
+			if err == nil {
+				err = e
+			}
+		}
+	}
+	return name, "", err
 }
 
 func (r *awkRun) run(p *proc.Process, operands []string) int {
@@ -188,16 +230,14 @@ func (r *awkRun) run(p *proc.Process, operands []string) int {
 	// Syntax trees and closures take a multiple of the text.
 	p.Hold(total * 32)
 	defer func() { p.Release(total * 32) }()
-	prog, err := awk.Parse(r.sources, func(s string) { p.Errorf("%s", s) }, func(name string) (awk.Source, error) {
-		text, err := r.load(p, name)
+	prog, err := awk.Parse(r.sources, r.dialect, func(s string) { p.Errorf("%s", s) }, func(name string) (awk.Source, error) {
+		path, text, err := r.load(p, name)
 		if err != nil {
-			if text, err = r.load(p, name+".awk"); err != nil {
-				return awk.Source{}, errors.New(proc.Strerror(err))
-			}
+			return awk.Source{}, errors.New(proc.Strerror(err))
 		}
 		p.Hold(len(text) * 32)
 		total += len(text)
-		return awk.Source{Name: name, Text: text}, nil
+		return awk.Source{Name: path, Text: text}, nil
 	})
 	if err != nil {
 		var se *awk.SyntaxError

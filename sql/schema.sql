@@ -173,7 +173,7 @@ BEGIN
         SELECT v_top, d.parent_ino, d.name, d.ino
           FROM unnest(p_parent, p_name, p_child) AS d (parent_ino, name, ino)
          WHERE d.ino <> 0
-         ORDER BY d.parent_ino, d.name
+         ORDER BY d.ino -- the order of both indexes: inodes are numbered as names are made
         ON CONFLICT ON CONSTRAINT dirent_pkey DO UPDATE SET ino = excluded.ino;
 
         IF array_position(p_child, 0) IS NOT NULL THEN
@@ -1354,7 +1354,9 @@ DECLARE
     v_rows   tid[];
     v_layers uuid[];
     v_loose  bytea[];
+    v_since  timestamptz[];
     v_old    bytea[];
+    v_done   bigint;
     v_state  bytea[];
 BEGIN
     -- Each statement has to see what was committed until it began.
@@ -1373,36 +1375,48 @@ BEGIN
      WHERE o.ctid = ANY (v_rows) AND o.layer_id <> ALL (pgbox.idle_layers(v_layers));
 
     -- First the clock starts: a run on an older version may still read what the newest no longer has.
-    v_rows := ARRAY(SELECT o.ctid FROM pgbox.loose_blob o LIMIT p_limit FOR UPDATE SKIP LOCKED);
+    v_rows := ARRAY(SELECT o.ctid FROM pgbox.loose_blob o WHERE o.since IS NULL LIMIT p_limit FOR UPDATE SKIP LOCKED);
     more := more OR cardinality(v_rows) >= p_limit;
     WITH gone AS (
         DELETE FROM pgbox.loose_blob o WHERE o.ctid = ANY (v_rows) RETURNING o.sha256
     )
-    SELECT array_agg(DISTINCT g.sha256) INTO v_loose FROM gone g;
-    WHILE cardinality(v_loose) > 0 LOOP
-        WITH idle AS (
-            UPDATE pgbox.blob b SET idle_since = clock_timestamp()
-             WHERE b.sha256 IN (
-                   SELECT i.sha256 FROM pgbox.blob i
-                    WHERE i.sha256 = ANY (v_loose) AND i.idle_since IS NULL AND NOT pgbox.is_used(i.sha256)
-                    ORDER BY i.sha256
-                      FOR NO KEY UPDATE)
-            RETURNING b.base
-        )
-        SELECT array_agg(DISTINCT i.base) INTO v_loose FROM idle i WHERE i.base IS NOT NULL;
-    END LOOP;
+    INSERT INTO pgbox.loose_blob (sha256, since)
+    SELECT i.sha256, statement_timestamp() FROM (SELECT DISTINCT g.sha256 FROM gone g) i WHERE NOT pgbox.is_used(i.sha256);
 
     -- Then those idle for long enough are locked. fs.apply holds what it refers to FOR KEY SHARE until it
     -- commits, so whatever can be locked is either settled by now or waits for us.
+    SELECT array_agg(c.ctid), array_agg(c.sha256), array_agg(c.since) INTO v_rows, v_loose, v_since
+      FROM (SELECT o.ctid, o.sha256, o.since FROM pgbox.loose_blob o
+             WHERE o.since <= clock_timestamp() - p_grace
+             LIMIT p_limit
+               FOR UPDATE SKIP LOCKED) c;
     v_old := ARRAY(
         SELECT b.sha256 FROM pgbox.blob b
-         WHERE b.idle_since <= clock_timestamp() - p_grace AND NOT EXISTS (SELECT FROM pgbox.blob t WHERE t.base = b.sha256)
-         LIMIT p_limit
+         WHERE b.sha256 = ANY (v_loose)
+         ORDER BY b.sha256
            FOR UPDATE SKIP LOCKED);
-    more := more OR cardinality(v_old) >= p_limit;
-    -- And only then, with a snapshot younger than the locks, is it decided what is still idle.
-    UPDATE pgbox.blob b SET idle_since = NULL
-     WHERE b.sha256 = ANY (v_old) AND pgbox.is_used(b.sha256);
+    -- What somebody else holds at this moment stays in the queue.
+    DELETE FROM pgbox.loose_blob o
+     WHERE o.ctid = ANY (v_rows)
+       AND (o.sha256 = ANY (v_old) OR NOT EXISTS (SELECT FROM pgbox.blob b WHERE b.sha256 = o.sha256));
+    GET DIAGNOSTICS v_done = ROW_COUNT;
+    more := more OR v_done >= p_limit;
+    -- And only then, with a snapshot younger than the locks, is it decided what is still idle. What those were based on may go now: it has been idle
+    -- for as long, or it is in use.
+    WITH gone AS (
+        DELETE FROM pgbox.blob b
+         WHERE b.sha256 = ANY (v_old) AND NOT pgbox.is_used(b.sha256)
+        RETURNING b.sha256, b.base, octet_length(b.data) AS size
+    ), below AS (
+        INSERT INTO pgbox.loose_blob (sha256, since)
+        SELECT g.base, max(l.since)
+          FROM gone g
+          JOIN unnest(v_loose, v_since) AS l (sha256, since) ON l.sha256 = g.sha256
+         WHERE g.base IS NOT NULL
+         GROUP BY g.base
+    )
+    SELECT count(*), coalesce(sum(g.size), 0), more OR count(g.base) > 0 INTO blobs, bytes, more FROM gone g;
+
     -- States of shells, in the same way.
     v_rows := ARRAY(SELECT o.ctid FROM pgbox.loose_state o LIMIT p_limit FOR UPDATE SKIP LOCKED);
     more := more OR cardinality(v_rows) >= p_limit;
@@ -1423,14 +1437,6 @@ BEGIN
            FOR UPDATE SKIP LOCKED);
     UPDATE pgbox.shell_state t SET idle_since = NULL WHERE t.sha256 = ANY (v_state) AND pgbox.has_state(t.sha256);
     DELETE FROM pgbox.shell_state t WHERE t.sha256 = ANY (v_state) AND NOT pgbox.has_state(t.sha256);
-
-    WITH gone AS (
-        DELETE FROM pgbox.blob b
-         WHERE b.sha256 = ANY (v_old) AND NOT pgbox.is_used(b.sha256) AND NOT EXISTS (SELECT FROM pgbox.blob t WHERE t.base = b.sha256)
-        RETURNING b.base, octet_length(b.data) AS size
-    )
-    -- what those were based on may go now
-    SELECT count(*), coalesce(sum(g.size), 0), more OR count(g.base) > 0 INTO blobs, bytes, more FROM gone g;
     RETURN NEXT;
 END
 $$;
@@ -5344,13 +5350,13 @@ CREATE FUNCTION pgbox.is_used(p_sha256 bytea) RETURNS boolean
     AS $$
 BEGIN
     RETURN EXISTS (SELECT FROM pgbox.chunk c WHERE c.sha256 = p_sha256)
-        OR EXISTS (SELECT FROM pgbox.blob t WHERE t.base = p_sha256 AND t.idle_since IS NULL);
+        OR EXISTS (SELECT FROM pgbox.blob t WHERE t.base = p_sha256);
 END
 $$;
 
 ALTER FUNCTION pgbox.is_used(p_sha256 bytea) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.is_used(p_sha256 bytea) IS 'Whether a chunk refers to a content, or another content that is not idle is based on it.';
+COMMENT ON FUNCTION pgbox.is_used(p_sha256 bytea) IS 'Whether a chunk refers to a content, or another content is based on it.';
 
 CREATE FUNCTION pgbox.kv_at(p_layers uuid[], p_key text) RETURNS pgbox.kv
     LANGUAGE plpgsql STABLE
@@ -7919,7 +7925,6 @@ CREATE TABLE pgbox.blob (
     sha256 bytea NOT NULL,
     size integer NOT NULL,
     data bytea NOT NULL,
-    idle_since timestamp with time zone,
     base bytea,
     CONSTRAINT blob_sha256_check CHECK ((octet_length(sha256) = 32)),
     CONSTRAINT blob_size_check CHECK ((((size >= 1) AND (size <= 65536)) AND
@@ -7936,8 +7941,6 @@ ALTER TABLE ONLY pgbox.blob FORCE ROW LEVEL SECURITY;
 ALTER TABLE pgbox.blob OWNER TO pgbox_owner;
 
 COMMENT ON TABLE pgbox.blob IS 'Content-addressed bytes, one row for equal content in all sandboxes.';
-
-COMMENT ON COLUMN pgbox.blob.idle_since IS 'When fs.gc first found no chunk referring to this blob; it goes after a grace period, because readers of an older version may still want it.';
 
 COMMENT ON COLUMN pgbox.blob.base IS 'The content that this one begins with; data is what follows. NULL: data is all. A base is always shorter, and stays as long as something is based on it.';
 
@@ -8112,7 +8115,8 @@ COMMENT ON TABLE pgbox.housekeeping IS 'One row. Whoever has it locked is the on
 COMMENT ON COLUMN pgbox.housekeeping.checked_at IS 'When fs.fsck_all was last done on a schedule.';
 
 CREATE TABLE pgbox.loose_blob (
-    sha256 bytea NOT NULL
+    sha256 bytea NOT NULL,
+    since timestamp with time zone
 )
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
 
@@ -8120,7 +8124,9 @@ ALTER TABLE ONLY pgbox.loose_blob FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE pgbox.loose_blob OWNER TO pgbox_owner;
 
-COMMENT ON TABLE pgbox.loose_blob IS 'Contents that a chunk referred to, or that were stored ahead of one, and that fs.gc has not looked at since. A queue: a content may be in it more than once, and may be in use.';
+COMMENT ON TABLE pgbox.loose_blob IS 'Contents that a chunk referred to, or that were stored ahead of one, or that another content was based on. A queue: a content may be in it more than once, and may be in use.';
+
+COMMENT ON COLUMN pgbox.loose_blob.since IS 'When fs.gc found that nothing refers to this content; it goes after a grace period, because readers of an older version may still want it. NULL: fs.gc has not looked at it.';
 
 CREATE TABLE pgbox.loose_layer (
     layer_id uuid NOT NULL
@@ -8179,7 +8185,7 @@ ALTER TABLE pgbox.schema_digest OWNER TO pgbox_owner;
 COMMENT ON COLUMN pgbox.schema_digest.serves IS 'Digests of other releases whose gateways may serve this database.';
 
 ALTER TABLE ONLY pgbox.blob
-    ADD CONSTRAINT blob_pkey PRIMARY KEY (sha256);
+    ADD CONSTRAINT blob_pkey EXCLUDE USING hash (sha256 WITH =);
 
 ALTER TABLE ONLY pgbox.chunk
     ADD CONSTRAINT chunk_pkey PRIMARY KEY (layer_id, ino, idx);
@@ -8233,8 +8239,6 @@ ALTER TABLE ONLY pgbox.snapshot
     ADD CONSTRAINT snapshot_pkey PRIMARY KEY (id);
 
 CREATE INDEX blob_base_idx ON pgbox.blob USING hash (base) WHERE (base IS NOT NULL);
-
-CREATE INDEX blob_idle_since_idx ON pgbox.blob USING btree (idle_since) WHERE (idle_since IS NOT NULL);
 
 CREATE INDEX change_at_idx ON pgbox.change USING brin (at);
 

@@ -254,10 +254,13 @@ func (c Caller) key() string {
 	return c.Key.Name
 }
 
+// newExecID names a run. Names grow with time, so that the index of the log is filled at its end; random ones leave its pages a third empty.
+func newExecID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
+
 // rowOf is the audit row of a verb that began at a time and ends now.
 func (s *Service) rowOf(c Caller, what string, began time.Time) store.Exec {
 	return store.Exec{
-		ID: uuid.New(), Tenant: c.Tenant, Route: c.Route, Caller: c.Subject, Agent: c.Agent, Key: c.key(), Script: what, Cwd: "/", StartedAt: began, Duration: s.elapsed(began),
+		ID: newExecID(), Tenant: c.Tenant, Route: c.Route, Caller: c.Subject, Agent: c.Agent, Key: c.key(), Script: what, Cwd: "/", StartedAt: began, Duration: s.elapsed(began),
 	}
 }
 
@@ -284,7 +287,7 @@ func (s *Service) noteRead(ctx context.Context, c Caller, id uuid.UUID, what str
 func (n *run) audit() store.Exec {
 	c, exit := n.r.Caller, n.exit
 	return store.Exec{
-		ID: uuid.New(), Tenant: c.Tenant, Route: c.Route, Caller: c.Subject, Agent: c.Agent, Key: c.key(), Script: n.r.Script, Cwd: n.dir, ReadOnly: n.r.ReadOnly,
+		ID: newExecID(), Tenant: c.Tenant, Route: c.Route, Caller: c.Subject, Agent: c.Agent, Key: c.key(), Script: n.r.Script, Cwd: n.dir, ReadOnly: n.r.ReadOnly,
 		ExitCode: &exit, StartedAt: n.began, Duration: n.took, StdoutBytes: n.stdout.size(), StderrBytes: n.stderr.size(),
 		StdoutHead: n.stdout.first(headBytes), StderrHead: n.stderr.first(headBytes),
 	}

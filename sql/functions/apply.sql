@@ -153,7 +153,7 @@ BEGIN
         SELECT v_top, d.parent_ino, d.name, d.ino
           FROM unnest(p_parent, p_name, p_child) AS d (parent_ino, name, ino)
          WHERE d.ino <> 0
-         ORDER BY d.parent_ino, d.name
+         ORDER BY d.ino -- the order of both indexes: inodes are numbered as names are made
         ON CONFLICT ON CONSTRAINT dirent_pkey DO UPDATE SET ino = excluded.ino;
 
         IF array_position(p_child, 0) IS NOT NULL THEN

@@ -9,7 +9,9 @@ DECLARE
     v_rows   tid[];
     v_layers uuid[];
     v_loose  bytea[];
+    v_since  timestamptz[];
     v_old    bytea[];
+    v_done   bigint;
     v_state  bytea[];
 BEGIN
     -- Each statement has to see what was committed until it began.
@@ -28,36 +30,48 @@ BEGIN
      WHERE o.ctid = ANY (v_rows) AND o.layer_id <> ALL (pgbox.idle_layers(v_layers));
 
     -- First the clock starts: a run on an older version may still read what the newest no longer has.
-    v_rows := ARRAY(SELECT o.ctid FROM pgbox.loose_blob o LIMIT p_limit FOR UPDATE SKIP LOCKED);
+    v_rows := ARRAY(SELECT o.ctid FROM pgbox.loose_blob o WHERE o.since IS NULL LIMIT p_limit FOR UPDATE SKIP LOCKED);
     more := more OR cardinality(v_rows) >= p_limit;
     WITH gone AS (
         DELETE FROM pgbox.loose_blob o WHERE o.ctid = ANY (v_rows) RETURNING o.sha256
     )
-    SELECT array_agg(DISTINCT g.sha256) INTO v_loose FROM gone g;
-    WHILE cardinality(v_loose) > 0 LOOP
-        WITH idle AS (
-            UPDATE pgbox.blob b SET idle_since = clock_timestamp()
-             WHERE b.sha256 IN (
-                   SELECT i.sha256 FROM pgbox.blob i
-                    WHERE i.sha256 = ANY (v_loose) AND i.idle_since IS NULL AND NOT pgbox.is_used(i.sha256)
-                    ORDER BY i.sha256
-                      FOR NO KEY UPDATE)
-            RETURNING b.base
-        )
-        SELECT array_agg(DISTINCT i.base) INTO v_loose FROM idle i WHERE i.base IS NOT NULL;
-    END LOOP;
+    INSERT INTO pgbox.loose_blob (sha256, since)
+    SELECT i.sha256, statement_timestamp() FROM (SELECT DISTINCT g.sha256 FROM gone g) i WHERE NOT pgbox.is_used(i.sha256);
 
     -- Then those idle for long enough are locked. fs.apply holds what it refers to FOR KEY SHARE until it
     -- commits, so whatever can be locked is either settled by now or waits for us.
+    SELECT array_agg(c.ctid), array_agg(c.sha256), array_agg(c.since) INTO v_rows, v_loose, v_since
+      FROM (SELECT o.ctid, o.sha256, o.since FROM pgbox.loose_blob o
+             WHERE o.since <= clock_timestamp() - p_grace
+             LIMIT p_limit
+               FOR UPDATE SKIP LOCKED) c;
     v_old := ARRAY(
         SELECT b.sha256 FROM pgbox.blob b
-         WHERE b.idle_since <= clock_timestamp() - p_grace AND NOT EXISTS (SELECT FROM pgbox.blob t WHERE t.base = b.sha256)
-         LIMIT p_limit
+         WHERE b.sha256 = ANY (v_loose)
+         ORDER BY b.sha256
            FOR UPDATE SKIP LOCKED);
-    more := more OR cardinality(v_old) >= p_limit;
-    -- And only then, with a snapshot younger than the locks, is it decided what is still idle.
-    UPDATE pgbox.blob b SET idle_since = NULL
-     WHERE b.sha256 = ANY (v_old) AND pgbox.is_used(b.sha256);
+    -- What somebody else holds at this moment stays in the queue.
+    DELETE FROM pgbox.loose_blob o
+     WHERE o.ctid = ANY (v_rows)
+       AND (o.sha256 = ANY (v_old) OR NOT EXISTS (SELECT FROM pgbox.blob b WHERE b.sha256 = o.sha256));
+    GET DIAGNOSTICS v_done = ROW_COUNT;
+    more := more OR v_done >= p_limit;
+    -- And only then, with a snapshot younger than the locks, is it decided what is still idle. What those were based on may go now: it has been idle
+    -- for as long, or it is in use.
+    WITH gone AS (
+        DELETE FROM pgbox.blob b
+         WHERE b.sha256 = ANY (v_old) AND NOT pgbox.is_used(b.sha256)
+        RETURNING b.sha256, b.base, octet_length(b.data) AS size
+    ), below AS (
+        INSERT INTO pgbox.loose_blob (sha256, since)
+        SELECT g.base, max(l.since)
+          FROM gone g
+          JOIN unnest(v_loose, v_since) AS l (sha256, since) ON l.sha256 = g.sha256
+         WHERE g.base IS NOT NULL
+         GROUP BY g.base
+    )
+    SELECT count(*), coalesce(sum(g.size), 0), more OR count(g.base) > 0 INTO blobs, bytes, more FROM gone g;
+
     -- States of shells, in the same way.
     v_rows := ARRAY(SELECT o.ctid FROM pgbox.loose_state o LIMIT p_limit FOR UPDATE SKIP LOCKED);
     more := more OR cardinality(v_rows) >= p_limit;
@@ -78,14 +92,6 @@ BEGIN
            FOR UPDATE SKIP LOCKED);
     UPDATE pgbox.shell_state t SET idle_since = NULL WHERE t.sha256 = ANY (v_state) AND pgbox.has_state(t.sha256);
     DELETE FROM pgbox.shell_state t WHERE t.sha256 = ANY (v_state) AND NOT pgbox.has_state(t.sha256);
-
-    WITH gone AS (
-        DELETE FROM pgbox.blob b
-         WHERE b.sha256 = ANY (v_old) AND NOT pgbox.is_used(b.sha256) AND NOT EXISTS (SELECT FROM pgbox.blob t WHERE t.base = b.sha256)
-        RETURNING b.base, octet_length(b.data) AS size
-    )
-    -- what those were based on may go now
-    SELECT count(*), coalesce(sum(g.size), 0), more OR count(g.base) > 0 INTO blobs, bytes, more FROM gone g;
     RETURN NEXT;
 END
 $$;

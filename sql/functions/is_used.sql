@@ -6,11 +6,11 @@ CREATE FUNCTION pgbox.is_used(p_sha256 bytea) RETURNS boolean
 AS $$
 BEGIN
     RETURN EXISTS (SELECT FROM pgbox.chunk c WHERE c.sha256 = p_sha256)
-        OR EXISTS (SELECT FROM pgbox.blob t WHERE t.base = p_sha256 AND t.idle_since IS NULL);
+        OR EXISTS (SELECT FROM pgbox.blob t WHERE t.base = p_sha256);
 END
 $$;
 
 ALTER FUNCTION pgbox.is_used(bytea) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.is_used(bytea) IS
-    'Whether a chunk refers to a content, or another content that is not idle is based on it.';
+    'Whether a chunk refers to a content, or another content is based on it.';

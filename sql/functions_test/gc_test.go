@@ -73,8 +73,36 @@ func TestGC_contentUsedAgainStays(t *testing.T) {
 	}
 	owner := sqltest.Connect(t, u)
 	var idle bool
-	if err := owner.QueryRow(t.Context(), "SELECT idle_since IS NOT NULL FROM pgbox.blob WHERE sha256 = $1", hash([]byte("back"))).Scan(&idle); err != nil || idle {
+	if err := owner.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pgbox.loose_blob WHERE sha256 = $1)", hash([]byte("back"))).Scan(&idle); err != nil || idle {
 		t.Fatalf("idle %v, %v", idle, err)
+	}
+}
+
+// That a content is idle was written into its row, which stored it once more only to delete it.
+func TestGC_writesNoContentAgain(t *testing.T) {
+	t.Parallel()
+	q, u, id := gcDatabase(t)
+	ino := write(t, q, id, "gone", "gone")
+	d := begin(t, q, id)
+	d.remove(1, "gone", ino, 4)
+	d.apply(t, q)
+	owner := sqltest.Connect(t, u)
+	rows := func() string {
+		return one[string](t, owner, "SELECT string_agg(b.ctid::text, ' ' ORDER BY b.sha256) FROM pgbox.blob b")
+	}
+	before := rows()
+	gc(t, q, time.Hour)
+	if after := rows(); after != before {
+		t.Errorf("contents lie at %s, were at %s", after, before)
+	}
+	if n := one[int](t, owner, "SELECT count(*)::int FROM pgbox.loose_blob WHERE since IS NOT NULL"); n != 1 {
+		t.Errorf("%d contents wait for their time", n)
+	}
+	if r := gc(t, q, 0); r.Blobs != 1 {
+		t.Errorf("%+v", r)
+	}
+	if n := one[int](t, owner, "SELECT count(*)::int FROM pgbox.loose_blob"); n != 0 {
+		t.Errorf("%d contents are left in the queue", n)
 	}
 }
 
@@ -198,7 +226,7 @@ func TestGC_besideWritersOfTheSameContents(t *testing.T) {
 	}
 	gc(t, collector, 0)
 	gc(t, collector, 0)
-	if n := one[int](t, admin, "SELECT count(*)::int FROM pgbox.blob b WHERE idle_since IS NOT NULL OR NOT EXISTS (SELECT FROM pgbox.chunk c WHERE c.sha256 = b.sha256)"); n != 0 {
+	if n := one[int](t, admin, "SELECT count(*)::int FROM pgbox.blob b WHERE NOT EXISTS (SELECT FROM pgbox.chunk c WHERE c.sha256 = b.sha256) OR EXISTS (SELECT FROM pgbox.loose_blob l WHERE l.sha256 = b.sha256)"); n != 0 {
 		t.Errorf("%d contents are left that nothing refers to, or marked that something does", n)
 	}
 	if n := one[int](t, admin, "SELECT count(*)::int FROM fs.fsck_all()"); n != 0 {

@@ -155,8 +155,17 @@ func TestNewLayers_fillIndexes(t *testing.T) {
 	for range 3 { // some of which would have come before the ones there are
 		id := create(t, q, sqlcgen.CreateSandboxParams{Name: "full"}).ID
 		d := begin(t, q, id)
+		dir := int64(1)
+		d.inode(1, 4, 13+80, 0, "") // links of the base layer's and of the new directories
 		for i := range 4000 {
-			d.create(1, fmt.Sprintf("file%05d", i), "the same")
+			if i%50 == 0 { // the names of directories come before those of the files in them
+				dir = d.NextIno
+				d.NextIno++
+				d.UsedInodes++
+				d.inode(dir, 4, 2, 0, "")
+				d.name(1, fmt.Sprintf("dir%05d", i), dir)
+			}
+			d.create(dir, fmt.Sprintf("file%05d", i), "the same")
 		}
 		d.Blob = d.Blob[:1]
 		d.apply(t, q)

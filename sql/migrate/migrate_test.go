@@ -282,6 +282,35 @@ func TestUp_fromAnOlderSchema(t *testing.T) {
 	}
 }
 
+// Contents that were idle before their rows lost the mark wait in the queue, since the same time.
+func TestUp_idleContentsAreQueued(t *testing.T) {
+	t.Parallel()
+	u := sqltest.EmptyDatabase(t)
+	older := copyFS(t, must(fs.Sub(pgboxsql.Migrations, "migrations")))
+	for name := range older {
+		if name >= "00062" {
+			delete(older, name)
+		}
+	}
+	// Functions are those of today: none of them runs before the rest of the migrations.
+	up(t, u, migrate.Options{Migrations: older})
+	c := sqltest.Connect(t, u)
+	const idle = "INSERT INTO pgbox.blob (sha256, size, data, idle_since) VALUES (sha256('idle'), 4, 'idle', '2025-01-02 03:04:05+00')"
+	if _, err := c.Exec(t.Context(), idle); err != nil {
+		t.Fatal(err)
+	}
+	up(t, u, migrate.Options{})
+	var since string
+	const queued = "SELECT string_agg((since AT TIME ZONE 'UTC')::text, ' ') FROM pgbox.loose_blob WHERE sha256 = sha256('idle')"
+	if err := c.QueryRow(t.Context(), queued).Scan(&since); err != nil || since != "2025-01-02 03:04:05" {
+		t.Fatalf("idle since %q, %v", since, err)
+	}
+	var gone int
+	if err := c.QueryRow(t.Context(), "SELECT blobs FROM fs.gc('1 hour')").Scan(&gone); err != nil || gone != 1 {
+		t.Fatalf("%d contents went, %v", gone, err)
+	}
+}
+
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	u := sqltest.EmptyDatabase(t)

@@ -80,6 +80,9 @@ func badSetOption(args []string) string {
 
 func (sh *Shell) setOption(c byte, on bool) {
 	sh.opts.set(c, on)
+	if c == 'Y' && on {
+		sh.loadHistory()
+	}
 	switch c {
 	case 'W':
 		if sh.posix != on {

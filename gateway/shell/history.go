@@ -17,7 +17,12 @@ type history struct {
 	loaded    int    // entries that were there when the session began
 	old, with string // of the last substitution
 	failed    bool   // the last line could not be expanded: the prompt's commands do not run again
+	sought    string // of the last !?text?
+	session   int    // commands of this session that no file has
+	read      int    // lines that were read from its file
+	begun     bool   // HISTFILE has been read
 	shown     bool   // :p was met: the line is shown and not run
+	added     bool   // the command that is running is in the list
 }
 
 // maxHistory is how many commands are kept, as many as HISTSIZE says by default.
@@ -26,6 +31,7 @@ const maxHistory = 500
 // remember adds a command to the history, where HISTCONTROL and HISTIGNORE let it.
 func (sh *Shell) remember(text string) {
 	h := &sh.history
+	h.added = false
 	control := strings.Split(sh.str("HISTCONTROL"), ":")
 	has := func(words ...string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(control, w) })
@@ -52,14 +58,41 @@ func (sh *Shell) remember(text string) {
 	}
 	sh.hold(int64(len(text)) + 16)
 	h.list = append(h.list[:len(h.list):len(h.list)], text)
+	h.added = true
+	h.session++
+	sh.trimHistory(sh.str("HISTSIZE"))
+}
+
+// trimHistory forgets what is more than HISTSIZE, which is size.
+func (sh *Shell) trimHistory(size string) (trimmed bool) {
+	h := &sh.history
 	most := maxHistory
-	if n, err := strconv.Atoi(sh.str("HISTSIZE")); err == nil && n >= 0 {
+	if n, err := strconv.Atoi(size); err == nil && n >= 0 {
 		most = min(n, maxHistory)
 	}
-	if len(h.list) > most {
+	for len(h.list) > most {
 		sh.hold(-int64(len(h.list[0])) - 16)
 		h.list = h.list[1:]
 		h.base++
+		trimmed = true
+	}
+	return trimmed
+}
+
+// forgetHistory drops the entries from the index from to before the index to.
+func (sh *Shell) forgetHistory(from, to int) {
+	h := &sh.history
+	for _, l := range h.list[from:to] {
+		sh.hold(-int64(len(l)) - 16)
+	}
+	h.list = append(append([]string{}, h.list[:from]...), h.list[to:]...)
+}
+
+// dropCommand takes the command that is running out of the history again, when it is there.
+func (sh *Shell) dropCommand() {
+	if h := &sh.history; sh.opts.get('Y') && h.added && len(h.list) > 0 {
+		sh.forgetHistory(len(h.list)-1, len(h.list))
+		h.added = false
 	}
 }
 
@@ -80,8 +113,12 @@ func (sh *Shell) recordLine(p *program, i int) {
 	}
 	// A command of several lines becomes one.
 	var b strings.Builder
+	var open byte
 	for k, l := range part {
-		if k > 0 {
+		sh.readStep()
+		if k > 0 && open != 0 {
+			b.WriteByte('\n')
+		} else if k > 0 {
 			last := strings.TrimRight(b.String(), " \t")
 			word := last[strings.LastIndexAny(last, " \t;")+1:]
 			switch word {
@@ -96,8 +133,40 @@ func (sh *Shell) recordLine(p *program, i int) {
 			}
 		}
 		b.WriteString(l)
+		open = quoteAfter(open, l)
 	}
 	sh.remember(b.String())
+}
+
+// quoteAfter is the quote that is open after a text that begins within the quote open, 0 for none.
+func quoteAfter(open byte, s string) byte {
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\\' && open != '\'':
+			i++
+		case open != 0:
+			if c == open {
+				open = 0
+			}
+		case c == '"' || c == '\'' || c == '`':
+			open = c
+		}
+	}
+	return open
+}
+
+// loadHistory reads HISTFILE when the history is turned on.
+func (sh *Shell) loadHistory() {
+	h := &sh.history
+	file := sh.str("HISTFILE")
+	if h.begun || file == "" {
+		return
+	}
+	h.begun = true
+	if d, err := sh.openFile(file, proc.ReadOnly); err == nil {
+		d.release()
+		sh.historyFile('r', file)
+	}
 }
 
 func builtinHistory(sh *Shell, args []string) int {
@@ -114,12 +183,16 @@ func builtinHistory(sh *Shell, args []string) int {
 		for i := 1; i < len(a); i++ {
 			switch c := a[i]; c {
 			case 'c', 'a', 'n', 'r', 'w', 'p', 's':
+				if strings.IndexByte("anrw", c) >= 0 && mode != 0 && mode != c && strings.IndexByte("anrw", mode) >= 0 {
+					sh.errorf("history: cannot use more than one of -anrw")
+					return 1
+				}
 				mode = c
 				if c == 'c' {
 					for _, l := range h.list {
 						sh.hold(-int64(len(l)) - 16)
 					}
-					*h = history{}
+					h.list, h.base, h.added = nil, 0, false
 				}
 			case 'd':
 				mode = 'd'
@@ -141,30 +214,17 @@ func builtinHistory(sh *Shell, args []string) int {
 	case 'c':
 		return 0
 	case 'd':
-		n, err := strconv.Atoi(del)
-		if err == nil && n < 0 {
-			n += len(h.list) + h.base + 1
-		}
-		if n -= h.base; err != nil || n < 1 || n > len(h.list) {
-			sh.errorf("history: %s: history position out of range", del)
-			return 1
-		}
-		sh.hold(-int64(len(h.list[n-1])) - 16)
-		h.list = append(append([]string{}, h.list[:n-1]...), h.list[n:]...)
-		return 0
+		return sh.deleteHistory(del)
 	case 's':
 		if len(args) > 0 {
-			if sh.opts.get('Y') && len(h.list) > 0 {
-				h.list = h.list[:len(h.list)-1] // the command itself
-			}
+			sh.dropCommand()
 			sh.remember(strings.Join(args, " "))
+			h.added = false
 		}
 		return 0
 	case 'p':
 		status := 0
-		if sh.opts.get('Y') && len(h.list) > 0 {
-			h.list = h.list[:len(h.list)-1] // the command itself
-		}
+		sh.dropCommand()
 		for _, a := range args {
 			text, err := sh.historyExpansion(a)
 			if err != "" {
@@ -205,7 +265,48 @@ func builtinHistory(sh *Shell, args []string) int {
 	return 0
 }
 
+// deleteHistory is history -d: one entry, or from one to another. Negative positions count from the end.
+func (sh *Shell) deleteHistory(spec string) int {
+	h := &sh.history
+	position := func(s string) (int, bool) {
+		n, err := strconv.Atoi(s)
+		if err == nil && n < 0 {
+			n += len(h.list)
+		} else {
+			n -= h.base + 1
+		}
+		if err != nil || n < 0 || n >= len(h.list) {
+			sh.errorf("history: %s: history position out of range", s)
+			return 0, false
+		}
+		return n, true
+	}
+	first, last := spec, ""
+	if k := strings.IndexByte(spec[min(1, len(spec)):], '-'); k >= 0 {
+		first, last = spec[:k+1], spec[k+2:]
+		if _, err := strconv.Atoi(first); err != nil {
+			first = spec
+		} else if _, err := strconv.ParseInt(last, 10, 64); err != nil {
+			sh.errorf("history: %s: history position out of range", spec)
+			return 1
+		}
+	}
+	from, ok := position(first)
+	if !ok {
+		return 1
+	}
+	to := from
+	if last != "" {
+		if to, ok = position(last); !ok || to < from {
+			return 1
+		}
+	}
+	sh.forgetHistory(from, to+1)
+	return 0
+}
+
 func (sh *Shell) historyFile(mode byte, name string) int {
+	h := &sh.history
 	if name == "" {
 		return 0
 	}
@@ -217,10 +318,23 @@ func (sh *Shell) historyFile(mode byte, name string) int {
 		}
 		text := sh.slurp(d)
 		d.release()
+		lines := 0
 		for l := range strings.Lines(text) {
-			sh.remember(strings.TrimSuffix(l, "\n"))
+			if lines++; mode == 'n' && lines <= h.read {
+				continue
+			}
+			sh.hold(int64(len(l)) + 16)
+			h.list = append(h.list, strings.TrimSuffix(l, "\n"))
+			sh.tick()
 		}
+		h.read = lines
+		sh.trimHistory(sh.str("HISTSIZE"))
 		return 0
+	}
+	list := h.list
+	if mode == 'a' {
+		list = list[max(len(list)-h.session, 0):]
+		h.session = 0
 	}
 	flag := proc.WriteOnly | proc.Create | proc.Trunc
 	if mode == 'a' {
@@ -229,8 +343,8 @@ func (sh *Shell) historyFile(mode byte, name string) int {
 	d, err := sh.openFile(name, flag)
 	if err == nil {
 		text := ""
-		if len(sh.history.list) > 0 {
-			text = strings.Join(sh.history.list, "\n") + "\n"
+		if len(list) > 0 {
+			text = strings.Join(list, "\n") + "\n"
 		}
 		_, err = d.write(sh.ctx, []byte(text))
 		d.release()
@@ -238,138 +352,6 @@ func (sh *Shell) historyFile(mode byte, name string) int {
 	if err != nil {
 		sh.errorf("history: %s: cannot create: %s", name, proc.Strerror(err))
 		return 1
-	}
-	return 0
-}
-
-func builtinFc(sh *Shell, args []string) int {
-	args = args[1:]
-	var list, bare, reverse, again bool
-	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
-		a := args[0]
-		if _, err := strconv.Atoi(a); err == nil {
-			break
-		}
-		args = args[1:]
-		if a == "--" {
-			break
-		}
-		for i := 1; i < len(a); i++ {
-			switch c := a[i]; c {
-			case 'l':
-				list = true
-			case 'n':
-				bare = true
-			case 'r':
-				reverse = true
-			case 's':
-				again = true
-			case 'e':
-				if a[i+1:] == "" {
-					if len(args) == 0 {
-						sh.errorf("fc: -e: option requires an argument")
-						sh.eprint(usageLine("fc"))
-						return 2
-					}
-					again = again || args[0] == "-"
-					args = args[1:]
-				}
-				i = len(a)
-			default:
-				return sh.usage("fc", "-"+string(c))
-			}
-		}
-	}
-	h := &sh.history
-	entries := h.list
-	if sh.opts.get('Y') && len(entries) > 0 {
-		entries = entries[:len(entries)-1] // not fc itself
-	}
-	if again {
-		pat, rep, subst := "", "", false
-		if len(args) > 0 {
-			if pat, rep, subst = strings.Cut(args[0], "="); subst {
-				args = args[1:]
-			}
-		}
-		text, ok := "", len(entries) > 0
-		if ok {
-			text = entries[len(entries)-1]
-		}
-		if len(args) > 0 {
-			ok = false
-			for i := len(entries) - 1; i >= 0 && !ok; i-- {
-				if strings.HasPrefix(entries[i], args[0]) {
-					text, ok = entries[i], true
-				}
-			}
-		}
-		if !ok {
-			sh.errorf("fc: no command found")
-			return 1
-		}
-		if subst {
-			text = strings.ReplaceAll(text, pat, rep)
-		}
-		sh.eprint(text + "\n")
-		if sh.opts.get('Y') && len(h.list) > 0 {
-			h.list = append(append([]string{}, h.list[:len(h.list)-1]...), text)
-		}
-		sh.evalString(text, sh.line-1)
-		return sh.status
-	}
-	if len(entries) == 0 {
-		return 0
-	}
-	find := func(s string, def int) (int, bool) {
-		if s == "" {
-			return def, true
-		}
-		if n, err := strconv.Atoi(s); err == nil {
-			if n < 0 {
-				n += len(entries)
-			} else {
-				n -= h.base + 1
-			}
-			return min(max(n, 0), len(entries)-1), true
-		}
-		for i := len(entries) - 1; i >= 0; i-- {
-			if strings.HasPrefix(entries[i], s) {
-				return i, true
-			}
-		}
-		return 0, false
-	}
-	first, last := "", ""
-	if len(args) > 0 {
-		first = args[0]
-	}
-	if len(args) > 1 {
-		last = args[1]
-	}
-	if !list {
-		sh.errorf("fc: no editor: there is no terminal")
-		return 1
-	}
-	from, ok := find(first, max(len(entries)-16, 0))
-	to, ok2 := find(last, len(entries)-1)
-	if !ok || !ok2 {
-		sh.errorf("fc: history specification out of range")
-		return 1
-	}
-	if from > to {
-		from, to, reverse = to, from, !reverse
-	}
-	for k := from; k <= to; k++ {
-		i := k
-		if reverse {
-			i = to - (k - from)
-		}
-		num := itoa(h.base + i + 1)
-		if bare {
-			num = ""
-		}
-		sh.out(num + "\t " + entries[i] + "\n")
 	}
 	return 0
 }

@@ -2,53 +2,93 @@ package shell
 
 import (
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // historyExpansion expands the events (!!, !n, !text, ^a^b) of a line; failed is the message where it cannot.
 func (sh *Shell) historyExpansion(line string) (text, failed string) {
+	return sh.expandEvents(line, &quoting{posix: sh.posix})
+}
+
+// expandEvents is historyExpansion of a line that begins within the quotes of st.
+func (sh *Shell) expandEvents(line string, st *quoting) (text, failed string) {
 	if rest, ok := strings.CutPrefix(line, "^"); ok {
 		line = "!!:s^" + rest
 	}
 	if strings.IndexByte(line, '!') < 0 {
+		for i := 0; i < len(line); {
+			i += st.step(line, i)
+		}
 		return line, ""
 	}
+	held := int64(0)
+	defer func() { sh.hold(-held) }()
 	var b strings.Builder
-	double := false
 	for i := 0; i < len(line); {
 		sh.readStep()
-		switch c := line[i]; {
-		case c == '\\' && i+1 < len(line):
-			b.WriteString(line[i : i+2])
-			i += 2
-		case c == '"':
-			double = !double
-			b.WriteByte(c)
-			i++
-		case c == '\'' && !double:
-			k := strings.IndexByte(line[i+1:], '\'')
-			if k < 0 {
-				k = len(line) - i - 2
-			}
-			b.WriteString(line[i : i+k+2])
-			i += k + 2
-		case c == '!' && i+1 < len(line) && strings.IndexByte(" \t\n=(", line[i+1]) < 0 && (!double || line[i+1] != '"'):
-			e := eventReader{sh: sh, s: line, i: i + 1, before: b.String()}
+		if c := line[i]; c == '!' && i+1 < len(line) && strings.IndexByte(" \t\n=(", line[i+1]) < 0 && !st.quoted() && (!st.double() || line[i+1] != '"') &&
+			(i == 0 || line[i-1] != '$' && line[i-1] != '[') && !strings.HasSuffix(line[:i], "${") {
+			e := eventReader{sh: sh, s: line, i: i + 1, before: b.String(), double: st.double()}
 			out, ok := e.read()
 			if !ok {
-				return "", line[i:e.i] + e.failure
+				return "", line[max(i, e.wrong):e.i] + e.failure
 			}
 			sh.hold(int64(len(out)))
-			sh.hold(-int64(len(out)))
+			held += int64(len(out))
 			b.WriteString(out)
 			i = e.i
-		default:
-			b.WriteByte(c)
-			i++
+			continue
 		}
+		n := st.step(line, i)
+		b.WriteString(line[i : i+n])
+		i += n
 	}
 	return b.String(), ""
+}
+
+// quoting is where in quotes and substitutions a text ends, as far as the expansion of events has to know.
+type quoting struct {
+	posix  bool
+	nested []byte // of the substitutions around: the quote that is open in each, 0 for none; the first is the line's
+}
+
+func (q *quoting) top() *byte {
+	if len(q.nested) == 0 {
+		q.nested = append(q.nested, 0)
+	}
+	return &q.nested[len(q.nested)-1]
+}
+
+func (q *quoting) double() bool { return *q.top() == '"' }
+
+// quoted reports whether nothing is expanded: within single quotes, and in POSIX mode within double ones.
+func (q *quoting) quoted() bool { return *q.top() == '\'' || q.posix && q.double() }
+
+// step goes over what is at offset i and returns its length.
+func (q *quoting) step(s string, i int) int {
+	open := q.top()
+	switch c := s[i]; {
+	case c == '\\' && *open != '\'' && i+1 < len(s):
+		return 2
+	case *open == '\'':
+		if c == '\'' {
+			*open = 0
+		}
+	case (c == '$' || *open == 0 && (c == '<' || c == '>')) && i+1 < len(s) && s[i+1] == '(' && len(q.nested) < maxNesting:
+		q.nested = append(q.nested, 0)
+		return 2
+	case c == '"' && *open == '"':
+		*open = 0
+	case *open == 0 && (c == '"' || c == '\''):
+		*open = c
+	case *open == 0 && c == '(' && len(q.nested) > 1 && len(q.nested) < maxNesting:
+		q.nested = append(q.nested, 0)
+	case *open == 0 && c == ')' && len(q.nested) > 1:
+		q.nested = q.nested[:len(q.nested)-1]
+	}
+	return 1
 }
 
 // eventReader reads one event with its words and modifiers.
@@ -56,7 +96,9 @@ type eventReader struct {
 	sh      *Shell
 	s       string
 	i       int
+	double  bool   // it is in double quotes
 	before  string // what the line has so far, for !#
+	wrong   int    // where the modifier begins that failed
 	failure string
 }
 
@@ -97,6 +139,7 @@ func (r *eventReader) event() (string, bool) {
 		return last(1)
 	case c == '?':
 		word, _, closed := strings.Cut(rest[1:], "?")
+		r.sh.history.sought = word
 		r.i += len(word) + 1
 		if closed {
 			r.i++
@@ -122,11 +165,17 @@ func (r *eventReader) event() (string, bool) {
 		}
 		return last(len(list) + r.sh.history.base - v + 1)
 	}
-	n = strings.IndexAny(rest, " \t\n:;&()|<>\"'`^$*")
-	if n < 0 {
+	ends := " \t\n:;&()|<>^$*%-"
+	if r.double {
+		ends += "\""
+	}
+	if n = strings.IndexAny(rest, ends); n < 0 {
 		n = len(rest)
 	}
 	r.i += n
+	if n == 0 {
+		return "", false
+	}
 	for k := len(list) - 1; k >= 0; k-- {
 		if strings.HasPrefix(list[k], rest[:n]) {
 			return list[k], true
@@ -139,7 +188,7 @@ func (r *eventReader) event() (string, bool) {
 func (r *eventReader) words(event string) (string, bool) {
 	rest := r.s[r.i:]
 	spec, colon := strings.CutPrefix(rest, ":")
-	if spec == "" || strings.IndexByte("^$*-", spec[0]) < 0 && (!colon || spec[0] < '0' || spec[0] > '9') || !colon && spec[0] == '-' {
+	if spec == "" || strings.IndexByte("^$*-%", spec[0]) < 0 && (!colon || spec[0] < '0' || spec[0] > '9') || !colon && spec[0] == '-' {
 		return event, true
 	}
 	words := historyWords(event)
@@ -165,10 +214,20 @@ func (r *eventReader) words(event string) (string, bool) {
 		return v
 	}
 	from, to := 0, 0
-	if rest[at] == '*' {
+	switch rest[at] {
+	case '*':
 		at++
 		from, to = 1, len(words)-1
-	} else {
+	case '%':
+		at++
+		r.i += at
+		for _, w := range slices.Backward(words) {
+			if strings.Contains(w, r.sh.history.sought) {
+				return w, true
+			}
+		}
+		return "", false
+	default:
 		from = number(0)
 		switch {
 		case at < len(rest) && rest[at] == '-':
@@ -200,12 +259,16 @@ func historyWords(s string) []string {
 			continue
 		}
 		start := i
-		if strings.IndexByte("|&;()<>", s[i]) >= 0 {
+		if strings.IndexByte("|&;()<>", s[i]) >= 0 && !opensNest(s, i) {
 			for i < len(s) && s[i] == s[start] {
 				i++
 			}
 		} else {
-			for i < len(s) && strings.IndexByte(" \t\n|&;()<>", s[i]) < 0 {
+			for i < len(s) && (strings.IndexByte(" \t\n|&;()<>", s[i]) < 0 || opensNest(s, i)) {
+				if opensNest(s, i) {
+					i = skipNest(s, i+1) + 1
+					continue
+				}
 				switch s[i] {
 				case '\\':
 					i++
@@ -218,13 +281,24 @@ func historyWords(s string) []string {
 			}
 		}
 		i = min(i, len(s))
+		if i < len(s) && (s[i] == '<' || s[i] == '>') && strings.Trim(s[start:i], "0123456789") == "" {
+			for i < len(s) && strings.IndexByte("<>&", s[i]) >= 0 {
+				i++ // the operator has the descriptor
+			}
+		}
 		out = append(out, s[start:i])
 	}
 	return out
 }
 
+// opensNest reports whether a substitution or an extended pattern begins at offset i, which is part of its word.
+func opensNest(s string, i int) bool {
+	return i+1 < len(s) && (s[i+1] == '(' && strings.IndexByte("$<>+*?@!", s[i]) >= 0 || s[i+1] == '{' && s[i] == '$')
+}
+
 // modify applies the modifier after a colon.
 func (r *eventReader) modify(text string) (string, bool) {
+	r.wrong = r.i
 	r.i++
 	global := false
 	if r.s[r.i] == 'g' || r.s[r.i] == 'a' {
@@ -252,6 +326,12 @@ func (r *eventReader) modify(text string) (string, bool) {
 		r.sh.history.shown = true
 	case 'q':
 		text = singleQuote(text)
+	case 'x':
+		words := strings.Fields(text)
+		for i, w := range words {
+			words[i] = singleQuote(w)
+		}
+		text = strings.Join(words, " ")
 	case 's', '&':
 		if c == 's' && r.i < len(r.s) {
 			parts := strings.SplitN(r.s[r.i+1:], r.s[r.i:r.i+1], 3)

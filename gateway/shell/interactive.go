@@ -2,8 +2,6 @@ package shell
 
 import (
 	"strings"
-
-	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
 
 // startFiles says which files bash reads before its script.
@@ -86,10 +84,7 @@ func (sh *Shell) startSession() {
 			sh.store(name, val)
 		}
 	}
-	if d, err := sh.openFile(sh.str("HISTFILE"), proc.ReadOnly); err == nil {
-		d.release()
-		sh.historyFile('r', sh.str("HISTFILE"))
-	}
+	sh.loadHistory()
 	sh.history.loaded = len(sh.history.list)
 }
 
@@ -129,8 +124,8 @@ func (sh *Shell) prompt(more bool) {
 	sh.eprint(sh.promptExpanded(sh.str("PS1")))
 }
 
-// typed takes a line that was read: an interactive shell shows it, and its history is expanded. A line that cannot be expanded is dropped.
-func (sh *Shell) typed(line string) string {
+// typed takes a line that was read, which begins within the quotes of q: an interactive shell shows it, and its history is expanded. A line that cannot be expanded is dropped.
+func (sh *Shell) typed(q *quoting, line string) string {
 	if sh.interactive() {
 		if line == "" {
 			sh.eprint("exit\n")
@@ -143,10 +138,21 @@ func (sh *Shell) typed(line string) string {
 		return line
 	}
 	bare, end := strings.CutSuffix(line, "\n")
-	text, failed := sh.historyExpansion(bare)
+	q.posix = sh.posix
+	if len(q.nested) > 1 { // of a substitution
+		for i := 0; i < len(line); {
+			i += q.step(line, i)
+		}
+		return line
+	}
+	text, failed := sh.expandEvents(bare, q)
 	if failed != "" {
 		sh.history.failed = true
-		sh.eprint(sh.name + ": " + failed + "\n")
+		if sh.interactive() {
+			sh.eprint(sh.name + ": " + failed + "\n")
+		} else {
+			sh.errorf("%s", failed)
+		}
 		return ""
 	}
 	if text == bare {

@@ -603,22 +603,68 @@ func (sh *Shell) setup(o options, posix bool) {
 // stdinScript runs the script on standard input. It is read line by line, so that commands of the script can read
 // what follows them.
 func (sh *Shell) stdinScript() {
-	var text strings.Builder
-	line := 0
-	first := 0
-	for {
+	sh.lineByLine(0, "", nil, func(more bool) (string, error) {
 		d := sh.fds.get(0)
 		if d == nil {
-			return
+			return "", io.EOF
 		}
-		sh.prompt(text.Len() > 0)
-		l, err := sh.readLine(d, '\n')
-		if l = sh.typed(l); l == "" && err == nil {
+		sh.prompt(more)
+		return sh.readLine(d, '\n')
+	})
+}
+
+// remembering runs the rest of a script whose commands go into the history: each line is read, and its events expanded, when it is its turn.
+func (sh *Shell) remembering(p *program, from int, where string) {
+	rest, lines := p.rest(from)
+	if rest == "" {
+		return
+	}
+	group := from + 1
+	within := func(line int) bool {
+		line -= p.lines
+		for group < len(p.groups) && p.ends[group] <= line {
+			group++
+		}
+		return group < len(p.groups) && p.starts[group] <= line
+	}
+	sh.lineByLine(lines+p.lines, where, within, func(bool) (string, error) {
+		line, after, ok := strings.Cut(rest, "\n")
+		rest = after
+		if !ok {
+			return line, io.EOF
+		}
+		return line + "\n", nil
+	})
+}
+
+// lineByLine runs commands as soon as their last line has come; the one before the first has the number line. within says of a line that
+// the command it is in does not end there, as far as is known.
+func (sh *Shell) lineByLine(line int, where string, within func(line int) bool, next func(more bool) (string, error)) {
+	defer func(was bool) { sh.byLine = was }(sh.byLine)
+	sh.byLine = true
+	var text strings.Builder
+	first := line
+	var q quoting
+	for {
+		l, err := next(text.Len() > 0)
+		sh.at(line + 1)
+		if l != "" {
+			line++
+		}
+		if l = sh.typed(&q, l); l == "" && err == nil {
+			if sh.history.failed && !sh.interactive() {
+				line-- // it is not counted
+				sh.history.failed = false
+			}
+			if text.Len() == 0 {
+				first = line
+			}
 			continue
 		}
 		text.WriteString(l)
-		if l != "" {
-			line++
+		if err == nil && within != nil && within(line) {
+			sh.tick()
+			continue
 		}
 		if text.Len() > 0 {
 			src := text.String()
@@ -636,9 +682,12 @@ func (sh *Shell) stdinScript() {
 			if err == nil && unfinished(src, sh.readStep) {
 				continue
 			}
-			sh.runProgram(prog, "")
+			if len(prog.groups) == 0 && strings.HasPrefix(strings.TrimLeft(src, " \t"), "#") && sh.opts.get('Y') {
+				sh.remember(strings.TrimSuffix(src, "\n"))
+			}
+			sh.runProgram(prog, where)
 			text.Reset()
-			first = line
+			first, q = line, quoting{}
 			if sh.jumping() || prog.err != nil && !prog.err.array && !sh.interactive() {
 				return
 			}

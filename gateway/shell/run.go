@@ -104,6 +104,10 @@ func (sh *Shell) runLines(p *program, where string) (rest *program) {
 		if sh.jumping() {
 			return nil
 		}
+		if sh.opts.get('Y') && !sh.byLine && where != "eval: " && sh.inTrap == 0 && len(sh.frames) == 0 {
+			sh.remembering(p, i, where)
+			return nil
+		}
 		if sh.readGen != p.gen && (i+1 < len(p.groups) || p.err != nil) {
 			// An alias or option changed how what follows is read.
 			if src, lines := p.rest(i); src != "" {

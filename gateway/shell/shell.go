@@ -190,6 +190,7 @@ type Shell struct {
 	disabled      map[string]bool
 	mainShell     bool // a program of its own, not a subshell
 	stdinName     string
+	byLine        bool // the script is read line by line
 	posix         bool
 	dash          bool // it is sh: messages and echo are those of Debian's
 	misused       bool // the running builtin was called wrongly

@@ -218,7 +218,12 @@ func (sh *Shell) store(name, val string) {
 // varHooks are told of new values of variables the shell itself uses.
 var varHooks = map[string]func(*Shell, string){
 	"OPTIND": func(sh *Shell, s string) { sh.optind = optState{} },
-	"PATH":   func(sh *Shell, s string) { sh.hashed = nil },
+	"HISTSIZE": func(sh *Shell, s string) {
+		if sh.trimHistory(s) {
+			sh.history.base = 0 // they are counted anew
+		}
+	},
+	"PATH": func(sh *Shell, s string) { sh.hashed = nil },
 }
 
 // aConverting are the attributes that change values.

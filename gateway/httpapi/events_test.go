@@ -299,8 +299,11 @@ func TestSlowClientIsToldAndClosed(t *testing.T) {
 	}
 	// More than the buffers of both sides hold.
 	a.exec(id, `d=$(printf 'd%.0s' {1..250}); p=$d/$d/$d/$d/$d/$d/$d/$d/$d/$d/$d/$d/$d/$d; mkdir -p $p; cd $p; for i in {1..3000}; do : > $i; done`)
-	// The server may be slow itself before it waits for us.
-	time.Sleep(3 * slowAfter)
+	select {
+	case <-a.stalled:
+	case <-time.After(2 * time.Minute):
+		t.Fatal("the server does not wait for its client")
+	}
 	if err := conn.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}

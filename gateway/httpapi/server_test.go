@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,6 +37,9 @@ type api struct {
 	verifier *auth.Verifier
 	tenant   string // of this test alone: the tests share a database
 	token    string
+
+	stall   *sync.Once
+	stalled chan struct{} // closed when a client has kept the server waiting for so long that it is too slow
 }
 
 func newAPI(t *testing.T, configure ...func(*sandbox.Config)) *api {
@@ -71,11 +75,39 @@ func newAPIOf(t *testing.T, change func(*Config), configure ...func(*sandbox.Con
 	if change != nil {
 		change(&hc)
 	}
-	srv := httptest.NewServer(New(hc))
+	a := &api{t: t, stall: new(sync.Once), stalled: make(chan struct{})}
+	srv := httptest.NewUnstartedServer(New(hc))
+	srv.Listener = &watchedListener{srv.Listener, a}
+	srv.Start()
 	t.Cleanup(srv.Close)
-	a := &api{t: t, url: srv.URL, service: svc, verifier: v, tenant: uuid.NewString()}
+	a.url, a.service, a.verifier, a.tenant = srv.URL, svc, v, uuid.NewString()
 	a.token = a.tokenOf("alice", a.tenant)
 	return a
+}
+
+// watchedListener closes stalled.
+type watchedListener struct {
+	net.Listener
+	a *api
+}
+
+func (l *watchedListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &watchedConn{c, l.a}, nil
+}
+
+type watchedConn struct {
+	net.Conn
+	a *api
+}
+
+func (c *watchedConn) Write(b []byte) (int, error) {
+	late := time.AfterFunc(slowAfter+time.Second, func() { c.a.stall.Do(func() { close(c.a.stalled) }) })
+	defer late.Stop()
+	return c.Conn.Write(b)
 }
 
 func (a *api) tokenOf(sub, tenant string) string {

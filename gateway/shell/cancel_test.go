@@ -73,6 +73,7 @@ func TestCancelTakesEffect(t *testing.T) {
 		{"many jobs", "", "for i in {1..100}; do while :; do :; done & done; wait"},
 		{"regular expression", big, "while :; do grep -cE '(a|b|c)*x.*[0-9]{3}.*y$' big; done"},
 		{"regular expression with back-references", big, "while :; do grep -c '\\(.\\).*\\1.*\\(..\\).*\\2.*z$' big; done"},
+		{"regular expression with back-references on a long line", long + "; echo \"${x:0:40000}\" > f", "while :; do grep -c '\\(a.*\\)c\\1' f; done"},
 		{"regular expression of perl", big, "while :; do grep -cP '(\\w+ )+\\d+(?=x)' big; done"},
 		{"regular expression of perl on a long line", long + "; printf %s \"$x\" > f", "while :; do grep -cP '(a|b|ab)*c' f; grep -oP '(?<=a)b(?!a)$' f; done"},
 		{"regular expression on a long line", long + "; printf %s \"$x\" > f", "while :; do grep -cE '(a|b|ab)*c' f; grep -oE 'ab' f > /dev/null; done"},

@@ -105,6 +105,19 @@ func TestLimits(t *testing.T) {
 }
 
 // TestSharing checks that values that share storage do not see each other's changes.
+// TestMemoryIsCounted: what grows is ended by its size, long before its steps would end it.
+func TestMemoryIsCounted(t *testing.T) {
+	t.Parallel()
+	for _, src := range []string{
+		`[range(1e12)]`, `reduce range(60) as $i ("x"; . + .)`, `reduce range(1e12) as $i ({}; .["k\($i)"] = "some value \($i)")`, `[range(1e9) | {a: .}]`, `def f: 1 + f; f`, `"x" * 1e10`,
+	} {
+		_, err := run(t, proc.Limits{Steps: 20_000_000, LiveBytes: 32 << 20}, src, "null")
+		if l, ok := proc.IsLimit(err); !ok || l.Name != "live bytes" {
+			t.Errorf("%s ended with %v", src, err)
+		}
+	}
+}
+
 func TestSharing(t *testing.T) {
 	m := &Machine{Tick: noTick, Hold: noTick, Release: noTick}
 	check := func(v any, want string) {

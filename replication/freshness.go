@@ -13,12 +13,12 @@ type freshness struct {
 	base    time.Time
 	proven  atomic.Int64 // everything committed before this moment has been applied; nanoseconds since base, 0: nothing
 	pending atomic.Int64 // when the barrier under way began, 0: none
-	demand  atomic.Int64 // the smallest age somebody asked for lately, 0: nobody
-	asked   atomic.Int64 // when somebody last asked
+	demand  atomic.Int64 // the smallest age that somebody asked for lately, 0: nobody
+	asked   atomic.Int64 // when that was last asked for
 	wake    chan struct{}
 }
 
-// demandFor is how long barriers keep the pace of the last one who asked.
+// demandFor is how long barriers keep the pace of the smallest age after it was last asked for.
 const demandFor = 10 * time.Second
 
 func (f *freshness) init() {
@@ -31,9 +31,12 @@ func (f *freshness) now() int64 { return int64(time.Since(f.base)) }
 // within reports whether the follower is known to be at most max old, and makes barriers come often enough for that to stay so.
 func (f *freshness) within(max time.Duration) bool {
 	now := f.now()
-	f.asked.Store(now)
-	if d := f.demand.Load(); d == 0 || int64(max) < d {
+	d := f.demand.Load()
+	if d == 0 || int64(max) <= d || now-f.asked.Load() > int64(demandFor) {
 		f.demand.Store(int64(max))
+		f.asked.Store(now)
+	}
+	if d == 0 || int64(max) < d {
 		select {
 		case f.wake <- struct{}{}:
 		default:

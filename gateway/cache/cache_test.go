@@ -29,6 +29,7 @@ type source struct {
 	hold               atomic.Pointer[chan struct{}] // loads and reads wait for it
 	after              atomic.Pointer[chan struct{}] // what a load has read waits for it
 	read               atomic.Value                  // the first layer of the last load that was read
+	panics             atomic.Int64                  // so many loads panic
 }
 
 func newSource(t testing.TB) *source {
@@ -56,6 +57,9 @@ func (s *source) LoadLayers(ctx context.Context, asked *store.Fence, layers []uu
 	s.loads.Add(1)
 	if err := s.wait(ctx); err != nil {
 		return nil, nil, err
+	}
+	if s.panics.Add(-1) >= 0 {
+		panic("a bug in a load")
 	}
 	f, p, err := s.Store.LoadLayers(ctx, asked, layers)
 	for _, p := range p {
@@ -113,6 +117,39 @@ func commit(t testing.TB, s *source, id uuid.UUID, fn func(w *tree.Work) error) 
 		t.Fatal(err)
 	}
 	return fence(t, s, id), d
+}
+
+// A request that dies in a load must not leave those behind it waiting for ever.
+func TestALoadThatPanicsHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"the sealed layers", "the top layer"} {
+		s := newSource(t)
+		id := sqltest.Sandbox(t, sqltest.Pool(t))
+		f, _ := commit(t, s, id, files(1))
+		c := cache.NewTrees(s, 1<<30)
+		if name == "the top layer" {
+			// The sealed ones are there already.
+			p := get(t, c, f)
+			p.Release()
+			c.Drop(id)
+		}
+		s.panics.Store(1)
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			_, _ = c.Get(t.Context(), f)
+		}()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		p, err := c.Get(ctx, f)
+		cancel()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		p.Release()
+	}
 }
 
 // files makes n files in a sandbox.

@@ -172,12 +172,8 @@ func (c *Trees) Get(ctx context.Context, f *store.Fence) (Pin, error) {
 			l = &flight{done: make(chan struct{})}
 			c.loads[f.ID] = l
 			c.mu.Unlock()
-			p, err := c.load(ctx, f, l)
-			c.mu.Lock()
-			delete(c.loads, f.ID)
-			c.mu.Unlock()
-			close(l.done)
-			return p, err
+			defer land(c, c.loads, f.ID, l)
+			return c.load(ctx, f, l)
 		}
 		c.mu.Unlock()
 		// Whatever the other load ends with, look again: it may have failed for reasons of its own.
@@ -187,6 +183,14 @@ func (c *Trees) Get(ctx context.Context, f *store.Fence) (Pin, error) {
 			return Pin{}, context.Cause(ctx)
 		}
 	}
+}
+
+// land ends a flight, also one that panics: others wait for it.
+func land[K comparable](c *Trees, flights map[K]*flight, key K, l *flight) {
+	c.mu.Lock()
+	delete(flights, key)
+	c.mu.Unlock()
+	close(l.done)
 }
 
 // names reports whether two fences name one version of one history.
@@ -268,12 +272,8 @@ func (c *Trees) sealed(ctx context.Context, f *store.Fence) (Pin, error) {
 			l = &flight{done: make(chan struct{})}
 			c.chainLoad[key] = l
 			c.mu.Unlock()
-			p, err := c.loadSealed(ctx, f, layers)
-			c.mu.Lock()
-			delete(c.chainLoad, key)
-			c.mu.Unlock()
-			close(l.done)
-			return p, err
+			defer land(c, c.chainLoad, key, l)
+			return c.loadSealed(ctx, f, layers)
 		}
 		c.mu.Unlock()
 		select {

@@ -204,6 +204,13 @@ func (c *copier) run(src, dst string) bool {
 	}
 	c.top = [2]string{src, dst}
 	c.intoSelf = false
+	if kind := c.backup.kind; src == dst && c.force && kind != "" {
+		if st, err := c.p.Stat(src); err == nil && st.Kind == proc.Regular { // a copy of itself: only the backup is made
+			dst = c.backup.name(c.p, dst)
+			c.backup.kind = ""
+			defer func() { c.backup.kind = kind }()
+		}
+	}
 	return c.copy(src, dst, true, 0)
 }
 

@@ -284,19 +284,19 @@ func (l *lister) option(o getopt.Option, style, timeKey *string, sortSet *bool) 
 	case "time-style":
 		*style = o.Value
 	case "T":
-		if n, problem := parseCount(o.Value, ""); problem == numberInvalid {
+		if n, ok := columnCount(o.Value); !ok {
 			p.Errorf("invalid tab size: %s", quote(o.Value))
 			p.Exit(2)
 		} else {
-			l.tab = int(min(n, 1<<20))
+			l.tab = n
 		}
 	case "w":
-		n, problem := parseCount(o.Value, "")
-		if problem == numberInvalid {
+		n, ok := columnCount(o.Value)
+		if !ok {
 			p.Errorf("invalid line width: %s", quote(o.Value))
 			p.Exit(2)
 		}
-		l.width = int(min(n, 1<<20))
+		l.width = n
 	case "zero":
 		l.end = "\x00"
 		l.color, l.quote = false, "literal"
@@ -723,6 +723,22 @@ func (l *lister) separated(files []*lsFile, sep string) {
 	if len(files) > 0 {
 		l.p.Out.WriteByte('\n')
 	}
+}
+
+// columnCount reads a width: decimal, octal after 0 or hexadecimal after 0x.
+func columnCount(s string) (n int, ok bool) {
+	digits, base := s, 10
+	switch {
+	case strings.HasPrefix(s, "0x") || strings.HasPrefix(s, "0X"):
+		digits, base = s[2:], 16
+	case len(s) > 1 && s[0] == '0':
+		digits, base = s[1:], 8
+	}
+	v, err := strconv.ParseUint(strings.TrimPrefix(digits, "+"), base, 63)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0, false
+	}
+	return int(min(v, 1<<20)), true
 }
 
 // columns finds the most columns that fit, as GNU does.

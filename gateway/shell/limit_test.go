@@ -76,6 +76,21 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestParentsCountTheirDepth: mkdir -p looks each parent up from the root, and stops in the midst of it.
+func TestParentsCountTheirDepth(t *testing.T) {
+	t.Parallel()
+	base, err := casetest.NewBase(command.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, budget := proc.NewBudget(t.Context(), proc.Limits{Steps: 40_000})
+	defer budget.Close()
+	_, err = shell.Run(ctx, shell.Config{FS: base.Sandbox(ctx), Commands: command.All(), Budget: budget}, "mkdir -p "+strings.Repeat("d/", 2000))
+	if l, ok := proc.IsLimit(err); !ok || l.Name != "steps" {
+		t.Errorf("%v after %d steps", err, budget.Steps())
+	}
+}
+
 // TestNesting feeds the parser what would overflow its stack; nothing but an exit status may come of it.
 func TestNesting(t *testing.T) {
 	const n = 1_000_000

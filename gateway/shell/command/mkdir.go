@@ -67,6 +67,7 @@ func makeDir(p *proc.Process, dir string, mode uint32, modeSet, parents, verbose
 				continue
 			}
 			parent := dir[:i]
+			p.Tick(1 + i>>6) // each is looked up from the root
 			err := p.FS.Mkdir(p.Abs(parent), 0o777&^p.Umask|0o300)
 			switch {
 			case err == nil:

@@ -51,6 +51,10 @@ func (c *compiler) assign(a *syntax.Assign) *assign {
 		out.sub = c.subscriptAt(a.Name.End().Offset())
 	}
 	if a.Value != nil && c.maskedArray(a.Value) {
+		if out.sub != nil {
+			out.arr = &arrayLit{}
+			return out
+		}
 		from := a.Pos().Offset()
 		if arr := c.assignments(c.text(from, a.Value.End().Offset()), false); len(arr) == 1 {
 			out.arr = arr[0].arr
@@ -78,7 +82,10 @@ func (c *compiler) assign(a *syntax.Assign) *assign {
 				}
 			}
 			if e.Value != nil {
-				if el.sub != nil {
+				if from := e.Value.Pos().Offset(); el.sub == nil && c.text(from, from+3) == "[]=" {
+					el.sub = c.subscript("")
+					el.val = litWord(c.raw(from+3, e.Value.End().Offset()))
+				} else if el.sub != nil {
 					el.val = c.assignWord(e.Value)
 					if el.add {
 						el.val.src = strings.TrimPrefix(el.val.src, "=")

@@ -337,10 +337,15 @@ func maskArray(s string, at int) string {
 		if end := closing(s, at); end < len(s) && end > at+1 && strings.Trim(s[at+1:end], " \t") == "" {
 			return s[:at+1] + blank(s[at+1:end]) + s[end:]
 		}
+		if strings.HasPrefix(s[at:], "[]=") && at > 0 && strings.IndexByte("( \t\n", s[at-1]) >= 0 {
+			return s[:at] + "__" + s[at+2:]
+		}
 		if end := closing(s, at); strings.HasPrefix(s[min(end+1, len(s)):], "+=") {
 			return s[:end+1] + "=+" + s[end+3:]
 		}
 		return ""
+	case strings.HasPrefix(s[at:], "=(") && at > 0 && s[at-1] == ']': // a list for an element, which is refused when it runs
+		at++
 	case s[at] == '(' && at > 0 && s[at-1] == '=':
 		for start := max(strings.LastIndexAny(s[:at], "\n;&|")+1, 0); start < at; {
 			w := strings.TrimLeft(s[start:at], " \t")
@@ -368,7 +373,10 @@ func maskArray(s string, at int) string {
 		if n > at && n < len(s) && s[n] == '[' {
 			end := closing(s, n) + 1
 			value := strings.TrimPrefix(s[min(end, len(s)):], "+")
-			if !strings.HasPrefix(value, "=") || strings.HasPrefix(value, "=(") {
+			if !strings.HasPrefix(value, "=") {
+				return ""
+			}
+			if strings.HasPrefix(value, "=(") {
 				return ""
 			}
 			return s[:n] + strings.Repeat("_", end-n) + s[end:]

@@ -164,6 +164,19 @@ func arrSource(l *arrayLit) string {
 	return strings.Join(out, " ")
 }
 
+// refusedElement says so when a list has an element that there cannot be; the others are assigned.
+func (sh *Shell) refusedElement(arr *indexed, sub *subscript, val string) bool {
+	switch {
+	case sub.all != 0:
+		sh.errorf("[%s]=%s: cannot assign to non-numeric index", sub.text, val)
+		return true
+	case sub.text == "", sub.text[0] == '-' && sh.subIndex("", sub)+arr.last()+1 < 0:
+		sh.errorf("[%s]=%s: bad array subscript", sub.text, val)
+		return true
+	}
+	return false
+}
+
 // assignArray performs name=(…) and name+=(…).
 func (sh *Shell) assignArray(a *assign) {
 	running := sh.running // a declaration is not named in errors of its elements
@@ -171,6 +184,10 @@ func (sh *Shell) assignArray(a *assign) {
 	trace := sh.traceArray
 	sh.traceArray = false
 	defer func() { sh.running = running }()
+	if a.sub != nil {
+		sh.errorf("%s[%s]: cannot assign list to array member", a.name, a.sub.text)
+		panic(abortPanic{status: 1, errexit: true, soft: true})
+	}
 	name, ok := sh.arrayTarget(a.name, true)
 	if !ok {
 		return
@@ -255,6 +272,9 @@ func (sh *Shell) assignArray(a *assign) {
 	next := arr.last() + 1
 	for _, it := range items {
 		if it.sub != nil {
+			if sh.refusedElement(arr, it.sub, it.vals[0]) {
+				continue
+			}
 			next = sh.indexForWrite(name, &variable{attrs: aArray, arr: arr}, it.sub)
 			old := ""
 			if it.add {

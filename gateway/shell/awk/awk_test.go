@@ -122,3 +122,35 @@ func FuzzProgram(f *testing.F) {
 		_, _, _ = run(t, proc.Limits{Steps: 200_000, LiveBytes: 16 << 20}, src, in)
 	})
 }
+
+// largestWrite remembers the largest write.
+type largestWrite int
+
+func (l *largestWrite) Write(b []byte) (int, error) {
+	*l = max(*l, largestWrite(len(b)))
+	return len(b), nil
+}
+
+// TestDumpIsStreamed dumps a text that is four times as long when it is quoted: that text is never held.
+func TestDumpIsStreamed(t *testing.T) {
+	t.Parallel()
+	prog, err := Parse([]Source{{Text: `BEGIN { s = "\001"; while (length(s) < 1048576) s = s s }`}}, Gawk, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, b := proc.NewBudget(context.Background(), proc.Limits{Steps: 50_000_000, LiveBytes: 64 << 20})
+	defer b.Close()
+	var out largestWrite
+	p := &proc.Process{
+		Args: []string{"awk"}, Env: noEnv{}, Dir: "/", Budget: b,
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: io.Discard,
+		Now: func() time.Time { return time.Unix(0, 0) },
+	}
+	dump := "-"
+	proc.Run(ctx, func(_ context.Context, p *proc.Process) int {
+		return prog.Run(p, Config{Args: []string{"awk"}, Dump: &dump})
+	}, p)
+	if out == 0 || out > 1<<19 {
+		t.Errorf("the largest write of a dump of 4 MB has %d bytes", out)
+	}
+}

@@ -144,7 +144,17 @@ func (in *interp) identify(info *array) {
 
 // dump writes the global variables to a file, "-" for standard output, as --dump-variables does.
 func (in *interp) dump(file string) {
-	var b strings.Builder
+	w := in.out
+	if file != "-" {
+		f, err := in.p.Open(file, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+		if err != nil {
+			in.warn("could not open `%s' for writing: %s", file, proc.Strerror(err))
+			return
+		}
+		defer f.Close()
+		w = proc.NewWriter(f, in.p)
+		defer w.Flush()
+	}
 	names := in.variables()
 	functions, _ := in.callable()
 	tables := map[string]int{"FUNCTAB": len(functions), "SYMTAB": len(names)}
@@ -152,55 +162,42 @@ func (in *interp) dump(file string) {
 	slices.Sort(names)
 	for _, name := range names {
 		in.p.Tick(1)
-		if n, ok := tables[name]; ok {
-			fmt.Fprintf(&b, "%s: array, %d elements\n", name, n)
-			continue
-		}
+		w.WriteString(name + ": ")
+		n, table := tables[name]
 		switch v, array := in.variable(name); {
+		case table:
+			fmt.Fprintf(w, "array, %d elements", n)
 		case array != nil:
-			fmt.Fprintf(&b, "%s: array, %d elements\n", name, array.size())
+			fmt.Fprintf(w, "array, %d elements", array.size())
 		case v.k == kNum:
-			fmt.Fprintf(&b, "%s: %s\n", name, in.numStr(v.n, "%.6g"))
+			w.WriteString(in.numStr(v.n, "%.6g"))
 		case v.k == kRegex:
-			fmt.Fprintf(&b, "%s: @/%s/\n", name, v.s)
+			w.WriteString("@/")
+			w.WriteString(v.s)
+			w.WriteString("/")
 		case (v.k == kUninit || v.k == kNull) && in.prog.globals[name] != nil:
-			fmt.Fprintf(&b, "%s: uninitialized scalar\n", name)
+			w.WriteString("uninitialized scalar")
 		default:
-			in.checkSize(4 * len(v.s))
-			fmt.Fprintf(&b, "%s: %s\n", name, quoted(v.s))
+			in.p.Tick(len(v.s) >> 6)
+			writeQuoted(w, v.s)
 		}
-	}
-	in.hold(b.Len())
-	defer in.hold(-b.Len())
-	if file == "-" {
-		in.out.WriteString(b.String())
-		return
-	}
-	f, err := in.p.Open(file, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
-	if err == nil {
-		_, err = f.Write([]byte(b.String()))
-		_ = f.Close()
-	}
-	if err != nil {
-		in.warn("could not open `%s' for writing: %s", file, proc.Strerror(err))
+		w.WriteString("\n")
 	}
 }
 
-// quoted is a string as a program would write it.
-func quoted(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, c := range []byte(s) {
+// writeQuoted writes a string as a program would spell it.
+func writeQuoted(w *proc.Writer, s string) {
+	w.WriteString(`"`)
+	for j := range len(s) {
+		c := s[j]
 		switch i := strings.IndexByte("\"\\\a\b\f\n\r\t\v", c); {
 		case i >= 0:
-			b.WriteByte('\\')
-			b.WriteByte("\"\\abfnrtv"[i])
+			w.WriteString("\\" + "\"\\abfnrtv"[i:i+1])
 		case c < ' ' || c == 127:
-			fmt.Fprintf(&b, "\\%03o", c)
+			fmt.Fprintf(w, "\\%03o", c)
 		default:
-			b.WriteByte(c)
+			_ = w.WriteByte(c)
 		}
 	}
-	b.WriteByte('"')
-	return b.String()
+	w.WriteString(`"`)
 }

@@ -224,7 +224,7 @@ func runHostileChild(largest int) {
 				r := h.run(base, n, hostileTime)
 				_ = out.Encode(r)
 				debug.FreeOSMemory()
-				if r.Over > overshoot {
+				if r.Over > overshoot || r.End == "time" && !h.always {
 					break
 				}
 				if r.End == "time" && n < most {

@@ -19,7 +19,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/maypok86/otter/v2"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 // DefaultTenant is the tenant of a token that names none.
@@ -30,7 +30,7 @@ const MinSecret = 16
 
 // Error is a reason to refuse a request.
 type Error struct {
-	Code fserr.Code
+	Code wire.Code
 	text string
 }
 
@@ -38,9 +38,9 @@ func (e *Error) Error() string { return e.text }
 
 // The reasons a request is refused.
 var (
-	ErrRequired      = &Error{fserr.CodeAuthRequired, "authentication required"} // no Authorization header
-	ErrInvalid       = &Error{fserr.CodeAuthInvalid, "invalid or expired token"} // malformed, forged, expired
-	ErrUnknownTenant = &Error{fserr.CodeAuthUnknownTenant, "the token's tenant is unknown here"}
+	ErrRequired      = &Error{wire.CodeAuthRequired, "authentication required"} // no Authorization header
+	ErrInvalid       = &Error{wire.CodeAuthInvalid, "invalid or expired token"} // malformed, forged, expired
+	ErrUnknownTenant = &Error{wire.CodeAuthUnknownTenant, "the token's tenant is unknown here"}
 )
 
 // Identity is who a verified token speaks for.

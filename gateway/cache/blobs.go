@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/maypok86/otter/v2"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/tree"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // BlobReader reads chunks from where they are kept.
@@ -169,7 +169,7 @@ func (c *Content) read(ctx context.Context, hashes []tree.Hash) ([][]byte, error
 	}
 	for k, d := range data {
 		if d == nil {
-			return nil, fmt.Errorf("chunk %x is missing: %w", hashes[k], fserr.EIO)
+			return nil, fmt.Errorf("chunk %x is missing: %w", hashes[k], vfs.EIO)
 		}
 	}
 	return data, nil

@@ -14,9 +14,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/pgbox/pgbox/gateway/cache"
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/store"
 	"github.com/pgbox/pgbox/gateway/tree"
+	"github.com/pgbox/pgbox/gateway/vfs"
 	"github.com/pgbox/pgbox/sql/sqltest"
 )
 
@@ -688,7 +688,7 @@ func TestBlobIsReadOnce(t *testing.T) {
 		t.Fatal("not there after it was read")
 	}
 	_, err := content.Load(t.Context(), []tree.Hash{h, sha256.Sum256([]byte("no such content"))})
-	if !errors.Is(err, fserr.EIO) {
+	if !errors.Is(err, vfs.EIO) {
 		t.Fatalf("a chunk that does not exist: %v", err)
 	}
 }

@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/store"
 	"github.com/pgbox/pgbox/gateway/tree"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // LayerReader loads the rows of layers.
@@ -207,7 +207,7 @@ func (c *Trees) load(ctx context.Context, f *store.Fence, l *flight) (Pin, error
 		epoch := c.epoch
 		c.mu.Unlock()
 		p, err := c.tryLoad(ctx, f, l, epoch)
-		if err == nil || attempt == loadAttempts || !errors.Is(err, fserr.ESTALE) {
+		if err == nil || attempt == loadAttempts || !errors.Is(err, vfs.ESTALE) {
 			return p, err
 		}
 		if f, err = c.src.Fence(ctx, f.ID); err != nil {
@@ -227,7 +227,7 @@ func (c *Trees) tryLoad(ctx context.Context, f *store.Fence, l *flight, epoch ui
 		return Pin{}, err
 	}
 	if !slices.Equal(now.Layers, f.Layers) {
-		return Pin{}, fserr.ESTALE
+		return Pin{}, vfs.ESTALE
 	}
 	p := patches[0]
 	p.Version, p.NextIno, p.UsedBytes, p.UsedInodes = now.Version, tree.Ino(now.NextIno), now.UsedBytes, now.UsedInodes

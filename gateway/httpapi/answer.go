@@ -11,7 +11,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 // recorder remembers the status for the metrics, and gives the errors and redirections that others write as plain text (net/http, the
@@ -71,9 +71,9 @@ func (r *recorder) finish() {
 
 // translate writes what was plain text in the one form.
 func (r *recorder) translate() {
-	code := fserr.OfStatus(r.status)
+	code := wire.OfStatus(r.status)
 	message := strings.TrimSpace(strings.ToValidUTF8(string(r.text), "\ufffd"))
-	if code == fserr.CodeRedirect {
+	if code == wire.CodeRedirect {
 		message = "this is not how the path is written: see the header Location"
 	} else if message == "" {
 		message = strings.ToLower(http.StatusText(r.status))
@@ -134,11 +134,11 @@ func (s *server) noRoute(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if allow == nil {
-		writeError(w, r, newErrorBody(r.Context(), fserr.CodeNotFound, "no such route"))
+		writeError(w, r, newErrorBody(r.Context(), wire.CodeNotFound, "no such route"))
 		return
 	}
 	w.Header().Set("Allow", strings.Join(allow, ", "))
-	writeError(w, r, newErrorBody(r.Context(), fserr.CodeMethodNotAllowed, "this path takes "+strings.Join(allow, ", ")))
+	writeError(w, r, newErrorBody(r.Context(), wire.CodeMethodNotAllowed, "this path takes "+strings.Join(allow, ", ")))
 }
 
 // knownQuery refuses parameters that a route does not have, or has once and is given twice: to pass over one is to answer another

@@ -19,19 +19,19 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/pgbox/pgbox/gateway/auth"
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/lock"
 	"github.com/pgbox/pgbox/gateway/sandbox"
 	"github.com/pgbox/pgbox/gateway/shell/command"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/store"
+	"github.com/pgbox/pgbox/gateway/wire"
 	"github.com/pgbox/pgbox/sql/sqltest"
 )
 
 // fault is one way to an error code on a route that writes.
 type fault struct {
 	name    string // "": the code's
-	code    fserr.Code
+	code    wire.Code
 	applied sandbox.Applied // default: no
 	changed bool            // the tree is another one afterwards
 	config  func(f *faulty, c *sandbox.Config)
@@ -265,65 +265,65 @@ func darkAt(t *testing.T, direct string, through bool) string {
 }
 
 // elsewhere are the codes that no writing route of this interface can answer.
-var elsewhere = map[fserr.Code]string{
-	fserr.CodeAuthIdentityRequired: "of /mcp",
-	fserr.CodeAuthIdentityInvalid:  "of /mcp",
-	fserr.CodeEPERM:                "a hard link to a directory, which only a script can ask for; it sees the errno",
-	fserr.CodeEACCES:               "a script alone meets it",
-	fserr.CodeSlow:                 "of the events' stream, which only reads",
+var elsewhere = map[wire.Code]string{
+	wire.CodeAuthIdentityRequired: "of /mcp",
+	wire.CodeAuthIdentityInvalid:  "of /mcp",
+	wire.CodeEPERM:                "a hard link to a directory, which only a script can ask for; it sees the errno",
+	wire.CodeEACCES:               "a script alone meets it",
+	wire.CodeSlow:                 "of the events' stream, which only reads",
 }
 
 var faults = []fault{
-	{code: fserr.CodeAuthRequired, do: func(f *faulty) answer { f.token = ""; return f.script("echo x > f", "Authorization", "") }},
-	{code: fserr.CodeAuthInvalid, do: func(f *faulty) answer { return f.script("echo x > f", "Authorization", "Bearer nonsense") }},
-	{code: fserr.CodeAuthUnknownTenant, server: func(c *Config) { c.Verifier, _ = auth.NewVerifier(testSecret, []string{"another"}) }, do: func(f *faulty) answer { return f.script("echo x > f") }},
-	{code: fserr.CodeAuthNotConfigured, server: func(c *Config) { c.Verifier = nil }, do: func(f *faulty) answer { return f.script("echo x > f") }},
-	{code: fserr.CodeAdminNotConfigured, do: func(f *faulty) answer {
+	{code: wire.CodeAuthRequired, do: func(f *faulty) answer { f.token = ""; return f.script("echo x > f", "Authorization", "") }},
+	{code: wire.CodeAuthInvalid, do: func(f *faulty) answer { return f.script("echo x > f", "Authorization", "Bearer nonsense") }},
+	{code: wire.CodeAuthUnknownTenant, server: func(c *Config) { c.Verifier, _ = auth.NewVerifier(testSecret, []string{"another"}) }, do: func(f *faulty) answer { return f.script("echo x > f") }},
+	{code: wire.CodeAuthNotConfigured, server: func(c *Config) { c.Verifier = nil }, do: func(f *faulty) answer { return f.script("echo x > f") }},
+	{code: wire.CodeAdminNotConfigured, do: func(f *faulty) answer {
 		return f.do(http.MethodPost, adminPath, object{"sub": "x"}, "X-Admin-Secret", testSecret)
 	}},
-	{code: fserr.CodeForbidden, do: func(f *faulty) answer { f.token = f.tokenOf("mallory", f.tenant); return f.script("echo x > f") }},
-	{code: fserr.CodeENOENT, do: func(f *faulty) answer {
+	{code: wire.CodeForbidden, do: func(f *faulty) answer { f.token = f.tokenOf("mallory", f.tenant); return f.script("echo x > f") }},
+	{code: wire.CodeENOENT, do: func(f *faulty) answer {
 		return f.do(http.MethodPatch, f.base+"/files/home/user/none", object{"oldString": "a", "newString": "b"})
 	}},
-	{code: fserr.CodeSandboxNotFound, do: func(f *faulty) answer {
+	{code: wire.CodeSandboxNotFound, do: func(f *faulty) answer {
 		return f.do(http.MethodPost, "/v1/sandboxes/"+uuid.NewString()+"/exec-sync", object{"script": "echo x > f"})
 	}},
-	{code: fserr.CodeNotFound, do: func(f *faulty) answer {
+	{code: wire.CodeNotFound, do: func(f *faulty) answer {
 		return f.do(http.MethodPost, f.base+"/exec-never", object{"script": "echo x > f"})
 	}},
-	{code: fserr.CodeMethodNotAllowed, do: func(f *faulty) answer {
+	{code: wire.CodeMethodNotAllowed, do: func(f *faulty) answer {
 		return f.do(http.MethodPut, f.base+"/exec-sync", object{"script": "echo x > f"})
 	}},
-	{code: fserr.CodeRange, do: func(f *faulty) answer {
+	{code: wire.CodeRange, do: func(f *faulty) answer {
 		return f.do(http.MethodGet, f.base+"/files/home/user/f", nil, "Range", "bytes=99-")
 	}},
-	{code: fserr.CodeRedirect, do: func(f *faulty) answer {
+	{code: wire.CodeRedirect, do: func(f *faulty) answer {
 		r := httptest.NewRequestWithContext(f.t.Context(), http.MethodPut, f.base+"/files//home/user/f", strings.NewReader("x"))
 		r.Header.Set("Authorization", "Bearer "+f.token)
 		rec := httptest.NewRecorder()
 		f.handler.ServeHTTP(rec, r)
 		return answer{rec.Code, rec.Header(), rec.Body.Bytes()}
 	}},
-	{code: fserr.CodeExecTimeout, do: func(f *faulty) answer {
+	{code: wire.CodeExecTimeout, do: func(f *faulty) answer {
 		return f.do(http.MethodPost, f.base+"/exec-sync", object{"script": "echo x > f; sleep 60", "timeoutMs": 200})
 	}},
-	{code: fserr.CodeEEXIST, do: func(f *faulty) answer { return f.do(http.MethodPost, f.base+"/mkdir", object{"path": "/home/user/f"}) }},
-	{code: fserr.CodeENOTEMPTY, do: func(f *faulty) answer { return f.do(http.MethodDelete, f.base+"/files/home/user/d", nil) }},
-	{code: fserr.CodeEditNoMatch, do: func(f *faulty) answer {
+	{code: wire.CodeEEXIST, do: func(f *faulty) answer { return f.do(http.MethodPost, f.base+"/mkdir", object{"path": "/home/user/f"}) }},
+	{code: wire.CodeENOTEMPTY, do: func(f *faulty) answer { return f.do(http.MethodDelete, f.base+"/files/home/user/d", nil) }},
+	{code: wire.CodeEditNoMatch, do: func(f *faulty) answer {
 		return f.do(http.MethodPatch, f.base+"/files/home/user/f", object{"oldString": "none", "newString": "b"})
 	}},
-	{code: fserr.CodeEditNotUnique, do: func(f *faulty) answer {
+	{code: wire.CodeEditNotUnique, do: func(f *faulty) answer {
 		return f.do(http.MethodPatch, f.base+"/files/home/user/f", object{"oldString": "e", "newString": "b"})
 	}},
-	{code: fserr.CodeEditBinary, do: func(f *faulty) answer {
+	{code: wire.CodeEditBinary, do: func(f *faulty) answer {
 		f.put("bin", "a\x00\xff")
 		f.before = f.state()
 		return f.do(http.MethodPatch, f.base+"/files/home/user/bin", object{"oldString": "a", "newString": "b"})
 	}},
-	{code: fserr.CodeEditLoneSurrogate, do: func(f *faulty) answer {
+	{code: wire.CodeEditLoneSurrogate, do: func(f *faulty) answer {
 		return f.do(http.MethodPatch, f.base+"/files/home/user/f", `{"oldString":"before\ud83d","newString":"x"}`)
 	}},
-	{code: fserr.CodeESTALE, config: func(_ *faulty, c *sandbox.Config) { c.StaleRetries = -1 }, do: func(f *faulty) answer {
+	{code: wire.CodeESTALE, config: func(_ *faulty, c *sandbox.Config) { c.StaleRetries = -1 }, do: func(f *faulty) answer {
 		f.during = func() {
 			if _, err := sqltest.Owner(f.t).Exec(context.Background(), "SELECT fs.use('"+f.id+"'); SELECT fs.write_file('/tmp/psql', 'x')"); err != nil {
 				f.t.Error(err)
@@ -332,43 +332,43 @@ var faults = []fault{
 		}
 		return f.script("echo x > f; /tmp/sync")
 	}},
-	{code: fserr.CodeIdempotencyKeyReused, do: func(f *faulty) answer {
+	{code: wire.CodeIdempotencyKeyReused, do: func(f *faulty) answer {
 		f.script("echo first > f", idempotencyHeader, "k-"+f.id)
 		f.before = f.state()
 		return f.script("echo second > f", idempotencyHeader, "k-"+f.id)
 	}},
-	{code: fserr.CodePreconditionFailed, do: func(f *faulty) answer { return f.put("f", "x", "If-Match", `"another"`) }},
-	{code: fserr.CodeInvalidInput, do: func(f *faulty) answer { return f.do(http.MethodPost, f.base+"/exec-sync", `{"script":`) }},
-	{code: fserr.CodeEISDIR, do: func(f *faulty) answer { return f.put("d", "x") }},
-	{code: fserr.CodeENOTDIR, do: func(f *faulty) answer { return f.put("f/x", "x") }},
-	{code: fserr.CodeELOOP, do: func(f *faulty) answer { return f.put("loop/x", "x") }},
-	{code: fserr.CodeEINVAL, do: func(f *faulty) answer {
+	{code: wire.CodePreconditionFailed, do: func(f *faulty) answer { return f.put("f", "x", "If-Match", `"another"`) }},
+	{code: wire.CodeInvalidInput, do: func(f *faulty) answer { return f.do(http.MethodPost, f.base+"/exec-sync", `{"script":`) }},
+	{code: wire.CodeEISDIR, do: func(f *faulty) answer { return f.put("d", "x") }},
+	{code: wire.CodeENOTDIR, do: func(f *faulty) answer { return f.put("f/x", "x") }},
+	{code: wire.CodeELOOP, do: func(f *faulty) answer { return f.put("loop/x", "x") }},
+	{code: wire.CodeEINVAL, do: func(f *faulty) answer {
 		return f.do(http.MethodPost, "/v1/sandboxes/no.id/exec-sync", object{"script": "echo x > f"})
 	}},
-	{code: fserr.CodeEILSEQ, do: func(f *faulty) answer { return f.put("bad%FFname", "x") }},
-	{code: fserr.CodeENAMETOOLONG, do: func(f *faulty) answer { return f.put(strings.Repeat("n", 256), "x") }},
-	{code: fserr.CodePayloadTooLarge, config: func(_ *faulty, c *sandbox.Config) { c.Limits.ScriptSize = 10 }, do: func(f *faulty) answer { return f.script("echo x > f # too long") }},
-	{code: fserr.CodeEFBIG, config: func(_ *faulty, c *sandbox.Config) { c.MaxFileSize = 10 }, do: func(f *faulty) answer { return f.put("f", strings.Repeat("x", 11)) }},
-	{code: fserr.CodeENOBUFS, config: func(_ *faulty, c *sandbox.Config) { c.OutputMax = 1000 }, do: func(f *faulty) answer { return f.script("echo x > f; yes") }},
-	{code: fserr.CodeEDQUOT, do: func(f *faulty) answer {
+	{code: wire.CodeEILSEQ, do: func(f *faulty) answer { return f.put("bad%FFname", "x") }},
+	{code: wire.CodeENAMETOOLONG, do: func(f *faulty) answer { return f.put(strings.Repeat("n", 256), "x") }},
+	{code: wire.CodePayloadTooLarge, config: func(_ *faulty, c *sandbox.Config) { c.Limits.ScriptSize = 10 }, do: func(f *faulty) answer { return f.script("echo x > f # too long") }},
+	{code: wire.CodeEFBIG, config: func(_ *faulty, c *sandbox.Config) { c.MaxFileSize = 10 }, do: func(f *faulty) answer { return f.put("f", strings.Repeat("x", 11)) }},
+	{code: wire.CodeENOBUFS, config: func(_ *faulty, c *sandbox.Config) { c.OutputMax = 1000 }, do: func(f *faulty) answer { return f.script("echo x > f; yes") }},
+	{code: wire.CodeEDQUOT, do: func(f *faulty) answer {
 		f.do(http.MethodPatch, f.base, object{"limits": object{"maxBytes": 20}})
 		f.before = f.state()
 		return f.put("g", strings.Repeat("x", 1000))
 	}},
-	{code: fserr.CodeUnsupportedMediaType, do: func(f *faulty) answer { return f.script("echo x > f", "Content-Type", "application/xml") }},
-	{code: fserr.CodeReadOnlyViolation, do: func(f *faulty) answer {
+	{code: wire.CodeUnsupportedMediaType, do: func(f *faulty) answer { return f.script("echo x > f", "Content-Type", "application/xml") }},
+	{code: wire.CodeReadOnlyViolation, do: func(f *faulty) answer {
 		return f.do(http.MethodPost, f.base+"/exec-sync", object{"script": "echo x > f", "readOnly": true})
 	}},
-	{code: fserr.CodeRateLimited, do: func(f *faulty) (a answer) {
+	{code: wire.CodeRateLimited, do: func(f *faulty) (a answer) {
 		for range 6 {
 			a = f.do(http.MethodPost, bootstrapPath, object{"sub": "x"}, "X-Auth-Secret", "wrong")
 		}
 		return a
 	}},
-	{code: fserr.CodeLockTimeout, do: func(f *faulty) answer { f.hold(); return f.script("echo x > f") }},
-	{code: fserr.CodeLockLost, config: func(f *faulty, c *sandbox.Config) { c.Locker = lostLocks{f.locks} }, do: func(f *faulty) answer { return f.script("echo x > f; sleep 60") }},
-	{name: "lost while a file is written", code: fserr.CodeLockLost, config: func(f *faulty, c *sandbox.Config) { c.Locker = lostLocks{f.locks} }, do: func(f *faulty) answer { return f.put("f", "x") }},
-	{code: fserr.CodeSessionClosing, do: func(f *faulty) answer {
+	{code: wire.CodeLockTimeout, do: func(f *faulty) answer { f.hold(); return f.script("echo x > f") }},
+	{code: wire.CodeLockLost, config: func(f *faulty, c *sandbox.Config) { c.Locker = lostLocks{f.locks} }, do: func(f *faulty) answer { return f.script("echo x > f; sleep 60") }},
+	{name: "lost while a file is written", code: wire.CodeLockLost, config: func(f *faulty, c *sandbox.Config) { c.Locker = lostLocks{f.locks} }, do: func(f *faulty) answer { return f.put("f", "x") }},
+	{code: wire.CodeSessionClosing, do: func(f *faulty) answer {
 		ctx, cancel := context.WithCancel(f.t.Context())
 		defer cancel()
 		f.during = cancel
@@ -383,8 +383,8 @@ var faults = []fault{
 		f.handler.ServeHTTP(rec, r)
 		return answer{rec.Code, rec.Header(), rec.Body.Bytes()}
 	}},
-	{code: fserr.CodeShuttingDown, do: func(f *faulty) answer { f.stop(); return f.script("echo x > f") }},
-	{code: fserr.CodeRuntimeBusy, config: func(f *faulty, c *sandbox.Config) {
+	{code: wire.CodeShuttingDown, do: func(f *faulty) answer { f.stop(); return f.script("echo x > f") }},
+	{code: wire.CodeRuntimeBusy, config: func(f *faulty, c *sandbox.Config) {
 		f.locks = lock.NewLocal(lock.Config{Wait: 10 * time.Second, Queue: 1})
 		c.Locker = f.locks
 	}, do: func(f *faulty) answer {
@@ -404,10 +404,10 @@ var faults = []fault{
 		}
 		return f.script("echo x > f")
 	}},
-	{code: fserr.CodeUnavailable, config: func(f *faulty, c *sandbox.Config) {
+	{code: wire.CodeUnavailable, config: func(f *faulty, c *sandbox.Config) {
 		c.Store = f.store(store.Config{URL: "postgres://postgres@127.0.0.1:1/x"})
 	}, do: func(f *faulty) answer { return f.script("echo x > f") }},
-	{name: "no locks", code: fserr.CodeUnavailable, config: func(f *faulty, c *sandbox.Config) {
+	{name: "no locks", code: wire.CodeUnavailable, config: func(f *faulty, c *sandbox.Config) {
 		l, err := lock.NewRedis(lock.RedisConfig{URL: "redis://127.0.0.1:1", Call: 300 * time.Millisecond})
 		if err != nil {
 			f.t.Fatal(err)
@@ -415,13 +415,13 @@ var faults = []fault{
 		f.t.Cleanup(func() { _ = l.Close() })
 		c.Locker = l
 	}, do: func(f *faulty) answer { return f.script("echo x > f") }},
-	{name: "the commit arrives", code: fserr.CodeOutcomeUnknown, applied: sandbox.AppliedUnknown, changed: true, config: func(f *faulty, c *sandbox.Config) {
+	{name: "the commit arrives", code: wire.CodeOutcomeUnknown, applied: sandbox.AppliedUnknown, changed: true, config: func(f *faulty, c *sandbox.Config) {
 		c.Store = f.store(store.Config{URL: darkAt(f.t, sqltest.ServingURL(f.t, sqltest.URL(f.t)), true), Timeout: 8 * time.Second})
 	}, do: func(f *faulty) answer { return f.script("echo x > f # the marked script") }},
-	{name: "the commit is lost", code: fserr.CodeOutcomeUnknown, applied: sandbox.AppliedUnknown, config: func(f *faulty, c *sandbox.Config) {
+	{name: "the commit is lost", code: wire.CodeOutcomeUnknown, applied: sandbox.AppliedUnknown, config: func(f *faulty, c *sandbox.Config) {
 		c.Store = f.store(store.Config{URL: darkAt(f.t, sqltest.ServingURL(f.t, sqltest.URL(f.t)), false), Timeout: 8 * time.Second})
 	}, do: func(f *faulty) answer { return f.script("echo x > f # the marked script") }},
-	{code: fserr.CodeInternal, config: func(f *faulty, _ *sandbox.Config) { f.put("lost", f.id) }, do: func(f *faulty) answer {
+	{code: wire.CodeInternal, config: func(f *faulty, _ *sandbox.Config) { f.put("lost", f.id) }, do: func(f *faulty) answer {
 		// A content that the database has lost.
 		if tag, err := sqltest.Owner(f.t).Exec(f.t.Context(), "DELETE FROM pgbox.blob WHERE data = $1", []byte(f.id)); err != nil || tag.RowsAffected() != 1 {
 			f.t.Fatal(tag, err)
@@ -433,7 +433,7 @@ var faults = []fault{
 
 // Every code is provoked on a route that writes, and what the error says of the change is what has become of the tree.
 func TestEveryCodeTellsWhetherItWasApplied(t *testing.T) {
-	covered := map[fserr.Code]bool{}
+	covered := map[wire.Code]bool{}
 	for _, c := range faults {
 		covered[c.code] = true
 		name := string(c.code)
@@ -464,7 +464,7 @@ func TestEveryCodeTellsWhetherItWasApplied(t *testing.T) {
 			}
 		})
 	}
-	for _, code := range fserr.Codes() {
+	for _, code := range wire.Codes() {
 		switch _, other := elsewhere[code]; {
 		case !covered[code] && !other:
 			t.Errorf("%s has no case", code)

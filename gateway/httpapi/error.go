@@ -10,8 +10,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/pgbox/pgbox/gateway/auth"
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/sandbox"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 // ErrorBody is the body of every error.
@@ -39,7 +39,7 @@ func (e *ErrorBody) Error() string { return e.Code + ": " + e.Message }
 // GetStatus makes ErrorBody what huma writes as it is.
 func (e *ErrorBody) GetStatus() int { return e.status }
 
-func newErrorBody(ctx context.Context, code fserr.Code, message string, details ...string) *ErrorBody {
+func newErrorBody(ctx context.Context, code wire.Code, message string, details ...string) *ErrorBody {
 	return &ErrorBody{
 		Message: message, Code: string(code), Details: details, Retryable: code.Retryable(), Applied: string(sandbox.AppliedNo),
 		RequestID: requestID(ctx), status: code.Status(),
@@ -47,7 +47,7 @@ func newErrorBody(ctx context.Context, code fserr.Code, message string, details 
 }
 
 func invalidInput(ctx context.Context, details ...string) *ErrorBody {
-	return newErrorBody(ctx, fserr.CodeInvalidInput, "validation_error", details...)
+	return newErrorBody(ctx, wire.CodeInvalidInput, "validation_error", details...)
 }
 
 // toBody is the one place where an error becomes what a client sees. What is not a known kind of error is logged
@@ -63,21 +63,21 @@ func toBody(ctx context.Context, err error) *ErrorBody {
 	case errors.As(err, &body):
 		return body
 	case errors.As(err, &known):
-		if known.Code == fserr.CodeInternal {
+		if known.Code == wire.CodeInternal {
 			slog.ErrorContext(ctx, "internal error", "request", requestID(ctx), "err", errors.Join(known.Unwrap()...))
 		}
 		b := newErrorBody(ctx, known.Code, known.Message, known.Details...)
 		b.Retryable, b.Applied = known.Retryable, string(known.Applied)
 		return b
 	case errors.As(err, &large):
-		return newErrorBody(ctx, fserr.CodePayloadTooLarge, "the request body is larger than allowed")
+		return newErrorBody(ctx, wire.CodePayloadTooLarge, "the request body is larger than allowed")
 	case errors.As(err, &refused):
 		return newErrorBody(ctx, refused.Code, err.Error())
 	case errors.Is(err, context.Canceled):
-		return newErrorBody(ctx, fserr.CodeSessionClosing, "the client went away")
+		return newErrorBody(ctx, wire.CodeSessionClosing, "the client went away")
 	}
 	slog.ErrorContext(ctx, "internal error", "request", requestID(ctx), "err", err)
-	return newErrorBody(ctx, fserr.CodeInternal, "internal error")
+	return newErrorBody(ctx, wire.CodeInternal, "internal error")
 }
 
 func writeError(w http.ResponseWriter, r *http.Request, err error) {
@@ -99,9 +99,9 @@ func humaError(hctx huma.Context, status int, msg string, errs ...error) huma.St
 	}
 	switch status {
 	case http.StatusRequestEntityTooLarge:
-		return newErrorBody(ctx, fserr.CodePayloadTooLarge, "the request body is larger than allowed")
+		return newErrorBody(ctx, wire.CodePayloadTooLarge, "the request body is larger than allowed")
 	case http.StatusUnsupportedMediaType:
-		return newErrorBody(ctx, fserr.CodeUnsupportedMediaType, "this route does not take bodies of that type")
+		return newErrorBody(ctx, wire.CodeUnsupportedMediaType, "this route does not take bodies of that type")
 	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusRequestTimeout:
 		var details []string
 		for _, e := range errs {
@@ -128,7 +128,7 @@ func humaError(hctx huma.Context, status int, msg string, errs ...error) huma.St
 		return toBody(ctx, e)
 	}
 	// huma also asks for one of each status, without a cause, to learn the schema of errors.
-	return newErrorBody(ctx, fserr.CodeInternal, msg)
+	return newErrorBody(ctx, wire.CodeInternal, msg)
 }
 
 func init() {

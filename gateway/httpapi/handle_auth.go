@@ -12,8 +12,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/sandbox"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 const (
@@ -45,18 +45,18 @@ type tokenOutput struct {
 func (s *server) authRoutes() {
 	bootstrap := operation(http.MethodPost, bootstrapPath, "bootstrap", "Issue a token, with the deployment's secret", "auth", true)
 	bootstrap.DefaultStatus = http.StatusCreated
-	bootstrap.Middlewares = huma.Middlewares{s.secretGate("X-Auth-Secret", s.AuthSecret, fserr.CodeAuthNotConfigured)}
+	bootstrap.Middlewares = huma.Middlewares{s.secretGate("X-Auth-Secret", s.AuthSecret, wire.CodeAuthNotConfigured)}
 	handle(s, bootstrap, s.issue)
 	admin := operation(http.MethodPost, adminPath, "issueToken", "Issue a token, as an administrator", "auth", false)
 	admin.DefaultStatus = http.StatusCreated
-	admin.Middlewares = huma.Middlewares{s.secretGate("X-Admin-Secret", s.AdminSecret, fserr.CodeAdminNotConfigured)}
+	admin.Middlewares = huma.Middlewares{s.secretGate("X-Admin-Secret", s.AdminSecret, wire.CodeAdminNotConfigured)}
 	handle(s, admin, s.issue)
 }
 
 // secretGate lets a request pass whose header holds the secret. It runs before the body is read. Every wrong attempt counts against the
 // rate limit of the client's address and, where there is one, of the token's owner; the right secret always passes, so that nobody
 // locks out who shares an address with them.
-func (s *server) secretGate(header, secret string, missing fserr.Code) func(huma.Context, func(huma.Context)) {
+func (s *server) secretGate(header, secret string, missing wire.Code) func(huma.Context, func(huma.Context)) {
 	want := sha256.Sum256([]byte(secret))
 	return func(hctx huma.Context, next func(huma.Context)) {
 		r, w := humago.Unwrap(hctx)
@@ -77,11 +77,11 @@ func (s *server) secretGate(header, secret string, missing fserr.Code) func(huma
 		for _, key := range keys {
 			if wait, ok := s.attempts.take(key); !ok {
 				w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
-				writeError(w, r, newErrorBody(r.Context(), fserr.CodeRateLimited, "too many attempts"))
+				writeError(w, r, newErrorBody(r.Context(), wire.CodeRateLimited, "too many attempts"))
 				return
 			}
 		}
-		writeError(w, r, newErrorBody(r.Context(), fserr.CodeForbidden, "wrong secret"))
+		writeError(w, r, newErrorBody(r.Context(), wire.CodeForbidden, "wrong secret"))
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/sandbox"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 // sandboxEvent is one server-sent event of a sandbox; T is also its name.
@@ -195,7 +195,7 @@ func (e *eventWriter) end(ctx context.Context, err error) {
 	if ctx.Err() != nil || errors.Is(err, errClientGone) {
 		return
 	}
-	body := newErrorBody(ctx, fserr.CodeSlow, "the client reads too slowly; resume with "+lastEvent)
+	body := newErrorBody(ctx, wire.CodeSlow, "the client reads too slowly; resume with "+lastEvent)
 	if !errors.Is(err, errSlow) {
 		body = toBody(ctx, err)
 	}

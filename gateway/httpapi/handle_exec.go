@@ -12,8 +12,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/sandbox"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 const (
@@ -116,7 +116,7 @@ func (s *server) request(ctx context.Context, in *execInput, route string) (sand
 		return sandbox.Request{}, invalidInput(ctx, "cwd: must be absolute")
 	}
 	if len(b.Script) > maxScript {
-		return sandbox.Request{}, newErrorBody(ctx, fserr.CodePayloadTooLarge, fmt.Sprintf("a script has at most %d bytes", maxScript))
+		return sandbox.Request{}, newErrorBody(ctx, wire.CodePayloadTooLarge, fmt.Sprintf("a script has at most %d bytes", maxScript))
 	}
 	c, err := keyed(ctx, caller(ctx, route), in.IdempotencyKey, in)
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *server) execSync(ctx context.Context, in *execInput) (*execOutput, erro
 		if res != nil {
 			// What the script had printed when it was ended.
 			out, errOut, ms := string(res.Stdout), string(res.Stderr), res.Duration.Milliseconds()
-			body.Stdout, body.Stderr, body.DurationMs, body.TimedOut = &out, &errOut, &ms, body.Code == string(fserr.CodeExecTimeout)
+			body.Stdout, body.Stderr, body.DurationMs, body.TimedOut = &out, &errOut, &ms, body.Code == string(wire.CodeExecTimeout)
 			body.Truncated = res.Truncated
 		}
 		return nil, body
@@ -196,11 +196,11 @@ type batchOutput struct {
 }
 
 // shortError is how streams and batches name what ended a script.
-func shortError(code fserr.Code) string {
+func shortError(code wire.Code) string {
 	switch code {
-	case fserr.CodeExecTimeout:
+	case wire.CodeExecTimeout:
 		return "timeout"
-	case fserr.CodeReadOnlyViolation:
+	case wire.CodeReadOnlyViolation:
 		return "read_only_violation"
 	}
 	return "error"
@@ -223,7 +223,7 @@ func (s *server) execBatch(ctx context.Context, in *batchInput) (*batchOutput, e
 	req.Caller.MaxStaleness = time.Duration(in.Body.Stale) * time.Millisecond
 	for _, sc := range in.Body.Scripts {
 		if len(sc.Script) > maxScript {
-			return nil, newErrorBody(ctx, fserr.CodePayloadTooLarge, fmt.Sprintf("a script has at most %d bytes", maxScript))
+			return nil, newErrorBody(ctx, wire.CodePayloadTooLarge, fmt.Sprintf("a script has at most %d bytes", maxScript))
 		}
 		req.Scripts = append(req.Scripts, sandbox.BatchScript{ID: sc.ID, Script: sc.Script})
 	}
@@ -272,7 +272,7 @@ func (s *server) execStream(ctx context.Context, in *execInput) (*huma.StreamRes
 		}
 		if err != nil {
 			body := toBody(ctx, err)
-			exit.Error, code = shortError(fserr.Code(body.Code)), -1
+			exit.Error, code = shortError(wire.Code(body.Code)), -1
 			// To clients of sql-fs an error event is the end of the stream, and a timeout is told by the exit alone.
 			exit.Code, exit.Retryable, exit.Applied = body.Code, &body.Retryable, body.Applied
 			if exit.Error != "timeout" {

@@ -21,8 +21,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/sandbox"
+	"github.com/pgbox/pgbox/gateway/vfs"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 const (
@@ -124,7 +125,7 @@ type fileStat struct {
 func (s *server) readFile(w http.ResponseWriter, r *http.Request) error {
 	id, err := sandbox.ParseID(r.PathValue("id"))
 	if err != nil {
-		return newErrorBody(r.Context(), fserr.CodeSandboxNotFound, "no such sandbox")
+		return newErrorBody(r.Context(), wire.CodeSandboxNotFound, "no such sandbox")
 	}
 	c, err := reader(r, "files")
 	if err != nil {
@@ -132,8 +133,8 @@ func (s *server) readFile(w http.ResponseWriter, r *http.Request) error {
 	}
 	f, err := s.Service.OpenFile(r.Context(), c, id, filePath(r.PathValue("path")))
 	if err != nil {
-		if errors.Is(err, fserr.EISDIR) {
-			return newErrorBody(r.Context(), fserr.CodeEISDIR, "is_directory")
+		if errors.Is(err, vfs.EISDIR) {
+			return newErrorBody(r.Context(), wire.CodeEISDIR, "is_directory")
 		}
 		return err
 	}
@@ -161,7 +162,7 @@ func (s *server) writeFile(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if r.ContentLength > maxFileBytes {
-		return newErrorBody(r.Context(), fserr.CodePayloadTooLarge, fmt.Sprintf("a file written this way has at most %d bytes", maxFileBytes))
+		return newErrorBody(r.Context(), wire.CodePayloadTooLarge, fmt.Sprintf("a file written this way has at most %d bytes", maxFileBytes))
 	}
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxFileBytes))
 	if err != nil {
@@ -232,7 +233,7 @@ func (s *server) editFile(ctx context.Context, in *editInput) (*editOutput, erro
 		return nil, err
 	}
 	if loneSurrogate(in.RawBody) {
-		return nil, newErrorBody(ctx, fserr.CodeEditLoneSurrogate, "a string holds half of a surrogate pair")
+		return nil, newErrorBody(ctx, wire.CodeEditLoneSurrogate, "a string holds half of a surrogate pair")
 	}
 	if in.Body.OldString == in.Body.NewString {
 		return nil, invalidInput(ctx, "newString: must differ from oldString")
@@ -312,7 +313,7 @@ func (s *server) tree(w http.ResponseWriter, r *http.Request) error {
 	ctx := r.Context()
 	id, err := sandbox.ParseID(r.PathValue("id"))
 	if err != nil {
-		return newErrorBody(ctx, fserr.CodeSandboxNotFound, "no such sandbox")
+		return newErrorBody(ctx, wire.CodeSandboxNotFound, "no such sandbox")
 	}
 	q := r.URL.Query()
 	prefix, depth := "/", 0
@@ -360,7 +361,7 @@ func (s *server) tree(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	})
 	if errors.Is(err, errTooMany) {
-		return newErrorBody(ctx, fserr.CodePayloadTooLarge, fmt.Sprintf("more than %d entries: ask for a smaller depth, or for application/x-ndjson", maxTreeEntries))
+		return newErrorBody(ctx, wire.CodePayloadTooLarge, fmt.Sprintf("more than %d entries: ask for a smaller depth, or for application/x-ndjson", maxTreeEntries))
 	}
 	if err != nil && !isMissing(err) {
 		return err
@@ -370,8 +371,8 @@ func (s *server) tree(w http.ResponseWriter, r *http.Request) error {
 
 // isMissing reports whether there is no file of a path: nothing begins with it.
 func isMissing(err error) bool {
-	path, ok := errors.AsType[*fserr.PathError](err)
-	return ok && path.Err == fserr.ENOENT
+	path, ok := errors.AsType[*vfs.PathError](err)
+	return ok && path.Err == vfs.ENOENT
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) error {
@@ -406,7 +407,7 @@ func (s *server) ingest(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); r.Header.Get("Content-Type") != "" && (err != nil || t != "application/json") {
-		return newErrorBody(ctx, fserr.CodeUnsupportedMediaType, "send application/json")
+		return newErrorBody(ctx, wire.CodeUnsupportedMediaType, "send application/json")
 	}
 	body := io.Reader(http.MaxBytesReader(w, r.Body, maxIngestBody))
 	key, digest := r.Header.Get(idempotencyHeader), sha256.New()

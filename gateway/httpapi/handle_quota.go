@@ -7,8 +7,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/pgbox/pgbox/gateway/auth"
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/sandbox"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 const quotaPath = "/v1/quota"
@@ -51,7 +51,7 @@ func (s *server) quotaRoutes() {
 			return s.quota(ctx, c.Tenant, c.Subject)
 		})
 	set := operation(http.MethodPut, quotaPath, "setQuota", "Set what all sandboxes of a tenant, or of an owner, may hold together, as an administrator; without a limit there is none", "sandboxes", false)
-	set.Middlewares = huma.Middlewares{s.secretGate("X-Admin-Secret", s.AdminSecret, fserr.CodeAdminNotConfigured)}
+	set.Middlewares = huma.Middlewares{s.secretGate("X-Admin-Secret", s.AdminSecret, wire.CodeAdminNotConfigured)}
 	handle(s, set, func(ctx context.Context, in *setQuotaInput) (*quotaOutput, error) {
 		tenant := in.Body.Tenant
 		if tenant == "" {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/sandbox"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 const (
@@ -177,7 +177,7 @@ func (s *server) sandboxRoutes() {
 			id, err := sandbox.ParseID(in.ID)
 			if err != nil {
 				// A reader learns only that there is no such sandbox.
-				return nil, newErrorBody(ctx, fserr.CodeSandboxNotFound, "no such sandbox")
+				return nil, newErrorBody(ctx, wire.CodeSandboxNotFound, "no such sandbox")
 			}
 			b, err := s.Service.GetSandbox(ctx, caller(ctx, "sandbox"), id)
 			if err != nil {
@@ -253,7 +253,7 @@ func (s *server) createSandbox(ctx context.Context, in *createInput) (*summaryOu
 // textFiles checks the files of a create or writeFiles body: absolute paths, and bounded.
 func textFiles(ctx context.Context, files map[string]string) (map[string][]byte, error) {
 	if len(files) > maxFiles {
-		return nil, newErrorBody(ctx, fserr.CodePayloadTooLarge, fmt.Sprintf("too many files: %d (max %d)", len(files), maxFiles))
+		return nil, newErrorBody(ctx, wire.CodePayloadTooLarge, fmt.Sprintf("too many files: %d (max %d)", len(files), maxFiles))
 	}
 	var bad []string
 	total := 0
@@ -261,7 +261,7 @@ func textFiles(ctx context.Context, files map[string]string) (map[string][]byte,
 	for name, content := range files {
 		total += len(content)
 		if total > maxFileBytes {
-			return nil, newErrorBody(ctx, fserr.CodePayloadTooLarge, fmt.Sprintf("the files hold more than %d bytes", maxFileBytes))
+			return nil, newErrorBody(ctx, wire.CodePayloadTooLarge, fmt.Sprintf("the files hold more than %d bytes", maxFileBytes))
 		}
 		if !strings.HasPrefix(name, "/") || path.Clean(name) == "/" || strings.ContainsRune(name, 0) {
 			bad = append(bad, fmt.Sprintf("files: %q is not an absolute file path", name))

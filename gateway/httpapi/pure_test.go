@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/pgbox/pgbox/gateway/auth"
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/sandbox"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 func TestWindowLimitsEachKeyAndTurns(t *testing.T) {
@@ -91,7 +91,7 @@ func TestIngestReportsEveryFault(t *testing.T) {
 		"empty symlink": {`{"symlinks":{"a":""}}`, []string{`symlinks: "a": want a target`}},
 	} {
 		_, e := decode(t, c.body)
-		if e == nil || e.Code != string(fserr.CodeInvalidInput) || !slices.Equal(e.Details, c.want) || e.Applied != "no" {
+		if e == nil || e.Code != string(wire.CodeInvalidInput) || !slices.Equal(e.Details, c.want) || e.Applied != "no" {
 			t.Errorf("%s: %+v", name, e)
 		}
 	}

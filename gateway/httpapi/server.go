@@ -24,9 +24,9 @@ import (
 	"github.com/pgbox/pgbox/gateway/auth"
 	"github.com/pgbox/pgbox/gateway/confine"
 	"github.com/pgbox/pgbox/gateway/feed"
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/sandbox"
 	"github.com/pgbox/pgbox/gateway/store"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 // Config is what the server stands on.
@@ -133,7 +133,7 @@ func New(cfg Config) http.Handler {
 func describe(doc *huma.OpenAPI) {
 	schema := huma.SchemaFromType(doc.Components.Schemas, reflect.TypeFor[ErrorBody]())
 	code := doc.Components.Schemas.Map()["ErrorBody"].Properties["code"]
-	for _, c := range fserr.Codes() {
+	for _, c := range wire.Codes() {
 		code.Enum = append(code.Enum, string(c))
 	}
 	for path, item := range doc.Paths {
@@ -221,7 +221,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}
 			slog.Error("handler panicked", "request", id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			if rec.status == 0 {
-				writeError(rec, r, newErrorBody(r.Context(), fserr.CodeInternal, "internal error"))
+				writeError(rec, r, newErrorBody(r.Context(), wire.CodeInternal, "internal error"))
 			}
 		}
 		route := r.Pattern
@@ -239,7 +239,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (s *server) authenticate(w http.ResponseWriter, r *http.Request, rc *requestContext) bool {
 	if s.Verifier == nil {
-		writeError(w, r, newErrorBody(r.Context(), fserr.CodeAuthNotConfigured, "authentication is not configured"))
+		writeError(w, r, newErrorBody(r.Context(), wire.CodeAuthNotConfigured, "authentication is not configured"))
 		return false
 	}
 	identity, err := s.Verifier.Header(r.Header.Get("Authorization"))

@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/sandbox"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 const maxKeys = 1000
@@ -124,7 +124,7 @@ func (s *server) branchTools(m *sdk.Server) {
 				return nil, err
 			}
 			if in.Value == nil {
-				return nil, failure(fserr.CodeInvalidInput, "value: null is no value; delete the key")
+				return nil, failure(wire.CodeInvalidInput, "value: null is no value; delete the key")
 			}
 			value, err := json.Marshal(in.Value)
 			if err != nil {
@@ -154,7 +154,7 @@ func (s *server) branchTools(m *sdk.Server) {
 				in.Limit = 100
 			}
 			if in.Limit < 0 || in.Limit > maxKeys {
-				return nil, failure(fserr.CodeInvalidInput, fmt.Sprintf("limit: want 1 to %d", maxKeys))
+				return nil, failure(wire.CodeInvalidInput, fmt.Sprintf("limit: want 1 to %d", maxKeys))
 			}
 			all, err := s.Service.KvList(ctx, c.Caller, id, in.Prefix, in.Limit, in.After)
 			if err != nil {
@@ -170,7 +170,7 @@ func (s *server) branchTools(m *sdk.Server) {
 
 func (a *keyArg) parse() (uuid.UUID, error) {
 	if len(a.Key) < 1 || len(a.Key) > 1024 {
-		return uuid.Nil, failure(fserr.CodeInvalidInput, "key: has 1 to 1024 bytes")
+		return uuid.Nil, failure(wire.CodeInvalidInput, "key: has 1 to 1024 bytes")
 	}
 	return sandbox.ParseID(a.ID)
 }
@@ -207,10 +207,10 @@ func (s *server) merge(ctx context.Context, c call, in *mergeArgs) (any, error) 
 		return nil, err
 	}
 	if spec.From == id {
-		return nil, failure(fserr.CodeInvalidInput, "from: a sandbox is not merged with itself")
+		return nil, failure(wire.CodeInvalidInput, "from: a sandbox is not merged with itself")
 	}
 	if c := in.Conflict; c != "" && c != "lines" && c != "fail" && c != "ours" && c != "theirs" && c != "markers" {
-		return nil, failure(fserr.CodeInvalidInput, "conflict: want lines, fail, ours, theirs or markers")
+		return nil, failure(wire.CodeInvalidInput, "conflict: want lines, fail, ours, theirs or markers")
 	}
 	list, err := s.Service.Merge(ctx, c.Caller, id, spec)
 	if err != nil {

@@ -12,8 +12,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/pgbox/pgbox/gateway/auth"
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/sandbox"
+	"github.com/pgbox/pgbox/gateway/vfs"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 // Relay reaches the other gateways: a cancellation may arrive at another one than the call.
@@ -32,7 +33,7 @@ const (
 )
 
 // errCancelled ends a call that its client has cancelled.
-var errCancelled = &sandbox.Error{Code: fserr.CodeSessionClosing, Errno: fserr.ECANCELED, Applied: sandbox.AppliedNo, Message: "the call was cancelled; nothing was applied"}
+var errCancelled = &sandbox.Error{Code: wire.CodeSessionClosing, Errno: vfs.ECANCELED, Applied: sandbox.AppliedNo, Message: "the call was cancelled; nothing was applied"}
 
 // callKey is what a cancellation names: a request of a client of a user. Request ids are a client's own, and a client is told apart
 // from the user's others by the session that the answer to its initialize names. An empty ID is every request of the session.

@@ -10,8 +10,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/sandbox"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 const (
@@ -76,8 +76,8 @@ func (a *batchArgs) wants() int { return 2 * len(a.Scripts) * a.MaxOutputBytes }
 type batchEntry struct {
 	ID string `json:"id"`
 	bashResult
-	Error string     `json:"error,omitempty"`
-	Code  fserr.Code `json:"code,omitempty"`
+	Error string    `json:"error,omitempty"`
+	Code  wire.Code `json:"code,omitempty"`
 }
 
 type batchResult struct {
@@ -93,14 +93,14 @@ func (s *server) execTools(m *sdk.Server) {
 
 func milliseconds(name string, ms int64) (time.Duration, error) {
 	if ms < 0 || ms > maxTimeout {
-		return 0, failure(fserr.CodeInvalidInput, fmt.Sprintf("%s: want milliseconds, 1 to %d", name, maxTimeout))
+		return 0, failure(wire.CodeInvalidInput, fmt.Sprintf("%s: want milliseconds, 1 to %d", name, maxTimeout))
 	}
 	return time.Duration(ms) * time.Millisecond, nil
 }
 
 func checkScript(script string) error {
 	if len(script) > maxScript {
-		return failure(fserr.CodePayloadTooLarge, fmt.Sprintf("a script has at most %d bytes", maxScript))
+		return failure(wire.CodePayloadTooLarge, fmt.Sprintf("a script has at most %d bytes", maxScript))
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ const maxScriptOutput = 1 << 20
 func outputLimit(n int) (int, error) {
 	switch {
 	case n < 0 || n > maxScriptOutput:
-		return 0, failure(fserr.CodeInvalidInput, fmt.Sprintf("maxOutputBytes: want 1 to %d", maxScriptOutput))
+		return 0, failure(wire.CodeInvalidInput, fmt.Sprintf("maxOutputBytes: want 1 to %d", maxScriptOutput))
 	case n == 0:
 		return maxOutput, nil
 	}
@@ -144,11 +144,11 @@ func (s *server) bash(ctx context.Context, c call, in *bashArgs) (any, error) {
 		return nil, err
 	}
 	if in.Cwd != "" && !strings.HasPrefix(in.Cwd, "/") {
-		return nil, failure(fserr.CodeInvalidInput, "cwd: must be absolute")
+		return nil, failure(wire.CodeInvalidInput, "cwd: must be absolute")
 	}
 	for name, value := range in.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
-			return nil, failure(fserr.CodeInvalidInput, fmt.Sprintf("env: %q cannot be a variable", name))
+			return nil, failure(wire.CodeInvalidInput, fmt.Sprintf("env: %q cannot be a variable", name))
 		}
 	}
 	req := sandbox.Request{Sandbox: id, Caller: c.Caller, Script: in.Script, Cwd: in.Cwd, Env: in.Env, Timeout: timeout, Linger: linger, Debug: in.Debug, ReadOnly: in.ReadOnly || in.At != "", Atomic: in.Atomic, Session: in.Session}
@@ -195,7 +195,7 @@ func (s *server) batch(ctx context.Context, c call, in *batchArgs) (any, error) 
 		return nil, err
 	}
 	if n := len(in.Scripts); n < 1 || n > maxScripts {
-		return nil, failure(fserr.CodeInvalidInput, fmt.Sprintf("scripts: want 1 to %d", maxScripts))
+		return nil, failure(wire.CodeInvalidInput, fmt.Sprintf("scripts: want 1 to %d", maxScripts))
 	}
 	req := sandbox.BatchRequest{Sandbox: id, Caller: c.Caller, ReadOnly: in.ReadOnly, Session: in.Session}
 	if req.Timeout, err = milliseconds("timeout", in.Timeout); err != nil {

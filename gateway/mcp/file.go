@@ -16,9 +16,9 @@ import (
 	"github.com/google/uuid"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/sandbox"
-	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 const (
@@ -189,7 +189,7 @@ func absolute(path, def string) (string, error) {
 		return def, nil
 	}
 	if !strings.HasPrefix(path, "/") || strings.ContainsRune(path, 0) {
-		return "", failure(fserr.CodeInvalidInput, "path: must be absolute")
+		return "", failure(wire.CodeInvalidInput, "path: must be absolute")
 	}
 	return path, nil
 }
@@ -215,7 +215,7 @@ func (a *dirArgs) parse() (uuid.UUID, error) {
 		a.Limit = listEntries
 	}
 	if a.Limit < 1 || a.Limit > maxEntries {
-		return id, failure(fserr.CodeInvalidInput, fmt.Sprintf("limit: want 1 to %d", maxEntries))
+		return id, failure(wire.CodeInvalidInput, fmt.Sprintf("limit: want 1 to %d", maxEntries))
 	}
 	return id, nil
 }
@@ -236,7 +236,7 @@ func (s *server) read(ctx context.Context, c call, in *readArgs) (any, error) {
 		budget = readBytes
 	}
 	if first < 1 || lines < 1 || budget < utf8.UTFMax || budget > maxRead || in.ByteOffset < 0 {
-		return nil, failure(fserr.CodeInvalidInput, fmt.Sprintf("offset and limit: want at least 1; maxBytes: want %d to %d", utf8.UTFMax, maxRead))
+		return nil, failure(wire.CodeInvalidInput, fmt.Sprintf("offset and limit: want at least 1; maxBytes: want %d to %d", utf8.UTFMax, maxRead))
 	}
 	c.At = in.At
 	f, err := s.Service.OpenFile(ctx, c.Caller, id, path)
@@ -390,11 +390,11 @@ func content(text, encoding string) ([]byte, error) {
 	case "base64":
 		b, err := base64.StdEncoding.DecodeString(text)
 		if err != nil {
-			return nil, failure(fserr.CodeInvalidInput, "content: is no base64")
+			return nil, failure(wire.CodeInvalidInput, "content: is no base64")
 		}
 		return b, nil
 	}
-	return nil, failure(fserr.CodeInvalidInput, "encoding: want utf-8 or base64")
+	return nil, failure(wire.CodeInvalidInput, "encoding: want utf-8 or base64")
 }
 
 func (s *server) write(ctx context.Context, c call, in *writeArgs) (any, error) {
@@ -422,12 +422,12 @@ func (s *server) edit(ctx context.Context, c call, in *editArgs) (any, error) {
 	if len(list) == 0 {
 		list = []oneEdit{{in.OldString, in.NewString, in.ReplaceAll}}
 	} else if in.OldString != "" || in.NewString != "" || in.ReplaceAll {
-		return nil, failure(fserr.CodeInvalidInput, "edits: come instead of oldString, newString and replaceAll")
+		return nil, failure(wire.CodeInvalidInput, "edits: come instead of oldString, newString and replaceAll")
 	}
 	edits := make([]sandbox.Edit, len(list))
 	for i, e := range list {
 		if e.OldString == "" || e.OldString == e.NewString {
-			return nil, failure(fserr.CodeInvalidInput, "oldString: must not be empty, and must differ from newString")
+			return nil, failure(wire.CodeInvalidInput, "oldString: must not be empty, and must differ from newString")
 		}
 		edits[i] = sandbox.Edit{Old: e.OldString, New: e.NewString, All: e.ReplaceAll}
 	}
@@ -448,7 +448,7 @@ func (s *server) ingest(ctx context.Context, c call, in *ingestArgs) (any, error
 		return nil, err
 	}
 	if n := len(in.Files); n < 1 || n > maxEntries {
-		return nil, failure(fserr.CodeInvalidInput, fmt.Sprintf("files: want 1 to %d", maxEntries))
+		return nil, failure(wire.CodeInvalidInput, fmt.Sprintf("files: want 1 to %d", maxEntries))
 	}
 	var faults, paths []string
 	files := make([]sandbox.IngestFile, len(in.Files))
@@ -469,7 +469,7 @@ func (s *server) ingest(ctx context.Context, c call, in *ingestArgs) (any, error
 		faults = append(faults, "invalid paths: "+strings.Join(bad, ", "))
 	}
 	if len(faults) > 0 {
-		return nil, failure(fserr.CodeInvalidInput, strings.Join(faults, "; "), faults...)
+		return nil, failure(wire.CodeInvalidInput, strings.Join(faults, "; "), faults...)
 	}
 	n, err := s.Service.Ingest(ctx, c.Caller, id, base, files)
 	if err != nil {
@@ -491,12 +491,12 @@ func (s *server) list(ctx context.Context, c call, in *listDirArgs) (any, error)
 	case depth == 0:
 		depth = 1
 	case depth < -1:
-		return nil, failure(fserr.CodeInvalidInput, "depth: want at least 1, or -1")
+		return nil, failure(wire.CodeInvalidInput, "depth: want at least 1, or -1")
 	case depth == -1:
 		depth = 0
 	}
 	if in.Offset < 0 {
-		return nil, failure(fserr.CodeInvalidInput, "offset: want at least 0")
+		return nil, failure(wire.CodeInvalidInput, "offset: want at least 0")
 	}
 	out := entriesResult{ok: done, Entries: []entry{}}
 	seen, size := 0, 0
@@ -538,7 +538,7 @@ func (s *server) export(ctx context.Context, c call, in *exportArgs) (any, error
 	}
 	whole := left
 	if left < 0 || left > maxRead {
-		return nil, failure(fserr.CodeInvalidInput, fmt.Sprintf("maxBytes: want 1 to %d", maxRead))
+		return nil, failure(wire.CodeInvalidInput, fmt.Sprintf("maxBytes: want 1 to %d", maxRead))
 	}
 	out := exportResult{ok: done, Files: []exported{}}
 	enough := func() error {
@@ -562,11 +562,11 @@ func (s *server) export(ctx context.Context, c call, in *exportArgs) (any, error
 		}
 		var err error
 		switch i.Kind {
-		case proc.Symlink:
+		case vfs.Symlink:
 			if e.Symlink, err = r.Readlink(i.Path); err != nil {
 				return err
 			}
-		case proc.Regular:
+		case vfs.Regular:
 			if i.Size > whole {
 				out.Truncated, e.LeftOut = true, i.Size
 				break

@@ -8,9 +8,9 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/sandbox"
 	"github.com/pgbox/pgbox/gateway/store"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 const maxHistory = 1000
@@ -109,7 +109,7 @@ func atMost(limit int) (int, error) {
 		return 50, nil
 	}
 	if limit < 0 || limit > maxHistory {
-		return 0, failure(fserr.CodeInvalidInput, fmt.Sprintf("limit: want 1 to %d", maxHistory))
+		return 0, failure(wire.CodeInvalidInput, fmt.Sprintf("limit: want 1 to %d", maxHistory))
 	}
 	return limit, nil
 }
@@ -134,7 +134,7 @@ func (s *server) timeline(ctx context.Context, c call, in *timelineArgs) (any, e
 	if in.Since != "" {
 		at, err := time.Parse(time.RFC3339Nano, in.Since)
 		if err != nil {
-			return nil, failure(fserr.CodeInvalidInput, "since: want a time like 2026-01-31T12:00:00Z")
+			return nil, failure(wire.CodeInvalidInput, "since: want a time like 2026-01-31T12:00:00Z")
 		}
 		f.Since = &at
 	}

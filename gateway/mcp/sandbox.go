@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/sandbox"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 type sandboxArg struct {
@@ -129,10 +129,10 @@ func (s *server) sandboxTools(m *sdk.Server) {
 		func(ctx context.Context, c call, in *createArgs) (any, error) {
 			n := sandbox.NewSandbox{Name: in.Name, Env: in.Env, Labels: in.Labels, Image: in.Image, Files: map[string][]byte{}}
 			if len(in.Name) > 255 {
-				return nil, failure(fserr.CodeInvalidInput, "name: has at most 255 bytes")
+				return nil, failure(wire.CodeInvalidInput, "name: has at most 255 bytes")
 			}
 			if in.ExpiresIn < 0 {
-				return nil, failure(fserr.CodeInvalidInput, "expiresIn: want seconds")
+				return nil, failure(wire.CodeInvalidInput, "expiresIn: want seconds")
 			} else if in.ExpiresIn > 0 {
 				n.ExpiresAt = new(time.Now().Add(time.Duration(in.ExpiresIn) * time.Second))
 			}
@@ -141,7 +141,7 @@ func (s *server) sandboxTools(m *sdk.Server) {
 			}
 			for path, text := range in.Files {
 				if !strings.HasPrefix(path, "/") {
-					return nil, failure(fserr.CodeInvalidInput, "files: "+path+" is not absolute")
+					return nil, failure(wire.CodeInvalidInput, "files: "+path+" is not absolute")
 				}
 				n.Files[path] = []byte(text)
 			}
@@ -164,12 +164,12 @@ func (s *server) sandboxTools(m *sdk.Server) {
 				o.Limit = 100
 			}
 			if o.Limit < 0 || o.Limit > 1000 {
-				return nil, failure(fserr.CodeInvalidInput, "limit: want 1 to 1000")
+				return nil, failure(wire.CodeInvalidInput, "limit: want 1 to 1000")
 			}
 			if in.Cursor != "" {
 				after, err := uuid.Parse(in.Cursor)
 				if err != nil {
-					return nil, failure(fserr.CodeInvalidInput, "cursor: is none of ours")
+					return nil, failure(wire.CodeInvalidInput, "cursor: is none of ours")
 				}
 				o.After = after
 			}
@@ -248,7 +248,7 @@ func (s *server) sandboxTools(m *sdk.Server) {
 				return nil, err
 			}
 			if in.At == "" {
-				return nil, failure(fserr.CodeInvalidInput, "at: names the state")
+				return nil, failure(wire.CodeInvalidInput, "at: names the state")
 			}
 			return moved(s.Service.Restore(ctx, c.Caller, id, in.At))
 		})

@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/sandbox"
-	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 const (
@@ -62,7 +62,7 @@ func (s *server) glob(ctx context.Context, c call, in *globArgs) (any, error) {
 		return nil, err
 	}
 	if in.Offset < 0 {
-		return nil, failure(fserr.CodeInvalidInput, "offset: want at least 0")
+		return nil, failure(wire.CodeInvalidInput, "offset: want at least 0")
 	}
 	if err := s.directory(ctx, c, id, in.Path); err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func braces(pattern string) ([]string, error) {
 			more = append(more, out[i][:open]+p+out[i][end:])
 		}
 		if out = slices.Replace(out, i, i+1, more...); len(out) > maxPatterns {
-			return nil, failure(fserr.CodeInvalidInput, fmt.Sprintf("pattern: the braces stand for more than %d patterns", maxPatterns))
+			return nil, failure(wire.CodeInvalidInput, fmt.Sprintf("pattern: the braces stand for more than %d patterns", maxPatterns))
 		}
 	}
 	return out, nil
@@ -148,8 +148,8 @@ func (s *server) directory(ctx context.Context, c call, id uuid.UUID, path strin
 	if err != nil {
 		return err
 	}
-	if info.Kind != proc.Dir {
-		return failure(fserr.CodeENOTDIR, path+": not a directory")
+	if info.Kind != vfs.Dir {
+		return failure(wire.CodeENOTDIR, path+": not a directory")
 	}
 	return nil
 }
@@ -185,9 +185,9 @@ func (s *server) grep(ctx context.Context, c call, in *grepArgs) (any, error) {
 	}
 	switch {
 	case in.Context < 0 || in.Context > 100:
-		return nil, failure(fserr.CodeInvalidInput, "context: want 0 to 100")
+		return nil, failure(wire.CodeInvalidInput, "context: want 0 to 100")
 	case in.Offset < 0 || in.Offset > 1_000_000:
-		return nil, failure(fserr.CodeInvalidInput, "offset: want 0 to 1000000")
+		return nil, failure(wire.CodeInvalidInput, "offset: want 0 to 1000000")
 	}
 	if _, err := s.Service.Stat(ctx, c.Caller, id, in.Path); err != nil {
 		return nil, err
@@ -206,7 +206,7 @@ func (s *server) grep(ctx context.Context, c call, in *grepArgs) (any, error) {
 	case "count":
 		flag(true, "--count")
 	default:
-		return nil, failure(fserr.CodeInvalidInput, "output: want content, files or count")
+		return nil, failure(wire.CodeInvalidInput, "output: want content, files or count")
 	}
 	flag(in.IgnoreCase, "--ignore-case")
 	flag(in.Fixed, "--fixed-strings")
@@ -226,7 +226,7 @@ func (s *server) grep(ctx context.Context, c call, in *grepArgs) (any, error) {
 		return nil, err
 	}
 	if res.ExitCode > 1 {
-		return nil, failure(fserr.CodeInvalidInput, strings.TrimSpace(string(res.Stderr)))
+		return nil, failure(wire.CodeInvalidInput, strings.TrimSpace(string(res.Stderr)))
 	}
 	var lines []string
 	if len(res.Stdout) > 0 {

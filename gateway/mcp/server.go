@@ -23,8 +23,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/pgbox/pgbox/gateway/auth"
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/sandbox"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 // Config is what the server stands on.
@@ -120,7 +120,7 @@ const (
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	origin := r.Header.Get("Origin")
 	if origin != "" && !s.allowed(origin, r.Host) {
-		refuse(w, fserr.CodeForbidden, "this origin may not call: MCP_ALLOWED_ORIGINS")
+		refuse(w, wire.CodeForbidden, "this origin may not call: MCP_ALLOWED_ORIGINS")
 		return
 	}
 	if origin != "" {
@@ -142,7 +142,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			known   *sandbox.Error
 			refused *auth.Error
 		)
-		code, message := fserr.CodeInternal, "internal error"
+		code, message := wire.CodeInternal, "internal error"
 		switch {
 		case errors.As(err, &known):
 			code, message = known.Code, known.Message
@@ -160,7 +160,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *server) serve(w http.ResponseWriter, r *http.Request, id auth.Identity) {
 	session := r.Header.Get(sessionHeader)
 	if len(session) > maxSession {
-		refuse(w, fserr.CodeInvalidInput, fmt.Sprintf("%s has at most %d bytes", sessionHeader, maxSession))
+		refuse(w, wire.CodeInvalidInput, fmt.Sprintf("%s has at most %d bytes", sessionHeader, maxSession))
 		return
 	}
 	if r.Method == http.MethodDelete && session != "" {
@@ -171,10 +171,10 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request, id auth.Identity)
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		if _, large := errors.AsType[*http.MaxBytesError](err); large {
-			refuse(w, fserr.CodePayloadTooLarge, fmt.Sprintf("the request body has more than %d bytes", maxBody))
+			refuse(w, wire.CodePayloadTooLarge, fmt.Sprintf("the request body has more than %d bytes", maxBody))
 			return
 		}
-		refuse(w, fserr.CodeInvalidInput, "the request body ended early")
+		refuse(w, wire.CodeInvalidInput, "the request body ended early")
 		return
 	}
 	keys, initialize := s.enter(r, id, body)
@@ -223,9 +223,9 @@ func (s *server) identify(r *http.Request) (auth.Identity, error) {
 	}
 	switch {
 	case subject == "":
-		return auth.Identity{}, failure(fserr.CodeAuthIdentityRequired, fmt.Sprintf("the header %s has to name the user", s.Static.Header))
+		return auth.Identity{}, failure(wire.CodeAuthIdentityRequired, fmt.Sprintf("the header %s has to name the user", s.Static.Header))
 	case len(subject) > 256 || !utf8.ValidString(subject) || strings.ContainsFunc(subject, unicode.IsControl):
-		return auth.Identity{}, failure(fserr.CodeAuthIdentityInvalid, fmt.Sprintf("the header %s has to be at most 256 bytes of text", s.Static.Header))
+		return auth.Identity{}, failure(wire.CodeAuthIdentityInvalid, fmt.Sprintf("the header %s has to be at most 256 bytes of text", s.Static.Header))
 	}
 	return auth.Identity{Subject: subject, Tenant: s.Static.Tenant}, nil
 }
@@ -237,14 +237,14 @@ func sameKey(a, b string) bool {
 }
 
 // refuse answers a request that never reaches the protocol, as the REST interface does.
-func refuse(w http.ResponseWriter, code fserr.Code, message string) {
+func refuse(w http.ResponseWriter, code wire.Code, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(code.Status())
 	_ = json.NewEncoder(w).Encode(map[string]any{"error": message, "code": code, "retryable": code.Retryable(), "applied": sandbox.AppliedNo}) // the client is gone when this fails
 }
 
-func failure(code fserr.Code, message string, details ...string) *sandbox.Error {
+func failure(code wire.Code, message string, details ...string) *sandbox.Error {
 	return &sandbox.Error{Code: code, Applied: sandbox.AppliedNo, Retryable: code.Retryable(), Message: message, Details: details}
 }
 
@@ -265,5 +265,5 @@ func caller(req *sdk.CallToolRequest) sandbox.Caller {
 // internal logs what a client may not see.
 func internal(tool string, err error) *sandbox.Error {
 	slog.Error("internal error", "op", "mcp", "tool", tool, "err", err)
-	return failure(fserr.CodeInternal, "internal error")
+	return failure(wire.CodeInternal, "internal error")
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/sandbox"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 // What a tool does to the world, for clients that ask before they call.
@@ -56,7 +56,7 @@ func add[In any](s *sdk.Server, name, title, description string, e effect, f fun
 			defer done()
 			in := new(In)
 			if err := decode(req.Params.Arguments, schema, checked, in); err != nil {
-				return failed(name, failure(fserr.CodeInvalidInput, err.Error()), nil)
+				return failed(name, failure(wire.CodeInvalidInput, err.Error()), nil)
 			}
 			budget := answerBytes
 			if w, ok := any(in).(interface{ wants() int }); ok {
@@ -104,7 +104,7 @@ func decode(raw json.RawMessage, schema *jsonschema.Schema, checked *jsonschema.
 type fault struct {
 	OK        bool            `json:"ok"`
 	Error     string          `json:"error"`
-	Code      fserr.Code      `json:"code"`
+	Code      wire.Code       `json:"code"`
 	Details   []string        `json:"details,omitempty"`
 	Retryable bool            `json:"retryable"`
 	Applied   sandbox.Applied `json:"applied"`
@@ -115,7 +115,7 @@ func failed(tool string, err error, output any) (*sdk.CallToolResult, error) {
 	var known *sandbox.Error
 	if !errors.As(err, &known) {
 		known = internal(tool, err)
-	} else if known.Code == fserr.CodeInternal {
+	} else if known.Code == wire.CodeInternal {
 		known = internal(tool, errors.Join(known.Unwrap()...))
 	}
 	// What a script had printed keeps to its own bound.

@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
-	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/tree"
+	"github.com/pgbox/pgbox/gateway/vfs"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 // ExportTar writes everything below a directory as a tar stream with names relative to it: modes, owners, times in nanoseconds, symlinks, hard links, devices
@@ -30,7 +30,7 @@ func (s *Service) ExportTar(ctx context.Context, c Caller, id uuid.UUID, dir str
 			return err
 		}
 		if !top.IsDir() {
-			return fserr.Path("readdir", dir, fserr.ENOTDIR)
+			return vfs.Path("readdir", dir, vfs.ENOTDIR)
 		}
 		if err := begin(); err != nil {
 			return err
@@ -57,18 +57,18 @@ func archive(work *tree.Work, t *tar.Writer, name string, i Info, first map[uint
 		h.Uname, h.Gname = user.Name, user.Group
 	}
 	switch i.Kind {
-	case proc.Dir:
+	case vfs.Dir:
 		h.Typeflag, h.Name = tar.TypeDir, name+"/"
-	case proc.Symlink:
+	case vfs.Symlink:
 		h.Typeflag = tar.TypeSymlink
 		target, err := work.Readlink(i.Path)
 		if err != nil {
 			return err
 		}
 		h.Linkname = target
-	case proc.FIFO:
+	case vfs.FIFO:
 		h.Typeflag = tar.TypeFifo
-	case proc.Char:
+	case vfs.Char:
 		h.Typeflag = tar.TypeChar
 	default:
 		h.Typeflag, h.Size = tar.TypeReg, i.Size
@@ -83,7 +83,7 @@ func archive(work *tree.Work, t *tar.Writer, name string, i Info, first map[uint
 	if err := t.WriteHeader(h); err != nil || h.Typeflag != tar.TypeReg {
 		return err
 	}
-	f, err := work.Open(i.Path, proc.ReadOnly, 0)
+	f, err := work.Open(i.Path, vfs.ReadOnly, 0)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ type dirTime struct {
 }
 
 func invalidArchive(format string, args ...any) error {
-	return newError(fserr.CodeEINVAL, fserr.EINVAL, fmt.Sprintf(format, args...))
+	return newError(wire.CodeEINVAL, vfs.EINVAL, fmt.Sprintf(format, args...))
 }
 
 // alive is an error when the import has gone on for too long, or nobody waits for it.
@@ -199,7 +199,7 @@ func (i *tarImport) inside(name string, follow bool) (string, error) {
 		if at == to && !follow {
 			continue
 		}
-		if _, err := i.w.Lstat(at); errors.Is(err, fserr.ENOENT) {
+		if _, err := i.w.Lstat(at); errors.Is(err, vfs.ENOENT) {
 			continue
 		}
 		real, err := i.w.Realpath(at)
@@ -232,7 +232,7 @@ func (i *tarImport) entry(h *tar.Header, r io.Reader) error {
 	if err := i.w.MkdirAll(path.Dir(to)+"/", dirMode); err != nil {
 		return err
 	}
-	if err := i.w.Unlink(to); err != nil && !errors.Is(err, fserr.ENOENT) {
+	if err := i.w.Unlink(to); err != nil && !errors.Is(err, vfs.ENOENT) {
 		return err
 	}
 	switch h.Typeflag {
@@ -246,9 +246,9 @@ func (i *tarImport) entry(h *tar.Header, r io.Reader) error {
 			err = i.w.Link(from, to)
 		}
 	case tar.TypeFifo:
-		err = i.w.Mknod(to, proc.FIFO, mode, 0)
+		err = i.w.Mknod(to, vfs.FIFO, mode, 0)
 	case tar.TypeChar:
-		err = i.w.Mknod(to, proc.Char, mode, uint32(h.Devmajor)<<8|uint32(h.Devminor))
+		err = i.w.Mknod(to, vfs.Char, mode, uint32(h.Devmajor)<<8|uint32(h.Devminor))
 	default:
 		err = invalidArchive("%q: entries of type %q are not known", h.Name, h.Typeflag)
 	}
@@ -271,16 +271,16 @@ func (i *tarImport) symlink(target, to string) (err error) {
 // file writes a regular file. Its whole size is counted first; blocks of zeros stay holes.
 func (i *tarImport) file(to string, mode uint32, size int64, r io.Reader) error {
 	if i.size += size; size < 0 || i.size > importSize {
-		return newError(fserr.CodeEFBIG, fserr.EFBIG, fmt.Sprintf("the files of the archive are larger than %d bytes", int64(importSize)))
+		return newError(wire.CodeEFBIG, vfs.EFBIG, fmt.Sprintf("the files of the archive are larger than %d bytes", int64(importSize)))
 	}
-	f, err := i.w.Open(to, proc.WriteOnly|proc.Create|proc.Excl, mode)
+	f, err := i.w.Open(to, vfs.WriteOnly|vfs.Create|vfs.Excl, mode)
 	if err != nil {
 		return err
 	}
 	return errors.Join(i.copy(f, size, r), f.Close())
 }
 
-func (i *tarImport) copy(f proc.File, size int64, r io.Reader) error {
+func (i *tarImport) copy(f vfs.File, size int64, r io.Reader) error {
 	if err := f.Truncate(size); err != nil {
 		return err
 	}

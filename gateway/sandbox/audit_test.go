@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/sandbox"
 	"github.com/pgbox/pgbox/gateway/store"
+	"github.com/pgbox/pgbox/gateway/wire"
 	"github.com/pgbox/pgbox/sql/sqltest"
 )
 
@@ -56,15 +56,15 @@ func TestEveryVerbHasItsRow(t *testing.T) {
 	must("tar export", s.ExportTar(t.Context(), c, id, "/home/user", io.Discard, func() {}))
 	_, err = s.Sessions(t.Context(), c, id)
 	must("session ls", err)
-	wantError(t, s.DropSession(t.Context(), c, id, "none"), fserr.CodeENOENT, sandbox.AppliedNo)
+	wantError(t, s.DropSession(t.Context(), c, id, "none"), wire.CodeENOENT, sandbox.AppliedNo)
 	_, err = s.Undo(t.Context(), c, id, 1)
-	wantError(t, err, fserr.CodeENOENT, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeENOENT, sandbox.AppliedNo)
 	_, err = s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: c, Script: "refused", Cwd: "relative"})
-	wantError(t, err, fserr.CodeInvalidInput, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeInvalidInput, sandbox.AppliedNo)
 	stranger := c
 	stranger.Subject = "mallory"
 	_, err = s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: stranger, Script: "not mine"})
-	wantError(t, err, fserr.CodeForbidden, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeForbidden, sandbox.AppliedNo)
 
 	rows := func(id uuid.UUID) (out []string) {
 		runs, err := s.Timeline(t.Context(), c, id, store.TimelineFilter{Limit: 100, Agent: &c.Agent})
@@ -227,7 +227,7 @@ func TestRowsOfVerbsComeWithTheirChange(t *testing.T) {
 	// What was not done has no row that says so.
 	none := int64(99)
 	_, err = s.KvSet(t.Context(), c, id, "other", []byte("1"), sandbox.Expect{Version: &none})
-	wantError(t, err, fserr.CodeESTALE, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeESTALE, sandbox.AppliedNo)
 	if committed, n := row(id, "kv set other"); committed || n != 0 {
 		t.Errorf("%d rows of what was refused, committed %v", n, committed)
 	}
@@ -259,7 +259,7 @@ func TestReadsAreNotAnsweredWithoutTheirRow(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = s.OpenFile(t.Context(), alice, id, "/home/user/f")
-	wantError(t, err, fserr.CodeUnavailable, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeUnavailable, sandbox.AppliedNo)
 	if err := tx.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
 	}

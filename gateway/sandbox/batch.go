@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/lock"
 	"github.com/pgbox/pgbox/gateway/store"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 // ExecBatch runs scripts in sequence, one commit each, the working directory carried from one to the next;
@@ -170,7 +170,7 @@ func (s *Service) readBatch(ctx context.Context, b *BatchRequest) ([]BatchResult
 	}
 	wg.Wait()
 	for i := range out {
-		if e := out[i].Err; e != nil && e.Code == fserr.CodeReadOnlyViolation {
+		if e := out[i].Err; e != nil && e.Code == wire.CodeReadOnlyViolation {
 			return nil, e
 		}
 	}

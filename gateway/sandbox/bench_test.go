@@ -10,9 +10,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/sandbox"
 	"github.com/pgbox/pgbox/gateway/store"
+	"github.com/pgbox/pgbox/gateway/vfs"
+	"github.com/pgbox/pgbox/gateway/wire"
 	"github.com/pgbox/pgbox/sql/sqltest"
 )
 
@@ -60,7 +61,7 @@ func TestARefusedCommitKeepsTheCachedTree(t *testing.T) {
 	least := int64(1 << 30)
 	for range 5 {
 		_, err := s.WriteFile(t.Context(), full, b.ID, "/tmp/f", []byte("four"), sandbox.WriteOptions{})
-		wantError(t, err, fserr.CodeEDQUOT, sandbox.AppliedNo)
+		wantError(t, err, wire.CodeEDQUOT, sandbox.AppliedNo)
 		before := n.n.Load()
 		if _, err := s.Exec(t.Context(), sandbox.Request{Sandbox: b.ID, Caller: full, Script: "ls /tmp", ReadOnly: true}); err != nil {
 			t.Fatal(err)
@@ -148,7 +149,7 @@ func TestBackendKilledDuringCommit(t *testing.T) {
 		if err := tx.Rollback(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		wantError(t, <-got, fserr.CodeUnavailable, sandbox.AppliedNo)
+		wantError(t, <-got, wire.CodeUnavailable, sandbox.AppliedNo)
 		if got := read(t, s, id, "/home/user/f"); got != "1\n" {
 			t.Fatalf("%q", got)
 		}
@@ -169,11 +170,11 @@ func TestNoDatabase(t *testing.T) {
 	t.Cleanup(st.Close)
 	s, id := service(t, sandbox.Config{Store: st}), emptySandbox(t)
 	_, err = s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: "true"})
-	wantError(t, err, fserr.CodeUnavailable, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeUnavailable, sandbox.AppliedNo)
 	_, err = s.CreateSandbox(t.Context(), alice, sandbox.NewSandbox{Name: "n"})
-	wantError(t, err, fserr.CodeUnavailable, sandbox.AppliedNo)
-	wantError(t, s.Mkdir(t.Context(), alice, id, "/tmp/d", false), fserr.CodeUnavailable, sandbox.AppliedNo)
-	if errors.Is(err, fserr.ENOENT) {
+	wantError(t, err, wire.CodeUnavailable, sandbox.AppliedNo)
+	wantError(t, s.Mkdir(t.Context(), alice, id, "/tmp/d", false), wire.CodeUnavailable, sandbox.AppliedNo)
+	if errors.Is(err, vfs.ENOENT) {
 		t.Fatal("a database that is away is not a missing file")
 	}
 }

@@ -11,8 +11,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/store"
+	"github.com/pgbox/pgbox/gateway/vfs"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 var looksLikeTime = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}`)
@@ -20,7 +21,7 @@ var looksLikeTime = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}`)
 // stateName checks the name of an earlier state as a client writes it: what begins like a time has to be one.
 func stateName(at string) (string, error) {
 	if len(at) > 300 {
-		return "", newError(fserr.CodeInvalidInput, nil, "at: too long")
+		return "", newError(wire.CodeInvalidInput, nil, "at: too long")
 	}
 	if !looksLikeTime.MatchString(at) {
 		return at, nil
@@ -30,11 +31,11 @@ func stateName(at string) (string, error) {
 			return t.UTC().Format(time.RFC3339Nano), nil
 		}
 	}
-	return "", newError(fserr.CodeInvalidInput, nil, "at: want a time like 2026-01-31T12:00:00Z")
+	return "", newError(wire.CodeInvalidInput, nil, "at: want a time like 2026-01-31T12:00:00Z")
 }
 
 func errNoState(at string, err error) error {
-	return newError(fserr.CodeENOENT, err, fmt.Sprintf("no such snapshot or version, or it is not kept any more: %s", at))
+	return newError(wire.CodeENOENT, err, fmt.Sprintf("no such snapshot or version, or it is not kept any more: %s", at))
 }
 
 // changed is verb for a change of the tree that may turn out to be none: the database writes the row of one that it made. fn may
@@ -45,7 +46,7 @@ func (s *Service) changed(ctx context.Context, c Caller, id uuid.UUID, what stri
 		entered = true
 		row := s.verbRow(c, what)
 		b, committed, err := fn(ctx, row)
-		if _, refused := fserr.Of(err); !refused {
+		if _, refused := vfs.Of(err); !refused {
 			s.trees.Drop(id)
 		}
 		if !committed && (b == nil || b.Version == f.Version) {
@@ -83,7 +84,7 @@ func (s *Service) Restore(ctx context.Context, c Caller, id uuid.UUID, at string
 			return nil, err
 		}
 		b, err := s.store.Restore(ctx, id, state, e)
-		if errors.Is(err, fserr.ENOENT) {
+		if errors.Is(err, vfs.ENOENT) {
 			err = errNoState(at, err)
 		}
 		return b, err
@@ -95,7 +96,7 @@ const MaxSteps = 10_000
 
 func checkSteps(steps int) error {
 	if steps < 1 || steps > MaxSteps {
-		return newError(fserr.CodeInvalidInput, nil, fmt.Sprintf("steps: want 1 to %d", MaxSteps))
+		return newError(wire.CodeInvalidInput, nil, fmt.Sprintf("steps: want 1 to %d", MaxSteps))
 	}
 	return nil
 }
@@ -107,8 +108,8 @@ func (s *Service) Undo(ctx context.Context, c Caller, id uuid.UUID, steps int) (
 	}
 	return s.moved(ctx, c, id, fmt.Sprint("undo ", steps), func(ctx context.Context, e store.Exec) (*store.Sandbox, error) {
 		b, err := s.store.Undo(ctx, id, steps, e)
-		if errors.Is(err, fserr.ENODATA) {
-			err = newError(fserr.CodeENOENT, fserr.ENOENT, "there is no automatic snapshot to go back to")
+		if errors.Is(err, vfs.ENODATA) {
+			err = newError(wire.CodeENOENT, vfs.ENOENT, "there is no automatic snapshot to go back to")
 		}
 		return b, err
 	})
@@ -121,8 +122,8 @@ func (s *Service) Redo(ctx context.Context, c Caller, id uuid.UUID, steps int) (
 	}
 	return s.moved(ctx, c, id, fmt.Sprint("redo ", steps), func(ctx context.Context, e store.Exec) (*store.Sandbox, error) {
 		b, err := s.store.Redo(ctx, id, steps, e)
-		if errors.Is(err, fserr.ENODATA) {
-			err = newError(fserr.CodeENOENT, fserr.ENOENT, "there is nothing to redo")
+		if errors.Is(err, vfs.ENODATA) {
+			err = newError(wire.CodeENOENT, vfs.ENOENT, "there is nothing to redo")
 		}
 		return b, err
 	})
@@ -149,11 +150,11 @@ func (s *Service) DropSnapshot(ctx context.Context, c Caller, id uuid.UUID, snap
 			i = slices.IndexFunc(all, func(n Snapshot) bool { return n.Name == snapshot })
 		}
 		if i < 0 {
-			return newError(fserr.CodeENOENT, fserr.ENOENT, "no such snapshot")
+			return newError(wire.CodeENOENT, vfs.ENOENT, "no such snapshot")
 		}
 		err = s.store.DropSnapshot(ctx, id, all[i].ID, row)
-		if errors.Is(err, fserr.ENOENT) { // somebody else was faster
-			err = newError(fserr.CodeENOENT, err, "no such snapshot")
+		if errors.Is(err, vfs.ENOENT) { // somebody else was faster
+			err = newError(wire.CodeENOENT, err, "no such snapshot")
 		}
 		return err
 	})

@@ -11,9 +11,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/pgbox/pgbox/gateway/feed"
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/sandbox"
 	"github.com/pgbox/pgbox/gateway/store"
+	"github.com/pgbox/pgbox/gateway/wire"
 	"github.com/pgbox/pgbox/sql/sqltest"
 )
 
@@ -61,11 +61,11 @@ func TestUndoAndRedoAreSeenByAllGateways(t *testing.T) {
 	}
 	want("3\n/tmp\n")
 	_, err = s.Redo(t.Context(), alice, id, 1)
-	wantError(t, err, fserr.CodeENOENT, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeENOENT, sandbox.AppliedNo)
 	_, err = s.Undo(t.Context(), alice, id, 9)
-	wantError(t, err, fserr.CodeENOENT, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeENOENT, sandbox.AppliedNo)
 	_, err = s.Undo(t.Context(), bob, id, 1)
-	wantError(t, err, fserr.CodeForbidden, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeForbidden, sandbox.AppliedNo)
 }
 
 // The commits themselves seal the layers, so the gateway's own cache has to follow without a reload.
@@ -115,10 +115,10 @@ func TestEarlierStatesAreRead(t *testing.T) {
 		t.Fatalf("%q, %v", data, err)
 	}
 	_, err = s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: c, Script: "echo x > g", ReadOnly: true})
-	wantError(t, err, fserr.CodeReadOnlyViolation, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeReadOnlyViolation, sandbox.AppliedNo)
 	_, err = s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: c, Script: "echo x > g"})
-	wantError(t, err, fserr.CodeInvalidInput, sandbox.AppliedNo)
-	for at, code := range map[string]fserr.Code{"77": fserr.CodeENOENT, "nothing": fserr.CodeENOENT, "2026-99-99": fserr.CodeInvalidInput, "2001-01-01": fserr.CodeENOENT} {
+	wantError(t, err, wire.CodeInvalidInput, sandbox.AppliedNo)
+	for at, code := range map[string]wire.Code{"77": wire.CodeENOENT, "nothing": wire.CodeENOENT, "2026-99-99": wire.CodeInvalidInput, "2001-01-01": wire.CodeENOENT} {
 		c.At = at
 		_, err = s.OpenFile(t.Context(), c, id, "/home/user/f")
 		wantError(t, err, code, sandbox.AppliedNo)
@@ -126,7 +126,7 @@ func TestEarlierStatesAreRead(t *testing.T) {
 	c = bob
 	c.At = "1"
 	_, err = s.OpenFile(t.Context(), c, id, "/home/user/f")
-	wantError(t, err, fserr.CodeForbidden, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeForbidden, sandbox.AppliedNo)
 }
 
 func TestImages(t *testing.T) {
@@ -139,7 +139,7 @@ func TestImages(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := s.CreateImage(t.Context(), alice, id, name, "", "", false)
-	wantError(t, err, fserr.CodeEEXIST, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeEEXIST, sandbox.AppliedNo)
 	for _, files := range []map[string][]byte{nil, {"/home/user/g": []byte("g")}} {
 		b, err := s.CreateSandbox(t.Context(), alice, sandbox.NewSandbox{Name: "n", Image: name, Files: files})
 		if err != nil {
@@ -156,18 +156,18 @@ func TestImages(t *testing.T) {
 		t.Fatalf("%q", got)
 	}
 	_, err = s.CreateSandbox(t.Context(), alice, sandbox.NewSandbox{Name: "n", Image: "none"})
-	wantError(t, err, fserr.CodeENOENT, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeENOENT, sandbox.AppliedNo)
 	if _, err := s.TagImage(t.Context(), alice, name, name, "two"); err != nil {
 		t.Fatal(err)
 	}
 	if list, err := s.Images(t.Context(), alice, name); err != nil || len(list) != 2 {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	wantError(t, s.DropImage(t.Context(), bob, name), fserr.CodeEPERM, sandbox.AppliedNo)
+	wantError(t, s.DropImage(t.Context(), bob, name), wire.CodeEPERM, sandbox.AppliedNo)
 	if err := s.DropImage(t.Context(), alice, name); err != nil {
 		t.Fatal(err)
 	}
-	wantError(t, s.DropImage(t.Context(), alice, name), fserr.CodeENOENT, sandbox.AppliedNo)
+	wantError(t, s.DropImage(t.Context(), alice, name), wire.CodeENOENT, sandbox.AppliedNo)
 }
 
 func TestKeyValues(t *testing.T) {
@@ -180,7 +180,7 @@ func TestKeyValues(t *testing.T) {
 	}
 	old := v - 1
 	_, err = s.KvSet(t.Context(), alice, id, "a", json.RawMessage(`2`), sandbox.Expect{Version: &old})
-	wantError(t, err, fserr.CodeESTALE, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeESTALE, sandbox.AppliedNo)
 	run(t, s, id, "cat f >> g") // the tree is at the version that the key led to
 	got, err := s.KvGet(t.Context(), alice, id, "a")
 	if err != nil || string(got.Value) != `{"x": 1}` || got.Version != v {
@@ -190,12 +190,12 @@ func TestKeyValues(t *testing.T) {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	_, err = s.KvGet(t.Context(), bob, id, "a")
-	wantError(t, err, fserr.CodeForbidden, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeForbidden, sandbox.AppliedNo)
 	if err := s.KvDelete(t.Context(), alice, id, "a", sandbox.Expect{Version: &v}); err != nil {
 		t.Fatal(err)
 	}
 	_, err = s.KvGet(t.Context(), alice, id, "a")
-	wantError(t, err, fserr.CodeENOENT, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeENOENT, sandbox.AppliedNo)
 }
 
 // The lines are those that diff -u prints in the sandbox.
@@ -245,9 +245,9 @@ func TestDiffLines(t *testing.T) {
 		t.Error("what was only read has changed")
 	}
 	_, err = s.Diff(t.Context(), alice, id, sandbox.DiffSpec{From: uuid.New()})
-	wantError(t, err, fserr.CodeENOENT, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeENOENT, sandbox.AppliedNo)
 	_, err = s.Diff(t.Context(), bob, id, sandbox.DiffSpec{})
-	wantError(t, err, fserr.CodeForbidden, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeForbidden, sandbox.AppliedNo)
 }
 
 // A merge changes the tree behind the caches of all gateways.
@@ -307,7 +307,7 @@ func TestMerge(t *testing.T) {
 		t.Fatalf("%q", got)
 	}
 	_, err = s.Merge(t.Context(), alice, id, sandbox.MergeSpec{From: uuid.New()})
-	wantError(t, err, fserr.CodeENOENT, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeENOENT, sandbox.AppliedNo)
 }
 
 // What the database does to a tree in one step, another gateway has in its cache, by a patch or by a reload; in the log it is one run of the caller's.
@@ -398,9 +398,9 @@ func TestMergeUndoAndRestoreAreOneVersionForOthers(t *testing.T) {
 			c := alice
 			c.Route = "undo"
 			_, err = s.Undo(t.Context(), c, id, 50)
-			wantError(t, err, fserr.CodeENOENT, sandbox.AppliedNo)
+			wantError(t, err, wire.CodeENOENT, sandbox.AppliedNo)
 			runs, err := s.Timeline(t.Context(), alice, id, store.TimelineFilter{Limit: 1, Route: &c.Route})
-			if err != nil || len(runs) != 1 || runs[0].Committed || runs[0].Error != string(fserr.CodeENOENT) || runs[0].Script != "undo 50" {
+			if err != nil || len(runs) != 1 || runs[0].Committed || runs[0].Error != string(wire.CodeENOENT) || runs[0].Script != "undo 50" {
 				t.Errorf("%+v, %v", runs, err)
 			}
 		})

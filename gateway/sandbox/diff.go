@@ -10,11 +10,11 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/pgbox/pgbox/gateway/cache"
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/diff"
-	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/store"
 	"github.com/pgbox/pgbox/gateway/tree"
+	"github.com/pgbox/pgbox/gateway/vfs"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 // Difference is a path that differs between two states.
@@ -59,8 +59,8 @@ func (s *Service) Diff(ctx context.Context, c Caller, id uuid.UUID, spec DiffSpe
 			fromAt = "@base"
 		}
 		rows, err := s.store.Diff(ctx, id, at, from, fromAt)
-		if errors.Is(err, fserr.ENOENT) {
-			err = newError(fserr.CodeENOENT, err, "no such sandbox, snapshot or version of yours, or it is not kept any more")
+		if errors.Is(err, vfs.ENOENT) {
+			err = newError(wire.CodeENOENT, err, "no such sandbox, snapshot or version of yours, or it is not kept any more")
 		}
 		if err != nil {
 			return nil, err
@@ -139,11 +139,11 @@ func (s *Service) textOf(ctx context.Context, pin *cache.Pin, path string) (text
 	w := pin.Tree.Begin(ctx, s.options(pin.Fence, true))
 	st, err := w.Lstat(path)
 	switch {
-	case errors.Is(err, fserr.ENOENT) || errors.Is(err, fserr.ENOTDIR):
+	case errors.Is(err, vfs.ENOENT) || errors.Is(err, vfs.ENOTDIR):
 		return nil, true, nil // changed since the states were compared
 	case err != nil:
 		return nil, false, err
-	case st.Kind != proc.Regular:
+	case st.Kind != vfs.Regular:
 		return nil, true, nil
 	case st.Size > diffFileMax:
 		return nil, false, nil
@@ -293,8 +293,8 @@ func (s *Service) Merge(ctx context.Context, c Caller, id uuid.UUID, spec MergeS
 	}
 	_, err = s.changed(ctx, c, id, "merge "+spec.From.String(), func(ctx context.Context, e store.Exec) (_ *Sandbox, committed bool, err error) {
 		list, err = s.store.Merge(ctx, id, spec.From, fromAt, base, spec.Conflict, e)
-		if errors.Is(err, fserr.ENOENT) {
-			err = newError(fserr.CodeENOENT, err, "no such sandbox, snapshot or version of yours, or it is not kept any more")
+		if errors.Is(err, vfs.ENOENT) {
+			err = newError(wire.CodeENOENT, err, "no such sandbox, snapshot or version of yours, or it is not kept any more")
 		}
 		_, _, changed := spec.Outcome(list)
 		return nil, changed, err

@@ -10,8 +10,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/tree"
+	"github.com/pgbox/pgbox/gateway/vfs"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 // Edit is one replacement of a text in a file.
@@ -52,14 +53,14 @@ func (s *Service) Edit(ctx context.Context, c Caller, id uuid.UUID, path string,
 		return nil, err
 	}
 	if len(edits) < 1 || len(edits) > maxEdits {
-		return nil, newError(fserr.CodeInvalidInput, nil, fmt.Sprintf("edits: want 1 to %d", maxEdits))
+		return nil, newError(wire.CodeInvalidInput, nil, fmt.Sprintf("edits: want 1 to %d", maxEdits))
 	}
 	for _, e := range edits {
 		switch {
 		case e.Old == "":
-			return nil, newError(fserr.CodeInvalidInput, nil, "the text to replace must not be empty")
+			return nil, newError(wire.CodeInvalidInput, nil, "the text to replace must not be empty")
 		case e.Old == e.New:
-			return nil, newError(fserr.CodeInvalidInput, nil, "the two texts are equal")
+			return nil, newError(wire.CodeInvalidInput, nil, "the two texts are equal")
 		}
 	}
 	var res *EditResult
@@ -72,14 +73,14 @@ func (s *Service) Edit(ctx context.Context, c Caller, id uuid.UUID, path string,
 			return err
 		}
 		data, err := w.ReadFile(path)
-		if errors.Is(err, fserr.ENOMEM) { // a device without end, or a file for ranged reads only
-			return fserr.Path("edit", path, fserr.EFBIG)
+		if errors.Is(err, vfs.ENOMEM) { // a device without end, or a file for ranged reads only
+			return vfs.Path("edit", path, vfs.EFBIG)
 		}
 		if err != nil {
 			return err
 		}
 		if bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data) {
-			return newError(fserr.CodeEditBinary, nil, fmt.Sprintf("%s is not a text file", info.Path))
+			return newError(wire.CodeEditBinary, nil, fmt.Sprintf("%s is not a text file", info.Path))
 		}
 		before, total := data, 0
 		for i, e := range edits {
@@ -109,17 +110,17 @@ func (e Edit) apply(shown, path string, data []byte) (int, []byte, error) {
 	n := bytes.Count(data, []byte(e.Old))
 	switch {
 	case n == 0:
-		err := newError(fserr.CodeEditNoMatch, nil, fmt.Sprintf("the text to replace does not occur in %s", shown))
+		err := newError(wire.CodeEditNoMatch, nil, fmt.Sprintf("the text to replace does not occur in %s", shown))
 		err.Details = nearest(data, e.Old)
 		return 0, nil, err
 	case n > 1 && !e.All:
-		err := newError(fserr.CodeEditNotUnique, nil, fmt.Sprintf("the text to replace occurs %d times in %s", n, shown))
+		err := newError(wire.CodeEditNotUnique, nil, fmt.Sprintf("the text to replace occurs %d times in %s", n, shown))
 		err.Details = []string{places(data, e.Old, n)}
 		return 0, nil, err
 	}
 	// A short text that occurs often and is replaced by a long one makes more than memory holds.
 	if size := int64(len(data)) + int64(n)*int64(len(e.New)-len(e.Old)); size > editMax {
-		return 0, nil, fserr.Path("edit", path, fserr.EFBIG)
+		return 0, nil, vfs.Path("edit", path, vfs.EFBIG)
 	}
 	return n, bytes.ReplaceAll(data, []byte(e.Old), []byte(e.New)), nil
 }

@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/lock"
 	"github.com/pgbox/pgbox/gateway/sched"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/store"
+	"github.com/pgbox/pgbox/gateway/vfs"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 // Timestamp is a time as clients see it, in milliseconds.
@@ -36,8 +37,8 @@ const (
 
 // Error is the one error type of this package.
 type Error struct {
-	Code      fserr.Code  // what the wire says; Code.Status() is the HTTP status
-	Errno     fserr.Errno // 0 when the failure is not a filesystem error
+	Code      wire.Code // what the wire says; Code.Status() is the HTTP status
+	Errno     vfs.Errno // 0 when the failure is not a filesystem error
 	Applied   Applied
 	Retryable bool
 	Message   string   // for the client: no SQL, no host details
@@ -48,7 +49,7 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// Unwrap returns what caused the error; errors.Is(err, fserr.ENOENT) works.
+// Unwrap returns what caused the error; errors.Is(err, vfs.ENOENT) works.
 func (e *Error) Unwrap() []error {
 	var errs []error
 	if e.Errno != 0 {
@@ -61,7 +62,7 @@ func (e *Error) Unwrap() []error {
 }
 
 // newError returns an Error of code c that changed nothing.
-func newError(c fserr.Code, cause error, message string) *Error {
+func newError(c wire.Code, cause error, message string) *Error {
 	return &Error{Code: c, Applied: AppliedNo, Retryable: c.Retryable(), Message: message, cause: cause}
 }
 
@@ -86,61 +87,61 @@ func asError(err error) *Error {
 		timeout errTimeout
 		output  errOutput
 		gone    errClientGone
-		path    *fserr.PathError
+		path    *vfs.PathError
 	)
 	limit, isLimit := proc.IsLimit(err)
 	switch {
 	case errors.As(err, &known):
 		return known
 	case errors.Is(err, store.ErrUnknown):
-		e := newError(fserr.CodeOutcomeUnknown, err, "the connection to the database was lost during the commit; it may have been applied")
+		e := newError(wire.CodeOutcomeUnknown, err, "the connection to the database was lost during the commit; it may have been applied")
 		e.Applied = AppliedUnknown
 		return e
 	case errors.As(err, &timeout):
-		return newError(fserr.CodeExecTimeout, err, timeout.Error()+"; nothing was applied")
+		return newError(wire.CodeExecTimeout, err, timeout.Error()+"; nothing was applied")
 	case errors.As(err, &output):
-		return newError(fserr.CodeENOBUFS, err, output.Error()+"; nothing was applied")
+		return newError(wire.CodeENOBUFS, err, output.Error()+"; nothing was applied")
 	case isLimit:
-		return newError(fserr.CodeENOBUFS, err, limit.Error()+"; nothing was applied")
+		return newError(wire.CodeENOBUFS, err, limit.Error()+"; nothing was applied")
 	case errors.Is(err, store.ErrRefusedValue):
-		return newError(fserr.CodeInvalidInput, err, "a value of the request is not acceptable")
+		return newError(wire.CodeInvalidInput, err, "a value of the request is not acceptable")
 	case errors.Is(err, lock.ErrTimeout):
-		return newError(fserr.CodeLockTimeout, err, "timed out waiting for the sandbox's other writers")
+		return newError(wire.CodeLockTimeout, err, "timed out waiting for the sandbox's other writers")
 	case errors.Is(err, store.ErrLocked):
-		return newError(fserr.CodeLockTimeout, err, "timed out waiting for a transaction that holds the sandbox; nothing was applied")
+		return newError(wire.CodeLockTimeout, err, "timed out waiting for a transaction that holds the sandbox; nothing was applied")
 	case errors.Is(err, lock.ErrQueueFull):
-		return newError(fserr.CodeRuntimeBusy, err, "too many writers are waiting for this sandbox")
+		return newError(wire.CodeRuntimeBusy, err, "too many writers are waiting for this sandbox")
 	case errors.Is(err, lock.ErrLost):
-		return newError(fserr.CodeLockLost, err, "the lock of the sandbox was lost; nothing was applied")
+		return newError(wire.CodeLockLost, err, "the lock of the sandbox was lost; nothing was applied")
 	case errors.Is(err, sched.ErrBusy):
-		return newError(fserr.CodeRuntimeBusy, err, "the server is busy")
+		return newError(wire.CodeRuntimeBusy, err, "the server is busy")
 	case errors.Is(err, errDraining):
-		return newError(fserr.CodeShuttingDown, err, "the server is shutting down; nothing was applied")
+		return newError(wire.CodeShuttingDown, err, "the server is shutting down; nothing was applied")
 	case errors.Is(err, lock.ErrUnavailable):
-		return newError(fserr.CodeUnavailable, err, "the locks are not available; read-only scripts run")
+		return newError(wire.CodeUnavailable, err, "the locks are not available; read-only scripts run")
 	case errors.Is(err, store.ErrUnavailable):
-		return newError(fserr.CodeUnavailable, err, "the database is not available")
+		return newError(wire.CodeUnavailable, err, "the database is not available")
 	case errors.As(err, &gone), errors.Is(err, context.Canceled):
-		e := newError(fserr.CodeSessionClosing, err, "the client went away; nothing was applied")
-		e.Errno = fserr.ECANCELED
+		e := newError(wire.CodeSessionClosing, err, "the client went away; nothing was applied")
+		e.Errno = vfs.ECANCELED
 		return e
 	case errors.Is(err, context.DeadlineExceeded):
-		return newError(fserr.CodeUnavailable, err, "the request took too long; nothing was applied")
+		return newError(wire.CodeUnavailable, err, "the request took too long; nothing was applied")
 	}
-	errno, ok := fserr.Of(err)
+	errno, ok := vfs.Of(err)
 	if !ok {
-		return newError(fserr.CodeInternal, err, "internal error")
+		return newError(wire.CodeInternal, err, "internal error")
 	}
-	e := newError(errno.Code(), err, errno.Error())
+	e := newError(wire.CodeOf(errno), err, errno.Error())
 	e.Errno = errno
 	switch {
-	case e.Code == fserr.CodeInternal:
+	case e.Code == wire.CodeInternal:
 		e.Message = "internal error"
 	case errors.As(err, &path):
 		e.Message = path.Error()
-	case errno == fserr.ESRCH:
+	case errno == vfs.ESRCH:
 		e.Message = "no such sandbox"
-	case errno == fserr.ESTALE:
+	case errno == vfs.ESTALE:
 		e.Message = "another writer committed first; nothing was applied"
 	}
 	return e

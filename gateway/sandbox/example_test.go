@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/sandbox"
 	"github.com/pgbox/pgbox/gateway/shell/command"
 	"github.com/pgbox/pgbox/gateway/store"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // Create a sandbox, run a script in it, fork it, and take the script back.
@@ -40,7 +40,7 @@ func Example() {
 
 	forks, err := s.Fork(ctx, me, b.ID, "idea", 3, "")
 	fmt.Println(len(forks), err)
-	if _, err := s.Undo(ctx, me, b.ID, 1); errors.Is(err, fserr.ENOENT) {
+	if _, err := s.Undo(ctx, me, b.ID, 1); errors.Is(err, vfs.ENOENT) {
 		fmt.Println("there is no automatic snapshot to go back to")
 	}
 }

@@ -17,12 +17,13 @@ import (
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/lock"
 	"github.com/pgbox/pgbox/gateway/sandbox"
 	"github.com/pgbox/pgbox/gateway/shell/command"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/store"
+	"github.com/pgbox/pgbox/gateway/vfs"
+	"github.com/pgbox/pgbox/gateway/wire"
 	"github.com/pgbox/pgbox/sql/sqltest"
 )
 
@@ -82,12 +83,12 @@ func read(t testing.TB, s *sandbox.Service, id uuid.UUID, path string) string {
 
 func wantNoFile(t testing.TB, s *sandbox.Service, id uuid.UUID, path string) {
 	t.Helper()
-	if _, err := s.Stat(t.Context(), alice, id, path); !errors.Is(err, fserr.ENOENT) {
+	if _, err := s.Stat(t.Context(), alice, id, path); !errors.Is(err, vfs.ENOENT) {
 		t.Fatalf("%s: %v", path, err)
 	}
 }
 
-func wantError(t testing.TB, err error, code fserr.Code, applied sandbox.Applied) *sandbox.Error {
+func wantError(t testing.TB, err error, code wire.Code, applied sandbox.Applied) *sandbox.Error {
 	t.Helper()
 	var e *sandbox.Error
 	if !errors.As(err, &e) || e.Code != code || e.Applied != applied || e.Retryable != code.Retryable() {
@@ -204,7 +205,7 @@ func TestStatePersists(t *testing.T) {
 		t.Fatalf("after its directory was removed: %q", res.Stdout)
 	}
 	_, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: "pwd", Cwd: "/nowhere"})
-	wantError(t, err, fserr.CodeENOENT, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeENOENT, sandbox.AppliedNo)
 }
 
 func TestDefaultEnvironment(t *testing.T) {
@@ -250,17 +251,17 @@ func TestOwnership(t *testing.T) {
 		stranger := sandbox.Caller{Tenant: "other", Subject: "owner"}
 		for _, ro := range []bool{true, false} {
 			_, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: bob, Script: "echo > f", ReadOnly: ro})
-			wantError(t, err, fserr.CodeForbidden, sandbox.AppliedNo)
+			wantError(t, err, wire.CodeForbidden, sandbox.AppliedNo)
 			_, err = s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: stranger, Script: "echo > f", ReadOnly: ro})
-			wantError(t, err, fserr.CodeSandboxNotFound, sandbox.AppliedNo)
+			wantError(t, err, wire.CodeSandboxNotFound, sandbox.AppliedNo)
 			_, err = s.Exec(t.Context(), sandbox.Request{Sandbox: uuid.New(), Caller: alice, Script: "echo > f", ReadOnly: ro})
-			wantError(t, err, fserr.CodeSandboxNotFound, sandbox.AppliedNo)
+			wantError(t, err, wire.CodeSandboxNotFound, sandbox.AppliedNo)
 		}
 		_, err := s.GetSandbox(t.Context(), bob, id)
-		wantError(t, err, fserr.CodeForbidden, sandbox.AppliedNo)
+		wantError(t, err, wire.CodeForbidden, sandbox.AppliedNo)
 		_, err = s.OpenFile(t.Context(), stranger, id, "/etc/passwd")
-		wantError(t, err, fserr.CodeSandboxNotFound, sandbox.AppliedNo)
-		wantError(t, s.DropSandbox(t.Context(), bob, id), fserr.CodeForbidden, sandbox.AppliedNo)
+		wantError(t, err, wire.CodeSandboxNotFound, sandbox.AppliedNo)
+		wantError(t, s.DropSandbox(t.Context(), bob, id), wire.CodeForbidden, sandbox.AppliedNo)
 		run(t, s, id, "true")
 	}
 }
@@ -275,7 +276,7 @@ func TestDroppedSandboxIsGoneForWhoHasItCached(t *testing.T) {
 	}
 	for _, ro := range []bool{true, false} {
 		_, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: "cat f", ReadOnly: ro})
-		wantError(t, err, fserr.CodeSandboxNotFound, sandbox.AppliedNo)
+		wantError(t, err, wire.CodeSandboxNotFound, sandbox.AppliedNo)
 	}
 }
 
@@ -391,7 +392,7 @@ func TestPsqlWriterInBetweenRunsTheScriptAgain(t *testing.T) {
 	psql(t, id, "SELECT fs.write_file('/home/user/f', '15\n')")
 	resume <- struct{}{}
 	o := <-done
-	wantError(t, o.err, fserr.CodeESTALE, sandbox.AppliedNo)
+	wantError(t, o.err, wire.CodeESTALE, sandbox.AppliedNo)
 	if sink.String() != "begun\n" || read(t, s, id, "/home/user/f") != "15\n" {
 		t.Fatalf("streamed %q, f is %q", &sink, read(t, s, id, "/home/user/f"))
 	}
@@ -442,7 +443,7 @@ func TestReadOnlyViolation(t *testing.T) {
 	run(t, s, id, "echo 1 > f")
 	for _, script := range []string{"echo 2 > f", "rm f", "mkdir d", "mv f g || true", "( chmod 600 f ) 2>/dev/null; echo fine", "ln f g", "touch new"} {
 		res, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: script, ReadOnly: true})
-		wantError(t, err, fserr.CodeReadOnlyViolation, sandbox.AppliedNo)
+		wantError(t, err, wire.CodeReadOnlyViolation, sandbox.AppliedNo)
 		if res == nil {
 			t.Fatalf("%s: no result", script)
 		}
@@ -463,7 +464,7 @@ func TestTimeoutAppliesNothing(t *testing.T) {
 	for _, script := range []string{"echo begun; echo 1 > f; /tmp/sync", "echo begun; echo 1 > f; while :; do :; done"} {
 		patiently(t, 100*time.Millisecond, func(timeout time.Duration) string {
 			res, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: script, Timeout: timeout})
-			wantError(t, err, fserr.CodeExecTimeout, sandbox.AppliedNo)
+			wantError(t, err, wire.CodeExecTimeout, sandbox.AppliedNo)
 			if res != nil && res.TimedOut && string(res.Stdout) == "begun\n" && !res.Committed {
 				return ""
 			}
@@ -486,11 +487,11 @@ func TestClientGoneAppliesNothing(t *testing.T) {
 	}()
 	<-reached
 	cancel()
-	wantError(t, <-done, fserr.CodeSessionClosing, sandbox.AppliedNo)
+	wantError(t, <-done, wire.CodeSessionClosing, sandbox.AppliedNo)
 	wantNoFile(t, s, id, "/home/user/f")
 	// A sink that fails is a client that went away, too.
 	_, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: "echo 1 > f; echo x; echo 2 > f; while :; do echo x; done", Stdout: broken{}})
-	wantError(t, err, fserr.CodeSessionClosing, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeSessionClosing, sandbox.AppliedNo)
 	wantNoFile(t, s, id, "/home/user/f")
 	// The lock is free again.
 	run(t, s, id, "echo 3 > f")
@@ -540,9 +541,9 @@ func TestLostLeaseAppliesNothing(t *testing.T) {
 	}()
 	<-reached
 	close(l.lost)
-	wantError(t, <-done, fserr.CodeLockLost, sandbox.AppliedNo)
+	wantError(t, <-done, wire.CodeLockLost, sandbox.AppliedNo)
 	wantNoFile(t, s, id, "/home/user/f")
-	wantError(t, s.Mkdir(t.Context(), alice, id, "/home/user/d", false), fserr.CodeLockLost, sandbox.AppliedNo)
+	wantError(t, s.Mkdir(t.Context(), alice, id, "/home/user/d", false), wire.CodeLockLost, sandbox.AppliedNo)
 }
 
 func TestOutputIsCutInTheMiddle(t *testing.T) {
@@ -563,7 +564,7 @@ func TestEndlessOutputIsEnded(t *testing.T) {
 	t.Parallel()
 	s, id := service(t, sandbox.Config{OutputKeep: 1000, OutputMax: 100_000}), emptySandbox(t)
 	res, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: `echo 1 > f; while :; do echo yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy; done`})
-	wantError(t, err, fserr.CodeENOBUFS, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeENOBUFS, sandbox.AppliedNo)
 	if res == nil || !res.Truncated || len(res.Stdout) > 1100 {
 		t.Fatalf("%+v", res)
 	}
@@ -579,7 +580,7 @@ func TestLimitsEndTheRunAndApplyNothing(t *testing.T) {
 		`echo 1 > f; b() { b | b & }; b; wait`,
 	} {
 		_, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: script})
-		wantError(t, err, fserr.CodeENOBUFS, sandbox.AppliedNo)
+		wantError(t, err, wire.CodeENOBUFS, sandbox.AppliedNo)
 		wantNoFile(t, s, id, "/home/user/f")
 	}
 }
@@ -597,7 +598,7 @@ func TestWatchdogEndsTheLargestRun(t *testing.T) {
 	}()
 	<-reached
 	_, err := s.Exec(t.Context(), sandbox.Request{Sandbox: large, Caller: alice, Script: `x=0123456789abcdef; while [ ${#x} -lt 40000000 ]; do x=$x$x; done; while :; do :; done`})
-	e := wantError(t, err, fserr.CodeENOBUFS, sandbox.AppliedNo)
+	e := wantError(t, err, wire.CodeENOBUFS, sandbox.AppliedNo)
 	if !strings.Contains(e.Message, "memory of all scripts") {
 		t.Fatalf("ended by something else: %v", e)
 	}
@@ -625,7 +626,7 @@ func TestTooManyScriptsAreBusy(t *testing.T) {
 	}()
 	<-reached
 	_, err = s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: "true", ReadOnly: true})
-	wantError(t, err, fserr.CodeRuntimeBusy, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeRuntimeBusy, sandbox.AppliedNo)
 	if _, err := s.Exec(t.Context(), sandbox.Request{Sandbox: other.ID, Caller: bob, Script: "true", ReadOnly: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -653,12 +654,12 @@ func TestShutdownWaitsThenEnds(t *testing.T) {
 	for {
 		_, err := s.GetSandbox(t.Context(), alice, id)
 		var e *sandbox.Error
-		if errors.As(err, &e) && e.Code == fserr.CodeShuttingDown {
+		if errors.As(err, &e) && e.Code == wire.CodeShuttingDown {
 			break
 		}
 	}
 	cancel()
-	wantError(t, <-done, fserr.CodeShuttingDown, sandbox.AppliedNo)
+	wantError(t, <-done, wire.CodeShuttingDown, sandbox.AppliedNo)
 	if err := <-down; !errors.Is(err, context.Canceled) {
 		t.Fatalf("shutdown: %v", err)
 	}
@@ -678,7 +679,7 @@ func TestQuota(t *testing.T) {
 		t.Fatalf("%q %q", res.Stdout, res.Stderr)
 	}
 	_, err = s.WriteFile(t.Context(), alice, b.ID, "/tmp/big", make([]byte, 2000), sandbox.WriteOptions{})
-	wantError(t, err, fserr.CodeEDQUOT, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeEDQUOT, sandbox.AppliedNo)
 	wantNoFile(t, s, b.ID, "/tmp/big")
 }
 

@@ -16,9 +16,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/pgbox/pgbox/gateway/devdb/link"
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/sandbox"
 	"github.com/pgbox/pgbox/gateway/store"
+	"github.com/pgbox/pgbox/gateway/wire"
 	"github.com/pgbox/pgbox/sql/sqltest"
 )
 
@@ -77,7 +77,7 @@ func TestOutcomesAreTrueWhileConnectionsDie(t *testing.T) {
 				switch {
 				case errors.As(err, &e):
 					applied = e.Applied
-					if e.Code != fserr.CodeUnavailable && e.Code != fserr.CodeESTALE && e.Code != fserr.CodeOutcomeUnknown {
+					if e.Code != wire.CodeUnavailable && e.Code != wire.CodeESTALE && e.Code != wire.CodeOutcomeUnknown {
 						t.Errorf("%s: %v (%v)", line, e.Code, errors.Unwrap(e))
 					}
 				case !res.Committed:
@@ -102,7 +102,7 @@ func TestOutcomesAreTrueWhileConnectionsDie(t *testing.T) {
 			log = read(t, s, b.ID, "/home/user/log")
 			break
 		}
-		if e := new(sandbox.Error); !errors.As(err, &e) || e.Code != fserr.CodeUnavailable {
+		if e := new(sandbox.Error); !errors.As(err, &e) || e.Code != wire.CodeUnavailable {
 			t.Fatal(err)
 		}
 	}
@@ -127,7 +127,7 @@ func TestOutcomesAreTrueWhileConnectionsDie(t *testing.T) {
 // print and commit is nothing that the tree says.
 func TestScriptThatCannotReadIsEnded(t *testing.T) {
 	t.Parallel()
-	l := wire(t, "postgres")
+	l := linkTo(t, "postgres")
 	url, err := l.ToPostgres(sqltest.ServingURL(t, sqltest.URL(t)))
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +150,7 @@ func TestScriptThatCannotReadIsEnded(t *testing.T) {
 		r.Sandbox, r.Caller, r.Stdout, r.Stderr = id, alice, &seen, &seen
 		r.Stdin = iotest.OneByteReader(io.MultiReader(strings.NewReader("go"), cutting{l}, strings.NewReader("\n")))
 		_, err := s.Exec(t.Context(), r)
-		if e := wantError(t, err, fserr.CodeUnavailable, sandbox.AppliedNo); strings.Contains(e.Message, "127.0.0.1") {
+		if e := wantError(t, err, wire.CodeUnavailable, sandbox.AppliedNo); strings.Contains(e.Message, "127.0.0.1") {
 			t.Errorf("%s: %s", r.Script, e.Message)
 		}
 		if got := seen.String(); strings.Contains(got, "postgres") || strings.Contains(got, "[") {
@@ -198,13 +198,13 @@ func TestRequestsThatMakeNoSense(t *testing.T) {
 	} {
 		r.Sandbox, r.Caller, r.Script = id, alice, "echo 1 > f"
 		_, err := s.Exec(t.Context(), r)
-		wantError(t, err, fserr.CodeInvalidInput, sandbox.AppliedNo)
+		wantError(t, err, wire.CodeInvalidInput, sandbox.AppliedNo)
 	}
 	_, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: "pwd", Cwd: "/etc/passwd"})
-	wantError(t, err, fserr.CodeENOTDIR, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeENOTDIR, sandbox.AppliedNo)
 	wantNoFile(t, s, id, "/home/user/f")
 	_, err = service(t, sandbox.Config{MaxTimeout: 50 * time.Millisecond}).Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: "while :; do :; done", Timeout: time.Hour})
-	wantError(t, err, fserr.CodeExecTimeout, sandbox.AppliedNo) // and not after an hour
+	wantError(t, err, wire.CodeExecTimeout, sandbox.AppliedNo) // and not after an hour
 	if _, err := s.GetSandbox(t.Context(), alice, uuid.Nil); err == nil {
 		t.Fatal("the zero id is a sandbox")
 	}

@@ -16,12 +16,12 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/cache"
 	"github.com/pgbox/pgbox/gateway/feed"
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/sandbox"
-	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/store"
 	"github.com/pgbox/pgbox/gateway/tree"
 	"github.com/pgbox/pgbox/gateway/tree/model"
+	"github.com/pgbox/pgbox/gateway/vfs"
+	"github.com/pgbox/pgbox/gateway/wire"
 	"github.com/pgbox/pgbox/sql/sqltest"
 )
 
@@ -170,7 +170,7 @@ func difference(want, got *tree.Tree) string {
 			return
 		}
 		for _, d := range w {
-			if d.Kind == proc.Dir && diff == "" {
+			if d.Kind == vfs.Dir && diff == "" {
 				visit(strings.TrimSuffix(dir, "/") + "/" + d.Name)
 			}
 		}
@@ -218,7 +218,7 @@ func (w *writer) transaction() {
 		w.exec("SAVEPOINT s")
 		op := w.g.Next(w.m)
 		known, err := w.psql(op)
-		_, isErrno := fserr.Of(err)
+		_, isErrno := vfs.Of(err)
 		switch {
 		case err != nil && !isErrno:
 			w.t.Fatalf("%s: %v", op, err)
@@ -337,7 +337,7 @@ func TestPatchedTreeEqualsALoadedOneAfterEveryCommit(t *testing.T) {
 				step = w.s[0].Redo
 			}
 			if _, err := step(t.Context(), alice, w.id, 1); err != nil {
-				wantError(t, err, fserr.CodeENOENT, sandbox.AppliedNo)
+				wantError(t, err, wire.CodeENOENT, sandbox.AppliedNo)
 			}
 		case 9, 10, 11, 12:
 			w.transaction()
@@ -403,7 +403,7 @@ func TestPatchedTreesOfConcurrentWriters(t *testing.T) {
 				for n := range 25 {
 					_, err := other.Exec(context.Background(), sandbox.Request{Sandbox: ids[i], Caller: alice,
 						Script: fmt.Sprintf("mkdir -p d%d && echo %d >> d%d/log && cp d%d/log f%d", k, n, k, k, n%5)})
-					if err != nil && !errors.Is(err, fserr.ESTALE) {
+					if err != nil && !errors.Is(err, vfs.ESTALE) {
 						done <- err
 						return
 					}

@@ -14,9 +14,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/pgbox/pgbox/gateway/cache"
-	"github.com/pgbox/pgbox/gateway/fserr"
-	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/tree"
+	"github.com/pgbox/pgbox/gateway/vfs"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 // Modes of what the verbs create.
@@ -28,7 +28,7 @@ const (
 // Info describes one file of a sandbox.
 type Info struct {
 	Path string // canonical, absolute
-	proc.Stat
+	vfs.Stat
 }
 
 // File is an open regular file of one version of a sandbox; it does not change while it is open. It is
@@ -75,7 +75,7 @@ func InvalidIngestPaths(paths []string) []string {
 // absolute refuses what no verb takes as a path.
 func absolute(path string) error {
 	if !strings.HasPrefix(path, "/") {
-		return newError(fserr.CodeEINVAL, fserr.EINVAL, "path: must be absolute")
+		return newError(wire.CodeEINVAL, vfs.EINVAL, "path: must be absolute")
 	}
 	return nil
 }
@@ -185,13 +185,13 @@ func (s *Service) open(ctx context.Context, pin cache.Pin, path string) (*File, 
 		return nil, err
 	}
 	switch info.Kind {
-	case proc.Regular:
-	case proc.Dir:
-		return nil, fserr.Path("open", path, fserr.EISDIR)
+	case vfs.Regular:
+	case vfs.Dir:
+		return nil, vfs.Path("open", path, vfs.EISDIR)
 	default:
-		return nil, fserr.Path("open", path, fserr.EINVAL)
+		return nil, vfs.Path("open", path, vfs.EINVAL)
 	}
-	f, err := w.Open(path, proc.ReadOnly, 0)
+	f, err := w.Open(path, vfs.ReadOnly, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -235,8 +235,8 @@ func matches(t *tree.Tree, path, ifMatch string) error {
 		return nil
 	}
 	in, err := t.Lookup(path, true)
-	if err != nil || in.Kind != proc.Regular || ifMatch != "*" && ifMatch != etag(in) {
-		return newError(fserr.CodePreconditionFailed, err, "the file is not what If-Match says")
+	if err != nil || in.Kind != vfs.Regular || ifMatch != "*" && ifMatch != etag(in) {
+		return newError(wire.CodePreconditionFailed, err, "the file is not what If-Match says")
 	}
 	return nil
 }
@@ -244,7 +244,7 @@ func matches(t *tree.Tree, path, ifMatch string) error {
 // writeFile writes a file and makes the directories above it.
 func writeFile(w *tree.Work, path string, data []byte, mode uint32) error {
 	err := w.WriteFile(path, data, mode)
-	if e, ok := fserr.Of(err); !ok || e != fserr.ENOENT || strings.HasSuffix(path, "/") {
+	if e, ok := vfs.Of(err); !ok || e != vfs.ENOENT || strings.HasSuffix(path, "/") {
 		return err
 	}
 	if err := w.MkdirAll(path[:strings.LastIndexByte(path, '/')+1], dirMode); err != nil {
@@ -318,12 +318,12 @@ func (s *Service) Ingest(ctx context.Context, c Caller, id uuid.UUID, base strin
 	for i := range files {
 		paths[i] = files[i].Path
 		if _, twice := seen[paths[i]]; twice {
-			return 0, newError(fserr.CodeEEXIST, fserr.EEXIST, fmt.Sprintf("%q is there twice", paths[i]))
+			return 0, newError(wire.CodeEEXIST, vfs.EEXIST, fmt.Sprintf("%q is there twice", paths[i]))
 		}
 		seen[paths[i]] = struct{}{}
 	}
 	if bad := InvalidIngestPaths(paths); len(bad) > 0 {
-		e := newError(fserr.CodeInvalidInput, nil, "validation_error")
+		e := newError(wire.CodeInvalidInput, nil, "validation_error")
 		e.Details = []string{"invalid paths: " + strings.Join(bad, ", ")}
 		return 0, e
 	}
@@ -360,7 +360,7 @@ func ingest(w *tree.Work, base string, files []IngestFile) error {
 			}
 			// Through a symlink to a directory two names can mean one file.
 			if written[st.Ino] {
-				return fserr.Path("ingest", path, fserr.EEXIST)
+				return vfs.Path("ingest", path, vfs.EEXIST)
 			}
 			written[st.Ino] = true
 			if f.Mode != 0 && st.Mode != f.Mode&0o7777 { // of a file that was there before, too
@@ -375,7 +375,7 @@ func ingest(w *tree.Work, base string, files []IngestFile) error {
 		}
 		if st, err := w.Lstat(path); err == nil {
 			if st.IsDir() {
-				return fserr.Path("symlink", path, fserr.EEXIST)
+				return vfs.Path("symlink", path, vfs.EEXIST)
 			}
 			if err := w.Unlink(path); err != nil {
 				return err
@@ -426,7 +426,7 @@ func (s *Service) Walk(ctx context.Context, c Caller, id uuid.UUID, prefix strin
 			return err
 		}
 		if !info.IsDir() {
-			return fserr.Path("readdir", prefix, fserr.ENOTDIR)
+			return vfs.Path("readdir", prefix, vfs.ENOTDIR)
 		}
 		if err := begin(); err != nil {
 			return err

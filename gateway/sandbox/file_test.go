@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/sandbox"
-	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 func TestFileVerbs(t *testing.T) {
@@ -50,21 +50,21 @@ func TestFileVerbs(t *testing.T) {
 	}
 	f.Close()
 	_, err = s.WriteFile(ctx, alice, id, "/home/user/a/b/f", []byte("four"), sandbox.WriteOptions{IfMatch: f.ETag})
-	wantError(t, err, fserr.CodePreconditionFailed, sandbox.AppliedNo)
+	wantError(t, err, wire.CodePreconditionFailed, sandbox.AppliedNo)
 	_, err = s.WriteFile(ctx, alice, id, "/home/user/new", nil, sandbox.WriteOptions{IfMatch: "*"})
-	wantError(t, err, fserr.CodePreconditionFailed, sandbox.AppliedNo)
+	wantError(t, err, wire.CodePreconditionFailed, sandbox.AppliedNo)
 	if got := read(t, s, id, "/home/user/a/b/f"); got != "three" {
 		t.Fatalf("%q", got)
 	}
 
-	wantError(t, s.Mkdir(ctx, alice, id, "/home/user/a", false), fserr.CodeEEXIST, sandbox.AppliedNo)
-	wantError(t, s.Mkdir(ctx, alice, id, "/home/user/x/y", false), fserr.CodeENOENT, sandbox.AppliedNo)
+	wantError(t, s.Mkdir(ctx, alice, id, "/home/user/a", false), wire.CodeEEXIST, sandbox.AppliedNo)
+	wantError(t, s.Mkdir(ctx, alice, id, "/home/user/x/y", false), wire.CodeENOENT, sandbox.AppliedNo)
 	if err := s.Mkdir(ctx, alice, id, "/home/user/x/y", true); err != nil {
 		t.Fatal(err)
 	}
-	wantError(t, s.Delete(ctx, alice, id, "/home/user/a", false), fserr.CodeENOTEMPTY, sandbox.AppliedNo)
-	wantError(t, s.Delete(ctx, alice, id, "/home/user/nope", true), fserr.CodeENOENT, sandbox.AppliedNo)
-	wantError(t, s.Delete(ctx, alice, id, "relative", true), fserr.CodeEINVAL, sandbox.AppliedNo)
+	wantError(t, s.Delete(ctx, alice, id, "/home/user/a", false), wire.CodeENOTEMPTY, sandbox.AppliedNo)
+	wantError(t, s.Delete(ctx, alice, id, "/home/user/nope", true), wire.CodeENOENT, sandbox.AppliedNo)
+	wantError(t, s.Delete(ctx, alice, id, "relative", true), wire.CodeEINVAL, sandbox.AppliedNo)
 	if err := s.Delete(ctx, alice, id, "/home/user/a/l", false); err != nil {
 		t.Fatal(err)
 	}
@@ -75,15 +75,15 @@ func TestFileVerbs(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = s.OpenFile(ctx, alice, id, "/home/user/x")
-	wantError(t, err, fserr.CodeEISDIR, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeEISDIR, sandbox.AppliedNo)
 	_, err = s.OpenFile(ctx, alice, id, "/dev/null")
-	wantError(t, err, fserr.CodeEINVAL, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeEINVAL, sandbox.AppliedNo)
 	_, err = s.OpenFile(ctx, alice, id, "/home/user/nul\x00")
-	wantError(t, err, fserr.CodeEINVAL, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeEINVAL, sandbox.AppliedNo)
 	_, err = s.WriteFile(ctx, alice, id, "/home/user/"+strings.Repeat("n", 256), nil, sandbox.WriteOptions{})
-	wantError(t, err, fserr.CodeENAMETOOLONG, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeENAMETOOLONG, sandbox.AppliedNo)
 	_, err = s.WriteFile(ctx, alice, id, "/home/user/\xff", nil, sandbox.WriteOptions{})
-	wantError(t, err, fserr.CodeEILSEQ, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeEILSEQ, sandbox.AppliedNo)
 }
 
 func TestETagFollowsTheContentAndNothingElse(t *testing.T) {
@@ -125,16 +125,16 @@ func TestEdit(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		path, from, to string
-		code           fserr.Code
+		code           wire.Code
 	}{
-		{"/tmp/f", "x", "y", fserr.CodeEditNoMatch},
-		{"/tmp/f", "a", "y", fserr.CodeEditNotUnique},
-		{"/tmp/f", "a", "a", fserr.CodeInvalidInput},
-		{"/tmp/f", "", "a", fserr.CodeInvalidInput},
-		{"/tmp/bin", "a", "b", fserr.CodeEditBinary},
-		{"/tmp/nul", "a", "b", fserr.CodeEditBinary},
-		{"/tmp/none", "a", "b", fserr.CodeENOENT},
-		{"/tmp", "a", "b", fserr.CodeEISDIR},
+		{"/tmp/f", "x", "y", wire.CodeEditNoMatch},
+		{"/tmp/f", "a", "y", wire.CodeEditNotUnique},
+		{"/tmp/f", "a", "a", wire.CodeInvalidInput},
+		{"/tmp/f", "", "a", wire.CodeInvalidInput},
+		{"/tmp/bin", "a", "b", wire.CodeEditBinary},
+		{"/tmp/nul", "a", "b", wire.CodeEditBinary},
+		{"/tmp/none", "a", "b", wire.CodeENOENT},
+		{"/tmp", "a", "b", wire.CodeEISDIR},
 	} {
 		_, err := s.Edit(t.Context(), alice, id, tc.path, []sandbox.Edit{{Old: tc.from, New: tc.to, All: false}}, sandbox.EditOptions{})
 		wantError(t, err, tc.code, sandbox.AppliedNo)
@@ -159,16 +159,16 @@ func TestSeveralFilesAreAllOrNothing(t *testing.T) {
 	t.Parallel()
 	s, id := service(t, sandbox.Config{}), emptySandbox(t)
 	err := s.WriteFiles(t.Context(), alice, id, map[string][]byte{"/tmp/a": []byte("1"), "/tmp/a/b": []byte("2"), "/tmp/0": []byte("0")})
-	wantError(t, err, fserr.CodeENOTDIR, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeENOTDIR, sandbox.AppliedNo)
 	wantNoFile(t, s, id, "/tmp/a")
 	wantNoFile(t, s, id, "/tmp/0")
 	_, err = s.Ingest(t.Context(), alice, id, "/home/user", []sandbox.IngestFile{{Path: "ok"}, {Path: "../x"}, {Path: "/y"}, {Path: "a//b"}, {Path: "a\x00"}, {Path: ""}})
-	e := wantError(t, err, fserr.CodeInvalidInput, sandbox.AppliedNo)
+	e := wantError(t, err, wire.CodeInvalidInput, sandbox.AppliedNo)
 	if len(e.Details) != 1 || e.Details[0] != "invalid paths: ../x, /y, a//b, a\x00, " {
 		t.Fatalf("%q", e.Details)
 	}
 	_, err = s.Ingest(t.Context(), alice, id, "/home/user", []sandbox.IngestFile{{Path: "x"}, {Path: "x"}})
-	wantError(t, err, fserr.CodeEEXIST, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeEEXIST, sandbox.AppliedNo)
 	wantNoFile(t, s, id, "/home/user/x")
 	n, err := s.Ingest(t.Context(), alice, id, "/home/user/src/", []sandbox.IngestFile{
 		{Path: "d/f", Data: []byte("1")}, {Path: "run", Data: []byte("#!/bin/sh\necho ran\n"), Mode: 0o755}, {Path: "l", Target: "d/f"}, {Path: "d/l", Target: "/etc"},
@@ -189,7 +189,7 @@ func TestWalk(t *testing.T) {
 		t.Helper()
 		err := s.Walk(t.Context(), alice, id, prefix, depth, func(i sandbox.Info) error {
 			paths = append(paths, i.Path)
-			if i.Path == "/home/user/d/l" && i.Kind != proc.Symlink {
+			if i.Path == "/home/user/d/l" && i.Kind != vfs.Symlink {
 				t.Errorf("%+v", i)
 			}
 			return nil
@@ -209,7 +209,7 @@ func TestWalk(t *testing.T) {
 		t.Fatalf("%q", got)
 	}
 	err := s.Walk(t.Context(), alice, id, "/home/user/z", 0, func(sandbox.Info) error { return nil })
-	wantError(t, err, fserr.CodeENOTDIR, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeENOTDIR, sandbox.AppliedNo)
 	stop := errors.New("enough")
 	n := 0
 	err = s.Walk(t.Context(), alice, id, "/", 0, func(sandbox.Info) error { n++; return stop })

@@ -12,9 +12,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/sandbox"
 	"github.com/pgbox/pgbox/gateway/store"
+	"github.com/pgbox/pgbox/gateway/wire"
 	"github.com/pgbox/pgbox/sql/sqltest"
 )
 
@@ -69,7 +69,7 @@ func TestHeldSandboxTellsItsWriterInTime(t *testing.T) {
 			began := time.Now()
 			err := tt.do(id, tt.timeout)
 			took := time.Since(began)
-			wantError(t, err, fserr.CodeLockTimeout, sandbox.AppliedNo)
+			wantError(t, err, wire.CodeLockTimeout, sandbox.AppliedNo)
 			if took < tt.least || took > tt.most+5*time.Second {
 				t.Errorf("told after %v", took)
 			}
@@ -196,7 +196,7 @@ func TestCommitThatGetsNoConnection(t *testing.T) {
 	if err := out.Close(); err != nil {
 		t.Fatal(err)
 	}
-	wantError(t, <-said, fserr.CodeUnavailable, sandbox.AppliedNo)
+	wantError(t, <-said, wire.CodeUnavailable, sandbox.AppliedNo)
 	if err := tx.Rollback(ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/store"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 // Key makes a request safe to repeat: the answer is kept, for a day, in the transaction of the change, and a repeat is
@@ -42,7 +42,7 @@ func (k *Key) answer(c Caller, v any) (*store.Answer, error) {
 // kept reads what was kept under k into v.
 func (k *Key) kept(a store.Answer, v any) error {
 	if a.Digest != k.Digest {
-		return newError(fserr.CodeIdempotencyKeyReused, nil, "this idempotency key came with another request; nothing was applied")
+		return newError(wire.CodeIdempotencyKeyReused, nil, "this idempotency key came with another request; nothing was applied")
 	}
 	return json.Unmarshal(a.Result, v)
 }

@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/sandbox"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 // withKey is alice's request with an idempotency key; body stands for what the digest is of.
@@ -25,7 +25,7 @@ func withKey(name, body string) sandbox.Caller {
 
 func reused(err error) bool {
 	var e *sandbox.Error
-	return errors.As(err, &e) && e.Code == fserr.CodeIdempotencyKeyReused && e.Applied == sandbox.AppliedNo && !e.Retryable
+	return errors.As(err, &e) && e.Code == wire.CodeIdempotencyKeyReused && e.Applied == sandbox.AppliedNo && !e.Retryable
 }
 
 func TestIdempotency_execIsDoneOnce(t *testing.T) {
@@ -96,7 +96,7 @@ func TestIdempotency_failureKeepsNothing(t *testing.T) {
 	s, id := service(t, sandbox.Config{}), emptySandbox(t)
 	r := sandbox.Request{Sandbox: id, Caller: withKey(uuid.NewString(), "b"), Script: "test -e go || while :; do :; done; echo done > f; echo ok", Timeout: 100 * time.Millisecond}
 	var e *sandbox.Error
-	if _, err := s.Exec(t.Context(), r); !errors.As(err, &e) || e.Code != fserr.CodeExecTimeout {
+	if _, err := s.Exec(t.Context(), r); !errors.As(err, &e) || e.Code != wire.CodeExecTimeout {
 		t.Fatalf("got %v", err)
 	}
 	run(t, s, id, "touch go")

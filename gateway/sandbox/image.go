@@ -6,8 +6,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/store"
+	"github.com/pgbox/pgbox/gateway/vfs"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 // Image is a tree that sandboxes start from.
@@ -22,10 +23,10 @@ func (s *Service) CreateImage(ctx context.Context, c Caller, id uuid.UUID, name,
 		}
 		image, err := s.store.CreateImage(ctx, id, name, tag, state, replace, row)
 		switch {
-		case at != "" && errors.Is(err, fserr.ENOENT):
+		case at != "" && errors.Is(err, vfs.ENOENT):
 			err = errNoState(at, err)
-		case errors.Is(err, fserr.EEXIST):
-			err = newError(fserr.CodeEEXIST, err, "there is an image of that name and tag already: "+name)
+		case errors.Is(err, vfs.EEXIST):
+			err = newError(wire.CodeEEXIST, err, "there is an image of that name and tag already: "+name)
 		case err == nil:
 			s.sealed(ctx, f)
 		}

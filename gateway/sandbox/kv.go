@@ -7,8 +7,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/store"
+	"github.com/pgbox/pgbox/gateway/vfs"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 // KeyValue is a key of a sandbox's store.
@@ -49,10 +50,10 @@ func (s *Service) KvDelete(ctx context.Context, c Caller, id uuid.UUID, key stri
 
 func noKey(err error) error {
 	switch {
-	case errors.Is(err, fserr.ENOENT):
-		return newError(fserr.CodeENOENT, err, "no such key")
-	case errors.Is(err, fserr.ESTALE):
-		return newError(fserr.CodeESTALE, err, "the key is not as expected")
+	case errors.Is(err, vfs.ENOENT):
+		return newError(wire.CodeENOENT, err, "no such key")
+	case errors.Is(err, vfs.ESTALE):
+		return newError(wire.CodeESTALE, err, "the key is not as expected")
 	}
 	return err
 }

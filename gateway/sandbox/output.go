@@ -5,8 +5,8 @@ import (
 	"io"
 	"sync"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // outputMeter counts what both streams of one run have printed.
@@ -62,7 +62,7 @@ func (o *output) Write(b []byte) (int, error) {
 		return 0, nil
 	}
 	if !o.meter.add(len(b)) {
-		return 0, fserr.ENOBUFS
+		return 0, vfs.ENOBUFS
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -74,7 +74,7 @@ func (o *output) Write(b []byte) (int, error) {
 		o.sent = true
 		if _, err := o.sink.Write(b); err != nil {
 			o.meter.budget.Kill(errClientGone{err})
-			return 0, fserr.EPIPE
+			return 0, vfs.EPIPE
 		}
 	}
 	return len(b), nil

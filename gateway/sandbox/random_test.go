@@ -14,11 +14,10 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/sandbox"
-	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/tree"
 	"github.com/pgbox/pgbox/gateway/tree/model"
+	"github.com/pgbox/pgbox/gateway/vfs"
 	"github.com/pgbox/pgbox/sql/sqltest"
 )
 
@@ -32,7 +31,7 @@ type both struct {
 	keys map[string]string // what the key-value store has to hold
 }
 
-func (b *both) Apply(op model.Op) (res model.Result, e fserr.Errno) {
+func (b *both) Apply(op model.Op) (res model.Result, e vfs.Errno) {
 	var err error
 	n := b.r.IntN(3)
 	switch {
@@ -57,7 +56,7 @@ func (b *both) Apply(op model.Op) (res model.Result, e fserr.Errno) {
 	if err == nil {
 		return res, 0
 	}
-	e, ok := fserr.Of(err)
+	e, ok := vfs.Of(err)
 	if !ok {
 		b.t.Fatalf("%s: %v", op, err)
 	}
@@ -77,7 +76,7 @@ func (b *both) psql(op model.Op) (known bool, err error) {
 	do := func(sql string, args ...any) error {
 		_, err := b.db.Exec(context.Background(), sql, args...)
 		if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-			if e, ok := fserr.FromSQLState(pg.Code); ok {
+			if e, ok := vfs.FromSQLState(pg.Code); ok {
 				return e
 			}
 		}
@@ -109,7 +108,7 @@ func (b *both) psql(op model.Op) (known bool, err error) {
 }
 
 func onWork(w *tree.Work, op model.Op) (r model.Result, err error) {
-	through := func(flag int, f func(proc.File) error) error {
+	through := func(flag int, f func(vfs.File) error) error {
 		h, err := w.Open(op.Path, flag, op.Mode)
 		if err != nil {
 			return err
@@ -120,12 +119,12 @@ func onWork(w *tree.Work, op model.Op) (r model.Result, err error) {
 	case model.WriteFile:
 		return r, w.WriteFile(op.Path, op.Data, op.Mode)
 	case model.AppendFile:
-		return r, through(proc.WriteOnly|proc.Append|proc.Create, func(f proc.File) error {
+		return r, through(vfs.WriteOnly|vfs.Append|vfs.Create, func(f vfs.File) error {
 			_, err := f.Write(op.Data)
 			return err
 		})
 	case model.WriteAt:
-		return r, through(proc.WriteOnly, func(f proc.File) error {
+		return r, through(vfs.WriteOnly, func(f vfs.File) error {
 			_, err := f.WriteAt(op.Data, op.Off)
 			return err
 		})
@@ -184,9 +183,9 @@ func onWork(w *tree.Work, op model.Op) (r model.Result, err error) {
 	return r, fmt.Errorf("verb %q", op.Verb)
 }
 
-func attrOf(s proc.Stat) model.Attr {
+func attrOf(s vfs.Stat) model.Attr {
 	a := model.Attr{Kind: s.Kind, Mode: s.Mode, UID: s.UID, GID: s.GID, Nlink: s.Nlink, Size: s.Size, Mtime: s.Mtime}
-	if s.Kind == proc.Dir {
+	if s.Kind == vfs.Dir {
 		a.Size = 0
 	}
 	return a
@@ -206,8 +205,8 @@ func dump(t testing.TB, s *sandbox.Service, id uuid.UUID) []model.Entry {
 			}
 			e := model.Entry{Path: path, Attr: attrOf(st), Same: fmt.Sprint(st.Ino)}
 			switch st.Kind {
-			case proc.Regular:
-				f, err := w.Open(path, proc.ReadOnly, 0)
+			case vfs.Regular:
+				f, err := w.Open(path, vfs.ReadOnly, 0)
 				if err != nil {
 					return err
 				}
@@ -216,13 +215,13 @@ func dump(t testing.TB, s *sandbox.Service, id uuid.UUID) []model.Entry {
 					return err
 				}
 				e.Sum = model.Sum(data)
-			case proc.Symlink:
+			case vfs.Symlink:
 				if e.Target, err = w.Readlink(path); err != nil {
 					return err
 				}
 			}
 			list = append(list, e)
-			if st.Kind != proc.Dir {
+			if st.Kind != vfs.Dir {
 				return nil
 			}
 			names, err := w.ReadDir(path)
@@ -282,7 +281,7 @@ func (b *both) key() {
 		return
 	}
 	pg, isPg := errors.AsType[*pgconn.PgError](err)
-	gone := errors.Is(err, fserr.ENOENT) || isPg && pg.Code == fserr.ENOENT.SQLState()
+	gone := errors.Is(err, vfs.ENOENT) || isPg && pg.Code == vfs.ENOENT.SQLState()
 	if there && err != nil || !there && !gone {
 		b.t.Fatalf("%s, which is there: %v: %v", name, there, err)
 	}

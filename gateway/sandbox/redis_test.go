@@ -15,16 +15,16 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/devdb/link"
 	"github.com/pgbox/pgbox/gateway/feed"
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/lock"
 	"github.com/pgbox/pgbox/gateway/lock/redistest"
 	"github.com/pgbox/pgbox/gateway/sandbox"
 	"github.com/pgbox/pgbox/gateway/store"
+	"github.com/pgbox/pgbox/gateway/wire"
 	"github.com/pgbox/pgbox/sql/sqltest"
 )
 
 // wire is a link that is closed with the test.
-func wire(t testing.TB, name string) *link.Link {
+func linkTo(t testing.TB, name string) *link.Link {
 	t.Helper()
 	l, err := link.New(name)
 	if err != nil {
@@ -51,13 +51,13 @@ func TestReadOnlyExecOnTheWire(t *testing.T) {
 	t.Parallel()
 	var trips link.Trips
 	var redis atomic.Int64
-	pg := wire(t, "postgres")
+	pg := linkTo(t, "postgres")
 	pg.Tap(trips.Tap)
 	url, err := pg.ToPostgres(sqltest.ServingURL(t, sqltest.URL(t)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	rd := wire(t, "redis")
+	rd := linkTo(t, "redis")
 	rd.Tap(func() func([]byte) { return func([]byte) { redis.Add(1) } })
 	rd.To("unix", redistest.Start(t).Socket())
 	st, err := store.Open(context.Background(), store.Config{URL: url})
@@ -120,7 +120,7 @@ func (a *appended) line(s *sandbox.Service) bool {
 	word := sandbox.AppliedYes
 	if err != nil {
 		e := new(sandbox.Error)
-		if !errors.As(err, &e) || e.Applied != sandbox.AppliedNo || !e.Retryable || e.Code != fserr.CodeUnavailable && e.Code != fserr.CodeLockLost && e.Code != fserr.CodeESTALE {
+		if !errors.As(err, &e) || e.Applied != sandbox.AppliedNo || !e.Retryable || e.Code != wire.CodeUnavailable && e.Code != wire.CodeLockLost && e.Code != wire.CodeESTALE {
 			a.t.Errorf("line %s: %v", line, err)
 			return false
 		}
@@ -199,7 +199,7 @@ func (a *appended) refusals() {
 func TestSlowRedisDelaysOrRefusesWriters(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	rd := wire(t, "redis")
+	rd := linkTo(t, "redis")
 	rd.To("unix", server.Socket())
 	var services []*sandbox.Service
 	for range 2 {
@@ -225,7 +225,7 @@ func TestRedisFailover(t *testing.T) {
 		t.Run(fmt.Sprintf("the replica knows the locks %v", knows), func(t *testing.T) {
 			t.Parallel()
 			master, replica := redistest.Start(t), redistest.Start(t)
-			stream, rd := wire(t, "replication"), wire(t, "redis")
+			stream, rd := linkTo(t, "replication"), linkTo(t, "redis")
 			stream.To("unix", master.Socket())
 			rd.To("unix", master.Socket())
 			c := replica.Client()

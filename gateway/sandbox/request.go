@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 // Caller is who asks, as authentication found out, and through which route.
@@ -35,7 +35,7 @@ const AgentHeader = "X-Agent"
 // CheckAgent says what is wrong with the name of an agent.
 func CheckAgent(name string) error {
 	if utf8.RuneCountInString(name) > MaxAgent || !utf8.ValidString(name) || strings.IndexByte(name, 0) >= 0 {
-		return newError(fserr.CodeInvalidInput, nil, fmt.Sprintf("agent: at most %d characters of UTF-8", MaxAgent))
+		return newError(wire.CodeInvalidInput, nil, fmt.Sprintf("agent: at most %d characters of UTF-8", MaxAgent))
 	}
 	return nil
 }

@@ -18,12 +18,13 @@ import (
 	"time"
 
 	"github.com/pgbox/pgbox/gateway/cache"
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/lock"
 	"github.com/pgbox/pgbox/gateway/shell"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/store"
 	"github.com/pgbox/pgbox/gateway/tree"
+	"github.com/pgbox/pgbox/gateway/vfs"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 // user is who runs scripts in every sandbox.
@@ -84,7 +85,7 @@ func (s *Service) exec(ctx context.Context, r *Request) (*Result, error) {
 		return nil, err
 	}
 	if r.Caller.At != "" && !r.ReadOnly {
-		return nil, newError(fserr.CodeInvalidInput, nil, "at: an earlier state can only be read, with readOnly")
+		return nil, newError(wire.CodeInvalidInput, nil, "at: an earlier state can only be read, with readOnly")
 	}
 	if r.ReadOnly {
 		return s.readLatest(ctx, r)
@@ -106,7 +107,7 @@ func (s *Service) readLatest(ctx context.Context, r *Request) (*Result, error) {
 		}
 		res, err := s.read(ctx, r, &pin)
 		pin.Release()
-		if res != nil || !errors.Is(err, fserr.ESTALE) || attempt >= s.cfg.StaleRetries {
+		if res != nil || !errors.Is(err, vfs.ESTALE) || attempt >= s.cfg.StaleRetries {
 			return res, err
 		}
 		r.Caller.MaxStaleness = 0
@@ -120,10 +121,10 @@ func (s *Service) normalize(r *Request) error {
 	}
 	r.Timeout = min(r.Timeout, s.cfg.MaxTimeout)
 	if limit := s.cfg.Limits.ScriptSize; limit > 0 && int64(len(r.Script)) > limit {
-		return newError(fserr.CodePayloadTooLarge, nil, fmt.Sprintf("a script has at most %d bytes", limit))
+		return newError(wire.CodePayloadTooLarge, nil, fmt.Sprintf("a script has at most %d bytes", limit))
 	}
 	if r.Cwd != "" && (r.Cwd[0] != '/' || strings.IndexByte(r.Cwd, 0) >= 0) {
-		return newError(fserr.CodeInvalidInput, nil, "cwd: must be an absolute path")
+		return newError(wire.CodeInvalidInput, nil, "cwd: must be an absolute path")
 	}
 	if err := r.Session.check(); err != nil {
 		return err
@@ -142,7 +143,7 @@ func checkEnv(env map[string]string) error {
 	if bad == nil {
 		return nil
 	}
-	e := newError(fserr.CodeInvalidInput, nil, "validation_error")
+	e := newError(wire.CodeInvalidInput, nil, "validation_error")
 	e.Details = bad
 	return e
 }
@@ -159,7 +160,7 @@ func (s *Service) read(ctx context.Context, r *Request, pin *cache.Pin) (*Result
 	guard := &guardFS{Work: pin.Tree.Begin(ctx, options)}
 	err := n.run(ctx, guard, nil, r.Stdin)
 	if guard.violated() {
-		err = newError(fserr.CodeReadOnlyViolation, nil, "the script tried to change a file")
+		err = newError(wire.CodeReadOnlyViolation, nil, "the script tried to change a file")
 	}
 	s.logged(n, err)
 	return n.result(), err
@@ -296,7 +297,7 @@ func (n *run) failed(err error) {
 }
 
 // run executes the script over fs. The error says what ended it from outside.
-func (n *run) run(ctx context.Context, fs proc.FS, lease lock.Lease, stdin io.Reader) (err error) {
+func (n *run) run(ctx context.Context, fs vfs.FS, lease lock.Lease, stdin io.Reader) (err error) {
 	s, r := n.s, n.r
 	if err := n.prepare(ctx, fs); err != nil {
 		return err
@@ -328,7 +329,7 @@ func (n *run) run(ctx context.Context, fs proc.FS, lease lock.Lease, stdin io.Re
 		n.took = s.elapsed(n.began)
 		if p := recover(); p != nil {
 			slog.Error("exec panicked", "sandbox", n.fence.ID, "op", "exec", "err", fmt.Sprint(p), "stack", string(debug.Stack()))
-			err = newError(fserr.CodeInternal, nil, "internal error")
+			err = newError(wire.CodeInternal, nil, "internal error")
 		}
 	}()
 	if sr, ok := stdin.(*replayReader); ok {
@@ -381,7 +382,7 @@ func (text) Read([]byte) (int, error) { return 0, io.EOF }
 func hostname(f *store.Fence) string { return f.ID.String()[:8] }
 
 // prepare reads the state of the shell and finds the working directory.
-func (n *run) prepare(ctx context.Context, fs proc.FS) error {
+func (n *run) prepare(ctx context.Context, fs vfs.FS) error {
 	state, err := n.s.states.Get(ctx, n.fence.ID, n.fence.State)
 	if err != nil {
 		return err
@@ -390,7 +391,7 @@ func (n *run) prepare(ctx context.Context, fs proc.FS) error {
 	now := n.s.cfg.Now()
 	n.before, n.known = n.shells.state(n.r.Session, now)
 	if n.r.Session.Name != "" && n.known == nil && !n.r.ReadOnly && len(n.shells.sessions(now)) >= MaxSessions {
-		return newError(fserr.CodeEDQUOT, nil, fmt.Sprintf("a sandbox has at most %d sessions: remove one that is not used", MaxSessions))
+		return newError(wire.CodeEDQUOT, nil, fmt.Sprintf("a sandbox has at most %d sessions: remove one that is not used", MaxSessions))
 	}
 	if n.r.Cwd != "" {
 		st, err := fs.Stat(n.r.Cwd)
@@ -398,7 +399,7 @@ func (n *run) prepare(ctx context.Context, fs proc.FS) error {
 			return err
 		}
 		if !st.IsDir() {
-			return fserr.Path("chdir", n.r.Cwd, fserr.ENOTDIR)
+			return vfs.Path("chdir", n.r.Cwd, vfs.ENOTDIR)
 		}
 		n.dir = n.r.Cwd
 		return nil
@@ -554,7 +555,7 @@ func (g *guardFS) violated() bool {
 }
 
 func (g *guardFS) note(err error) error {
-	if err != nil && errors.Is(err, fserr.EROFS) {
+	if err != nil && errors.Is(err, vfs.EROFS) {
 		g.mu.Lock()
 		g.hit = true
 		g.mu.Unlock()
@@ -562,7 +563,7 @@ func (g *guardFS) note(err error) error {
 	return err
 }
 
-func (g *guardFS) Open(path string, flag int, perm uint32) (proc.File, error) {
+func (g *guardFS) Open(path string, flag int, perm uint32) (vfs.File, error) {
 	f, err := g.Work.Open(path, flag, perm)
 	return f, g.note(err)
 }
@@ -572,7 +573,7 @@ func (g *guardFS) Unlink(path string) error             { return g.note(g.Work.U
 func (g *guardFS) Rename(from, to string) error         { return g.note(g.Work.Rename(from, to)) }
 func (g *guardFS) Link(from, to string) error           { return g.note(g.Work.Link(from, to)) }
 func (g *guardFS) Symlink(target, path string) error    { return g.note(g.Work.Symlink(target, path)) }
-func (g *guardFS) Mknod(path string, kind proc.Kind, perm, rdev uint32) error {
+func (g *guardFS) Mknod(path string, kind vfs.Kind, perm, rdev uint32) error {
 	return g.note(g.Work.Mknod(path, kind, perm, rdev))
 }
 func (g *guardFS) Chmod(path string, mode uint32) error { return g.note(g.Work.Chmod(path, mode)) }

@@ -11,9 +11,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/store"
 	"github.com/pgbox/pgbox/gateway/tree"
+	"github.com/pgbox/pgbox/gateway/vfs"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 // Sandbox is what a client sees of a sandbox.
@@ -92,14 +93,14 @@ func ParseID(s string) (uuid.UUID, error) {
 		ok = c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 	}
 	if !ok {
-		e := newError(fserr.CodeEINVAL, nil, "not a sandbox id")
-		e.Errno = fserr.EINVAL
+		e := newError(wire.CodeEINVAL, nil, "not a sandbox id")
+		e.Errno = vfs.EINVAL
 		return uuid.Nil, e
 	}
 	// Only the canonical form: an id has one spelling.
 	id, err := uuid.Parse(s)
 	if err != nil || id.String() != s {
-		return uuid.Nil, newError(fserr.CodeSandboxNotFound, nil, "no such sandbox")
+		return uuid.Nil, newError(wire.CodeSandboxNotFound, nil, "no such sandbox")
 	}
 	return id, nil
 }
@@ -214,8 +215,8 @@ func (s *Service) create(ctx context.Context, c Caller, n NewSandbox) (*Sandbox,
 
 // noImage says what it is that a creation did not find.
 func noImage(image string, err error) error {
-	if image != "" && errors.Is(err, fserr.ENOENT) {
-		return newError(fserr.CodeENOENT, err, fmt.Sprintf("no such image: %s", image))
+	if image != "" && errors.Is(err, vfs.ENOENT) {
+		return newError(wire.CodeENOENT, err, fmt.Sprintf("no such image: %s", image))
 	}
 	return err
 }
@@ -310,7 +311,7 @@ func forkName(name, original string, count int) (string, error) {
 		room -= len(fmt.Sprint("-", count))
 	}
 	if utf8.RuneCountInString(name) > room {
-		return "", newError(fserr.CodeInvalidInput, nil, fmt.Sprintf("name: has at most %d characters", room))
+		return "", newError(wire.CodeInvalidInput, nil, fmt.Sprintf("name: has at most %d characters", room))
 	}
 	if name == "" {
 		name = string([]rune(original)[:min(room, utf8.RuneCountInString(original))])
@@ -322,7 +323,7 @@ func forkName(name, original string, count int) (string, error) {
 // their name, which is that of the original when it is empty.
 func (s *Service) Fork(ctx context.Context, c Caller, id uuid.UUID, name string, count int, at string) ([]Sandbox, error) {
 	if count < 1 || count > maxForks {
-		return nil, newError(fserr.CodeInvalidInput, nil, fmt.Sprintf("count: want a number from 1 to %d", maxForks))
+		return nil, newError(wire.CodeInvalidInput, nil, fmt.Sprintf("count: want a number from 1 to %d", maxForks))
 	}
 	state, err := stateName(at)
 	if err != nil {
@@ -345,7 +346,7 @@ func (s *Service) Fork(ctx context.Context, c Caller, id uuid.UUID, name string,
 			}
 			rows, err := s.store.Fork(ctx, id, ids, name, c.Subject, state, e, answer)
 			if err != nil {
-				if at != "" && errors.Is(err, fserr.ENOENT) {
+				if at != "" && errors.Is(err, vfs.ENOENT) {
 					err = errNoState(at, err)
 				}
 				return nil, err
@@ -378,10 +379,10 @@ func (s *Service) Snapshot(ctx context.Context, c Caller, id uuid.UUID, name str
 	return verb(ctx, s, c, id, "snapshot "+name, func(ctx context.Context, f *store.Fence, row store.Exec) (*Snapshot, error) {
 		snap, err := s.store.Snapshot(ctx, id, name, row)
 		switch {
-		case errors.Is(err, fserr.EEXIST):
-			return nil, newError(fserr.CodeEEXIST, err, "there is a snapshot of that name already: "+name)
-		case errors.Is(err, fserr.EINVAL) && strings.HasPrefix(name, "@"):
-			return nil, newError(fserr.CodeEINVAL, err, "names that begin with @ are those of automatic snapshots: "+name)
+		case errors.Is(err, vfs.EEXIST):
+			return nil, newError(wire.CodeEEXIST, err, "there is a snapshot of that name already: "+name)
+		case errors.Is(err, vfs.EINVAL) && strings.HasPrefix(name, "@"):
+			return nil, newError(wire.CodeEINVAL, err, "names that begin with @ are those of automatic snapshots: "+name)
 		case err != nil:
 			return nil, err
 		}

@@ -13,10 +13,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/sandbox"
 	"github.com/pgbox/pgbox/gateway/shell/command"
 	"github.com/pgbox/pgbox/gateway/store"
+	"github.com/pgbox/pgbox/gateway/vfs"
+	"github.com/pgbox/pgbox/gateway/wire"
 	"github.com/pgbox/pgbox/sql/sqltest"
 )
 
@@ -42,7 +43,7 @@ func TestCreateSandboxWithFiles(t *testing.T) {
 		}
 	}
 	_, err := s.CreateSandbox(t.Context(), carol, sandbox.NewSandbox{Name: "n", Files: map[string][]byte{"/etc/passwd/x": nil}})
-	wantError(t, err, fserr.CodeENOTDIR, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeENOTDIR, sandbox.AppliedNo)
 	list, err := s.ListSandboxes(t.Context(), carol, sandbox.ListOptions{})
 	if err != nil || len(list) != 2 || list[0].CreatedAt.Before(list[1].CreatedAt) {
 		t.Fatalf("%d, %v", len(list), err)
@@ -96,7 +97,7 @@ func TestSnapshotAndRestore(t *testing.T) {
 		t.Fatalf("%+v, %v", snap, err)
 	}
 	_, err = s.Snapshot(t.Context(), alice, id, "one")
-	wantError(t, err, fserr.CodeEEXIST, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeEEXIST, sandbox.AppliedNo)
 	run(t, s, id, "echo 2 > f; echo g > g; cd /tmp")
 	run(t, other, id, "cat /home/user/f")
 	if _, err := s.Restore(t.Context(), alice, id, snap.Name); err != nil {
@@ -109,7 +110,7 @@ func TestSnapshotAndRestore(t *testing.T) {
 		wantNoFile(t, s, id, "/home/user/g")
 	}
 	_, err = s.Restore(t.Context(), alice, id, uuid.NewString())
-	wantError(t, err, fserr.CodeENOENT, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeENOENT, sandbox.AppliedNo)
 	all, err := s.Snapshots(t.Context(), alice, id)
 	if err != nil || len(all) != 2 || all[0].ID != snap.ID || !all[1].Automatic {
 		t.Fatalf("%+v, %v", all, err)
@@ -132,16 +133,16 @@ func TestDroppedSnapshotTakesNothingElseAlong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantError(t, s.DropSnapshot(t.Context(), alice, stranger, "one"), fserr.CodeENOENT, sandbox.AppliedNo)
+	wantError(t, s.DropSnapshot(t.Context(), alice, stranger, "one"), wire.CodeENOENT, sandbox.AppliedNo)
 	if err := s.DropSnapshot(t.Context(), alice, id, "one"); err != nil {
 		t.Fatal(err)
 	}
-	wantError(t, s.DropSnapshot(t.Context(), alice, id, "one"), fserr.CodeENOENT, sandbox.AppliedNo)
+	wantError(t, s.DropSnapshot(t.Context(), alice, id, "one"), wire.CodeENOENT, sandbox.AppliedNo)
 	_, err = s.Restore(t.Context(), alice, id, "one")
-	wantError(t, err, fserr.CodeENOENT, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeENOENT, sandbox.AppliedNo)
 	for _, s := range []*sandbox.Service{s, other} {
 		_, err = s.OpenFile(t.Context(), at, id, "/home/user/f")
-		wantError(t, err, fserr.CodeENOENT, sandbox.AppliedNo)
+		wantError(t, err, wire.CodeENOENT, sandbox.AppliedNo)
 		for id, want := range map[uuid.UUID]string{id: "three\n", fork.ID: "one\n"} {
 			if got := read(t, s, id, "/home/user/f"); got != want {
 				t.Errorf("f holds %q, want %q", got, want)
@@ -181,7 +182,7 @@ func TestUpdateSandbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = s.Exec(t.Context(), sandbox.Request{Sandbox: b.ID, Caller: alice, Script: "true"})
-	wantError(t, err, fserr.CodeSandboxNotFound, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeSandboxNotFound, sandbox.AppliedNo)
 }
 
 func TestParseID(t *testing.T) {
@@ -192,13 +193,13 @@ func TestParseID(t *testing.T) {
 	for _, s := range []string{"abc", "A-b_9", strings.ToUpper(id.String()), strings.ReplaceAll(id.String(), "-", "")} {
 		_, err := sandbox.ParseID(s)
 		if strings.ToLower(s) == s || s != id.String() {
-			wantError(t, err, fserr.CodeSandboxNotFound, sandbox.AppliedNo)
+			wantError(t, err, wire.CodeSandboxNotFound, sandbox.AppliedNo)
 		}
 	}
 	for _, s := range []string{"", "a b", "../x", "a/b", "é", strings.Repeat("a", 129), "a\x00", "urn:uuid:" + id.String(), "{" + id.String() + "}"} {
 		_, err := sandbox.ParseID(s)
-		wantError(t, err, fserr.CodeEINVAL, sandbox.AppliedNo)
-		if !errors.Is(err, fserr.EINVAL) {
+		wantError(t, err, wire.CodeEINVAL, sandbox.AppliedNo)
+		if !errors.Is(err, vfs.EINVAL) {
 			t.Fatalf("%q: %v", s, err)
 		}
 	}
@@ -222,7 +223,7 @@ func TestBatch(t *testing.T) {
 	// One that is ended applies nothing; those before and after it do. A used-up budget is a timeout of those that are left.
 	patiently(t, 100*time.Millisecond, func(timeout time.Duration) string {
 		res, err = batch(sandbox.BatchRequest{ScriptTimeout: timeout, Timeout: time.Minute}, "echo a > a", "echo b > b; while :; do :; done", "echo c > c")
-		if err != nil || res[0].Err != nil || res[1].Err == nil || res[1].Err.Code != fserr.CodeExecTimeout || res[1].ExitCode != -1 || res[2].Err != nil {
+		if err != nil || res[0].Err != nil || res[1].Err == nil || res[1].Err.Code != wire.CodeExecTimeout || res[1].ExitCode != -1 || res[2].Err != nil {
 			return fmt.Sprintf("%+v, %v", res, err)
 		}
 		return ""
@@ -231,7 +232,7 @@ func TestBatch(t *testing.T) {
 	wantNoFile(t, s, id, "/home/user/d/b")
 	read(t, s, id, "/home/user/d/c")
 	res, err = batch(sandbox.BatchRequest{Timeout: 50 * time.Millisecond}, "while :; do :; done", "echo never > never")
-	if err != nil || res[1].ExitCode != -1 || res[1].Err == nil || res[1].Err.Code != fserr.CodeExecTimeout {
+	if err != nil || res[1].ExitCode != -1 || res[1].Err == nil || res[1].Err.Code != wire.CodeExecTimeout {
 		t.Fatalf("%+v, %v", res, err)
 	}
 	wantNoFile(t, s, id, "/home/user/d/never")
@@ -249,13 +250,13 @@ func TestBatch(t *testing.T) {
 		}
 	}
 	_, err = batch(sandbox.BatchRequest{ReadOnly: true}, "cat f", "rm f", "cat f")
-	wantError(t, err, fserr.CodeReadOnlyViolation, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeReadOnlyViolation, sandbox.AppliedNo)
 	if got := read(t, s, id, "/home/user/d/f"); got != "1\n2\n" {
 		t.Fatalf("%q", got)
 	}
 	id = uuid.New()
 	_, err = batch(sandbox.BatchRequest{}, "true")
-	wantError(t, err, fserr.CodeSandboxNotFound, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeSandboxNotFound, sandbox.AppliedNo)
 }
 
 func TestAuditRow(t *testing.T) {
@@ -322,7 +323,7 @@ func TestAuditLogOfEveryRun(t *testing.T) {
 	if _, err := s.ExecBatch(t.Context(), sandbox.BatchRequest{Sandbox: id, Caller: alice, ReadOnly: true, Scripts: []sandbox.BatchScript{{ID: "a", Script: "head f"}}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Mkdir(t.Context(), alice, id, "/home/user", false); !errors.Is(err, fserr.EEXIST) {
+	if err := s.Mkdir(t.Context(), alice, id, "/home/user", false); !errors.Is(err, vfs.EEXIST) {
 		t.Fatal(err)
 	}
 	want := []string{

@@ -14,10 +14,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/lock"
 	"github.com/pgbox/pgbox/gateway/shell"
 	"github.com/pgbox/pgbox/gateway/store"
+	"github.com/pgbox/pgbox/gateway/vfs"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 const (
@@ -67,10 +68,10 @@ func CheckSession(name string) error {
 	printable := utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
 	switch {
 	case name == "" || utf8.RuneCountInString(name) > MaxSessionName || !printable:
-		return newError(fserr.CodeInvalidInput, nil, fmt.Sprintf("session: a name has 1 to %d printable characters", MaxSessionName))
+		return newError(wire.CodeInvalidInput, nil, fmt.Sprintf("session: a name has 1 to %d printable characters", MaxSessionName))
 	case name == "." || name == "..":
 		// No URL can name them.
-		return newError(fserr.CodeInvalidInput, nil, `session: "." and ".." are not names`)
+		return newError(wire.CodeInvalidInput, nil, `session: "." and ".." are not names`)
 	}
 	return nil
 }
@@ -237,7 +238,7 @@ func (s *Service) dropSession(ctx context.Context, lease lock.Lease, c Caller, i
 	all, now := readShells(state), s.cfg.Now()
 	live := all.sessions(now)
 	if live[name] == nil {
-		return newError(fserr.CodeENOENT, fserr.ENOENT, "no such session")
+		return newError(wire.CodeENOENT, vfs.ENOENT, "no such session")
 	}
 	delete(live, name)
 	if state, err = all.encode(all.State, live); err != nil {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/sandbox"
+	"github.com/pgbox/pgbox/gateway/wire"
 	"github.com/pgbox/pgbox/sql/sqltest"
 )
 
@@ -89,12 +89,12 @@ func TestSessionsEnd(t *testing.T) {
 	}
 	in(t, s, id, "a", "echo ${X-none}", "none\n")
 	in(t, s, id, "b", "echo $X", "2\n")
-	wantError(t, s.DropSession(t.Context(), alice, id, "c"), fserr.CodeENOENT, sandbox.AppliedNo)
+	wantError(t, s.DropSession(t.Context(), alice, id, "c"), wire.CodeENOENT, sandbox.AppliedNo)
 	mallory := alice
 	mallory.Subject = "mallory"
-	wantError(t, s.DropSession(t.Context(), mallory, id, "b"), fserr.CodeForbidden, sandbox.AppliedNo)
+	wantError(t, s.DropSession(t.Context(), mallory, id, "b"), wire.CodeForbidden, sandbox.AppliedNo)
 	_, err := s.Sessions(t.Context(), mallory, id)
-	wantError(t, err, fserr.CodeForbidden, sandbox.AppliedNo)
+	wantError(t, err, wire.CodeForbidden, sandbox.AppliedNo)
 }
 
 // TestSessionsExpire: a session lives 30 days from its last use, which a run that changes nothing commits once a day.
@@ -167,10 +167,10 @@ func TestNamesOfSessions(t *testing.T) {
 	for _, name := range []string{"\x00", "a\nb", "\t", "\xff", "\u202e", "\u200b", ".", "..", strings.Repeat("a", 129), strings.Repeat("a", 1<<20)} {
 		of := sandbox.Session{Full: true, Name: name}
 		_, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: "true", Session: of})
-		wantError(t, err, fserr.CodeInvalidInput, sandbox.AppliedNo)
+		wantError(t, err, wire.CodeInvalidInput, sandbox.AppliedNo)
 		for _, readOnly := range []bool{false, true} {
 			_, err = s.ExecBatch(t.Context(), sandbox.BatchRequest{Sandbox: id, Caller: alice, ReadOnly: readOnly, Session: of, Scripts: []sandbox.BatchScript{{ID: "1", Script: "true"}}})
-			wantError(t, err, fserr.CodeInvalidInput, sandbox.AppliedNo)
+			wantError(t, err, wire.CodeInvalidInput, sandbox.AppliedNo)
 		}
 	}
 	var want []string
@@ -252,7 +252,7 @@ func TestAtMostAHundredSessions(t *testing.T) {
 	}
 	one := sandbox.Request{Sandbox: id, Caller: alice, Script: "echo 1 > f", Session: sandbox.Session{Full: true, Name: "more"}}
 	_, err := s.Exec(t.Context(), one)
-	e := wantError(t, err, fserr.CodeEDQUOT, sandbox.AppliedNo)
+	e := wantError(t, err, wire.CodeEDQUOT, sandbox.AppliedNo)
 	if !strings.Contains(e.Message, "at most 100 sessions") {
 		t.Error(e.Message)
 	}

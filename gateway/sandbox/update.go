@@ -9,19 +9,20 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/pgbox/pgbox/gateway/cache"
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/lock"
 	"github.com/pgbox/pgbox/gateway/store"
 	"github.com/pgbox/pgbox/gateway/tree"
+	"github.com/pgbox/pgbox/gateway/vfs"
+	"github.com/pgbox/pgbox/gateway/wire"
 )
 
 // authorize decides whether the caller may use the sandbox of f.
 func authorize(c Caller, f *store.Fence) error {
 	switch {
 	case f.Tenant != c.Tenant:
-		return newError(fserr.CodeSandboxNotFound, nil, "no such sandbox")
+		return newError(wire.CodeSandboxNotFound, nil, "no such sandbox")
 	case f.Owner != c.Subject:
-		return newError(fserr.CodeForbidden, nil, "the sandbox belongs to somebody else")
+		return newError(wire.CodeForbidden, nil, "the sandbox belongs to somebody else")
 	}
 	return nil
 }
@@ -30,7 +31,7 @@ func authorize(c Caller, f *store.Fence) error {
 func (s *Service) fence(ctx context.Context, c Caller, id uuid.UUID) (*store.Fence, error) {
 	f, err := s.store.Fence(ctx, id)
 	if err != nil {
-		if errors.Is(err, fserr.ESRCH) {
+		if errors.Is(err, vfs.ESRCH) {
 			s.trees.Drop(id)
 		}
 		return nil, err
@@ -141,7 +142,7 @@ func (s *Service) pinAt(ctx context.Context, c Caller, id uuid.UUID) (cache.Pin,
 	}
 	f, err := s.store.FenceAt(ctx, id, at)
 	if err != nil {
-		if errors.Is(err, fserr.ENOENT) {
+		if errors.Is(err, vfs.ENOENT) {
 			err = errNoState(c.At, err)
 		}
 		return cache.Pin{}, err

@@ -5,8 +5,8 @@ import (
 	"iter"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // builtin is a command of the shell itself. It prints with sh.out and returns its status.
@@ -51,7 +51,7 @@ func (sh *Shell) out(s string) {
 // writeFailed is what a builtin's failed write causes.
 func (sh *Shell) writeFailed(name string, err error) {
 	sh.checkAlive()
-	if errors.Is(err, fserr.EPIPE) {
+	if errors.Is(err, vfs.EPIPE) {
 		const sigpipe = 13
 		switch bit := uint64(1) << sigpipe; {
 		case sh.proc.caught.Load()&bit == 0:

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/arith"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // integerOperand reads an integer; blanks around it do not count.
@@ -99,13 +100,13 @@ func builtinSource(sh *Shell, args []string) int {
 				d = "."
 			}
 			full := strings.TrimSuffix(d, "/") + "/" + file
-			if st, err := sh.x.fs.Stat(sh.abs(full)); err == nil && st.Kind == proc.Regular {
+			if st, err := sh.x.fs.Stat(sh.abs(full)); err == nil && st.Kind == vfs.Regular {
 				path, file = sh.abs(full), full
 				break
 			}
 		}
 	}
-	d, err := sh.openFile(path, proc.ReadOnly)
+	d, err := sh.openFile(path, vfs.ReadOnly)
 	if err != nil {
 		if sh.posix && !sh.dash && !strings.Contains(file, "/") {
 			sh.errorf("%s: %s: file not found", name, file)

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 func builtinPwd(sh *Shell, args []string) int {
@@ -66,9 +66,9 @@ func (sh *Shell) chdir(cmd, name, target string, phys bool) bool {
 	}
 	switch {
 	case err == nil && !st.IsDir():
-		err = fserr.ENOTDIR
+		err = vfs.ENOTDIR
 	case err == nil && !sh.access(st, 1):
-		err = fserr.EACCES
+		err = vfs.EACCES
 	}
 	if err != nil {
 		if sh.dash {

@@ -1,6 +1,6 @@
 // Package shell is a bash 5.2 evaluator over an in-memory sandbox.
 //
-// [Run] executes one script. It sees the sandbox's files through a [proc.FS], runs external
+// [Run] executes one script. It sees the sandbox's files through a [vfs.FS], runs external
 // programs from a table of [proc.Func] (a program exists when a file of that name is found through $PATH in the
 // sandbox's tree; the file "#!/bin/builtin NAME" runs NAME) and never touches the host.
 //
@@ -17,3 +17,5 @@
 // exit, set -e and fatal expansion errors unwind with panics that the environment's own loop recovers; break, continue and
 // return are flags. A used-up budget or a cancelled context unwinds everything. No goroutine outlives Run.
 package shell
+
+import ()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/pattern"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -472,7 +473,7 @@ func (p *cmdPart) onlyFile() *word {
 // fileSubst is the content of the file that a word names.
 func (sh *Shell) fileSubst(file *word) string {
 	name := sh.expandStr(file)
-	d, err := sh.openFile(name, proc.ReadOnly)
+	d, err := sh.openFile(name, vfs.ReadOnly)
 	if err != nil {
 		sh.errorf("%s: %s", name, proc.Strerror(err))
 		if sh.substSt = 1; sh.opts.get('e') {

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // fcOptions are what fc is told.
@@ -248,7 +248,7 @@ func (sh *Shell) fcEdit(editor, text string) int {
 		dir = "/tmp"
 	}
 	file := dir + "/bash-fc." + itoa(sh.proc.pid) + "." + itoa(sh.history.base+len(sh.history.list))
-	d, err := sh.openFile(file, proc.WriteOnly|proc.Create|proc.Trunc)
+	d, err := sh.openFile(file, vfs.WriteOnly|vfs.Create|vfs.Trunc)
 	if err == nil {
 		_, err = d.write(sh.ctx, []byte(text))
 		d.release()

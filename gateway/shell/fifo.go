@@ -5,8 +5,7 @@ import (
 	"errors"
 	"io"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
-	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // A FIFO is an inode of the tree, and a pipe as long as a process of the exec has it open: nothing that is in it outlives the exec.
@@ -17,8 +16,8 @@ func (x *exec) openFIFO(ctx context.Context, path string, flag int) (stream, err
 	if err != nil {
 		return nil, err
 	}
-	if st.Kind != proc.FIFO {
-		return nil, fserr.ENXIO
+	if st.Kind != vfs.FIFO {
+		return nil, vfs.ENXIO
 	}
 	x.mu.Lock()
 	p := x.fifos[st.Ino]
@@ -31,7 +30,7 @@ func (x *exec) openFIFO(ctx context.Context, path string, flag int) (stream, err
 	p.mu.Lock()
 	x.mu.Unlock()
 	defer p.mu.Unlock()
-	reads, writes := flag&(proc.WriteOnly|proc.ReadWrite) == 0, flag&proc.WriteOnly != 0
+	reads, writes := flag&(vfs.WriteOnly|vfs.ReadWrite) == 0, flag&vfs.WriteOnly != 0
 	if !writes {
 		p.readers++
 		p.reads++
@@ -54,7 +53,7 @@ func (x *exec) openFIFO(ctx context.Context, path string, flag int) (stream, err
 			p.mu.Unlock()
 			p.closeEnd(writes)
 			p.mu.Lock()
-			return nil, fserr.EINTR
+			return nil, vfs.EINTR
 		}
 		p.wait(ctx)
 	}
@@ -84,7 +83,7 @@ func (f fifoBoth) close() {
 }
 
 // isFIFO reports whether err says that a FIFO is not the tree's to open.
-func isFIFO(err error) bool { return errors.Is(err, fserr.EOPNOTSUPP) }
+func isFIFO(err error) bool { return errors.Is(err, vfs.EOPNOTSUPP) }
 
 // fifos opens FIFOs for a program; what it leaves open is closed with it.
 type fifos struct {
@@ -93,14 +92,14 @@ type fifos struct {
 }
 
 // Open is proc.Process.FIFO.
-func (o *fifos) Open(ctx context.Context, path string, flag int) (proc.File, error) {
+func (o *fifos) Open(ctx context.Context, path string, flag int) (vfs.File, error) {
 	s, err := o.x.openFIFO(ctx, path, flag)
 	if err != nil {
 		return nil, err
 	}
 	d := newDesc(o.x.budget, s)
 	if d == nil {
-		return nil, fserr.EMFILE
+		return nil, vfs.EMFILE
 	}
 	f := &fifoFile{handle: handle{d, ctx}}
 	o.x.mu.Lock()
@@ -134,12 +133,12 @@ func (f *fifoFile) Close() error {
 	return nil
 }
 
-func (f *fifoFile) ReadAt([]byte, int64) (int, error)  { return 0, fserr.ESPIPE }
-func (f *fifoFile) WriteAt([]byte, int64) (int, error) { return 0, fserr.ESPIPE }
-func (f *fifoFile) Seek(int64, int) (int64, error)     { return 0, fserr.ESPIPE }
-func (f *fifoFile) Truncate(int64) error               { return fserr.EINVAL }
-func (f *fifoFile) Stat() (proc.Stat, error) {
-	return proc.Stat{Kind: proc.FIFO, Mode: 0o600, Nlink: 1}, nil
+func (f *fifoFile) ReadAt([]byte, int64) (int, error)  { return 0, vfs.ESPIPE }
+func (f *fifoFile) WriteAt([]byte, int64) (int, error) { return 0, vfs.ESPIPE }
+func (f *fifoFile) Seek(int64, int) (int64, error)     { return 0, vfs.ESPIPE }
+func (f *fifoFile) Truncate(int64) error               { return vfs.EINVAL }
+func (f *fifoFile) Stat() (vfs.Stat, error) {
+	return vfs.Stat{Kind: vfs.FIFO, Mode: 0o600, Nlink: 1}, nil
 }
 
 var _ io.Closer = (*fifoFile)(nil)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/pattern"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // globField replaces the current field by the pathnames it matches.
@@ -162,7 +163,7 @@ func (g *globber) walk(base, rest string, depth int) {
 	if hidden && !g.sh.opts.shopt(globskipdots) {
 		for _, n := range []string{".", ".."} {
 			if p.Match(n) {
-				g.entry(base+n, proc.Dir, slashes, after, more, depth)
+				g.entry(base+n, vfs.Dir, slashes, after, more, depth)
 			}
 		}
 	}
@@ -182,19 +183,19 @@ func dotAlternative(comp string) bool {
 	return len(comp) > 2 && strings.IndexByte("@?+*", comp[0]) >= 0 && comp[1] == '(' && (comp[2] == '.' || strings.Contains(comp, "|."))
 }
 
-func (g *globber) entry(name string, kind proc.Kind, slashes, after string, more bool, depth int) {
+func (g *globber) entry(name string, kind vfs.Kind, slashes, after string, more bool, depth int) {
 	if !more {
 		g.found = append(g.found, name)
 		return
 	}
-	if kind == proc.Symlink {
+	if kind == vfs.Symlink {
 		st, err := g.sh.x.fs.Stat(g.abs(name))
 		if err != nil {
 			return
 		}
 		kind = st.Kind
 	}
-	if kind == proc.Dir {
+	if kind == vfs.Dir {
 		g.meta++
 		g.walk(name+slashes, after, depth+1)
 		g.meta--
@@ -226,7 +227,7 @@ func (g *globber) star(base, slashes, after string, more bool, depth int) {
 }
 
 // below goes on with ** in the entries of a directory.
-func (g *globber) below(base, slashes, after string, more bool, ents []proc.Dirent, depth int) {
+func (g *globber) below(base, slashes, after string, more bool, ents []vfs.Dirent, depth int) {
 	for _, d := range ents {
 		g.sh.tick()
 		if d.Name[0] == '.' && !g.dot {
@@ -237,13 +238,13 @@ func (g *globber) below(base, slashes, after string, more bool, ents []proc.Dire
 			g.found = append(g.found, name)
 		}
 		switch {
-		case d.Kind == proc.Dir && more:
+		case d.Kind == vfs.Dir && more:
 			g.star(name+"/", slashes, after, true, depth+1)
-		case d.Kind == proc.Dir && depth < 4096:
+		case d.Kind == vfs.Dir && depth < 4096:
 			if in, err := g.sh.x.fs.ReadDir(g.abs(name)); err == nil {
 				g.below(name+"/", slashes, after, false, in, depth+1)
 			}
-		case d.Kind == proc.Symlink && more && after == "":
+		case d.Kind == vfs.Symlink && more && after == "":
 			if st, err := g.sh.x.fs.Stat(g.abs(name)); err == nil && st.IsDir() {
 				g.found = append(g.found, name+slashes)
 			}

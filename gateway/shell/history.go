@@ -7,6 +7,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/pattern"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // history is the list of commands that history and fc work on. A script keeps one only when it asks for it, by set -o history or history -s.
@@ -163,7 +164,7 @@ func (sh *Shell) loadHistory() {
 		return
 	}
 	h.begun = true
-	if d, err := sh.openFile(file, proc.ReadOnly); err == nil {
+	if d, err := sh.openFile(file, vfs.ReadOnly); err == nil {
 		d.release()
 		sh.historyFile('r', file)
 	}
@@ -311,7 +312,7 @@ func (sh *Shell) historyFile(mode byte, name string) int {
 		return 0
 	}
 	if mode == 'r' || mode == 'n' {
-		d, err := sh.openFile(name, proc.ReadOnly)
+		d, err := sh.openFile(name, vfs.ReadOnly)
 		if err != nil {
 			sh.errorf("history: %s: cannot read: %s", name, proc.Strerror(err))
 			return 1
@@ -336,9 +337,9 @@ func (sh *Shell) historyFile(mode byte, name string) int {
 		list = list[max(len(list)-h.session, 0):]
 		h.session = 0
 	}
-	flag := proc.WriteOnly | proc.Create | proc.Trunc
+	flag := vfs.WriteOnly | vfs.Create | vfs.Trunc
 	if mode == 'a' {
-		flag = proc.WriteOnly | proc.Create | proc.Append
+		flag = vfs.WriteOnly | vfs.Create | vfs.Append
 	}
 	d, err := sh.openFile(name, flag)
 	if err == nil {

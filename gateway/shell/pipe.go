@@ -6,8 +6,8 @@ import (
 	"io"
 	"sync"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 const pipeSize = 64 << 10
@@ -71,7 +71,7 @@ func (p *pipe) write(ctx context.Context, b []byte) (int, error) {
 	done := 0
 	for {
 		if p.readers == 0 || ctx.Err() != nil {
-			return done, fserr.EPIPE
+			return done, vfs.EPIPE
 		}
 		if len(b) == 0 {
 			return done, nil

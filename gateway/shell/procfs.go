@@ -10,32 +10,32 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // procFS is the sandbox's tree with a /proc in it and the descriptors of the process that asks in /dev/fd. What is in /proc is made up from
 // the processes of the exec and the machine that a sandbox says it is; nothing of it comes from the host. The directory is not listed in /, so
 // that what walks the whole tree stays in it.
 type procFS struct {
-	proc.FS
+	vfs.FS
 	x *exec
 	p *proc.Process // who asks; nil is a shell
 }
 
 // procNode is a file, directory or symbolic link of /proc.
 type procNode struct {
-	kind   proc.Kind
+	kind   vfs.Kind
 	text   func() string
 	target string
 	err    error // of reading it
 	list   func() []string
 }
 
-func procText(f func() string) *procNode { return &procNode{kind: proc.Regular, text: f} }
-func procLink(target string) *procNode   { return &procNode{kind: proc.Symlink, target: target} }
+func procText(f func() string) *procNode { return &procNode{kind: vfs.Regular, text: f} }
+func procLink(target string) *procNode   { return &procNode{kind: vfs.Symlink, target: target} }
 func procDir(names ...string) *procNode {
-	return &procNode{kind: proc.Dir, list: func() []string { return names }}
+	return &procNode{kind: vfs.Dir, list: func() []string { return names }}
 }
 
 const (
@@ -84,17 +84,17 @@ func (f *procFS) find(name string, follow bool) (n *procNode, at string, err err
 			last := i == len(parts)-1
 			switch {
 			case n == nil:
-				return nil, clean, fserr.ENOENT
-			case n.kind == proc.Symlink && n.err != nil && (!last || follow):
+				return nil, clean, vfs.ENOENT
+			case n.kind == vfs.Symlink && n.err != nil && (!last || follow):
 				return nil, clean, n.err
-			case n.kind == proc.Symlink && (!last || follow):
+			case n.kind == vfs.Symlink && (!last || follow):
 				next = n.target
 				if !strings.HasPrefix(next, "/") {
 					next = "/proc/" + strings.Join(append(slices.Clone(parts[:i]), next), "/")
 				}
 				next += strings.TrimSuffix("/"+strings.Join(parts[i+1:], "/"), "/")
-			case n.kind != proc.Dir && !last:
-				return nil, clean, fserr.ENOTDIR
+			case n.kind != vfs.Dir && !last:
+				return nil, clean, vfs.ENOTDIR
 			}
 			if next != "" {
 				break
@@ -105,11 +105,11 @@ func (f *procFS) find(name string, follow bool) (n *procNode, at string, err err
 		}
 		name = next
 	}
-	return nil, name, fserr.ELOOP
+	return nil, name, vfs.ELOOP
 }
 
 func (f *procFS) root() *procNode {
-	return &procNode{kind: proc.Dir, list: func() []string {
+	return &procNode{kind: vfs.Dir, list: func() []string {
 		var names []string
 		for _, p := range f.x.processes() {
 			names = append(names, strconv.Itoa(p.PID))
@@ -199,17 +199,17 @@ func (f *procFS) process(info proc.Info, parts []string) *procNode {
 		if own {
 			return procLink(f.p.Dir)
 		}
-		return &procNode{kind: proc.Symlink, err: fserr.EACCES}
+		return &procNode{kind: vfs.Symlink, err: vfs.EACCES}
 	case "environ":
 		if own {
 			return procText(func() string { return strings.Join(append(f.p.Env.List(), ""), "\x00") })
 		}
-		return &procNode{kind: proc.Regular, err: fserr.EACCES}
+		return &procNode{kind: vfs.Regular, err: vfs.EACCES}
 	case "fd":
 		if own {
-			return &procNode{kind: proc.Dir, list: f.descriptors}
+			return &procNode{kind: vfs.Dir, list: f.descriptors}
 		}
-		return &procNode{kind: proc.Dir, err: fserr.EACCES}
+		return &procNode{kind: vfs.Dir, err: vfs.EACCES}
 	}
 	if n, err := strconv.Atoi(parts[len(parts)-1]); err == nil && own && len(parts) == 2 && parts[0] == "fd" && n >= 0 && n < maxFD {
 		if s, ok := f.p.FD(n); ok {
@@ -327,15 +327,15 @@ func meminfo(x *exec) string {
 }
 
 // describe is what stat(2) says of a node.
-func (f *procFS) describe(n *procNode, at string) proc.Stat {
+func (f *procFS) describe(n *procNode, at string) vfs.Stat {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(at))
 	now := f.x.start.UnixNano()
-	st := proc.Stat{Ino: h.Sum64()>>2 | 1<<62, Kind: n.kind, Mode: 0o444, Nlink: 1, Mtime: now, Ctime: now}
+	st := vfs.Stat{Ino: h.Sum64()>>2 | 1<<62, Kind: n.kind, Mode: 0o444, Nlink: 1, Mtime: now, Ctime: now}
 	switch n.kind {
-	case proc.Dir:
+	case vfs.Dir:
 		st.Mode = 0o555
-	case proc.Symlink:
+	case vfs.Symlink:
 		st.Mode, st.Size = 0o777, int64(len(n.target))
 	default:
 		if n.err == nil {
@@ -345,24 +345,24 @@ func (f *procFS) describe(n *procNode, at string) proc.Stat {
 	return st
 }
 
-func (f *procFS) Stat(name string) (proc.Stat, error) {
+func (f *procFS) Stat(name string) (vfs.Stat, error) {
 	n, at, err := f.find(name, true)
 	if n == nil && err == nil {
 		return f.FS.Stat(at)
 	}
 	if err != nil {
-		return proc.Stat{}, fserr.Wrap("stat", name, err)
+		return vfs.Stat{}, vfs.Wrap("stat", name, err)
 	}
 	return f.describe(n, at), nil
 }
 
-func (f *procFS) Lstat(name string) (proc.Stat, error) {
+func (f *procFS) Lstat(name string) (vfs.Stat, error) {
 	n, at, err := f.find(name, false)
 	if n == nil && err == nil {
 		return f.FS.Lstat(at)
 	}
 	if err != nil {
-		return proc.Stat{}, fserr.Wrap("lstat", name, err)
+		return vfs.Stat{}, vfs.Wrap("lstat", name, err)
 	}
 	return f.describe(n, at), nil
 }
@@ -374,12 +374,12 @@ func (f *procFS) Readlink(name string) (string, error) {
 		return f.FS.Readlink(at)
 	case err == nil && n.err != nil:
 		err = n.err
-	case err == nil && n.kind != proc.Symlink:
-		err = fserr.EINVAL
+	case err == nil && n.kind != vfs.Symlink:
+		err = vfs.EINVAL
 	case err == nil:
 		return n.target, nil
 	}
-	return "", fserr.Wrap("readlink", name, err)
+	return "", vfs.Wrap("readlink", name, err)
 }
 
 func (f *procFS) Realpath(name string) (string, error) {
@@ -388,30 +388,30 @@ func (f *procFS) Realpath(name string) (string, error) {
 	case n == nil && err == nil:
 		return f.FS.Realpath(at)
 	case err != nil:
-		return "", fserr.Wrap("realpath", name, err)
+		return "", vfs.Wrap("realpath", name, err)
 	}
 	return at, nil
 }
 
-func (f *procFS) ReadDir(name string) ([]proc.Dirent, error) {
+func (f *procFS) ReadDir(name string) ([]vfs.Dirent, error) {
 	n, at, err := f.find(name, true)
 	switch {
 	case n == nil && err == nil:
 		return f.FS.ReadDir(at)
-	case err == nil && n.kind != proc.Dir:
-		err = fserr.ENOTDIR
+	case err == nil && n.kind != vfs.Dir:
+		err = vfs.ENOTDIR
 	case err == nil:
 		err = n.err
 	}
 	if err != nil {
-		return nil, fserr.Wrap("readdir", name, err)
+		return nil, vfs.Wrap("readdir", name, err)
 	}
 	names := n.list()
 	slices.Sort(names)
-	out := make([]proc.Dirent, 0, len(names))
+	out := make([]vfs.Dirent, 0, len(names))
 	for _, child := range names {
 		if st, err := f.Lstat(at + "/" + child); err == nil {
-			out = append(out, proc.Dirent{Name: child, Ino: st.Ino, Kind: st.Kind})
+			out = append(out, vfs.Dirent{Name: child, Ino: st.Ino, Kind: st.Kind})
 		}
 	}
 	return out, nil
@@ -422,36 +422,36 @@ func (f *procFS) ReadFile(name string) ([]byte, error) {
 	switch {
 	case n == nil && err == nil:
 		return f.FS.ReadFile(at)
-	case err == nil && n.kind == proc.Dir:
-		err = fserr.EISDIR
+	case err == nil && n.kind == vfs.Dir:
+		err = vfs.EISDIR
 	case err == nil:
 		err = n.err
 	}
 	if err != nil {
-		return nil, fserr.Wrap("open", name, err)
+		return nil, vfs.Wrap("open", name, err)
 	}
 	return []byte(n.text()), nil
 }
 
-func (f *procFS) Open(name string, flag int, perm uint32) (proc.File, error) {
-	n, at, err := f.find(name, flag&proc.NoFollow == 0)
+func (f *procFS) Open(name string, flag int, perm uint32) (vfs.File, error) {
+	n, at, err := f.find(name, flag&vfs.NoFollow == 0)
 	switch {
 	case n == nil && err == nil:
 		return f.FS.Open(at, flag, perm)
-	case err == nil && n.kind == proc.Symlink:
-		err = fserr.ELOOP
-	case err == nil && flag&(proc.WriteOnly|proc.ReadWrite) != 0:
-		err = fserr.EACCES
-	case err == nil && n.kind != proc.Dir && flag&proc.Directory != 0:
-		err = fserr.ENOTDIR
+	case err == nil && n.kind == vfs.Symlink:
+		err = vfs.ELOOP
+	case err == nil && flag&(vfs.WriteOnly|vfs.ReadWrite) != 0:
+		err = vfs.EACCES
+	case err == nil && n.kind != vfs.Dir && flag&vfs.Directory != 0:
+		err = vfs.ENOTDIR
 	case err == nil:
 		err = n.err
 	}
 	if err != nil {
-		return nil, fserr.Wrap("open", name, err)
+		return nil, vfs.Wrap("open", name, err)
 	}
 	file := &procFile{st: f.describe(n, at)}
-	if n.kind != proc.Dir {
+	if n.kind != vfs.Dir {
 		file.Reader = bytes.NewReader([]byte(n.text()))
 	}
 	return file, nil
@@ -462,9 +462,9 @@ func (f *procFS) Mkdir(name string, perm uint32) error {
 	n, _, err := f.find(name, false)
 	if n != nil || err != nil {
 		if err == nil {
-			err = fserr.EEXIST
+			err = vfs.EEXIST
 		}
-		return fserr.Wrap("mkdir", name, err)
+		return vfs.Wrap("mkdir", name, err)
 	}
 	return f.FS.Mkdir(name, perm)
 }
@@ -472,19 +472,19 @@ func (f *procFS) Mkdir(name string, perm uint32) error {
 // procFile is an open file of /proc; Reader is nil for a directory.
 type procFile struct {
 	*bytes.Reader
-	st proc.Stat
+	st vfs.Stat
 }
 
 func (f *procFile) Read(b []byte) (int, error) {
 	if f.Reader == nil {
-		return 0, fserr.EISDIR
+		return 0, vfs.EISDIR
 	}
 	return f.Reader.Read(b)
 }
 
 func (f *procFile) ReadAt(b []byte, at int64) (int, error) {
 	if f.Reader == nil {
-		return 0, fserr.EISDIR
+		return 0, vfs.EISDIR
 	}
 	return f.Reader.ReadAt(b, at)
 }
@@ -496,8 +496,8 @@ func (f *procFile) Seek(offset int64, whence int) (int64, error) {
 	return f.Reader.Seek(offset, whence)
 }
 
-func (f *procFile) Write([]byte) (int, error)          { return 0, fserr.EBADF }
-func (f *procFile) WriteAt([]byte, int64) (int, error) { return 0, fserr.EBADF }
-func (f *procFile) Truncate(int64) error               { return fserr.EINVAL }
+func (f *procFile) Write([]byte) (int, error)          { return 0, vfs.EBADF }
+func (f *procFile) WriteAt([]byte, int64) (int, error) { return 0, vfs.EBADF }
+func (f *procFile) Truncate(int64) error               { return vfs.EINVAL }
 func (f *procFile) Close() error                       { return nil }
-func (f *procFile) Stat() (proc.Stat, error)           { return f.st, nil }
+func (f *procFile) Stat() (vfs.Stat, error)            { return f.st, nil }

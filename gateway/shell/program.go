@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 type (
@@ -16,7 +16,7 @@ type (
 	writer = io.Writer
 )
 
-const errBadFD = fserr.EBADF
+const errBadFD = vfs.EBADF
 
 type hashEntry struct {
 	path string
@@ -112,13 +112,13 @@ func (sh *Shell) findProgram(args []string, temps [][2]string) (string, int) {
 		st, err := sh.x.fs.Stat(path)
 		switch {
 		case err != nil:
-			e, _ := fserr.Of(err)
-			if sh.dash && (e == fserr.ENOENT || e == fserr.ENOTDIR) {
+			e, _ := vfs.Of(err)
+			if sh.dash && (e == vfs.ENOENT || e == vfs.ENOTDIR) {
 				sh.errorf("%s: not found", name)
 				return "", 127
 			}
 			sh.errorf("%s: %s", name, proc.Strerror(err))
-			if e, ok := fserr.Of(err); ok && e != fserr.ENOENT && e != fserr.ENOTDIR {
+			if e, ok := vfs.Of(err); ok && e != vfs.ENOENT && e != vfs.ENOTDIR {
 				return "", 126
 			}
 			return "", 127
@@ -183,7 +183,7 @@ func (sh *Shell) notFound(args []string, denied, pathVar string) int {
 	return 127
 }
 
-func executable(st proc.Stat) bool { return !st.IsDir() && st.Mode&0o111 != 0 }
+func executable(st vfs.Stat) bool { return !st.IsDir() && st.Mode&0o111 != 0 }
 
 func (sh *Shell) abs(name string) string {
 	if strings.HasPrefix(name, "/") {
@@ -547,7 +547,7 @@ loop:
 			}
 		}
 		if err != nil {
-			if e, ok := fserr.Of(err); ok && e == fserr.EISDIR {
+			if e, ok := vfs.Of(err); ok && e == vfs.EISDIR {
 				return fail(file+": Is a directory", 126)
 			}
 			if dash {

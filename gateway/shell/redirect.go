@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -50,10 +50,10 @@ func (sh *Shell) shareVars() {
 
 // openError is how sh says why a file cannot be opened.
 func openError(err error, creates bool) string {
-	switch e, _ := fserr.Of(err); {
-	case e == fserr.ENOENT && creates:
+	switch e, _ := vfs.Of(err); {
+	case e == vfs.ENOENT && creates:
 		return "Directory nonexistent"
-	case e == fserr.ENOENT:
+	case e == vfs.ENOENT:
 		return "No such file"
 	}
 	return proc.Strerror(err)
@@ -89,13 +89,13 @@ func isSocket(path string) bool {
 // openFile opens a file for a redirection; /dev/fd/N is a descriptor of ours.
 func (sh *Shell) openFile(name string, flag int) (*desc, error) {
 	if name == "" {
-		return nil, fserr.ENOENT
+		return nil, vfs.ENOENT
 	}
 	path := sh.abs(name)
 	if n, ok := proc.DevFD(path); ok {
 		d := sh.fds.get(n)
 		if d == nil {
-			return nil, fserr.ENOENT
+			return nil, vfs.ENOENT
 		}
 		return d.retain(), nil
 	}
@@ -112,23 +112,23 @@ func (sh *Shell) openFile(name string, flag int) (*desc, error) {
 		if d := newDesc(sh.x.budget, s); d != nil {
 			return d, nil
 		}
-		return nil, fserr.EMFILE
+		return nil, vfs.EMFILE
 	}
 	if err != nil {
 		return nil, err
 	}
-	if flag == proc.ReadOnly {
+	if flag == vfs.ReadOnly {
 		if st, err := f.Stat(); err == nil && st.IsDir() {
 			s := &dirStream{fileStream{f: f, path: path}}
 			if d := newDesc(sh.x.budget, s); d != nil {
 				return d, nil
 			}
-			return nil, fserr.EMFILE
+			return nil, vfs.EMFILE
 		}
 	}
 	d := newDesc(sh.x.budget, &fileStream{f: f, path: path})
 	if d == nil {
-		return nil, fserr.EMFILE
+		return nil, vfs.EMFILE
 	}
 	return d, nil
 }
@@ -160,7 +160,7 @@ func (sh *Shell) redirectOne(r *redirect, undo []savedFD, inChild bool) ([]saved
 		}
 		if n >= 1024 {
 			d.release()
-			sh.errorf("%s: %s", r.word.src, fserr.EBADF)
+			sh.errorf("%s: %s", r.word.src, vfs.EBADF)
 			return false
 		}
 		undo = append(undo, savedFD{n, sh.fds.get(n)})
@@ -246,17 +246,17 @@ func (sh *Shell) redirectOne(r *redirect, undo []savedFD, inChild bool) ([]saved
 			return undo, false
 		}
 	}
-	flag := proc.WriteOnly | proc.Create | proc.Trunc
+	flag := vfs.WriteOnly | vfs.Create | vfs.Trunc
 	switch r.op {
 	case syntax.RdrIn:
-		flag = proc.ReadOnly
+		flag = vfs.ReadOnly
 	case syntax.RdrInOut:
-		flag = proc.ReadWrite | proc.Create
+		flag = vfs.ReadWrite | vfs.Create
 	case syntax.AppOut, syntax.AppAll:
-		flag = proc.WriteOnly | proc.Create | proc.Append
+		flag = vfs.WriteOnly | vfs.Create | vfs.Append
 	case syntax.RdrOut, syntax.RdrAll, syntax.DplOut:
 		if sh.opts.get('C') {
-			if st, err := sh.x.fs.Stat(sh.abs(name)); err == nil && st.Kind == proc.Regular {
+			if st, err := sh.x.fs.Stat(sh.abs(name)); err == nil && st.Kind == vfs.Regular {
 				sh.errorf("%s: cannot overwrite existing file", name)
 				return undo, false
 			}

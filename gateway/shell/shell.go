@@ -18,11 +18,12 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/pattern"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/regex"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // Config is everything one exec gets.
 type Config struct {
-	FS       proc.FS
+	FS       vfs.FS
 	Commands map[string]proc.Func // external programs by name
 	State    State                // from the exec before
 	Env      map[string]string    // extra exported variables, for this exec only
@@ -62,7 +63,7 @@ type Result struct {
 // exec is what all shell environments of one Run share.
 type exec struct {
 	cfg     Config
-	fs      proc.FS
+	fs      vfs.FS
 	budget  *proc.Budget
 	ctx     context.Context
 	now     func() time.Time

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // stream is what an open file description does.
@@ -56,14 +56,14 @@ func (d *desc) release() {
 
 type pipeReader struct{ *pipe }
 
-func (pipeReader) write(context.Context, []byte) (int, error) { return 0, fserr.EBADF }
+func (pipeReader) write(context.Context, []byte) (int, error) { return 0, vfs.EBADF }
 func (p pipeReader) close()                                   { p.closeEnd(false) }
 
 type pipeWriter struct{ *pipe }
 
-func (pipeWriter) read(context.Context, []byte) (int, error) { return 0, fserr.EBADF }
+func (pipeWriter) read(context.Context, []byte) (int, error) { return 0, vfs.EBADF }
 func (pipeWriter) readUntil(context.Context, byte, int) ([]byte, error) {
-	return nil, fserr.EBADF
+	return nil, vfs.EBADF
 }
 func (p pipeWriter) close() { p.closeEnd(true) }
 
@@ -107,14 +107,14 @@ func (m *memory) readUntil(_ context.Context, delim byte, limit int) ([]byte, er
 	return rest[:k:k], nil
 }
 
-func (*memory) write(context.Context, []byte) (int, error) { return 0, fserr.EBADF }
+func (*memory) write(context.Context, []byte) (int, error) { return 0, vfs.EBADF }
 
 func (m *memory) close() { m.budget.Release(m.held) }
 
 // fileStream is an open file of the sandbox.
 type fileStream struct {
 	mu   sync.Mutex
-	f    proc.File
+	f    vfs.File
 	path string
 }
 
@@ -126,7 +126,7 @@ func (s *fileStream) read(_ context.Context, b []byte) (int, error) {
 
 func (s *fileStream) write(ctx context.Context, b []byte) (int, error) {
 	if ctx.Err() != nil {
-		return 0, fserr.EPIPE
+		return 0, vfs.EPIPE
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,14 +165,14 @@ func (s *fileStream) readUntil(_ context.Context, delim byte, limit int) ([]byte
 func (s *fileStream) close() { _ = s.f.Close() }
 
 // nullInput is what a process reads that was given nothing: /dev/null, even where the script has removed its own.
-func nullInput() stream { return &fileStream{f: proc.NullInput{}, path: "/dev/null"} }
+func nullInput() stream { return &fileStream{f: vfs.NullInput{}, path: "/dev/null"} }
 
 // dirStream is an open directory: reading it fails.
 type dirStream struct{ fileStream }
 
-func (*dirStream) read(context.Context, []byte) (int, error) { return 0, fserr.EISDIR }
+func (*dirStream) read(context.Context, []byte) (int, error) { return 0, vfs.EISDIR }
 func (*dirStream) readUntil(context.Context, byte, int) ([]byte, error) {
-	return nil, fserr.EISDIR
+	return nil, vfs.EISDIR
 }
 
 // sink is one of the streams the exec was given to print on.
@@ -181,19 +181,19 @@ type sink struct {
 	w  io.Writer
 }
 
-func (*sink) read(context.Context, []byte) (int, error)            { return 0, fserr.EBADF }
-func (*sink) readUntil(context.Context, byte, int) ([]byte, error) { return nil, fserr.EBADF }
+func (*sink) read(context.Context, []byte) (int, error)            { return 0, vfs.EBADF }
+func (*sink) readUntil(context.Context, byte, int) ([]byte, error) { return nil, vfs.EBADF }
 func (*sink) close()                                               {}
 func (s *sink) write(ctx context.Context, b []byte) (int, error) {
 	if ctx.Err() != nil {
-		return 0, fserr.EPIPE
+		return 0, vfs.EPIPE
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n, err := s.w.Write(b)
 	if err != nil {
-		if _, ok := fserr.Of(err); !ok {
-			err = fserr.EPIPE
+		if _, ok := vfs.Of(err); !ok {
+			err = vfs.EPIPE
 		}
 	}
 	return n, err
@@ -214,8 +214,8 @@ type capture struct {
 	budget *proc.Budget
 }
 
-func (*capture) read(context.Context, []byte) (int, error)            { return 0, fserr.EBADF }
-func (*capture) readUntil(context.Context, byte, int) ([]byte, error) { return nil, fserr.EBADF }
+func (*capture) read(context.Context, []byte) (int, error)            { return 0, vfs.EBADF }
+func (*capture) readUntil(context.Context, byte, int) ([]byte, error) { return nil, vfs.EBADF }
 func (c *capture) close()                                             { close(c.closed) }
 func (c *capture) write(ctx context.Context, b []byte) (int, error) {
 	c.mu.Lock()
@@ -223,7 +223,7 @@ func (c *capture) write(ctx context.Context, b []byte) (int, error) {
 	done := 0
 	for {
 		if ctx.Err() != nil {
-			return done, fserr.EPIPE
+			return done, vfs.EPIPE
 		}
 		if len(c.b) == cap(c.b) || cap(c.b) < captureBlock && len(c.b)+len(b)-done > cap(c.b) {
 			if err := c.grow(len(b) - done); err != nil {
@@ -307,7 +307,7 @@ func (h *fileHandle) LockOwner() any { return h.d }
 
 func (h *fileHandle) ReadAt(b []byte, off int64) (int, error)  { return h.s.f.ReadAt(b, off) }
 func (h *fileHandle) WriteAt(b []byte, off int64) (int, error) { return h.s.f.WriteAt(b, off) }
-func (h *fileHandle) Stat() (proc.Stat, error)                 { return h.s.f.Stat() }
+func (h *fileHandle) Stat() (vfs.Stat, error)                  { return h.s.f.Stat() }
 func (h *fileHandle) Close() error                             { return nil }
 
 func (h *fileHandle) Seek(off int64, whence int) (int64, error) {
@@ -338,7 +338,7 @@ func (h *memHandle) Seek(off int64, whence int) (int64, error) {
 		off += int64(len(h.m.b))
 	}
 	if off < 0 {
-		return 0, fserr.EINVAL
+		return 0, vfs.EINVAL
 	}
 	h.m.off = off
 	return off, nil
@@ -346,7 +346,7 @@ func (h *memHandle) Seek(off int64, whence int) (int64, error) {
 
 func (h *memHandle) ReadAt(b []byte, off int64) (int, error) {
 	if off < 0 {
-		return 0, fserr.EINVAL
+		return 0, vfs.EINVAL
 	}
 	if off >= int64(len(h.m.b)) {
 		return 0, io.EOF
@@ -358,18 +358,18 @@ func (h *memHandle) ReadAt(b []byte, off int64) (int, error) {
 	return n, nil
 }
 
-func (h *memHandle) WriteAt([]byte, int64) (int, error) { return 0, fserr.EBADF }
-func (h *memHandle) Truncate(int64) error               { return fserr.EINVAL }
+func (h *memHandle) WriteAt([]byte, int64) (int, error) { return 0, vfs.EBADF }
+func (h *memHandle) Truncate(int64) error               { return vfs.EINVAL }
 func (h *memHandle) Close() error                       { return nil }
-func (h *memHandle) Stat() (proc.Stat, error) {
-	return proc.Stat{Kind: proc.Regular, Mode: 0o600, Size: int64(len(h.m.b))}, nil
+func (h *memHandle) Stat() (vfs.Stat, error) {
+	return vfs.Stat{Kind: vfs.Regular, Mode: 0o600, Size: int64(len(h.m.b))}, nil
 }
 
 // closedFD stands for a descriptor that is not open.
 type closedFD struct{}
 
-func (closedFD) Read([]byte) (int, error)  { return 0, fserr.EBADF }
-func (closedFD) Write([]byte) (int, error) { return 0, fserr.EBADF }
+func (closedFD) Read([]byte) (int, error)  { return 0, vfs.EBADF }
+func (closedFD) Write([]byte) (int, error) { return 0, vfs.EBADF }
 
 // bind gives a command its view of a description.
 func bind(ctx context.Context, d *desc) any {
@@ -398,21 +398,21 @@ type foreign struct {
 
 func (f *foreign) read(_ context.Context, b []byte) (int, error) {
 	if f.r == nil {
-		return 0, fserr.EBADF
+		return 0, vfs.EBADF
 	}
 	return f.r.Read(b)
 }
 
 func (f *foreign) write(_ context.Context, b []byte) (int, error) {
 	if f.w == nil {
-		return 0, fserr.EBADF
+		return 0, vfs.EBADF
 	}
 	return f.w.Write(b)
 }
 
 func (f *foreign) readUntil(_ context.Context, _ byte, _ int) ([]byte, error) {
 	if f.r == nil {
-		return nil, fserr.EBADF
+		return nil, vfs.EBADF
 	}
 	b := make([]byte, 1)
 	for {
@@ -437,7 +437,7 @@ func unbind(b *proc.Budget, v any) *desc {
 		return h.d.retain()
 	case *memHandle:
 		return h.d.retain()
-	case proc.NullInput:
+	case vfs.NullInput:
 		return newDesc(b, nullInput())
 	case closedFD, nil:
 		return nil
@@ -462,7 +462,7 @@ func pump(r io.Reader, p *pipe) {
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
 				p.mu.Lock()
-				p.err = fserr.EIO
+				p.err = vfs.EIO
 				p.mu.Unlock()
 			}
 			break

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/pattern"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // testStatus is [[ … ]].
@@ -205,15 +206,15 @@ func compareInts(op string, x, y int64) bool {
 	return x >= y
 }
 
-func (sh *Shell) statFile(name string, follow bool) (proc.Stat, bool) {
+func (sh *Shell) statFile(name string, follow bool) (vfs.Stat, bool) {
 	if name == "" {
-		return proc.Stat{}, false
+		return vfs.Stat{}, false
 	}
 	path := sh.abs(name)
 	if n, ok := proc.DevFD(path); ok && follow {
 		d := sh.fds.get(n)
 		if d == nil {
-			return proc.Stat{}, false
+			return vfs.Stat{}, false
 		}
 		switch s := d.stream.(type) {
 		case *fileStream:
@@ -221,12 +222,12 @@ func (sh *Shell) statFile(name string, follow bool) (proc.Stat, bool) {
 			return st, err == nil
 		case *memory:
 			if !s.isPipe() {
-				return proc.Stat{Kind: proc.Regular, Mode: 0o600, Size: int64(len(s.b))}, true
+				return vfs.Stat{Kind: vfs.Regular, Mode: 0o600, Size: int64(len(s.b))}, true
 			}
 		}
-		return proc.Stat{Kind: proc.FIFO, Mode: 0o600}, true
+		return vfs.Stat{Kind: vfs.FIFO, Mode: 0o600}, true
 	}
-	var st proc.Stat
+	var st vfs.Stat
 	var err error
 	if follow {
 		st, err = sh.x.fs.Stat(path)
@@ -249,7 +250,7 @@ func (sh *Shell) compareFiles(op, x, y string) bool {
 }
 
 // access is what test -r, -w and -x ask: the owner's, the group's or the others' bits.
-func (sh *Shell) access(st proc.Stat, bit uint32) bool {
+func (sh *Shell) access(st vfs.Stat, bit uint32) bool {
 	u := sh.x.cfg.User
 	if u.UID == 0 {
 		return bit != 1 || st.Mode&0o111 != 0 || st.IsDir()
@@ -281,7 +282,7 @@ func (sh *Shell) unaryTest(op, s string) bool {
 		return false // no terminals here
 	case "-L", "-h":
 		st, ok := sh.statFile(s, false)
-		return ok && st.Kind == proc.Symlink
+		return ok && st.Kind == vfs.Symlink
 	}
 	st, ok := sh.statFile(s, true)
 	if !ok {
@@ -291,15 +292,15 @@ func (sh *Shell) unaryTest(op, s string) bool {
 	case "-e", "-a":
 		return true
 	case "-f":
-		return st.Kind == proc.Regular
+		return st.Kind == vfs.Regular
 	case "-d":
 		return st.IsDir()
 	case "-c":
-		return st.Kind == proc.Char
+		return st.Kind == vfs.Char
 	case "-b", "-S":
 		return false
 	case "-p":
-		return st.Kind == proc.FIFO
+		return st.Kind == vfs.FIFO
 	case "-s":
 		return st.Size > 0
 	case "-r":

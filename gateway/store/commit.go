@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/tree"
+	"github.com/pgbox/pgbox/gateway/vfs"
 	"github.com/pgbox/pgbox/sqlcgen"
 )
 
@@ -44,12 +44,12 @@ func (s *Store) Apply(ctx context.Context, c Commit) (Committed, error) {
 		switch {
 		case err == nil:
 			return a, nil
-		case sent, attempt > 1 && errors.Is(err, fserr.ESTALE):
+		case sent, attempt > 1 && errors.Is(err, vfs.ESTALE):
 			// Stale at a second attempt: the first one may have been what came in between, whatever its error said.
 			return s.settle(ctx, &c, err)
 		case attempt == commitAttempts, errors.Is(err, errNoPlace):
 			return Committed{}, err
-		case errors.Is(err, fserr.ENODATA):
+		case errors.Is(err, vfs.ENODATA):
 			// A content that was there when we asked has been collected since.
 			if err := s.uploadMissing(ctx, &c); err != nil {
 				return Committed{}, err
@@ -115,7 +115,7 @@ func (s *Store) settle(ctx context.Context, c *Commit, cause error) (Committed, 
 			return Committed{Version: rows[0], UsedBytes: c.Delta.UsedBytes, UsedInodes: c.Delta.UsedInodes}, nil
 		case err == nil:
 			return Committed{}, fmt.Errorf("apply: %w: %w", ErrUnavailable, cause)
-		case errors.Is(err, fserr.ESRCH):
+		case errors.Is(err, vfs.ESRCH):
 			return Committed{}, err
 		}
 		t := time.NewTimer(wait)

@@ -3,7 +3,7 @@
 //
 // # Errors
 //
-// What a function raises in SQLSTATE class VF comes back as an error that carries the [fserr.Errno]. A database that cannot be reached or is
+// What a function raises in SQLSTATE class VF comes back as an error that carries the [vfs.Errno]. A database that cannot be reached or is
 // going away is [ErrUnavailable], and nothing was applied. [ErrUnknown] comes from a commit only: the connection broke after the commit was
 // sent, and Postgres could not be asked afterwards.
 //
@@ -27,3 +27,5 @@
 // named, or the primary is asked: after a short wait when the standby is behind, at once when it is gone, was promoted or cancelled the query, and then for a
 // while without trying. Contents go by their hash and cannot be wrong, only missing.
 package store
+
+import ()

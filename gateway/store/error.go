@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var (
@@ -29,14 +29,14 @@ func wrap(op string, err error) error {
 	}
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
-		if e, ok := fserr.FromSQLState(pg.Code); ok {
+		if e, ok := vfs.FromSQLState(pg.Code); ok {
 			return fmt.Errorf("%s: %w", op, e)
 		}
 		if repeated(pg) {
 			return fmt.Errorf("%s: %w", op, ErrRepeated)
 		}
 		if refusedInput(pg) {
-			return fmt.Errorf("%s: %w: %w", op, fserr.EINVAL, err)
+			return fmt.Errorf("%s: %w: %w", op, vfs.EINVAL, err)
 		}
 		if pg.Code == "55P03" { // lock_not_available
 			return fmt.Errorf("%s: %w", op, ErrLocked)
@@ -45,7 +45,7 @@ func wrap(op string, err error) error {
 			return fmt.Errorf("%s: %w: %w", op, ErrUnavailable, err)
 		}
 		// What a commit brings was made here: there it is a fault of ours.
-		if op != "apply" && fserr.RefusedValue(pg.Code) {
+		if op != "apply" && vfs.RefusedValue(pg.Code) {
 			slog.Warn("the database refused a value", "op", op, "sqlstate", pg.Code, "constraint", pg.ConstraintName, "err", err)
 			return fmt.Errorf("%s: %w: %w", op, ErrRefusedValue, err)
 		}
@@ -55,7 +55,7 @@ func wrap(op string, err error) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s: %w", op, err)
 	case errors.Is(err, pgx.ErrNoRows):
-		return fmt.Errorf("%s: %w", op, fserr.ENOENT)
+		return fmt.Errorf("%s: %w", op, vfs.ENOENT)
 	case errors.Is(err, ErrUnavailable), errors.Is(err, ErrUnknown), errors.Is(err, ErrLocked):
 		return err
 	case carriesErrno(err):
@@ -73,7 +73,7 @@ func refusedInput(pg *pgconn.PgError) bool {
 }
 
 func carriesErrno(err error) bool {
-	_, ok := fserr.Of(err)
+	_, ok := vfs.Of(err)
 	return ok
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/tree"
+	"github.com/pgbox/pgbox/gateway/vfs"
 	"github.com/pgbox/pgbox/sqlcgen"
 )
 
@@ -47,7 +47,7 @@ func fence(ctx context.Context, q *sqlcgen.Queries, sandbox uuid.UUID) (*Fence, 
 
 func fenceOf(r *sqlcgen.FsFence) (*Fence, error) {
 	if len(r.Layers) == 0 {
-		return nil, fmt.Errorf("sandbox %s stands on no layer: %w", r.ID, fserr.EIO)
+		return nil, fmt.Errorf("sandbox %s stands on no layer: %w", r.ID, vfs.EIO)
 	}
 	state, err := hashOf(r.StateSHA256)
 	if err != nil {
@@ -67,7 +67,7 @@ func hashOf(b []byte) (*tree.Hash, error) {
 	}
 	h := new(tree.Hash)
 	if len(b) != len(h) {
-		return nil, fmt.Errorf("a hash of %d bytes: %w", len(b), fserr.EIO)
+		return nil, fmt.Errorf("a hash of %d bytes: %w", len(b), vfs.EIO)
 	}
 	copy(h[:], b)
 	return h, nil
@@ -176,7 +176,7 @@ func loadLayer(ctx context.Context, q *sqlcgen.Queries, sandbox, layer uuid.UUID
 			if b.SHA256[k] == nil {
 				row.Hole = true
 			} else if copy(row.Hash[:], b.SHA256[k]) != len(row.Hash) {
-				return nil, fmt.Errorf("hash of chunk %d of inode %d: %w", row.Idx, row.Ino, fserr.EIO)
+				return nil, fmt.Errorf("hash of chunk %d of inode %d: %w", row.Idx, row.Ino, vfs.EIO)
 			}
 			p.Chunks = append(p.Chunks, row)
 		}

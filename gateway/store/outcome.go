@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // Outcome is what became of a commit.
@@ -29,7 +29,7 @@ func OutcomeOf(err error) Outcome {
 		return Applied
 	case errors.Is(err, ErrUnknown):
 		return Unknown
-	case errors.Is(err, fserr.ESTALE):
+	case errors.Is(err, vfs.ESTALE):
 		return Stale
 	}
 	return Refused

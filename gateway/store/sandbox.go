@@ -10,8 +10,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/tree"
+	"github.com/pgbox/pgbox/gateway/vfs"
 	"github.com/pgbox/pgbox/sqlcgen"
 )
 
@@ -94,7 +94,7 @@ func (s *Store) Create(ctx context.Context, n NewSandbox, by *Exec, answer Answe
 
 // open reports whether an error leaves open that a creation was done: the ids are ours alone, so what has one already was made by an
 // earlier attempt whose answer did not come.
-func open(err error) bool { return errors.Is(err, ErrUnknown) || errors.Is(err, fserr.EEXIST) }
+func open(err error) bool { return errors.Is(err, ErrUnknown) || errors.Is(err, vfs.EEXIST) }
 
 // created settles an outcome that is open: the sandbox is there or it is not.
 func (s *Store) created(ctx context.Context, id uuid.UUID, err error) (*Sandbox, error) {
@@ -290,7 +290,7 @@ func (s *Store) Update(ctx context.Context, sandbox uuid.UUID, u Update, by Exec
 func (s *Store) Drop(ctx context.Context, sandbox uuid.UUID, by Exec) error {
 	err := s.write(ctx, "drop_sandbox", &by, func(ctx context.Context, q *sqlcgen.Queries) error { return q.DropSandbox(ctx, sandbox) })
 	if errors.Is(err, ErrUnknown) {
-		if _, gone := s.Fence(ctx, sandbox); errors.Is(gone, fserr.ESRCH) {
+		if _, gone := s.Fence(ctx, sandbox); errors.Is(gone, vfs.ESRCH) {
 			return nil
 		}
 	}

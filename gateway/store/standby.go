@@ -12,8 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/tree"
+	"github.com/pgbox/pgbox/gateway/vfs"
 	"github.com/pgbox/pgbox/sqlcgen"
 )
 
@@ -128,7 +128,7 @@ func (r *standby) load(ctx context.Context, asked *Fence, layers []uuid.UUID) (f
 				return err
 			})
 		})
-		if errors.Is(err, fserr.ESRCH) {
+		if errors.Is(err, vfs.ESRCH) {
 			err = errBehind // not there yet
 		}
 		if !errors.Is(err, errBehind) {
@@ -154,7 +154,7 @@ func (r *standby) blobs(ctx context.Context, sandbox uuid.UUID, hashes []tree.Ha
 		rows, err = sqlcgen.New(c).ReadBlobs(ctx, sqlcgen.ReadBlobsParams{Sandbox: sandbox, SHA256: raw(hashes)})
 		return err
 	})
-	if errors.Is(err, fserr.ESRCH) {
+	if errors.Is(err, vfs.ESRCH) {
 		err = errBehind
 	}
 	if r.judge(ctx, err) {
@@ -238,7 +238,7 @@ func (r *standby) judge(ctx context.Context, err error) bool {
 	case errors.Is(err, errBehind):
 		why = refusedBehind
 		r.hurried = time.Now().Add(hurry)
-	case errors.Is(err, errOther), errors.Is(err, fserr.ESTALE):
+	case errors.Is(err, errOther), errors.Is(err, vfs.ESTALE):
 		why = refusedOther
 	case conflict(err):
 		why = refusedConflict

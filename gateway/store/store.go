@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	pgxuuid "github.com/vgarvardt/pgx-google-uuid/v5"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 	"github.com/pgbox/pgbox/sqlcgen"
 )
 
@@ -160,11 +160,11 @@ func registerTypes(conn *pgx.Conn) { pgxuuid.Register(conn.TypeMap()) }
 func warm(ctx context.Context, conn *pgx.Conn) error {
 	q := sqlcgen.New(conn)
 	_, err := q.Fence(ctx, uuid.Nil)
-	if err = wrap("fence", err); !errors.Is(err, fserr.ESRCH) {
+	if err = wrap("fence", err); !errors.Is(err, vfs.ESRCH) {
 		return err
 	}
 	_, err = sqlcgen.New(bounded{conn: conn, wait: probeWait}).Apply(ctx, sqlcgen.ApplyParams{})
-	if err = wrap("apply", err); !errors.Is(err, fserr.ESRCH) {
+	if err = wrap("apply", err); !errors.Is(err, vfs.ESRCH) {
 		return err
 	}
 	return nil

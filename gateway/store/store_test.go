@@ -14,9 +14,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/store"
 	"github.com/pgbox/pgbox/gateway/tree"
+	"github.com/pgbox/pgbox/gateway/vfs"
 	"github.com/pgbox/pgbox/sql/sqltest"
 )
 
@@ -117,7 +117,7 @@ func wantFile(t *testing.T, s *store.Store, id uuid.UUID, path, want string) {
 func wantNoFile(t *testing.T, s *store.Store, id uuid.UUID, path string) {
 	t.Helper()
 	_, tr := load(t, s, id)
-	if _, err := tr.Lookup(path, true); !errors.Is(err, fserr.ENOENT) {
+	if _, err := tr.Lookup(path, true); !errors.Is(err, vfs.ENOENT) {
 		t.Fatalf("%s is there: %v", path, err)
 	}
 }
@@ -169,7 +169,7 @@ func TestStaleCommitAppliesNothing(t *testing.T) {
 	if _, err := s.Apply(t.Context(), first); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Apply(t.Context(), second); !errors.Is(err, fserr.ESTALE) {
+	if _, err := s.Apply(t.Context(), second); !errors.Is(err, vfs.ESTALE) {
 		t.Fatalf("got %v", err)
 	}
 	wantNoFile(t, s, id, "/tmp/2")
@@ -263,7 +263,7 @@ func TestCommitWithoutItsContentsIsRefused(t *testing.T) {
 	s, id := open(t, store.Config{}), sandbox(t)
 	c := change(t, s, id, writing("/tmp/small", "nobody else's "+id.String()))
 	c.Delta.Blobs = nil
-	if _, err := s.Apply(t.Context(), c); !errors.Is(err, fserr.ENODATA) {
+	if _, err := s.Apply(t.Context(), c); !errors.Is(err, vfs.ENODATA) {
 		t.Fatalf("got %v", err)
 	}
 }
@@ -271,13 +271,13 @@ func TestCommitWithoutItsContentsIsRefused(t *testing.T) {
 func TestUnknownSandboxIsESRCH(t *testing.T) {
 	t.Parallel()
 	s := open(t, store.Config{})
-	if _, err := s.Fence(t.Context(), uuid.New()); !errors.Is(err, fserr.ESRCH) {
+	if _, err := s.Fence(t.Context(), uuid.New()); !errors.Is(err, vfs.ESRCH) {
 		t.Fatalf("fence: %v", err)
 	}
-	if _, err := s.Get(t.Context(), uuid.New()); !errors.Is(err, fserr.ESRCH) {
+	if _, err := s.Get(t.Context(), uuid.New()); !errors.Is(err, vfs.ESRCH) {
 		t.Fatalf("get: %v", err)
 	}
-	if err := s.Drop(t.Context(), uuid.New(), store.Exec{}); !errors.Is(err, fserr.ESRCH) {
+	if err := s.Drop(t.Context(), uuid.New(), store.Exec{}); !errors.Is(err, vfs.ESRCH) {
 		t.Fatalf("drop: %v", err)
 	}
 }
@@ -508,10 +508,10 @@ func TestCreateWithFilesIsAllOrNothing(t *testing.T) {
 	}
 	wantFile(t, s, n.ID, "/home/user/f", string(make([]byte, 300<<10)))
 	n.ID = uuid.New()
-	if _, err := s.CreateWith(t.Context(), n, nil, build(fserr.ENOTDIR)); !errors.Is(err, fserr.ENOTDIR) {
+	if _, err := s.CreateWith(t.Context(), n, nil, build(vfs.ENOTDIR)); !errors.Is(err, vfs.ENOTDIR) {
 		t.Fatalf("got %v", err)
 	}
-	if _, err := s.Get(t.Context(), n.ID); !errors.Is(err, fserr.ESRCH) {
+	if _, err := s.Get(t.Context(), n.ID); !errors.Is(err, vfs.ESRCH) {
 		t.Fatalf("the sandbox of a failed creation: %v", err)
 	}
 }
@@ -602,7 +602,7 @@ func TestRefusedInputIsEINVAL(t *testing.T) {
 		"a date that is none": func() error { _, err := s.FenceAt(t.Context(), id, "2026-99-99"); return err },
 		"a negative limit":    func() error { _, err := s.ChangesSince(t.Context(), id, 0, 0, -1); return err },
 	} {
-		if err := do(); !errors.Is(err, fserr.EINVAL) && !errors.Is(err, fserr.ENAMETOOLONG) {
+		if err := do(); !errors.Is(err, vfs.EINVAL) && !errors.Is(err, vfs.ENAMETOOLONG) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -3,31 +3,31 @@ package tree
 import (
 	"fmt"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // load gets the bytes of chunks; hashes must not be empty.
 func (w *Work) load(hashes []Hash) ([][]byte, error) {
 	if w.o.Content == nil {
-		return nil, fmt.Errorf("load %d chunks without a content store: %w", len(hashes), fserr.EIO)
+		return nil, fmt.Errorf("load %d chunks without a content store: %w", len(hashes), vfs.EIO)
 	}
 	data, err := w.o.Content.Load(w.ctx, hashes)
 	if err != nil {
 		return nil, w.failed(err)
 	}
 	if len(data) != len(hashes) {
-		return nil, fmt.Errorf("content store returned %d chunks for %d: %w", len(data), len(hashes), fserr.EIO)
+		return nil, fmt.Errorf("content store returned %d chunks for %d: %w", len(data), len(hashes), vfs.EIO)
 	}
 	return data, nil
 }
 
 // failed tells Options.Failed of an error of the store, and returns what is said of it here.
 func (w *Work) failed(err error) error {
-	if _, ok := fserr.Of(err); ok || w.o.Failed == nil {
+	if _, ok := vfs.Of(err); ok || w.o.Failed == nil {
 		return err
 	}
 	w.o.Failed(err)
-	return fserr.EIO
+	return vfs.EIO
 }
 
 // one gets the bytes of one chunk.
@@ -139,11 +139,11 @@ func (w *Work) write(ino Ino, p []byte, off int64, what string) (int64, error) {
 		end := at + int64(len(p))
 		if end > w.o.MaxFileSize || end < at {
 			w.mu.Unlock()
-			return at, fserr.EFBIG
+			return at, vfs.EFBIG
 		}
 		if !w.fits(e.in, end) {
 			w.mu.Unlock()
-			return at, fserr.EDQUOT
+			return at, vfs.EDQUOT
 		}
 		missing := w.missing(e, at, end, loaded)
 		if len(missing) == 0 {
@@ -267,7 +267,7 @@ func (w *Work) padTail(e *entry, at int64, loaded map[Hash][]byte) {
 // truncate sets the size of a file.
 func (w *Work) truncate(ino Ino, size int64, what string) error {
 	if size < 0 {
-		return fserr.EINVAL
+		return vfs.EINVAL
 	}
 	var loaded map[Hash][]byte
 	for {
@@ -275,11 +275,11 @@ func (w *Work) truncate(ino Ino, size int64, what string) error {
 		e := w.entryOf(ino)
 		if size > w.o.MaxFileSize {
 			w.mu.Unlock()
-			return fserr.EFBIG
+			return vfs.EFBIG
 		}
 		if !w.fits(e.in, size) {
 			w.mu.Unlock()
-			return fserr.EDQUOT
+			return vfs.EDQUOT
 		}
 		// The chunk that holds the smaller of both ends changes, unless that end is at its edge.
 		edge := min(size, e.in.Size)

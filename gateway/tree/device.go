@@ -7,8 +7,7 @@ import (
 
 	crand "crypto/rand"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
-	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // The character devices that a sandbox has, by major<<8 | minor (Linux devices.txt).
@@ -21,7 +20,7 @@ const (
 )
 
 // openDevice opens a character device; one that a sandbox does not have, /dev/tty too, is ENXIO.
-func (w *Work) openDevice(in *Inode) (proc.File, fserr.Errno) {
+func (w *Work) openDevice(in *Inode) (vfs.File, vfs.Errno) {
 	d := &device{stat: in.stat(), rdev: in.Rdev}
 	switch in.Rdev {
 	case devNull, devZero, devFull:
@@ -30,14 +29,14 @@ func (w *Work) openDevice(in *Inode) (proc.File, fserr.Errno) {
 		_, _ = crand.Read(seed[:]) // never fails
 		d.random = rand.NewChaCha8(seed)
 	default:
-		return nil, fserr.ENXIO
+		return nil, vfs.ENXIO
 	}
 	return d, 0
 }
 
 // device is an open character device.
 type device struct {
-	stat   proc.Stat
+	stat   vfs.Stat
 	rdev   uint32
 	mu     sync.Mutex // of random
 	random *rand.ChaCha8
@@ -60,7 +59,7 @@ func (d *device) ReadAt(p []byte, _ int64) (int, error) { return d.Read(p) }
 
 func (d *device) Write(p []byte) (int, error) {
 	if d.rdev == devFull && len(p) > 0 {
-		return 0, fserr.ENOSPC
+		return 0, vfs.ENOSPC
 	}
 	return len(p), nil
 }
@@ -70,6 +69,6 @@ func (d *device) WriteAt(p []byte, _ int64) (int, error) { return d.Write(p) }
 // Seek does nothing: a device has no offset.
 func (d *device) Seek(int64, int) (int64, error) { return 0, nil }
 
-func (d *device) Stat() (proc.Stat, error) { return d.stat, nil }
-func (d *device) Truncate(int64) error     { return fserr.EINVAL }
-func (d *device) Close() error             { return nil }
+func (d *device) Stat() (vfs.Stat, error) { return d.stat, nil }
+func (d *device) Truncate(int64) error    { return vfs.EINVAL }
+func (d *device) Close() error            { return nil }

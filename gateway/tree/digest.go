@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // maxDigested is the size of the largest file whose content has a [Digest]: a byte written to a large file must not cost a pass over all of its chunks.
@@ -25,7 +25,7 @@ var emptyHash = Hash(sha256.Sum256(nil))
 
 // digest describes the content of in, under the overlay o; nil when it is no regular file. Its chunks must be sealed.
 func digest(in *Inode, o *overlay) *Digest {
-	if in.Kind != proc.Regular {
+	if in.Kind != vfs.Regular {
 		return nil
 	}
 	d := &Digest{Size: in.Size, Known: in.Size <= maxDigested}

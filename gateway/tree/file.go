@@ -6,23 +6,22 @@ import (
 	"os"
 	"sync"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
-	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 const accessMode = os.O_RDONLY | os.O_WRONLY | os.O_RDWR
 
 // Open opens a file, as open(2). Character devices are served by device number; FIFOs are not
 // supported (EOPNOTSUPP).
-func (w *Work) Open(path string, flag int, perm uint32) (proc.File, error) {
+func (w *Work) Open(path string, flag int, perm uint32) (vfs.File, error) {
 	f, e := w.open(path, flag, perm)
 	if e != 0 {
-		return nil, fserr.Path("open", path, e)
+		return nil, vfs.Path("open", path, e)
 	}
 	return f, nil
 }
 
-func (w *Work) open(path string, flag int, perm uint32) (proc.File, fserr.Errno) {
+func (w *Work) open(path string, flag int, perm uint32) (vfs.File, vfs.Errno) {
 	if !w.o.ReadOnly {
 		w.mu.Lock() // for reading too: opens is counted
 		defer w.mu.Unlock()
@@ -32,14 +31,14 @@ func (w *Work) open(path string, flag int, perm uint32) (proc.File, fserr.Errno)
 	if e != 0 {
 		return nil, e
 	}
-	if in.Kind == proc.Char {
+	if in.Kind == vfs.Char {
 		return w.openDevice(in)
 	}
 	f := &file{w: w, ino: in.Ino, kind: in.Kind, flag: flag, logged: made}
-	if flag&accessMode != proc.ReadOnly {
+	if flag&accessMode != vfs.ReadOnly {
 		f.path = r.path()
 	}
-	if flag&proc.Trunc != 0 && !made {
+	if flag&vfs.Trunc != 0 && !made {
 		w.setSize(w.touch(in), 0, Hash{}, nil)
 		w.log("write", r.path(), "", in.Ino)
 		f.logged = true
@@ -57,49 +56,49 @@ func (w *Work) open(path string, flag int, perm uint32) (proc.File, fserr.Errno)
 
 // openInode finds or creates what open(2) opens. It neither truncates nor counts the open file. The caller
 // holds Work.mu.
-func (w *Work) openInode(r *walker, path string, flag int, perm uint32) (in *Inode, made bool, e fserr.Errno) {
+func (w *Work) openInode(r *walker, path string, flag int, perm uint32) (in *Inode, made bool, e vfs.Errno) {
 	m := modeFollow
 	switch {
-	case flag&proc.Create != 0 && flag&proc.Directory != 0:
-		return nil, false, fserr.EINVAL
-	case flag&proc.Create != 0 && flag&(proc.Excl|proc.NoFollow) != 0:
+	case flag&vfs.Create != 0 && flag&vfs.Directory != 0:
+		return nil, false, vfs.EINVAL
+	case flag&vfs.Create != 0 && flag&(vfs.Excl|vfs.NoFollow) != 0:
 		m = modeExcl
-	case flag&proc.Create != 0:
+	case flag&vfs.Create != 0:
 		m = modeCreate
-	case flag&proc.NoFollow != 0:
+	case flag&vfs.NoFollow != 0:
 		m = modeNoFollow
 	}
 	if e := r.walk(&w.st, path, m); e != 0 {
 		return nil, false, e
 	}
-	writes := flag&accessMode != proc.ReadOnly || flag&proc.Trunc != 0
+	writes := flag&accessMode != vfs.ReadOnly || flag&vfs.Trunc != 0
 	in = r.in
 	switch {
 	case in == nil && w.o.ReadOnly:
-		return nil, false, fserr.EROFS
+		return nil, false, vfs.EROFS
 	case in == nil && len(w.journal) >= maxJournal:
-		return nil, false, fserr.ENOSPC
+		return nil, false, vfs.ENOSPC
 	case in == nil:
-		made, e := w.create(r, Inode{Kind: proc.Regular, Mode: perm, Nlink: 1})
+		made, e := w.create(r, Inode{Kind: vfs.Regular, Mode: perm, Nlink: 1})
 		if e != 0 {
 			return nil, false, e
 		}
 		w.log("create", r.path(), "", made.in.Ino)
 		return made.in, true, 0
-	case flag&proc.Create != 0 && flag&proc.Excl != 0:
-		return nil, false, fserr.EEXIST
-	case in.Kind == proc.Dir && flag&proc.Create != 0:
-		return nil, false, fserr.EISDIR
-	case flag&proc.Directory != 0 && in.Kind != proc.Dir:
-		return nil, false, fserr.ENOTDIR
-	case in.Kind == proc.Symlink:
-		return nil, false, fserr.ELOOP
-	case in.Kind == proc.Dir && writes:
-		return nil, false, fserr.EISDIR
-	case in.Kind == proc.FIFO:
-		return nil, false, fserr.EOPNOTSUPP
-	case in.Kind == proc.Regular && writes && w.o.ReadOnly:
-		return nil, false, fserr.EROFS
+	case flag&vfs.Create != 0 && flag&vfs.Excl != 0:
+		return nil, false, vfs.EEXIST
+	case in.Kind == vfs.Dir && flag&vfs.Create != 0:
+		return nil, false, vfs.EISDIR
+	case flag&vfs.Directory != 0 && in.Kind != vfs.Dir:
+		return nil, false, vfs.ENOTDIR
+	case in.Kind == vfs.Symlink:
+		return nil, false, vfs.ELOOP
+	case in.Kind == vfs.Dir && writes:
+		return nil, false, vfs.EISDIR
+	case in.Kind == vfs.FIFO:
+		return nil, false, vfs.EOPNOTSUPP
+	case in.Kind == vfs.Regular && writes && w.o.ReadOnly:
+		return nil, false, vfs.EROFS
 	}
 	return in, false, 0
 }
@@ -110,7 +109,7 @@ type file struct {
 	ino  Ino
 	ent  *entry // of a read-only Work, where it never changes
 	path string // canonical, when opened for writing
-	kind proc.Kind
+	kind vfs.Kind
 	flag int
 
 	mu     sync.Mutex // guards all below
@@ -128,12 +127,12 @@ func (f *file) state() *entry {
 	return f.w.entryOf(f.ino)
 }
 
-func (f *file) readable() fserr.Errno {
+func (f *file) readable() vfs.Errno {
 	switch {
-	case f.closed || f.flag&accessMode == proc.WriteOnly:
-		return fserr.EBADF
-	case f.kind == proc.Dir:
-		return fserr.EISDIR
+	case f.closed || f.flag&accessMode == vfs.WriteOnly:
+		return vfs.EBADF
+	case f.kind == vfs.Dir:
+		return vfs.EISDIR
 	}
 	return 0
 }
@@ -151,7 +150,7 @@ func (f *file) ReadAt(p []byte, off int64) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if off < 0 {
-		return 0, fserr.EINVAL
+		return 0, vfs.EINVAL
 	}
 	n, err := f.readAt(p, off)
 	if err == nil && n < len(p) {
@@ -189,7 +188,7 @@ func (f *file) Write(p []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	off := f.off
-	if f.flag&proc.Append != 0 {
+	if f.flag&vfs.Append != 0 {
 		off = -1
 	}
 	end, n, err := f.write(p, off)
@@ -204,9 +203,9 @@ func (f *file) WriteAt(p []byte, off int64) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if off < 0 {
-		return 0, fserr.EINVAL
+		return 0, vfs.EINVAL
 	}
-	if f.flag&proc.Append != 0 {
+	if f.flag&vfs.Append != 0 {
 		off = -1
 	}
 	_, n, err := f.write(p, off)
@@ -214,8 +213,8 @@ func (f *file) WriteAt(p []byte, off int64) (int, error) {
 }
 
 func (f *file) write(p []byte, off int64) (end int64, n int, err error) {
-	if f.closed || f.flag&accessMode == proc.ReadOnly {
-		return 0, 0, fserr.EBADF
+	if f.closed || f.flag&accessMode == vfs.ReadOnly {
+		return 0, 0, vfs.EBADF
 	}
 	if len(p) == 0 {
 		return off, 0, nil
@@ -242,7 +241,7 @@ func (f *file) Seek(off int64, whence int) (int64, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
-		return 0, fserr.EBADF
+		return 0, vfs.EBADF
 	}
 	switch whence {
 	case io.SeekStart:
@@ -253,21 +252,21 @@ func (f *file) Seek(off int64, whence int) (int64, error) {
 		off += f.state().in.Size
 		f.w.runlock()
 	default:
-		return 0, fserr.EINVAL
+		return 0, vfs.EINVAL
 	}
 	if off < 0 {
-		return 0, fserr.EINVAL
+		return 0, vfs.EINVAL
 	}
 	f.off = off
 	return off, nil
 }
 
 // Stat describes the open file, also when it has no name any more.
-func (f *file) Stat() (proc.Stat, error) {
+func (f *file) Stat() (vfs.Stat, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
-		return proc.Stat{}, fserr.EBADF
+		return vfs.Stat{}, vfs.EBADF
 	}
 	f.w.rlock()
 	defer f.w.runlock()
@@ -280,9 +279,9 @@ func (f *file) Truncate(size int64) error {
 	defer f.mu.Unlock()
 	switch {
 	case f.closed:
-		return fserr.EBADF
-	case f.flag&accessMode == proc.ReadOnly || f.kind != proc.Regular:
-		return fserr.EINVAL
+		return vfs.EBADF
+	case f.flag&accessMode == vfs.ReadOnly || f.kind != vfs.Regular:
+		return vfs.EINVAL
 	}
 	if err := f.w.truncate(f.ino, size, f.path); err != nil {
 		return err
@@ -296,7 +295,7 @@ func (f *file) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
-		return fserr.EBADF
+		return vfs.EBADF
 	}
 	f.closed = true
 	f.ahead = window{}
@@ -321,8 +320,8 @@ func (f *file) Close() error {
 // Truncate sets the size of a file by name, as truncate(2).
 func (w *Work) Truncate(path string, size int64) error {
 	if e := w.truncatePath(path, size); e != nil {
-		if n, ok := fserr.Of(e); ok {
-			return fserr.Path("truncate", path, n)
+		if n, ok := vfs.Of(e); ok {
+			return vfs.Path("truncate", path, n)
 		}
 		return e
 	}
@@ -331,9 +330,9 @@ func (w *Work) Truncate(path string, size int64) error {
 
 func (w *Work) truncatePath(path string, size int64) error {
 	if size < 0 {
-		return fserr.EINVAL
+		return vfs.EINVAL
 	}
-	f, e := w.open(path, proc.WriteOnly, 0)
+	f, e := w.open(path, vfs.WriteOnly, 0)
 	if e != 0 {
 		return e
 	}
@@ -347,21 +346,21 @@ func (w *Work) ReadFile(path string) ([]byte, error) {
 	w.rlock()
 	if e := r.walk(&w.st, path, modeFollow); e != 0 {
 		w.runlock()
-		return nil, fserr.Path("open", path, e)
+		return nil, vfs.Path("open", path, e)
 	}
 	in := r.in
 	switch in.Kind {
-	case proc.Regular:
-	case proc.Dir:
+	case vfs.Regular:
+	case vfs.Dir:
 		w.runlock()
-		return nil, fserr.Path("read", path, fserr.EISDIR)
+		return nil, vfs.Path("read", path, vfs.EISDIR)
 	default:
 		w.runlock()
 		return w.readDevice(path)
 	}
 	if in.Size > w.o.MaxReadFile {
 		w.runlock()
-		return nil, fserr.Path("read", path, fserr.ENOMEM)
+		return nil, vfs.Path("read", path, vfs.ENOMEM)
 	}
 	e := w.entryOf(in.Ino)
 	if e.data == nil && in.Size > 0 && in.Size <= ChunkSize && in.hash != (Hash{}) {
@@ -369,26 +368,26 @@ func (w *Work) ReadFile(path string) ([]byte, error) {
 		w.runlock()
 		b, err := w.small(h, &r)
 		if err != nil {
-			return nil, fserr.Wrap("read", path, err)
+			return nil, vfs.Wrap("read", path, err)
 		}
 		if int64(len(b)) == size {
 			return b, nil
 		}
 		// The store and the tree disagree; a shorter or longer file must not pass for the right one.
-		return nil, fserr.Path("read", path, fserr.EIO)
+		return nil, vfs.Path("read", path, vfs.EIO)
 	}
 	buf := make([]byte, in.Size)
 	need := e.gather(buf, 0)
 	w.runlock()
 	if err := w.resolve(need); err != nil {
-		return nil, fserr.Wrap("read", path, err)
+		return nil, vfs.Wrap("read", path, err)
 	}
 	return buf, nil
 }
 
 // readDevice is ReadFile of what is not a regular file. An endless device ends it with ENOMEM.
 func (w *Work) readDevice(path string) ([]byte, error) {
-	f, err := w.Open(path, proc.ReadOnly, 0)
+	f, err := w.Open(path, vfs.ReadOnly, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -399,13 +398,13 @@ func (w *Work) readDevice(path string) ([]byte, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	return nil, fserr.Path("read", path, fserr.ENOMEM)
+	return nil, vfs.Path("read", path, vfs.ENOMEM)
 }
 
 // ReadRange returns up to n bytes of a regular file from off on; n < 0 means to the end. It also returns
 // the size of the file.
 func (w *Work) ReadRange(path string, off, n int64) ([]byte, int64, error) {
-	f, err := w.Open(path, proc.ReadOnly, 0)
+	f, err := w.Open(path, vfs.ReadOnly, 0)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -414,22 +413,22 @@ func (w *Work) ReadRange(path string, off, n int64) ([]byte, int64, error) {
 	switch {
 	case err != nil:
 		return nil, 0, err
-	case st.Kind == proc.Dir:
-		return nil, 0, fserr.Path("read", path, fserr.EISDIR)
-	case st.Kind != proc.Regular || off < 0:
-		return nil, 0, fserr.Path("read", path, fserr.EINVAL)
+	case st.Kind == vfs.Dir:
+		return nil, 0, vfs.Path("read", path, vfs.EISDIR)
+	case st.Kind != vfs.Regular || off < 0:
+		return nil, 0, vfs.Path("read", path, vfs.EINVAL)
 	}
 	left := max(0, st.Size-off)
 	if n < 0 || n > left {
 		n = left
 	}
 	if n > w.o.MaxReadFile {
-		return nil, 0, fserr.Path("read", path, fserr.ENOMEM)
+		return nil, 0, vfs.Path("read", path, vfs.ENOMEM)
 	}
 	buf := make([]byte, n)
 	k, err := f.ReadAt(buf, off)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, 0, fserr.Wrap("read", path, err)
+		return nil, 0, vfs.Wrap("read", path, err)
 	}
 	return buf[:k], st.Size, nil
 }

@@ -1,7 +1,7 @@
 package tree
 
 import (
-	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // ChunkSize is the number of bytes of every chunk of a file but its last.
@@ -21,7 +21,7 @@ type Ino uint64
 type Hash [32]byte
 
 // Kind is a file type, numbered as in readdir(3).
-type Kind = proc.Kind
+type Kind = vfs.Kind
 
 // Whiteout is the kind of an inode row that removes the inode.
 const Whiteout Kind = 0
@@ -114,27 +114,27 @@ func (in *Inode) counts() (bytes, inodes int64) {
 	if in.Ino < FirstIno {
 		return 0, 0
 	}
-	if in.Kind == proc.Regular {
+	if in.Kind == vfs.Regular {
 		return in.Size, 1
 	}
 	return 0, 1
 }
 
-// blockSize is the unit in which space is accounted in [proc.Stat]'s Blocks, as ext4 does.
+// blockSize is the unit in which space is accounted in [vfs.Stat]'s Blocks, as ext4 does.
 const blockSize = 4096
 
 func blocks(n int64) int64 { return (n + blockSize - 1) / blockSize * (blockSize / 512) }
 
 // stat fills in everything but Blocks of a regular file.
-func (in *Inode) stat() proc.Stat {
-	s := proc.Stat{
+func (in *Inode) stat() vfs.Stat {
+	s := vfs.Stat{
 		Ino: uint64(in.Ino), Kind: in.Kind, Mode: in.Mode, UID: in.UID, GID: in.GID, Nlink: in.Nlink,
 		Rdev: in.Rdev, Size: in.Size, Mtime: in.Mtime, Ctime: in.Ctime,
 	}
 	switch in.Kind {
-	case proc.Dir:
+	case vfs.Dir:
 		s.Size, s.Blocks = blockSize, blockSize/512
-	case proc.Symlink:
+	case vfs.Symlink:
 		s.Size = int64(len(in.Target))
 	}
 	return s

@@ -15,9 +15,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
-	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/tree/model"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // openStart is a tree with one of each kind of thing that a path can lead to.
@@ -52,13 +51,13 @@ func TestOpenAgainstLinux(t *testing.T) {
 	for _, access := range []int{os.O_RDONLY, os.O_WRONLY, os.O_RDWR} {
 		for bits := range 1 << 6 {
 			flag := access
-			for i, f := range []int{proc.Create, proc.Excl, proc.Trunc, proc.Append, proc.NoFollow, proc.Directory} {
+			for i, f := range []int{vfs.Create, vfs.Excl, vfs.Trunc, vfs.Append, vfs.NoFollow, vfs.Directory} {
 				if bits&(1<<i) != 0 {
 					flag |= f
 				}
 			}
 			// Without O_CREAT, O_EXCL means nothing; with O_DIRECTORY, O_CREAT means another thing in each kernel.
-			if flag&proc.Excl != 0 && flag&proc.Create == 0 || flag&proc.Create != 0 && flag&proc.Directory != 0 {
+			if flag&vfs.Excl != 0 && flag&vfs.Create == 0 || flag&vfs.Create != 0 && flag&vfs.Directory != 0 {
 				continue
 			}
 			combos = append(combos, flag)
@@ -78,7 +77,7 @@ func TestOpenAgainstLinux(t *testing.T) {
 			list := l.Dump()
 			for i := len(list) - 1; i > 0; i-- {
 				verb := model.Unlink
-				if list[i].Attr.Kind == proc.Dir {
+				if list[i].Attr.Kind == vfs.Dir {
 					verb = model.Rmdir
 				}
 				if _, e := l.Apply(model.Op{Verb: verb, Path: list[i].Path}); e != 0 {
@@ -102,7 +101,7 @@ func TestOpenAgainstLinux(t *testing.T) {
 			for _, flag := range combos {
 				n++
 				name := fmt.Sprintf("open %.40q flags %#x", path, flag)
-				var wantStat proc.Stat
+				var wantStat vfs.Stat
 				fd, err := unix.Open(path, kernelFlags(flag)|unix.O_CLOEXEC, 0o604)
 				want := l.Errno(err)
 				if err == nil {
@@ -110,7 +109,7 @@ func TestOpenAgainstLinux(t *testing.T) {
 					if err := unix.Fstat(fd, &st); err != nil {
 						t.Error(err)
 					}
-					wantStat = proc.Stat{Mode: st.Mode & 0o7777, Nlink: uint32(st.Nlink), Size: st.Size}
+					wantStat = vfs.Stat{Mode: st.Mode & 0o7777, Nlink: uint32(st.Nlink), Size: st.Size}
 					if st.Mode&unix.S_IFMT == unix.S_IFDIR {
 						wantStat.Size = blockSize
 					}
@@ -118,14 +117,14 @@ func TestOpenAgainstLinux(t *testing.T) {
 				}
 				g.w = base.Begin(t.Context(), g.o)
 				f, err := g.w.Open(path, flag, 0o604)
-				got, _ := fserr.Of(err)
+				got, _ := vfs.Of(err)
 				if got != want {
 					t.Errorf("%s: %s, Linux says %s", name, got.Name(), want.Name())
 				}
 				if err == nil {
 					st, err := f.Stat()
 					must(t, err)
-					if s := (proc.Stat{Mode: st.Mode, Nlink: st.Nlink, Size: st.Size}); s != wantStat {
+					if s := (vfs.Stat{Mode: st.Mode, Nlink: st.Nlink, Size: st.Size}); s != wantStat {
 						t.Errorf("%s: opened %+v, Linux %+v", name, s, wantStat)
 					}
 					must(t, f.Close())
@@ -149,11 +148,11 @@ func TestOpenAgainstLinux(t *testing.T) {
 
 // kernelFlags translates the flags whose values depend on the architecture.
 func kernelFlags(flag int) int {
-	k := flag &^ (proc.NoFollow | proc.Directory)
-	if flag&proc.NoFollow != 0 {
+	k := flag &^ (vfs.NoFollow | vfs.Directory)
+	if flag&vfs.NoFollow != 0 {
 		k |= unix.O_NOFOLLOW
 	}
-	if flag&proc.Directory != 0 {
+	if flag&vfs.Directory != 0 {
 		k |= unix.O_DIRECTORY
 	}
 	return k
@@ -182,7 +181,7 @@ func TestOpenFilesAgainstLinux(t *testing.T) {
 
 func compareOpenFiles(t *testing.T, r *rand.Rand, l *model.Linux, g *target) {
 	type handle struct {
-		f    proc.File
+		f    vfs.File
 		fd   int
 		name string
 	}
@@ -190,7 +189,7 @@ func compareOpenFiles(t *testing.T, r *rand.Rand, l *model.Linux, g *target) {
 	var trace []string
 	agree := func(what string, ours, theirs string, err, kernel error) bool {
 		trace = append(trace, what)
-		e, _ := fserr.Of(err)
+		e, _ := vfs.Of(err)
 		if errors.Is(err, io.EOF) {
 			e = 0
 		}
@@ -310,7 +309,7 @@ func compareOpenFiles(t *testing.T, r *rand.Rand, l *model.Linux, g *target) {
 	}
 }
 
-func errOf(e fserr.Errno) error {
+func errOf(e vfs.Errno) error {
 	if e == 0 {
 		return nil
 	}

@@ -7,19 +7,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // bigRows are the rows of a tree of n files, ten to a directory, a hundred directories to a directory, as
 // they come from the database: in key order, each name a string of its own.
 func bigRows(n int) *Patch {
 	p := &Patch{Version: 1}
-	p.Inodes = append(p.Inodes, Inode{Ino: RootIno, Kind: proc.Dir, Mode: 0o755, Nlink: 2})
+	p.Inodes = append(p.Inodes, Inode{Ino: RootIno, Kind: vfs.Dir, Mode: 0o755, Nlink: 2})
 	ino := FirstIno
 	dir := func(parent *Ino, name string) Ino {
 		d := ino
 		ino++
-		p.Inodes = append(p.Inodes, Inode{Ino: d, Kind: proc.Dir, Mode: 0o755, Nlink: 2})
+		p.Inodes = append(p.Inodes, Inode{Ino: d, Kind: vfs.Dir, Mode: 0o755, Nlink: 2})
 		p.Dirents = append(p.Dirents, DirentRow{*parent, strings.Clone(name), d})
 		return d
 	}
@@ -32,7 +32,7 @@ func bigRows(n int) *Patch {
 		if i%10 == 0 {
 			leaf = dir(&mid, fmt.Sprintf("package-%04d", i/10%100))
 		}
-		f := Inode{Ino: ino, Kind: proc.Regular, Mode: 0o644, Nlink: 1, Size: 100}
+		f := Inode{Ino: ino, Kind: vfs.Regular, Mode: 0o644, Nlink: 1, Size: 100}
 		ino++
 		p.Inodes = append(p.Inodes, f)
 		p.Dirents = append(p.Dirents, DirentRow{leaf, strings.Clone(fmt.Sprintf("source-file-%d.go", i%10)), f.Ino})

@@ -11,9 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
-	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/tree/model"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // target drives a Work as a model.Target.
@@ -37,13 +36,13 @@ func newTarget(t testing.TB, o Options) *target {
 	return g
 }
 
-func (g *target) Apply(op model.Op) (model.Result, fserr.Errno) {
+func (g *target) Apply(op model.Op) (model.Result, vfs.Errno) {
 	g.clock++
 	r, err := apply(g.w, op)
 	if err == nil {
 		return r, 0
 	}
-	e, ok := fserr.Of(err)
+	e, ok := vfs.Of(err)
 	if !ok {
 		g.t.Fatalf("%s: an error without errno: %v", op, err)
 	}
@@ -55,12 +54,12 @@ func apply(w *Work, op model.Op) (r model.Result, err error) {
 	case model.WriteFile:
 		return r, w.WriteFile(op.Path, op.Data, op.Mode)
 	case model.AppendFile:
-		return r, write(w, op.Path, proc.WriteOnly|proc.Append|proc.Create, op.Mode, func(f proc.File) error {
+		return r, write(w, op.Path, vfs.WriteOnly|vfs.Append|vfs.Create, op.Mode, func(f vfs.File) error {
 			_, err := f.Write(op.Data)
 			return err
 		})
 	case model.WriteAt:
-		return r, write(w, op.Path, proc.WriteOnly, 0, func(f proc.File) error {
+		return r, write(w, op.Path, vfs.WriteOnly, 0, func(f vfs.File) error {
 			_, err := f.WriteAt(op.Data, op.Off)
 			return err
 		})
@@ -122,7 +121,7 @@ func apply(w *Work, op model.Op) (r model.Result, err error) {
 	return r, err
 }
 
-func write(w *Work, path string, flag int, mode uint32, f func(proc.File) error) error {
+func write(w *Work, path string, flag int, mode uint32, f func(vfs.File) error) error {
 	h, err := w.Open(path, flag, mode)
 	if err != nil {
 		return err
@@ -130,9 +129,9 @@ func write(w *Work, path string, flag int, mode uint32, f func(proc.File) error)
 	return errors.Join(f(h), h.Close())
 }
 
-func attr(s proc.Stat) model.Attr {
+func attr(s vfs.Stat) model.Attr {
 	a := model.Attr{Kind: s.Kind, Mode: s.Mode, UID: s.UID, GID: s.GID, Nlink: s.Nlink, Size: s.Size, Mtime: s.Mtime}
-	if s.Kind == proc.Dir {
+	if s.Kind == vfs.Dir {
 		a.Size = 0
 	}
 	return a
@@ -147,8 +146,8 @@ func (g *target) Dump() []model.Entry {
 		must(g.t, err)
 		e := model.Entry{Path: path, Attr: attr(s), Same: fmt.Sprint(s.Ino)}
 		switch s.Kind {
-		case proc.Regular:
-			f, err := g.w.Open(path, proc.ReadOnly, 0)
+		case vfs.Regular:
+			f, err := g.w.Open(path, vfs.ReadOnly, 0)
 			must(g.t, err)
 			var b strings.Builder
 			buf := make([]byte, 10_007)
@@ -162,12 +161,12 @@ func (g *target) Dump() []model.Entry {
 			}
 			must(g.t, f.Close())
 			e.Sum = model.Sum([]byte(b.String()))
-		case proc.Symlink:
+		case vfs.Symlink:
 			e.Target, err = g.w.Readlink(path)
 			must(g.t, err)
 		}
 		list = append(list, e)
-		if s.Kind == proc.Dir {
+		if s.Kind == vfs.Dir {
 			names, err := g.w.ReadDir(path)
 			must(g.t, err)
 			for _, n := range names {
@@ -289,14 +288,14 @@ func checkTree(t testing.TB, tr *Tree, s *store) {
 			t.Errorf("inode %d is not below the next, %d", in.Ino, tr.NextIno())
 		}
 		in.chunksFrom(0, func(idx uint32, h Hash) {
-			if in.Kind != proc.Regular || chunkLen(in.Size, idx) == 0 {
+			if in.Kind != vfs.Regular || chunkLen(in.Size, idx) == 0 {
 				t.Errorf("inode %d of size %d has chunk %d", in.Ino, in.Size, idx)
 			}
 			if b, ok := s.blobs[h]; !ok || int64(len(b)) != chunkLen(in.Size, idx) {
 				t.Errorf("chunk %d of inode %d of size %d has %d bytes", idx, in.Ino, in.Size, len(b))
 			}
 		})
-		if in.Kind != proc.Dir || in.ext == nil {
+		if in.Kind != vfs.Dir || in.ext == nil {
 			return true
 		}
 		in.ext.entries.all(func(name string, ino Ino) bool {
@@ -306,7 +305,7 @@ func checkTree(t testing.TB, tr *Tree, s *store) {
 				return true
 			}
 			links[ino]++
-			if k.Kind == proc.Dir {
+			if k.Kind == vfs.Dir {
 				links[ino]++
 				links[in.Ino]++
 			}

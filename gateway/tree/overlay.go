@@ -4,7 +4,7 @@ import (
 	"crypto/sha256"
 	"math"
 
-	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // overlay is what a Work wrote over the content of a file.
@@ -146,7 +146,7 @@ func (w *Work) resize(e *entry, size int64) {
 	switch {
 	case e.gone:
 		w.orphans += grow
-	case e.in.Ino >= FirstIno && e.in.Kind == proc.Regular:
+	case e.in.Ino >= FirstIno && e.in.Kind == vfs.Regular:
 		w.st.usedBytes += grow
 	}
 	e.in.Size = size

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // What one load may bring along for a scan of small files, in files and bytes.
@@ -89,9 +89,9 @@ func (w *Work) following(hashes []Hash, r *walker, up int) []Hash {
 				return false
 			}
 			switch {
-			case in.Kind == proc.Dir:
+			case in.Kind == vfs.Dir:
 				below = append(below, in)
-			case in.Kind == proc.Regular && in.hash != (Hash{}) && in.Size <= ChunkSize:
+			case in.Kind == vfs.Regular && in.hash != (Hash{}) && in.Size <= ChunkSize:
 				if _, ok := seen[in.hash]; ok {
 					break
 				}

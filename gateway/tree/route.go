@@ -1,14 +1,13 @@
 package tree
 
 import (
-	"github.com/pgbox/pgbox/gateway/fserr"
-	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // WriteFile makes a file of data, or replaces the content of an existing one, which keeps its
 // inode and mode. When it fails nothing has changed.
 func (w *Work) WriteFile(path string, data []byte, mode uint32) error {
-	const flag = proc.WriteOnly | proc.Create | proc.Trunc
+	const flag = vfs.WriteOnly | vfs.Create | vfs.Trunc
 	var r walker
 	spill := false
 	if w.o.Wrote != nil {
@@ -16,7 +15,7 @@ func (w *Work) WriteFile(path string, data []byte, mode uint32) error {
 			return err
 		}
 	}
-	e := func() fserr.Errno {
+	e := func() vfs.Errno {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if e := r.walk(&w.st, path, modeCreate); e != 0 {
@@ -24,24 +23,24 @@ func (w *Work) WriteFile(path string, data []byte, mode uint32) error {
 		}
 		size := int64(len(data))
 		if size > w.o.MaxFileSize {
-			return fserr.EFBIG
+			return vfs.EFBIG
 		}
 		// What cannot be opened for writing is told by what follows.
 		was := r.in
 		if was == nil {
-			was = &Inode{Ino: w.st.nextIno, Kind: proc.Regular}
+			was = &Inode{Ino: w.st.nextIno, Kind: vfs.Regular}
 		}
-		if was.Kind == proc.Regular && !w.fits(was, size) {
-			return fserr.EDQUOT
+		if was.Kind == vfs.Regular && !w.fits(was, size) {
+			return vfs.EDQUOT
 		}
 		r = walker{}
 		in, made, e := w.openInode(&r, path, flag, mode)
 		if e != 0 {
 			return e
 		}
-		if in.Kind == proc.Char {
+		if in.Kind == vfs.Char {
 			if in.Rdev == devFull && size > 0 {
-				return fserr.ENOSPC
+				return vfs.ENOSPC
 			}
 			_, e := w.openDevice(in)
 			return e
@@ -58,7 +57,7 @@ func (w *Work) WriteFile(path string, data []byte, mode uint32) error {
 		return 0
 	}()
 	if e != 0 {
-		return fserr.Path("open", path, e)
+		return vfs.Path("open", path, e)
 	}
 	if spill {
 		return w.spillNow()
@@ -78,12 +77,12 @@ func (w *Work) MkdirAll(path string, mode uint32) error {
 		case err == nil && st.IsDir():
 			continue
 		case err == nil && i < len(path):
-			return fserr.Path("mkdir", path, fserr.ENOTDIR)
+			return vfs.Path("mkdir", path, vfs.ENOTDIR)
 		case err == nil:
-			return fserr.Path("mkdir", path, fserr.EEXIST)
+			return vfs.Path("mkdir", path, vfs.EEXIST)
 		}
-		if e, _ := fserr.Of(err); e != fserr.ENOENT {
-			return fserr.Path("mkdir", path, e)
+		if e, _ := vfs.Of(err); e != vfs.ENOENT {
+			return vfs.Path("mkdir", path, e)
 		}
 		if err := w.Mkdir(path[:i], mode); err != nil {
 			return err
@@ -94,34 +93,34 @@ func (w *Work) MkdirAll(path string, mode uint32) error {
 
 // RemoveAll removes a file, or a directory with all that is in it. It is ENOENT when there is nothing.
 func (w *Work) RemoveAll(path string) error {
-	return w.change("unlink", path, func(r *walker) fserr.Errno {
+	return w.change("unlink", path, func(r *walker) vfs.Errno {
 		if e := r.walk(&w.st, path, modeParent); e != 0 {
 			return e
 		}
 		switch {
 		case r.last == lastDot:
-			return fserr.EINVAL
+			return vfs.EINVAL
 		case r.last == lastDotDot:
-			return fserr.ENOTEMPTY
+			return vfs.ENOTEMPTY
 		case r.last == lastRoot:
-			return fserr.EBUSY
+			return vfs.EBUSY
 		case w.o.ReadOnly:
-			return fserr.EROFS
+			return vfs.EROFS
 		case r.long:
-			return fserr.ENAMETOOLONG
+			return vfs.ENAMETOOLONG
 		case r.in == nil:
-			return fserr.ENOENT
-		case r.slash && r.in.Kind != proc.Dir:
-			return fserr.ENOTDIR
+			return vfs.ENOENT
+		case r.slash && r.in.Kind != vfs.Dir:
+			return vfs.ENOTDIR
 		}
 		now := w.o.Now()
-		if r.in.Kind == proc.Dir {
+		if r.in.Kind == vfs.Dir {
 			if e := w.empty(r.in, now); e != 0 {
 				return e
 			}
 		}
 		dir := w.setName(r.parent, r.name, 0, now)
-		if r.in.Kind == proc.Dir {
+		if r.in.Kind == vfs.Dir {
 			dir.in.Nlink--
 			w.dropDir(r.in)
 		} else {
@@ -133,7 +132,7 @@ func (w *Work) RemoveAll(path string) error {
 }
 
 // empty removes all that is in a directory.
-func (w *Work) empty(dir *Inode, now int64) fserr.Errno {
+func (w *Work) empty(dir *Inode, now int64) vfs.Errno {
 	if dir.entries() == 0 {
 		return 0
 	}
@@ -149,9 +148,9 @@ func (w *Work) empty(dir *Inode, now int64) fserr.Errno {
 	for _, n := range list {
 		in := w.st.inode(n.ino)
 		if in == nil {
-			return fserr.EIO
+			return vfs.EIO
 		}
-		if in.Kind == proc.Dir {
+		if in.Kind == vfs.Dir {
 			if e := w.empty(in, now); e != 0 {
 				return e
 			}

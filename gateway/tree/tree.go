@@ -3,8 +3,7 @@ package tree
 import (
 	"fmt"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
-	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // state is what a Tree and a Work have in common. Copying it is O(1); see omap.
@@ -148,31 +147,31 @@ func (t *Tree) Inodes(f func(*Inode) bool) {
 func (t *Tree) Lookup(path string, follow bool) (*Inode, error) {
 	var w walker
 	if e := w.walk(&t.st, path, followMode(follow)); e != 0 {
-		return nil, fserr.Path("stat", path, e)
+		return nil, vfs.Path("stat", path, e)
 	}
 	return w.in, nil
 }
 
 // Stat describes the file that path names, following symlinks.
-func (t *Tree) Stat(path string) (proc.Stat, error) { return t.stat("stat", path, true) }
+func (t *Tree) Stat(path string) (vfs.Stat, error) { return t.stat("stat", path, true) }
 
 // Lstat is Stat without following a symlink in the last component.
-func (t *Tree) Lstat(path string) (proc.Stat, error) { return t.stat("lstat", path, false) }
+func (t *Tree) Lstat(path string) (vfs.Stat, error) { return t.stat("lstat", path, false) }
 
-func (t *Tree) stat(op, path string, follow bool) (proc.Stat, error) {
+func (t *Tree) stat(op, path string, follow bool) (vfs.Stat, error) {
 	var w walker
 	if e := w.walk(&t.st, path, followMode(follow)); e != 0 {
-		return proc.Stat{}, fserr.Path(op, path, e)
+		return vfs.Stat{}, vfs.Path(op, path, e)
 	}
 	s := w.in.stat()
-	if w.in.Kind == proc.Regular {
+	if w.in.Kind == vfs.Regular {
 		s.Blocks = w.in.heldBlocks()
 	}
 	return s, nil
 }
 
 // ReadDir lists a directory in byte order of names.
-func (t *Tree) ReadDir(path string) ([]proc.Dirent, error) { return t.st.readDir(path) }
+func (t *Tree) ReadDir(path string) ([]vfs.Dirent, error) { return t.st.readDir(path) }
 
 // Readlink returns the target of a symlink.
 func (t *Tree) Readlink(path string) (string, error) { return t.st.readlink(path) }
@@ -180,15 +179,15 @@ func (t *Tree) Readlink(path string) (string, error) { return t.st.readlink(path
 // Realpath returns the canonical path of an existing file.
 func (t *Tree) Realpath(path string) (string, error) { return t.st.realpath(path) }
 
-func (st *state) readDir(path string) ([]proc.Dirent, error) {
+func (st *state) readDir(path string) ([]vfs.Dirent, error) {
 	var w walker
 	if e := w.walk(st, path, modeFollow); e != 0 {
-		return nil, fserr.Path("open", path, e)
+		return nil, vfs.Path("open", path, e)
 	}
-	if w.in.Kind != proc.Dir {
-		return nil, fserr.Path("open", path, fserr.ENOTDIR)
+	if w.in.Kind != vfs.Dir {
+		return nil, vfs.Path("open", path, vfs.ENOTDIR)
 	}
-	list := make([]proc.Dirent, 0, w.in.entries())
+	list := make([]vfs.Dirent, 0, w.in.entries())
 	if w.in.ext == nil {
 		return list, nil
 	}
@@ -199,11 +198,11 @@ func (st *state) readDir(path string) ([]proc.Dirent, error) {
 			broken = true
 			return false
 		}
-		list = append(list, proc.Dirent{Name: name, Ino: uint64(ino), Kind: in.Kind})
+		list = append(list, vfs.Dirent{Name: name, Ino: uint64(ino), Kind: in.Kind})
 		return true
 	})
 	if broken {
-		return nil, fserr.Path("readdir", path, fserr.EIO)
+		return nil, vfs.Path("readdir", path, vfs.EIO)
 	}
 	return list, nil
 }
@@ -211,10 +210,10 @@ func (st *state) readDir(path string) ([]proc.Dirent, error) {
 func (st *state) readlink(path string) (string, error) {
 	var w walker
 	if e := w.walk(st, path, modeNoFollow); e != 0 {
-		return "", fserr.Path("readlink", path, e)
+		return "", vfs.Path("readlink", path, e)
 	}
-	if w.in.Kind != proc.Symlink {
-		return "", fserr.Path("readlink", path, fserr.EINVAL)
+	if w.in.Kind != vfs.Symlink {
+		return "", vfs.Path("readlink", path, vfs.EINVAL)
 	}
 	return w.in.Target, nil
 }
@@ -222,7 +221,7 @@ func (st *state) readlink(path string) (string, error) {
 func (st *state) realpath(path string) (string, error) {
 	var w walker
 	if e := w.walk(st, path, modeFollow); e != 0 {
-		return "", fserr.Path("realpath", path, e)
+		return "", vfs.Path("realpath", path, e)
 	}
 	return w.path(), nil
 }
@@ -301,8 +300,8 @@ func (t *Tree) Patch(p *Patch) (*Tree, error) {
 		dir := mutable(row.Parent)
 		switch {
 		case row.Ino == 0 && dir == nil: // removed with its directory
-		case dir == nil || dir.Kind != proc.Dir:
-			return nil, fmt.Errorf("dirent %q of inode %d, which is no directory: %w", row.Name, row.Parent, fserr.EIO)
+		case dir == nil || dir.Kind != vfs.Dir:
+			return nil, fmt.Errorf("dirent %q of inode %d, which is no directory: %w", row.Name, row.Parent, vfs.EIO)
 		case row.Ino == 0:
 			st.dropDirent(o, dir, row.Name)
 		default:
@@ -314,8 +313,8 @@ func (t *Tree) Patch(p *Patch) (*Tree, error) {
 		hole := row.Hole || row.Hash == (Hash{})
 		switch {
 		case in == nil && hole: // removed with its inode
-		case in == nil || in.Kind != proc.Regular:
-			return nil, fmt.Errorf("chunk %d of inode %d, which is no file: %w", row.Idx, row.Ino, fserr.EIO)
+		case in == nil || in.Kind != vfs.Regular:
+			return nil, fmt.Errorf("chunk %d of inode %d, which is no file: %w", row.Idx, row.Ino, vfs.EIO)
 		case hole:
 			st.putChunk(o, in, row.Idx, Hash{})
 		default:
@@ -391,8 +390,8 @@ func (st *state) load(o *owner, p *Patch) error {
 	for i := 0; i < len(p.Dirents); {
 		parent := p.Dirents[i].Parent
 		dir := find(parent)
-		if dir == nil || dir.Kind != proc.Dir {
-			return fmt.Errorf("dirent %q of inode %d, which is no directory: %w", p.Dirents[i].Name, parent, fserr.EIO)
+		if dir == nil || dir.Kind != vfs.Dir {
+			return fmt.Errorf("dirent %q of inode %d, which is no directory: %w", p.Dirents[i].Name, parent, vfs.EIO)
 		}
 		names = names[:0]
 		for ; i < len(p.Dirents) && p.Dirents[i].Parent == parent; i++ {
@@ -406,8 +405,8 @@ func (st *state) load(o *owner, p *Patch) error {
 	for i := 0; i < len(p.Chunks); {
 		ino := p.Chunks[i].Ino
 		in := find(ino)
-		if in == nil || in.Kind != proc.Regular {
-			return fmt.Errorf("chunk %d of inode %d, which is no file: %w", p.Chunks[i].Idx, ino, fserr.EIO)
+		if in == nil || in.Kind != vfs.Regular {
+			return fmt.Errorf("chunk %d of inode %d, which is no file: %w", p.Chunks[i].Idx, ino, vfs.EIO)
 		}
 		chunks = chunks[:0]
 		for ; i < len(p.Chunks) && p.Chunks[i].Ino == ino; i++ {

@@ -8,8 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
-	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // store is a content store in memory that counts its loads.
@@ -29,7 +28,7 @@ func (s *store) Load(_ context.Context, hashes []Hash) ([][]byte, error) {
 	for i, h := range hashes {
 		b, ok := s.blobs[h]
 		if !ok {
-			return nil, fmt.Errorf("no blob %x: %w", h[:4], fserr.EIO)
+			return nil, fmt.Errorf("no blob %x: %w", h[:4], vfs.EIO)
 		}
 		out[i] = b
 	}
@@ -54,7 +53,7 @@ func (s *store) spill(_ context.Context, chunks [][]byte) error {
 // rootTree is a tree of a root directory only.
 func rootTree(t testing.TB) *Tree {
 	t.Helper()
-	tr, err := Empty().Patch(&Patch{NextIno: FirstIno, Inodes: []Inode{{Ino: RootIno, Kind: proc.Dir, Mode: 0o755, Nlink: 2}}})
+	tr, err := Empty().Patch(&Patch{NextIno: FirstIno, Inodes: []Inode{{Ino: RootIno, Kind: vfs.Dir, Mode: 0o755, Nlink: 2}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +79,7 @@ func TestAppendCommitRead(t *testing.T) {
 	must(t, w.Mkdir("/a", 0o755))
 	var want []byte
 	for i := range 5000 {
-		f, err := w.Open("/a/log", proc.WriteOnly|proc.Append|proc.Create, 0o644)
+		f, err := w.Open("/a/log", vfs.WriteOnly|vfs.Append|vfs.Create, 0o644)
 		must(t, err)
 		line := fmt.Appendf(nil, "line %d of the log of this test\n", i)
 		_, err = f.Write(line)
@@ -100,7 +99,7 @@ func TestAppendCommitRead(t *testing.T) {
 	if string(got) != string(want) {
 		t.Fatalf("content differs: %d bytes, want %d", len(got), len(want))
 	}
-	f, err := w.Open("/a/log", proc.ReadOnly, 0)
+	f, err := w.Open("/a/log", vfs.ReadOnly, 0)
 	must(t, err)
 	defer f.Close()
 	got, err = io.ReadAll(f)

@@ -4,8 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
-	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 const (
@@ -106,30 +105,30 @@ func (w *walker) within(dir Ino) bool {
 }
 
 // checkText are the faults that Linux, or a text column, finds in a string before looking at any file.
-func checkText(s string) fserr.Errno {
+func checkText(s string) vfs.Errno {
 	if len(s) >= maxPath {
-		return fserr.ENAMETOOLONG
+		return vfs.ENAMETOOLONG
 	}
 	if strings.IndexByte(s, 0) >= 0 {
-		return fserr.EINVAL
+		return vfs.EINVAL
 	}
 	if !utf8.ValidString(s) {
-		return fserr.EILSEQ
+		return vfs.EILSEQ
 	}
 	return 0
 }
 
 // walk resolves path as path_resolution(7) says. A relative path starts at the root.
-func (w *walker) walk(st *state, path string, m mode) fserr.Errno {
+func (w *walker) walk(st *state, path string, m mode) vfs.Errno {
 	if path == "" {
-		return fserr.ENOENT
+		return vfs.ENOENT
 	}
 	if e := checkText(path); e != 0 {
 		return e
 	}
 	root := st.inode(RootIno)
 	if root == nil {
-		return fserr.EIO
+		return vfs.EIO
 	}
 	cur, rest, hops := root, path, 0
 	w.last = lastRoot
@@ -172,7 +171,7 @@ func (w *walker) walk(st *state, path string, m mode) fserr.Errno {
 			w.parent, w.name, w.last = cur, name, lastNorm
 			w.slash = w.slash || rest != ""
 			if w.slash && (m == modeCreate || m == modeExcl) {
-				return fserr.EISDIR
+				return vfs.EISDIR
 			}
 		}
 		if len(name) > maxName {
@@ -180,7 +179,7 @@ func (w *walker) walk(st *state, path string, m mode) fserr.Errno {
 				w.in, w.long = nil, true
 				return 0
 			}
-			return fserr.ENAMETOOLONG
+			return vfs.ENAMETOOLONG
 		}
 		ino, ok := cur.entry(name)
 		if !ok {
@@ -188,15 +187,15 @@ func (w *walker) walk(st *state, path string, m mode) fserr.Errno {
 				w.in = nil
 				return 0
 			}
-			return fserr.ENOENT
+			return vfs.ENOENT
 		}
 		in := st.inode(ino)
 		if in == nil {
-			return fserr.EIO
+			return vfs.EIO
 		}
-		if in.Kind == proc.Symlink && (!final || m == modeFollow || m == modeCreate || m == modeNoFollow && w.slash) {
+		if in.Kind == vfs.Symlink && (!final || m == modeFollow || m == modeCreate || m == modeNoFollow && w.slash) {
 			if hops++; hops > maxHops {
-				return fserr.ELOOP
+				return vfs.ELOOP
 			}
 			if !final && !onlySlashes(rest) {
 				pending = append(pending, rest)
@@ -210,13 +209,13 @@ func (w *walker) walk(st *state, path string, m mode) fserr.Errno {
 		}
 		if final {
 			w.in = in
-			if w.slash && m < modeParent && in.Kind != proc.Dir {
-				return fserr.ENOTDIR
+			if w.slash && m < modeParent && in.Kind != vfs.Dir {
+				return vfs.ENOTDIR
 			}
 			return 0
 		}
-		if in.Kind != proc.Dir {
-			return fserr.ENOTDIR
+		if in.Kind != vfs.Dir {
+			return vfs.ENOTDIR
 		}
 		w.push(in, name)
 		cur = in

@@ -6,8 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
-	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // Content returns the bytes of chunks by hash. The slices are immutable and shared. Load returns them in
@@ -48,7 +47,7 @@ type Options struct {
 // largestFile keeps chunk numbers in the range of the column chunk.idx.
 const largestFile = 1 << 31 * ChunkSize
 
-// Work is a private copy-on-write working tree. It implements [proc.FS]; all methods are safe for
+// Work is a private copy-on-write working tree. It implements [vfs.FS]; all methods are safe for
 // concurrent use.
 type Work struct {
 	ctx   context.Context
@@ -70,7 +69,7 @@ type Work struct {
 	ahead readAhead
 }
 
-var _ proc.FS = (*Work)(nil)
+var _ vfs.FS = (*Work)(nil)
 
 // entry is an inode that this Work made or changed.
 type entry struct {
@@ -144,9 +143,9 @@ func (w *Work) add(e *entry) {
 }
 
 // create makes an inode and its name. The walk r found the directory and no such name.
-func (w *Work) create(r *walker, in Inode) (*entry, fserr.Errno) {
+func (w *Work) create(r *walker, in Inode) (*entry, vfs.Errno) {
 	if w.o.MaxInodes > 0 && w.st.usedInodes >= w.o.MaxInodes {
-		return nil, fserr.EDQUOT
+		return nil, vfs.EDQUOT
 	}
 	now := w.o.Now()
 	in.Ino = w.st.nextIno
@@ -157,7 +156,7 @@ func (w *Work) create(r *walker, in Inode) (*entry, fserr.Errno) {
 	e := &entry{in: &in}
 	w.add(e)
 	dir := w.setName(r.parent, r.name, in.Ino, now)
-	if in.Kind == proc.Dir {
+	if in.Kind == vfs.Dir {
 		dir.in.Nlink++
 	}
 	return e, 0
@@ -234,24 +233,24 @@ func (w *Work) log(op, path, to string, ino Ino) {
 }
 
 // Stat describes the file that path names, following symlinks.
-func (w *Work) Stat(path string) (proc.Stat, error) { return w.statPath("stat", path, modeFollow) }
+func (w *Work) Stat(path string) (vfs.Stat, error) { return w.statPath("stat", path, modeFollow) }
 
 // Lstat is Stat without following a symlink in the last component.
-func (w *Work) Lstat(path string) (proc.Stat, error) { return w.statPath("lstat", path, modeNoFollow) }
+func (w *Work) Lstat(path string) (vfs.Stat, error) { return w.statPath("lstat", path, modeNoFollow) }
 
-func (w *Work) statPath(op, path string, m mode) (proc.Stat, error) {
+func (w *Work) statPath(op, path string, m mode) (vfs.Stat, error) {
 	var r walker
 	w.rlock()
 	defer w.runlock()
 	if e := r.walk(&w.st, path, m); e != 0 {
-		return proc.Stat{}, fserr.Path(op, path, e)
+		return vfs.Stat{}, vfs.Path(op, path, e)
 	}
 	return w.statInode(r.in), nil
 }
 
-func (w *Work) statInode(in *Inode) proc.Stat {
+func (w *Work) statInode(in *Inode) vfs.Stat {
 	s := in.stat()
-	if in.Kind == proc.Regular {
+	if in.Kind == vfs.Regular {
 		if e, ok := w.touched[in.Ino]; ok && e.data != nil {
 			s.Blocks = e.heldBlocks()
 		} else {
@@ -262,7 +261,7 @@ func (w *Work) statInode(in *Inode) proc.Stat {
 }
 
 // ReadDir lists a directory in byte order of names, without "." and "..".
-func (w *Work) ReadDir(path string) ([]proc.Dirent, error) {
+func (w *Work) ReadDir(path string) ([]vfs.Dirent, error) {
 	w.rlock()
 	defer w.runlock()
 	return w.st.readDir(path)
@@ -283,56 +282,56 @@ func (w *Work) Realpath(path string) (string, error) {
 }
 
 // Usage says what the sandbox holds and may hold.
-func (w *Work) Usage() proc.Usage {
+func (w *Work) Usage() vfs.Usage {
 	w.rlock()
 	defer w.runlock()
-	return proc.Usage{
+	return vfs.Usage{
 		Bytes: w.st.usedBytes, MaxBytes: w.o.MaxBytes,
 		Inodes: w.st.usedInodes, MaxInodes: w.o.MaxInodes,
 	}
 }
 
 // change runs f under the lock and wraps its errno.
-func (w *Work) change(op, path string, f func(r *walker) fserr.Errno) error {
+func (w *Work) change(op, path string, f func(r *walker) vfs.Errno) error {
 	var r walker
 	w.mu.Lock()
-	e := fserr.ENOSPC
+	e := vfs.ENOSPC
 	if len(w.journal) < maxJournal {
 		e = f(&r)
 	}
 	w.mu.Unlock()
 	if e != 0 {
-		return fserr.Path(op, path, e)
+		return vfs.Path(op, path, e)
 	}
 	return nil
 }
 
 // vacant walks to the place of a new name, as filename_create in Linux does: what exists is EEXIST even on
 // a read-only tree, a trailing slash is for directories only.
-func (w *Work) vacant(r *walker, path string, dir bool) fserr.Errno {
+func (w *Work) vacant(r *walker, path string, dir bool) vfs.Errno {
 	if e := r.walk(&w.st, path, modeParent); e != 0 {
 		return e
 	}
 	switch {
 	case r.long:
-		return fserr.ENAMETOOLONG
+		return vfs.ENAMETOOLONG
 	case r.last != lastNorm || r.in != nil:
-		return fserr.EEXIST
+		return vfs.EEXIST
 	case r.slash && !dir:
-		return fserr.ENOENT
+		return vfs.ENOENT
 	case w.o.ReadOnly:
-		return fserr.EROFS
+		return vfs.EROFS
 	}
 	return 0
 }
 
 // Mkdir makes a directory, as mkdir(2).
 func (w *Work) Mkdir(path string, perm uint32) error {
-	return w.change("mkdir", path, func(r *walker) fserr.Errno {
+	return w.change("mkdir", path, func(r *walker) vfs.Errno {
 		if e := w.vacant(r, path, true); e != 0 {
 			return e
 		}
-		d, e := w.create(r, Inode{Kind: proc.Dir, Mode: perm, Nlink: 2})
+		d, e := w.create(r, Inode{Kind: vfs.Dir, Mode: perm, Nlink: 2})
 		if e == 0 {
 			w.log("mkdir", r.path(), "", d.in.Ino)
 		}
@@ -342,9 +341,9 @@ func (w *Work) Mkdir(path string, perm uint32) error {
 
 // Symlink makes a symlink, as symlink(2).
 func (w *Work) Symlink(target, path string) error {
-	return w.change("symlink", path, func(r *walker) fserr.Errno {
+	return w.change("symlink", path, func(r *walker) vfs.Errno {
 		if target == "" {
-			return fserr.ENOENT
+			return vfs.ENOENT
 		}
 		if e := checkText(target); e != 0 {
 			return e
@@ -352,7 +351,7 @@ func (w *Work) Symlink(target, path string) error {
 		if e := w.vacant(r, path, false); e != 0 {
 			return e
 		}
-		s, e := w.create(r, Inode{Kind: proc.Symlink, Mode: 0o777, Nlink: 1, Target: strings.Clone(target)})
+		s, e := w.create(r, Inode{Kind: vfs.Symlink, Mode: 0o777, Nlink: 1, Target: strings.Clone(target)})
 		if e == 0 {
 			w.log("symlink", r.path(), target, s.in.Ino)
 		}
@@ -361,16 +360,16 @@ func (w *Work) Symlink(target, path string) error {
 }
 
 // Mknod makes a FIFO, a character device or an empty regular file, as mknod(2).
-func (w *Work) Mknod(path string, kind proc.Kind, perm uint32, rdev uint32) error {
-	return w.change("mknod", path, func(r *walker) fserr.Errno {
+func (w *Work) Mknod(path string, kind vfs.Kind, perm uint32, rdev uint32) error {
+	return w.change("mknod", path, func(r *walker) vfs.Errno {
 		switch kind {
-		case proc.Regular, proc.FIFO:
+		case vfs.Regular, vfs.FIFO:
 			rdev = 0
-		case proc.Char:
-		case proc.Dir:
-			return fserr.EPERM
+		case vfs.Char:
+		case vfs.Dir:
+			return vfs.EPERM
 		default:
-			return fserr.EINVAL
+			return vfs.EINVAL
 		}
 		if e := w.vacant(r, path, false); e != 0 {
 			return e
@@ -385,7 +384,7 @@ func (w *Work) Mknod(path string, kind proc.Kind, perm uint32, rdev uint32) erro
 
 // Link makes another name for a file, as link(2); a symlink in from is not followed.
 func (w *Work) Link(from, to string) error {
-	return w.change("link", to, func(r *walker) fserr.Errno {
+	return w.change("link", to, func(r *walker) vfs.Errno {
 		var f walker
 		if e := f.walk(&w.st, from, modeNoFollow); e != 0 {
 			return e
@@ -393,8 +392,8 @@ func (w *Work) Link(from, to string) error {
 		if e := w.vacant(r, to, false); e != 0 {
 			return e
 		}
-		if f.in.Kind == proc.Dir {
-			return fserr.EPERM
+		if f.in.Kind == vfs.Dir {
+			return vfs.EPERM
 		}
 		now := w.o.Now()
 		e := w.touch(f.in)
@@ -408,23 +407,23 @@ func (w *Work) Link(from, to string) error {
 
 // Unlink removes a name of a file that is not a directory, as unlink(2).
 func (w *Work) Unlink(path string) error {
-	return w.change("unlink", path, func(r *walker) fserr.Errno {
+	return w.change("unlink", path, func(r *walker) vfs.Errno {
 		if e := r.walk(&w.st, path, modeParent); e != 0 {
 			return e
 		}
 		switch {
 		case r.last != lastNorm:
-			return fserr.EISDIR
+			return vfs.EISDIR
 		case w.o.ReadOnly:
-			return fserr.EROFS
+			return vfs.EROFS
 		case r.long:
-			return fserr.ENAMETOOLONG
+			return vfs.ENAMETOOLONG
 		case r.in == nil:
-			return fserr.ENOENT
-		case r.in.Kind == proc.Dir:
-			return fserr.EISDIR
+			return vfs.ENOENT
+		case r.in.Kind == vfs.Dir:
+			return vfs.EISDIR
 		case r.slash:
-			return fserr.ENOTDIR
+			return vfs.ENOTDIR
 		}
 		now := w.o.Now()
 		w.setName(r.parent, r.name, 0, now)
@@ -436,29 +435,29 @@ func (w *Work) Unlink(path string) error {
 
 // Rmdir removes an empty directory, as rmdir(2).
 func (w *Work) Rmdir(path string) error {
-	return w.change("rmdir", path, func(r *walker) fserr.Errno {
+	return w.change("rmdir", path, func(r *walker) vfs.Errno {
 		if e := r.walk(&w.st, path, modeParent); e != 0 {
 			return e
 		}
 		switch r.last {
 		case lastRoot:
-			return fserr.EBUSY
+			return vfs.EBUSY
 		case lastDot:
-			return fserr.EINVAL
+			return vfs.EINVAL
 		case lastDotDot:
-			return fserr.ENOTEMPTY
+			return vfs.ENOTEMPTY
 		}
 		switch {
 		case w.o.ReadOnly:
-			return fserr.EROFS
+			return vfs.EROFS
 		case r.long:
-			return fserr.ENAMETOOLONG
+			return vfs.ENAMETOOLONG
 		case r.in == nil:
-			return fserr.ENOENT
-		case r.in.Kind != proc.Dir:
-			return fserr.ENOTDIR
+			return vfs.ENOENT
+		case r.in.Kind != vfs.Dir:
+			return vfs.ENOTDIR
 		case r.in.entries() > 0:
-			return fserr.ENOTEMPTY
+			return vfs.ENOTEMPTY
 		}
 		now := w.o.Now()
 		w.setName(r.parent, r.name, 0, now).in.Nlink--
@@ -477,7 +476,7 @@ func (w *Work) dropDir(in *Inode) {
 
 // Rename moves a name, as rename(2).
 func (w *Work) Rename(from, to string) error {
-	return w.change("rename", from, func(f *walker) fserr.Errno {
+	return w.change("rename", from, func(f *walker) vfs.Errno {
 		var t walker
 		if e := f.walk(&w.st, from, modeParent); e != 0 {
 			return e
@@ -487,32 +486,32 @@ func (w *Work) Rename(from, to string) error {
 		}
 		switch {
 		case f.last != lastNorm || t.last != lastNorm:
-			return fserr.EBUSY
+			return vfs.EBUSY
 		case w.o.ReadOnly:
-			return fserr.EROFS
+			return vfs.EROFS
 		case f.long:
-			return fserr.ENAMETOOLONG
+			return vfs.ENAMETOOLONG
 		case f.in == nil:
-			return fserr.ENOENT
+			return vfs.ENOENT
 		case t.long:
-			return fserr.ENAMETOOLONG
+			return vfs.ENAMETOOLONG
 		}
-		dir := f.in.Kind == proc.Dir
+		dir := f.in.Kind == vfs.Dir
 		switch {
 		case !dir && (f.slash || t.slash):
-			return fserr.ENOTDIR
+			return vfs.ENOTDIR
 		case dir && t.within(f.in.Ino):
-			return fserr.EINVAL
-		case t.in != nil && t.in.Kind == proc.Dir && f.within(t.in.Ino):
-			return fserr.ENOTEMPTY
+			return vfs.EINVAL
+		case t.in != nil && t.in.Kind == vfs.Dir && f.within(t.in.Ino):
+			return vfs.ENOTEMPTY
 		case t.in != nil && t.in.Ino == f.in.Ino:
 			return 0
-		case t.in != nil && dir && t.in.Kind != proc.Dir:
-			return fserr.ENOTDIR
-		case t.in != nil && !dir && t.in.Kind == proc.Dir:
-			return fserr.EISDIR
+		case t.in != nil && dir && t.in.Kind != vfs.Dir:
+			return vfs.ENOTDIR
+		case t.in != nil && !dir && t.in.Kind == vfs.Dir:
+			return vfs.EISDIR
 		case t.in != nil && dir && t.in.entries() > 0:
-			return fserr.ENOTEMPTY
+			return vfs.ENOTEMPTY
 		}
 		now := w.o.Now()
 		old := w.setName(f.parent, f.name, 0, now)
@@ -537,12 +536,12 @@ func (w *Work) Rename(from, to string) error {
 
 // attr changes attributes of an existing file.
 func (w *Work) attr(op, path string, follow bool, set func(in *Inode)) error {
-	return w.change(op, path, func(r *walker) fserr.Errno {
+	return w.change(op, path, func(r *walker) vfs.Errno {
 		if e := r.walk(&w.st, path, followMode(follow)); e != 0 {
 			return e
 		}
 		if w.o.ReadOnly {
-			return fserr.EROFS
+			return vfs.EROFS
 		}
 		e := w.touch(r.in)
 		set(e.in)

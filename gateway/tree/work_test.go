@@ -11,11 +11,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
-	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
-func is(t testing.TB, what string, err error, want fserr.Errno) {
+func is(t testing.TB, what string, err error, want vfs.Errno) {
 	t.Helper()
 	if want == 0 && err == nil || want != 0 && errors.Is(err, want) {
 		return
@@ -44,33 +43,33 @@ func TestReadOnlyRefusesEveryMutation(t *testing.T) {
 	w := begin(t, rootTree(t), s, Options{})
 	must(t, w.Mkdir("/d", 0o755))
 	must(t, w.WriteFile("/f", []byte("x"), 0o644))
-	must(t, w.Mknod("/null", proc.Char, 0o666, devNull))
+	must(t, w.Mknod("/null", vfs.Char, 0o666, devNull))
 	tr := commitTo(s, w)
 	r := begin(t, tr, s, Options{ReadOnly: true})
 	for what, err := range map[string]error{
 		"mkdir": r.Mkdir("/x", 0), "rmdir": r.Rmdir("/d"), "unlink": r.Unlink("/f"), "rename": r.Rename("/f", "/g"),
-		"link": r.Link("/f", "/g"), "symlink": r.Symlink("f", "/g"), "mknod": r.Mknod("/g", proc.FIFO, 0, 0),
+		"link": r.Link("/f", "/g"), "symlink": r.Symlink("f", "/g"), "mknod": r.Mknod("/g", vfs.FIFO, 0, 0),
 		"chmod": r.Chmod("/f", 0), "chown": r.Chown("/f", 1, 1, true), "utimes": r.Utimes("/f", 1, true),
 		"truncate": r.Truncate("/f", 0), "write": r.WriteFile("/f", nil, 0), "create": r.WriteFile("/g", nil, 0),
 		"remove": r.RemoveAll("/d"), "mkdirall": r.MkdirAll("/x/y", 0),
 	} {
-		is(t, what, err, fserr.EROFS)
+		is(t, what, err, vfs.EROFS)
 	}
-	is(t, "mkdir of what exists", r.Mkdir("/d", 0), fserr.EEXIST)
-	is(t, "mkdir in nothing", r.Mkdir("/x/y", 0), fserr.ENOENT)
-	for _, flag := range []int{proc.WriteOnly, proc.ReadWrite, proc.ReadOnly | proc.Trunc, proc.WriteOnly | proc.Create} {
+	is(t, "mkdir of what exists", r.Mkdir("/d", 0), vfs.EEXIST)
+	is(t, "mkdir in nothing", r.Mkdir("/x/y", 0), vfs.ENOENT)
+	for _, flag := range []int{vfs.WriteOnly, vfs.ReadWrite, vfs.ReadOnly | vfs.Trunc, vfs.WriteOnly | vfs.Create} {
 		_, err := r.Open("/f", flag, 0)
-		is(t, fmt.Sprintf("open %#x", flag), err, fserr.EROFS)
+		is(t, fmt.Sprintf("open %#x", flag), err, vfs.EROFS)
 	}
-	f, err := r.Open("/f", proc.ReadOnly|proc.Create, 0)
+	f, err := r.Open("/f", vfs.ReadOnly|vfs.Create, 0)
 	must(t, err)
 	if b, err := io.ReadAll(f); err != nil || string(b) != "x" {
 		t.Errorf("read %q, %v", b, err)
 	}
 	_, err = f.Write([]byte("y"))
-	is(t, "write", err, fserr.EBADF)
+	is(t, "write", err, vfs.EBADF)
 	must(t, f.Close())
-	n, err := r.Open("/null", proc.WriteOnly|proc.Trunc, 0)
+	n, err := r.Open("/null", vfs.WriteOnly|vfs.Trunc, 0)
 	must(t, err)
 	if _, err := n.Write([]byte("gone")); err != nil {
 		t.Errorf("write to a device: %v", err)
@@ -83,28 +82,28 @@ func TestReadOnlyRefusesEveryMutation(t *testing.T) {
 func TestQuota(t *testing.T) {
 	w := begin(t, rootTree(t), newStore(), Options{MaxBytes: 100_000, MaxInodes: 3, MaxFileSize: 90_000})
 	must(t, w.WriteFile("/a", make([]byte, 80_000), 0o644))
-	is(t, "beyond the quota", w.WriteFile("/b", make([]byte, 20_001), 0o644), fserr.EDQUOT)
+	is(t, "beyond the quota", w.WriteFile("/b", make([]byte, 20_001), 0o644), vfs.EDQUOT)
 	_, err := w.Lstat("/b")
-	is(t, "a failed WriteFile leaves nothing", err, fserr.ENOENT)
+	is(t, "a failed WriteFile leaves nothing", err, vfs.ENOENT)
 	is(t, "up to the quota", w.WriteFile("/b", make([]byte, 20_000), 0o644), 0)
-	f, err := w.Open("/b", proc.WriteOnly|proc.Append, 0)
+	f, err := w.Open("/b", vfs.WriteOnly|vfs.Append, 0)
 	must(t, err)
 	_, err = f.Write([]byte("x"))
-	is(t, "append", err, fserr.EDQUOT)
-	is(t, "grow", f.Truncate(20_001), fserr.EDQUOT)
-	g, err := w.Open("/b", proc.WriteOnly, 0)
+	is(t, "append", err, vfs.EDQUOT)
+	is(t, "grow", f.Truncate(20_001), vfs.EDQUOT)
+	g, err := w.Open("/b", vfs.WriteOnly, 0)
 	must(t, err)
 	_, err = g.WriteAt([]byte("x"), 90_000)
-	is(t, "too large", err, fserr.EFBIG)
+	is(t, "too large", err, vfs.EFBIG)
 	must(t, g.Close())
-	is(t, "too large", w.Truncate("/b", 90_001), fserr.EFBIG)
-	is(t, "negative", f.Truncate(-1), fserr.EINVAL)
+	is(t, "too large", w.Truncate("/b", 90_001), vfs.EFBIG)
+	is(t, "negative", f.Truncate(-1), vfs.EINVAL)
 	is(t, "replace", w.WriteFile("/a", make([]byte, 70_000), 0o644), 0)
 	_, err = f.Write([]byte("x"))
 	is(t, "append after room was made", err, 0)
 	must(t, w.Mkdir("/d", 0o755))
-	is(t, "inodes", w.Mkdir("/e", 0o755), fserr.EDQUOT)
-	is(t, "inodes", w.Symlink("a", "/e"), fserr.EDQUOT)
+	is(t, "inodes", w.Mkdir("/e", 0o755), vfs.EDQUOT)
+	is(t, "inodes", w.Symlink("a", "/e"), vfs.EDQUOT)
 	is(t, "another name is no inode", w.Link("/a", "/e"), 0)
 	if u := w.Usage(); u.Bytes != 90_001 || u.Inodes != 3 {
 		t.Errorf("usage %+v", u)
@@ -115,9 +114,9 @@ func TestQuota(t *testing.T) {
 	if u := w.Usage(); u.Bytes != 70_000 {
 		t.Errorf("usage %+v", u)
 	}
-	is(t, "room of an open file", w.WriteFile("/a", make([]byte, 10_000), 0o644), fserr.EDQUOT)
+	is(t, "room of an open file", w.WriteFile("/a", make([]byte, 10_000), 0o644), vfs.EDQUOT)
 	must(t, w.Unlink("/e"))
-	is(t, "room of an open file", w.WriteFile("/a", make([]byte, 80_000), 0o644), fserr.EDQUOT)
+	is(t, "room of an open file", w.WriteFile("/a", make([]byte, 80_000), 0o644), vfs.EDQUOT)
 	must(t, f.Close())
 	is(t, "after close", w.WriteFile("/a", make([]byte, 80_000), 0o644), 0)
 }
@@ -126,13 +125,13 @@ func TestQuota(t *testing.T) {
 func TestQuotaOfBaseFiles(t *testing.T) {
 	s := newStore()
 	tr, err := rootTree(t).Patch(&Patch{
-		NextIno: FirstIno, Inodes: []Inode{{Ino: 5, Kind: proc.Regular, Nlink: 1}}, Dirents: []DirentRow{{RootIno, "f", 5}},
+		NextIno: FirstIno, Inodes: []Inode{{Ino: 5, Kind: vfs.Regular, Nlink: 1}}, Dirents: []DirentRow{{RootIno, "f", 5}},
 	})
 	must(t, err)
 	w := begin(t, tr, s, Options{MaxBytes: 1000})
 	is(t, "up to the quota", w.WriteFile("/f", make([]byte, 1000), 0), 0)
-	is(t, "beyond", w.WriteFile("/f", make([]byte, 1001), 0), fserr.EDQUOT)
-	is(t, "beyond", w.Truncate("/f", 1001), fserr.EDQUOT)
+	is(t, "beyond", w.WriteFile("/f", make([]byte, 1001), 0), vfs.EDQUOT)
+	is(t, "beyond", w.Truncate("/f", 1001), vfs.EDQUOT)
 	is(t, "an own file", w.WriteFile("/g", make([]byte, 1000), 0), 0)
 	if u := w.Usage(); u.Bytes != 1000 || u.Inodes != 1 {
 		t.Errorf("usage %+v", u)
@@ -146,13 +145,13 @@ func TestUnlinkedFileLivesUntilClose(t *testing.T) {
 	must(t, w.WriteFile("/old", bytes.Repeat([]byte("o"), 3*ChunkSize), 0o644))
 	tr := commitTo(s, w)
 	w = begin(t, tr, s, Options{})
-	f, err := w.Open("/old", proc.ReadWrite, 0)
+	f, err := w.Open("/old", vfs.ReadWrite, 0)
 	must(t, err)
-	g, err := w.Open("/new", proc.ReadWrite|proc.Create, 0o600)
+	g, err := w.Open("/new", vfs.ReadWrite|vfs.Create, 0o600)
 	must(t, err)
 	must(t, w.Unlink("/old"))
 	must(t, w.Unlink("/new"))
-	for _, h := range []proc.File{f, g} {
+	for _, h := range []vfs.File{f, g} {
 		_, err = h.WriteAt([]byte("written after unlink"), ChunkSize-5)
 		must(t, err)
 		buf := make([]byte, 20)
@@ -176,7 +175,7 @@ func TestUnlinkedFileLivesUntilClose(t *testing.T) {
 	}
 	must(t, f.Close())
 	must(t, g.Close())
-	is(t, "second close", g.Close(), fserr.EBADF)
+	is(t, "second close", g.Close(), vfs.EBADF)
 	if w.dirty != 0 || w.orphans != 0 || len(w.opens) != 0 {
 		t.Errorf("left: dirty %d orphans %d opens %v", w.dirty, w.orphans, w.opens)
 	}
@@ -186,7 +185,7 @@ func TestRenameOverOpenFile(t *testing.T) {
 	w := begin(t, rootTree(t), newStore(), Options{})
 	must(t, w.WriteFile("/a", []byte("old"), 0o644))
 	must(t, w.WriteFile("/b", []byte("new"), 0o644))
-	f, err := w.Open("/a", proc.ReadOnly, 0)
+	f, err := w.Open("/a", vfs.ReadOnly, 0)
 	must(t, err)
 	must(t, w.Rename("/b", "/a"))
 	if b, err := io.ReadAll(f); err != nil || string(b) != "old" {
@@ -201,10 +200,10 @@ func TestRenameOverOpenFile(t *testing.T) {
 func TestDevices(t *testing.T) {
 	w := begin(t, rootTree(t), newStore(), Options{})
 	for name, rdev := range map[string]uint32{"null": devNull, "zero": devZero, "full": devFull, "random": devRandom, "urandom": devURandom, "tty": 5 << 8} {
-		must(t, w.Mknod("/"+name, proc.Char, 0o666, rdev))
+		must(t, w.Mknod("/"+name, vfs.Char, 0o666, rdev))
 	}
-	open := func(name string) proc.File {
-		f, err := w.Open(name, proc.ReadWrite|proc.Create|proc.Trunc|proc.Append, 0o644)
+	open := func(name string) vfs.File {
+		f, err := w.Open(name, vfs.ReadWrite|vfs.Create|vfs.Trunc|vfs.Append, 0o644)
 		must(t, err)
 		return f
 	}
@@ -225,20 +224,20 @@ func TestDevices(t *testing.T) {
 		t.Error("urandom repeats itself")
 	}
 	_, err := open("/full").Write(buf)
-	is(t, "full", err, fserr.ENOSPC)
-	is(t, "full", w.WriteFile("/full", buf, 0), fserr.ENOSPC)
+	is(t, "full", err, vfs.ENOSPC)
+	is(t, "full", w.WriteFile("/full", buf, 0), vfs.ENOSPC)
 	is(t, "null", w.WriteFile("/null", buf, 0), 0)
-	_, err = w.Open("/tty", proc.ReadOnly, 0)
-	is(t, "tty", err, fserr.ENXIO)
+	_, err = w.Open("/tty", vfs.ReadOnly, 0)
+	is(t, "tty", err, vfs.ENXIO)
 	_, err = w.ReadFile("/zero")
-	is(t, "all of zero", err, fserr.ENOMEM)
+	is(t, "all of zero", err, vfs.ENOMEM)
 	if b, err := w.ReadFile("/null"); err != nil || len(b) != 0 {
 		t.Errorf("all of null: %q %v", b, err)
 	}
-	must(t, w.Mknod("/fifo", proc.FIFO, 0o644, 0))
-	_, err = w.Open("/fifo", proc.ReadOnly, 0)
-	is(t, "fifo", err, fserr.EOPNOTSUPP)
-	if st, err := w.Stat("/null"); err != nil || st.Kind != proc.Char || st.Rdev != devNull || st.Size != 0 {
+	must(t, w.Mknod("/fifo", vfs.FIFO, 0o644, 0))
+	_, err = w.Open("/fifo", vfs.ReadOnly, 0)
+	is(t, "fifo", err, vfs.EOPNOTSUPP)
+	if st, err := w.Stat("/null"); err != nil || st.Kind != vfs.Char || st.Rdev != devNull || st.Size != 0 {
 		t.Errorf("stat %+v %v", st, err)
 	}
 }
@@ -248,7 +247,7 @@ func TestSparseFile(t *testing.T) {
 	w := begin(t, rootTree(t), s, Options{})
 	must(t, w.WriteFile("/f", []byte("head"), 0o644))
 	must(t, w.Truncate("/f", 1<<40))
-	f, err := w.Open("/f", proc.ReadWrite, 0)
+	f, err := w.Open("/f", vfs.ReadWrite, 0)
 	must(t, err)
 	_, err = f.WriteAt([]byte("tail"), 1<<40-4)
 	must(t, err)
@@ -259,7 +258,7 @@ func TestSparseFile(t *testing.T) {
 		t.Errorf("stat %+v", st)
 	}
 	_, err = w.ReadFile("/f")
-	is(t, "whole file", err, fserr.ENOMEM)
+	is(t, "whole file", err, vfs.ENOMEM)
 	d := w.Delta()
 	if len(d.Chunks) != 2 {
 		t.Errorf("%d chunks", len(d.Chunks))
@@ -317,7 +316,7 @@ func TestReadAhead(t *testing.T) {
 		}
 		s.loads = 0
 		c.held = map[Hash][]byte{}
-		f, err := w.Open("/large", proc.ReadOnly, 0)
+		f, err := w.Open("/large", vfs.ReadOnly, 0)
 		must(t, err)
 		n, err := io.Copy(io.Discard, f)
 		must(t, err)
@@ -364,7 +363,7 @@ func TestSpillBoundsMemory(t *testing.T) {
 	s := newStore()
 	const limit = 1 << 20
 	w := begin(t, rootTree(t), s, Options{DirtyMax: limit, Spill: s.spill})
-	f, err := w.Open("/big", proc.ReadWrite|proc.Create, 0o644)
+	f, err := w.Open("/big", vfs.ReadWrite|vfs.Create, 0o644)
 	must(t, err)
 	line := []byte(strings.Repeat("0123456789", 700))
 	var want bytes.Buffer
@@ -406,12 +405,12 @@ func TestSpillFailureReachesTheWriter(t *testing.T) {
 	broken := true
 	spill := func(ctx context.Context, chunks [][]byte) error {
 		if broken {
-			return fserr.EIO
+			return vfs.EIO
 		}
 		return s.spill(ctx, chunks)
 	}
 	w := begin(t, rootTree(t), s, Options{DirtyMax: 1000, Spill: spill})
-	is(t, "write", w.WriteFile("/f", make([]byte, 3000), 0o644), fserr.EIO)
+	is(t, "write", w.WriteFile("/f", make([]byte, 3000), 0o644), vfs.EIO)
 	broken = false
 	must(t, w.WriteFile("/g", bytes.Repeat([]byte("g"), 3000), 0o644))
 	if w.dirty > 1000 {
@@ -455,7 +454,7 @@ func TestWriteWhileSpilling(t *testing.T) {
 		}
 	}
 	must(t, w.WriteFile("/f", []byte("before"), 0o644))
-	f, err := w.Open("/f", proc.ReadWrite, 0)
+	f, err := w.Open("/f", vfs.ReadWrite, 0)
 	must(t, err)
 	defer f.Close()
 	spill(func() {
@@ -496,7 +495,7 @@ func TestConcurrentUse(t *testing.T) {
 	for i := range writers {
 		wg.Go(func() {
 			for j := range lines {
-				f, err := w.Open("/d/log", proc.WriteOnly|proc.Append|proc.Create, 0o644)
+				f, err := w.Open("/d/log", vfs.WriteOnly|vfs.Append|vfs.Create, 0o644)
 				if err != nil {
 					t.Error(err)
 					return
@@ -593,7 +592,7 @@ func TestSymlinkHops(t *testing.T) {
 		t.Errorf("40 hops: %q", c)
 	}
 	_, err := w.ReadFile("/41")
-	is(t, "41 hops", err, fserr.ELOOP)
+	is(t, "41 hops", err, vfs.ELOOP)
 }
 
 func TestPatchRefusesForeignRows(t *testing.T) {
@@ -603,11 +602,11 @@ func TestPatchRefusesForeignRows(t *testing.T) {
 		"chunk":  {Chunks: []ChunkRow{{Ino: 99, Hash: Hash{1}}}},
 		"dir":    {Chunks: []ChunkRow{{Ino: RootIno, Hash: Hash{1}}}},
 	} {
-		if _, err := tr.Patch(p); !errors.Is(err, fserr.EIO) {
+		if _, err := tr.Patch(p); !errors.Is(err, vfs.EIO) {
 			t.Errorf("%s: %v", name, err)
 		}
-		p.Inodes = []Inode{{Ino: RootIno, Kind: proc.Dir}}
-		if _, err := Empty().Patch(p); !errors.Is(err, fserr.EIO) {
+		p.Inodes = []Inode{{Ino: RootIno, Kind: vfs.Dir}}
+		if _, err := Empty().Patch(p); !errors.Is(err, vfs.EIO) {
 			t.Errorf("%s in bulk: %v", name, err)
 		}
 	}

@@ -3,7 +3,7 @@ package functions_test
 import (
 	"testing"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 func TestAppendFile(t *testing.T) {
@@ -18,7 +18,7 @@ func TestAppendFile(t *testing.T) {
 		wants(s, true, "SELECT fs.read_file('/tmp/log') = 'one'::bytea || decode(repeat('00', 65536), 'hex') || 'two'::bytea")
 		s.wantUsage(65542, 1)
 		s.must("SELECT fs.append_file('/dev/null', 'x')")
-		s.fails(fserr.EISDIR, "SELECT fs.append_file('/tmp', 'x')")
-		s.fails(fserr.EISDIR, "SELECT fs.append_file('/tmp/log/', 'x')")
+		s.fails(vfs.EISDIR, "SELECT fs.append_file('/tmp', 'x')")
+		s.fails(vfs.EISDIR, "SELECT fs.append_file('/tmp/log/', 'x')")
 	})
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 	"github.com/pgbox/pgbox/sql/sqltest"
 	"github.com/pgbox/pgbox/sqlcgen"
 )
@@ -61,7 +61,7 @@ func TestApply_staleVersionAppliesNothing(t *testing.T) {
 	write(t, q, id, "first", "1")
 	before := must[sqlcgen.FsFence](t)(q.Fence(t.Context(), id))
 	_, err := q.Apply(t.Context(), stale.ApplyParams)
-	wantErrno(t, err, fserr.ESTALE)
+	wantErrno(t, err, vfs.ESTALE)
 	wantNoFile(t, pool, id, "/late")
 	if after := must[sqlcgen.FsFence](t)(q.Fence(t.Context(), id)); after.Version != before.Version || after.NextIno != before.NextIno {
 		t.Fatalf("the sandbox changed: %+v, was %+v", after, before)
@@ -93,7 +93,7 @@ func TestApply_concurrentWritersAtOneVersion(t *testing.T) {
 			won = i
 			continue
 		}
-		wantErrno(t, err, fserr.ESTALE)
+		wantErrno(t, err, vfs.ESTALE)
 	}
 	if won < 0 {
 		t.Fatal("nobody won")
@@ -188,7 +188,7 @@ func TestApply_contentTheDatabaseLacks(t *testing.T) {
 	d.create(1, "f", content)
 	d.Blob = nil
 	_, err := q.Apply(t.Context(), d.ApplyParams)
-	wantErrno(t, err, fserr.ENODATA)
+	wantErrno(t, err, vfs.ENODATA)
 	missing := must[[][]byte](t)(q.MissingBlobs(t.Context(), sqlcgen.MissingBlobsParams{Sandbox: id, SHA256: d.ChunkSHA256}))
 	if len(missing) != 1 {
 		t.Fatalf("%d missing", len(missing))
@@ -210,12 +210,12 @@ func TestApply_quota(t *testing.T) {
 	d := begin(t, q, id)
 	d.create(1, "g", "1234")
 	_, err := q.Apply(t.Context(), d.ApplyParams)
-	wantErrno(t, err, fserr.EDQUOT)
+	wantErrno(t, err, vfs.EDQUOT)
 	d = begin(t, q, id)
 	d.create(1, "g", "")
 	d.create(1, "h", "")
 	_, err = q.Apply(t.Context(), d.ApplyParams)
-	wantErrno(t, err, fserr.EDQUOT)
+	wantErrno(t, err, vfs.EDQUOT)
 	// Over the limit, shrinking is still possible.
 	one := int64(1)
 	must[sqlcgen.FsSandbox](t)(q.UpdateSandbox(t.Context(), sqlcgen.UpdateSandboxParams{Sandbox: id, MaxBytes: &one}))
@@ -232,14 +232,14 @@ func TestApply_refusesToGoBackInInodeNumbers(t *testing.T) {
 	d := begin(t, q, id)
 	d.NextIno--
 	_, err := q.Apply(t.Context(), d.ApplyParams)
-	wantErrno(t, err, fserr.EINVAL)
+	wantErrno(t, err, vfs.EINVAL)
 }
 
 func TestApply_unknownSandbox(t *testing.T) {
 	t.Parallel()
 	q, _ := queries(t)
 	_, err := q.Apply(t.Context(), sqlcgen.ApplyParams{Sandbox: uuid.New()})
-	wantErrno(t, err, fserr.ESRCH)
+	wantErrno(t, err, vfs.ESRCH)
 }
 
 // One session, one plan for each statement: ten thousand rows after one row, on tables that had nothing in them when

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 	"github.com/pgbox/pgbox/sql/sqltest"
 	"github.com/pgbox/pgbox/sqlcgen"
 )
@@ -141,7 +141,7 @@ func TestHistoryAndBlame(t *testing.T) {
 	}
 	_ = pool
 	_, err := q.Blame(t.Context(), sqlcgen.BlameParams{Sandbox: s.id, Path: "/nowhere"})
-	wantErrno(t, err, fserr.ENOENT)
+	wantErrno(t, err, vfs.ENOENT)
 }
 
 // Old rows go by age, long journals by count; in batches, and nothing else goes.
@@ -225,29 +225,29 @@ func TestQuota(t *testing.T) {
 	}
 	set("ann", n(10), nil, nil, nil)
 	a.must("SELECT fs.write_file('/f', '123456')")
-	b.fails(fserr.EDQUOT, "SELECT fs.write_file('/f', '12345')")
+	b.fails(vfs.EDQUOT, "SELECT fs.write_file('/f', '12345')")
 	if v := b.version(); v != 0 {
 		t.Errorf("version %d", v)
 	}
 	d := begin(t, q, b.id)
 	d.create(1, "f", "12345")
 	_, err := q.Apply(t.Context(), d.ApplyParams)
-	wantErrno(t, err, fserr.EDQUOT)
+	wantErrno(t, err, vfs.EDQUOT)
 	b.must("SELECT fs.write_file('/f', '1234')")
 	c.must("SELECT fs.write_file('/f', '123456789012')") // another owner
 	_, err = q.Fork(t.Context(), sqlcgen.ForkParams{Sandbox: a.id})
-	wantErrno(t, err, fserr.EDQUOT)
+	wantErrno(t, err, vfs.EDQUOT)
 	set("ann", n(1), nil, nil, nil)
 	a.must("SELECT fs.write_file('/f', '12345')") // over, and smaller than before
 	a.must("SELECT fs.chmod('/f', 384)")
-	a.fails(fserr.EDQUOT, "SELECT fs.append_file('/f', 'x')")
+	a.fails(vfs.EDQUOT, "SELECT fs.append_file('/f', 'x')")
 	set("ann", nil, nil, nil, nil)
 	a.must("SELECT fs.append_file('/f', 'x')")
 
 	set("", nil, n(3), n(2), n(3))
-	c.fails(fserr.EDQUOT, "SELECT fs.mkdir('/d')")
+	c.fails(vfs.EDQUOT, "SELECT fs.mkdir('/d')")
 	_, err = q.CreateSandbox(t.Context(), sqlcgen.CreateSandboxParams{Tenant: tenant, Owner: "dan", Name: "q"})
-	wantErrno(t, err, fserr.EDQUOT)
+	wantErrno(t, err, vfs.EDQUOT)
 	snap := func(s *scope, name string) error {
 		_, err := q.Snapshot(t.Context(), sqlcgen.SnapshotParams{Sandbox: s.id, Name: name})
 		return err
@@ -256,11 +256,11 @@ func TestQuota(t *testing.T) {
 		t.Fatal(err)
 	}
 	must[sqlcgen.FsSandbox](t)(q.UpdateSandbox(t.Context(), sqlcgen.UpdateSandboxParams{Sandbox: a.id, MaxSnapshots: n(1)}))
-	wantErrno(t, snap(a, "2"), fserr.EDQUOT)
+	wantErrno(t, snap(a, "2"), vfs.EDQUOT)
 	if err := snap(c, "1"); err != nil {
 		t.Fatal(err)
 	}
-	wantErrno(t, snap(c, "2"), fserr.EDQUOT)
+	wantErrno(t, snap(c, "2"), vfs.EDQUOT)
 	if got := one[string](t, a.admin, "SELECT concat_ws(' ', sandboxes, used_bytes, used_inodes, snapshots) FROM fs.quotas WHERE tenant = $1", tenant); got != "3 22 3 2" {
 		t.Errorf("used: %s", got)
 	}
@@ -317,7 +317,7 @@ func TestQuota_everyLimit(t *testing.T) {
 						(SELECT count(*) FROM pgbox.change c WHERE c.sandbox_id = s.id)) FROM pgbox.sandbox s WHERE s.id = $1`, s.id)
 				}
 				before := state()
-				s.fails(fserr.EDQUOT, over)
+				s.fails(vfs.EDQUOT, over)
 				if after := state(); after != before {
 					t.Errorf("was %s, is %s", before, after)
 				}
@@ -354,7 +354,7 @@ func TestQuota_concurrent(t *testing.T) {
 		if err := <-result; err == nil {
 			done++
 		} else {
-			wantErrno(t, err, fserr.EDQUOT)
+			wantErrno(t, err, vfs.EDQUOT)
 		}
 	}
 	if done != 2 {

@@ -3,7 +3,7 @@ package functions_test
 import (
 	"testing"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 func TestChmod(t *testing.T) {
@@ -19,7 +19,7 @@ func TestChmod(t *testing.T) {
 		s.must("SELECT fs.chmod('/usr/bin/ls', 4095)")
 		wants(s, "4095 8", "SELECT mode || ' ' || kind FROM fs.stat('/bin/ls')")
 		wants(s, true, "SELECT length(fs.read_file('/bin/ls')) > 10") // its chunks stay in the layer below
-		s.fails(fserr.ENOENT, "SELECT fs.chmod('/tmp/none', 420)")
+		s.fails(vfs.ENOENT, "SELECT fs.chmod('/tmp/none', 420)")
 		s.wantUsage(1, 2)
 	})
 }

@@ -3,7 +3,7 @@ package functions_test
 import (
 	"testing"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 func TestChown(t *testing.T) {
@@ -19,6 +19,6 @@ func TestChown(t *testing.T) {
 		wants(s, "5:1000 1000:7", owners)
 		s.must("SELECT fs.chown('/tmp/f', 0, 0)")
 		wants(s, "0:0 1000:7", owners)
-		s.fails(fserr.ENOENT, "SELECT fs.chown('/tmp/none', 1, 1)")
+		s.fails(vfs.ENOENT, "SELECT fs.chown('/tmp/none', 1, 1)")
 	})
 }

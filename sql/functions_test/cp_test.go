@@ -3,7 +3,7 @@ package functions_test
 import (
 	"testing"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 func TestCp(t *testing.T) {
@@ -26,11 +26,11 @@ func TestCp(t *testing.T) {
 		s.must("SELECT fs.cp('/t/small', '/t/copy')") // over a longer one, whose mode stays
 		wants(s, "y 493", "SELECT convert_from(fs.read_file('/t/copy'), 'UTF8') || ' ' || mode FROM fs.stat('/t/copy')")
 		s.must("SELECT fs.cp('/t/copy', '/dev/null')")
-		s.fails(fserr.EINVAL, "SELECT fs.cp('/t/copy', '/t/../t/copy')")
-		s.fails(fserr.EISDIR, "SELECT fs.cp('/t/d', '/t/x')")
-		s.fails(fserr.EISDIR, "SELECT fs.cp('/t/copy', '/t/d')")
-		s.fails(fserr.ENOENT, "SELECT fs.cp('/t/none', '/t/x')")
-		s.fails(fserr.ENXIO, "SELECT fs.cp('/dev/null', '/t/x')")
+		s.fails(vfs.EINVAL, "SELECT fs.cp('/t/copy', '/t/../t/copy')")
+		s.fails(vfs.EISDIR, "SELECT fs.cp('/t/d', '/t/x')")
+		s.fails(vfs.EISDIR, "SELECT fs.cp('/t/copy', '/t/d')")
+		s.fails(vfs.ENOENT, "SELECT fs.cp('/t/none', '/t/x')")
+		s.fails(vfs.ENXIO, "SELECT fs.cp('/dev/null', '/t/x')")
 		between()
 		// a tree
 		bytes, inodes := s.usage()
@@ -47,8 +47,8 @@ func TestCp(t *testing.T) {
 		wants(s, int64(200000), "SELECT size FROM fs.stat('/t/d/f')")
 		s.must("SELECT fs.cp('/t/d/sub/l', '/t/linkcopy', true)")
 		wants(s, "../f", "SELECT fs.readlink('/t/linkcopy')")
-		s.fails(fserr.EEXIST, "SELECT fs.cp('/t/d', '/t/e', true)")
-		s.fails(fserr.EINVAL, "SELECT fs.cp('/t/d', '/t/d/sub/x', true)")
-		s.fails(fserr.ENOENT, "SELECT fs.cp('/t/d', '/none/x', true)")
+		s.fails(vfs.EEXIST, "SELECT fs.cp('/t/d', '/t/e', true)")
+		s.fails(vfs.EINVAL, "SELECT fs.cp('/t/d', '/t/d/sub/x', true)")
+		s.fails(vfs.ENOENT, "SELECT fs.cp('/t/d', '/none/x', true)")
 	})
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/tree/model"
+	"github.com/pgbox/pgbox/gateway/vfs"
 	"github.com/pgbox/pgbox/sql/sqltest"
 	"github.com/pgbox/pgbox/sqlcgen"
 )
@@ -116,7 +116,7 @@ func TestDiff_againstWhatIsNotTheOwners(t *testing.T) {
 	for i, from := range []uuid.UUID{foreign, uuid.New()} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			_, err := q.Diff(t.Context(), sqlcgen.DiffParams{Sandbox: id, From: &from})
-			wantErrno(t, err, fserr.ENOENT)
+			wantErrno(t, err, vfs.ENOENT)
 		})
 	}
 }

@@ -3,7 +3,7 @@ package functions_test
 import (
 	"testing"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 func TestDu(t *testing.T) {
@@ -21,6 +21,6 @@ func TestDu(t *testing.T) {
 		wants(s, "/t 5 1000003 65539", row, "/t")
 		wants(s, "/t/f 1 3 3", row, "/t/../t/f")
 		wants(s, "/t/l 1 0 0", row, "/t/l")
-		s.fails(fserr.ENOENT, "SELECT fs.du('/none')")
+		s.fails(vfs.ENOENT, "SELECT fs.du('/none')")
 	})
 }

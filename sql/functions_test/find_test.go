@@ -3,7 +3,7 @@ package functions_test
 import (
 	"testing"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 func TestFind(t *testing.T) {
@@ -30,6 +30,6 @@ func TestFind(t *testing.T) {
 		lists(s, []string{"/t/.hidden.txt"}, "SELECT path FROM fs.find('/t', '*.txt', p_since => 6, p_depth => 1)")
 		lists(s, []string{"/t"}, "SELECT path FROM fs.find('/t', p_depth => 0)")
 		lists(s, []string{"/t/l"}, "SELECT path FROM fs.find('/t/l')")
-		s.fails(fserr.ENOENT, "SELECT fs.find('/none')")
+		s.fails(vfs.ENOENT, "SELECT fs.find('/none')")
 	})
 }

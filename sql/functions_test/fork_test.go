@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 	"github.com/pgbox/pgbox/sql/sqltest"
 	"github.com/pgbox/pgbox/sqlcgen"
 )
@@ -39,7 +39,7 @@ func TestFork_sidesDoNotSeeEachOther(t *testing.T) {
 	wantNoFile(t, pool, child.ID, "/parent")
 	wantFile(t, pool, child.ID, "/child", "c")
 	_, err := q.Fork(t.Context(), sqlcgen.ForkParams{Sandbox: id, Ids: []uuid.UUID{child.ID}})
-	wantErrno(t, err, fserr.EEXIST)
+	wantErrno(t, err, vfs.EEXIST)
 }
 
 // The first fork or snapshot after an ingest seals the layer that holds it, which used to count its rows.
@@ -132,7 +132,7 @@ func TestFork_besideWriters(t *testing.T) {
 			d := &delta{sqlcgen.ApplyParams{Sandbox: id, Version: f.Version, NextIno: f.NextIno, UsedBytes: f.UsedBytes, UsedInodes: f.UsedInodes}}
 			d.create(1, fmt.Sprint("f", i), fmt.Sprint(i))
 			_, err = q.Apply(context.Background(), d.ApplyParams)
-			if pe, ok := errors.AsType[*pgconn.PgError](err); ok && pe.Code == fserr.ESTALE.SQLState() {
+			if pe, ok := errors.AsType[*pgconn.PgError](err); ok && pe.Code == vfs.ESTALE.SQLState() {
 				continue // a fork sealed the top in between
 			}
 			if err != nil {
@@ -185,7 +185,7 @@ func TestSnapshot_restore(t *testing.T) {
 	one := must[sqlcgen.FsSnapshot](t)(q.Snapshot(t.Context(), sqlcgen.SnapshotParams{Sandbox: id, Name: "one"}))
 	oneID := one.ID.String()
 	_, err := q.Snapshot(t.Context(), sqlcgen.SnapshotParams{Sandbox: id, Name: "one"})
-	wantErrno(t, err, fserr.EEXIST)
+	wantErrno(t, err, vfs.EEXIST)
 
 	d = begin(t, q, id)
 	d.remove(1, "f", ino, 3)
@@ -209,9 +209,9 @@ func TestSnapshot_restore(t *testing.T) {
 
 	other := sqltest.Sandbox(t, pool)
 	_, err = q.Restore(t.Context(), sqlcgen.RestoreParams{Sandbox: other, At: one.ID.String()})
-	wantErrno(t, err, fserr.ENOENT)
+	wantErrno(t, err, vfs.ENOENT)
 	_, err = q.Fork(t.Context(), sqlcgen.ForkParams{Sandbox: other, At: &oneID})
-	wantErrno(t, err, fserr.ENOENT)
+	wantErrno(t, err, vfs.ENOENT)
 	child := must[[]sqlcgen.FsSandbox](t)(q.Fork(t.Context(), sqlcgen.ForkParams{Sandbox: id, At: &oneID}))[0].ID
 	wantFile(t, pool, child, "/f", "one")
 	wantNoFile(t, pool, child, "/g")
@@ -219,7 +219,7 @@ func TestSnapshot_restore(t *testing.T) {
 	if err := q.DropSnapshot(t.Context(), sqlcgen.DropSnapshotParams{Sandbox: id, Snapshot: one.ID}); err != nil {
 		t.Fatal(err)
 	}
-	wantErrno(t, q.DropSnapshot(t.Context(), sqlcgen.DropSnapshotParams{Sandbox: id, Snapshot: one.ID}), fserr.ENOENT)
+	wantErrno(t, q.DropSnapshot(t.Context(), sqlcgen.DropSnapshotParams{Sandbox: id, Snapshot: one.ID}), vfs.ENOENT)
 	wantFile(t, pool, child, "/f", "one")
 }
 
@@ -249,7 +249,7 @@ func TestDropSnapshot_freesWhatOnlyItHad(t *testing.T) {
 	drop := func(sandbox, snapshot uuid.UUID) error {
 		return q.DropSnapshot(t.Context(), sqlcgen.DropSnapshotParams{Sandbox: sandbox, Snapshot: snapshot})
 	}
-	wantErrno(t, drop(other, snaps[1].ID), fserr.ENOENT)
+	wantErrno(t, drop(other, snaps[1].ID), vfs.ENOENT)
 	if got := left(); len(got) != 2 {
 		t.Fatalf("%d layers are left", len(got))
 	}

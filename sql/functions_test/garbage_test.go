@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 	"github.com/pgbox/pgbox/sql/sqltest"
 )
 
@@ -130,7 +130,7 @@ func TestScope_garbage(t *testing.T) {
 	for _, v := range []string{"garbage", "0", "{}", "'; DROP TABLE x; --"} {
 		s.must("SELECT set_config('app.sandbox_id', $1, false)", v)
 		for _, call := range []string{"SELECT fs.stat('/')", "SELECT fs.write_file('/f', 'x')", "SELECT * FROM fs.fsck()"} {
-			s.fails(fserr.EINVAL, call)
+			s.fails(vfs.EINVAL, call)
 		}
 	}
 }

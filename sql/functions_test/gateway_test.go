@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 	"github.com/pgbox/pgbox/sql/sqltest"
 	"github.com/pgbox/pgbox/sqlcgen"
 )
@@ -29,13 +29,13 @@ func queries(t testing.TB) (*sqlcgen.Queries, *pgxpool.Pool) {
 }
 
 // wantErrno fails the test unless err carries the SQLSTATE of want.
-func wantErrno(t testing.TB, err error, want fserr.Errno) {
+func wantErrno(t testing.TB, err error, want vfs.Errno) {
 	t.Helper()
 	pe, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
 		t.Fatalf("error %v, want %s", err, want.Name())
 	}
-	if got, ok := fserr.FromSQLState(pe.Code); !ok || got != want {
+	if got, ok := vfs.FromSQLState(pe.Code); !ok || got != want {
 		t.Fatalf("error %s (%s), want %s", pe.Code, pe.Message, want.Name())
 	}
 }
@@ -160,7 +160,7 @@ func wantFile(t testing.TB, pool *pgxpool.Pool, id uuid.UUID, path, want string)
 func wantNoFile(t testing.TB, pool *pgxpool.Pool, id uuid.UUID, path string) {
 	t.Helper()
 	_, err := read(t, pool, id, path)
-	wantErrno(t, err, fserr.ENOENT)
+	wantErrno(t, err, vfs.ENOENT)
 }
 
 // rows counts the rows that one layer holds.

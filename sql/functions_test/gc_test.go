@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 	"github.com/pgbox/pgbox/sql/sqltest"
 	"github.com/pgbox/pgbox/sqlcgen"
 )
@@ -179,7 +179,7 @@ func TestGC_besideWritersOfTheSameContents(t *testing.T) {
 					d.Blob = nil
 					_, err := q.Apply(ctx, d.ApplyParams)
 					for range 10 { // as the gateway does
-						if errno, _ := fserr.FromSQLState(code(err)); errno != fserr.ENODATA {
+						if errno, _ := vfs.FromSQLState(code(err)); errno != vfs.ENODATA {
 							break
 						}
 						refused.Add(1)
@@ -256,7 +256,7 @@ func TestGC_applyAfterTheDecisionAsksForTheContent(t *testing.T) {
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	wantErrno(t, <-result, fserr.ENODATA)
+	wantErrno(t, <-result, vfs.ENODATA)
 	d.Blob = [][]byte{[]byte("late")}
 	d.apply(t, q)
 }
@@ -312,7 +312,7 @@ func TestGC_refusesASnapshotOfItsOwn(t *testing.T) {
 	tx := must[pgx.Tx](t)(conn.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead}))
 	defer func() { _ = tx.Rollback(context.Background()) }()
 	_, err := sqlcgen.New(tx).GC(t.Context(), sqlcgen.GCParams{MaxRows: 1})
-	wantErrno(t, err, fserr.EINVAL)
+	wantErrno(t, err, vfs.EINVAL)
 }
 
 // A restore leaves the layers above the snapshot behind; when it cannot be undone any more, they are gc's.

@@ -3,7 +3,7 @@ package functions_test
 import (
 	"testing"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 func TestGrep(t *testing.T) {
@@ -23,7 +23,7 @@ func TestGrep(t *testing.T) {
 		lists(s, []string{"/t/a.go:2:"}, rows+"fs.grep('^$', '/t')")
 		lists(s, []string{"/t/a.go:1:package a"}, rows+"fs.grep('p.c', '/t/link')")
 		lists(s, nil, rows+"fs.grep('nothing', '/t')")
-		s.fails(fserr.ENOENT, "SELECT fs.grep('x', '/none')")
+		s.fails(vfs.ENOENT, "SELECT fs.grep('x', '/none')")
 	})
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 	"github.com/pgbox/pgbox/sql/sqltest"
 	"github.com/pgbox/pgbox/sqlcgen"
 )
@@ -129,8 +129,8 @@ func TestContentHash(t *testing.T) {
 	if get[bool](s, "SELECT fs.hash_file('/hole') = fs.hash_file('/longer')") {
 		t.Error("two sizes have one hash")
 	}
-	s.fails(fserr.EISDIR, "SELECT fs.hash_file('/')")
-	s.fails(fserr.ENOENT, "SELECT fs.hash_file('/nowhere')")
+	s.fails(vfs.EISDIR, "SELECT fs.hash_file('/')")
+	s.fails(vfs.ENOENT, "SELECT fs.hash_file('/nowhere')")
 	// Beyond 64 MiB there is none.
 	s.must("SELECT fs.truncate('/hole', 67108865)")
 	if !get[bool](s, "SELECT fs.hash_file('/hole') IS NULL") {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 	"github.com/pgbox/pgbox/sql/sqltest"
 	"github.com/pgbox/pgbox/sqlcgen"
 )
@@ -32,7 +32,7 @@ func TestCreateImage_sandboxesOfItAreIndependent(t *testing.T) {
 		t.Fatalf("%+v", image)
 	}
 	_, err := q.CreateImage(t.Context(), sqlcgen.CreateImageParams{Sandbox: id, Name: "img"})
-	wantErrno(t, err, fserr.EEXIST)
+	wantErrno(t, err, vfs.EEXIST)
 	a, b := fromImage(t, q, tenant, "img"), fromImage(t, q, tenant, "img:latest")
 	d := begin(t, q, a)
 	d.remove(1, "f", ino, 12)
@@ -48,10 +48,10 @@ func TestCreateImage_sandboxesOfItAreIndependent(t *testing.T) {
 
 	missing := "img:other"
 	_, err = q.CreateSandbox(t.Context(), sqlcgen.CreateSandboxParams{Tenant: tenant, Owner: "o", Name: "n", Image: &missing})
-	wantErrno(t, err, fserr.ENOENT)
+	wantErrno(t, err, vfs.ENOENT)
 	own := "img"
 	_, err = q.CreateSandbox(t.Context(), sqlcgen.CreateSandboxParams{Tenant: "another", Owner: "o", Name: "n", Image: &own})
-	wantErrno(t, err, fserr.ENOENT)
+	wantErrno(t, err, vfs.ENOENT)
 }
 
 func TestCreateImage_ofAnEarlierState(t *testing.T) {
@@ -96,8 +96,8 @@ func TestDropImage_freesWhatOnlyItUsed(t *testing.T) {
 	drop := func(image, owner string) error {
 		return q.DropImage(t.Context(), sqlcgen.DropImageParams{Tenant: tenant, Owner: owner, Image: image})
 	}
-	wantErrno(t, drop("img", "other"), fserr.EPERM)
-	wantErrno(t, drop("none", "maker"), fserr.ENOENT)
+	wantErrno(t, drop("img", "other"), vfs.EPERM)
+	wantErrno(t, drop("none", "maker"), vfs.ENOENT)
 	for image, owner := range map[string]string{"img": "maker", "img:two": "other"} {
 		if err := drop(image, owner); err != nil {
 			t.Fatal(err)
@@ -126,7 +126,7 @@ func TestTagImage_isTheOwners(t *testing.T) {
 		_, err := q.TagImage(t.Context(), sqlcgen.TagImageParams{Tenant: tenant, Owner: owner, Image: "b", Name: "a"})
 		return err
 	}
-	wantErrno(t, tag("stranger"), fserr.EPERM)
+	wantErrno(t, tag("stranger"), vfs.EPERM)
 	wantNoFile(t, pool, fromImage(t, q, tenant, "a"), "/f")
 	if err := tag("maker"); err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 	"github.com/pgbox/pgbox/sql/sqltest"
 )
 
@@ -206,7 +206,7 @@ func TestIsolationFunctions(t *testing.T) {
 		// What is named like the other tenant's is not there.
 		if strings.Contains(sql, "/") && strings.Contains(sql, "alpha'") && !strings.Contains(sql, "$1") {
 			a.must("SELECT fs.use($1)", a.id)
-			a.fails(fserr.ENOENT, strings.ReplaceAll(sql, "alpha'", "beta'"))
+			a.fails(vfs.ENOENT, strings.ReplaceAll(sql, "alpha'", "beta'"))
 		}
 		for table := range tables {
 			if got := fingerprint(t, admin, table, b.id); got != want[table] {
@@ -351,7 +351,7 @@ func TestIsolationNoScope(t *testing.T) {
 		case "base_layer", "create_sandbox", "expire", "fsck_all", "gc", "hash_of", "housekeep", "list_sandboxes", "prune", "quota", "recall", "remember", "schema", "session", "set_quota":
 			continue // of no sandbox
 		}
-		for scope, want := range map[string]fserr.Errno{"": fserr.EINVAL, uuid.NewString(): fserr.ESRCH} {
+		for scope, want := range map[string]vfs.Errno{"": vfs.EINVAL, uuid.NewString(): vfs.ESRCH} {
 			s.must("SELECT set_config('app.sandbox_id', $1, false)", scope)
 			s.fails(want, sql)
 		}
@@ -364,7 +364,7 @@ func TestIsolationNoScope(t *testing.T) {
 	for _, sql := range []string{"UPDATE pgbox.sandbox SET expires_at = now() WHERE id = $1", "UPDATE pgbox.sandbox SET expires_at = NULL, deleted_at = now() WHERE id = $1"} {
 		s.root(sql, s.id)
 		s.must("SELECT set_config('app.sandbox_id', $1, false)", s.id.String())
-		s.fails(fserr.ESRCH, "SELECT fs.stat('/')")
-		s.fails(fserr.ESRCH, "SELECT fs.write_file('/x', 'x')")
+		s.fails(vfs.ESRCH, "SELECT fs.stat('/')")
+		s.fails(vfs.ESRCH, "SELECT fs.write_file('/x', 'x')")
 	}
 }

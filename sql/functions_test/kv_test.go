@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 	"github.com/pgbox/pgbox/sql/sqltest"
 	"github.com/pgbox/pgbox/sqlcgen"
 )
@@ -50,8 +50,8 @@ func TestKv_forksAndIsRestoredWithTheSandbox(t *testing.T) {
 	wantKeys(t, keys(t, q, id, "a/"), `a/1={"n": 1}`, `a/2="two"`)
 	wantKeys(t, keys(t, q, child, ""), `a/2="two"`, `a/3=3`, `b=[3]`)
 	_, err := q.KvGet(t.Context(), sqlcgen.KvGetParams{Sandbox: child, Key: "a/1"})
-	wantErrno(t, err, fserr.ENOENT)
-	wantErrno(t, q.KvDelete(t.Context(), sqlcgen.KvDeleteParams{Sandbox: child, Key: "a/1"}), fserr.ENOENT)
+	wantErrno(t, err, vfs.ENOENT)
+	wantErrno(t, q.KvDelete(t.Context(), sqlcgen.KvDeleteParams{Sandbox: child, Key: "a/1"}), vfs.ENOENT)
 
 	must[sqlcgen.FsSandbox](t)(q.Restore(t.Context(), sqlcgen.RestoreParams{Sandbox: child, At: "@base"}))
 	wantKeys(t, keys(t, q, child, "a/"), `a/1={"n": 1}`, `a/2="two"`)
@@ -80,16 +80,16 @@ func TestKvSet_comparesAndSets(t *testing.T) {
 	var none int64
 	one := must[int64](t)(set("1", &none, ""))
 	_, err := set("2", &none, "")
-	wantErrno(t, err, fserr.ESTALE)
+	wantErrno(t, err, vfs.ESTALE)
 	_, err = set("2", nil, "5")
-	wantErrno(t, err, fserr.ESTALE)
+	wantErrno(t, err, vfs.ESTALE)
 	two := must[int64](t)(set("2", &one, "1"))
 	if two <= one {
 		t.Fatalf("version %d after %d", two, one)
 	}
 	_, err = set("3", &one, "")
-	wantErrno(t, err, fserr.ESTALE)
-	wantErrno(t, q.KvDelete(t.Context(), sqlcgen.KvDeleteParams{Sandbox: id, Key: "k", ExpectVersion: &one}), fserr.ESTALE)
+	wantErrno(t, err, vfs.ESTALE)
+	wantErrno(t, q.KvDelete(t.Context(), sqlcgen.KvDeleteParams{Sandbox: id, Key: "k", ExpectVersion: &one}), vfs.ESTALE)
 	// A fork counts its own versions from 0; those of its keys go on, so that an old one never comes back.
 	for range 5 {
 		kvSet(t, q, id, "k", "2")
@@ -114,13 +114,13 @@ func TestKvSet_countsAgainstTheQuota(t *testing.T) {
 		t.Fatalf("%d bytes", f.UsedBytes)
 	}
 	_, err := q.KvSet(t.Context(), sqlcgen.KvSetParams{Sandbox: id, Key: "more", Value: json.RawMessage(`12`)})
-	wantErrno(t, err, fserr.EDQUOT)
+	wantErrno(t, err, vfs.EDQUOT)
 	kvSet(t, q, id, "key", `1`)
 	kvSet(t, q, id, "more", `12`)
 	for _, key := range []string{"", strings.Repeat("k", 1025)} {
 		_, err := q.KvSet(t.Context(), sqlcgen.KvSetParams{Sandbox: id, Key: key, Value: json.RawMessage("1")})
-		wantErrno(t, err, fserr.EINVAL)
+		wantErrno(t, err, vfs.EINVAL)
 	}
 	_, err = q.KvSet(t.Context(), sqlcgen.KvSetParams{Sandbox: id, Key: "k", Value: json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)})
-	wantErrno(t, err, fserr.EFBIG)
+	wantErrno(t, err, vfs.EFBIG)
 }

@@ -3,7 +3,7 @@ package functions_test
 import (
 	"testing"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 func TestLink(t *testing.T) {
@@ -24,11 +24,11 @@ func TestLink(t *testing.T) {
 		wants(s, "abcd", "SELECT convert_from(fs.read_file('/tmp/f'), 'UTF8')")
 		for _, c := range []struct {
 			from, to string
-			want     fserr.Errno
+			want     vfs.Errno
 		}{
-			{"/tmp", "/tmp/x", fserr.EPERM}, {"/tmp", "/tmp/f", fserr.EEXIST}, {"/tmp/f", "/tmp/g", fserr.EEXIST}, {"/tmp/f", "/tmp/x/", fserr.ENOENT},
-			{"/tmp/none", "/tmp/x", fserr.ENOENT}, {"/tmp/f/", "/tmp/x", fserr.ENOTDIR}, {"/tmp/f", "/", fserr.EEXIST}, {"/tmp/none", "/none/x", fserr.ENOENT},
-			{"/tmp/f", "/tmp/f/x", fserr.ENOTDIR},
+			{"/tmp", "/tmp/x", vfs.EPERM}, {"/tmp", "/tmp/f", vfs.EEXIST}, {"/tmp/f", "/tmp/g", vfs.EEXIST}, {"/tmp/f", "/tmp/x/", vfs.ENOENT},
+			{"/tmp/none", "/tmp/x", vfs.ENOENT}, {"/tmp/f/", "/tmp/x", vfs.ENOTDIR}, {"/tmp/f", "/", vfs.EEXIST}, {"/tmp/none", "/none/x", vfs.ENOENT},
+			{"/tmp/f", "/tmp/f/x", vfs.ENOTDIR},
 		} {
 			s.fails(c.want, "SELECT fs.link($1, $2)", c.from, c.to)
 		}

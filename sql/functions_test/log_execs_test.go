@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 	"github.com/pgbox/pgbox/sql/sqltest"
 	"github.com/pgbox/pgbox/sqlcgen"
 )
@@ -23,7 +23,7 @@ func TestPrune_leavesWhatIsYoung(t *testing.T) {
 	s := newScope(t)
 	s.must("SELECT fs.write_file('/f', 'x')")
 	for _, args := range []string{"'-1 day', NULL", "'0', NULL", "'23 hours', NULL", "NULL, 0", "NULL, -1", "NULL, 999", "NULL, NULL, 0", "'1 day', NULL, -1"} {
-		s.fails(fserr.EINVAL, "SELECT fs.housekeep('0', '1 hour', "+limitOf(args)+", "+historyOf(args)+")")
+		s.fails(vfs.EINVAL, "SELECT fs.housekeep('0', '1 hour', "+limitOf(args)+", "+historyOf(args)+")")
 	}
 	conn := sqltest.Connect(t, sqltest.GatewayURL(sqltest.URL(t)))
 	if _, err := conn.Exec(t.Context(), "SELECT fs.prune('1 day', NULL)"); err == nil || !strings.Contains(err.Error(), "permission denied") {
@@ -55,7 +55,7 @@ func TestLogExecs_cannotForge(t *testing.T) {
 	id := sqltest.Sandbox(t, pool)
 	for _, bad := range []string{`7`, `{}`, `null`} {
 		_, err := q.LogExecs(t.Context(), []byte(bad))
-		wantErrno(t, err, fserr.EINVAL)
+		wantErrno(t, err, vfs.EINVAL)
 	}
 	must[int64](t)(q.LogExecs(t.Context(), fmt.Appendf(nil, `[
 		{"sandbox_id": %[1]q, "script": "old", "started_at": "2001-01-01T00:00:00Z", "version": -5, "committed": true, "duration_us": -1, "agent": %[2]q, "stdout_head": %[3]q},
@@ -82,7 +82,7 @@ func TestLogExecs_cannotForge(t *testing.T) {
 	d.create(1, "f", "x")
 	d.Exec = fmt.Appendf(nil, `{"id":%q}`, rows[0].ID)
 	_, err := q.Apply(t.Context(), d.ApplyParams)
-	wantErrno(t, err, fserr.EEXIST)
+	wantErrno(t, err, vfs.EEXIST)
 }
 
 // TestBlame_seesThroughMerges: the writer of what a merge brought is the run in the fork, through two of them as well.

@@ -3,7 +3,7 @@ package functions_test
 import (
 	"testing"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 func TestLstat(t *testing.T) {
@@ -12,6 +12,6 @@ func TestLstat(t *testing.T) {
 		between()
 		wants(s, "/l l 10 511 7 none/é", "SELECT concat_ws(' ', path, name, kind, mode, size, target) FROM fs.lstat('/l')")
 		wants(s, int16(4), "SELECT kind FROM fs.lstat('/bin/')")
-		s.fails(fserr.ENOENT, "SELECT fs.lstat('/l/')")
+		s.fails(vfs.ENOENT, "SELECT fs.lstat('/l/')")
 	})
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 	"github.com/pgbox/pgbox/sql/sqltest"
 	"github.com/pgbox/pgbox/sqlcgen"
 )
@@ -71,7 +71,7 @@ func TestMerge_cleanChanges(t *testing.T) {
 	wants(ours, "g", "SELECT fs.readlink('/l')")
 	wants(ours, int32(448), "SELECT mode FROM fs.stat('/new/sub/n')")
 	for _, path := range []string{"/gone", "/d", "/moved"} {
-		ours.fails(fserr.ENOENT, "SELECT fs.lstat($1)", path)
+		ours.fails(vfs.ENOENT, "SELECT fs.lstat($1)", path)
 	}
 	lists(ours, nil, "SELECT f::text FROM fs.fsck() f")
 	// Again, there is nothing left to do; and all of it is one step back.
@@ -109,13 +109,13 @@ func TestMerge_conflicts(t *testing.T) {
 			wants(ours, want[0], text, "/f")
 			wants(ours, want[1], text, "/both")
 			if conflict == "theirs" {
-				ours.fails(fserr.ENOENT, text, "/kept")
+				ours.fails(vfs.ENOENT, text, "/kept")
 				wants(ours, want[2], text, "/removed")
 				wants(ours, "y", text, "/dir/y")
 			} else {
 				wants(ours, "left", text, "/kept")
-				ours.fails(fserr.ENOENT, text, "/removed")
-				ours.fails(fserr.ENOENT, text, "/dir/y")
+				ours.fails(vfs.ENOENT, text, "/removed")
+				ours.fails(vfs.ENOENT, text, "/dir/y")
 			}
 			wants(ours, map[string]string{"fail": "c"}[conflict]+map[string]string{"ours": "clean", "theirs": "clean"}[conflict], text, "/clean")
 			if conflict == "fail" && ours.version() != before {
@@ -150,12 +150,12 @@ func TestMerge_isForTheOwner(t *testing.T) {
 	for _, p := range []sqlcgen.MergeParams{{From: foreign, Conflict: "fail"}, {From: uuid.New(), Conflict: "fail"}} {
 		p.Sandbox, p.Base = id, "@base"
 		_, err := q.Merge(t.Context(), p)
-		wantErrno(t, err, fserr.ENOENT)
+		wantErrno(t, err, vfs.ENOENT)
 	}
 	for _, p := range []sqlcgen.MergeParams{{From: id, Conflict: "fail"}, {From: foreign, Conflict: "x"}} {
 		p.Sandbox, p.Base = id, "@base"
 		_, err := q.Merge(t.Context(), p)
-		wantErrno(t, err, fserr.EINVAL)
+		wantErrno(t, err, vfs.EINVAL)
 	}
 }
 
@@ -192,7 +192,7 @@ func TestMerge_markers(t *testing.T) {
 		wants(ours, fmt.Sprintf("%x", want), "SELECT encode(fs.read_file($1), 'hex')", path)
 	}
 	wants(ours, int32(448), "SELECT mode FROM fs.stat('/clean')")
-	ours.fails(fserr.ENOENT, text, "/removed")
+	ours.fails(vfs.ENOENT, text, "/removed")
 	lists(ours, nil, "SELECT f::text FROM fs.fsck() f")
 	undo(t, q, ours.id, 1)
 	wants(ours, "one\n2\n4\n5\n", text, "/clean")

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 func TestMkdir(t *testing.T) {
@@ -16,10 +16,10 @@ func TestMkdir(t *testing.T) {
 		wants(s, int32(3), "SELECT nlink FROM fs.stat('/tmp/d')")
 		between()
 		for _, path := range []string{"/tmp/d", "/tmp/d/", "/", "/tmp/.", "/tmp/..", "/bin"} {
-			s.fails(fserr.EEXIST, "SELECT fs.mkdir($1)", path)
+			s.fails(vfs.EEXIST, "SELECT fs.mkdir($1)", path)
 		}
-		s.fails(fserr.ENOENT, "SELECT fs.mkdir('/tmp/x/y')")
-		s.fails(fserr.ENAMETOOLONG, "SELECT fs.mkdir($1)", "/"+strings.Repeat("x", 256))
+		s.fails(vfs.ENOENT, "SELECT fs.mkdir('/tmp/x/y')")
+		s.fails(vfs.ENAMETOOLONG, "SELECT fs.mkdir($1)", "/"+strings.Repeat("x", 256))
 		s.must("SELECT fs.mkdir($1)", "/"+strings.Repeat("x", 255))
 		s.wantUsage(0, 3)
 
@@ -40,9 +40,9 @@ func TestMkdir(t *testing.T) {
 		s.must("SELECT fs.mkdir('/tmp/good/s', p_parents => true)")
 		wants(s, "/tmp/d/s", "SELECT fs.realpath('/tmp/good/s')")
 		s.must("SELECT fs.write_file('/tmp/f', '')")
-		s.fails(fserr.EEXIST, "SELECT fs.mkdir('/tmp/f', p_parents => true)")
-		s.fails(fserr.ENOTDIR, "SELECT fs.mkdir('/tmp/f/x', p_parents => true)")
-		s.fails(fserr.EEXIST, "SELECT fs.mkdir('/tmp/dangling', p_parents => true)")
-		s.fails(fserr.EEXIST, "SELECT fs.mkdir('/tmp/dangling/x', p_parents => true)")
+		s.fails(vfs.EEXIST, "SELECT fs.mkdir('/tmp/f', p_parents => true)")
+		s.fails(vfs.ENOTDIR, "SELECT fs.mkdir('/tmp/f/x', p_parents => true)")
+		s.fails(vfs.EEXIST, "SELECT fs.mkdir('/tmp/dangling', p_parents => true)")
+		s.fails(vfs.EEXIST, "SELECT fs.mkdir('/tmp/dangling/x', p_parents => true)")
 	})
 }

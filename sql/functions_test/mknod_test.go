@@ -3,7 +3,7 @@ package functions_test
 import (
 	"testing"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 func TestMknod(t *testing.T) {
@@ -15,11 +15,11 @@ func TestMknod(t *testing.T) {
 		wants(s, "1 384 0,2 438 259,8 420 0", "SELECT string_agg(concat_ws(' ', kind, mode, rdev), ',' ORDER BY kind) FROM fs.readdir('/tmp')")
 		between()
 		s.must("SELECT fs.write_file('/tmp/null', 'x')")
-		s.fails(fserr.ENXIO, "SELECT fs.write_file('/tmp/pipe', 'x')")
-		s.fails(fserr.ENXIO, "SELECT fs.read_file('/tmp/pipe')")
-		s.fails(fserr.EPERM, "SELECT fs.mknod('/tmp/d', 4::smallint)")
-		s.fails(fserr.EINVAL, "SELECT fs.mknod('/tmp/d', 10::smallint)")
-		s.fails(fserr.EEXIST, "SELECT fs.mknod('/tmp/pipe', 1::smallint)")
+		s.fails(vfs.ENXIO, "SELECT fs.write_file('/tmp/pipe', 'x')")
+		s.fails(vfs.ENXIO, "SELECT fs.read_file('/tmp/pipe')")
+		s.fails(vfs.EPERM, "SELECT fs.mknod('/tmp/d', 4::smallint)")
+		s.fails(vfs.EINVAL, "SELECT fs.mknod('/tmp/d', 10::smallint)")
+		s.fails(vfs.EEXIST, "SELECT fs.mknod('/tmp/pipe', 1::smallint)")
 		s.wantUsage(0, 3)
 	})
 }

@@ -13,9 +13,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
-	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/tree/model"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // target is the filesystem of the database as a [model.Target].
@@ -25,9 +24,9 @@ var _ model.Target = target{}
 
 func attr(r fsEntry) model.Attr {
 	a := model.Attr{
-		Kind: proc.Kind(r.Kind), Mode: uint32(r.Mode), UID: uint32(r.UID), GID: uint32(r.GID), Nlink: uint32(r.Nlink), Mtime: r.Mtime,
+		Kind: vfs.Kind(r.Kind), Mode: uint32(r.Mode), UID: uint32(r.UID), GID: uint32(r.GID), Nlink: uint32(r.Nlink), Mtime: r.Mtime,
 	}
-	if a.Kind == proc.Regular || a.Kind == proc.Symlink {
+	if a.Kind == vfs.Regular || a.Kind == vfs.Symlink {
 		a.Size = r.Size
 	}
 	return a
@@ -50,7 +49,7 @@ type fsEntry struct {
 	Target *string
 }
 
-func (g target) entries(sql string, args ...any) ([]fsEntry, fserr.Errno) {
+func (g target) entries(sql string, args ...any) ([]fsEntry, vfs.Errno) {
 	rows, err := g.conn.Query(context.Background(), sql, args...)
 	if err != nil {
 		return nil, g.errnoOf(sql, err)
@@ -59,7 +58,7 @@ func (g target) entries(sql string, args ...any) ([]fsEntry, fserr.Errno) {
 	return list, g.errnoOf(sql, err)
 }
 
-func (g target) Apply(op model.Op) (res model.Result, e fserr.Errno) {
+func (g target) Apply(op model.Op) (res model.Result, e vfs.Errno) {
 	ctx := context.Background()
 	mode := int32(op.Mode)
 	length := &op.Len
@@ -108,7 +107,7 @@ func (g target) Apply(op model.Op) (res model.Result, e fserr.Errno) {
 			return res, e
 		case op.Verb == model.Readdir:
 			for _, r := range rows {
-				res.Names = append(res.Names, model.Name{Name: r.Name, Kind: proc.Kind(r.Kind)})
+				res.Names = append(res.Names, model.Name{Name: r.Name, Kind: vfs.Kind(r.Kind)})
 			}
 		case len(rows) != 1:
 			g.Fatalf("%s: %d rows", op, len(rows))
@@ -131,7 +130,7 @@ func (g target) dump(dir string) []model.Entry {
 	}
 	var paths []string
 	for _, r := range rows {
-		if proc.Kind(r.Kind) == proc.Regular {
+		if vfs.Kind(r.Kind) == vfs.Regular {
 			paths = append(paths, r.Path)
 		}
 	}
@@ -142,7 +141,7 @@ func (g target) dump(dir string) []model.Entry {
 		if r.Target != nil {
 			d.Target = *r.Target
 		}
-		if d.Attr.Kind == proc.Regular {
+		if d.Attr.Kind == vfs.Regular {
 			d.Sum = hex.EncodeToString(sums[0])
 			sums = sums[1:]
 		}
@@ -279,7 +278,7 @@ func looks(dump []model.Entry) []string {
 	out := make([]string, len(dump))
 	for i, e := range dump {
 		size := e.Attr.Size
-		if e.Attr.Kind == proc.Dir {
+		if e.Attr.Kind == vfs.Dir {
 			size = 0
 		}
 		out[i] = fmt.Sprintf("%s kind=%d mode=%#o owner=%d:%d size=%d sum=%.12s target=%q", e.Path, e.Attr.Kind, e.Attr.Mode, e.Attr.UID, e.Attr.GID, size, e.Sum, e.Target)

@@ -3,7 +3,7 @@ package functions_test
 import (
 	"testing"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 func TestMv(t *testing.T) {
@@ -17,15 +17,15 @@ func TestMv(t *testing.T) {
 		between()
 		for _, c := range []struct {
 			from, to string
-			want     fserr.Errno
+			want     vfs.Errno
 		}{
-			{"/t/none", "/t/x", fserr.ENOENT}, {"/t/f", "/none/x", fserr.ENOENT}, {"/t/f", "/t/g/x", fserr.ENOTDIR},
-			{"/t/d", "/t/f", fserr.ENOTDIR}, {"/t/f", "/t/empty", fserr.EISDIR}, {"/t/f", "/t/d", fserr.EISDIR}, {"/t/empty", "/t/d", fserr.ENOTEMPTY},
-			{"/t/d", "/t/d/sub", fserr.EINVAL}, {"/t/d", "/t/d/sub/x", fserr.EINVAL}, {"/t/d", "/t/d/x", fserr.EINVAL}, {"/t/d", "/t/l/sub/x", fserr.EINVAL},
-			{"/t/d/sub", "/t/d", fserr.ENOTEMPTY}, {"/t/d/sub", "/t", fserr.ENOTEMPTY},
-			{"/", "/t/x", fserr.EBUSY}, {"/t/.", "/t/x", fserr.EBUSY}, {"/t/d/..", "/t/x", fserr.EBUSY}, {"/t/f", "/", fserr.EBUSY}, {"/t/none", "/t/.", fserr.EBUSY},
-			{"/t/f/", "/t/x", fserr.ENOTDIR}, {"/t/f", "/t/x/", fserr.ENOTDIR}, {"/t/l/", "/t/x", fserr.ENOTDIR}, {"/t/f", "/t/g/", fserr.ENOTDIR},
-			{"", "/t/x", fserr.ENOENT}, {"/t/f", "", fserr.ENOENT},
+			{"/t/none", "/t/x", vfs.ENOENT}, {"/t/f", "/none/x", vfs.ENOENT}, {"/t/f", "/t/g/x", vfs.ENOTDIR},
+			{"/t/d", "/t/f", vfs.ENOTDIR}, {"/t/f", "/t/empty", vfs.EISDIR}, {"/t/f", "/t/d", vfs.EISDIR}, {"/t/empty", "/t/d", vfs.ENOTEMPTY},
+			{"/t/d", "/t/d/sub", vfs.EINVAL}, {"/t/d", "/t/d/sub/x", vfs.EINVAL}, {"/t/d", "/t/d/x", vfs.EINVAL}, {"/t/d", "/t/l/sub/x", vfs.EINVAL},
+			{"/t/d/sub", "/t/d", vfs.ENOTEMPTY}, {"/t/d/sub", "/t", vfs.ENOTEMPTY},
+			{"/", "/t/x", vfs.EBUSY}, {"/t/.", "/t/x", vfs.EBUSY}, {"/t/d/..", "/t/x", vfs.EBUSY}, {"/t/f", "/", vfs.EBUSY}, {"/t/none", "/t/.", vfs.EBUSY},
+			{"/t/f/", "/t/x", vfs.ENOTDIR}, {"/t/f", "/t/x/", vfs.ENOTDIR}, {"/t/l/", "/t/x", vfs.ENOTDIR}, {"/t/f", "/t/g/", vfs.ENOTDIR},
+			{"", "/t/x", vfs.ENOENT}, {"/t/f", "", vfs.ENOENT},
 		} {
 			s.fails(c.want, "SELECT fs.mv($1, $2)", c.from, c.to)
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 	"github.com/pgbox/pgbox/sql/sqltest"
 )
 
@@ -20,14 +20,14 @@ type session struct {
 	steps []string // BEGIN, the statement, COMMIT
 	pid   int32
 	next  int
-	busy  chan fserr.Errno // a step that has not returned yet
-	errno fserr.Errno
+	busy  chan vfs.Errno // a step that has not returned yet
+	errno vfs.Errno
 }
 
 func (s *session) start(ctx context.Context) {
 	sql := s.steps[s.next]
 	s.next++
-	done := make(chan fserr.Errno, 1)
+	done := make(chan vfs.Errno, 1)
 	s.busy = done
 	go func() {
 		_, err := s.conn.Exec(ctx, sql)
@@ -35,7 +35,7 @@ func (s *session) start(ctx context.Context) {
 			done <- 0
 			return
 		}
-		if e, ok := fserr.FromSQLState(code(err)); ok {
+		if e, ok := vfs.FromSQLState(code(err)); ok {
 			done <- e
 			return
 		}
@@ -82,7 +82,7 @@ func interleavings(a, b int) [][]int {
 }
 
 // outcome is what two statements left behind.
-func outcome(s *scope, a, b fserr.Errno) string {
+func outcome(s *scope, a, b vfs.Errno) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "errnos %d %d\n", a, b)
 	dump := func(title string) {

@@ -3,7 +3,7 @@ package functions_test
 import (
 	"testing"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 func TestReadFile(t *testing.T) {
@@ -26,11 +26,11 @@ func TestReadFile(t *testing.T) {
 		wants(s, true, `SELECT fs.read_file('/f') = convert_to('start' || repeat('a', 65531), 'UTF8') || decode(repeat('00', 74464), 'hex') || 'end'::bytea`)
 		s.must("SELECT fs.read_file('/f', 0, 9223372036854775807)")
 		s.must("SELECT fs.read_file('/f', 1, 9223372036854775807)")
-		s.fails(fserr.EINVAL, "SELECT fs.read_file('/f', -1)")
-		s.fails(fserr.EINVAL, "SELECT fs.read_file('/f', 0, -1)")
-		s.fails(fserr.EISDIR, "SELECT fs.read_file('/tmp')")
-		s.fails(fserr.ENXIO, "SELECT fs.read_file('/dev/zero')")
-		s.fails(fserr.ENOTDIR, "SELECT fs.read_file('/f/')")
+		s.fails(vfs.EINVAL, "SELECT fs.read_file('/f', -1)")
+		s.fails(vfs.EINVAL, "SELECT fs.read_file('/f', 0, -1)")
+		s.fails(vfs.EISDIR, "SELECT fs.read_file('/tmp')")
+		s.fails(vfs.ENXIO, "SELECT fs.read_file('/dev/zero')")
+		s.fails(vfs.ENOTDIR, "SELECT fs.read_file('/f/')")
 	})
 }
 
@@ -38,6 +38,6 @@ func TestReadFileTooLarge(t *testing.T) {
 	s := newScope(t)
 	s.must("SELECT fs.write_file('/f', '')")
 	s.must("SELECT fs.truncate('/f', 2000000000)")
-	s.fails(fserr.EFBIG, "SELECT fs.read_file('/f')")
+	s.fails(vfs.EFBIG, "SELECT fs.read_file('/f')")
 	wants(s, 3, "SELECT length(fs.read_file('/f', 1999999990, 3))")
 }

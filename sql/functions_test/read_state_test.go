@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 	"github.com/pgbox/pgbox/sql/sqltest"
 	"github.com/pgbox/pgbox/sqlcgen"
 )
@@ -27,24 +27,24 @@ func TestReadState(t *testing.T) {
 	q, pool := queries(t)
 	id := sqltest.Sandbox(t, pool)
 	_, err := q.ReadState(t.Context(), sqlcgen.ReadStateParams{Sandbox: id, SHA256: make([]byte, 32)})
-	wantErrno(t, err, fserr.ESTALE)
+	wantErrno(t, err, vfs.ESTALE)
 	// Exported variables may be secrets: knowing the name is not enough.
 	other := sqltest.Sandbox(t, pool)
 	d := begin(t, q, other)
 	d.ShellState = []byte(`{"env": {"TOKEN": "secret"}}`)
 	name := d.apply(t, q).StateSHA256
 	_, err = q.ReadState(t.Context(), sqlcgen.ReadStateParams{Sandbox: id, SHA256: name})
-	wantErrno(t, err, fserr.ESTALE)
+	wantErrno(t, err, vfs.ESTALE)
 	if got := shellState(t, q, other, name); got != `{"env": {"TOKEN": "secret"}}` {
 		t.Error(got)
 	}
 	d = begin(t, q, id)
 	d.ShellState = []byte(`7`)
 	_, err = q.Apply(t.Context(), d.ApplyParams)
-	wantErrno(t, err, fserr.EINVAL)
+	wantErrno(t, err, vfs.EINVAL)
 	d.ShellState = []byte(fmt.Sprintf(`{"cwd": %q}`, strings.Repeat("x", 17<<20)))
 	_, err = q.Apply(t.Context(), d.ApplyParams)
-	wantErrno(t, err, fserr.EFBIG)
+	wantErrno(t, err, vfs.EFBIG)
 }
 
 // TestState_isStoredOnce: automatic snapshots and forks name the state of the sandbox, and what nobody names goes.
@@ -131,6 +131,6 @@ func TestState_countsAndIsLimited(t *testing.T) {
 		}
 		used(step.used)
 	}
-	wantErrno(t, set(20_001), fserr.EDQUOT)
+	wantErrno(t, set(20_001), vfs.EDQUOT)
 	used(6000)
 }

@@ -3,7 +3,7 @@ package functions_test
 import (
 	"testing"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 func TestReaddir(t *testing.T) {
@@ -20,7 +20,7 @@ func TestReaddir(t *testing.T) {
 		lists(s, []string{".h", "B", "b", "sub", "é"}, "SELECT name FROM fs.readdir('/d')")
 		lists(s, []string{"/d/.h", "/d/B", "/d/b", "/d/sub", "/d/é"}, "SELECT path FROM fs.readdir('d/')")
 		wants(s, true, "SELECT count(*) > 5 FROM fs.readdir('/bin')")
-		s.fails(fserr.ENOTDIR, "SELECT fs.readdir('/d/b')")
-		s.fails(fserr.ENOENT, "SELECT fs.readdir('/d/a')")
+		s.fails(vfs.ENOTDIR, "SELECT fs.readdir('/d/b')")
+		s.fails(vfs.ENOENT, "SELECT fs.readdir('/d/a')")
 	})
 }

@@ -3,7 +3,7 @@ package functions_test
 import (
 	"testing"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 func TestReadlink(t *testing.T) {
@@ -12,8 +12,8 @@ func TestReadlink(t *testing.T) {
 		between()
 		wants(s, "../no//where/", "SELECT fs.readlink('/tmp/l')")
 		wants(s, "usr/bin", "SELECT fs.readlink('/bin')")
-		s.fails(fserr.EINVAL, "SELECT fs.readlink('/bin/')")
-		s.fails(fserr.EINVAL, "SELECT fs.readlink('/tmp')")
-		s.fails(fserr.ENOENT, "SELECT fs.readlink('/tmp/none')")
+		s.fails(vfs.EINVAL, "SELECT fs.readlink('/bin/')")
+		s.fails(vfs.EINVAL, "SELECT fs.readlink('/tmp')")
+		s.fails(vfs.ENOENT, "SELECT fs.readlink('/tmp/none')")
 	})
 }

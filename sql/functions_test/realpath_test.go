@@ -3,7 +3,7 @@ package functions_test
 import (
 	"testing"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 func TestRealpath(t *testing.T) {
@@ -18,7 +18,7 @@ func TestRealpath(t *testing.T) {
 		} {
 			wants(s, want, "SELECT fs.realpath($1)", path)
 		}
-		s.fails(fserr.ENOENT, "SELECT fs.realpath('/tmp/none')")
-		s.fails(fserr.ENOTDIR, "SELECT fs.realpath('/tmp/a/f/..')")
+		s.fails(vfs.ENOENT, "SELECT fs.realpath('/tmp/none')")
+		s.fails(vfs.ENOTDIR, "SELECT fs.realpath('/tmp/a/f/..')")
 	})
 }

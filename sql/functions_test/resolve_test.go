@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 func TestResolve(t *testing.T) {
@@ -32,17 +32,17 @@ func TestResolve(t *testing.T) {
 		wants(s, int64(1), "SELECT fs.resolve('/..')")
 		wants(s, true, "SELECT fs.resolve('/a/rel', false) <> fs.resolve('/a/rel')")
 		wants(s, c, "SELECT fs.resolve('/a/rel/', false)")
-		for path, want := range map[string]fserr.Errno{
-			"": fserr.ENOENT, "/none": fserr.ENOENT, "/none/../a": fserr.ENOENT, "/dangling": fserr.ENOENT, "/self": fserr.ELOOP, "/self/x": fserr.ELOOP,
-			"/a/b/f/": fserr.ENOTDIR, "/a/b/f/.": fserr.ENOTDIR, "/a/b/f/..": fserr.ENOTDIR, "/a/b/f/x": fserr.ENOTDIR,
-			"/" + strings.Repeat("x", 256): fserr.ENAMETOOLONG, "/none/" + strings.Repeat("x", 256): fserr.ENOENT,
-			"/a/b/f/" + strings.Repeat("x", 256): fserr.ENOTDIR, "/" + strings.Repeat("x", 255): fserr.ENOENT,
-			"/" + strings.Repeat("é", 128):       fserr.ENAMETOOLONG,
-			"/a/b/c" + strings.Repeat("/", 4090): fserr.ENAMETOOLONG,
+		for path, want := range map[string]vfs.Errno{
+			"": vfs.ENOENT, "/none": vfs.ENOENT, "/none/../a": vfs.ENOENT, "/dangling": vfs.ENOENT, "/self": vfs.ELOOP, "/self/x": vfs.ELOOP,
+			"/a/b/f/": vfs.ENOTDIR, "/a/b/f/.": vfs.ENOTDIR, "/a/b/f/..": vfs.ENOTDIR, "/a/b/f/x": vfs.ENOTDIR,
+			"/" + strings.Repeat("x", 256): vfs.ENAMETOOLONG, "/none/" + strings.Repeat("x", 256): vfs.ENOENT,
+			"/a/b/f/" + strings.Repeat("x", 256): vfs.ENOTDIR, "/" + strings.Repeat("x", 255): vfs.ENOENT,
+			"/" + strings.Repeat("é", 128):       vfs.ENAMETOOLONG,
+			"/a/b/c" + strings.Repeat("/", 4090): vfs.ENAMETOOLONG,
 		} {
 			s.fails(want, "SELECT fs.resolve($1)", path)
 		}
-		s.fails(fserr.EINVAL, "SELECT fs.resolve(NULL)")
+		s.fails(vfs.EINVAL, "SELECT fs.resolve(NULL)")
 	})
 }
 
@@ -52,6 +52,6 @@ func TestResolveHops(t *testing.T) {
 	s.must("SELECT fs.write_file('/l0', 'x')")
 	s.must("SELECT fs.symlink('l' || n - 1, '/l' || n) FROM generate_series(1, 41) n")
 	s.must("SELECT fs.resolve('/l40')")
-	s.fails(fserr.ELOOP, "SELECT fs.resolve('/l41')")
-	s.fails(fserr.ELOOP, "SELECT fs.write_file('/l41', 'y')")
+	s.fails(vfs.ELOOP, "SELECT fs.resolve('/l41')")
+	s.fails(vfs.ELOOP, "SELECT fs.write_file('/l41', 'y')")
 }

@@ -3,7 +3,7 @@ package functions_test
 import (
 	"testing"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 func TestRm(t *testing.T) {
@@ -16,9 +16,9 @@ func TestRm(t *testing.T) {
 		s.must("SELECT fs.write_file('/tmp/d/e/new', 'x')")
 		s.must("SELECT fs.rm('/tmp/d/e/2')")
 		s.must("SELECT fs.symlink('/usr', '/tmp/d/usr')")
-		s.fails(fserr.ENOTEMPTY, "SELECT fs.rm('/tmp/d')")
-		for path, want := range map[string]fserr.Errno{
-			"/": fserr.EBUSY, "/tmp/.": fserr.EINVAL, "/tmp/..": fserr.ENOTEMPTY, "/tmp/none": fserr.ENOENT, "/tmp/outside/": fserr.ENOTDIR,
+		s.fails(vfs.ENOTEMPTY, "SELECT fs.rm('/tmp/d')")
+		for path, want := range map[string]vfs.Errno{
+			"/": vfs.EBUSY, "/tmp/.": vfs.EINVAL, "/tmp/..": vfs.ENOTEMPTY, "/tmp/none": vfs.ENOENT, "/tmp/outside/": vfs.ENOTDIR,
 		} {
 			s.fails(want, "SELECT fs.rm($1, true)", path)
 		}
@@ -34,7 +34,7 @@ func TestRm(t *testing.T) {
 		s.must("SELECT fs.mkdir('/tmp/d')")
 		lists(s, nil, "SELECT name FROM fs.readdir('/tmp/d')")
 		s.must("SELECT fs.rm('/usr', true)") // sealed in the base layer
-		s.fails(fserr.ENOENT, "SELECT fs.readdir('/usr')")
+		s.fails(vfs.ENOENT, "SELECT fs.readdir('/usr')")
 		wants(s, int32(2), "SELECT nlink FROM fs.stat('/tmp/d')")
 	})
 }

@@ -3,7 +3,7 @@ package functions_test
 import (
 	"testing"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 func TestRmdir(t *testing.T) {
@@ -12,9 +12,9 @@ func TestRmdir(t *testing.T) {
 		s.must("SELECT fs.write_file('/tmp/f', '')")
 		s.must("SELECT fs.symlink('a', '/tmp/l')")
 		between()
-		for path, want := range map[string]fserr.Errno{
-			"/": fserr.EBUSY, "/..": fserr.ENOTEMPTY, "/tmp/.": fserr.EINVAL, "/tmp/a/..": fserr.ENOTEMPTY, "/tmp/a": fserr.ENOTEMPTY, "/tmp/f": fserr.ENOTDIR,
-			"/tmp/f/": fserr.ENOTDIR, "/tmp/l": fserr.ENOTDIR, "/tmp/l/": fserr.ENOTDIR, "/tmp/none": fserr.ENOENT, "/tmp/f/x": fserr.ENOTDIR,
+		for path, want := range map[string]vfs.Errno{
+			"/": vfs.EBUSY, "/..": vfs.ENOTEMPTY, "/tmp/.": vfs.EINVAL, "/tmp/a/..": vfs.ENOTEMPTY, "/tmp/a": vfs.ENOTEMPTY, "/tmp/f": vfs.ENOTDIR,
+			"/tmp/f/": vfs.ENOTDIR, "/tmp/l": vfs.ENOTDIR, "/tmp/l/": vfs.ENOTDIR, "/tmp/none": vfs.ENOENT, "/tmp/f/x": vfs.ENOTDIR,
 		} {
 			s.fails(want, "SELECT fs.rmdir($1)", path)
 		}

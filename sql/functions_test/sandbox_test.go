@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 	"github.com/pgbox/pgbox/sql/sqltest"
 	"github.com/pgbox/pgbox/sqlcgen"
 )
@@ -41,7 +41,7 @@ func TestCreateSandbox_twoRowsOverTheBaseLayer(t *testing.T) {
 	}
 	wantFile(t, pool, s.ID, "/bin/cat", "#!/bin/builtin cat\n")
 	_, err := q.CreateSandbox(t.Context(), sqlcgen.CreateSandboxParams{ID: &s.ID, Owner: "o", Name: "again"})
-	wantErrno(t, err, fserr.EEXIST)
+	wantErrno(t, err, vfs.EEXIST)
 }
 
 // An id is never used again, not even after its sandbox was dropped: whoever cached the old tree would serve it.
@@ -53,7 +53,7 @@ func TestCreateSandbox_idOfADroppedOneStaysTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := q.CreateSandbox(t.Context(), sqlcgen.CreateSandboxParams{ID: &s.ID, Owner: "o", Name: "again"})
-	wantErrno(t, err, fserr.EEXIST)
+	wantErrno(t, err, vfs.EEXIST)
 }
 
 func TestFence_refusesWhatIsNotThere(t *testing.T) {
@@ -69,16 +69,16 @@ func TestFence_refusesWhatIsNotThere(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			_, err := q.Fence(t.Context(), id)
-			wantErrno(t, err, fserr.ESRCH)
+			wantErrno(t, err, vfs.ESRCH)
 			_, err = q.GetSandbox(t.Context(), id)
-			wantErrno(t, err, fserr.ESRCH)
+			wantErrno(t, err, vfs.ESRCH)
 			_, err = q.Usage(t.Context(), id)
-			wantErrno(t, err, fserr.ESRCH)
+			wantErrno(t, err, vfs.ESRCH)
 			_, err = q.Fork(t.Context(), sqlcgen.ForkParams{Sandbox: id})
-			wantErrno(t, err, fserr.ESRCH)
-			wantErrno(t, q.DropSandbox(t.Context(), id), fserr.ESRCH)
+			wantErrno(t, err, vfs.ESRCH)
+			wantErrno(t, q.DropSandbox(t.Context(), id), vfs.ESRCH)
 			_, err = q.PutBlobs(t.Context(), sqlcgen.PutBlobsParams{Sandbox: id, Data: [][]byte{{1}}})
-			wantErrno(t, err, fserr.ESRCH)
+			wantErrno(t, err, vfs.ESRCH)
 		})
 	}
 }
@@ -91,7 +91,7 @@ func TestUse_setsTheScopeOfTheSession(t *testing.T) {
 	conn := sqltest.Connect(t, sqltest.GatewayURL(sqltest.URL(t)))
 	var content []byte
 	err := conn.QueryRow(t.Context(), "SELECT fs.read_file('/f')").Scan(&content)
-	wantErrno(t, err, fserr.EINVAL) // no scope yet
+	wantErrno(t, err, vfs.EINVAL) // no scope yet
 	if _, err := conn.Exec(t.Context(), "SELECT fs.use($1)", id); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestUse_setsTheScopeOfTheSession(t *testing.T) {
 		t.Fatalf("%q, %v", content, err)
 	}
 	_, err = conn.Exec(t.Context(), "SELECT fs.use($1)", uuid.New())
-	wantErrno(t, err, fserr.ESRCH)
+	wantErrno(t, err, vfs.ESRCH)
 	// The refused one did not become the scope.
 	if err := conn.QueryRow(t.Context(), "SELECT fs.read_file('/f')").Scan(&content); err != nil || string(content) != "psql" {
 		t.Fatalf("%q, %v", content, err)
@@ -238,11 +238,11 @@ func TestLoad_refusesTheLayersOfOthers(t *testing.T) {
 	write(t, q, other, "secret", "secret")
 	top := must[sqlcgen.FsFence](t)(q.Fence(t.Context(), other)).Layers[0]
 	_, err := q.LoadInodes(t.Context(), sqlcgen.LoadInodesParams{Sandbox: id, Layer: top})
-	wantErrno(t, err, fserr.ESTALE)
+	wantErrno(t, err, vfs.ESTALE)
 	_, err = q.LoadDirents(t.Context(), sqlcgen.LoadDirentsParams{Sandbox: id, Layer: top})
-	wantErrno(t, err, fserr.ESTALE)
+	wantErrno(t, err, vfs.ESTALE)
 	_, err = q.LoadChunks(t.Context(), sqlcgen.LoadChunksParams{Sandbox: id, Layer: top})
-	wantErrno(t, err, fserr.ESTALE)
+	wantErrno(t, err, vfs.ESTALE)
 }
 
 func TestBlobs_putMissingRead(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 	"github.com/pgbox/pgbox/sql/sqltest"
 )
 
@@ -52,19 +52,19 @@ func enter(t testing.TB, id uuid.UUID) *scope {
 }
 
 // errno runs a statement and returns the errno it raised, 0 for success. Any other error fails the test.
-func (s *scope) errno(sql string, args ...any) fserr.Errno {
+func (s *scope) errno(sql string, args ...any) vfs.Errno {
 	s.Helper()
 	_, err := s.conn.Exec(context.Background(), sql, args...)
 	return s.errnoOf(sql, err)
 }
 
-func (s *scope) errnoOf(sql string, err error) fserr.Errno {
+func (s *scope) errnoOf(sql string, err error) vfs.Errno {
 	s.Helper()
 	if err == nil {
 		return 0
 	}
 	if pe, ok := errors.AsType[*pgconn.PgError](err); ok {
-		if e, ok := fserr.FromSQLState(pe.Code); ok {
+		if e, ok := vfs.FromSQLState(pe.Code); ok {
 			return e
 		}
 	}
@@ -80,7 +80,7 @@ func (s *scope) must(sql string, args ...any) {
 }
 
 // fails expects an errno.
-func (s *scope) fails(want fserr.Errno, sql string, args ...any) {
+func (s *scope) fails(want vfs.Errno, sql string, args ...any) {
 	s.Helper()
 	if e := s.errno(sql, args...); e != want {
 		s.Errorf("%s %.200v: errno %d (%v), want %d (%v)", sql, args, e, e, want, want)

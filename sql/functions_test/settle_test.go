@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 	"github.com/pgbox/pgbox/sql/sqltest"
 	"github.com/pgbox/pgbox/sqlcgen"
 )
@@ -48,7 +48,7 @@ func TestSettle_whatWasNotAppliedNeverIs(t *testing.T) {
 		t.Fatalf("settled as %v before it came", got)
 	}
 	_, err := q.Apply(t.Context(), late.ApplyParams)
-	wantErrno(t, err, fserr.ESTALE)
+	wantErrno(t, err, vfs.ESTALE)
 	wantNoFile(t, pool, id, "/late")
 }
 
@@ -83,7 +83,7 @@ func TestSettle_unknownSandbox(t *testing.T) {
 	t.Parallel()
 	q, _ := queries(t)
 	_, err := q.Settle(t.Context(), sqlcgen.SettleParams{Sandbox: uuid.New(), Exec: uuid.New()})
-	wantErrno(t, err, fserr.ESRCH)
+	wantErrno(t, err, vfs.ESRCH)
 }
 
 // After a failover that lost the last commits, another one may have the same version: what was made on the lost one does not fit.
@@ -98,7 +98,7 @@ func TestApply_wantsTheHistoryItStandsOn(t *testing.T) {
 	at := f.LastUsedAt.Add(-time.Microsecond)
 	lost.ChangedAt = &at
 	_, err := q.Apply(t.Context(), lost.ApplyParams)
-	wantErrno(t, err, fserr.ESTALE)
+	wantErrno(t, err, vfs.ESTALE)
 	wantNoFile(t, pool, id, "/lost")
 	fits := begin(t, q, id)
 	fits.create(1, "fits", "fits")
@@ -114,5 +114,5 @@ func TestApply_wantsTheHistoryItStandsOn(t *testing.T) {
 		t.Fatal("a sandbox that was never changed has a time")
 	}
 	_, err = q.Apply(t.Context(), first.ApplyParams)
-	wantErrno(t, err, fserr.ESTALE)
+	wantErrno(t, err, vfs.ESTALE)
 }

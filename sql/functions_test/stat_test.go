@@ -3,7 +3,7 @@ package functions_test
 import (
 	"testing"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 func TestStat(t *testing.T) {
@@ -18,6 +18,6 @@ func TestStat(t *testing.T) {
 		wants(s, "/dev/null null 2 438 0 0 1 259 0 1704067200000000000", row, "/dev/null")
 		wants(s, "/usr/bin bin 4", "SELECT concat_ws(' ', path, name, kind) FROM fs.stat($1)", "/bin")
 		wants(s, "/  4", "SELECT path || ' ' || name || ' ' || kind FROM fs.stat('/')")
-		s.fails(fserr.ENOENT, "SELECT fs.stat('/none')")
+		s.fails(vfs.ENOENT, "SELECT fs.stat('/none')")
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 	"github.com/pgbox/pgbox/sql/sqltest"
 	"github.com/pgbox/pgbox/sqlcgen"
 )
@@ -71,7 +71,7 @@ func TestRedo_survivesACdAndAFlatten(t *testing.T) {
 	redo(t, q, id, 1)
 	wantFiles(t, pool, id, 3)
 	_, err := q.Redo(t.Context(), sqlcgen.RedoParams{Sandbox: id, Steps: 1})
-	wantErrno(t, err, fserr.ENODATA)
+	wantErrno(t, err, vfs.ENODATA)
 }
 
 // The tree of a time is that of its last change, however often the shell has moved since.
@@ -86,7 +86,7 @@ func TestStateAt_aTimeBeforeACd(t *testing.T) {
 	wants(s, "0", "SELECT convert_from(fs.read_file_at('/f0', $1), 'UTF8')", between)
 	write(t, q, id, "f1", "1")
 	wants(s, "0", "SELECT convert_from(fs.read_file_at('/f0', $1), 'UTF8')", between)
-	s.fails(fserr.ENOENT, "SELECT fs.read_file_at('/f1', $1)", between)
+	s.fails(vfs.ENOENT, "SELECT fs.read_file_at('/f1', $1)", between)
 }
 
 // stepOf is a step as fs.undo and fs.redo tell it.
@@ -247,16 +247,16 @@ func TestLimits_holdForRestoreUndoMergeForkAndImages(t *testing.T) {
 		before := must[sqlcgen.FsFence](t)(q.Fence(ctx, id))
 		snapshots := len(snapshotNames(t, q, id))
 		_, err := q.Restore(ctx, sqlcgen.RestoreParams{Sandbox: id, At: "large"})
-		wantErrno(t, err, fserr.EDQUOT)
+		wantErrno(t, err, vfs.EDQUOT)
 		_, err = q.Undo(ctx, sqlcgen.UndoParams{Sandbox: id, Steps: 3})
-		wantErrno(t, err, fserr.EDQUOT)
+		wantErrno(t, err, vfs.EDQUOT)
 		_, err = q.Merge(ctx, sqlcgen.MergeParams{Sandbox: id, From: fork, Base: "@base", Conflict: "theirs"})
-		wantErrno(t, err, fserr.EDQUOT)
+		wantErrno(t, err, vfs.EDQUOT)
 		at := "large"
 		_, err = q.Fork(ctx, sqlcgen.ForkParams{Sandbox: id, At: &at})
-		wantErrno(t, err, fserr.EDQUOT)
+		wantErrno(t, err, vfs.EDQUOT)
 		_, err = q.CreateSandbox(ctx, c)
-		wantErrno(t, err, fserr.EDQUOT)
+		wantErrno(t, err, vfs.EDQUOT)
 		if after := must[sqlcgen.FsFence](t)(q.Fence(ctx, id)); after.Version != before.Version || after.UsedBytes != before.UsedBytes || !slices.Equal(after.Layers, before.Layers) ||
 			len(snapshotNames(t, q, id)) != snapshots {
 			t.Errorf("%+v, was %+v", after, before)

@@ -3,7 +3,7 @@ package functions_test
 import (
 	"testing"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 func TestTree(t *testing.T) {
@@ -21,7 +21,7 @@ func TestTree(t *testing.T) {
 		lists(s, []string{"/t/a", "/t/a-x", "/t/link"}, "SELECT path FROM fs.tree('/t', 1)")
 		lists(s, nil, "SELECT path FROM fs.tree('/t', 0)")
 		wants(s, true, "SELECT count(*) > 50 FROM fs.tree()")
-		s.fails(fserr.ENOTDIR, "SELECT fs.tree('/t/a-x')")
-		s.fails(fserr.ENOENT, "SELECT fs.tree('/none')")
+		s.fails(vfs.ENOTDIR, "SELECT fs.tree('/t/a-x')")
+		s.fails(vfs.ENOENT, "SELECT fs.tree('/none')")
 	})
 }

@@ -3,7 +3,7 @@ package functions_test
 import (
 	"testing"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 func TestTruncate(t *testing.T) {
@@ -27,10 +27,10 @@ func TestTruncate(t *testing.T) {
 		s.must("SELECT fs.truncate('/f', 140737488355328)")
 		wants(s, 1, "SELECT length(fs.read_file('/f', 140737488355327))")
 		s.wantUsage(140737488355328, 1)
-		s.fails(fserr.EFBIG, "SELECT fs.truncate('/f', 140737488355329)")
-		s.fails(fserr.EINVAL, "SELECT fs.truncate('/none', -1)")
-		s.fails(fserr.ENOENT, "SELECT fs.truncate('/none', 1)")
-		s.fails(fserr.EISDIR, "SELECT fs.truncate('/tmp', 1)")
-		s.fails(fserr.EINVAL, "SELECT fs.truncate('/dev/null', 1)")
+		s.fails(vfs.EFBIG, "SELECT fs.truncate('/f', 140737488355329)")
+		s.fails(vfs.EINVAL, "SELECT fs.truncate('/none', -1)")
+		s.fails(vfs.ENOENT, "SELECT fs.truncate('/none', 1)")
+		s.fails(vfs.EISDIR, "SELECT fs.truncate('/tmp', 1)")
+		s.fails(vfs.EINVAL, "SELECT fs.truncate('/dev/null', 1)")
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 	"github.com/pgbox/pgbox/sql/sqltest"
 	"github.com/pgbox/pgbox/sqlcgen"
 )
@@ -68,13 +68,13 @@ func TestUndo_takesCommitsBackOneByOne(t *testing.T) {
 	}
 	wantFiles(t, pool, id, 4)
 	_, err := q.Redo(t.Context(), sqlcgen.RedoParams{Sandbox: id, Steps: 1})
-	wantErrno(t, err, fserr.ENODATA)
+	wantErrno(t, err, vfs.ENODATA)
 	undo(t, q, id, 4)
 	wantFiles(t, pool, id, 0)
 	_, err = q.Undo(t.Context(), sqlcgen.UndoParams{Sandbox: id, Steps: 1})
-	wantErrno(t, err, fserr.ENODATA)
+	wantErrno(t, err, vfs.ENODATA)
 	_, err = q.Undo(t.Context(), sqlcgen.UndoParams{Sandbox: id, Steps: 0})
-	wantErrno(t, err, fserr.EINVAL)
+	wantErrno(t, err, vfs.EINVAL)
 }
 
 func TestUndo_aCommitEndsTheRedo(t *testing.T) {
@@ -86,7 +86,7 @@ func TestUndo_aCommitEndsTheRedo(t *testing.T) {
 	undo(t, q, id, 1)
 	write(t, q, id, "other", "other")
 	_, err := q.Redo(t.Context(), sqlcgen.RedoParams{Sandbox: id, Steps: 1})
-	wantErrno(t, err, fserr.ENODATA)
+	wantErrno(t, err, vfs.ENODATA)
 	// What comes back is what was there before the last commit, not what had been undone.
 	undo(t, q, id, 1)
 	wantFiles(t, pool, id, 1)
@@ -94,7 +94,7 @@ func TestUndo_aCommitEndsTheRedo(t *testing.T) {
 	redo(t, q, id, 1)
 	wantFile(t, pool, id, "/other", "other")
 	_, err = q.Redo(t.Context(), sqlcgen.RedoParams{Sandbox: id, Steps: 1})
-	wantErrno(t, err, fserr.ENODATA)
+	wantErrno(t, err, vfs.ENODATA)
 }
 
 // The path verbs take the snapshot, too, and the version of each is kept for reading.
@@ -107,7 +107,7 @@ func TestUndo_ofPathVerbs(t *testing.T) {
 	}
 	wants(s, "content 2", "SELECT convert_from(fs.read_file_at('/f', '@3'), 'UTF8')")
 	wants(s, "content 4", "SELECT convert_from(fs.read_file_at('/f', '5'), 'UTF8')")
-	s.fails(fserr.ENOENT, "SELECT fs.read_file_at('/f', '@1')") // only the newest are kept
+	s.fails(vfs.ENOENT, "SELECT fs.read_file_at('/f', '@1')") // only the newest are kept
 	undo(t, q, s.id, 2)
 	wants(s, "content 2", "SELECT convert_from(fs.read_file('/f'), 'UTF8')")
 	wants(s, "content 4", "SELECT convert_from(fs.read_file_at('/f', '@5'), 'UTF8')")
@@ -214,7 +214,7 @@ func TestHistory_withinMaxSnapshots(t *testing.T) {
 	d := begin(t, q, id)
 	d.create(1, "h", "h")
 	_, err := q.Apply(t.Context(), d.ApplyParams)
-	wantErrno(t, err, fserr.EDQUOT)
+	wantErrno(t, err, vfs.EDQUOT)
 	wantNoFile(t, pool, id, "/h")
 	atMost(2)
 	d.apply(t, q)
@@ -274,18 +274,18 @@ func TestStateAt_everyName(t *testing.T) {
 		}
 	}
 	for _, at := range []string{"4", "@99", "nothing", uuid.NewString(), "2001-01-01"} {
-		s.fails(fserr.ENOENT, "SELECT fs.read_file_at('/f0', $1)", at)
+		s.fails(vfs.ENOENT, "SELECT fs.read_file_at('/f0', $1)", at)
 	}
 	// The whole session can be put there; then nothing can be changed.
 	s.must("SELECT fs.use($1, 'named')", id)
-	s.fails(fserr.ENOENT, "SELECT fs.read_file('/f1')")
+	s.fails(vfs.ENOENT, "SELECT fs.read_file('/f1')")
 	wants(s, "0", "SELECT convert_from(fs.read_file('/f0'), 'UTF8')")
-	s.fails(fserr.EROFS, "SELECT fs.write_file('/x', 'x')")
+	s.fails(vfs.EROFS, "SELECT fs.write_file('/x', 'x')")
 	s.must("SELECT fs.use($1)", id)
 	s.must("SELECT fs.write_file('/x', 'x')")
 
 	_, err := q.Snapshot(t.Context(), sqlcgen.SnapshotParams{Sandbox: id, Name: "@1"})
-	wantErrno(t, err, fserr.EINVAL)
+	wantErrno(t, err, vfs.EINVAL)
 }
 
 // What an earlier state stands on can be loaded, and nothing else.
@@ -302,7 +302,7 @@ func TestFenceAt(t *testing.T) {
 	must[sqlcgen.FsSandbox](t)(q.Restore(t.Context(), sqlcgen.RestoreParams{Sandbox: id, At: "@base"}))
 	must[[]sqlcgen.LoadDirentsRow](t)(q.LoadDirents(t.Context(), sqlcgen.LoadDirentsParams{Sandbox: id, Layer: f.Layers[1]}))
 	_, err := q.LoadDirents(t.Context(), sqlcgen.LoadDirentsParams{Sandbox: sqltest.Sandbox(t, pool), Layer: f.Layers[1]})
-	wantErrno(t, err, fserr.ESTALE)
+	wantErrno(t, err, vfs.ESTALE)
 	now := must[sqlcgen.FsFence](t)(q.FenceAt(t.Context(), sqlcgen.FenceAtParams{Sandbox: id, At: ""}))
 	if now.Layers[0] == uuid.Nil {
 		t.Fatalf("%+v", now)
@@ -332,11 +332,11 @@ func TestFork_manyAtOnce(t *testing.T) {
 	wantFiles(t, pool, ids[99], 1)
 	wantNoFile(t, pool, ids[99], "/own")
 	_, err := q.Fork(t.Context(), sqlcgen.ForkParams{Sandbox: id, Ids: append(ids, uuid.New())})
-	wantErrno(t, err, fserr.EINVAL)
+	wantErrno(t, err, vfs.EINVAL)
 	// All or none.
 	fresh := uuid.New()
 	_, err = q.Fork(t.Context(), sqlcgen.ForkParams{Sandbox: id, Ids: []uuid.UUID{fresh, ids[0]}})
-	wantErrno(t, err, fserr.EEXIST)
+	wantErrno(t, err, vfs.EEXIST)
 	_, err = q.Fence(t.Context(), fresh)
-	wantErrno(t, err, fserr.ESRCH)
+	wantErrno(t, err, vfs.ESRCH)
 }

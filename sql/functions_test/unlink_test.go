@@ -3,7 +3,7 @@ package functions_test
 import (
 	"testing"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 func TestUnlink(t *testing.T) {
@@ -13,9 +13,9 @@ func TestUnlink(t *testing.T) {
 		s.must("SELECT fs.symlink('f', '/tmp/l')")
 		s.must("SELECT fs.symlink('/tmp', '/tmp/dirlink')")
 		between()
-		for path, want := range map[string]fserr.Errno{
-			"/tmp": fserr.EISDIR, "/": fserr.EISDIR, "/tmp/.": fserr.EISDIR, "/tmp/..": fserr.EISDIR, "/tmp/none": fserr.ENOENT, "/tmp/none/": fserr.ENOENT,
-			"/tmp/f/": fserr.ENOTDIR, "/tmp/f/x": fserr.ENOTDIR, "/tmp/dirlink/": fserr.ENOTDIR, "": fserr.ENOENT,
+		for path, want := range map[string]vfs.Errno{
+			"/tmp": vfs.EISDIR, "/": vfs.EISDIR, "/tmp/.": vfs.EISDIR, "/tmp/..": vfs.EISDIR, "/tmp/none": vfs.ENOENT, "/tmp/none/": vfs.ENOENT,
+			"/tmp/f/": vfs.ENOTDIR, "/tmp/f/x": vfs.ENOTDIR, "/tmp/dirlink/": vfs.ENOTDIR, "": vfs.ENOENT,
 		} {
 			s.fails(want, "SELECT fs.unlink($1)", path)
 		}
@@ -31,6 +31,6 @@ func TestUnlink(t *testing.T) {
 		s.must("SELECT fs.unlink('/tmp/g')")
 		s.must("SELECT fs.unlink('/usr/bin/ls')") // of the base layer: does not count
 		s.wantUsage(0, 1)
-		s.fails(fserr.ENOENT, "SELECT fs.stat('/bin/ls')")
+		s.fails(vfs.ENOENT, "SELECT fs.stat('/bin/ls')")
 	})
 }

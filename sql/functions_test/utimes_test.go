@@ -3,7 +3,7 @@ package functions_test
 import (
 	"testing"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 func TestUtimes(t *testing.T) {
@@ -18,6 +18,6 @@ func TestUtimes(t *testing.T) {
 		wants(s, "1234567890987654321 -1", "SELECT s.mtime || ' ' || l.mtime FROM fs.stat('/tmp/f') s, fs.lstat('/tmp/l') l")
 		s.must("SELECT fs.utimes('/tmp/f', NULL)")
 		wants(s, true, "SELECT abs(mtime - extract(epoch FROM clock_timestamp()) * 1000000000) < 60000000000 FROM fs.stat('/tmp/f')")
-		s.fails(fserr.ENOENT, "SELECT fs.utimes('/tmp/none', 1)")
+		s.fails(vfs.ENOENT, "SELECT fs.utimes('/tmp/none', 1)")
 	})
 }

@@ -3,7 +3,7 @@ package functions_test
 import (
 	"testing"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 func TestWriteAt(t *testing.T) {
@@ -24,10 +24,10 @@ func TestWriteAt(t *testing.T) {
 		s.touches(nil, []string{"/f"}, "SELECT fs.write_at('/f', '', 500000)")
 		s.wantUsage(200001, 1)
 		s.must("SELECT fs.write_at('/dev/null', 'x', 5)")
-		s.fails(fserr.ENOENT, "SELECT fs.write_at('/none', 'x', 0)")
-		s.fails(fserr.EINVAL, "SELECT fs.write_at('/f', 'x', -1)")
-		s.fails(fserr.EISDIR, "SELECT fs.write_at('/tmp', 'x', 0)")
-		s.fails(fserr.EFBIG, "SELECT fs.write_at('/f', 'x', 140737488355328)")
-		s.fails(fserr.EFBIG, "SELECT fs.write_at('/f', 'x', 9223372036854775807)")
+		s.fails(vfs.ENOENT, "SELECT fs.write_at('/none', 'x', 0)")
+		s.fails(vfs.EINVAL, "SELECT fs.write_at('/f', 'x', -1)")
+		s.fails(vfs.EISDIR, "SELECT fs.write_at('/tmp', 'x', 0)")
+		s.fails(vfs.EFBIG, "SELECT fs.write_at('/f', 'x', 140737488355328)")
+		s.fails(vfs.EFBIG, "SELECT fs.write_at('/f', 'x', 9223372036854775807)")
 	})
 }

@@ -3,7 +3,7 @@ package functions_test
 import (
 	"testing"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 func TestWriteFile(t *testing.T) {
@@ -38,14 +38,14 @@ func TestWriteFile(t *testing.T) {
 		wants(s, int64(0), "SELECT allocated FROM fs.du('/tmp')")
 		s.must("SELECT fs.write_file('/dev/null', 'gone')")
 		wants(s, 0, "SELECT length(fs.read_file('/dev/null'))")
-		s.fails(fserr.ENOSPC, "SELECT fs.write_file('/dev/full', 'x')")
-		s.fails(fserr.ENXIO, "SELECT fs.write_file('/dev/tty', 'x')")
-		s.fails(fserr.EISDIR, "SELECT fs.write_file('/tmp', 'x')")
-		s.fails(fserr.EISDIR, "SELECT fs.write_file('/tmp/new/', 'x')")
-		s.fails(fserr.EISDIR, "SELECT fs.write_file('/', 'x')")
-		s.fails(fserr.ENOENT, "SELECT fs.write_file('/none/x', 'x')")
-		s.fails(fserr.ENOTDIR, "SELECT fs.write_file('/tmp/f/x', 'x')")
-		s.fails(fserr.EINVAL, "SELECT fs.write_file('/tmp/f', NULL)")
+		s.fails(vfs.ENOSPC, "SELECT fs.write_file('/dev/full', 'x')")
+		s.fails(vfs.ENXIO, "SELECT fs.write_file('/dev/tty', 'x')")
+		s.fails(vfs.EISDIR, "SELECT fs.write_file('/tmp', 'x')")
+		s.fails(vfs.EISDIR, "SELECT fs.write_file('/tmp/new/', 'x')")
+		s.fails(vfs.EISDIR, "SELECT fs.write_file('/', 'x')")
+		s.fails(vfs.ENOENT, "SELECT fs.write_file('/none/x', 'x')")
+		s.fails(vfs.ENOTDIR, "SELECT fs.write_file('/tmp/f/x', 'x')")
+		s.fails(vfs.EINVAL, "SELECT fs.write_file('/tmp/f', NULL)")
 	})
 }
 
@@ -67,11 +67,11 @@ func TestWriteFileQuota(t *testing.T) {
 	s.root("UPDATE pgbox.sandbox SET max_bytes = 100, max_inodes = 3 WHERE id = $1", s.id)
 	s.must("SELECT fs.write_file('/a', $1)", make([]byte, 100))
 	version := s.version()
-	s.fails(fserr.EDQUOT, "SELECT fs.append_file('/a', 'x')")
-	s.fails(fserr.EDQUOT, "SELECT fs.write_file('/b', 'x')")
-	s.fails(fserr.EDQUOT, "SELECT fs.truncate('/a', 101)")
-	s.fails(fserr.EDQUOT, "SELECT fs.write_at('/a', 'x', 100)")
-	s.fails(fserr.EDQUOT, "SELECT fs.cp('/a', '/c')")
+	s.fails(vfs.EDQUOT, "SELECT fs.append_file('/a', 'x')")
+	s.fails(vfs.EDQUOT, "SELECT fs.write_file('/b', 'x')")
+	s.fails(vfs.EDQUOT, "SELECT fs.truncate('/a', 101)")
+	s.fails(vfs.EDQUOT, "SELECT fs.write_at('/a', 'x', 100)")
+	s.fails(vfs.EDQUOT, "SELECT fs.cp('/a', '/c')")
 	if s.version() != version {
 		t.Error("a refused write bumped the version")
 	}
@@ -79,9 +79,9 @@ func TestWriteFileQuota(t *testing.T) {
 	s.must("SELECT fs.write_file('/a', $1)", make([]byte, 98))
 	s.must("SELECT fs.write_file('/b', '')")
 	s.must("SELECT fs.mkdir('/d')")
-	s.fails(fserr.EDQUOT, "SELECT fs.symlink('x', '/l')")
-	s.fails(fserr.EDQUOT, "SELECT fs.mkdir('/e')")
-	s.fails(fserr.EDQUOT, "SELECT fs.write_file('/c', '')")
+	s.fails(vfs.EDQUOT, "SELECT fs.symlink('x', '/l')")
+	s.fails(vfs.EDQUOT, "SELECT fs.mkdir('/e')")
+	s.fails(vfs.EDQUOT, "SELECT fs.write_file('/c', '')")
 	s.must("SELECT fs.link('/b', '/hard')") // no inode
 	s.root("UPDATE pgbox.sandbox SET max_bytes = 10, max_inodes = 1 WHERE id = $1", s.id)
 	s.must("SELECT fs.truncate('/a', 50)")

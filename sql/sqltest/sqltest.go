@@ -21,7 +21,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pgbox/pgbox/gateway/devdb"
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 	"github.com/pgbox/pgbox/sql/migrate"
 )
 
@@ -438,7 +438,7 @@ func fsck(tx pgx.Tx, id uuid.UUID) error {
 		return err
 	}
 	faults, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if pe, ok := errors.AsType[*pgconn.PgError](err); ok && pe.Code == fserr.ESRCH.SQLState() {
+	if pe, ok := errors.AsType[*pgconn.PgError](err); ok && pe.Code == vfs.ESRCH.SQLState() {
 		return nil
 	}
 	if err != nil {

@@ -214,9 +214,9 @@ func TestNewcomer(t *testing.T) {
 		t.Fatalf("grep in the sandbox finds %s files, the real one %d", strings.TrimSpace(got), bytes.Count(want, []byte("\n")))
 	}
 
-	r.must(t, "exec", id, "--", "cd src/fserr && sed -i 's/Linux errno/LINUX ERRNO/' fserr.go && mkdir -p /home/user/notes && echo done > /home/user/notes/log")
+	r.must(t, "exec", id, "--", "cd src/vfs && sed -i 's/Linux errno/LINUX ERRNO/' errno.go && mkdir -p /home/user/notes && echo done > /home/user/notes/log")
 	// The working directory outlives the script, and the server below.
-	if pwd := r.must(t, "exec", id, "--", "pwd"); pwd != "/home/user/src/fserr\n" {
+	if pwd := r.must(t, "exec", id, "--", "pwd"); pwd != "/home/user/src/vfs\n" {
 		t.Fatalf("pwd %q", pwd)
 	}
 
@@ -226,10 +226,10 @@ func TestNewcomer(t *testing.T) {
 	_ = r.cmd.Wait()
 	r = startDev(t, data)
 
-	if out := r.must(t, "exec", id, "--", "pwd; cat /home/user/notes/log"); out != "/home/user/src/fserr\ndone\n" {
+	if out := r.must(t, "exec", id, "--", "pwd; cat /home/user/notes/log"); out != "/home/user/src/vfs\ndone\n" {
 		t.Fatalf("after kill -9: %q", out)
 	}
-	local, err := os.ReadFile(filepath.Join(source, "fserr", "fserr.go"))
+	local, err := os.ReadFile(filepath.Join(source, "vfs", "errno.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +237,7 @@ func TestNewcomer(t *testing.T) {
 	if edited == string(local) {
 		t.Fatal("the edit under test would change nothing")
 	}
-	if cat := r.must(t, "fs", "cat", id, "/home/user/src/fserr/fserr.go"); cat != edited {
+	if cat := r.must(t, "fs", "cat", id, "/home/user/src/vfs/errno.go"); cat != edited {
 		t.Fatalf("the edited file differs:\n%s", cat)
 	}
 
@@ -252,7 +252,7 @@ func TestNewcomer(t *testing.T) {
 		t.Fatal(err)
 	}
 	var content []byte
-	if err := conn.QueryRow(ctx, "SELECT fs.read_file('/home/user/src/fserr/fserr.go')").Scan(&content); err != nil {
+	if err := conn.QueryRow(ctx, "SELECT fs.read_file('/home/user/src/vfs/errno.go')").Scan(&content); err != nil {
 		t.Fatal(err)
 	}
 	if string(content) != edited {

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pgbox/pgbox/gateway/config"
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/store"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // maintain opens the database for a command that needs no server.
@@ -70,7 +70,7 @@ With --repair it mends what can be mended without losing anything: counters, lin
 				}
 				check = func() ([]store.Fault, error) {
 					faults, err := st.Fsck(cmd.Context(), id)
-					if errors.Is(err, fserr.ESRCH) {
+					if errors.Is(err, vfs.ESRCH) {
 						err = fmt.Errorf("no such sandbox: %s", id)
 					}
 					return faults, err

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 const (
@@ -324,7 +324,7 @@ func (in *interp) run(cfg Config) {
 // setErrno puts an error into ERRNO and PROCINFO["errno"].
 func (in *interp) setErrno(err error) {
 	in.specials[vERRNO] = str(proc.Strerror(err))
-	n, _ := fserr.Of(err)
+	n, _ := vfs.Of(err)
 	in.errnoNumber(int(n))
 }
 
@@ -659,7 +659,7 @@ func (in *interp) readMain() (rec, term string, ok bool, r ctl) {
 }
 
 func (in *interp) readError(name string, err error) {
-	if e, ok := fserr.Of(err); ok && e == fserr.EISDIR {
+	if e, ok := vfs.Of(err); ok && e == vfs.EISDIR {
 		in.p.Errorf("%swarning: command line argument `%s' is a directory: skipped", in.ran(), name)
 		return
 	}
@@ -744,9 +744,9 @@ func (in *interp) openFile(name string) (ok bool, r ctl) {
 		var f io.ReadCloser
 		if f, err = in.p.OpenInput(name); err == nil {
 			rd = &reader{src: f, close: func() int { _ = f.Close(); return 0 }}
-			if st, ok := f.(proc.File); ok {
+			if st, ok := f.(vfs.File); ok {
 				if s, e := st.Stat(); e == nil && s.IsDir() {
-					err = fserr.EISDIR
+					err = vfs.EISDIR
 					_ = f.Close()
 				}
 			}
@@ -772,7 +772,7 @@ func (in *interp) openFile(name string) (ok bool, r ctl) {
 		}
 	}
 	if err != nil {
-		if e, ok := fserr.Of(err); ok && e == fserr.EISDIR {
+		if e, ok := vfs.Of(err); ok && e == vfs.EISDIR {
 			in.readError(name, err)
 			return false, ctlNone
 		}
@@ -808,9 +808,9 @@ func (e *edit) finish() {
 	in.out, in.edited = in.p.Out, nil
 	in.hold(-len(e.buf))
 	err := e.backup()
-	var f proc.File
+	var f vfs.File
 	if err == nil {
-		f, err = in.p.Open(e.name, proc.WriteOnly|proc.Trunc, 0)
+		f, err = in.p.Open(e.name, vfs.WriteOnly|vfs.Trunc, 0)
 	}
 	if err == nil {
 		_, err = f.Write(e.buf)
@@ -835,7 +835,7 @@ func (e *edit) backup() error {
 	if err != nil {
 		return err
 	}
-	f, err := in.p.Open(e.name+suffix, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+	f, err := in.p.Open(e.name+suffix, vfs.WriteOnly|vfs.Create|vfs.Trunc, 0o666)
 	if err != nil {
 		return err
 	}

@@ -6,8 +6,8 @@ import (
 	"io"
 	"sync"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 type streamKind uint8
@@ -82,7 +82,7 @@ func (p *pipe) Write(b []byte) (int, error) {
 	done := 0
 	for len(b) > 0 {
 		if p.rdone || p.ctx.Err() != nil {
-			return done, fserr.EPIPE
+			return done, vfs.EPIPE
 		}
 		n := min(len(b), pipeSize-len(p.buf))
 		if n == 0 {
@@ -184,9 +184,9 @@ func (in *interp) open(kind streamKind, name string, appending bool) (*stream, e
 		case name == "/dev/stderr":
 			s.w, s.std = in.p.Err, true
 		default:
-			flag := proc.WriteOnly | proc.Create | proc.Trunc
+			flag := vfs.WriteOnly | vfs.Create | vfs.Trunc
 			if appending {
-				flag = proc.WriteOnly | proc.Create | proc.Append
+				flag = vfs.WriteOnly | vfs.Create | vfs.Append
 			}
 			f, err := in.p.Open(name, flag, 0o666)
 			if err != nil {
@@ -208,10 +208,10 @@ func (in *interp) open(kind streamKind, name string, appending bool) (*stream, e
 		if err != nil {
 			return nil, err
 		}
-		if f, ok := f.(proc.File); ok {
+		if f, ok := f.(vfs.File); ok {
 			if st, err := f.Stat(); err == nil && st.IsDir() {
 				_ = f.Close()
-				return nil, fserr.EISDIR
+				return nil, vfs.EISDIR
 			}
 		}
 		s.file = f

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // isTable reports whether v is SYMTAB or FUNCTAB, the arrays through which a program sees its own names.
@@ -146,7 +147,7 @@ func (in *interp) identify(info *array) {
 func (in *interp) dump(file string) {
 	w := in.out
 	if file != "-" {
-		f, err := in.p.Open(file, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+		f, err := in.p.Open(file, vfs.WriteOnly|vfs.Create|vfs.Trunc, 0o666)
 		if err != nil {
 			in.warn("could not open `%s' for writing: %s", file, proc.Strerror(err))
 			return

@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/tree"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // Home is the working directory of every case.
@@ -41,7 +41,7 @@ func (b *blobs) Load(_ context.Context, hs []tree.Hash) ([][]byte, error) {
 	for i, h := range hs {
 		d, ok := b.m[h]
 		if !ok {
-			return nil, fserr.EIO
+			return nil, vfs.EIO
 		}
 		out[i] = d
 	}
@@ -57,7 +57,7 @@ type Base struct {
 
 // NewBase makes a base tree for the commands; those that the shell brings itself are added.
 func NewBase(commands map[string]proc.Func) (*Base, error) {
-	root, err := tree.Empty().Patch(&tree.Patch{Version: 1, NextIno: tree.FirstIno, Inodes: []tree.Inode{{Ino: tree.RootIno, Kind: proc.Dir, Mode: 0o755, Nlink: 2}}})
+	root, err := tree.Empty().Patch(&tree.Patch{Version: 1, NextIno: tree.FirstIno, Inodes: []tree.Inode{{Ino: tree.RootIno, Kind: vfs.Dir, Mode: 0o755, Nlink: 2}}})
 	if err != nil {
 		return nil, err
 	}
@@ -72,8 +72,8 @@ func NewBase(commands map[string]proc.Func) (*Base, error) {
 	}
 	for _, err := range []error{
 		w.Symlink("usr/bin", "/bin"), w.Chmod("/tmp", 0o1777), w.Chmod("/var/tmp", 0o1777), w.Chown(Home, 1000, 1000, false),
-		w.Mknod("/dev/null", proc.Char, 0o666, 1<<8|3), w.Mknod("/dev/zero", proc.Char, 0o666, 1<<8|5), w.Mknod("/dev/full", proc.Char, 0o666, 1<<8|7),
-		w.Mknod("/dev/random", proc.Char, 0o666, 1<<8|8), w.Mknod("/dev/urandom", proc.Char, 0o666, 1<<8|9), w.Mknod("/dev/tty", proc.Char, 0o666, 5<<8),
+		w.Mknod("/dev/null", vfs.Char, 0o666, 1<<8|3), w.Mknod("/dev/zero", vfs.Char, 0o666, 1<<8|5), w.Mknod("/dev/full", vfs.Char, 0o666, 1<<8|7),
+		w.Mknod("/dev/random", vfs.Char, 0o666, 1<<8|8), w.Mknod("/dev/urandom", vfs.Char, 0o666, 1<<8|9), w.Mknod("/dev/tty", vfs.Char, 0o666, 5<<8),
 		w.WriteFile("/etc/passwd", []byte("root:x:0:0:root:/root:/bin/bash\nuser:x:1000:1000::/home/user:/bin/bash\n"), 0o644),
 		w.WriteFile("/etc/group", []byte("root:x:0:\nuser:x:1000:\n"), 0o644),
 	} {

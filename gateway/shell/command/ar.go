@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 const (
@@ -234,7 +235,7 @@ func (r *arRun) extract(m arMember) {
 		r.status = 1
 		return
 	}
-	f, err := p.Open(m.name, proc.WriteOnly|proc.Create|proc.Trunc, m.mode&0o777)
+	f, err := p.Open(m.name, vfs.WriteOnly|vfs.Create|vfs.Trunc, m.mode&0o777)
 	if err == nil {
 		_, err = f.Write(m.data)
 		if e := f.Close(); err == nil {
@@ -335,7 +336,7 @@ func (r *arRun) write() {
 			b.WriteByte('\n')
 		}
 	}
-	f, err := r.p.Open(r.archive, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+	f, err := r.p.Open(r.archive, vfs.WriteOnly|vfs.Create|vfs.Trunc, 0o666)
 	if err == nil {
 		_, err = f.Write(b.Bytes())
 		if e := f.Close(); err == nil {

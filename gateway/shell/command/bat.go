@@ -12,9 +12,9 @@ import (
 
 	"github.com/mattn/go-runewidth"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var batSpec = getopt.New("Apl:H:dnfm:r:LuPVh", "show-all=A nonprintable-notation: plain=p language:=l highlight-line:=H file-name: diff=d diff-context: tabs: wrap: terminal-width: number=n color: italic-text: decorations: force-colorization=f "+
@@ -129,9 +129,9 @@ func bat(_ context.Context, p *proc.Process) int {
 		}
 		status = 1
 		p.Out.Flush()
-		e, _ := fserr.Of(err)
+		e, _ := vfs.Of(err)
 		switch {
-		case errors.Is(err, fserr.EISDIR):
+		case errors.Is(err, vfs.EISDIR):
 			fmt.Fprintf(p.Err, "\x1b[31m[bat error]\x1b[0m: '%s' is a directory.\n", a)
 		default:
 			fmt.Fprintf(p.Err, "\x1b[31m[bat error]\x1b[0m: '%s': %s (os error %d)\n", a, proc.Strerror(err), int(e))
@@ -178,17 +178,17 @@ func (r *batRun) wanted(line int) bool {
 
 func (r *batRun) file(index int, name string) error {
 	return withInput(r.p, name, func(_ string, in io.Reader) error {
-		if f, ok := in.(proc.File); ok {
+		if f, ok := in.(vfs.File); ok {
 			if st, err := f.Stat(); err == nil && st.IsDir() {
-				return fserr.EISDIR
+				return vfs.EISDIR
 			}
 		}
 		if !r.decorated && !r.showAll && len(r.ranges) == 0 {
 			return readBlocks(r.p, in, func(b []byte) { r.p.Out.Write(b) })
 		}
 		size := int64(-1)
-		if f, ok := in.(proc.File); ok {
-			if st, err := f.Stat(); err == nil && st.Kind == proc.Regular {
+		if f, ok := in.(vfs.File); ok {
+			if st, err := f.Stat(); err == nil && st.Kind == vfs.Regular {
 				size = st.Size
 			}
 		}

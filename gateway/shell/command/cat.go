@@ -8,6 +8,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var catSpec = getopt.New("benstuvAET",
@@ -55,8 +56,8 @@ func cat(_ context.Context, p *proc.Process) int {
 	out, failed := outputFile(p), 0
 	status := eachInput(p, args, func(name string, r io.Reader) error {
 		// A file that grows while it is read would never end.
-		if f, ok := r.(proc.File); ok && out != 0 {
-			if st, err := f.Stat(); err == nil && st.Ino == out && st.Kind == proc.Regular {
+		if f, ok := r.(vfs.File); ok && out != 0 {
+			if st, err := f.Stat(); err == nil && st.Ino == out && st.Kind == vfs.Regular {
 				if at, err := f.Seek(0, io.SeekCurrent); err == nil && at < st.Size {
 					p.Errorf("%s: input file is output file", quoteColon(name))
 					failed = 1

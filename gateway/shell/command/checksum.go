@@ -14,9 +14,9 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 const checksumLongs = "binary=b check=c ignore-missing quiet status strict tag text=t warn=w zero=z"
@@ -310,7 +310,7 @@ func (c *checksumRun) check(list string) bool {
 			}
 			got, err := c.sum(name, bits)
 			if err != nil {
-				if c.ignoreMissing && errors.Is(err, fserr.ENOENT) {
+				if c.ignoreMissing && errors.Is(err, vfs.ENOENT) {
 					continue
 				}
 				p.Errorf("%s: %s", quoteColon(name), proc.Strerror(err))

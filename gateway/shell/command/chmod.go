@@ -7,6 +7,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // Modes such as -x and -rw look like options; they are collected like GNU chmod does.
@@ -103,7 +104,7 @@ func (r *chmodRun) set(name string, arg bool, depth int) {
 	p := r.p
 	p.Tick(1)
 	st, err := p.Lstat(name)
-	if err == nil && st.Kind == proc.Symlink {
+	if err == nil && st.Kind == vfs.Symlink {
 		if !arg {
 			return
 		}

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 const chownLongs = "changes=c dereference no-dereference=h from: no-preserve-root preserve-root quiet=f silent=f reference: recursive=R verbose=v"
@@ -199,9 +199,9 @@ func parseChownSpec(p *proc.Process, s string) (o ownership, user, group, proble
 }
 
 // allowed is what the kernel lets an ordinary user do: keep the owner, and give own files to own groups.
-func (r *chownRun) allowed(st proc.Stat) bool { return mayChown(r.p, st, r.to) }
+func (r *chownRun) allowed(st vfs.Stat) bool { return mayChown(r.p, st, r.to) }
 
-func mayChown(p *proc.Process, st proc.Stat, to ownership) bool {
+func mayChown(p *proc.Process, st vfs.Stat, to ownership) bool {
 	if p.User.UID == 0 {
 		return true
 	}
@@ -216,7 +216,7 @@ func (r *chownRun) set(name string, arg bool, depth int) {
 	p.Tick(1)
 	lst, err := p.Lstat(name)
 	st := lst
-	if err == nil && lst.Kind == proc.Symlink && (!r.noFollow || r.recursive && (r.walk == 'L' || r.walk == 'H' && arg)) {
+	if err == nil && lst.Kind == vfs.Symlink && (!r.noFollow || r.recursive && (r.walk == 'L' || r.walk == 'H' && arg)) {
 		if st, err = p.Stat(name); err != nil {
 			r.status = 1
 			if !r.quiet {
@@ -235,7 +235,7 @@ func (r *chownRun) set(name string, arg bool, depth int) {
 		return
 	}
 	// What is below a directory comes first, as in GNU's walk.
-	if r.recursive && st.IsDir() && depth < maxTreeDepth && (lst.Kind != proc.Symlink || r.walk == 'L' || r.walk == 'H' && arg) {
+	if r.recursive && st.IsDir() && depth < maxTreeDepth && (lst.Kind != vfs.Symlink || r.walk == 'L' || r.walk == 'H' && arg) {
 		entries, err := p.ReadDir(name)
 		if err != nil {
 			r.status = 1
@@ -255,9 +255,9 @@ func (r *chownRun) set(name string, arg bool, depth int) {
 		r.say(name, &st, "retained")
 		return
 	}
-	err = error(fserr.EPERM)
+	err = error(vfs.EPERM)
 	if r.allowed(st) {
-		err = p.FS.Chown(p.Abs(name), r.to.uid, r.to.gid, st.Kind != proc.Symlink)
+		err = p.FS.Chown(p.Abs(name), r.to.uid, r.to.gid, st.Kind != vfs.Symlink)
 	}
 	if err != nil {
 		r.status = 1
@@ -279,7 +279,7 @@ func (r *chownRun) set(name string, arg bool, depth int) {
 }
 
 // say is what -v and -c print. st is nil when the file could not be looked at.
-func (r *chownRun) say(name string, st *proc.Stat, outcome string) {
+func (r *chownRun) say(name string, st *vfs.Stat, outcome string) {
 	if !r.report && (!r.changes || outcome != "changed") {
 		return
 	}
@@ -344,7 +344,7 @@ func chownPath(p *proc.Process, name string, to ownership) error {
 		return err
 	}
 	if !mayChown(p, st, to) {
-		return fserr.EPERM
+		return vfs.EPERM
 	}
 	return p.FS.Chown(p.Abs(name), to.uid, to.gid, true)
 }

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var (
@@ -140,7 +140,7 @@ func numberSum(p *proc.Process, algorithm, name string) (string, error) {
 			}
 		})
 	})
-	if algorithm == "crc" && errors.Is(err, fserr.EISDIR) {
+	if algorithm == "crc" && errors.Is(err, vfs.EISDIR) {
 		// The real tool takes a directory for an empty file here.
 		err = nil
 	}

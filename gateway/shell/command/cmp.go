@@ -12,6 +12,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var cmpSpec = getopt.New("bci:ln:sv", "print-bytes=b print-chars=c ignore-initial:=i verbose=l bytes:=n quiet=s silent=s").
@@ -100,8 +101,8 @@ func cmpCommand(_ context.Context, p *proc.Process) int {
 			return 2
 		}
 		defer f.Close()
-		if s, ok := f.(proc.File); ok {
-			if st, err := s.Stat(); err == nil && st.Kind == proc.Regular {
+		if s, ok := f.(vfs.File); ok {
+			if st, err := s.Stat(); err == nil && st.Kind == vfs.Regular {
 				width = min(width, len(strconv.FormatInt(max(0, min(limit, st.Size-skip[k])), 10)))
 			}
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var columnSpec = getopt.New("c:dE:eH:hi:JLl:N:n:O:o:p:R:r:s:T:tVW:x",
@@ -136,7 +137,7 @@ func column(_ context.Context, p *proc.Process) int {
 func (c *columnRun) read(args []string) int {
 	status := 0
 	// "-" is a file of that name here.
-	open := func(name string) (io.ReadCloser, error) { return c.p.Open(name, proc.ReadOnly, 0) }
+	open := func(name string) (io.ReadCloser, error) { return c.p.Open(name, vfs.ReadOnly, 0) }
 	if len(args) == 0 {
 		args, open = []string{"-"}, c.p.OpenInput
 	}

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/casetest"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // forever is an endless input; each read blocks a moment's work, not a moment's time.
@@ -125,7 +125,7 @@ func TestBrokenPipe(t *testing.T) {
 
 type brokenPipe struct{}
 
-func (brokenPipe) Write([]byte) (int, error) { return 0, fserr.EPIPE }
+func (brokenPipe) Write([]byte) (int, error) { return 0, vfs.EPIPE }
 
 // TestBlake2b compares with the vectors of RFC 7693, appendix A, and checks that writes may be split.
 func TestBlake2b(t *testing.T) {

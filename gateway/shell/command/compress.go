@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/archive"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // compressor is what bzip2, xz and zstd differ in, next to their messages.
@@ -300,7 +300,7 @@ func (r *compressRun) fail(status int, bzip2, xz, zstd string, args ...any) {
 func (r *compressRun) stream() {
 	name := map[string]string{"bzip2": "(stdin)", "xz": "(stdin)", "zstd": "/*stdin*\\"}[r.name]
 	if r.out != "" {
-		r.write(name, r.out, r.p.Stdin, proc.Stat{Mode: 0o666 &^ r.p.Umask})
+		r.write(name, r.out, r.p.Stdin, vfs.Stat{Mode: 0o666 &^ r.p.Umask})
 		return
 	}
 	if r.decompress {
@@ -418,7 +418,7 @@ func (r *compressRun) file(name string) {
 }
 
 // write makes the target and removes the input.
-func (r *compressRun) write(name, target string, in io.Reader, st proc.Stat) {
+func (r *compressRun) write(name, target string, in io.Reader, st vfs.Stat) {
 	p := r.p
 	if old, err := p.Lstat(target); err == nil {
 		if !r.force {
@@ -435,11 +435,11 @@ func (r *compressRun) write(name, target string, in io.Reader, st proc.Stat) {
 			}
 			return
 		}
-		if old.Kind != proc.Char {
+		if old.Kind != vfs.Char {
 			_ = p.FS.Unlink(p.Abs(target))
 		}
 	}
-	f, err := p.Open(target, proc.WriteOnly|proc.Create, 0o600)
+	f, err := p.Open(target, vfs.WriteOnly|vfs.Create, 0o600)
 	if err != nil {
 		r.fail(1, "Can't create output file %s: %s.", "%s: %s", "%s: %s", target, proc.Strerror(err))
 		return
@@ -466,7 +466,7 @@ func (r *compressRun) write(name, target string, in io.Reader, st proc.Stat) {
 		_ = p.FS.Utimes(p.Abs(target), st.Mtime, true)
 	}
 	r.tell(name, target, n, m, w.n, st.Size)
-	if !r.keep && st.Kind == proc.Regular {
+	if !r.keep && st.Kind == vfs.Regular {
 		_ = p.FS.Unlink(p.Abs(name))
 	}
 }
@@ -624,7 +624,7 @@ const bzip2Hint = "\nYou can use the `bzip2recover' program to attempt to recove
 
 func (r *compressRun) broken(name string, err error, empty bool) {
 	short := errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)
-	if e, ok := fserr.Of(err); ok {
+	if e, ok := vfs.Of(err); ok {
 		r.fail(1, "%s: %s", "%s: %s", "%s: %s", name, e.Error())
 		return
 	}

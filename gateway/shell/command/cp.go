@@ -7,9 +7,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var cpSpec = getopt.New("abdfHilLnprst:uvxPRS:TZ",
@@ -205,7 +205,7 @@ func (c *copier) run(src, dst string) bool {
 	c.top = [2]string{src, dst}
 	c.intoSelf = false
 	if kind := c.backup.kind; src == dst && c.force && kind != "" {
-		if st, err := c.p.Stat(src); err == nil && st.Kind == proc.Regular { // a copy of itself: only the backup is made
+		if st, err := c.p.Stat(src); err == nil && st.Kind == vfs.Regular { // a copy of itself: only the backup is made
 			dst = c.backup.name(c.p, dst)
 			c.backup.kind = ""
 			defer func() { c.backup.kind = kind }()
@@ -257,7 +257,7 @@ func (c *copier) copy(src, dst string, arg bool, depth int) bool {
 		c.seen[src] = true
 	}
 	if depth >= maxTreeDepth {
-		return c.fail("cannot stat %s: %s", quoteName(src), fserr.ENAMETOOLONG)
+		return c.fail("cannot stat %s: %s", quoteName(src), vfs.ENAMETOOLONG)
 	}
 	ok, goOn := c.prepare(src, dst, st, arg)
 	if !goOn {
@@ -286,7 +286,7 @@ func (c *copier) copy(src, dst string, arg bool, depth int) bool {
 		return true
 	case c.symlink:
 		return c.makeSymlink(src, dst)
-	case st.Kind == proc.Symlink:
+	case st.Kind == vfs.Symlink:
 		target, err := p.FS.Readlink(p.Abs(src))
 		if err != nil {
 			return c.fail("cannot read symbolic link %s: %s", quoteName(src), proc.Strerror(err))
@@ -295,7 +295,7 @@ func (c *copier) copy(src, dst string, arg bool, depth int) bool {
 			return c.fail("cannot create symbolic link %s: %s", quoteName(dst), proc.Strerror(err))
 		}
 		return c.keep(dst, st, false)
-	case st.Kind != proc.Regular && c.recursive:
+	case st.Kind != vfs.Regular && c.recursive:
 		if err := p.FS.Mknod(p.Abs(dst), st.Kind, st.Mode&^p.Umask, st.Rdev); err != nil {
 			return c.fail("cannot create special file %s: %s", quoteName(dst), proc.Strerror(err))
 		}
@@ -305,7 +305,7 @@ func (c *copier) copy(src, dst string, arg bool, depth int) bool {
 }
 
 // prepare looks at what is at dst, asks, backs it up or removes it. When goOn is false the copy is settled.
-func (c *copier) prepare(src, dst string, st proc.Stat, arg bool) (ok, goOn bool) {
+func (c *copier) prepare(src, dst string, st vfs.Stat, arg bool) (ok, goOn bool) {
 	p := c.p
 	said := false
 	say := func(extra string) {
@@ -316,8 +316,8 @@ func (c *copier) prepare(src, dst string, st proc.Stat, arg bool) (ok, goOn bool
 	}
 	lst, lerr := p.Lstat(dst)
 	if lerr != nil {
-		if !errors.Is(lerr, fserr.ENOENT) {
-			if errors.Is(lerr, fserr.ENOTDIR) && !st.IsDir() {
+		if !errors.Is(lerr, vfs.ENOENT) {
+			if errors.Is(lerr, vfs.ENOTDIR) && !st.IsDir() {
 				return true, true // said when the file is made
 			}
 			return c.fail("failed to access %s: %s", quoteName(dst), proc.Strerror(lerr)), false
@@ -327,14 +327,14 @@ func (c *copier) prepare(src, dst string, st proc.Stat, arg bool) (ok, goOn bool
 		}
 		return true, true
 	}
-	useLink := c.link || c.symlink || c.removeDst || c.backup.kind != "" || st.Kind != proc.Regular && st.Kind != proc.Dir
+	useLink := c.link || c.symlink || c.removeDst || c.backup.kind != "" || st.Kind != vfs.Regular && st.Kind != vfs.Dir
 	dstStat, exists := lst, true
-	if lst.Kind == proc.Symlink && !useLink {
+	if lst.Kind == vfs.Symlink && !useLink {
 		var err error
 		dstStat, err = p.Stat(dst)
 		exists = err == nil
 		if !exists {
-			if st.Kind == proc.Regular && c.p.Getenv("POSIXLY_CORRECT") == "" {
+			if st.Kind == vfs.Regular && c.p.Getenv("POSIXLY_CORRECT") == "" {
 				return c.fail("not writing through dangling symlink %s", quoteName(dst)), false
 			}
 			if st.IsDir() {
@@ -378,7 +378,7 @@ func (c *copier) prepare(src, dst string, st proc.Stat, arg bool) (ok, goOn bool
 		return true, true
 	}
 	unlink := c.removeDst || c.link && c.force || c.symlink && c.force || c.keepLink && lst.Nlink > 1 ||
-		st.Kind == proc.Symlink || st.Kind != proc.Regular && c.recursive
+		st.Kind == vfs.Symlink || st.Kind != vfs.Regular && c.recursive
 	if unlink && !lst.IsDir() && !st.IsDir() {
 		if err := p.FS.Unlink(p.Abs(dst)); err != nil {
 			return c.fail("cannot remove %s: %s", quoteName(dst), proc.Strerror(err)), false
@@ -392,10 +392,10 @@ func (c *copier) prepare(src, dst string, st proc.Stat, arg bool) (ok, goOn bool
 }
 
 // sameFile reports whether writing dst would destroy src.
-func (c *copier) sameFile(src string, st proc.Stat, dst string, lst, dstStat proc.Stat) bool {
+func (c *copier) sameFile(src string, st vfs.Stat, dst string, lst, dstStat vfs.Stat) bool {
 	if dstStat.Ino != st.Ino {
 		// Through a symlink at dst the same inode is reached even when it was not followed.
-		if lst.Kind != proc.Symlink || st.Kind == proc.Symlink || c.removeDst || c.backup.kind != "" || c.link && c.force || c.symlink && c.force {
+		if lst.Kind != vfs.Symlink || st.Kind == vfs.Symlink || c.removeDst || c.backup.kind != "" || c.link && c.force || c.symlink && c.force {
 			return false
 		}
 		through, err := c.p.Stat(dst)
@@ -427,7 +427,7 @@ func (c *copier) hardLink(from, to string) error {
 // relink is hardLink over what may be at to.
 func (c *copier) relink(from, to string) error {
 	err := c.hardLink(from, to)
-	if errors.Is(err, fserr.EEXIST) && c.p.FS.Unlink(c.p.Abs(to)) == nil {
+	if errors.Is(err, vfs.EEXIST) && c.p.FS.Unlink(c.p.Abs(to)) == nil {
 		err = c.hardLink(from, to)
 	}
 	return err
@@ -443,7 +443,7 @@ func (c *copier) makeSymlink(src, dst string) bool {
 	return true
 }
 
-func (c *copier) copyDir(src, dst string, st proc.Stat, depth int) bool {
+func (c *copier) copyDir(src, dst string, st vfs.Stat, depth int) bool {
 	p := c.p
 	if c.created[st.Ino] {
 		if !c.intoSelf {
@@ -489,9 +489,9 @@ func (c *copier) copyDir(src, dst string, st proc.Stat, depth int) bool {
 	return c.keep(dst, st, true) && ok
 }
 
-func (c *copier) copyContent(src, dst string, st proc.Stat) bool {
+func (c *copier) copyContent(src, dst string, st vfs.Stat) bool {
 	p := c.p
-	in, err := p.Open(src, proc.ReadOnly, 0)
+	in, err := p.Open(src, vfs.ReadOnly, 0)
 	if err != nil {
 		return c.fail("cannot open %s for reading: %s", quoteName(src), proc.Strerror(err))
 	}
@@ -502,8 +502,8 @@ func (c *copier) copyContent(src, dst string, st proc.Stat) bool {
 	}
 	out, err := c.create(dst, mode)
 	if err != nil {
-		if errors.Is(err, fserr.EISDIR) && strings.HasSuffix(dst, "/") {
-			err = fserr.ENOTDIR
+		if errors.Is(err, vfs.EISDIR) && strings.HasSuffix(dst, "/") {
+			err = vfs.ENOTDIR
 		}
 		return c.fail("cannot create regular file %s: %s", quoteName(dst), proc.Strerror(err))
 	}
@@ -525,24 +525,24 @@ func (c *copier) copyContent(src, dst string, st proc.Stat) bool {
 	return c.keep(dst, st, true)
 }
 
-func (c *copier) create(dst string, mode uint32) (proc.File, error) {
-	flags := proc.WriteOnly | proc.Trunc
+func (c *copier) create(dst string, mode uint32) (vfs.File, error) {
+	flags := vfs.WriteOnly | vfs.Trunc
 	if c.attributesOnly {
-		flags = proc.WriteOnly
+		flags = vfs.WriteOnly
 	}
 	out, err := c.p.Open(dst, flags, mode)
-	if errors.Is(err, fserr.ENOENT) {
+	if errors.Is(err, vfs.ENOENT) {
 		if !strings.HasSuffix(dst, "/") {
-			return c.p.Open(dst, proc.WriteOnly|proc.Create|proc.Excl, mode)
+			return c.p.Open(dst, vfs.WriteOnly|vfs.Create|vfs.Excl, mode)
 		}
-		return nil, fserr.ENOTDIR
+		return nil, vfs.ENOTDIR
 	}
-	if err != nil && c.force && !errors.Is(err, fserr.EISDIR) && !errors.Is(err, fserr.ENOTDIR) {
+	if err != nil && c.force && !errors.Is(err, vfs.EISDIR) && !errors.Is(err, vfs.ENOTDIR) {
 		if c.p.FS.Unlink(c.p.Abs(dst)) == nil {
 			if c.verbose {
 				fmt.Fprintf(c.p.Out, "removed %s\n", quoteName(dst))
 			}
-			return c.p.Open(dst, proc.WriteOnly|proc.Create|proc.Excl, mode)
+			return c.p.Open(dst, vfs.WriteOnly|vfs.Create|vfs.Excl, mode)
 		}
 	}
 	return out, err
@@ -574,12 +574,12 @@ func copyData(p *proc.Process, in io.Reader, out io.Writer) error {
 }
 
 // keep gives dst the attributes of the source that are to be preserved.
-func (c *copier) keep(dst string, st proc.Stat, follow bool) bool {
+func (c *copier) keep(dst string, st vfs.Stat, follow bool) bool {
 	p, ok := c.p, true
 	path := p.Abs(dst)
 	if c.keepOwner {
 		// Like for an ordinary user a refused change of owner is no failure.
-		if err := p.FS.Chown(path, int(st.UID), int(st.GID), follow); err != nil && !errors.Is(err, fserr.EPERM) {
+		if err := p.FS.Chown(path, int(st.UID), int(st.GID), follow); err != nil && !errors.Is(err, vfs.EPERM) {
 			ok = c.fail("failed to preserve ownership for %s: %s", quoteName(dst), proc.Strerror(err))
 		}
 	}

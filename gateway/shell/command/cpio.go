@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/datetime"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var cpioSpec = getopt.New("ioptBcC:D:H:R:vVW:F:M:bfI:nrsSE:AO:l0aLdmuk?",
@@ -93,7 +93,7 @@ func cpio(_ context.Context, p *proc.Process) int {
 		case "D":
 			st, err := p.Stat(o.Value)
 			if err == nil && !st.IsDir() {
-				err = fserr.ENOTDIR
+				err = vfs.ENOTDIR
 			}
 			if err != nil {
 				p.Errorf("cannot change to directory `%s': %s", o.Value, proc.Strerror(err))
@@ -171,7 +171,7 @@ func cpio(_ context.Context, p *proc.Process) int {
 	}
 	c.checkOptions(args)
 	if rename {
-		p.Errorf("/dev/tty: Cannot open: %s", fserr.ENXIO)
+		p.Errorf("/dev/tty: Cannot open: %s", vfs.ENXIO)
 		return 2
 	}
 	var err error
@@ -317,7 +317,7 @@ func (c *cpioRun) eachName(f func(name string) error) error {
 	return l.err
 }
 
-func (c *cpioRun) stat(name string) (proc.Stat, error) {
+func (c *cpioRun) stat(name string) (vfs.Stat, error) {
 	if c.follow {
 		return c.p.Stat(name)
 	}
@@ -352,11 +352,11 @@ func (c *cpioRun) copyPass() error {
 		}
 		to := joinPath(c.dest, c.passName(name))
 		h := cpioHeader{name: to, stat: st, mtime: st.Mtime}
-		if c.link && st.Kind == proc.Regular && c.p.FS.Link(c.p.Abs(name), c.p.Abs(to)) == nil {
+		if c.link && st.Kind == vfs.Regular && c.p.FS.Link(c.p.Abs(name), c.p.Abs(to)) == nil {
 			c.done(to)
 			return nil
 		}
-		if st.Kind == proc.Symlink {
+		if st.Kind == vfs.Symlink {
 			if h.target, err = c.p.FS.Readlink(c.p.Abs(name)); err != nil {
 				c.fail("%s: Cannot readlink: %s", name, proc.Strerror(err))
 				return nil
@@ -364,8 +364,8 @@ func (c *cpioRun) copyPass() error {
 		}
 		h.key = cpioKey{ino: st.Ino}
 		var content io.Reader
-		if st.Kind == proc.Regular {
-			f, err := c.p.Open(name, proc.ReadOnly, 0)
+		if st.Kind == vfs.Regular {
+			f, err := c.p.Open(name, vfs.ReadOnly, 0)
 			if err != nil {
 				c.fail("%s: Cannot open: %s", name, proc.Strerror(err))
 				return nil
@@ -432,14 +432,14 @@ func (c *cpioRun) place(h *cpioHeader, content io.Reader, pass bool) (bool, erro
 		}
 	}
 	switch h.stat.Kind {
-	case proc.Regular:
+	case vfs.Regular:
 		return c.placeFile(h, abs, content, pass)
-	case proc.Dir:
+	case vfs.Dir:
 		if err := c.withParents(h.name, func() error { return p.FS.Mkdir(abs, h.stat.Mode&0o7777|0o700) }); err != nil {
 			c.fail("%s: Cannot mkdir: %s", h.name, proc.Strerror(err))
 			return false, nil
 		}
-	case proc.Symlink:
+	case vfs.Symlink:
 		if err := c.withParents(h.name, func() error { return p.FS.Symlink(h.target, abs) }); err != nil {
 			c.fail("%s: Cannot symlink to %s: %s", h.target, quote(h.name), proc.Strerror(err))
 			return false, nil
@@ -458,14 +458,14 @@ func (c *cpioRun) place(h *cpioHeader, content io.Reader, pass bool) (bool, erro
 // withParents runs f, and with -d again when directories were missing.
 func (c *cpioRun) withParents(name string, f func() error) error {
 	err := f()
-	if !c.makeDirs || !errors.Is(err, fserr.ENOENT) && !errors.Is(err, fserr.ENOTDIR) {
+	if !c.makeDirs || !errors.Is(err, vfs.ENOENT) && !errors.Is(err, vfs.ENOTDIR) {
 		return err
 	}
 	for i := range len(name) {
 		if name[i] != '/' || i == 0 {
 			continue
 		}
-		if merr := c.p.FS.Mkdir(c.p.Abs(name[:i]), 0o777&^c.p.Umask); errors.Is(merr, fserr.EEXIST) && !isDir(c.p, name[:i]) {
+		if merr := c.p.FS.Mkdir(c.p.Abs(name[:i]), 0o777&^c.p.Umask); errors.Is(merr, vfs.EEXIST) && !isDir(c.p, name[:i]) {
 			c.p.Errorf("`%s' exists but is not a directory", name[:i])
 			return err
 		}
@@ -506,9 +506,9 @@ func (c *cpioRun) placeFile(h *cpioHeader, abs string, content io.Reader, pass b
 			return true, nil
 		}
 	}
-	var f proc.File
+	var f vfs.File
 	err := c.withParents(h.name, func() (err error) {
-		f, err = p.FS.Open(abs, proc.WriteOnly|proc.Create|proc.Trunc, 0o600)
+		f, err = p.FS.Open(abs, vfs.WriteOnly|vfs.Create|vfs.Trunc, 0o600)
 		return err
 	})
 	if err != nil {
@@ -642,7 +642,7 @@ func (c *cpioRun) listing(h *cpioHeader, n *names) {
 		}
 	}
 	fmt.Fprintf(p.Out, "%s %3d %-8.8s %-8.8s ", string(kindLetter(h.stat.Kind))+modeString(h.stat.Mode), h.stat.Nlink, user, group)
-	if h.stat.Kind == proc.Char {
+	if h.stat.Kind == vfs.Char {
 		fmt.Fprintf(p.Out, "%3d, %3d ", h.stat.Rdev>>8, h.stat.Rdev&0xff)
 	} else {
 		fmt.Fprintf(p.Out, "%8d ", h.stat.Size)
@@ -653,7 +653,7 @@ func (c *cpioRun) listing(h *cpioHeader, n *names) {
 		layout = "%b %e  %Y"
 	}
 	fmt.Fprintf(p.Out, "%s %s", datetime.Format(layout, time.Unix(when, 0).In(datetime.Zone(p.Getenv("TZ")))), h.name)
-	if h.stat.Kind == proc.Symlink {
+	if h.stat.Kind == vfs.Symlink {
 		p.Out.WriteString(" -> " + h.target)
 	}
 	p.Out.WriteByte('\n')

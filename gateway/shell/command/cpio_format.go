@@ -14,12 +14,13 @@ import (
 	"time"
 
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // cpioHeader describes a member.
 type cpioHeader struct {
 	name, target string // target of a symlink
-	stat         proc.Stat
+	stat         vfs.Stat
 	mtime        int64 // nanoseconds since the epoch
 	key          cpioKey
 	once         bool   // of the names of a file only the last has the content
@@ -35,18 +36,18 @@ const (
 )
 
 // kindBits are the file types of st_mode.
-var kindBits = map[proc.Kind]uint32{proc.FIFO: 0o010000, proc.Char: 0o020000, proc.Dir: 0o040000, proc.Regular: 0o100000, proc.Symlink: 0o120000}
+var kindBits = map[vfs.Kind]uint32{vfs.FIFO: 0o010000, vfs.Char: 0o020000, vfs.Dir: 0o040000, vfs.Regular: 0o100000, vfs.Symlink: 0o120000}
 
-func kindOfBits(mode uint32) proc.Kind {
+func kindOfBits(mode uint32) vfs.Kind {
 	for k, bits := range kindBits {
 		if mode&0o170000 == bits {
 			return k
 		}
 	}
 	if mode&0o170000 == 0o060000 {
-		return proc.Char // a block device: there are none here
+		return vfs.Char // a block device: there are none here
 	}
-	return proc.Regular
+	return vfs.Regular
 }
 
 var (
@@ -94,7 +95,7 @@ func (m *cpioMember) Read(b []byte) (int, error) {
 func (c *cpioRun) copyIn() error {
 	src := c.p.Stdin
 	if c.file != "" && c.file != "-" {
-		f, err := c.p.Open(c.file, proc.ReadOnly, 0)
+		f, err := c.p.Open(c.file, vfs.ReadOnly, 0)
 		if err != nil {
 			return fmt.Errorf("Cannot open %s: %s", c.file, proc.Strerror(err))
 		}
@@ -195,7 +196,7 @@ func (c *cpioRun) readCpio(owners *names) error {
 		}
 		content := &cpioMember{c, h.stat.Size}
 		pad := c.padding(h.stat.Size)
-		if h.stat.Kind == proc.Symlink {
+		if h.stat.Kind == vfs.Symlink {
 			b := make([]byte, min(h.stat.Size, cpioNameMax))
 			if err := c.readFull(b); err != nil {
 				return err
@@ -248,7 +249,7 @@ func (c *cpioRun) member(h *cpioHeader, content io.Reader, owners *names) error 
 		}
 		return nil
 	case c.verify:
-		if c.format == "crc" && h.stat.Kind == proc.Regular {
+		if c.format == "crc" && h.stat.Kind == vfs.Regular {
 			s := &cpioSum{}
 			if err := c.copy(s, content); err != nil {
 				return err
@@ -257,12 +258,12 @@ func (c *cpioRun) member(h *cpioHeader, content io.Reader, owners *names) error 
 				c.p.Errorf("%s: checksum error (0x%x, should be 0x%x)", h.name, s.sum, h.sum)
 			}
 		}
-		if h.stat.Kind != proc.Symlink {
+		if h.stat.Kind != vfs.Symlink {
 			c.done(h.name)
 		}
 		return nil
 	case c.toStdout:
-		if h.stat.Kind == proc.Regular {
+		if h.stat.Kind == vfs.Regular {
 			if err := c.copy(c.swapped(c.p.Out, h), content); err != nil {
 				return err
 			}
@@ -273,7 +274,7 @@ func (c *cpioRun) member(h *cpioHeader, content io.Reader, owners *names) error 
 	shown := h.name
 	h.name = c.safeName(h.name, c.relative)
 	var s *cpioSum
-	if c.format == "crc" && h.stat.Kind == proc.Regular {
+	if c.format == "crc" && h.stat.Kind == vfs.Regular {
 		s = &cpioSum{}
 		content = io.TeeReader(content, s)
 	}
@@ -355,7 +356,7 @@ func (c *cpioRun) readHex() (*cpioHeader, error) {
 		v[i] = uint32(cpioNumber(b[6+8*i:14+8*i], 16))
 	}
 	h := &cpioHeader{once: true, sum: v[12], mtime: int64(v[5]) * 1e9, key: cpioKey{v[7], v[8], uint64(v[0])}}
-	h.stat = proc.Stat{Ino: uint64(v[0]), Kind: kindOfBits(v[1]), Mode: v[1] & 0o7777, UID: v[2], GID: v[3], Nlink: v[4], Size: int64(v[6]), Rdev: v[9]<<8 | v[10]}
+	h.stat = vfs.Stat{Ino: uint64(v[0]), Kind: kindOfBits(v[1]), Mode: v[1] & 0o7777, UID: v[2], GID: v[3], Nlink: v[4], Size: int64(v[6]), Rdev: v[9]<<8 | v[10]}
 	return h, c.readName(h, int64(v[11]), len(b))
 }
 
@@ -369,7 +370,7 @@ func (c *cpioRun) readOctal() (*cpioHeader, error) {
 		v[i] = uint32(cpioNumber(b[6+6*i:12+6*i], 8))
 	}
 	h := &cpioHeader{mtime: int64(cpioNumber(b[48:59], 8)) * 1e9, key: cpioKey{v[0], 0, uint64(v[1])}}
-	h.stat = proc.Stat{Ino: uint64(v[1]), Kind: kindOfBits(v[2]), Mode: v[2] & 0o7777, UID: v[3], GID: v[4], Nlink: v[5], Rdev: v[6], Size: int64(cpioNumber(b[65:76], 8))}
+	h.stat = vfs.Stat{Ino: uint64(v[1]), Kind: kindOfBits(v[2]), Mode: v[2] & 0o7777, UID: v[3], GID: v[4], Nlink: v[5], Rdev: v[6], Size: int64(cpioNumber(b[65:76], 8))}
 	return h, c.readName(h, int64(cpioNumber(b[59:65], 8)), len(b))
 }
 
@@ -387,7 +388,7 @@ func (c *cpioRun) readBinary() (*cpioHeader, error) {
 		v[i] = uint32(order.Uint16(b[2*i:]))
 	}
 	h := &cpioHeader{mtime: int64(v[8]<<16|v[9]) * 1e9, key: cpioKey{v[1], 0, uint64(v[2])}}
-	h.stat = proc.Stat{Ino: uint64(v[2]), Kind: kindOfBits(v[3]), Mode: v[3] & 0o7777, UID: v[4], GID: v[5], Nlink: v[6], Rdev: v[7], Size: int64(v[11]<<16 | v[12])}
+	h.stat = vfs.Stat{Ino: uint64(v[2]), Kind: kindOfBits(v[3]), Mode: v[3] & 0o7777, UID: v[4], GID: v[5], Nlink: v[6], Rdev: v[7], Size: int64(v[11]<<16 | v[12])}
 	return h, c.readName(h, int64(v[10]), len(b))
 }
 
@@ -419,18 +420,18 @@ func (c *cpioRun) readTar(owners *names) error {
 			return errCpioShort
 		}
 		h := &cpioHeader{name: t.Name, mtime: t.ModTime.UnixNano(), target: t.Linkname}
-		h.stat = proc.Stat{Kind: proc.Regular, Mode: uint32(t.Mode) & 0o7777, UID: uint32(t.Uid), GID: uint32(t.Gid), Nlink: 1, Size: t.Size}
+		h.stat = vfs.Stat{Kind: vfs.Regular, Mode: uint32(t.Mode) & 0o7777, UID: uint32(t.Uid), GID: uint32(t.Gid), Nlink: 1, Size: t.Size}
 		switch t.Typeflag {
 		case stdtar.TypeDir:
-			h.stat.Kind = proc.Dir
+			h.stat.Kind = vfs.Dir
 		case stdtar.TypeSymlink:
-			h.stat.Kind = proc.Symlink
+			h.stat.Kind = vfs.Symlink
 		case stdtar.TypeLink:
 			h.hardLink = true
 		case stdtar.TypeChar, stdtar.TypeBlock:
-			h.stat.Kind, h.stat.Rdev = proc.Char, uint32(t.Devmajor)<<8|uint32(t.Devminor)
+			h.stat.Kind, h.stat.Rdev = vfs.Char, uint32(t.Devmajor)<<8|uint32(t.Devminor)
 		case stdtar.TypeFifo:
-			h.stat.Kind = proc.FIFO
+			h.stat.Kind = vfs.FIFO
 		case stdtar.TypeXGlobalHeader:
 			continue
 		}
@@ -450,9 +451,9 @@ func (c *cpioRun) copyOut() error {
 	}
 	c.out = c.p.Out
 	if c.file != "" && c.file != "-" {
-		flag := proc.ReadWrite | proc.Create | proc.Trunc
+		flag := vfs.ReadWrite | vfs.Create | vfs.Trunc
 		if c.add {
-			flag = proc.ReadWrite
+			flag = vfs.ReadWrite
 		}
 		f, err := c.p.Open(c.file, flag, 0o666)
 		if err != nil {
@@ -473,7 +474,7 @@ func (c *cpioRun) copyOut() error {
 }
 
 // toTrailer moves to where the archive's last header is, so that new members replace it.
-func (c *cpioRun) toTrailer(f proc.File) error {
+func (c *cpioRun) toTrailer(f vfs.File) error {
 	c.in = bufio.NewReaderSize(f, 64<<10)
 	if err := c.detect(); err != nil {
 		return err
@@ -546,7 +547,7 @@ func (c *cpioRun) writeMembers() error {
 		}
 		if tarFormat {
 			err = c.writeTar(tw, h, name)
-		} else if st.Kind == proc.Regular && st.Nlink > 1 && (c.format == "newc" || c.format == "crc") {
+		} else if st.Kind == vfs.Regular && st.Nlink > 1 && (c.format == "newc" || c.format == "crc") {
 			l := c.links[key]
 			if l == nil {
 				l = &cpioLink{name: name}
@@ -577,7 +578,7 @@ func (c *cpioRun) writeMembers() error {
 	if tarFormat {
 		err = tw.Close()
 	} else {
-		err = c.writeHeader(&cpioHeader{name: cpioTrailer, stat: proc.Stat{Nlink: 1}})
+		err = c.writeHeader(&cpioHeader{name: cpioTrailer, stat: vfs.Stat{Nlink: 1}})
 	}
 	if err == nil {
 		err = c.write(make([]byte, (c.block-c.bytes%c.block)%c.block))
@@ -609,8 +610,8 @@ func (c *cpioRun) writeLinks(l *cpioLink) error {
 func (c *cpioRun) writeFile(h *cpioHeader, name string) error {
 	var content io.Reader = bytes.NewReader(nil)
 	switch h.stat.Kind {
-	case proc.Regular:
-		f, err := c.p.Open(name, proc.ReadOnly, 0)
+	case vfs.Regular:
+		f, err := c.p.Open(name, vfs.ReadOnly, 0)
 		if err != nil {
 			c.fail("%s: Cannot open: %s", name, proc.Strerror(err))
 			return nil
@@ -627,7 +628,7 @@ func (c *cpioRun) writeFile(h *cpioHeader, name string) error {
 			}
 		}
 		content = f
-	case proc.Symlink:
+	case vfs.Symlink:
 		target, err := c.p.FS.Readlink(c.p.Abs(name))
 		if err != nil {
 			c.fail("%s: Cannot readlink: %s", name, proc.Strerror(err))
@@ -697,16 +698,16 @@ func (c *cpioRun) writeTar(w *stdtar.Writer, h *cpioHeader, name string) error {
 	var content io.Reader
 	key := cpioKey{ino: h.stat.Ino}
 	switch h.stat.Kind {
-	case proc.Dir:
+	case vfs.Dir:
 		t.Typeflag, t.Name = stdtar.TypeDir, strings.TrimRight(t.Name, "/")+"/"
-	case proc.Symlink:
+	case vfs.Symlink:
 		target, err := c.p.FS.Readlink(c.p.Abs(name))
 		if err != nil {
 			c.fail("%s: Cannot readlink: %s", name, proc.Strerror(err))
 			return nil
 		}
 		t.Typeflag, t.Linkname = stdtar.TypeSymlink, target
-	case proc.Regular:
+	case vfs.Regular:
 		if l := c.links[key]; l != nil {
 			t.Typeflag, t.Linkname = stdtar.TypeLink, l.name
 			break
@@ -715,7 +716,7 @@ func (c *cpioRun) writeTar(w *stdtar.Writer, h *cpioHeader, name string) error {
 			c.p.Hold(64 + len(h.name))
 			c.links[key] = &cpioLink{name: h.name}
 		}
-		f, err := c.p.Open(name, proc.ReadOnly, 0)
+		f, err := c.p.Open(name, vfs.ReadOnly, 0)
 		if err != nil {
 			c.fail("%s: Cannot open: %s", name, proc.Strerror(err))
 			return nil

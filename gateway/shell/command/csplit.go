@@ -11,6 +11,7 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/regex"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var csplitSpec = getopt.New("b:f:kn:sqz", "digits:=n elide-empty-files=z keep-files=k prefix:=f quiet=s silent=s suffix-format:=b suppress-matched").
@@ -39,7 +40,7 @@ type csplitRun struct {
 	scan    int // offset of the line that the search looks at next
 	current int // number of the last line the search looked at
 	files   []string
-	out     proc.File
+	out     vfs.File
 	w       *proc.Writer
 	size    int64
 }
@@ -221,7 +222,7 @@ func (c *csplitRun) create() {
 	n := len(c.files)
 	suffix := strings.NewReplacer("%i", "%d", "%u", "%d", "'", "").Replace(c.suffix)
 	name := c.prefix + fmt.Sprintf(csplitVerb(suffix), n)
-	f, err := c.p.Open(name, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+	f, err := c.p.Open(name, vfs.WriteOnly|vfs.Create|vfs.Trunc, 0o666)
 	if err != nil {
 		c.fatal("%s: %s", quoteColon(name), proc.Strerror(err))
 	}

@@ -13,10 +13,10 @@ import (
 
 	"github.com/itchyny/timefmt-go"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/csv"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // What the tools of csvkit have in common.
@@ -198,16 +198,16 @@ func (k *csvkitRun) dialect() (err error) {
 
 // noFile is what Python says of a file that cannot be opened.
 func noFile(name string, err error) error {
-	e, _ := fserr.Of(err)
+	e, _ := vfs.Of(err)
 	kind := "OSError"
 	switch {
-	case errors.Is(err, fserr.ENOENT):
+	case errors.Is(err, vfs.ENOENT):
 		kind = "FileNotFoundError"
-	case errors.Is(err, fserr.EISDIR):
+	case errors.Is(err, vfs.EISDIR):
 		kind = "IsADirectoryError"
-	case errors.Is(err, fserr.EACCES):
+	case errors.Is(err, vfs.EACCES):
 		kind = "PermissionError"
-	case errors.Is(err, fserr.ENOTDIR):
+	case errors.Is(err, vfs.ENOTDIR):
 		kind = "NotADirectoryError"
 	}
 	return &csv.Error{Kind: kind, Text: fmt.Sprintf("[Errno %d] %s: '%s'", int(e), proc.Strerror(err), name)}

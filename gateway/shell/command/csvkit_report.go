@@ -15,8 +15,8 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/csv"
 	"github.com/pgbox/pgbox/gateway/shell/jq"
-	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/regex"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 func csvGrep(k *csvkitRun) error {
@@ -699,7 +699,7 @@ func csvClean(k *csvkitRun) error {
 		}
 	}
 	save := func(name string, data []byte) error {
-		f, err := p.Open(name, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+		f, err := p.Open(name, vfs.WriteOnly|vfs.Create|vfs.Trunc, 0o666)
 		if err == nil {
 			_, err = f.Write(data)
 			err = errors.Join(err, f.Close())

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/datetime"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var dateSpec = getopt.New("d:f:I::r:Rs:u", "date:=d debug file:=f iso-8601::=I reference:=r resolution rfc-email=R rfc-822=R rfc-2822=R rfc-3339: set:=s uct=u utc=u universal=u").
@@ -87,7 +87,7 @@ func date(_ context.Context, p *proc.Process) int {
 				p.Errorf("invalid date %s", quote(args[0]))
 				return 1
 			}
-			p.Errorf("cannot set date: %s", fserr.EPERM)
+			p.Errorf("cannot set date: %s", vfs.EPERM)
 			p.Out.WriteString(datetime.Format("%a %b %e %H:%M:%S %Z %Y", when) + "\n")
 			return 1
 		}
@@ -121,7 +121,7 @@ func date(_ context.Context, p *proc.Process) int {
 			return 1
 		}
 		if set {
-			p.Errorf("cannot set date: %s", fserr.EPERM)
+			p.Errorf("cannot set date: %s", vfs.EPERM)
 			show(t)
 			return 1
 		}
@@ -165,7 +165,7 @@ func posixTime(s string, now time.Time) (time.Time, error) {
 		secs = "." + secs
 	}
 	if len(main) != 8 && len(main) != 10 && len(main) != 12 {
-		return time.Time{}, fserr.EINVAL
+		return time.Time{}, vfs.EINVAL
 	}
 	return datetime.ParseStamp(main[8:]+main[:8]+secs, now)
 }

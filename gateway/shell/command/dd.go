@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var ddSpec = getopt.New("", "").WithUsage("[OPERAND]...\n  or:  dd OPTION", "Copy a file, converting and formatting according to the operands.")
@@ -109,7 +109,7 @@ func dd(_ context.Context, p *proc.Process) int {
 	var w *writeError
 	switch {
 	case errors.As(err, &w):
-		if errors.Is(w.err, fserr.EPIPE) {
+		if errors.Is(w.err, vfs.EPIPE) {
 			panic(proc.Death{Status: 141})
 		}
 		p.Errorf("error writing %s: %s", quoteName(nameOrStream(d.outName, "standard output")), proc.Strerror(w.err))
@@ -152,14 +152,14 @@ func (d *ddRun) operands(args []string) bool {
 		case "if":
 			d.inName = value
 			if value == "" {
-				p.Errorf("failed to open %s: %s", quoteName(value), fserr.ENOENT)
+				p.Errorf("failed to open %s: %s", quoteName(value), vfs.ENOENT)
 				return false
 			}
 			continue
 		case "of":
 			d.outName = value
 			if value == "" {
-				p.Errorf("failed to open %s: %s", quoteName(value), fserr.ENOENT)
+				p.Errorf("failed to open %s: %s", quoteName(value), vfs.ENOENT)
 				return false
 			}
 			continue
@@ -290,7 +290,7 @@ func (d *ddRun) open() bool {
 	p := d.p
 	d.in, d.out = p.Stdin, p.Stdout
 	if d.inName != "" {
-		f, err := p.Open(d.inName, proc.ReadOnly, 0)
+		f, err := p.Open(d.inName, vfs.ReadOnly, 0)
 		if err != nil {
 			p.Errorf("failed to open %s: %s", quoteName(d.inName), proc.Strerror(err))
 			return false
@@ -300,18 +300,18 @@ func (d *ddRun) open() bool {
 	if d.outName == "" {
 		return true
 	}
-	flag := proc.WriteOnly
+	flag := vfs.WriteOnly
 	if !d.has("nocreat") {
-		flag |= proc.Create
+		flag |= vfs.Create
 	}
 	if d.has("excl") {
-		flag |= proc.Excl
+		flag |= vfs.Excl
 	}
 	if slices.Contains(d.oflag, "append") {
-		flag |= proc.Append
+		flag |= vfs.Append
 	}
 	if d.seek == 0 && !d.has("notrunc") {
-		flag |= proc.Trunc
+		flag |= vfs.Trunc
 	}
 	f, err := p.Open(d.outName, flag, 0o666)
 	if err != nil {
@@ -337,7 +337,7 @@ func (d *ddRun) position() {
 			n = times(n, d.ibs)
 		}
 		done := false
-		if f, ok := d.in.(proc.File); ok && isRegular(f) {
+		if f, ok := d.in.(vfs.File); ok && isRegular(f) {
 			if at, err := f.Seek(0, io.SeekCurrent); err == nil {
 				st, _ := f.Stat() // isRegular has just got it
 				if n > st.Size-at {
@@ -371,8 +371,8 @@ func (d *ddRun) position() {
 	if !d.seekBytes {
 		n = times(n, d.obs)
 	}
-	f, ok := d.out.(proc.File)
-	var err error = fserr.ESPIPE
+	f, ok := d.out.(vfs.File)
+	var err error = vfs.ESPIPE
 	if ok {
 		if d.outName != "" && !d.has("notrunc") && isRegular(f) {
 			if err = f.Truncate(n); err != nil {

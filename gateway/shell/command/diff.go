@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/regex"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var diffSpec = getopt.New("0123456789abBcC:dD:eEfF:hHiI:lL:nNpPqrsS:tTuU:vwW:x:X:yZ",
@@ -71,7 +71,7 @@ type diffRun struct {
 // diffFile is one side of a comparison.
 type diffFile struct {
 	name    string
-	st      proc.Stat
+	st      vfs.Stat
 	missing bool
 	dir     bool
 	stdin   bool
@@ -341,9 +341,9 @@ func (d *diffRun) look(name string) (f *diffFile, err error) {
 	f = &diffFile{name: name}
 	if name == "-" {
 		f.stdin = true
-		f.st = proc.Stat{Kind: proc.FIFO, Mtime: d.now.UnixNano()}
-		if s, ok := d.p.Stdin.(interface{ Stat() (proc.Stat, error) }); ok {
-			if st, err := s.Stat(); err == nil && st.Kind == proc.Regular {
+		f.st = vfs.Stat{Kind: vfs.FIFO, Mtime: d.now.UnixNano()}
+		if s, ok := d.p.Stdin.(interface{ Stat() (vfs.Stat, error) }); ok {
+			if st, err := s.Stat(); err == nil && st.Kind == vfs.Regular {
 				f.st = st
 			}
 		}
@@ -377,7 +377,7 @@ func (d *diffRun) compare(an, bn string, below bool) {
 			}
 		}
 	}
-	missing := func(err error) bool { return errors.Is(err, fserr.ENOENT) }
+	missing := func(err error) bool { return errors.Is(err, vfs.ENOENT) }
 	if aerr != nil && berr == nil && missing(aerr) && (d.newFile || d.newFirst) {
 		a.missing, a.dir, aerr = true, b.dir, nil
 	}
@@ -422,7 +422,7 @@ func (d *diffRun) compare(an, bn string, below bool) {
 			fmt.Fprintf(d.p.Out, "File %s is a %s while file %s is a %s\n", d.shown(a, 0), diffKind(a), d.shown(b, 1), diffKind(b))
 		}
 		d.differ()
-	case d.noDeref && (a.st.Kind == proc.Symlink || b.st.Kind == proc.Symlink):
+	case d.noDeref && (a.st.Kind == vfs.Symlink || b.st.Kind == vfs.Symlink):
 		d.links(a, b)
 	default:
 		d.files(a, b, below)
@@ -438,7 +438,7 @@ func (d *diffRun) shown(f *diffFile, i int) string {
 
 // isFile reports whether a file below a directory is one that is read.
 func isFile(f *diffFile) bool {
-	return f.missing || f.st.Kind == proc.Regular || f.st.Kind == proc.Symlink
+	return f.missing || f.st.Kind == vfs.Regular || f.st.Kind == vfs.Symlink
 }
 
 func diffKind(f *diffFile) string {
@@ -463,7 +463,7 @@ func (d *diffRun) links(a, b *diffFile) {
 }
 
 func (d *diffRun) directories(a, b *diffFile) {
-	list := func(f *diffFile) []proc.Dirent {
+	list := func(f *diffFile) []vfs.Dirent {
 		if f.missing {
 			return nil
 		}
@@ -471,7 +471,7 @@ func (d *diffRun) directories(a, b *diffFile) {
 		if err != nil {
 			d.trouble(f.name, err)
 		}
-		return slices.DeleteFunc(slices.Clone(l), func(e proc.Dirent) bool {
+		return slices.DeleteFunc(slices.Clone(l), func(e vfs.Dirent) bool {
 			return slices.ContainsFunc(d.exclude, func(glob string) bool { return globMatches(d.p, glob, e.Name) }) || d.startFile != "" && e.Name < d.startFile
 		})
 	}
@@ -521,7 +521,7 @@ func (d *diffRun) load(f *diffFile) error {
 		return nil
 	}
 	var err error
-	if f.stdin || f.st.Kind != proc.Regular {
+	if f.stdin || f.st.Kind != vfs.Regular {
 		f.data, err = d.readNamed(f.name)
 	} else {
 		f.data, err = d.p.ReadFile(f.name)

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"unicode/utf16"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var dos2unixSpec = getopt.New("7bc:feFhi::klLmnNoOqrRsSuUvV", "ascii keep-bom=b convmode:=c force=f add-eol=e follow-symlink=F help=h info::=i keepdate=k newline=l license=L add-bom=m newfile=n oldfile=o to-stdout=O quiet=q "+
@@ -190,21 +190,21 @@ func (n *newlineRun) say(format string, args ...any) {
 }
 
 // read says why a file is left out, and whether that is an error.
-func (n *newlineRun) read(name string) (data []byte, st proc.Stat, ok, fine bool) {
+func (n *newlineRun) read(name string) (data []byte, st vfs.Stat, ok, fine bool) {
 	link, err := n.p.Lstat(name)
-	if err == nil && link.Kind == proc.Symlink && !n.follow && !n.replace {
+	if err == nil && link.Kind == vfs.Symlink && !n.follow && !n.replace {
 		n.say("Skipping symbolic link %s.", name)
 		return nil, st, false, true
 	}
 	if err == nil {
 		st, err = n.p.Stat(name)
 	}
-	if err != nil || st.Kind != proc.Regular {
+	if err != nil || st.Kind != vfs.Regular {
 		if err != nil {
 			n.say("%s: %s", name, proc.Strerror(err))
 		}
 		n.say("Skipping %s, not a regular file.", name)
-		return nil, st, false, err == nil || !errors.Is(err, fserr.ENOENT)
+		return nil, st, false, err == nil || !errors.Is(err, vfs.ENOENT)
 	}
 	data, err = n.p.ReadFile(name)
 	if err != nil {
@@ -225,7 +225,7 @@ func (n *newlineRun) file(name, to string) bool {
 		n.say("Skipping binary file %s", name)
 		return true
 	}
-	f, err := n.p.Open(to, proc.WriteOnly|proc.Create|proc.Trunc, st.Mode&0o777)
+	f, err := n.p.Open(to, vfs.WriteOnly|vfs.Create|vfs.Trunc, st.Mode&0o777)
 	if err == nil {
 		_, err = f.Write(out)
 		_ = f.Close()

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/datetime"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var duSpec = getopt.New("0abd:chHklmst:xB:DLPSX:",
@@ -161,7 +161,7 @@ func du(_ context.Context, p *proc.Process) int {
 			stat = p.Stat
 		}
 		st, err := stat(name)
-		if err == nil && st.Kind == proc.Symlink && strings.HasSuffix(name, "/") {
+		if err == nil && st.Kind == vfs.Symlink && strings.HasSuffix(name, "/") {
 			st, err = p.Stat(name)
 		}
 		if err != nil {
@@ -189,7 +189,7 @@ func (d *duRun) excluded(name string) bool {
 	return false
 }
 
-func (d *duRun) walk(name string, st proc.Stat, depth int) (size duSize, ok bool) {
+func (d *duRun) walk(name string, st vfs.Stat, depth int) (size duSize, ok bool) {
 	d.p.Tick(1)
 	if d.excluded(name) {
 		return size, false
@@ -203,7 +203,7 @@ func (d *duRun) walk(name string, st proc.Stat, depth int) (size duSize, ok bool
 	size = duSize{st.Blocks * 512, 1, st.Mtime}
 	if d.apparent {
 		size.bytes = st.Size
-		if st.IsDir() || st.Kind == proc.Char {
+		if st.IsDir() || st.Kind == vfs.Char {
 			// GNU counts what stat says for directories too.
 			size.bytes = st.Size
 		}
@@ -223,7 +223,7 @@ func (d *duRun) walk(name string, st proc.Stat, depth int) (size duSize, ok bool
 			}
 			cst, err := stat(child)
 			if err != nil {
-				if d.followAll && isErrnoIn(err, fserr.ENOENT, fserr.ELOOP) {
+				if d.followAll && isErrnoIn(err, vfs.ENOENT, vfs.ELOOP) {
 					cst, err = d.p.Lstat(child)
 				}
 				if err != nil {
@@ -252,8 +252,8 @@ func (d *duRun) walk(name string, st proc.Stat, depth int) (size duSize, ok bool
 	return size, true
 }
 
-func isErrnoIn(err error, list ...fserr.Errno) bool {
-	e, ok := fserr.Of(err)
+func isErrnoIn(err error, list ...vfs.Errno) bool {
+	e, ok := vfs.Of(err)
 	for _, x := range list {
 		if ok && e == x {
 			return true

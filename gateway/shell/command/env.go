@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var envSpec = getopt.New("+C:iS:u:v0",
@@ -78,7 +78,7 @@ func env(ctx context.Context, p *proc.Process) int {
 	}
 	for _, name := range unset {
 		if name == "" || strings.Contains(name, "=") {
-			p.Errorf("cannot unset %s: %s", quote(name), fserr.EINVAL)
+			p.Errorf("cannot unset %s: %s", quote(name), vfs.EINVAL)
 			return 125
 		}
 		say("unset:    %s\n", name)
@@ -111,9 +111,9 @@ func env(ctx context.Context, p *proc.Process) int {
 	if hasDir {
 		full, err := p.FS.Realpath(p.Abs(dir))
 		if err == nil {
-			var st proc.Stat
+			var st vfs.Stat
 			if st, err = p.FS.Stat(full); err == nil && !st.IsDir() {
-				err = fserr.ENOTDIR
+				err = vfs.ENOTDIR
 			}
 		}
 		if err != nil {
@@ -293,7 +293,7 @@ func findProgram(p, child *proc.Process, name, format string) (status int, ok bo
 		return 0, true
 	}
 	p.Errorf(format, quote(name), proc.Strerror(err))
-	if errors.Is(err, fserr.ENOENT) {
+	if errors.Is(err, vfs.ENOENT) {
 		return 127, false
 	}
 	return 126, false

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var fallocateSpec = getopt.New("cdil:no:pvxz", "collapse-range=c dig-holes=d insert-range=i length:=l keep-size=n offset:=o punch-hole=p verbose=v posix=x zero-range=z").
@@ -50,9 +50,9 @@ func fallocate(_ context.Context, p *proc.Process) int {
 		p.Errorf("unexpected number of arguments")
 		return 1
 	}
-	flag := proc.ReadWrite
+	flag := vfs.ReadWrite
 	if !keep && other == "" {
-		flag |= proc.Create
+		flag |= vfs.Create
 	}
 	f, err := p.Open(args[0], flag, 0o644)
 	if err != nil {
@@ -77,12 +77,12 @@ func fallocate(_ context.Context, p *proc.Process) int {
 			at += n
 		}
 	case other == "c" || other == "i":
-		err = fserr.EOPNOTSUPP
+		err = vfs.EOPNOTSUPP
 	case other == "" && !keep && offset+length > st.Size:
 		err = f.Truncate(offset + length)
 	}
 	if err != nil {
-		if errors.Is(err, fserr.EOPNOTSUPP) {
+		if errors.Is(err, vfs.EOPNOTSUPP) {
 			p.Errorf("fallocate failed: %s", proc.Strerror(err))
 		} else {
 			p.Errorf("%s: %s", args[0], proc.Strerror(err))

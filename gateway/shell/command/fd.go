@@ -15,6 +15,7 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/ignore"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var fdSpec = getopt.New("HIuUsigFapLld:t:e:S:o:x:X:E:c:j:1q0hV", "hidden=H no-hidden no-ignore=I ignore no-ignore-vcs ignore-vcs no-ignore-parent no-global-ignore-file unrestricted=u case-sensitive=s ignore-case=i glob=g regex fixed-strings=F "+
@@ -404,7 +405,7 @@ func (f *fdRun) directory(abs, prefix string, above *rgRules, depth int, parents
 		if err != nil {
 			continue
 		}
-		if st.Kind == proc.Symlink && f.walk.follow {
+		if st.Kind == vfs.Symlink && f.walk.follow {
 			if target, err := f.p.FS.Stat(full); err == nil {
 				st = target
 			}
@@ -428,7 +429,7 @@ func (f *fdRun) directory(abs, prefix string, above *rgRules, depth int, parents
 	}
 }
 
-func (f *fdRun) wants(full, name string, st proc.Stat) bool {
+func (f *fdRun) wants(full, name string, st vfs.Stat) bool {
 	text := name
 	if f.fullPath {
 		text = full
@@ -446,7 +447,7 @@ func (f *fdRun) wants(full, name string, st proc.Stat) bool {
 		return false
 	}
 	for _, s := range f.sizes {
-		if st.Kind != proc.Regular || s.sign == '+' && st.Size < s.n || s.sign == '-' && st.Size > s.n || s.sign == '=' && st.Size != s.n {
+		if st.Kind != vfs.Regular || s.sign == '+' && st.Size < s.n || s.sign == '-' && st.Size > s.n || s.sign == '=' && st.Size != s.n {
 			return false
 		}
 	}
@@ -461,13 +462,13 @@ func (f *fdRun) wants(full, name string, st proc.Stat) bool {
 	return true
 }
 
-func (f *fdRun) typed(full string, st proc.Stat) bool {
+func (f *fdRun) typed(full string, st vfs.Stat) bool {
 	empty := func() bool {
 		if st.IsDir() {
 			list, err := f.p.FS.ReadDir(full)
 			return err == nil && len(list) == 0
 		}
-		return st.Kind == proc.Regular && st.Size == 0
+		return st.Kind == vfs.Regular && st.Size == 0
 	}
 	if strings.Contains(f.types, "e") && !empty() {
 		return false
@@ -477,15 +478,15 @@ func (f *fdRun) typed(full string, st proc.Stat) bool {
 	}
 	for _, t := range f.types {
 		switch {
-		case t == 'f' && st.Kind == proc.Regular, t == 'd' && st.IsDir(), t == 'l' && st.Kind == proc.Symlink, t == 'p' && st.Kind == proc.FIFO,
-			t == 'x' && st.Kind == proc.Regular && st.Mode&0o111 != 0:
+		case t == 'f' && st.Kind == vfs.Regular, t == 'd' && st.IsDir(), t == 'l' && st.Kind == vfs.Symlink, t == 'p' && st.Kind == vfs.FIFO,
+			t == 'x' && st.Kind == vfs.Regular && st.Mode&0o111 != 0:
 			return true
 		}
 	}
 	return false
 }
 
-func (f *fdRun) match(name string, st proc.Stat) {
+func (f *fdRun) match(name string, st vfs.Stat) {
 	f.found++
 	if f.quiet {
 		return
@@ -516,7 +517,7 @@ func (f *fdRun) match(name string, st proc.Stat) {
 		switch {
 		case st.IsDir():
 			base = "\x1b[1;34m" + base + "\x1b[0m"
-		case st.Kind == proc.Symlink:
+		case st.Kind == vfs.Symlink:
 			base = "\x1b[1;36m" + base + "\x1b[0m"
 		case st.Mode&0o111 != 0:
 			base = "\x1b[1;32m" + base + "\x1b[0m"

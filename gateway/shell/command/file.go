@@ -18,6 +18,7 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/datetime"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var fileSpec = getopt.New("bcCdEe:f:F:hikLlm:nNpP:rsSvzZ0",
@@ -139,7 +140,7 @@ func binaryKind(text, mime string) fileKind {
 }
 
 func identify(p *proc.Process, name string, follow bool) fileKind {
-	var st proc.Stat
+	var st vfs.Stat
 	var err error
 	switch {
 	case name == "-":
@@ -171,16 +172,16 @@ func identify(p *proc.Process, name string, follow bool) fileKind {
 		special += "sticky "
 	}
 	switch st.Kind {
-	case proc.Dir:
+	case vfs.Dir:
 		if special != "" {
 			special = strings.TrimSuffix(special, " ") + ", "
 		}
 		return binaryKind(special+"directory", "inode/directory")
-	case proc.Char:
+	case vfs.Char:
 		return binaryKind(fmt.Sprintf("%scharacter special (%d/%d)", special, st.Rdev>>8, st.Rdev&0xff), "inode/chardevice")
-	case proc.FIFO:
+	case vfs.FIFO:
 		return binaryKind("fifo (named pipe)", "inode/fifo")
-	case proc.Symlink:
+	case vfs.Symlink:
 		target, _ := p.FS.Readlink(p.Abs(name))
 		if _, err := p.Stat(name); err != nil {
 			return binaryKind("broken symbolic link to "+target, "inode/symlink")
@@ -190,7 +191,7 @@ func identify(p *proc.Process, name string, follow bool) fileKind {
 	if st.Size == 0 {
 		return binaryKind(special+"empty", "inode/x-empty")
 	}
-	f, err := p.Open(name, proc.ReadOnly, 0)
+	f, err := p.Open(name, vfs.ReadOnly, 0)
 	if err != nil {
 		text := fmt.Sprintf("cannot open `%s' (%s)", name, proc.Strerror(err))
 		return fileKind{text: text, mime: text}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // findTest is one node of the expression.
@@ -21,14 +21,14 @@ type findEntry struct {
 	path   string // as printed
 	start  string // the starting point it was found under
 	depth  int
-	kind   proc.Kind // from the directory: of the name itself
-	st     proc.Stat
+	kind   vfs.Kind // from the directory: of the name itself
+	st     vfs.Stat
 	loaded bool
 	failed bool
 }
 
 // stat is what the tests look at: the target of a link with -L.
-func (e *findEntry) stat() *proc.Stat {
+func (e *findEntry) stat() *vfs.Stat {
 	if e.loaded {
 		return &e.st
 	}
@@ -39,7 +39,7 @@ func (e *findEntry) stat() *proc.Stat {
 		if e.st, err = e.f.p.Stat(e.path); err == nil {
 			return &e.st
 		}
-		if errno, _ := fserr.Of(err); errno == fserr.ELOOP {
+		if errno, _ := vfs.Of(err); errno == vfs.ELOOP {
 			e.failed = true
 			e.f.complain(e.path, err)
 			return &e.st
@@ -53,8 +53,8 @@ func (e *findEntry) stat() *proc.Stat {
 }
 
 // kindOf avoids a look-up when the directory has said it.
-func (e *findEntry) kindOf() proc.Kind {
-	if e.loaded || e.kind == 0 || e.kind == proc.Symlink && e.f.follow == 'L' || e.depth == 0 {
+func (e *findEntry) kindOf() vfs.Kind {
+	if e.loaded || e.kind == 0 || e.kind == vfs.Symlink && e.f.follow == 'L' || e.depth == 0 {
 		return e.stat().Kind
 	}
 	return e.kind
@@ -83,7 +83,7 @@ type findRun struct {
 	quit      bool
 	prune     bool
 	batches   []*findBatch
-	files     map[string]proc.File
+	files     map[string]vfs.File
 	lastPred  string
 	pathList  string // what -files0-from names
 	depth     int    // nesting of the expression
@@ -97,7 +97,7 @@ var findDebug = []string{"exec", "opt", "rates", "search", "stat", "time", "tree
 
 func findCommand(ctx context.Context, p *proc.Process) int {
 	p.Args[0] = "find"
-	f := &findRun{ctx: ctx, p: p, follow: 'P', maxDepth: math.MaxInt, regexType: "findutils-default", now: localNow(p), files: map[string]proc.File{}}
+	f := &findRun{ctx: ctx, p: p, follow: 'P', maxDepth: math.MaxInt, regexType: "findutils-default", now: localNow(p), files: map[string]vfs.File{}}
 	f.origin = f.now
 	defer func() {
 		for _, file := range f.files {
@@ -225,7 +225,7 @@ func (f *findRun) walk(start string, test findTest) {
 	if e.failed {
 		return
 	}
-	f.visit(e, st.Kind == proc.Dir, test, nil)
+	f.visit(e, st.Kind == vfs.Dir, test, nil)
 }
 
 func (f *findRun) visit(e *findEntry, dir bool, test findTest, parents []findParent) {
@@ -259,9 +259,9 @@ func (f *findRun) visit(e *findEntry, dir bool, test findTest, parents []findPar
 		for i := range entries {
 			d := &entries[i]
 			child := &findEntry{f: f, path: prefix + d.Name, start: e.start, depth: e.depth + 1, kind: d.Kind}
-			childDir := d.Kind == proc.Dir
-			if d.Kind == proc.Symlink && f.follow == 'L' {
-				if childDir = child.stat().Kind == proc.Dir; child.failed {
+			childDir := d.Kind == vfs.Dir
+			if d.Kind == vfs.Symlink && f.follow == 'L' {
+				if childDir = child.stat().Kind == vfs.Dir; child.failed {
 					continue
 				}
 			}
@@ -301,7 +301,7 @@ func (f *findRun) file(name string) io.Writer {
 	if w, ok := f.files[name]; ok {
 		return w
 	}
-	w, err := f.p.Open(name, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+	w, err := f.p.Open(name, vfs.WriteOnly|vfs.Create|vfs.Trunc, 0o666)
 	if err != nil {
 		f.fatal("%s: %s", quote(name), proc.Strerror(err))
 	}

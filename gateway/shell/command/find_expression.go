@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
-	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // The grammar: comma < or < and < not.
@@ -185,11 +185,11 @@ func comparison(sign byte, n int64) func(int64) bool {
 func always(*findEntry) bool { return true }
 
 // timeOf picks a timestamp; there are no access times, the time of modification stands for them.
-func timeOf(which byte) func(*proc.Stat) int64 {
+func timeOf(which byte) func(*vfs.Stat) int64 {
 	if which == 'c' {
-		return func(st *proc.Stat) int64 { return st.Ctime }
+		return func(st *vfs.Stat) int64 { return st.Ctime }
 	}
-	return func(st *proc.Stat) int64 { return st.Mtime }
+	return func(st *vfs.Stat) int64 { return st.Mtime }
 }
 
 func (f *findRun) predicate() findTest {
@@ -217,7 +217,7 @@ func (f *findRun) predicate() findTest {
 	case "-lname", "-ilname":
 		pat, fold := f.arg(name), name == "-ilname"
 		return func(e *findEntry) bool {
-			if e.stat().Kind != proc.Symlink {
+			if e.stat().Kind != vfs.Symlink {
 				return false
 			}
 			target, err := f.p.FS.Readlink(f.p.Abs(e.path))
@@ -238,9 +238,9 @@ func (f *findRun) predicate() findTest {
 	case "-empty":
 		return func(e *findEntry) bool {
 			switch st := e.stat(); st.Kind {
-			case proc.Regular:
+			case vfs.Regular:
 				return st.Size == 0
-			case proc.Dir:
+			case vfs.Dir:
 				list, err := f.p.ReadDir(e.path)
 				return err == nil && len(list) == 0
 			}

@@ -8,9 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/datetime"
-	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // list prints a line like ls -dils.
@@ -22,12 +21,12 @@ func (f *findRun) list(w io.Writer, e *findEntry) {
 		format = "%b %e  %Y"
 	}
 	size := strconv.FormatInt(st.Size, 10)
-	if st.Kind == proc.Char {
+	if st.Kind == vfs.Char {
 		size = fmt.Sprintf("%d, %3d", st.Rdev>>8, st.Rdev&0xff)
 	}
 	line := fmt.Sprintf("%9d %6d %c%s %3d %-8s %-8s %8s %s %s", st.Ino, (st.Blocks+1)/2, kindLetter(st.Kind), modeString(st.Mode), st.Nlink,
 		orNumber(f.userName(st.UID), st.UID), orNumber(f.groupName(st.GID), st.GID), size, datetime.Format(format, when), findEscape(e.path))
-	if st.Kind == proc.Symlink {
+	if st.Kind == vfs.Symlink {
 		if target, err := f.p.FS.Readlink(f.p.Abs(e.path)); err == nil {
 			line += " -> " + findEscape(target)
 		}
@@ -224,7 +223,7 @@ func (f *findRun) directive(pc *findPiece, e *findEntry) string {
 	case 'G':
 		return str(strconv.FormatUint(uint64(st.GID), 10))
 	case 'l':
-		if st.Kind != proc.Symlink {
+		if st.Kind != vfs.Symlink {
 			return str("")
 		}
 		target, _ := f.p.FS.Readlink(f.p.Abs(e.path))
@@ -233,12 +232,12 @@ func (f *findRun) directive(pc *findPiece, e *findEntry) string {
 		return str(findKind(st.Kind))
 	case 'Y':
 		lst, lerr := f.p.Lstat(e.path)
-		if lerr != nil || lst.Kind != proc.Symlink {
+		if lerr != nil || lst.Kind != vfs.Symlink {
 			return str(findKind(st.Kind))
 		}
 		t, err := f.p.Stat(e.path)
 		switch {
-		case errors.Is(err, fserr.ELOOP):
+		case errors.Is(err, vfs.ELOOP):
 			return str("L")
 		case err != nil:
 			return str("N")
@@ -260,8 +259,8 @@ func (f *findRun) directive(pc *findPiece, e *findEntry) string {
 	return ""
 }
 
-func findKind(k proc.Kind) string {
-	if k == proc.Regular {
+func findKind(k vfs.Kind) string {
+	if k == vfs.Regular {
 		return "f"
 	}
 	return string(kindLetter(k))

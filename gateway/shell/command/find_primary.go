@@ -9,9 +9,10 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/datetime"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/regex"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
-func (f *findRun) reference(name string) proc.Stat {
+func (f *findRun) reference(name string) vfs.Stat {
 	st, err := f.p.Stat(name)
 	if err != nil && f.follow == 'P' {
 		st, err = f.p.Lstat(name)
@@ -39,22 +40,22 @@ func (f *findRun) newerTest(xy, arg string) findTest {
 }
 
 func (f *findRun) typeTest(name, arg string) findTest {
-	set := map[proc.Kind]bool{}
+	set := map[vfs.Kind]bool{}
 	none := map[byte]bool{}
 	for i := 0; i < len(arg); i++ {
 		c := arg[i]
-		k := proc.Kind(0)
+		k := vfs.Kind(0)
 		switch c {
 		case 'f':
-			k = proc.Regular
+			k = vfs.Regular
 		case 'd':
-			k = proc.Dir
+			k = vfs.Dir
 		case 'l':
-			k = proc.Symlink
+			k = vfs.Symlink
 		case 'p':
-			k = proc.FIFO
+			k = vfs.FIFO
 		case 'c':
-			k = proc.Char
+			k = vfs.Char
 		case 'b', 's', 'D':
 		default:
 			f.fatal("Unknown argument to %s: %c", name, c)
@@ -163,7 +164,7 @@ func (f *findRun) permTest(arg string) findTest {
 	return func(e *findEntry) bool {
 		st := e.stat()
 		w := want
-		if st.Kind == proc.Dir {
+		if st.Kind == vfs.Dir {
 			w = wantDir
 		}
 		switch kind {
@@ -184,7 +185,7 @@ func (f *findRun) accessTest(bit uint32) findTest {
 		}
 		switch u := f.p.User; {
 		case u.UID == 0:
-			return bit != 1 || st.Kind == proc.Dir || st.Mode&0o111 != 0
+			return bit != 1 || st.Kind == vfs.Dir || st.Mode&0o111 != 0
 		case st.UID == u.UID:
 			return st.Mode>>6&bit != 0
 		case st.GID == u.GID:

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var flockSpec = getopt.New("+sexnow:uE:F", "shared=s exclusive=x unlock=u nonblocking=n nb=n nonblock=n timeout:=w wait:=w conflict-exit-code:=E close=o no-fork=F verbose").WithLetters().
@@ -75,11 +75,11 @@ func flock(ctx context.Context, p *proc.Process) int {
 			}
 			command = []string{"sh", "-c", command[1]}
 		}
-		f, err := p.Open(args[0], proc.ReadOnly|proc.Create, 0o666)
-		if errors.Is(err, fserr.EISDIR) || errors.Is(err, fserr.EROFS) {
-			f, err = p.Open(args[0], proc.ReadOnly, 0)
+		f, err := p.Open(args[0], vfs.ReadOnly|vfs.Create, 0o666)
+		if errors.Is(err, vfs.EISDIR) || errors.Is(err, vfs.EROFS) {
+			f, err = p.Open(args[0], vfs.ReadOnly, 0)
 		}
-		var st proc.Stat
+		var st vfs.Stat
 		if err == nil {
 			defer f.Close()
 			st, err = f.Stat()
@@ -98,12 +98,12 @@ func flock(ctx context.Context, p *proc.Process) int {
 		}
 		s, ok := p.FD(n)
 		if !ok {
-			p.Errorf("%d: %s", n, fserr.EBADF)
+			p.Errorf("%d: %s", n, vfs.EBADF)
 			return exitData
 		}
 		f, ok := s.(interface {
 			LockOwner() any
-			Stat() (proc.Stat, error)
+			Stat() (vfs.Stat, error)
 		})
 		if !ok {
 			return 0 // a pipe that nobody else can lock

@@ -13,6 +13,7 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/regex"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var grepSpec = getopt.New("0123456789A:B:C:D:EFGHILPTUVX:abcd:e:f:hiLlm:noqRrsuvwxyZz",
@@ -423,7 +424,7 @@ func (g *grepRun) complain(name string, err error) {
 // stdin searches standard input. What follows the last line that -m asks for is left to whoever reads it next.
 func (g *grepRun) stdin() {
 	in := g.p.Stdin
-	if f, ok := in.(interface{ Stat() (proc.Stat, error) }); ok {
+	if f, ok := in.(interface{ Stat() (vfs.Stat, error) }); ok {
 		if st, err := f.Stat(); err == nil && g.isOutput(g.label, st) {
 			return
 		}
@@ -434,8 +435,8 @@ func (g *grepRun) stdin() {
 		start, _ = s.Seek(0, io.SeekCurrent)
 	}
 	g.setWidth(math.MaxInt64)
-	if f, ok := in.(proc.File); ok {
-		if st, err := f.Stat(); err == nil && st.Kind == proc.Regular {
+	if f, ok := in.(vfs.File); ok {
+		if st, err := f.Stat(); err == nil && st.Kind == vfs.Regular {
 			g.setWidth(st.Size)
 		}
 	}
@@ -457,8 +458,8 @@ func (g *grepRun) setWidth(size int64) {
 }
 
 // isOutput refuses a file that is also standard output.
-func (g *grepRun) isOutput(name string, st proc.Stat) bool {
-	if g.outIno == 0 || st.Ino != g.outIno || st.Kind != proc.Regular || g.quiet || g.list != 0 || g.max == 1 {
+func (g *grepRun) isOutput(name string, st vfs.Stat) bool {
+	if g.outIno == 0 || st.Ino != g.outIno || st.Kind != vfs.Regular || g.quiet || g.list != 0 || g.max == 1 {
 		return false
 	}
 	g.failed = true
@@ -468,25 +469,25 @@ func (g *grepRun) isOutput(name string, st proc.Stat) bool {
 	return true
 }
 
-func (g *grepRun) file(name string, st proc.Stat) {
+func (g *grepRun) file(name string, st vfs.Stat) {
 	if g.isOutput(name, st) {
 		return
 	}
-	if st.Kind == proc.Regular && st.Size == 0 { // the size is not known yet
+	if st.Kind == vfs.Regular && st.Size == 0 { // the size is not known yet
 		var err error
 		if st, err = g.p.Stat(name); err != nil {
 			g.complain(name, err)
 			return
 		}
 	}
-	if st.Kind != proc.Regular || st.Size > grepWhole {
+	if st.Kind != vfs.Regular || st.Size > grepWhole {
 		f, err := g.p.OpenInput(name)
 		if err != nil {
 			g.complain(name, err)
 			return
 		}
 		defer f.Close()
-		if st.Kind == proc.Regular {
+		if st.Kind == vfs.Regular {
 			g.setWidth(st.Size)
 		} else {
 			g.setWidth(math.MaxInt64)

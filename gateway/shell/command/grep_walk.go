@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // nameFilter is an --include or --exclude option.
@@ -61,7 +61,7 @@ func (g *grepRun) operand(name string) {
 			}
 			g.directory(name, strings.TrimRight(name, "/")+"/", nil)
 		case !g.skipDirs && !g.skipDirectory(strings.TrimRight(name, "/")):
-			g.complain(name, fserr.EISDIR)
+			g.complain(name, vfs.EISDIR)
 			if g.count || g.list == 'L' {
 				g.beginFile(name)
 				g.endFile()
@@ -72,7 +72,7 @@ func (g *grepRun) operand(name string) {
 	if g.skipFile(name) {
 		return
 	}
-	if g.devices && st.Kind != proc.Regular {
+	if g.devices && st.Kind != vfs.Regular {
 		return
 	}
 	g.file(name, st)
@@ -106,7 +106,7 @@ func (g *grepRun) directory(dir, prefix string, parents []uint64) {
 		g.p.Tick(1)
 		name := prefix + e.Name
 		kind := e.Kind
-		if kind == proc.Symlink {
+		if kind == vfs.Symlink {
 			if !g.deref {
 				continue
 			}
@@ -118,16 +118,16 @@ func (g *grepRun) directory(dir, prefix string, parents []uint64) {
 			kind = st.Kind
 		}
 		switch kind {
-		case proc.Dir:
+		case vfs.Dir:
 			if g.skipDirectory(e.Name) {
 				continue
 			}
 			g.directory(name, name+"/", parents)
-		case proc.Regular:
+		case vfs.Regular:
 			if g.skipFile(name) {
 				continue
 			}
-			g.file(name, proc.Stat{Ino: e.Ino, Kind: proc.Regular})
+			g.file(name, vfs.Stat{Ino: e.Ino, Kind: vfs.Regular})
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 const gronUsage = `Transform JSON (from a file, URL, or stdin) into discrete assignments to make it greppable
@@ -105,7 +106,7 @@ func gron(_ context.Context, p *proc.Process) int {
 			fmt.Fprintf(p.Err, "Get \"%s\": there is no network\n", names[0])
 			return 4
 		}
-		f, err := p.Open(names[0], proc.ReadOnly, 0)
+		f, err := p.Open(names[0], vfs.ReadOnly, 0)
 		if err != nil {
 			fmt.Fprintf(p.Err, "open %s: %s\n", names[0], strings.ToLower(proc.Strerror(err)))
 			return 1

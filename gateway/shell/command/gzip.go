@@ -15,10 +15,10 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/archive"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var gzipSpec = getopt.New("acdfklLnNqrS:tvZ123456789",
@@ -139,8 +139,8 @@ func ratio(saved, total int64) string {
 }
 
 func (g *gzipRun) stdin() {
-	st := proc.Stat{Kind: proc.FIFO}
-	if f, ok := g.p.Stdin.(proc.File); ok {
+	st := vfs.Stat{Kind: vfs.FIFO}
+	if f, ok := g.p.Stdin.(vfs.File); ok {
 		if s, err := f.Stat(); err == nil {
 			st = s
 		}
@@ -181,7 +181,7 @@ func (g *gzipRun) file(name string) {
 	p := g.p
 	p.Tick(1)
 	st, err := p.Stat(name)
-	if errors.Is(err, fserr.ENOENT) && g.decompress && !strings.HasSuffix(name, g.suffix) {
+	if errors.Is(err, vfs.ENOENT) && g.decompress && !strings.HasSuffix(name, g.suffix) {
 		name += g.suffix
 		st, err = p.Stat(name)
 	}
@@ -203,11 +203,11 @@ func (g *gzipRun) file(name string) {
 		}
 		return
 	}
-	if l, err := p.Lstat(name); err == nil && l.Kind == proc.Symlink && !g.stdout && !g.force && !g.test && !g.list {
-		g.fail("%s: %s", name, proc.Strerror(fserr.ELOOP))
+	if l, err := p.Lstat(name); err == nil && l.Kind == vfs.Symlink && !g.stdout && !g.force && !g.test && !g.list {
+		g.fail("%s: %s", name, proc.Strerror(vfs.ELOOP))
 		return
 	}
-	if st.Kind != proc.Regular && !g.stdout {
+	if st.Kind != vfs.Regular && !g.stdout {
 		g.warn("%s is not a directory or a regular file - ignored", name)
 		return
 	}
@@ -230,7 +230,7 @@ func (g *gzipRun) file(name string) {
 	case !g.decompress:
 		target = name + g.suffix
 	}
-	in, err := p.Open(name, proc.ReadOnly, 0)
+	in, err := p.Open(name, vfs.ReadOnly, 0)
 	if err != nil {
 		g.fail("%s: %s", name, proc.Strerror(err))
 		return
@@ -256,7 +256,7 @@ func (g *gzipRun) file(name string) {
 }
 
 // replace writes target and removes name.
-func (g *gzipRun) replace(name, target string, in io.Reader, st proc.Stat) {
+func (g *gzipRun) replace(name, target string, in io.Reader, st vfs.Stat) {
 	p := g.p
 	if g.withName && g.decompress {
 		if h, err := gzip.NewReader(in); err == nil && h.Name != "" {
@@ -273,7 +273,7 @@ func (g *gzipRun) replace(name, target string, in io.Reader, st proc.Stat) {
 		}
 		_ = p.FS.Unlink(p.Abs(target))
 	}
-	f, err := p.Open(target, proc.WriteOnly|proc.Create|proc.Excl, 0o600)
+	f, err := p.Open(target, vfs.WriteOnly|vfs.Create|vfs.Excl, 0o600)
 	if err != nil {
 		g.fail("%s: %s", target, proc.Strerror(err))
 		return
@@ -343,7 +343,7 @@ func (w *checkedWriter) Write(b []byte) (int, error) {
 }
 
 // zip compresses in to out and returns the sizes of the data: plain and deflated.
-func (g *gzipRun) zip(in io.Reader, out io.Writer, name string, st proc.Stat) (n, m int64) {
+func (g *gzipRun) zip(in io.Reader, out io.Writer, name string, st vfs.Stat) (n, m int64) {
 	w := &checkedWriter{w: out}
 	start := make([]byte, deflateWhole+1)
 	g.p.Hold(len(start))
@@ -366,7 +366,7 @@ func (g *gzipRun) zip(in io.Reader, out io.Writer, name string, st proc.Stat) (n
 		if latin(name) {
 			z.Name = name
 		}
-		if st.Kind == proc.Regular {
+		if st.Kind == vfs.Regular {
 			z.ModTime = time.Unix(0, st.Mtime)
 		}
 	}
@@ -399,7 +399,7 @@ func (g *gzipRun) fill(in io.Reader, b []byte) (n int, err error) {
 }
 
 // whole writes the member of data and returns its deflated size.
-func (g *gzipRun) whole(w io.Writer, data []byte, name string, st proc.Stat) int64 {
+func (g *gzipRun) whole(w io.Writer, data []byte, name string, st vfs.Stat) int64 {
 	const deflated, hasName, unix = 8, 8, 3
 	head := []byte{0x1f, 0x8b, deflated, 0, 0, 0, 0, 0, 0, unix}
 	switch g.level {
@@ -409,7 +409,7 @@ func (g *gzipRun) whole(w io.Writer, data []byte, name string, st proc.Stat) int
 		head[8] = 2
 	}
 	if !g.noName {
-		if st.Kind == proc.Regular {
+		if st.Kind == vfs.Regular {
 			if s := st.Mtime / int64(time.Second); s > 0 && s < 1<<32 {
 				binary.LittleEndian.PutUint32(head[4:], uint32(s))
 			}
@@ -534,7 +534,7 @@ func (g *gzipRun) broken(name string, err error) {
 	case errors.Is(err, gzip.ErrHeader):
 		g.notice("%s: not in gzip format", name)
 	default:
-		if e, ok := fserr.Of(err); ok {
+		if e, ok := vfs.Of(err); ok {
 			g.fail("%s: %s", name, e.Error())
 			return
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var headSpec = getopt.New("c:n:qvz0123456789", "bytes:=c lines:=n quiet=q silent=q verbose=v zero-terminated=z").
@@ -217,7 +218,7 @@ func (h *headRun) elideBytes(r io.Reader) error {
 }
 
 func (h *headRun) elideLines(r io.Reader) error {
-	if f, ok := r.(proc.File); ok && isRegular(f) {
+	if f, ok := r.(vfs.File); ok && isRegular(f) {
 		if done, err := h.elideFromEnd(f); done {
 			return err
 		}
@@ -248,7 +249,7 @@ func (h *headRun) elideLines(r io.Reader) error {
 }
 
 // elideFromEnd finds the end of what is printed by reading backwards.
-func (h *headRun) elideFromEnd(f proc.File) (done bool, err error) {
+func (h *headRun) elideFromEnd(f vfs.File) (done bool, err error) {
 	st, err := f.Stat()
 	if err != nil {
 		return false, nil //nolint:nilerr // what cannot seek is read as a stream

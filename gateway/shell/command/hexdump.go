@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var hexdumpSpec = getopt.New("bcCde:f:L::n:os:vxhV",
@@ -68,7 +68,7 @@ func hexdump(_ context.Context, p *proc.Process) int {
 	number := func(what, s string) int64 {
 		n, ok := hexNumber(s)
 		if !ok {
-			p.Errorf("failed to parse %s: '%s': %s", what, s, fserr.EINVAL)
+			p.Errorf("failed to parse %s: '%s': %s", what, s, vfs.EINVAL)
 			p.Exit(1)
 		}
 		return n
@@ -367,7 +367,7 @@ func (h *hexRun) run(args []string) int {
 		for len(args) > 0 {
 			name := args[0]
 			args = args[1:]
-			r, err := h.p.Open(name, proc.ReadOnly, 0)
+			r, err := h.p.Open(name, vfs.ReadOnly, 0)
 			if err != nil {
 				h.flush()
 				h.p.Errorf("%s: %s", name, proc.Strerror(err))
@@ -382,7 +382,7 @@ func (h *hexRun) run(args []string) int {
 	}
 	if len(args) == 0 {
 		in.cur, opened = io.NopCloser(h.p.Stdin), 1
-		if f, ok := h.p.Stdin.(proc.File); ok {
+		if f, ok := h.p.Stdin.(vfs.File); ok {
 			in.cur = struct {
 				io.Reader
 				io.Closer

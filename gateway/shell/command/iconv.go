@@ -23,6 +23,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var iconvSpec = getopt.New("f:t:lco:sV", "from-code:=f to-code:=t list=l output:=o silent=s verbose usage").WithStatus(64).
@@ -177,7 +178,7 @@ func iconv(_ context.Context, p *proc.Process) int {
 		}
 	}
 	if c.out == &held {
-		f, err := p.Open(output, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+		f, err := p.Open(output, vfs.WriteOnly|vfs.Create|vfs.Trunc, 0o666)
 		if err == nil {
 			_, err = f.Write(held.Bytes())
 			_ = f.Close()

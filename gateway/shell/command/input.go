@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // bufferSize is what streaming commands read at a time.
@@ -86,9 +87,9 @@ func (l *lineReader) close() {
 // readBlocks calls f with the content of r, block by block.
 func readBlocks(p *proc.Process, r io.Reader, f func(block []byte)) error {
 	size := bufferSize
-	if f, ok := r.(proc.File); ok {
+	if f, ok := r.(vfs.File); ok {
 		// A small file needs no more than its size, and one byte to find its end.
-		if st, err := f.Stat(); err == nil && st.Kind == proc.Regular {
+		if st, err := f.Stat(); err == nil && st.Kind == vfs.Regular {
 			size = int(min(max(st.Size+1, 512), bufferSize))
 		}
 	}
@@ -138,8 +139,8 @@ func equalASCIIFold(a, b []byte) bool { return len(a) == len(b) && compareASCIIF
 
 // outputFile is the inode of a regular file on standard output, 0 when there is none.
 func outputFile(p *proc.Process) uint64 {
-	if out, ok := p.Stdout.(interface{ Stat() (proc.Stat, error) }); ok {
-		if st, err := out.Stat(); err == nil && st.Kind == proc.Regular {
+	if out, ok := p.Stdout.(interface{ Stat() (vfs.Stat, error) }); ok {
+		if st, err := out.Stat(); err == nil && st.Kind == vfs.Regular {
 			return st.Ino
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var installSpec = getopt.New("bcCsDdg:m:o:pt:TvS:Z",
@@ -79,7 +79,7 @@ func install(_ context.Context, p *proc.Process) int {
 	if hasTarget && !noTarget && !directories {
 		switch st, err := p.Stat(target); {
 		case err == nil && !st.IsDir():
-			p.Errorf("failed to access %s: %s", quoteName(target), fserr.ENOTDIR)
+			p.Errorf("failed to access %s: %s", quoteName(target), vfs.ENOTDIR)
 			return 1
 		case err != nil && !in.leading:
 			p.Errorf("failed to access %s: %s", quoteName(target), proc.Strerror(err))
@@ -160,7 +160,7 @@ func (in *installer) directory(dir string) bool {
 		if in.verbose {
 			p.Out.WriteString("install: creating directory " + quoteName(trimSlashes(dir)) + "\n")
 		}
-	case !errors.Is(err, fserr.EEXIST) || !isDir(p, dir):
+	case !errors.Is(err, vfs.EEXIST) || !isDir(p, dir):
 		p.Errorf("cannot create directory %s: %s", quote(dir), proc.Strerror(err))
 		return false
 	}
@@ -191,9 +191,9 @@ func (in *installer) parents(name string) bool {
 			if in.verbose {
 				p.Out.WriteString("install: creating directory " + quoteName(parent) + "\n")
 			}
-		case errors.Is(err, fserr.EEXIST):
+		case errors.Is(err, vfs.EEXIST):
 			if !isDir(p, parent) {
-				p.Errorf("cannot create directory %s: %s", quote(parent), fserr.ENOTDIR)
+				p.Errorf("cannot create directory %s: %s", quote(parent), vfs.ENOTDIR)
 				return false
 			}
 		default:
@@ -215,7 +215,7 @@ func (in *installer) files(args []string, target string, hasTarget, noTarget, st
 			t.intoDir = err == nil && st.IsDir()
 			if len(args) > 2 && !t.intoDir {
 				if err == nil {
-					err = fserr.ENOTDIR
+					err = vfs.ENOTDIR
 				}
 				p.Errorf("target %s: %s", quoteName(last), proc.Strerror(err))
 				return 1
@@ -236,7 +236,7 @@ func (in *installer) files(args []string, target string, hasTarget, noTarget, st
 			continue
 		}
 		if strip {
-			p.Errorf("cannot run strip: %s", fserr.ENOENT)
+			p.Errorf("cannot run strip: %s", vfs.ENOENT)
 			_ = p.FS.Unlink(p.Abs(dst))
 			return 1
 		}
@@ -290,7 +290,7 @@ func (in *installer) file(src, dst string) bool {
 		fmt.Fprintf(p.Out, "%s -> %s%s\n", quoteName(src), quoteName(dst), note)
 	}
 	c := &copier{p: p}
-	if !c.copyContent(src, dst, proc.Stat{Mode: 0o600}) {
+	if !c.copyContent(src, dst, vfs.Stat{Mode: 0o600}) {
 		return false
 	}
 	if in.times {
@@ -313,10 +313,10 @@ func (in *installer) file(src, dst string) bool {
 }
 
 // unchanged reports whether dst is already what install -C would make of it.
-func (in *installer) unchanged(src string, st proc.Stat, dst string, mode uint32) bool {
+func (in *installer) unchanged(src string, st vfs.Stat, dst string, mode uint32) bool {
 	p := in.p
 	old, err := p.Lstat(dst)
-	if err != nil || old.Kind != proc.Regular || st.Kind != proc.Regular || old.Size != st.Size || old.Mode != mode {
+	if err != nil || old.Kind != vfs.Regular || st.Kind != vfs.Regular || old.Size != st.Size || old.Mode != mode {
 		return false
 	}
 	uid, gid := int(p.User.UID), int(p.User.GID)
@@ -329,12 +329,12 @@ func (in *installer) unchanged(src string, st proc.Stat, dst string, mode uint32
 	if int(old.UID) != uid || int(old.GID) != gid {
 		return false
 	}
-	a, err1 := p.Open(src, proc.ReadOnly, 0)
+	a, err1 := p.Open(src, vfs.ReadOnly, 0)
 	if err1 != nil {
 		return false
 	}
 	defer a.Close()
-	b, err2 := p.Open(dst, proc.ReadOnly, 0)
+	b, err2 := p.Open(dst, vfs.ReadOnly, 0)
 	if err2 != nil {
 		return false
 	}

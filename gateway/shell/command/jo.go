@@ -14,6 +14,7 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/jq"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var joSpec = getopt.New("+aBDd:f:hpeno:vV", "")
@@ -141,7 +142,7 @@ func jo(_ context.Context, p *proc.Process) int {
 		p.Out.Write(text)
 		return 0
 	}
-	f, err := p.Open(output, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+	f, err := p.Open(output, vfs.WriteOnly|vfs.Create|vfs.Trunc, 0o666)
 	if err == nil {
 		_, err = f.Write(text)
 		_ = f.Close()

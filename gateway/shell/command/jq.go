@@ -12,6 +12,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/jq"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 //go:embed jq.txt
@@ -336,7 +337,7 @@ func (r *jqRun) modules() *jq.Modules {
 		shown = make([]string, len(r.dirs))
 		for i, d := range r.dirs {
 			if shown[i] = d; !strings.HasPrefix(d, "~") {
-				if st, err := p.Stat(d); err == nil && st.Kind == proc.Dir {
+				if st, err := p.Stat(d); err == nil && st.Kind == vfs.Dir {
 					shown[i] = p.Abs(d)
 				}
 			}
@@ -599,7 +600,7 @@ func (r *jqRun) source() (io.Reader, bool) {
 		r.next++
 		f, err := r.p.OpenInput(name)
 		if err == nil {
-			if st, ok := f.(proc.File); ok {
+			if st, ok := f.(vfs.File); ok {
 				if s, e := st.Stat(); e == nil && s.IsDir() {
 					r.p.Errorf("error: Could not open %s: It's a directory", name)
 					r.unread = true

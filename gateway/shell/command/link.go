@@ -3,9 +3,9 @@ package command
 import (
 	"context"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var (
@@ -24,7 +24,7 @@ func link(_ context.Context, p *proc.Process) int {
 	case len(args) > 2:
 		linkSpec.Fail(p, "extra operand %s", quote(args[2]))
 	}
-	err := error(fserr.ENOENT)
+	err := error(vfs.ENOENT)
 	if args[0] != "" && args[1] != "" {
 		err = p.FS.Link(p.Abs(args[0]), p.Abs(args[1]))
 	}
@@ -43,7 +43,7 @@ func unlink(_ context.Context, p *proc.Process) int {
 	case len(args) > 1:
 		unlinkSpec.Fail(p, "extra operand %s", quote(args[1]))
 	}
-	err := error(fserr.ENOENT)
+	err := error(vfs.ENOENT)
 	if args[0] != "" {
 		err = p.FS.Unlink(p.Abs(args[0]))
 	}

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var lnSpec = getopt.New("bdfinrst:vFLPS:T",
@@ -110,7 +110,7 @@ func (l *linker) targets(args []string, target string, hasTarget, noTarget, noFo
 	last := args[len(args)-1]
 	dir := isDir(p, last)
 	if dir && noFollow {
-		if st, err := p.Lstat(last); err == nil && st.Kind == proc.Symlink {
+		if st, err := p.Lstat(last); err == nil && st.Kind == vfs.Symlink {
 			dir = false
 		}
 	}
@@ -118,7 +118,7 @@ func (l *linker) targets(args []string, target string, hasTarget, noTarget, noFo
 		return transfer{args[:len(args)-1], last, true}, true
 	}
 	if len(args) > 2 {
-		err := error(fserr.ENOTDIR)
+		err := error(vfs.ENOTDIR)
 		if _, e := p.Stat(last); e != nil {
 			err = e
 		}
@@ -135,7 +135,7 @@ func (l *linker) link(src, dst string) bool {
 		p.Errorf(format, args...)
 		return false
 	}
-	var st proc.Stat
+	var st vfs.Stat
 	if !l.symbolic {
 		stat := p.Lstat
 		if l.log {
@@ -169,17 +169,17 @@ func (l *linker) link(src, dst string) bool {
 				return fail("cannot backup %s: %s", quoteName(dst), proc.Strerror(err))
 			}
 			extra = quoteName(to) + " ~ "
-		} else if err := p.FS.Unlink(p.Abs(dst)); err != nil && !errors.Is(err, fserr.ENOENT) {
+		} else if err := p.FS.Unlink(p.Abs(dst)); err != nil && !errors.Is(err, vfs.ENOENT) {
 			return fail("cannot remove %s: %s", quoteName(dst), proc.Strerror(err))
 		}
 	}
 	var err error
 	arrow := "->"
 	if dst == "" {
-		err = fserr.ENOENT
+		err = vfs.ENOENT
 	} else if l.symbolic {
 		if target == "" {
-			err = fserr.ENOENT
+			err = vfs.ENOENT
 		} else {
 			err = p.FS.Symlink(target, p.Abs(dst))
 		}
@@ -198,13 +198,13 @@ func (l *linker) link(src, dst string) bool {
 		switch {
 		case l.symbolic:
 			kind = "symbolic"
-			if !errors.Is(err, fserr.EEXIST) && target != "" && !errors.Is(err, fserr.ENAMETOOLONG) {
+			if !errors.Is(err, vfs.EEXIST) && target != "" && !errors.Is(err, vfs.ENAMETOOLONG) {
 				break
 			}
-		case !errors.Is(err, fserr.EEXIST) && !errors.Is(err, fserr.EDQUOT) && !errors.Is(err, fserr.ENOSPC) && !errors.Is(err, fserr.EROFS):
+		case !errors.Is(err, vfs.EEXIST) && !errors.Is(err, vfs.EDQUOT) && !errors.Is(err, vfs.ENOSPC) && !errors.Is(err, vfs.EROFS):
 			rest = " => " + quoteName(src)
 		}
-		if l.symbolic && (errors.Is(err, fserr.ENAMETOOLONG) || target == "") {
+		if l.symbolic && (errors.Is(err, vfs.ENAMETOOLONG) || target == "") {
 			rest = " -> " + quoteName(target)
 		}
 		return fail("failed to create %s link %s%s: %s", kind, quoteName(dst), rest, proc.Strerror(err))
@@ -215,7 +215,7 @@ func (l *linker) link(src, dst string) bool {
 	return true
 }
 
-func (l *linker) same(src string, st proc.Stat, dst string, old proc.Stat) bool {
+func (l *linker) same(src string, st vfs.Stat, dst string, old vfs.Stat) bool {
 	if l.symbolic {
 		// A symlink that would replace the file it points to.
 		s, err := l.p.Stat(src)

@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var lookSpec = getopt.New("abdft:hV", "alternative=a alphanum=d ignore-case=f terminate:=t help=h version=V").
@@ -64,8 +64,8 @@ func look(_ context.Context, p *proc.Process) int {
 	}
 	l.key = key
 	data, err := p.ReadFile(file)
-	if errors.Is(err, fserr.EISDIR) {
-		err = fserr.ENODEV // what mapping a directory into memory gives
+	if errors.Is(err, vfs.EISDIR) {
+		err = vfs.ENODEV // what mapping a directory into memory gives
 	}
 	if err != nil {
 		p.Errorf("%s: %s", file, proc.Strerror(err))

@@ -14,10 +14,10 @@ import (
 
 	"github.com/mattn/go-runewidth"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/datetime"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var lsSpec = getopt.New("abcdfghiklmnopqrstuvw:xABCDFGHI:LNQRST:UXZ1",
@@ -38,10 +38,10 @@ var lsWords = func() *getopt.Spec {
 type lsFile struct {
 	name   string // as shown
 	path   string
-	st     proc.Stat
+	st     vfs.Stat
 	ok     bool // st is known
 	target string
-	tst    proc.Stat
+	tst    vfs.Stat
 	tok    bool // the symlink leads somewhere
 }
 
@@ -356,10 +356,10 @@ func (l *lister) fail(format string, args ...any) {
 func (l *lister) operand(name string) *lsFile {
 	follow := l.deref == "always" || l.deref == "args"
 	f, err := l.file(name, name, follow)
-	if l.deref == "args" && errors.Is(err, fserr.ENOENT) {
+	if l.deref == "args" && errors.Is(err, vfs.ENOENT) {
 		f, err = l.file(name, name, false)
 	}
-	if err == nil && l.deref == "dirs" && f.st.Kind == proc.Symlink {
+	if err == nil && l.deref == "dirs" && f.st.Kind == vfs.Symlink {
 		if t, terr := l.p.Stat(name); terr == nil && t.IsDir() {
 			f.st = t
 		}
@@ -385,7 +385,7 @@ func (l *lister) file(path, name string, follow bool) (*lsFile, error) {
 		return nil, err
 	}
 	f.ok = true
-	if f.st.Kind == proc.Symlink && (l.format == 'l' || l.color || l.dirsFirst || l.indicator != "") {
+	if f.st.Kind == vfs.Symlink && (l.format == 'l' || l.color || l.dirsFirst || l.indicator != "") {
 		f.target, _ = l.p.FS.Readlink(l.p.Abs(path))
 		f.tst, err = l.p.Stat(path)
 		f.tok = err == nil
@@ -535,7 +535,7 @@ func (l *lister) arrange(files []*lsFile) {
 }
 
 func (f *lsFile) leadsToDir() bool {
-	return f.st.IsDir() || f.st.Kind == proc.Symlink && f.tok && f.tst.IsDir()
+	return f.st.IsDir() || f.st.Kind == vfs.Symlink && f.tok && f.tst.IsDir()
 }
 
 func extension(name string) string {
@@ -611,22 +611,22 @@ func (l *lister) cQuoted(s string, quotes bool) string {
 	return b.String()
 }
 
-func (l *lister) mark(st proc.Stat, ok bool) string {
+func (l *lister) mark(st vfs.Stat, ok bool) string {
 	if l.indicator == "" || !ok {
 		return ""
 	}
 	switch st.Kind {
-	case proc.Dir:
+	case vfs.Dir:
 		return "/"
-	case proc.Symlink:
+	case vfs.Symlink:
 		if l.indicator != "slash" {
 			return "@"
 		}
-	case proc.FIFO:
+	case vfs.FIFO:
 		if l.indicator != "slash" {
 			return "|"
 		}
-	case proc.Regular:
+	case vfs.Regular:
 		if l.indicator == "classify" && st.Mode&0o111 != 0 {
 			return "*"
 		}
@@ -826,7 +826,7 @@ func (l *lister) sizeText(f *lsFile) string {
 	switch {
 	case !f.ok:
 		return "?"
-	case f.st.Kind == proc.Char:
+	case f.st.Kind == vfs.Char:
 		return ""
 	}
 	return l.size.format(uint64(f.st.Size))
@@ -842,7 +842,7 @@ func (l *lister) long(files []*lsFile) {
 		o, g := l.ids(f)
 		links = max(links, len(strconv.Itoa(int(f.st.Nlink))))
 		owners, groups = max(owners, runewidth.StringWidth(o)), max(groups, runewidth.StringWidth(g))
-		if f.ok && f.st.Kind == proc.Char {
+		if f.ok && f.st.Kind == vfs.Char {
 			majors = max(majors, len(strconv.Itoa(int(f.st.Rdev>>8))))
 			minors = max(minors, len(strconv.Itoa(int(f.st.Rdev&0xff))))
 			sizes = max(sizes, majors+2+minors)
@@ -897,14 +897,14 @@ func (l *lister) long(files []*lsFile) {
 		if l.context {
 			b.WriteString("? ")
 		}
-		if f.ok && f.st.Kind == proc.Char {
+		if f.ok && f.st.Kind == vfs.Char {
 			b.WriteString(pad(pad(strconv.Itoa(int(f.st.Rdev>>8)), majors)+", "+pad(strconv.Itoa(int(f.st.Rdev&0xff)), minors), sizes))
 		} else {
 			b.WriteString(pad(l.sizeText(f), sizes))
 		}
 		b.WriteString(" " + pad(date[i], dates) + " ")
 		b.WriteString(l.paintFile(l.quoted(f.name), f))
-		if f.st.Kind == proc.Symlink && f.target != "" {
+		if f.st.Kind == vfs.Symlink && f.target != "" {
 			b.WriteString(" -> ")
 			b.WriteString(l.paintTarget(l.quoted(f.target), f) + l.mark(f.tst, f.tok))
 		} else {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // palette is what LS_COLORS says over GNU's built-in table.
@@ -121,10 +122,10 @@ func (c *palette) shows(key string) bool {
 func (c *palette) showsTargets() bool { return c.ofTarget || c.shows("or") || c.shows("mi") }
 
 // of is the colour of a file, false for none.
-func (c *palette) of(name string, st proc.Stat) (string, bool) {
+func (c *palette) of(name string, st vfs.Stat) (string, bool) {
 	key := ""
 	switch st.Kind {
-	case proc.Dir:
+	case vfs.Dir:
 		sticky, open := st.Mode&modeSticky != 0, st.Mode&0o002 != 0
 		switch {
 		case sticky && open && c.shows("tw"):
@@ -136,11 +137,11 @@ func (c *palette) of(name string, st proc.Stat) (string, bool) {
 		default:
 			key = "di"
 		}
-	case proc.Symlink:
+	case vfs.Symlink:
 		key = "ln"
-	case proc.FIFO:
+	case vfs.FIFO:
 		key = "pi"
-	case proc.Char:
+	case vfs.Char:
 		key = "cd"
 	default:
 		switch {
@@ -174,7 +175,7 @@ func (l *lister) paintFile(text string, f *lsFile) string {
 		return text
 	}
 	c := l.palette
-	if f.st.Kind != proc.Symlink {
+	if f.st.Kind != vfs.Symlink {
 		code, ok := c.of(f.name, f.st)
 		return l.paint(text, code, ok)
 	}

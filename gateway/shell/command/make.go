@@ -8,6 +8,7 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/makefile"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var makeSpec = getopt.New("bmBC:dE:ef:hiI:j::kl::Lno:O::pqrRsStvwW:",
@@ -127,7 +128,7 @@ func makeOption(p *proc.Process, o *makefile.Options, opt getopt.Option, inherit
 		}
 		full, err := p.FS.Realpath(p.Abs(opt.Value))
 		if err == nil {
-			var st proc.Stat
+			var st vfs.Stat
 			if st, err = p.FS.Stat(full); err == nil && !st.IsDir() {
 				p.Err.WriteString(p.Name() + ": *** " + opt.Value + ": Not a directory.  Stop.\n")
 				return 2, true

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var mkdirSpec = getopt.New("pm:vZ", "mode:=m parents=p verbose=v context::").
@@ -58,7 +58,7 @@ func makeDir(p *proc.Process, dir string, mode uint32, modeSet, parents, verbose
 		}
 	}
 	if dir == "" {
-		return dir, fserr.ENOENT
+		return dir, vfs.ENOENT
 	}
 	if parents {
 		// Parents are made one by one, writable and searchable for their owner.
@@ -72,12 +72,12 @@ func makeDir(p *proc.Process, dir string, mode uint32, modeSet, parents, verbose
 			switch {
 			case err == nil:
 				said(parent)
-			case errors.Is(err, fserr.EEXIST) || errors.Is(err, fserr.EROFS):
+			case errors.Is(err, vfs.EEXIST) || errors.Is(err, vfs.EROFS):
 				if !isDir(p, parent) {
-					if errors.Is(err, fserr.EROFS) {
+					if errors.Is(err, vfs.EROFS) {
 						return dir, err
 					}
-					return parent, fserr.ENOTDIR
+					return parent, vfs.ENOTDIR
 				}
 			default:
 				return parent, err

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var (
@@ -17,7 +17,7 @@ var (
 
 // makeFIFO makes a named pipe. Its mode is one for chmod, on top of what anybody may do; without one the umask applies.
 func makeFIFO(p *proc.Process, name string, mode uint32) error {
-	return p.FS.Mknod(p.Abs(name), proc.FIFO, mode, 0)
+	return p.FS.Mknod(p.Abs(name), vfs.FIFO, mode, 0)
 }
 
 // fifoMode reads the option -m.
@@ -96,7 +96,7 @@ func mknod(_ context.Context, p *proc.Process) int {
 				return 1
 			}
 		}
-		p.Errorf("%s: %s", quoteColon(args[0]), fserr.EPERM)
+		p.Errorf("%s: %s", quoteColon(args[0]), vfs.EPERM)
 	default:
 		mknodSpec.Fail(p, "invalid device type %s", quote(args[1]))
 	}

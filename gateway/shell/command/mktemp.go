@@ -6,9 +6,9 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var mktempSpec = getopt.New("dp:qtuV", "directory=d quiet=q dry-run=u suffix: tmpdir::").
@@ -105,12 +105,12 @@ func mktemp(_ context.Context, p *proc.Process) int {
 		case dir:
 			err = p.FS.Mkdir(p.Abs(name), 0o700)
 		default:
-			var f proc.File
-			if f, err = p.Open(name, proc.ReadWrite|proc.Create|proc.Excl, 0o600); err == nil {
+			var f vfs.File
+			if f, err = p.Open(name, vfs.ReadWrite|vfs.Create|vfs.Excl, 0o600); err == nil {
 				err = f.Close()
 			}
 		}
-		if errors.Is(err, fserr.EEXIST) {
+		if errors.Is(err, vfs.EEXIST) {
 			continue
 		}
 		if err != nil {
@@ -123,7 +123,7 @@ func mktemp(_ context.Context, p *proc.Process) int {
 		return 0
 	}
 	if !quiet {
-		p.Errorf("failed to create %s via template %s: %s", kind, quote(template+suffix), fserr.EEXIST)
+		p.Errorf("failed to create %s via template %s: %s", kind, quote(template+suffix), vfs.EEXIST)
 	}
 	return 1
 }

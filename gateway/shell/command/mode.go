@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
-// Permission bits of proc.Stat.Mode.
+// Permission bits of vfs.Stat.Mode.
 const (
 	modeSetuid = 0o4000
 	modeSetgid = 0o2000
@@ -184,30 +184,30 @@ func modeString(mode uint32) string {
 }
 
 // kindLetter is the first column of ls -l.
-func kindLetter(k proc.Kind) byte {
+func kindLetter(k vfs.Kind) byte {
 	switch k {
-	case proc.Dir:
+	case vfs.Dir:
 		return 'd'
-	case proc.Symlink:
+	case vfs.Symlink:
 		return 'l'
-	case proc.Char:
+	case vfs.Char:
 		return 'c'
-	case proc.FIFO:
+	case vfs.FIFO:
 		return 'p'
 	}
 	return '-'
 }
 
 // kindName is the words of stat(1) and of prompts for a file's type.
-func kindName(st proc.Stat) string {
+func kindName(st vfs.Stat) string {
 	switch st.Kind {
-	case proc.Dir:
+	case vfs.Dir:
 		return "directory"
-	case proc.Symlink:
+	case vfs.Symlink:
 		return "symbolic link"
-	case proc.Char:
+	case vfs.Char:
 		return "character special file"
-	case proc.FIFO:
+	case vfs.FIFO:
 		return "fifo"
 	}
 	if st.Size == 0 {

@@ -12,10 +12,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/datetime"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 const tsUsage = "usage: ts [-r] [-i | -s] [-m] [format]\n"
@@ -119,9 +119,9 @@ func sponge(_ context.Context, p *proc.Process) int {
 		p.Out.Write(data)
 		return 0
 	}
-	flag := proc.WriteOnly | proc.Create | proc.Trunc
+	flag := vfs.WriteOnly | vfs.Create | vfs.Trunc
 	if add {
-		flag = proc.WriteOnly | proc.Create | proc.Append
+		flag = vfs.WriteOnly | vfs.Create | vfs.Append
 	}
 	f, err := p.Open(args[0], flag, 0o666)
 	if err == nil {
@@ -359,7 +359,7 @@ func isutf8(_ context.Context, p *proc.Process) int {
 		})
 		if err != nil {
 			verb := "open"
-			if errors.Is(err, fserr.EISDIR) {
+			if errors.Is(err, vfs.EISDIR) {
 				verb = "read"
 			}
 			p.Err.WriteString(verb + ": " + proc.Strerror(err) + "\n")

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var mvSpec = getopt.New("bfint:uvS:TZ",
@@ -117,12 +117,12 @@ func (m *mover) move(src, dst string) bool {
 	}
 	if err := p.FS.Rename(p.Abs(src), p.Abs(dst)); err != nil {
 		switch {
-		case errors.Is(err, fserr.EINVAL) && st.IsDir():
+		case errors.Is(err, vfs.EINVAL) && st.IsDir():
 			return m.fail("cannot move %s to a subdirectory of itself, %s", quoteName(src), quoteName(dst))
 		case dst == "":
-			err = fserr.ENOENT
-		case !st.IsDir() && strings.HasSuffix(dst, "/") && errors.Is(err, fserr.ENOENT):
-			err = fserr.ENOTDIR
+			err = vfs.ENOENT
+		case !st.IsDir() && strings.HasSuffix(dst, "/") && errors.Is(err, vfs.ENOENT):
+			err = vfs.ENOTDIR
 		}
 		return m.fail("cannot move %s to %s: %s", quoteName(src), quoteName(dst), proc.Strerror(err))
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var nameiSpec = getopt.New("xmolnv", "mountpoints=x modes=m owners=o long=l nosymlinks=n vertical=v context=Z").WithLetters().WithVersion("from util-linux 2.38.1").
@@ -28,7 +29,7 @@ type nameiRun struct {
 type nameiLine struct {
 	depth       int
 	name, to    string
-	st          proc.Stat
+	st          vfs.Stat
 	mount       bool
 	err         error
 	user, group string
@@ -96,7 +97,7 @@ func (r *nameiRun) walk(name, at string, depth int) (end string, ok bool) {
 			return path, false
 		}
 		l := &r.lines[len(r.lines)-1]
-		if l.st.Kind != proc.Symlink || r.keepLinks {
+		if l.st.Kind != vfs.Symlink || r.keepLinks {
 			at = path
 			continue
 		}
@@ -116,7 +117,7 @@ func (r *nameiRun) step(name, path string, depth int) bool {
 	l := nameiLine{depth: depth, name: name}
 	l.st, l.err = r.p.Lstat(path)
 	if l.err == nil {
-		if l.st.Kind == proc.Symlink {
+		if l.st.Kind == vfs.Symlink {
 			l.to, l.err = r.p.FS.Readlink(path)
 		}
 		if r.mounts && l.st.IsDir() {
@@ -170,7 +171,7 @@ func (r *nameiRun) print(l nameiLine) {
 		p.Out.WriteString(indent)
 	}
 	p.Out.WriteString(" " + l.name)
-	if l.st.Kind == proc.Symlink {
+	if l.st.Kind == vfs.Symlink {
 		p.Out.WriteString(" -> " + l.to)
 	}
 	p.Out.WriteByte('\n')

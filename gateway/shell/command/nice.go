@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var (
@@ -73,7 +73,7 @@ func nice(ctx context.Context, p *proc.Process) int {
 	}
 	child := p.Child(args...)
 	if adjust < 0 {
-		p.Errorf("cannot set niceness: %s", fserr.EACCES)
+		p.Errorf("cannot set niceness: %s", vfs.EACCES)
 	} else {
 		child.Nice = min(p.Nice+adjust, niceMax)
 	}
@@ -90,7 +90,7 @@ func nohup(ctx context.Context, p *proc.Process) int {
 	}
 	if _, err := p.LookPath(args[0]); err != nil {
 		p.Errorf("failed to run command %s: %s", quoteName(args[0]), proc.Strerror(err))
-		if errors.Is(err, fserr.ENOENT) {
+		if errors.Is(err, vfs.ENOENT) {
 			return 127
 		}
 		return 126

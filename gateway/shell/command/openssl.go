@@ -23,6 +23,7 @@ import (
 	"strings"
 
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // opensslDigests are the digests by the name of their option, with the name that is printed.
@@ -99,7 +100,7 @@ func (o *opensslRun) output(name string, data []byte) int {
 		o.p.Out.Write(data)
 		return 0
 	}
-	f, err := o.p.Open(name, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+	f, err := o.p.Open(name, vfs.WriteOnly|vfs.Create|vfs.Trunc, 0o666)
 	if err == nil {
 		_, err = f.Write(data)
 		_ = f.Close()

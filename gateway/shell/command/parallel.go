@@ -15,6 +15,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var parallelSpec = getopt.New("+0a:C:d:D:E:e::gI:i::j:P:kL:l::mn:N:pqrRs:S:tuU:vVWXx",
@@ -876,7 +877,7 @@ func (r *parallelRun) save(job *parallelJob, out, errs []byte) {
 		}
 	}
 	for name, data := range map[string][]byte{"stdout": out, "stderr": errs, "seq": []byte(strconv.Itoa(job.seq))} {
-		f, err := r.p.Open(joinPath(dir, name), proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+		f, err := r.p.Open(joinPath(dir, name), vfs.WriteOnly|vfs.Create|vfs.Trunc, 0o666)
 		if err == nil {
 			_, err = f.Write(data)
 			_ = f.Close()
@@ -924,7 +925,7 @@ func (r *parallelRun) runPipe(records, block int) int {
 // finish writes the log and counts what failed.
 func (r *parallelRun) finish(status int) int {
 	if r.joblog != "" {
-		f, err := r.p.Open(r.joblog, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+		f, err := r.p.Open(r.joblog, vfs.WriteOnly|vfs.Create|vfs.Trunc, 0o666)
 		if err == nil {
 			_, err = f.Write([]byte("Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n" + r.log.String()))
 			_ = f.Close()

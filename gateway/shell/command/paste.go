@@ -7,6 +7,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var pasteSpec = getopt.New("d:sz", "serial=s delimiters:=d zero-terminated=z").
@@ -121,7 +122,7 @@ func pasteParallel(p *proc.Process, args []string, delims []int, end byte) int {
 			open, names = append(open, stdin), append(names, name)
 			continue
 		}
-		f, err := p.Open(name, proc.ReadOnly, 0)
+		f, err := p.Open(name, vfs.ReadOnly, 0)
 		if err != nil {
 			p.Errorf("%s: %s", quoteColon(name), proc.Strerror(err))
 			return 1

@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/patch"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var patchSpec = getopt.New("bB:cd:D:eEfF:g:i:lnNo:p:r:RsStTuvV:x:Y:z:Z",
@@ -121,7 +121,7 @@ func (r *patchRun) option(o getopt.Option, input *string) bool {
 	case "d":
 		st, err := p.Stat(o.Value)
 		if err == nil && !st.IsDir() {
-			err = fserr.ENOTDIR
+			err = vfs.ENOTDIR
 		}
 		if err != nil {
 			r.fatal("Can't change to directory %s : %s", o.Value, proc.Strerror(err))
@@ -243,7 +243,7 @@ type patchJob struct {
 	back   bool // the patch is taken backwards
 
 	in, outName string
-	st          proc.Stat // of in
+	st          vfs.Stat // of in
 	exists      bool
 	skip        bool // the hunks are only counted
 	noReject    bool
@@ -322,7 +322,7 @@ func (j *patchJob) run() error {
 	} else {
 		j.look()
 	}
-	if !j.skip && j.in != "" && j.exists && j.st.Kind != proc.Regular {
+	if !j.skip && j.in != "" && j.exists && j.st.Kind != vfs.Regular {
 		j.say("File %s is not a regular file -- refusing to patch\n", diffName(j.in))
 		j.skip = true
 	}
@@ -424,7 +424,7 @@ func (j *patchJob) look() {
 		}
 		return
 	}
-	if j.exists && j.st.Kind != proc.Regular {
+	if j.exists && j.st.Kind != vfs.Regular {
 		return
 	}
 	isEmpty := !j.exists || j.st.Size == 0

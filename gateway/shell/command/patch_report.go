@@ -7,6 +7,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/patch"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // report says how many hunks failed, and saves them.
@@ -30,7 +31,7 @@ func (j *patchJob) report() {
 		name = j.outName + ".rej"
 	}
 	fmt.Fprintf(out, " -- saving rejects to file %s\n", diffName(name))
-	f, err := j.p.Open(name, proc.WriteOnly|proc.Create|proc.Trunc, 0o666&^j.p.Umask)
+	f, err := j.p.Open(name, vfs.WriteOnly|vfs.Create|vfs.Trunc, 0o666&^j.p.Umask)
 	if err != nil {
 		j.status = j.fatal("Can't create file %s : %s", name, proc.Strerror(err))
 		return

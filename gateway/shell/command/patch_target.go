@@ -5,13 +5,13 @@ import (
 	"strings"
 
 	"github.com/pgbox/pgbox/gateway/shell/patch"
-	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // candidate is a file that the headers name.
 type candidate struct {
 	name string
-	st   proc.Stat
+	st   vfs.Stat
 	err  error
 }
 

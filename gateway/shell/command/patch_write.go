@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/patch"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // write puts the result in place.
@@ -42,7 +42,7 @@ func (j *patchJob) write() error {
 	}
 	moved := j.in != j.outName
 	if remove {
-		if err := p.FS.Unlink(p.Abs(j.outName)); err != nil && !errors.Is(err, fserr.ENOENT) {
+		if err := p.FS.Unlink(p.Abs(j.outName)); err != nil && !errors.Is(err, vfs.ENOENT) {
 			return fmt.Errorf("Can't remove file %s : %s", j.outName, proc.Strerror(err)) //nolint:staticcheck // patch's own words
 		}
 		j.prune(j.outName)
@@ -101,9 +101,9 @@ func (j *patchJob) time() patch.Name {
 
 func (j *patchJob) writeTo(name string, mode uint32) error {
 	p := j.p
-	flag := proc.WriteOnly | proc.Create | proc.Trunc
+	flag := vfs.WriteOnly | vfs.Create | vfs.Trunc
 	if j.out != "" && j.outOpen {
-		flag = proc.WriteOnly | proc.Append
+		flag = vfs.WriteOnly | vfs.Append
 	}
 	f, err := p.Open(name, flag, 0o600)
 	if err != nil {
@@ -149,7 +149,7 @@ func (j *patchJob) save() error {
 		mode = st.Mode
 	}
 	j.directories(to)
-	f, err := p.Open(to, proc.WriteOnly|proc.Create|proc.Trunc, 0o600)
+	f, err := p.Open(to, vfs.WriteOnly|vfs.Create|vfs.Trunc, 0o600)
 	if err == nil {
 		_, err = f.Write(data)
 		_ = f.Close()

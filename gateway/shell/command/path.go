@@ -6,8 +6,8 @@ import (
 	"path"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // joinPath appends a name to a directory as the user wrote it.
@@ -50,7 +50,7 @@ func canonical(p *proc.Process, name string, mode canonMode, logical, keepLinks 
 		}
 	}
 	if name == "" {
-		return "", fserr.ENOENT
+		return "", vfs.ENOENT
 	}
 	done, rest, hops := "", p.Abs(name), 0
 	for {
@@ -76,7 +76,7 @@ func canonical(p *proc.Process, name string, mode canonMode, logical, keepLinks 
 				rest = target + rest
 				continue
 			} else if err == nil && mode != canonMissing {
-				return "", fserr.ELOOP
+				return "", vfs.ELOOP
 			}
 		}
 		if err := canonAccept(p, at, rest, mode, keepLinks); err != nil {
@@ -115,9 +115,9 @@ func canonAccept(p *proc.Process, at, rest string, mode canonMode, keepLinks boo
 	switch {
 	case err == nil:
 		return nil
-	case mode == canonMissing && !errors.Is(err, fserr.ENAMETOOLONG):
+	case mode == canonMissing && !errors.Is(err, vfs.ENAMETOOLONG):
 		return nil
-	case mode == canonAllButLast && errors.Is(err, fserr.ENOENT) && strings.Trim(rest, "/") == "":
+	case mode == canonAllButLast && errors.Is(err, vfs.ENOENT) && strings.Trim(rest, "/") == "":
 		return nil
 	}
 	return err

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var pathchkSpec = getopt.New("+pP", "portability").WithUsage("[OPTION]... NAME...", "Diagnose invalid or unportable file names.")
@@ -72,7 +72,7 @@ func checkPath(p *proc.Process, name string, basic, extra bool) bool {
 		switch {
 		case err == nil:
 			return true
-		case !errors.Is(err, fserr.ENOENT) || name == "":
+		case !errors.Is(err, vfs.ENOENT) || name == "":
 			shown := quoteColon(name)
 			if name == "" {
 				shown = "''"

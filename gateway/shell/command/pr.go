@@ -12,10 +12,10 @@ import (
 
 	"github.com/mattn/go-runewidth"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/datetime"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var prSpec = getopt.New("0123456789abcdD:e::fFh:i::Jl:mn::N:o:rs::S::tTvw:W:",
@@ -292,7 +292,7 @@ type prSource struct {
 
 func (r *prRun) open(name string) (*prSource, bool) {
 	if isDir(r.p, name) {
-		r.fail(name, fserr.EISDIR)
+		r.fail(name, vfs.EISDIR)
 		return nil, false
 	}
 	in, err := r.p.OpenInput(name)

@@ -12,6 +12,7 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/regex"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var ptxSpec = getopt.New("AF:GM:ORS:TW:b:fg:i:o:rtw:",
@@ -144,7 +145,7 @@ func ptx(_ context.Context, p *proc.Process) int {
 		return r.compare(a.text.data[a.start:a.end], b.text.data[b.start:b.end])
 	})
 	if output != "" {
-		f, err := p.Open(output, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+		f, err := p.Open(output, vfs.WriteOnly|vfs.Create|vfs.Trunc, 0o666)
 		if err != nil {
 			p.Errorf("%s: %s", quoteColon(output), proc.Strerror(err))
 			return 1

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var pvSpec = getopt.New("pteIrab8TA:fn:qcWD:s:l0i:w:H:N:L:B:CESR:d:P:F:hVvk", "progress=p timer=t eta=e fineta=I rate=r average-rate=a bytes=b buffer-percent=T last-written:=A force=f numeric quiet=q cursor=c wait=W delay-start:=D "+
@@ -85,7 +85,7 @@ func pv(ctx context.Context, p *proc.Process) int {
 				}
 			})
 		})
-		if errors.Is(err, fserr.EISDIR) {
+		if errors.Is(err, vfs.EISDIR) {
 			p.Errorf("%s: read failed: %s", name, proc.Strerror(err))
 			status |= 16
 		} else if err != nil {

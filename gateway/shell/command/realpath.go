@@ -3,9 +3,9 @@ package command
 import (
 	"context"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var realpathSpec = getopt.New("eLmPqsz",
@@ -46,7 +46,7 @@ func realpath(_ context.Context, p *proc.Process) int {
 	directory := func(name string) (string, bool) {
 		c, err := resolve(name)
 		if err == nil && mode == canonExisting && !isDir(p, c) {
-			err = fserr.ENOTDIR
+			err = vfs.ENOTDIR
 		}
 		if err != nil {
 			p.Errorf("%s: %s", quoteColon(name), proc.Strerror(err))

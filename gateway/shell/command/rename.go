@@ -7,10 +7,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/regex"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // rename is two programs: with an expression like s/a/b/ that of Perl, else util-linux's rename FROM TO FILE...
@@ -95,7 +95,7 @@ func (r *renameRun) plain(from, to string, files []string) int {
 		}
 		subject := f
 		if r.symlink {
-			if st.Kind != proc.Symlink {
+			if st.Kind != vfs.Symlink {
 				p.Errorf("%s: not a symbolic link", f)
 				failed = true
 				continue
@@ -245,7 +245,7 @@ func (r *renameRun) perl(expr string, files []string) int {
 			fmt.Fprintf(p.Out, "rename(%s, %s)\n", f, name)
 			continue
 		}
-		err := error(fserr.ENOENT)
+		err := error(vfs.ENOENT)
 		if name != "" {
 			err = p.FS.Rename(p.Abs(f), p.Abs(name))
 		}

@@ -11,10 +11,10 @@ import (
 
 	"golang.org/x/text/encoding"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/regex"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var rgSpec = getopt.New("A:B:bsC:cE:e:Ff:g:HhIij:LlM:m:NnoPpqr:SUT:t:uvVwxz0a.",
@@ -501,7 +501,7 @@ func rgMain(_ context.Context, p *proc.Process) int {
 // hasInput reports whether standard input is something to search: a pipe, a file or a here-document, and not what is there when
 // nothing was given.
 func hasInput(p *proc.Process) bool {
-	f, ok := p.Stdin.(interface{ Stat() (proc.Stat, error) })
+	f, ok := p.Stdin.(interface{ Stat() (vfs.Stat, error) })
 	if !ok {
 		return true
 	}
@@ -509,7 +509,7 @@ func hasInput(p *proc.Process) bool {
 	if err != nil {
 		return false
 	}
-	return st.Kind == proc.FIFO || st.Kind == proc.Regular
+	return st.Kind == vfs.FIFO || st.Kind == vfs.Regular
 }
 
 // operand searches a path of the command line.
@@ -556,7 +556,7 @@ func (g *rgRun) file(name string, explicit bool) {
 }
 
 func rgError(err error) string {
-	if n, ok := fserr.Of(err); ok {
+	if n, ok := vfs.Of(err); ok {
 		return fmt.Sprintf("%s (os error %d)", proc.Strerror(err), n)
 	}
 	return proc.Strerror(err)

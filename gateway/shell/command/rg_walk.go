@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/ignore"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // rgWalk finds the files to search.
@@ -260,7 +260,7 @@ func (w *rgWalk) directory(g *rgRun, abs, prefix string, above *rgRules, depth i
 			return
 		}
 		if slices.Contains(parents, st.Ino) {
-			g.complain(shown, fserr.ELOOP)
+			g.complain(shown, vfs.ELOOP)
 			return
 		}
 		parents = append(parents[:len(parents):len(parents)], st.Ino)
@@ -279,7 +279,7 @@ func (w *rgWalk) directory(g *rgRun, abs, prefix string, above *rgRules, depth i
 			}
 		}
 		entries = slices.Clone(entries)
-		slices.SortStableFunc(entries, func(a, b proc.Dirent) int { return cmp.Compare(when[a.Name], when[b.Name]) })
+		slices.SortStableFunc(entries, func(a, b vfs.Dirent) int { return cmp.Compare(when[a.Name], when[b.Name]) })
 	}
 	if w.reverse {
 		entries = slices.Clone(entries)
@@ -289,7 +289,7 @@ func (w *rgWalk) directory(g *rgRun, abs, prefix string, above *rgRules, depth i
 		w.p.Tick(1)
 		full := path.Join(abs, e.Name)
 		kind := e.Kind
-		if kind == proc.Symlink {
+		if kind == vfs.Symlink {
 			if !w.follow {
 				continue
 			}
@@ -300,10 +300,10 @@ func (w *rgWalk) directory(g *rgRun, abs, prefix string, above *rgRules, depth i
 			}
 			kind = st.Kind
 		}
-		if kind != proc.Dir && kind != proc.Regular || w.skip(r, full, e.Name, kind == proc.Dir) {
+		if kind != vfs.Dir && kind != vfs.Regular || w.skip(r, full, e.Name, kind == vfs.Dir) {
 			continue
 		}
-		if kind == proc.Dir {
+		if kind == vfs.Dir {
 			w.directory(g, full, prefix+e.Name+"/", r, depth+1, parents)
 			continue
 		}

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var rmSpec = getopt.New("dfirvIR",
@@ -101,11 +101,11 @@ func rm(_ context.Context, p *proc.Process) int {
 
 func (r *rmRun) isLink(name string) bool {
 	st, err := r.p.Lstat(name)
-	return err == nil && st.Kind == proc.Symlink
+	return err == nil && st.Kind == vfs.Symlink
 }
 
 func (r *rmRun) fail(name string, err error) bool {
-	if r.force && (errors.Is(err, fserr.ENOENT) || errors.Is(err, fserr.ENOTDIR)) {
+	if r.force && (errors.Is(err, vfs.ENOENT) || errors.Is(err, vfs.ENOTDIR)) {
 		return true
 	}
 	r.p.Errorf("cannot remove %s: %s", quoteName(name), proc.Strerror(err))
@@ -146,7 +146,7 @@ func (r *rmRun) remove(name string, depth int) bool {
 		return true
 	}
 	if !r.recursive && !r.dir {
-		return r.fail(name, fserr.EISDIR)
+		return r.fail(name, vfs.EISDIR)
 	}
 	entries, err := r.p.ReadDir(name)
 	if err != nil {
@@ -154,10 +154,10 @@ func (r *rmRun) remove(name string, depth int) bool {
 	}
 	if len(entries) > 0 {
 		if !r.recursive {
-			return r.fail(name, fserr.ENOTEMPTY)
+			return r.fail(name, vfs.ENOTEMPTY)
 		}
 		if depth >= maxTreeDepth {
-			return r.fail(name, fserr.ENAMETOOLONG)
+			return r.fail(name, vfs.ENAMETOOLONG)
 		}
 		if r.ask && !confirm(r.p, fmt.Sprintf("descend into directory %s? ", quoteName(name))) {
 			return false
@@ -165,7 +165,7 @@ func (r *rmRun) remove(name string, depth int) bool {
 		files, dirs := true, true // all of them are gone
 		for _, e := range entries {
 			if gone := r.remove(joinPath(name, e.Name), depth+1); !gone {
-				files, dirs = files && e.Kind == proc.Dir, dirs && e.Kind != proc.Dir
+				files, dirs = files && e.Kind == vfs.Dir, dirs && e.Kind != vfs.Dir
 			}
 		}
 		if !dirs || !files && !r.ask {

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var rmdirSpec = getopt.New("pv", "ignore-fail-on-non-empty parents=p path=p verbose=v").
@@ -41,7 +41,7 @@ func rmdir(_ context.Context, p *proc.Process) int {
 				fmt.Fprintf(p.Out, "%s: removing directory, %s\n", p.Name(), quoteName(d))
 			}
 			if err := removeEmpty(p, d); err != nil {
-				if !ignore || !errors.Is(err, fserr.ENOTEMPTY) {
+				if !ignore || !errors.Is(err, vfs.ENOTEMPTY) {
 					p.Errorf(what, quoteName(d), proc.Strerror(err))
 					status = 1
 				}
@@ -59,10 +59,10 @@ func rmdir(_ context.Context, p *proc.Process) int {
 
 func removeEmpty(p *proc.Process, dir string) error {
 	if dir == "" {
-		return fserr.ENOENT
+		return vfs.ENOENT
 	}
 	err := p.FS.Rmdir(p.Abs(dir))
-	if errors.Is(err, fserr.ENOTDIR) && strings.HasSuffix(dir, "/") {
+	if errors.Is(err, vfs.ENOTDIR) && strings.HasSuffix(dir, "/") {
 		if st, e := p.Stat(dir); e == nil && st.IsDir() {
 			return errLinkNotFollowed
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/regex"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var runPartsSpec = getopt.New("vu:a:Vh", "test list verbose=v debug report reverse exit-on-error stdin lsbsysinit new-session regex: umask:=u arg:=a version=V help=h").
@@ -142,7 +143,7 @@ func (r *runPartsRun) part(name string) int {
 		return 0
 	case st.IsDir():
 		return 0
-	case st.Kind != proc.Regular:
+	case st.Kind != vfs.Regular:
 		p.Errorf("component %s is not an executable plain file", name)
 		return 1
 	case r.set["list"]:

@@ -11,10 +11,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/sed"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var sedSpec = getopt.New("bsnrzuEe:f:l:i::V:",
@@ -147,7 +147,7 @@ func sedCommand(_ context.Context, p *proc.Process) int {
 		case "/dev/stderr":
 			return p.Err, nil
 		}
-		f, err := p.Open(name, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+		f, err := p.Open(name, vfs.WriteOnly|vfs.Create|vfs.Trunc, 0o666)
 		if err != nil {
 			return nil, fmt.Errorf("couldn't open file %s: %s", name, proc.Strerror(err))
 		}
@@ -207,7 +207,7 @@ func sedScript(p *proc.Process, name string) (string, error) {
 
 // sedOutput is a file of the w command. Every write goes through at once, so that the script may read it.
 type sedOutput struct {
-	f    proc.File
+	f    vfs.File
 	name string
 	err  error
 }
@@ -309,17 +309,17 @@ func (in *sedInput) open() *sedSource {
 			in.status = 2
 			continue
 		}
-		if in.inPlace && st.Kind != proc.Regular {
+		if in.inPlace && st.Kind != vfs.Regular {
 			in.p.Errorf("couldn't edit %s: not a regular file", name)
 			in.status = 4
 			continue
 		}
 		if st.IsDir() {
-			in.p.Errorf("read error on %s: %s", name, proc.Strerror(fserr.EISDIR))
+			in.p.Errorf("read error on %s: %s", name, proc.Strerror(vfs.EISDIR))
 			in.finish()
 			in.p.Exit(4)
 		}
-		if st.Kind == proc.Regular {
+		if st.Kind == vfs.Regular {
 			data, err := in.p.ReadFile(name)
 			if err != nil {
 				in.p.Errorf("can't read %s: %s", name, proc.Strerror(err))
@@ -328,7 +328,7 @@ func (in *sedInput) open() *sedSource {
 			}
 			return &sedSource{name: name, data: data}
 		}
-		f, err := in.p.Open(name, proc.ReadOnly, 0)
+		f, err := in.p.Open(name, vfs.ReadOnly, 0)
 		if err != nil {
 			in.p.Errorf("can't read %s: %s", name, proc.Strerror(err))
 			in.status = 2
@@ -438,8 +438,8 @@ func (r byteReader) Read(b []byte) (int, error) {
 type sedEdit struct {
 	target string // the file that is replaced
 	temp   string
-	st     proc.Stat
-	f      proc.File
+	st     vfs.Stat
+	f      vfs.File
 	buf    *bufio.Writer
 }
 
@@ -457,13 +457,13 @@ func (in *sedInput) beginEdit(name string) {
 	}
 	for i := 0; err == nil; i++ {
 		temp := fmt.Sprintf("%ssed%06x", dir, (in.p.PID*7919+i)&0xffffff)
-		var f proc.File
-		f, err = in.p.Open(temp, proc.WriteOnly|proc.Create|proc.Excl, 0o600)
+		var f vfs.File
+		f, err = in.p.Open(temp, vfs.WriteOnly|vfs.Create|vfs.Excl, 0o600)
 		if err == nil {
 			in.edit = &sedEdit{target: target, temp: temp, st: st, f: f, buf: bufio.NewWriterSize(f, 64<<10)}
 			return
 		}
-		if errors.Is(err, fserr.EEXIST) && i < 1000 {
+		if errors.Is(err, vfs.EEXIST) && i < 1000 {
 			err = nil
 		}
 	}

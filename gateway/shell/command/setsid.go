@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var setsidSpec = getopt.New("+cfw", "ctty=c fork=f wait=w").WithLetters().WithVersion("from util-linux 2.38.1").
@@ -28,7 +28,7 @@ func setsid(ctx context.Context, p *proc.Process) int {
 		switch {
 		case fork && !wait:
 			return 0
-		case errors.Is(err, fserr.ENOENT):
+		case errors.Is(err, vfs.ENOENT):
 			return 127
 		}
 		return 126

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var shredSpec = getopt.New("fn:s:uvxz", "exact=x force=f iterations:=n size:=s random-source: remove:: verbose=v zero=z").
@@ -59,7 +60,7 @@ func shred(_ context.Context, p *proc.Process) int {
 			}
 			s.size = n
 		case "random-source":
-			f, err := p.Open(o.Value, proc.ReadOnly, 0)
+			f, err := p.Open(o.Value, vfs.ReadOnly, 0)
 			if err != nil {
 				p.Errorf("%s: %s", quoteColon(o.Value), proc.Strerror(err))
 				return 1
@@ -85,10 +86,10 @@ func (s *shredRun) file(name string) bool {
 		s.p.Errorf("-: invalid file type")
 		return false
 	}
-	f, err := s.p.Open(name, proc.WriteOnly, 0)
+	f, err := s.p.Open(name, vfs.WriteOnly, 0)
 	if err != nil && s.force {
 		if s.p.FS.Chmod(s.p.Abs(name), 0o200) == nil {
-			f, err = s.p.Open(name, proc.WriteOnly, 0)
+			f, err = s.p.Open(name, vfs.WriteOnly, 0)
 		}
 	}
 	if err != nil {
@@ -103,7 +104,7 @@ func (s *shredRun) file(name string) bool {
 	return ok
 }
 
-func (s *shredRun) overwrite(f proc.File, name string) bool {
+func (s *shredRun) overwrite(f vfs.File, name string) bool {
 	st, err := f.Stat()
 	if err != nil {
 		s.p.Errorf("%s: %s", quoteColon(name), proc.Strerror(err))
@@ -112,7 +113,7 @@ func (s *shredRun) overwrite(f proc.File, name string) bool {
 	size := s.size
 	if size < 0 {
 		size = st.Size
-		if !s.exact && st.Kind == proc.Regular {
+		if !s.exact && st.Kind == vfs.Regular {
 			size = (size + 4095) / 4096 * 4096
 		}
 	}

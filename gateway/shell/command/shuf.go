@@ -12,6 +12,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var shufSpec = getopt.New("ei:n:o:rz", "echo=e input-range:=i head-count:=n output:=o random-source: repeat=r zero-terminated=z").
@@ -205,7 +206,7 @@ func shuf(_ context.Context, p *proc.Process) int {
 		}
 	}
 	if hasSource {
-		f, err := p.Open(s.source.name, proc.ReadOnly, 0)
+		f, err := p.Open(s.source.name, vfs.ReadOnly, 0)
 		if err != nil {
 			p.Errorf("%s: %s", quoteColon(s.source.name), proc.Strerror(err))
 			return 1
@@ -219,7 +220,7 @@ func shuf(_ context.Context, p *proc.Process) int {
 	}
 	out := p.Out
 	if hasOutput {
-		f, err := p.Open(output, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+		f, err := p.Open(output, vfs.WriteOnly|vfs.Create|vfs.Trunc, 0o666)
 		if err != nil {
 			p.Errorf("%s: %s", quoteColon(output), proc.Strerror(err))
 			return 1
@@ -274,7 +275,7 @@ func (s *smallReads) Read(b []byte) (int, error) {
 }
 
 func smallFile(r io.Reader) bool {
-	f, ok := r.(proc.File)
+	f, ok := r.(vfs.File)
 	if !ok || !isRegular(f) {
 		return false
 	}

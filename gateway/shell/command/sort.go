@@ -9,6 +9,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var sortSpec = getopt.New("bcCdfghik:mMno:rRsS:t:T:uVy::z",
@@ -221,7 +222,7 @@ func (s *sorter) output(name string, has bool, write func(io.Writer)) int {
 		}
 		return 0
 	}
-	f, err := s.p.Open(name, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+	f, err := s.p.Open(name, vfs.WriteOnly|vfs.Create|vfs.Trunc, 0o666)
 	if err != nil {
 		s.fail("open failed: %s: %s", quoteColon(name), proc.Strerror(err))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/archive"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // sortLine is a line of a batch, with the beginning of its first key in a form that compares as a number. Offsets grow in the order of the
@@ -51,8 +52,8 @@ func (s *sorter) sort(names []string, write func(lines []sortLine, text []byte, 
 		if err != nil {
 			s.fail("cannot read: %s: %s", quoteColon(name), proc.Strerror(err))
 		}
-		if f, ok := r.(proc.File); ok && len(b.text) == 0 {
-			if st, err := f.Stat(); err == nil && st.Kind == proc.Regular {
+		if f, ok := r.(vfs.File); ok && len(b.text) == 0 {
+			if st, err := f.Stat(); err == nil && st.Kind == vfs.Regular {
 				s.reserve(b, int(min(st.Size+1, int64(full/2))))
 			}
 		}

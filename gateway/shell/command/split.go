@@ -9,6 +9,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var splitSpec = getopt.New("a:b:C:del:n:t:ux0123456789",
@@ -19,7 +20,7 @@ var splitSpec = getopt.New("a:b:C:del:n:t:ux0123456789",
 type splitter struct {
 	ctx       context.Context
 	p         *proc.Process
-	input     proc.Stat // of the input, when it is a file
+	input     vfs.Stat // of the input, when it is a file
 	prefix    string
 	suffix    string
 	alphabet  string
@@ -31,7 +32,7 @@ type splitter struct {
 	verbose   bool
 	elide     bool
 	sep       byte
-	out       proc.File
+	out       vfs.File
 	outWriter *proc.Writer
 	filter    string // the command that gets each piece
 	piece     []byte // for the filter
@@ -167,7 +168,7 @@ func split(ctx context.Context, p *proc.Process) int {
 		s.fail("cannot open %s for reading: %s", quoteName(name), proc.Strerror(err))
 	}
 	defer r.Close()
-	if f, ok := r.(proc.File); ok {
+	if f, ok := r.(vfs.File); ok {
 		s.input, _ = f.Stat()
 	}
 	switch mode {
@@ -236,10 +237,10 @@ func (s *splitter) open() {
 	if s.verbose {
 		s.p.Out.WriteString("creating file " + quoteName(name) + "\n")
 	}
-	if st, err := s.p.Stat(name); err == nil && st.Kind == proc.Regular && st.Ino == s.input.Ino {
+	if st, err := s.p.Stat(name); err == nil && st.Kind == vfs.Regular && st.Ino == s.input.Ino {
 		s.fail("%s would overwrite input; aborting", quoteName(name))
 	}
-	f, err := s.p.Open(name, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+	f, err := s.p.Open(name, vfs.WriteOnly|vfs.Create|vfs.Trunc, 0o666)
 	if err != nil {
 		s.fail("%s: %s", quoteColon(name), proc.Strerror(err))
 	}

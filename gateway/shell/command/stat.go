@@ -10,6 +10,7 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/datetime"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var statSpec = getopt.New("c:fLt", "dereference=L file-system=f format:=c printf: terse=t cached:").
@@ -77,11 +78,11 @@ func statMain(_ context.Context, p *proc.Process) int {
 			s.print(f, name, func(_, verb byte) (string, byte, bool) { return s.fsField(name, verb) })
 			continue
 		}
-		var st proc.Stat
+		var st vfs.Stat
 		var err error
 		if name == "-" {
-			st = proc.Stat{Kind: proc.FIFO, Mode: 0o600, Nlink: 1}
-			if f, ok := p.Stdin.(interface{ Stat() (proc.Stat, error) }); ok {
+			st = vfs.Stat{Kind: vfs.FIFO, Mode: 0o600, Nlink: 1}
+			if f, ok := p.Stdin.(interface{ Stat() (vfs.Stat, error) }); ok {
 				st, err = f.Stat()
 			}
 		} else if follow {
@@ -103,7 +104,7 @@ func statMain(_ context.Context, p *proc.Process) int {
 		case has:
 		case terse:
 			f = statTerse
-		case st.Kind == proc.Char:
+		case st.Kind == vfs.Char:
 			f = statDevice
 		default:
 			f = statDefault
@@ -298,12 +299,12 @@ func padStat(text string, kind byte, flags string, width, prec int) string {
 	return strings.Repeat(" ", n) + text
 }
 
-func (s *statRun) field(name string, st proc.Stat, mod, verb byte, custom bool) (string, byte, bool) {
+func (s *statRun) field(name string, st vfs.Stat, mod, verb byte, custom bool) (string, byte, bool) {
 	num := func(v uint64) (string, byte, bool) { return strconv.FormatUint(v, 10), 'd', true }
 	stamp := func(ns int64) (string, byte, bool) {
 		return datetime.Format("%Y-%m-%d %H:%M:%S.%N %z", time.Unix(0, ns).In(datetime.Zone(s.p.Getenv("TZ")))), 's', true
 	}
-	typeBits := map[proc.Kind]uint32{proc.FIFO: 0o010000, proc.Char: 0o020000, proc.Dir: 0o040000, proc.Regular: 0o100000, proc.Symlink: 0o120000}
+	typeBits := map[vfs.Kind]uint32{vfs.FIFO: 0o010000, vfs.Char: 0o020000, vfs.Dir: 0o040000, vfs.Regular: 0o100000, vfs.Symlink: 0o120000}
 	switch verb {
 	case 'a':
 		return strconv.FormatUint(uint64(st.Mode), 8), 'o', true
@@ -353,7 +354,7 @@ func (s *statRun) field(name string, st proc.Stat, mod, verb byte, custom bool) 
 			return n
 		}
 		text := q(name)
-		if st.Kind == proc.Symlink {
+		if st.Kind == vfs.Symlink {
 			if target, err := s.p.FS.Readlink(s.p.Abs(name)); err == nil {
 				text += " -> " + q(target)
 			}

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/regex"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var tacSpec = getopt.New("brs:", "before=b regex=r separator:=s").
@@ -90,8 +90,8 @@ func tac(_ context.Context, p *proc.Process) int {
 		}
 		data, err := p.ReadAll(r)
 		_ = r.Close()
-		if errors.Is(err, fserr.EISDIR) {
-			err = fserr.EINVAL // tac seeks first
+		if errors.Is(err, vfs.EISDIR) {
+			err = vfs.EINVAL // tac seeks first
 		}
 		if err != nil {
 			p.Errorf("%s: read error: %s", quoteColon(name), proc.Strerror(err))

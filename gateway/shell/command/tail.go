@@ -11,6 +11,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var tailSpec = getopt.New("c:n:fFqs:vz0123456789",
@@ -121,7 +122,7 @@ func tail(ctx context.Context, p *proc.Process) int {
 			_ = r.Close()
 			continue
 		}
-		if f, ok := r.(proc.File); ok && t.follow && isFollowed(f) {
+		if f, ok := r.(vfs.File); ok && t.follow && isFollowed(f) {
 			followed = append(followed, &tailFile{name, f})
 			continue
 		}
@@ -144,7 +145,7 @@ func tail(ctx context.Context, p *proc.Process) int {
 // tailFile is a file that is followed; f is nil while nothing has its name.
 type tailFile struct {
 	name string
-	f    proc.File
+	f    vfs.File
 }
 
 func (f *tailFile) close() {
@@ -175,7 +176,7 @@ func (t *tailRun) reopen(f *tailFile) {
 	if err != nil {
 		return
 	}
-	file, ok := r.(proc.File)
+	file, ok := r.(vfs.File)
 	if !ok || !isFollowed(file) {
 		_ = r.Close()
 		return
@@ -185,15 +186,15 @@ func (t *tailRun) reopen(f *tailFile) {
 	t.p.Errorf("%s has %s;  following new file", quoteName(f.name), was)
 }
 
-func isRegular(f proc.File) bool {
+func isRegular(f vfs.File) bool {
 	st, err := f.Stat()
-	return err == nil && st.Kind == proc.Regular
+	return err == nil && st.Kind == vfs.Regular
 }
 
 // isFollowed reports whether -f waits for more of a file: not of a pipe.
-func isFollowed(f proc.File) bool {
+func isFollowed(f vfs.File) bool {
 	st, err := f.Stat()
-	return err == nil && (st.Kind == proc.Regular || st.Kind == proc.Char)
+	return err == nil && (st.Kind == vfs.Regular || st.Kind == vfs.Char)
 }
 
 // watch prints what is appended to the files until the process is ended.
@@ -305,7 +306,7 @@ func (t *tailRun) file(r io.Reader) error {
 	if t.fromStart {
 		return t.skip(r)
 	}
-	if f, ok := r.(proc.File); ok && isRegular(f) {
+	if f, ok := r.(vfs.File); ok && isRegular(f) {
 		if done, err := t.fromEnd(f); done {
 			return err
 		}
@@ -341,7 +342,7 @@ func (t *tailRun) skip(r io.Reader) error {
 }
 
 // fromEnd reads backwards in a file that can seek.
-func (t *tailRun) fromEnd(f proc.File) (done bool, err error) {
+func (t *tailRun) fromEnd(f vfs.File) (done bool, err error) {
 	st, err := f.Stat()
 	if err != nil {
 		return false, nil //nolint:nilerr // what cannot be measured is read from its start
@@ -362,7 +363,7 @@ func (t *tailRun) fromEnd(f proc.File) (done bool, err error) {
 	return true, readBlocks(t.p, f, func(b []byte) { t.p.Out.Write(b) })
 }
 
-func (t *tailRun) lineStart(f proc.File, start, size int64) (int64, error) {
+func (t *tailRun) lineStart(f vfs.File, start, size int64) (int64, error) {
 	if t.count == 0 || size <= start {
 		return size, nil
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/datetime"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 const tarHelp = `Usage: tar [OPTION...] [FILE]...
@@ -567,7 +568,7 @@ func (t *tarRun) option(key, val string, has bool, dir *string) (done bool, stat
 			t.backup.kind = ""
 		}
 	case "index-file":
-		f, err := t.p.Open(val, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+		f, err := t.p.Open(val, vfs.WriteOnly|vfs.Create|vfs.Trunc, 0o666)
 		if err != nil {
 			t.fatal("%s: Cannot open: %s", val, proc.Strerror(err))
 		}

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/archive"
 	"github.com/pgbox/pgbox/gateway/shell/datetime"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // compression settles how the archive is written.
@@ -40,12 +40,12 @@ func (t *tarRun) create() {
 	}
 	var out io.Writer = t.p.Out
 	if t.file != "" && t.file != "-" {
-		f, err := t.p.Open(t.file, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+		f, err := t.p.Open(t.file, vfs.WriteOnly|vfs.Create|vfs.Trunc, 0o666)
 		if err != nil {
 			t.noFile(t.compression() != archive.None, err)
 		}
 		defer f.Close()
-		if st, err := f.Stat(); err == nil && st.Kind == proc.Regular && t.compression() == archive.None { // a child writes a compressed one
+		if st, err := f.Stat(); err == nil && st.Kind == vfs.Regular && t.compression() == archive.None { // a child writes a compressed one
 			t.self = st.Ino
 		}
 		out = f
@@ -94,7 +94,7 @@ func (t *tarRun) writeAll(out io.Writer, before int64) {
 	for i, s := range t.sources {
 		t.current = i
 		if st, err := t.p.Stat(cmpOr(s.dir, ".")); s.dir != "" && (err != nil || !st.IsDir()) {
-			t.fatal("%s: Cannot open: %s", s.dir, proc.Strerror(cmpErr(err, fserr.ENOTDIR)))
+			t.fatal("%s: Cannot open: %s", s.dir, proc.Strerror(cmpErr(err, vfs.ENOTDIR)))
 		}
 		t.add(w, s, s.name, true)
 	}
@@ -128,7 +128,7 @@ func cmpErr(err, or error) error {
 }
 
 // hardLink makes h a link to the member that has the same file already; false when there is none.
-func (t *tarRun) hardLink(h *stdtar.Header, st proc.Stat, name, original string) bool {
+func (t *tarRun) hardLink(h *stdtar.Header, st vfs.Stat, name, original string) bool {
 	if t.hardDereference {
 		return false
 	}
@@ -179,7 +179,7 @@ func (t *tarRun) add(w *stdtar.Writer, s tarSource, name string, given bool) {
 			return
 		}
 	}
-	if t.self != 0 && st.Ino == t.self && st.Kind == proc.Regular {
+	if t.self != 0 && st.Ino == t.self && st.Kind == vfs.Regular {
 		t.say("%s: file is the archive; not dumped", name)
 		return
 	}
@@ -217,9 +217,9 @@ func (t *tarRun) add(w *stdtar.Writer, s tarSource, name string, given bool) {
 	}
 	var data io.ReadCloser
 	switch st.Kind {
-	case proc.Dir:
+	case vfs.Dir:
 		h.Typeflag = stdtar.TypeDir
-	case proc.Symlink:
+	case vfs.Symlink:
 		h.Typeflag = stdtar.TypeSymlink
 		if h.Linkname, err = p.FS.Readlink(p.Abs(full)); err != nil {
 			t.fail("%s: Cannot readlink: %s", name, proc.Strerror(err))
@@ -229,9 +229,9 @@ func (t *tarRun) add(w *stdtar.Writer, s tarSource, name string, given bool) {
 		if st.Nlink > 1 {
 			t.hardLink(h, st, name, original)
 		}
-	case proc.FIFO:
+	case vfs.FIFO:
 		h.Typeflag = stdtar.TypeFifo
-	case proc.Char:
+	case vfs.Char:
 		h.Typeflag = stdtar.TypeChar
 		h.Devmajor, h.Devminor = int64(st.Rdev>>8), int64(st.Rdev&0xff)
 	default:
@@ -239,7 +239,7 @@ func (t *tarRun) add(w *stdtar.Writer, s tarSource, name string, given bool) {
 		if (st.Nlink > 1 || t.follow || len(t.sources) > 1) && t.hardLink(h, st, name, original) {
 			break
 		}
-		if data, err = p.Open(full, proc.ReadOnly, 0); err != nil {
+		if data, err = p.Open(full, vfs.ReadOnly, 0); err != nil {
 			if t.noFail {
 				t.say("%s: Warning: Cannot open: %s", name, proc.Strerror(err))
 				return

@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/archive"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // input opens the archive for reading, decompressed.
@@ -20,7 +20,7 @@ func (t *tarRun) input() (r *tarInput, done func()) {
 	in := t.p.Stdin
 	done = func() {}
 	if t.file != "" && t.file != "-" {
-		f, err := t.p.Open(t.file, proc.ReadOnly, 0)
+		f, err := t.p.Open(t.file, vfs.ReadOnly, 0)
 		if err != nil {
 			t.noFile(t.packed, err)
 		}
@@ -79,7 +79,7 @@ func (t *tarRun) read() {
 				continue
 			}
 			if st, err := t.p.Stat(d); err != nil || !st.IsDir() {
-				t.fatal("%s: Cannot open: %s", d, proc.Strerror(cmpErr(err, fserr.ENOTDIR)))
+				t.fatal("%s: Cannot open: %s", d, proc.Strerror(cmpErr(err, vfs.ENOTDIR)))
 			}
 		}
 	}
@@ -249,7 +249,7 @@ func (t *tarRun) extract(r io.Reader, h *stdtar.Header, s tarSource) {
 			return
 		case old.IsDir():
 			if err := p.FS.Rmdir(abs); err != nil {
-				t.fail("%s: Cannot open: %s", name, proc.Strerror(fserr.EISDIR))
+				t.fail("%s: Cannot open: %s", name, proc.Strerror(vfs.EISDIR))
 				return
 			}
 		case !(t.overwrite && h.Typeflag == stdtar.TypeReg):
@@ -263,7 +263,7 @@ func (t *tarRun) extract(r io.Reader, h *stdtar.Header, s tarSource) {
 	}
 	place := func(f func() error) bool {
 		err := f()
-		if errors.Is(err, fserr.ENOENT) {
+		if errors.Is(err, vfs.ENOENT) {
 			t.parents(s, name)
 			err = f()
 		}
@@ -277,16 +277,16 @@ func (t *tarRun) extract(r io.Reader, h *stdtar.Header, s tarSource) {
 		if oldErr == nil && !old.IsDir() {
 			if st, err := p.Stat(full); err != nil || !st.IsDir() || !t.keepDirLinks {
 				_ = p.FS.Unlink(abs)
-				oldErr = fserr.ENOENT
+				oldErr = vfs.ENOENT
 			}
 		}
 		if oldErr != nil {
 			err := p.FS.Mkdir(abs, mode|0o700)
-			if errors.Is(err, fserr.ENOENT) {
+			if errors.Is(err, vfs.ENOENT) {
 				t.parents(s, name)
 				err = p.FS.Mkdir(abs, mode|0o700)
 			}
-			if err != nil && !errors.Is(err, fserr.EEXIST) {
+			if err != nil && !errors.Is(err, vfs.EEXIST) {
 				t.fail("%s: Cannot mkdir: %s", name, proc.Strerror(err))
 				return
 			}
@@ -311,7 +311,7 @@ func (t *tarRun) extract(r io.Reader, h *stdtar.Header, s tarSource) {
 		}
 		target = p.Abs(s.at(t.below(t.rename(target, 'h'))))
 		err := p.FS.Link(target, abs)
-		if errors.Is(err, fserr.ENOENT) {
+		if errors.Is(err, vfs.ENOENT) {
 			t.parents(s, name)
 			err = p.FS.Link(target, abs)
 		}
@@ -320,18 +320,18 @@ func (t *tarRun) extract(r io.Reader, h *stdtar.Header, s tarSource) {
 		}
 		return
 	case stdtar.TypeFifo:
-		place(func() error { return p.FS.Mknod(abs, proc.FIFO, mode, 0) })
+		place(func() error { return p.FS.Mknod(abs, vfs.FIFO, mode, 0) })
 		return
 	case stdtar.TypeChar, stdtar.TypeBlock:
-		place(func() error { return p.FS.Mknod(abs, proc.Char, mode, uint32(h.Devmajor<<8|h.Devminor)) })
+		place(func() error { return p.FS.Mknod(abs, vfs.Char, mode, uint32(h.Devmajor<<8|h.Devminor)) })
 		return
 	case stdtar.TypeReg, stdtar.TypeGNUSparse, stdtar.TypeCont:
 	default:
 		t.fail("%s: Unknown file type '%c', extracted as normal file", name, h.Typeflag)
 	}
-	var f proc.File
+	var f vfs.File
 	if !place(func() (err error) {
-		f, err = p.Open(full, proc.WriteOnly|proc.Create|proc.Trunc, 0o600)
+		f, err = p.Open(full, vfs.WriteOnly|vfs.Create|vfs.Trunc, 0o600)
 		return err
 	}) {
 		return

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/archive"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // append is -r and -u: the new members go where the old end of the archive was.
@@ -21,7 +21,7 @@ func (t *tarRun) append() {
 		t.fatal("Options '-Aru' are incompatible with '-f -'")
 	}
 	t.onlyPlain()
-	f, err := t.p.Open(t.file, proc.ReadWrite|proc.Create, 0o666)
+	f, err := t.p.Open(t.file, vfs.ReadWrite|vfs.Create, 0o666)
 	if err != nil {
 		t.fatal("%s: Cannot open: %s", t.file, proc.Strerror(err))
 	}
@@ -50,7 +50,7 @@ func (t *tarRun) onlyPlain() {
 		t.status = t.usage(refusal)
 		panic(tarStop{})
 	}
-	f, err := t.p.Open(t.file, proc.ReadOnly, 0)
+	f, err := t.p.Open(t.file, vfs.ReadOnly, 0)
 	if err != nil {
 		return // whoever opens it next says why
 	}
@@ -63,7 +63,7 @@ func (t *tarRun) onlyPlain() {
 }
 
 // scan finds where the members of an archive end, and for -u when each was changed.
-func (t *tarRun) scan(f proc.File) int64 {
+func (t *tarRun) scan(f vfs.File) int64 {
 	st, err := f.Stat()
 	if err != nil || st.Size == 0 {
 		return 0
@@ -132,7 +132,7 @@ func (t *tarRun) delete() {
 		out.Write(make([]byte, tarRecord-rest))
 	}
 	t.missing()
-	f, err := t.p.Open(t.file, proc.WriteOnly|proc.Trunc, 0)
+	f, err := t.p.Open(t.file, vfs.WriteOnly|vfs.Trunc, 0)
 	if err == nil {
 		_, err = f.Write(out.Bytes())
 		_ = f.Close()
@@ -145,14 +145,14 @@ func (t *tarRun) delete() {
 // concatenate is -A: the members of other archives go to the end of this one, as they are.
 func (t *tarRun) concatenate() {
 	t.onlyPlain()
-	f, err := t.p.Open(t.file, proc.ReadWrite|proc.Create, 0o666)
+	f, err := t.p.Open(t.file, vfs.ReadWrite|vfs.Create, 0o666)
 	if err != nil {
 		t.fatal("%s: Cannot open: %s", t.file, proc.Strerror(err))
 	}
 	defer f.Close()
 	end := t.scan(f)
 	for _, s := range t.sources {
-		in, err := t.p.Open(s.at(s.name), proc.ReadOnly, 0)
+		in, err := t.p.Open(s.at(s.name), vfs.ReadOnly, 0)
 		if err != nil {
 			t.fail("%s: Cannot open: %s", s.name, proc.Strerror(err))
 			continue
@@ -224,7 +224,7 @@ func (t *tarRun) compareMember(r io.Reader, h *stdtar.Header, s tarSource) {
 	if h.Typeflag == stdtar.TypeSymlink {
 		target, err := p.FS.Readlink(p.Abs(full))
 		switch {
-		case errors.Is(err, fserr.EINVAL):
+		case errors.Is(err, vfs.EINVAL):
 			differ("File type differs")
 		case err != nil:
 			warn("readlink", err)
@@ -237,10 +237,10 @@ func (t *tarRun) compareMember(r io.Reader, h *stdtar.Header, s tarSource) {
 		warn("stat", err)
 		return
 	}
-	kinds := map[byte]proc.Kind{stdtar.TypeDir: proc.Dir, stdtar.TypeFifo: proc.FIFO, stdtar.TypeChar: proc.Char}
+	kinds := map[byte]vfs.Kind{stdtar.TypeDir: vfs.Dir, stdtar.TypeFifo: vfs.FIFO, stdtar.TypeChar: vfs.Char}
 	want, ok := kinds[h.Typeflag]
 	if !ok {
-		want = proc.Regular
+		want = vfs.Regular
 	}
 	if h.Typeflag == stdtar.TypeLink {
 		if to, err := p.Lstat(s.at(t.safe(h.Linkname, "hard link targets"))); err != nil || to.Ino != st.Ino {
@@ -255,7 +255,7 @@ func (t *tarRun) compareMember(r io.Reader, h *stdtar.Header, s tarSource) {
 	if st.Mode != uint32(h.Mode)&0o7777 { //nolint:gosec // twelve bits
 		differ("Mode differs")
 	}
-	if want == proc.Dir {
+	if want == vfs.Dir {
 		return
 	}
 	if int(st.UID) != h.Uid {
@@ -267,14 +267,14 @@ func (t *tarRun) compareMember(r io.Reader, h *stdtar.Header, s tarSource) {
 	if st.Mtime/1e9 != h.ModTime.Unix() {
 		differ("Mod time differs")
 	}
-	if want != proc.Regular {
+	if want != vfs.Regular {
 		return
 	}
 	if st.Size != h.Size {
 		differ("Size differs")
 		return
 	}
-	f, err := p.Open(full, proc.ReadOnly, 0)
+	f, err := p.Open(full, vfs.ReadOnly, 0)
 	if err != nil {
 		warn("open", err)
 		return

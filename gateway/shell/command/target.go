@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // transfer is what cp, mv, ln and install make of their operands.
@@ -29,7 +29,7 @@ func resolveTargets(p *proc.Process, s *getopt.Spec, args []string, target strin
 	if hasTarget {
 		st, err := p.Stat(target)
 		if err == nil && !st.IsDir() {
-			err = fserr.ENOTDIR
+			err = vfs.ENOTDIR
 		}
 		if err != nil {
 			p.Errorf("target directory %s: %s", quoteName(target), proc.Strerror(err))
@@ -53,7 +53,7 @@ func resolveTargets(p *proc.Process, s *getopt.Spec, args []string, target strin
 	}
 	if len(args) > 2 {
 		if err == nil {
-			err = fserr.ENOTDIR
+			err = vfs.ENOTDIR
 		}
 		p.Errorf("target %s: %s", quoteName(last), proc.Strerror(err))
 		return transfer{}, false
@@ -134,7 +134,7 @@ func (b backups) move(p *proc.Process, file string) (string, error) {
 	}
 	to := b.name(p, file)
 	err := p.FS.Rename(p.Abs(file), p.Abs(to))
-	if errors.Is(err, fserr.ENOENT) {
+	if errors.Is(err, vfs.ENOENT) {
 		return "", nil
 	}
 	return to, err

@@ -6,9 +6,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var teeSpec = getopt.New("aip", "append=a ignore-interrupts=i output-error::=p").
@@ -16,11 +16,11 @@ var teeSpec = getopt.New("aip", "append=a ignore-interrupts=i output-error::=p")
 
 func tee(_ context.Context, p *proc.Process) int {
 	opts, args := teeSpec.Parse(p)
-	flag, keepGoing, exit := proc.WriteOnly|proc.Create|proc.Trunc, false, false
+	flag, keepGoing, exit := vfs.WriteOnly|vfs.Create|vfs.Trunc, false, false
 	for _, o := range opts {
 		switch o.Key {
 		case "a":
-			flag = proc.WriteOnly | proc.Create | proc.Append
+			flag = vfs.WriteOnly | vfs.Create | vfs.Append
 		case "p":
 			keepGoing = true
 			if o.Has {
@@ -55,7 +55,7 @@ func tee(_ context.Context, p *proc.Process) int {
 				kept = append(kept, o)
 				continue
 			}
-			if errors.Is(err, fserr.EPIPE) {
+			if errors.Is(err, vfs.EPIPE) {
 				if !keepGoing {
 					panic(proc.Death{Status: 141})
 				}

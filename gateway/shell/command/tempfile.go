@@ -5,9 +5,9 @@ import (
 	"errors"
 	"strconv"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 const tempfileWarning = "WARNING: tempfile is deprecated; consider using mktemp instead.\n"
@@ -48,8 +48,8 @@ func tempfile(_ context.Context, p *proc.Process) int {
 		if path == "" {
 			path = joinPath(dir, prefix[:min(len(prefix), 5)]+randomName(6)+suffix)
 		}
-		f, err := p.Open(path, proc.WriteOnly|proc.Create|proc.Excl, 0o600)
-		if errors.Is(err, fserr.EEXIST) && name == "" && attempt < 100 {
+		f, err := p.Open(path, vfs.WriteOnly|vfs.Create|vfs.Excl, 0o600)
+		if errors.Is(err, vfs.EEXIST) && name == "" && attempt < 100 {
 			continue
 		}
 		if err == nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // terminals are capabilities as infocmp -1 prints them: a line of names, then indented capabilities.
@@ -508,7 +509,7 @@ func stty(_ context.Context, p *proc.Process) int {
 		}
 	}
 	if device != "standard input" {
-		f, err := p.Open(device, proc.ReadOnly, 0)
+		f, err := p.Open(device, vfs.ReadOnly, 0)
 		if err != nil {
 			p.Errorf("%s: %s", device, proc.Strerror(err))
 			return 1

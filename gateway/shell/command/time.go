@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var timeSpec = getopt.New("+af:o:pqvVh", "append=a format:=f output:=o portability=p quiet=q verbose=v version=version help=help").WithStatus(125).
@@ -75,9 +75,9 @@ func timeCommand(ctx context.Context, p *proc.Process) int {
 	}
 	var out io.Writer = p.Err
 	if output != "" {
-		flag := proc.WriteOnly | proc.Create | proc.Trunc
+		flag := vfs.WriteOnly | vfs.Create | vfs.Trunc
 		if add {
-			flag = proc.WriteOnly | proc.Create | proc.Append
+			flag = vfs.WriteOnly | vfs.Create | vfs.Append
 		}
 		f, err := p.Open(output, flag, 0o666)
 		if err != nil {
@@ -92,7 +92,7 @@ func timeCommand(ctx context.Context, p *proc.Process) int {
 	if _, err := p.LookPath(args[0]); err != nil {
 		fmt.Fprintf(p.Err, "%s: cannot run %s: %s\n", p.Args[0], args[0], proc.Strerror(err))
 		t.status = 126
-		if errors.Is(err, fserr.ENOENT) {
+		if errors.Is(err, vfs.ENOENT) {
 			t.status = 127
 		}
 	} else {

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/datetime"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var touchSpec = getopt.New("acd:fhmr:t:", "time: no-create=c date:=d reference:=r no-dereference=h").
@@ -86,7 +86,7 @@ func touch(_ context.Context, p *proc.Process) int {
 		keepTime := accessOnly && !modifyOnly
 		if err := touchFile(p, name, when.UnixNano(), noCreate, noFollow, keepTime); err != nil {
 			what := "cannot touch"
-			if errors.Is(err, fserr.ENOTDIR) && strings.HasSuffix(name, "/") || noFollow && errors.Is(err, fserr.ENOENT) {
+			if errors.Is(err, vfs.ENOTDIR) && strings.HasSuffix(name, "/") || noFollow && errors.Is(err, vfs.ENOENT) {
 				what = "setting times of"
 			}
 			p.Errorf("%s %s: %s", what, quoteName(name), proc.Strerror(err))
@@ -101,23 +101,23 @@ func touchFile(p *proc.Process, name string, ns int64, noCreate, noFollow, keepT
 		return nil
 	}
 	if name == "" {
-		return fserr.ENOENT
+		return vfs.ENOENT
 	}
 	stat := p.Stat
 	if noFollow {
 		stat = p.Lstat
 	}
 	_, err := stat(name)
-	if errors.Is(err, fserr.ENOENT) {
+	if errors.Is(err, vfs.ENOENT) {
 		if noCreate || noFollow {
 			if noCreate {
 				return nil
 			}
 			return err
 		}
-		f, cerr := p.Open(name, proc.WriteOnly|proc.Create, 0o666)
+		f, cerr := p.Open(name, vfs.WriteOnly|vfs.Create, 0o666)
 		if cerr != nil {
-			if errors.Is(cerr, fserr.EISDIR) {
+			if errors.Is(cerr, vfs.EISDIR) {
 				return err
 			}
 			return cerr
@@ -125,7 +125,7 @@ func touchFile(p *proc.Process, name string, ns int64, noCreate, noFollow, keepT
 		err = f.Close()
 	}
 	if err != nil {
-		if noCreate && errors.Is(err, fserr.ENOTDIR) && !strings.HasSuffix(name, "/") {
+		if noCreate && errors.Is(err, vfs.ENOTDIR) && !strings.HasSuffix(name, "/") {
 			return nil
 		}
 		return err

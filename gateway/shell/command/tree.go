@@ -12,6 +12,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/datetime"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 const treeUsage = "usage: tree [-acdfghilnpqrstuvxACDFJQNSUX] [-L level [-R]] [-H  baseHREF]\n" +
@@ -45,7 +46,7 @@ type treeRun struct {
 // treeNode is an entry that will be shown.
 type treeNode struct {
 	name, path string
-	st         proc.Stat
+	st         vfs.Stat
 	target     string
 	isDir      bool // a directory, or a symlink to one
 	children   []*treeNode
@@ -234,7 +235,7 @@ func (t *treeRun) parse() (roots []string, status int) {
 					}
 					t.level = n
 				case 'o':
-					f, err := p.Open(args[i], proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+					f, err := p.Open(args[i], vfs.WriteOnly|vfs.Create|vfs.Trunc, 0o666)
 					if err != nil {
 						return nil, usage(fmt.Sprintf("invalid filename '%s'", args[i]))
 					}
@@ -328,8 +329,8 @@ func (t *treeRun) load(dir *treeNode, depth int) {
 			continue
 		}
 		n.isDir, n.size = n.st.IsDir(), n.st.Size
-		var tst proc.Stat
-		if n.st.Kind == proc.Symlink {
+		var tst vfs.Stat
+		if n.st.Kind == vfs.Symlink {
 			n.target, _ = p.FS.Readlink(p.Abs(n.path))
 			if tst, err = p.Stat(n.path); err == nil {
 				n.isDir = tst.IsDir()
@@ -338,10 +339,10 @@ func (t *treeRun) load(dir *treeNode, depth int) {
 		if t.dirsOnly && !n.isDir || len(t.exclude) > 0 && t.matches(t.exclude, e.Name, n.isDir) {
 			continue
 		}
-		if len(t.include) > 0 && (!n.isDir || n.st.Kind == proc.Symlink) && !t.matches(t.include, e.Name, n.isDir) {
+		if len(t.include) > 0 && (!n.isDir || n.st.Kind == vfs.Symlink) && !t.matches(t.include, e.Name, n.isDir) {
 			continue
 		}
-		if n.isDir && n.st.Kind == proc.Symlink && t.follow {
+		if n.isDir && n.st.Kind == vfs.Symlink && t.follow {
 			if t.active[tst.Ino] {
 				n.note = "recursive, not followed"
 			} else {
@@ -492,7 +493,7 @@ func (t *treeRun) shown(name string) string {
 	return b.String()
 }
 
-func (t *treeRun) paint(text string, st proc.Stat) string {
+func (t *treeRun) paint(text string, st vfs.Stat) string {
 	if !t.color {
 		return text
 	}
@@ -516,9 +517,9 @@ func (t *treeRun) mark(n *treeNode) string {
 	switch {
 	case st.IsDir():
 		return "/"
-	case st.Kind == proc.FIFO:
+	case st.Kind == vfs.FIFO:
 		return "|"
-	case st.Kind == proc.Regular && st.Mode&0o111 != 0:
+	case st.Kind == vfs.Regular && st.Mode&0o111 != 0:
 		return "*"
 	}
 	return ""
@@ -627,13 +628,13 @@ func (t *treeRun) report() {
 
 func treeType(n *treeNode) string {
 	switch n.st.Kind {
-	case proc.Dir:
+	case vfs.Dir:
 		return "directory"
-	case proc.Symlink:
+	case vfs.Symlink:
 		return "link"
-	case proc.Char:
+	case vfs.Char:
 		return "char"
-	case proc.FIFO:
+	case vfs.FIFO:
 		return "fifo"
 	}
 	return "file"

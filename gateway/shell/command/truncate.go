@@ -6,9 +6,9 @@ import (
 	"math"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var truncateSpec = getopt.New("cor:s:", "no-create=c io-blocks=o reference:=r size:=s").
@@ -106,13 +106,13 @@ func parseNewSize(p *proc.Process, s string) newSize {
 }
 
 func truncateFile(p *proc.Process, name string, size newSize, base int64, noCreate, blocks bool) bool {
-	flags := proc.WriteOnly
+	flags := vfs.WriteOnly
 	if !noCreate {
-		flags |= proc.Create
+		flags |= vfs.Create
 	}
 	f, err := p.Open(name, flags, 0o666)
 	if err != nil {
-		if noCreate && errors.Is(err, fserr.ENOENT) {
+		if noCreate && errors.Is(err, vfs.ENOENT) {
 			return true
 		}
 		p.Errorf("cannot open %s for writing: %s", quoteName(name), proc.Strerror(err))

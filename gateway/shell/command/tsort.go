@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var tsortSpec = getopt.New("", "").WithUsage("[OPTION] [FILE]", "Write totally ordered list consistent with the partial ordering in FILE.")
@@ -36,7 +36,7 @@ func tsort(_ context.Context, p *proc.Process) int {
 	}
 	defer r.Close()
 	data, err := p.ReadAll(r)
-	if err != nil && !errors.Is(err, fserr.EISDIR) {
+	if err != nil && !errors.Is(err, vfs.EISDIR) {
 		p.Errorf("%s: read error: %s", quoteColon(name), proc.Strerror(err))
 		return 1
 	}

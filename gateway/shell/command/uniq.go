@@ -9,6 +9,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var uniqSpec = getopt.New("0123456789Dcdf:is:uw:z",
@@ -107,7 +108,7 @@ func uniq(_ context.Context, p *proc.Process) int {
 	defer r.Close()
 	u.out = p.Out
 	if len(args) == 2 && args[1] != "-" {
-		f, err := p.Open(args[1], proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+		f, err := p.Open(args[1], vfs.WriteOnly|vfs.Create|vfs.Trunc, 0o666)
 		if err != nil {
 			p.Errorf("%s: %s", quoteColon(args[1]), proc.Strerror(err))
 			return 1

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/archive"
 	"github.com/pgbox/pgbox/gateway/shell/datetime"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // Exit statuses of unzip.
@@ -195,7 +195,7 @@ func (u *unzipRun) problem(status int, format string, args ...any) {
 }
 
 // open finds the archive: its name, or with .zip.
-func (u *unzipRun) open() (f proc.File, status int) {
+func (u *unzipRun) open() (f vfs.File, status int) {
 	p := u.p
 	prog := "unzip"
 	errs := p.Err
@@ -207,7 +207,7 @@ func (u *unzipRun) open() (f proc.File, status int) {
 		if st, serr := p.Stat(u.file + suffix); serr != nil || st.IsDir() {
 			continue
 		}
-		if f, err = p.Open(u.file+suffix, proc.ReadOnly, 0); err == nil {
+		if f, err = p.Open(u.file+suffix, vfs.ReadOnly, 0); err == nil {
 			if suffix != "" {
 				u.file += suffix
 			}
@@ -476,7 +476,7 @@ func (u *unzipRun) complain(e *archive.ZipEntry, err error) {
 	case errors.Is(err, archive.ErrChecksum):
 		u.problem(unzipError, " bad CRC %08x  (should be %08x)\n", 0, e.CRC)
 	default:
-		if no, ok := fserr.Of(err); ok {
+		if no, ok := vfs.Of(err); ok {
 			u.problem(50, "%s:  write error (%s).\n", e.Name, no.Error())
 			return
 		}
@@ -522,7 +522,7 @@ func (u *unzipRun) testing() {
 func (u *unzipRun) extractAll() {
 	p := u.p
 	if u.dir != "" && !u.pipe && !u.console {
-		if err := p.FS.Mkdir(p.Abs(u.dir), 0o777&^p.Umask); err != nil && !errors.Is(err, fserr.EEXIST) {
+		if err := p.FS.Mkdir(p.Abs(u.dir), 0o777&^p.Umask); err != nil && !errors.Is(err, vfs.EEXIST) {
 			u.problem(unzipError, "checkdir:  cannot create extraction directory: %s\n           %s\n", u.dir, proc.Strerror(err))
 			return
 		}
@@ -651,7 +651,7 @@ func (u *unzipRun) extract(e *archive.ZipEntry) {
 		return
 	}
 	u.say("%s: %-22s  ", verb, name)
-	f, err := p.Open(name, proc.WriteOnly|proc.Create|proc.Trunc, 0o600)
+	f, err := p.Open(name, vfs.WriteOnly|vfs.Create|vfs.Trunc, 0o600)
 	if err != nil {
 		u.say("\n")
 		u.problem(50, "error:  cannot create %s\n        %s\n", name, proc.Strerror(err))
@@ -676,7 +676,7 @@ func (u *unzipRun) extract(e *archive.ZipEntry) {
 }
 
 // replace decides about a file that exists. There is nobody to ask, only standard input.
-func (u *unzipRun) replace(e *archive.ZipEntry, name string, old proc.Stat) bool {
+func (u *unzipRun) replace(e *archive.ZipEntry, name string, old vfs.Stat) bool {
 	p := u.p
 	if u.update || u.freshen {
 		if e.Time(u.loc).Unix() <= old.Mtime/1e9 {

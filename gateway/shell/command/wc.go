@@ -13,6 +13,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var wcSpec = getopt.New("clLmw", "bytes=c chars=m lines=l words=w files0-from: max-line-length=L").
@@ -70,7 +71,7 @@ func wc(_ context.Context, p *proc.Process) int {
 	w.column = w.columnWidth(args)
 	if hasFrom {
 		// The names of a pipe are not known before the first file is counted.
-		if st, err := p.Stat(from); from == "-" || err == nil && st.Kind != proc.Regular {
+		if st, err := p.Stat(from); from == "-" || err == nil && st.Kind != vfs.Regular {
 			w.column = 1
 		}
 	}
@@ -133,20 +134,20 @@ func (w *wcRun) columnWidth(args []string) int {
 	}
 	width, sum := 1, int64(0)
 	for _, name := range args {
-		var st proc.Stat
+		var st vfs.Stat
 		var err error
 		if name == "-" {
-			if f, ok := w.p.Stdin.(interface{ Stat() (proc.Stat, error) }); ok {
+			if f, ok := w.p.Stdin.(interface{ Stat() (vfs.Stat, error) }); ok {
 				st, err = f.Stat()
 			} else {
-				st.Kind = proc.FIFO
+				st.Kind = vfs.FIFO
 			}
 		} else {
 			st, err = w.p.Stat(name)
 		}
 		switch {
 		case err != nil:
-		case st.Kind == proc.Regular:
+		case st.Kind == vfs.Regular:
 			sum += st.Size
 		default:
 			width = 7
@@ -193,7 +194,7 @@ func (w *wcRun) count(name string) (c counts, counted bool, err error) {
 	defer r.Close()
 	if w.bytes && !w.lines && !w.words && !w.chars && !w.width {
 		// The size of a file is known without reading it.
-		if f, ok := r.(proc.File); ok && isRegular(f) {
+		if f, ok := r.(vfs.File); ok && isRegular(f) {
 			if st, err := f.Stat(); err == nil {
 				if at, err := f.Seek(0, io.SeekCurrent); err == nil {
 					c.bytes = max(0, st.Size-at)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // which is Debian's: its only option is -a.
@@ -49,7 +50,7 @@ func which(_ context.Context, p *proc.Process) int {
 			}
 		}
 		for _, c := range candidates {
-			if st, err := p.Stat(c); err != nil || st.Kind != proc.Regular || st.Mode&0o111 == 0 || name == "" {
+			if st, err := p.Stat(c); err != nil || st.Kind != vfs.Regular || st.Mode&0o111 == 0 || name == "" {
 				continue
 			}
 			found = true

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // xanVerb is a sub-command: its options beside -d, -n and -o, how many operands come before the file, and what it does.
@@ -103,7 +104,7 @@ func xanMain(_ context.Context, p *proc.Process) int {
 		x.delim = d[0]
 	}
 	if name, ok := x.opts["o"]; ok && name != "-" {
-		f, err := p.Open(name, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+		f, err := p.Open(name, vfs.WriteOnly|vfs.Create|vfs.Trunc, 0o666)
 		if err != nil {
 			p.Errorf("%s: %s", name, proc.Strerror(err))
 			return 1

@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var xargsSpec = getopt.New("+0a:E:e::i::I:l::L:n:prs:txP:d:o",
@@ -77,7 +77,7 @@ func xargs(ctx context.Context, p *proc.Process) int {
 		case "0":
 			x.delim = 0
 		case "a":
-			f, err := p.Open(o.Value, proc.ReadOnly, 0)
+			f, err := p.Open(o.Value, vfs.ReadOnly, 0)
 			if o.Value == "-" {
 				continue
 			}
@@ -409,11 +409,11 @@ func (x *xargsRun) spawn(argv []string) {
 		child.Env = x.p.Variables().Set(x.slot + "=0")
 	}
 	if !x.keepIn {
-		child.Stdin = proc.NullInput{}
+		child.Stdin = vfs.NullInput{}
 	}
 	if _, err := child.LookPath(argv[0]); err != nil {
 		status := 126
-		if errors.Is(err, fserr.ENOENT) {
+		if errors.Is(err, vfs.ENOENT) {
 			status = 127
 		}
 		x.fatal(status, "%s: %s", argv[0], proc.Strerror(err))

@@ -13,6 +13,7 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/xml"
 	"github.com/pgbox/pgbox/gateway/shell/xpath"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // Statuses of xmllint.
@@ -137,7 +138,7 @@ func xmllint(_ context.Context, p *proc.Process) int {
 	if r.output == "" {
 		return status
 	}
-	f, err := p.Open(r.output, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+	f, err := p.Open(r.output, vfs.WriteOnly|vfs.Create|vfs.Trunc, 0o666)
 	if err == nil {
 		_, err = f.Write(r.out)
 		err = errors.Join(err, f.Close())

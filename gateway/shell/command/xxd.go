@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 const xxdUsage = `Usage:
@@ -175,9 +176,9 @@ func xxd(_ context.Context, p *proc.Process) int {
 	}
 	defer in.Close()
 	if len(args) == 2 && args[1] != "-" {
-		flag := proc.WriteOnly | proc.Create
+		flag := vfs.WriteOnly | vfs.Create
 		if !x.reverse {
-			flag |= proc.Trunc
+			flag |= vfs.Trunc
 		}
 		f, err := p.Open(args[1], flag, 0o666)
 		if err != nil {

@@ -10,13 +10,13 @@ import (
 
 	yamlnode "go.yaml.in/yaml/v3"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/format"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/jq"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/yaml"
 	yqlang "github.com/pgbox/pgbox/gateway/shell/yq"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 var yqSpec = getopt.New("CI:MNPcef:ijno:p:rs:y", "colors=C expression: from-file: front-matter:=f indent:=I no-colors=M no-doc=N prettyPrint=P exit-status=e inplace=i split-exp:=s tojson=j null-input=n "+
@@ -215,7 +215,7 @@ func yq(_ context.Context, p *proc.Process) int {
 func yqError(p *proc.Process, name string, err error) {
 	p.Out.Flush()
 	text := err.Error()
-	switch e, ok := fserr.Of(err); {
+	switch e, ok := vfs.Of(err); {
 	case ok && name != "":
 		text = "open " + name + ": " + strings.ToLower(e.Error())
 	case name != "":
@@ -376,7 +376,7 @@ func (r *yqRun) writePart(file string, text []byte) error {
 			file = strings.TrimSuffix(file, "yml") + "json"
 		}
 	}
-	f, err := r.p.Open(file, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+	f, err := r.p.Open(file, vfs.WriteOnly|vfs.Create|vfs.Trunc, 0o666)
 	if err != nil {
 		return err
 	}
@@ -390,7 +390,7 @@ func (r *yqRun) write(name string, out []byte, inPlace bool) error {
 		_, _ = r.p.Out.Write(out)
 		return nil
 	}
-	f, err := r.p.Open(name, proc.WriteOnly|proc.Trunc, 0o666)
+	f, err := r.p.Open(name, vfs.WriteOnly|vfs.Trunc, 0o666)
 	if err != nil {
 		return err
 	}

@@ -13,10 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/archive"
 	"github.com/pgbox/pgbox/gateway/shell/datetime"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // Exit statuses of zip.
@@ -57,7 +57,7 @@ type zipRun struct {
 	update, freshen, del, sync, verbose, fromList bool
 	comment, test, noExtra, show, grow            bool
 	old                                           *archive.Zip
-	oldFile                                       proc.File
+	oldFile                                       vfs.File
 	oldMode                                       uint32
 	wanted                                        []zipFile
 	seen                                          map[string]string
@@ -68,7 +68,7 @@ type zipRun struct {
 // zipFile is a file to be added under a name.
 type zipFile struct {
 	path, name string
-	st         proc.Stat
+	st         vfs.Stat
 }
 
 // zipStop ends the run with a status.
@@ -319,7 +319,7 @@ func (z *zipRun) nothing() {
 
 // load reads the archive that is there already.
 func (z *zipRun) load() {
-	f, err := z.p.Open(z.file, proc.ReadOnly, 0)
+	f, err := z.p.Open(z.file, vfs.ReadOnly, 0)
 	if err != nil {
 		return
 	}
@@ -382,7 +382,7 @@ func (z *zipRun) matches(patterns []string, name string) bool {
 func (z *zipRun) gather(name string) {
 	p := z.p
 	if name == "-" {
-		z.want(zipFile{path: "-", name: "-", st: proc.Stat{Kind: proc.FIFO, Mode: 0o600, Mtime: p.Now().UnixNano(), UID: p.User.UID, GID: p.User.GID}})
+		z.want(zipFile{path: "-", name: "-", st: vfs.Stat{Kind: vfs.FIFO, Mode: 0o600, Mtime: p.Now().UnixNano(), UID: p.User.UID, GID: p.User.GID}})
 		return
 	}
 	st, err := z.stat(name)
@@ -394,14 +394,14 @@ func (z *zipRun) gather(name string) {
 	z.walk(strings.TrimSuffix(name, "/"), st)
 }
 
-func (z *zipRun) stat(name string) (proc.Stat, error) {
+func (z *zipRun) stat(name string) (vfs.Stat, error) {
 	if z.links {
 		return z.p.Lstat(name)
 	}
 	return z.p.Stat(name)
 }
 
-func (z *zipRun) walk(name string, st proc.Stat) {
+func (z *zipRun) walk(name string, st vfs.Stat) {
 	p := z.p
 	p.Tick(4)
 	if !st.IsDir() {
@@ -600,7 +600,7 @@ func (z *zipRun) output() (w io.Writer, commit, undo func()) {
 		return p.Out, func() {}, func() {}
 	}
 	temp := joinPath(dirName(z.file), fmt.Sprintf("zi%06d", p.PID))
-	f, err := p.Open(temp, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+	f, err := p.Open(temp, vfs.WriteOnly|vfs.Create|vfs.Trunc, 0o666)
 	if err != nil {
 		fmt.Fprintf(z.messages, "zip I/O error: %s\nzip error: Could not create output file (%s)\n", proc.Strerror(err), z.file)
 		panic(zipStop(zipCannot))
@@ -676,26 +676,26 @@ func (z *zipRun) pack(f zipFile) (*archive.ZipEntry, string, error) {
 	}
 	var in io.ReadCloser
 	switch f.st.Kind {
-	case proc.Dir:
+	case vfs.Dir:
 		e.External |= 0o040000<<16 | 0x10
 		return e, " (stored 0%)", nil
-	case proc.Symlink:
+	case vfs.Symlink:
 		e.External |= 0o120000 << 16
 		target, err := p.FS.Readlink(p.Abs(f.path))
 		if err != nil {
 			return nil, "", err
 		}
 		in = io.NopCloser(strings.NewReader(target))
-	case proc.FIFO:
+	case vfs.FIFO:
 		e.External |= 0o010000 << 16
 		in = io.NopCloser(p.Stdin)
 		if f.path != "-" {
-			return nil, "", fserr.ENXIO
+			return nil, "", vfs.ENXIO
 		}
 	default:
 		e.External |= 0o100000 << 16
 		var err error
-		if in, err = p.Open(f.path, proc.ReadOnly, 0); err != nil {
+		if in, err = p.Open(f.path, vfs.ReadOnly, 0); err != nil {
 			return nil, "", err
 		}
 	}
@@ -710,7 +710,7 @@ func (z *zipRun) pack(f zipFile) (*archive.ZipEntry, string, error) {
 		e.Internal = 1
 	}
 	note := " (stored 0%)"
-	if store := z.level == 0 || f.st.Kind == proc.Symlink || slices.ContainsFunc(z.stored, func(s string) bool { return strings.HasSuffix(f.name, s) }); !store {
+	if store := z.level == 0 || f.st.Kind == vfs.Symlink || slices.ContainsFunc(z.stored, func(s string) bool { return strings.HasSuffix(f.name, s) }); !store {
 		packed, err := z.deflate(data)
 		if err != nil {
 			return nil, "", err

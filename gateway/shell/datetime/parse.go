@@ -5,39 +5,39 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // Parse reads a date the way GNU date -d does, relative to now and in now's zone unless the text names another. The
-// result is in the zone of now. Text that is no date is fserr.EINVAL.
+// result is in the zone of now. Text that is no date is vfs.EINVAL.
 func Parse(text string, now time.Time) (time.Time, error) {
 	if len(text) > maxText {
-		return time.Time{}, fserr.EINVAL
+		return time.Time{}, vfs.EINVAL
 	}
 	local := now.Location()
 	text = strings.TrimLeft(text, " \t\n\v\f\r")
 	if rest, ok := strings.CutPrefix(text, `TZ="`); ok {
 		name, after, ok := strings.Cut(rest, `"`)
 		if !ok {
-			return time.Time{}, fserr.EINVAL
+			return time.Time{}, vfs.EINVAL
 		}
 		now = now.In(Zone(name))
 		text = after
 	}
 	tokens, ok := scan(text)
 	if !ok {
-		return time.Time{}, fserr.EINVAL
+		return time.Time{}, vfs.EINVAL
 	}
 	d := newDraft(now)
 	ps := parser{tokens: tokens, d: d}
 	for ps.pos < len(ps.tokens) {
 		if !ps.item() {
-			return time.Time{}, fserr.EINVAL
+			return time.Time{}, vfs.EINVAL
 		}
 	}
 	t, ok := d.resolve(now)
 	if !ok {
-		return time.Time{}, fserr.EINVAL
+		return time.Time{}, vfs.EINVAL
 	}
 	return t.In(local), nil
 }
@@ -706,7 +706,7 @@ func ParseStamp(s string, now time.Time) (time.Time, error) {
 	digits, secs, hasSecs := strings.Cut(s, ".")
 	n := len(digits)
 	if (n != 8 && n != 10 && n != 12) || (hasSecs && len(secs) != 2) {
-		return time.Time{}, fserr.EINVAL
+		return time.Time{}, vfs.EINVAL
 	}
 	num := func(s string) int {
 		v := 0
@@ -736,7 +736,7 @@ func ParseStamp(s string, now time.Time) (time.Time, error) {
 	}
 	if strings.Trim(digits+secs, "0123456789") != "" || month < 1 || month > 12 || day < 1 || day > daysIn(int64(year), int64(month)) ||
 		hour > 23 || minute > 59 || sec > 60 || sec < 0 {
-		return time.Time{}, fserr.EINVAL
+		return time.Time{}, vfs.EINVAL
 	}
 	return time.Date(year, time.Month(month), day, hour, minute, sec, 0, now.Location()), nil
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/datetime"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // TestParseLikeDate replays texts against the date of this machine. The texts do not depend on the time of day.
@@ -110,7 +110,7 @@ now + foo
 			v, err := datetime.Parse(text, now)
 			if err == nil {
 				got = datetime.Format("%Y-%m-%d %H:%M:%S.%N %z", v)
-			} else if !errors.Is(err, fserr.EINVAL) {
+			} else if !errors.Is(err, vfs.EINVAL) {
 				t.Errorf("%q: %v", text, err)
 			}
 			if got != want {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/regex"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 type textLine struct {
@@ -93,8 +94,8 @@ func New(ctx context.Context, p *proc.Process, o Options, lines func() ([]byte, 
 func (e *Editor) Run(file string) int {
 	p := e.p
 	script := false
-	if f, ok := p.Stdin.(proc.File); ok {
-		if st, err := f.Stat(); err == nil && st.Kind == proc.Regular {
+	if f, ok := p.Stdin.(vfs.File); ok {
+		if st, err := f.Stat(); err == nil && st.Kind == vfs.Regular {
 			script = true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 func (e *Editor) read(name string, after int) (int, error) {
@@ -129,9 +130,9 @@ func (e *Editor) write(c byte, warned bool) error {
 		if name == "" {
 			return errNoName
 		}
-		flag := proc.WriteOnly | proc.Create | proc.Trunc
+		flag := vfs.WriteOnly | vfs.Create | vfs.Trunc
 		if c == 'W' {
-			flag = proc.WriteOnly | proc.Create | proc.Append
+			flag = vfs.WriteOnly | vfs.Create | vfs.Append
 		}
 		f, err := e.p.Open(name, flag, 0o666)
 		if err == nil {

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/pattern"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -553,17 +553,17 @@ func fnFile(m *Make, _ string, a []string) string {
 		}
 		data, err := m.p.ReadFile(name)
 		if err != nil {
-			if errors.Is(err, fserr.ENOENT) {
+			if errors.Is(err, vfs.ENOENT) {
 				return ""
 			}
 			m.die(m.where(), "open: %s: %s", name, proc.Strerror(err))
 		}
 		return strings.TrimSuffix(string(data), "\n")
 	}
-	flag := proc.WriteOnly | proc.Create | proc.Trunc
+	flag := vfs.WriteOnly | vfs.Create | vfs.Trunc
 	name, ok := strings.CutPrefix(spec, ">>")
 	if ok {
-		flag = proc.WriteOnly | proc.Create | proc.Append
+		flag = vfs.WriteOnly | vfs.Create | vfs.Append
 	} else if name, ok = strings.CutPrefix(spec, ">"); !ok {
 		m.die(m.where(), "file: invalid file operation: %s", a[0])
 	}

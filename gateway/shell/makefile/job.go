@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 func (m *Make) printf(format string, args ...any) { fmt.Fprintf(m.p.Out, format, args...) }
@@ -243,7 +243,7 @@ func (m *Make) failure(j *job, code int) bool {
 	f.status = failed
 	if m.deleteErr && !f.precious && !f.phony {
 		before := f.mtime
-		if st, err := m.p.Stat(f.name); err == nil && st.Kind == proc.Regular && (!f.stated || st.Mtime != before) {
+		if st, err := m.p.Stat(f.name); err == nil && st.Kind == vfs.Regular && (!f.stated || st.Mtime != before) {
 			m.complain(position{}, "*** Deleting file '%s'", f.name)
 			_ = m.p.FS.Unlink(m.p.Abs(f.name))
 		}
@@ -319,7 +319,7 @@ func (m *Make) process(text string, shell bool) (*proc.Process, string) {
 			child := m.p.Child(argv...)
 			probe := m.p.Child(argv...)
 			if _, err := probe.LookPath(argv[0]); err != nil {
-				if e, ok := fserr.Of(err); ok {
+				if e, ok := vfs.Of(err); ok {
 					return nil, argv[0] + ": " + e.Error()
 				}
 				return nil, argv[0] + ": " + err.Error()
@@ -419,7 +419,7 @@ func (m *Make) shellOutput(text string) string {
 }
 
 func (m *Make) createOrTouch(name string) error {
-	f, err := m.p.Open(name, proc.WriteOnly|proc.Create, 0o666)
+	f, err := m.p.Open(name, vfs.WriteOnly|vfs.Create, 0o666)
 	if err != nil {
 		return err
 	}

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // Version is the version of GNU make that this one follows.
@@ -334,7 +334,7 @@ func (m *Make) readFile(name string, optional bool, at position) {
 	}
 	if err != nil {
 		g.missing, g.err = true, err
-		if !errors.Is(err, fserr.ENOENT) && !errors.Is(err, fserr.ENOTDIR) && !optional {
+		if !errors.Is(err, vfs.ENOENT) && !errors.Is(err, vfs.ENOTDIR) && !optional {
 			m.die(at, "%s: %s", name, proc.Strerror(err))
 		}
 		return
@@ -342,7 +342,7 @@ func (m *Make) readFile(name string, optional bool, at position) {
 	g.name = found
 	m.set("MAKEFILE_LIST", m.value("MAKEFILE_LIST")+" "+found, originFile, false)
 	if m.depth++; m.depth > 100 {
-		m.die(at, "%s: %s", name, fserr.ELOOP)
+		m.die(at, "%s: %s", name, vfs.ELOOP)
 	}
 	before := m.at
 	m.read(string(data), found, 1)

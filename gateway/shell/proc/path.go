@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // DefaultPath is what execvp searches without PATH.
@@ -13,7 +13,7 @@ const DefaultPath = "/bin:/usr/bin"
 // LookPath finds the file that execvp would run for a name: ENOENT when there is none, EACCES when it may not be executed.
 func (p *Process) LookPath(name string) (string, error) {
 	if name == "" {
-		return "", fserr.ENOENT
+		return "", vfs.ENOENT
 	}
 	if strings.Contains(name, "/") {
 		return name, p.Executable(name)
@@ -22,7 +22,7 @@ func (p *Process) LookPath(name string) (string, error) {
 	if !ok {
 		path = DefaultPath
 	}
-	result := error(fserr.ENOENT)
+	result := error(vfs.ENOENT)
 	for dir := range strings.SplitSeq(path, ":") {
 		if dir == "" {
 			dir = "."
@@ -32,7 +32,7 @@ func (p *Process) LookPath(name string) (string, error) {
 		if err == nil {
 			return full, nil
 		}
-		if errors.Is(err, fserr.EACCES) {
+		if errors.Is(err, vfs.EACCES) {
 			result = err
 		}
 	}
@@ -46,7 +46,7 @@ func (p *Process) Executable(name string) error {
 		return err
 	}
 	if st.IsDir() || st.Mode&0o111 == 0 {
-		return fserr.EACCES
+		return vfs.EACCES
 	}
 	return nil
 }

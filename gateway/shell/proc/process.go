@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // Func is the body of a command: it runs to completion and returns the exit status.
@@ -30,11 +30,11 @@ type Process struct {
 	Env    Environ
 	Dir    string // absolute working directory
 	Umask  uint32
-	FS     FS
+	FS     vfs.FS
 	Budget *Budget
 
 	Stdin  io.Reader // may also be a File: type-assert for Seek, Stat
-	Stdout io.Writer // the raw stream: returns fserr.EPIPE and friends; most commands use Out
+	Stdout io.Writer // the raw stream: returns vfs.EPIPE and friends; most commands use Out
 	Stderr io.Writer
 
 	// Out buffers Stdout and dies on a write error; flushed when the command ends
@@ -58,7 +58,7 @@ type Process struct {
 	// whether the child sees to the rest itself: a shell has traps to run.
 	Interrupt func(child *Process, signal int) bool
 	// FIFO opens a named pipe, which waits for the other end.
-	FIFO func(ctx context.Context, path string, flag int) (File, error)
+	FIFO func(ctx context.Context, path string, flag int) (vfs.File, error)
 	// Now is the clock of the exec.
 	Now func() time.Time
 	// PID is the process number the sandbox shows, and PPID that of the process which started it, 0 for the exec itself.
@@ -200,7 +200,7 @@ func (p *Process) ByteLocale() bool {
 
 // Strerror is the text GNU tools print for err: the errno's, when it carries one.
 func Strerror(err error) string {
-	if e, ok := fserr.Of(err); ok {
+	if e, ok := vfs.Of(err); ok {
 		return e.Error()
 	}
 	return err.Error()
@@ -246,20 +246,20 @@ func DevFD(path string) (n int, ok bool) {
 }
 
 // Open opens a file by a name relative to the working directory.
-func (p *Process) Open(name string, flag int, perm uint32) (File, error) {
+func (p *Process) Open(name string, flag int, perm uint32) (vfs.File, error) {
 	if name == "" {
-		return nil, fserr.Path("open", name, fserr.ENOENT)
+		return nil, vfs.Path("open", name, vfs.ENOENT)
 	}
 	path := p.Abs(name)
 	if n, ok := DevFD(path); ok {
 		s, ok := p.FD(n)
 		if !ok {
-			return nil, fserr.Path("open", name, fserr.ENOENT)
+			return nil, vfs.Path("open", name, vfs.ENOENT)
 		}
 		return borrowed{s}, nil
 	}
 	f, err := p.FS.Open(path, flag, perm&^p.Umask)
-	if p.FIFO != nil && errors.Is(err, fserr.EOPNOTSUPP) {
+	if p.FIFO != nil && errors.Is(err, vfs.EOPNOTSUPP) {
 		p.Pause()
 		f, err = p.FIFO(p.ctx, path, flag)
 		if err != nil {
@@ -272,28 +272,28 @@ func (p *Process) Open(name string, flag int, perm uint32) (File, error) {
 // OpenInput opens an operand for reading; "-" is standard input.
 func (p *Process) OpenInput(name string) (io.ReadCloser, error) {
 	if name == "-" {
-		if f, ok := p.Stdin.(File); ok {
+		if f, ok := p.Stdin.(vfs.File); ok {
 			return keepOpen{f}, nil
 		}
 		return io.NopCloser(p.Stdin), nil
 	}
-	return p.Open(name, ReadOnly, 0)
+	return p.Open(name, vfs.ReadOnly, 0)
 }
 
 // ReadFile reads a whole file named relative to the working directory ("/dev/fd/N" works too). The
 // caller must not modify the result.
 func (p *Process) ReadFile(name string) ([]byte, error) {
 	if name == "" {
-		return nil, fserr.Path("open", name, fserr.ENOENT)
+		return nil, vfs.Path("open", name, vfs.ENOENT)
 	}
 	path := p.Abs(name)
 	if _, ok := DevFD(path); !ok {
 		data, err := p.FS.ReadFile(path)
-		if st, serr := p.FS.Stat(path); err == nil || serr != nil || st.Kind != FIFO {
+		if st, serr := p.FS.Stat(path); err == nil || serr != nil || st.Kind != vfs.FIFO {
 			return data, err
 		}
 	}
-	f, err := p.Open(name, ReadOnly, 0)
+	f, err := p.Open(name, vfs.ReadOnly, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -327,15 +327,15 @@ func (p *Process) ReadAll(r io.Reader) ([]byte, error) {
 }
 
 // Stat follows symlinks; name is relative to the working directory.
-func (p *Process) Stat(name string) (Stat, error) {
+func (p *Process) Stat(name string) (vfs.Stat, error) {
 	if name == "" {
-		return Stat{}, fserr.Path("stat", name, fserr.ENOENT)
+		return vfs.Stat{}, vfs.Path("stat", name, vfs.ENOENT)
 	}
 	path := p.Abs(name)
 	if n, ok := DevFD(path); ok {
 		s, ok := p.FD(n)
 		if !ok {
-			return Stat{}, fserr.Path("stat", name, fserr.ENOENT)
+			return vfs.Stat{}, vfs.Path("stat", name, vfs.ENOENT)
 		}
 		return borrowed{s}.Stat()
 	}
@@ -343,15 +343,15 @@ func (p *Process) Stat(name string) (Stat, error) {
 }
 
 // Lstat does not follow a symlink in the last component.
-func (p *Process) Lstat(name string) (Stat, error) {
+func (p *Process) Lstat(name string) (vfs.Stat, error) {
 	if name == "" {
-		return Stat{}, fserr.Path("lstat", name, fserr.ENOENT)
+		return vfs.Stat{}, vfs.Path("lstat", name, vfs.ENOENT)
 	}
 	return p.FS.Lstat(p.Abs(name))
 }
 
 // ReadDir lists a directory named relative to the working directory, sorted by name bytes.
-func (p *Process) ReadDir(name string) ([]Dirent, error) { return p.FS.ReadDir(p.Abs(name)) }
+func (p *Process) ReadDir(name string) ([]vfs.Dirent, error) { return p.FS.ReadDir(p.Abs(name)) }
 
 // Child returns a process like p (same streams, directory, environment) for args; adjust it
 // and pass it to [Process.Exec].
@@ -400,7 +400,7 @@ func (p *Process) Become(ctx context.Context, child *Process) int {
 }
 
 // keepOpen is a file whose owner is somebody else: closing it does nothing.
-type keepOpen struct{ File }
+type keepOpen struct{ vfs.File }
 
 func (keepOpen) Close() error { return nil }
 
@@ -411,49 +411,49 @@ func (b borrowed) Read(d []byte) (int, error) {
 	if r, ok := b.s.(io.Reader); ok {
 		return r.Read(d)
 	}
-	return 0, fserr.EBADF
+	return 0, vfs.EBADF
 }
 
 func (b borrowed) Write(d []byte) (int, error) {
 	if w, ok := b.s.(io.Writer); ok {
 		return w.Write(d)
 	}
-	return 0, fserr.EBADF
+	return 0, vfs.EBADF
 }
 
 func (b borrowed) ReadAt(d []byte, off int64) (int, error) {
 	if r, ok := b.s.(io.ReaderAt); ok {
 		return r.ReadAt(d, off)
 	}
-	return 0, fserr.ESPIPE
+	return 0, vfs.ESPIPE
 }
 
 func (b borrowed) WriteAt(d []byte, off int64) (int, error) {
 	if w, ok := b.s.(io.WriterAt); ok {
 		return w.WriteAt(d, off)
 	}
-	return 0, fserr.ESPIPE
+	return 0, vfs.ESPIPE
 }
 
 func (b borrowed) Seek(off int64, whence int) (int64, error) {
 	if s, ok := b.s.(io.Seeker); ok {
 		return s.Seek(off, whence)
 	}
-	return 0, fserr.ESPIPE
+	return 0, vfs.ESPIPE
 }
 
-func (b borrowed) Stat() (Stat, error) {
-	if f, ok := b.s.(interface{ Stat() (Stat, error) }); ok {
+func (b borrowed) Stat() (vfs.Stat, error) {
+	if f, ok := b.s.(interface{ Stat() (vfs.Stat, error) }); ok {
 		return f.Stat()
 	}
-	return Stat{Kind: FIFO, Mode: 0o600, Nlink: 1}, nil
+	return vfs.Stat{Kind: vfs.FIFO, Mode: 0o600, Nlink: 1}, nil
 }
 
 func (b borrowed) Truncate(n int64) error {
 	if f, ok := b.s.(interface{ Truncate(int64) error }); ok {
 		return f.Truncate(n)
 	}
-	return fserr.EINVAL
+	return vfs.EINVAL
 }
 
 func (borrowed) Close() error { return nil }

@@ -5,7 +5,7 @@ import (
 	"io"
 	"unicode/utf8"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // Writer is a command's output. Writes never return an error to the command: a
@@ -87,7 +87,7 @@ func (w *Writer) send(b []byte) {
 		panic(Death{Status: 137, Killed: true, Cause: cause})
 	}
 	w.buf = nil
-	if errors.Is(err, fserr.EPIPE) {
+	if errors.Is(err, vfs.EPIPE) {
 		panic(Death{Status: 141})
 	}
 	_, _ = io.WriteString(w.p.Stderr, w.p.Name()+": write error: "+Strerror(err)+"\n")

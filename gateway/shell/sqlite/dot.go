@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // dotResult is how a dot command ended.
@@ -363,7 +364,7 @@ func (s *Shell) redirect(name string, args []string) dotResult {
 		s.out = io.Discard
 		return dotOK
 	}
-	f, err := s.p.Open(args[0], proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+	f, err := s.p.Open(args[0], vfs.WriteOnly|vfs.Create|vfs.Trunc, 0o666)
 	if err != nil {
 		s.errorf("Error: cannot open \"%s\"", args[0])
 		return dotFailed
@@ -375,7 +376,7 @@ func (s *Shell) redirect(name string, args []string) dotResult {
 // fileWriter says once that a file cannot be written.
 type fileWriter struct {
 	s      *Shell
-	f      proc.File
+	f      vfs.File
 	failed bool
 }
 

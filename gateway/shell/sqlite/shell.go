@@ -12,6 +12,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/sqlite/engine"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // maxMemory bounds what SQLite may use; a quarter of the exec's live bytes when that is less.
@@ -28,7 +29,7 @@ type Shell struct {
 	Echo     bool
 
 	out     io.Writer // of results
-	outFile proc.File // what .output opened
+	outFile vfs.File  // what .output opened
 	once    bool
 	outName string
 
@@ -110,7 +111,7 @@ func (s *Shell) readFile(result engine.Result, args []engine.Value) {
 
 func (s *Shell) writeFile(result engine.Result, args []engine.Value) {
 	name := args[0].Text()
-	f, err := s.p.Open(name, proc.WriteOnly|proc.Create|proc.Trunc, 0o666)
+	f, err := s.p.Open(name, vfs.WriteOnly|vfs.Create|vfs.Trunc, 0o666)
 	if err == nil {
 		defer f.Close()
 		size := args[1].Size()

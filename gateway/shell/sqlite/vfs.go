@@ -5,9 +5,9 @@ import (
 	"io"
 	"sync"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/sqlite/engine"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // tree is SQLite's file system: the sandbox's files as the process sees them.
@@ -17,7 +17,7 @@ func (t tree) Full(name string) string { return t.p.Abs(name) }
 
 func (t tree) Delete(name string) error {
 	err := t.p.FS.Unlink(name)
-	if errors.Is(err, fserr.ENOENT) {
+	if errors.Is(err, vfs.ENOENT) {
 		return engine.NoSuchFile
 	}
 	return err
@@ -32,29 +32,29 @@ func (t tree) Open(name string, flags engine.OpenFlag) (engine.File, engine.Open
 	if name == "" {
 		return &memory{p: t.p}, flags, nil
 	}
-	mode := proc.ReadOnly
+	mode := vfs.ReadOnly
 	if flags&engine.OpenReadWrite != 0 {
-		mode = proc.ReadWrite
+		mode = vfs.ReadWrite
 	}
 	if flags&engine.OpenCreate != 0 {
-		mode |= proc.Create
+		mode |= vfs.Create
 	}
 	if flags&engine.OpenExclusive != 0 {
-		mode |= proc.Excl
+		mode |= vfs.Excl
 	}
 	if st, err := t.p.FS.Stat(name); err == nil && st.Mode&0o222 == 0 && flags&engine.OpenReadWrite != 0 {
 		flags = flags&^(engine.OpenReadWrite|engine.OpenCreate) | engine.OpenReadOnly
-		mode = proc.ReadOnly
+		mode = vfs.ReadOnly
 	}
 	f, err := t.p.Open(name, mode, 0o644)
-	if err != nil && flags&engine.OpenReadWrite != 0 && (errors.Is(err, fserr.EACCES) || errors.Is(err, fserr.EROFS)) {
+	if err != nil && flags&engine.OpenReadWrite != 0 && (errors.Is(err, vfs.EACCES) || errors.Is(err, vfs.EROFS)) {
 		flags = flags&^(engine.OpenReadWrite|engine.OpenCreate) | engine.OpenReadOnly
-		f, err = t.p.Open(name, proc.ReadOnly, 0)
+		f, err = t.p.Open(name, vfs.ReadOnly, 0)
 	}
 	if err != nil {
 		return nil, 0, engine.CantOpen
 	}
-	if st, err := f.Stat(); err != nil || st.Kind != proc.Regular {
+	if st, err := f.Stat(); err != nil || st.Kind != vfs.Regular {
 		f.Close()
 		return nil, 0, engine.CantOpen
 	}
@@ -64,7 +64,7 @@ func (t tree) Open(name string, flags engine.OpenFlag) (engine.File, engine.Open
 
 // file is an open file of the sandbox.
 type file struct {
-	f         proc.File
+	f         vfs.File
 	t         tree
 	name      string
 	temporary bool
@@ -106,9 +106,9 @@ func (f *file) WriteAt(b []byte, off int64) (int, error) {
 // full tells SQLite that there is no room, or no permission.
 func full(err error) error {
 	switch {
-	case errors.Is(err, fserr.ENOSPC) || errors.Is(err, fserr.EDQUOT) || errors.Is(err, fserr.EFBIG):
+	case errors.Is(err, vfs.ENOSPC) || errors.Is(err, vfs.EDQUOT) || errors.Is(err, vfs.EFBIG):
 		return engine.Full
-	case errors.Is(err, fserr.EROFS):
+	case errors.Is(err, vfs.EROFS):
 		return engine.ReadOnly
 	}
 	return err

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // Generator makes random operations that are likely to hit what is there.
@@ -133,9 +133,9 @@ func (g *Generator) places(m *Model) (paths, dirs, files []string) {
 		}
 		paths = append(paths, show)
 		switch n.kind {
-		case proc.Dir:
+		case vfs.Dir:
 			dirs = append(dirs, show)
-		case proc.Regular, proc.Symlink:
+		case vfs.Regular, vfs.Symlink:
 			files = append(files, show)
 		}
 		for _, name := range names {

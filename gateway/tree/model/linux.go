@@ -15,8 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
-	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // Linux is the kernel's filesystem as a [Target]: the oracle that the model itself is held against.
@@ -61,7 +60,7 @@ func OnLinux(t testing.TB, f func(l *Linux)) bool {
 }
 
 // Errno converts what a system call returned.
-func (l *Linux) Errno(err error) fserr.Errno {
+func (l *Linux) Errno(err error) vfs.Errno {
 	if err == nil {
 		return 0
 	}
@@ -69,11 +68,11 @@ func (l *Linux) Errno(err error) fserr.Errno {
 	if !errors.As(err, &e) {
 		panic(fmt.Sprintf("not an errno: %v", err))
 	}
-	return fserr.Errno(e)
+	return vfs.Errno(e)
 }
 
 // Apply runs one operation.
-func (l *Linux) Apply(op Op) (Result, fserr.Errno) {
+func (l *Linux) Apply(op Op) (Result, vfs.Errno) {
 	r, err := l.apply(op)
 	if err != nil {
 		return Result{}, l.Errno(err)
@@ -199,24 +198,24 @@ func attrOf(st *unix.Stat_t) Attr {
 		Kind: kindOf(st.Mode), Mode: st.Mode & 0o7777, UID: st.Uid, GID: st.Gid,
 		Nlink: uint32(st.Nlink), Mtime: st.Mtim.Nano(),
 	}
-	if a.Kind != proc.Dir {
+	if a.Kind != vfs.Dir {
 		a.Size = st.Size
 	}
 	return a
 }
 
-func kindOf(mode uint32) proc.Kind {
+func kindOf(mode uint32) vfs.Kind {
 	switch mode & unix.S_IFMT {
 	case unix.S_IFDIR:
-		return proc.Dir
+		return vfs.Dir
 	case unix.S_IFREG:
-		return proc.Regular
+		return vfs.Regular
 	case unix.S_IFLNK:
-		return proc.Symlink
+		return vfs.Symlink
 	case unix.S_IFCHR:
-		return proc.Char
+		return vfs.Char
 	}
-	return proc.FIFO
+	return vfs.FIFO
 }
 
 // readdir lists a directory with getdents64, because package os needs more of the host than a system call.
@@ -240,7 +239,7 @@ func (l *Linux) readdir(path string) ([]Name, error) {
 			d := (*unix.Dirent)(unsafe.Pointer(&b[0]))
 			name, _, _ := strings.Cut(string(b[unsafe.Offsetof(d.Name):d.Reclen]), "\x00")
 			if name != "." && name != ".." {
-				list = append(list, Name{name, proc.Kind(d.Type)})
+				list = append(list, Name{name, vfs.Kind(d.Type)})
 			}
 			b = b[d.Reclen:]
 		}
@@ -263,17 +262,17 @@ func (l *Linux) Dump() []Entry {
 		check(unix.Lstat(path, &st))
 		e := Entry{Path: path, Attr: attrOf(&st), Same: fmt.Sprint(st.Ino)}
 		switch e.Attr.Kind {
-		case proc.Regular:
+		case vfs.Regular:
 			r, err := l.apply(Op{Verb: ReadFile, Path: path, Len: -1})
 			check(err)
 			e.Sum = Sum(r.Data)
-		case proc.Symlink:
+		case vfs.Symlink:
 			r, err := l.apply(Op{Verb: Readlink, Path: path})
 			check(err)
 			e.Target = r.Text
 		}
 		list = append(list, e)
-		if e.Attr.Kind == proc.Dir {
+		if e.Attr.Kind == vfs.Dir {
 			names, err := l.readdir(path)
 			check(err)
 			for _, n := range names {

@@ -9,15 +9,14 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
-	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // UtimesFloor is the smallest time that the generator gives to utimes.
 const UtimesFloor = 1_000_000_000_000_000_000
 
 type node struct {
-	kind     proc.Kind
+	kind     vfs.Kind
 	mode     uint32
 	uid, gid uint32
 	mtime    int64
@@ -44,9 +43,9 @@ func New(start []Entry, read func(path string) []byte, uid, gid uint32) *Model {
 		if n == nil {
 			n = &node{kind: e.Attr.Kind, mode: e.Attr.Mode, uid: e.Attr.UID, gid: e.Attr.GID, mtime: e.Attr.Mtime, target: e.Target}
 			switch n.kind {
-			case proc.Dir:
+			case vfs.Dir:
 				n.kids = make(map[string]*node)
-			case proc.Regular:
+			case vfs.Regular:
 				n.data = bytes.Clone(read(e.Path))
 			}
 		}
@@ -61,7 +60,7 @@ func New(start []Entry, read func(path string) []byte, uid, gid uint32) *Model {
 			dir = m.root
 		}
 		dir.kids[e.Path[i+1:]] = n
-		if n.kind == proc.Dir {
+		if n.kind == vfs.Dir {
 			n.parent = dir
 		}
 	}
@@ -70,7 +69,7 @@ func New(start []Entry, read func(path string) []byte, uid, gid uint32) *Model {
 
 // Root is the start of a tree that holds a root directory only.
 func Root() []Entry {
-	return []Entry{{Path: "/", Same: "/", Attr: Attr{Kind: proc.Dir, Mode: 0o755, Nlink: 2}}}
+	return []Entry{{Path: "/", Same: "/", Attr: Attr{Kind: vfs.Dir, Mode: 0o755, Nlink: 2}}}
 }
 
 // place is where a path leads.
@@ -94,21 +93,21 @@ const (
 )
 
 // badText are the faults of a path, or of a symlink's target, as a string.
-func badText(s string) fserr.Errno {
+func badText(s string) vfs.Errno {
 	switch {
 	case s == "":
-		return fserr.ENOENT
+		return vfs.ENOENT
 	case len(s) >= 4096:
-		return fserr.ENAMETOOLONG
+		return vfs.ENAMETOOLONG
 	case strings.Contains(s, "\x00"):
-		return fserr.EINVAL
+		return vfs.EINVAL
 	case !utf8.ValidString(s):
-		return fserr.EILSEQ
+		return vfs.EILSEQ
 	}
 	return 0
 }
 
-func (m *Model) find(path string, f final) (place, fserr.Errno) {
+func (m *Model) find(path string, f final) (place, vfs.Errno) {
 	if e := badText(path); e != 0 {
 		return place{}, e
 	}
@@ -127,8 +126,8 @@ func (m *Model) find(path string, f final) (place, fserr.Errno) {
 		name := parts[0]
 		parts = parts[1:]
 		isLast := len(parts) == 0
-		if at.kind != proc.Dir {
-			return place{}, fserr.ENOTDIR
+		if at.kind != vfs.Dir {
+			return place{}, vfs.ENOTDIR
 		}
 		if name == "." {
 			lastPart = "."
@@ -139,25 +138,25 @@ func (m *Model) find(path string, f final) (place, fserr.Errno) {
 			continue
 		}
 		if isLast && slash && f == create {
-			return place{}, fserr.EISDIR
+			return place{}, vfs.EISDIR
 		}
 		if len(name) > 255 {
 			if isLast && f == parent {
 				return place{dir: at, name: name, slash: slash, long: true}, 0
 			}
-			return place{}, fserr.ENAMETOOLONG
+			return place{}, vfs.ENAMETOOLONG
 		}
 		n := at.kids[name]
 		if n == nil {
 			if isLast && (f == parent || f == create) {
 				return place{dir: at, name: name, slash: slash}, 0
 			}
-			return place{}, fserr.ENOENT
+			return place{}, vfs.ENOENT
 		}
-		if n.kind == proc.Symlink && (!isLast || f == follow || f == create || f == noFollow && slash) {
+		if n.kind == vfs.Symlink && (!isLast || f == follow || f == create || f == noFollow && slash) {
 			hops++
 			if hops > 40 {
-				return place{}, fserr.ELOOP
+				return place{}, vfs.ELOOP
 			}
 			if isLast && strings.HasSuffix(n.target, "/") {
 				slash = true
@@ -170,15 +169,15 @@ func (m *Model) find(path string, f final) (place, fserr.Errno) {
 			continue
 		}
 		if isLast {
-			if slash && n.kind != proc.Dir && (f == follow || f == noFollow) {
-				return place{}, fserr.ENOTDIR
+			if slash && n.kind != vfs.Dir && (f == follow || f == noFollow) {
+				return place{}, vfs.ENOTDIR
 			}
 			return place{dir: at, name: name, node: n, slash: slash}, 0
 		}
 		at = n
 	}
-	if at.kind != proc.Dir {
-		return place{}, fserr.ENOTDIR
+	if at.kind != vfs.Dir {
+		return place{}, vfs.ENOTDIR
 	}
 	return place{node: at, slash: slash, last: lastPart}, 0
 }
@@ -198,10 +197,10 @@ func (m *Model) path(n *node) string {
 
 func (m *Model) nlink(n *node) uint32 {
 	var links uint32
-	if n.kind == proc.Dir {
+	if n.kind == vfs.Dir {
 		links = 2
 		for _, k := range n.kids {
-			if k.kind == proc.Dir {
+			if k.kind == vfs.Dir {
 				links++
 			}
 		}
@@ -213,7 +212,7 @@ func (m *Model) nlink(n *node) uint32 {
 			if k == n {
 				links++
 			}
-			if k.kind == proc.Dir {
+			if k.kind == vfs.Dir {
 				count(k)
 			}
 		}
@@ -225,9 +224,9 @@ func (m *Model) nlink(n *node) uint32 {
 func (m *Model) attr(n *node) Attr {
 	a := Attr{Kind: n.kind, Mode: n.mode, UID: n.uid, GID: n.gid, Nlink: m.nlink(n), Mtime: n.mtime}
 	switch n.kind {
-	case proc.Regular:
+	case vfs.Regular:
 		a.Size = int64(len(n.data))
-	case proc.Symlink:
+	case vfs.Symlink:
 		a.Size = int64(len(n.target))
 	}
 	return a
@@ -246,7 +245,7 @@ func (m *Model) Dump() []Entry {
 			first[n] = path
 		}
 		e := Entry{Path: path, Attr: m.attr(n), Target: n.target, Same: first[n]}
-		if n.kind == proc.Regular {
+		if n.kind == vfs.Regular {
 			e.Sum = Sum(n.data)
 		}
 		list = append(list, e)
@@ -282,7 +281,7 @@ func Sum(data []byte) string {
 }
 
 // Apply runs one operation.
-func (m *Model) Apply(op Op) (Result, fserr.Errno) {
+func (m *Model) Apply(op Op) (Result, vfs.Errno) {
 	m.now++
 	switch op.Verb {
 	case WriteFile, AppendFile:
@@ -316,13 +315,13 @@ func (m *Model) Apply(op Op) (Result, fserr.Errno) {
 	case Stat, Lstat:
 		return Result{Stat: m.attr(p.node)}, 0
 	case Readlink:
-		if p.node.kind != proc.Symlink {
-			return Result{}, fserr.EINVAL
+		if p.node.kind != vfs.Symlink {
+			return Result{}, vfs.EINVAL
 		}
 		return Result{Text: p.node.target}, 0
 	case Realpath:
 		text := ""
-		if p.node.kind == proc.Dir {
+		if p.node.kind == vfs.Dir {
 			text = m.path(p.node)
 		} else {
 			text = m.path(p.dir) + "/" + p.name
@@ -332,8 +331,8 @@ func (m *Model) Apply(op Op) (Result, fserr.Errno) {
 		}
 		return Result{Text: text}, 0
 	case Readdir:
-		if p.node.kind != proc.Dir {
-			return Result{}, fserr.ENOTDIR
+		if p.node.kind != vfs.Dir {
+			return Result{}, vfs.ENOTDIR
 		}
 		var names []Name
 		for _, n := range slices.Sorted(maps.Keys(p.node.kids)) {
@@ -350,17 +349,17 @@ func (m *Model) add(p place, n *node) {
 	p.dir.mtime = m.now
 }
 
-func (m *Model) writeFile(op Op) fserr.Errno {
+func (m *Model) writeFile(op Op) vfs.Errno {
 	p, e := m.find(op.Path, create)
 	if e != 0 {
 		return e
 	}
 	switch {
 	case p.node == nil:
-		p.node = &node{kind: proc.Regular, mode: op.Mode}
+		p.node = &node{kind: vfs.Regular, mode: op.Mode}
 		m.add(p, p.node)
-	case p.node.kind == proc.Dir:
-		return fserr.EISDIR
+	case p.node.kind == vfs.Dir:
+		return vfs.EISDIR
 	case op.Verb == WriteFile:
 		p.node.data, p.node.mtime = nil, m.now
 	}
@@ -371,17 +370,17 @@ func (m *Model) writeFile(op Op) fserr.Errno {
 }
 
 // change is pwrite or truncate of an existing file.
-func (m *Model) change(op Op) fserr.Errno {
+func (m *Model) change(op Op) vfs.Errno {
 	if op.Off < 0 {
-		return fserr.EINVAL
+		return vfs.EINVAL
 	}
 	p, e := m.find(op.Path, follow)
 	if e != 0 {
 		return e
 	}
 	n := p.node
-	if n.kind == proc.Dir {
-		return fserr.EISDIR
+	if n.kind == vfs.Dir {
+		return vfs.EISDIR
 	}
 	size := op.Off
 	if op.Verb == WriteAt {
@@ -399,15 +398,15 @@ func (m *Model) change(op Op) fserr.Errno {
 	return 0
 }
 
-func (m *Model) readFile(op Op) (Result, fserr.Errno) {
+func (m *Model) readFile(op Op) (Result, vfs.Errno) {
 	p, e := m.find(op.Path, follow)
 	switch {
 	case e != 0:
 		return Result{}, e
-	case p.node.kind == proc.Dir:
-		return Result{}, fserr.EISDIR
+	case p.node.kind == vfs.Dir:
+		return Result{}, vfs.EISDIR
 	case op.Off < 0:
-		return Result{}, fserr.EINVAL
+		return Result{}, vfs.EINVAL
 	}
 	data := p.node.data[min(op.Off, int64(len(p.node.data))):]
 	if op.Len >= 0 && op.Len < int64(len(data)) {
@@ -417,22 +416,22 @@ func (m *Model) readFile(op Op) (Result, fserr.Errno) {
 }
 
 // vacant finds the place for a new name.
-func (m *Model) vacant(path string, dir bool) (place, fserr.Errno) {
+func (m *Model) vacant(path string, dir bool) (place, vfs.Errno) {
 	p, e := m.find(path, parent)
 	switch {
 	case e != 0:
 		return p, e
 	case p.long:
-		return p, fserr.ENAMETOOLONG
+		return p, vfs.ENAMETOOLONG
 	case p.node != nil || p.last != "":
-		return p, fserr.EEXIST
+		return p, vfs.EEXIST
 	case p.slash && !dir:
-		return p, fserr.ENOENT
+		return p, vfs.ENOENT
 	}
 	return p, 0
 }
 
-func (m *Model) make(op Op) fserr.Errno {
+func (m *Model) make(op Op) vfs.Errno {
 	if op.Verb == Symlink {
 		if e := badText(op.To); e != 0 {
 			return e
@@ -443,27 +442,27 @@ func (m *Model) make(op Op) fserr.Errno {
 		return e
 	}
 	if op.Verb == Symlink {
-		m.add(p, &node{kind: proc.Symlink, mode: 0o777, target: op.To})
+		m.add(p, &node{kind: vfs.Symlink, mode: 0o777, target: op.To})
 	} else {
-		m.add(p, &node{kind: proc.Dir, mode: op.Mode, kids: make(map[string]*node), parent: p.dir})
+		m.add(p, &node{kind: vfs.Dir, mode: op.Mode, kids: make(map[string]*node), parent: p.dir})
 	}
 	return 0
 }
 
-func (m *Model) mkdirAll(op Op) fserr.Errno {
+func (m *Model) mkdirAll(op Op) vfs.Errno {
 	for i := 1; i <= len(op.Path); i++ {
 		if i < len(op.Path) && op.Path[i] != '/' {
 			continue
 		}
 		p, e := m.find(op.Path[:i], follow)
 		switch {
-		case e == 0 && p.node.kind == proc.Dir:
+		case e == 0 && p.node.kind == vfs.Dir:
 			continue
 		case e == 0 && i < len(op.Path):
-			return fserr.ENOTDIR
+			return vfs.ENOTDIR
 		case e == 0:
-			return fserr.EEXIST
-		case e != fserr.ENOENT:
+			return vfs.EEXIST
+		case e != vfs.ENOENT:
 			return e
 		}
 		if e := m.make(Op{Verb: Mkdir, Path: op.Path[:i], Mode: op.Mode}); e != 0 {
@@ -473,7 +472,7 @@ func (m *Model) mkdirAll(op Op) fserr.Errno {
 	return 0
 }
 
-func (m *Model) remove(op Op) fserr.Errno {
+func (m *Model) remove(op Op) vfs.Errno {
 	p, e := m.find(op.Path, parent)
 	if e != 0 {
 		return e
@@ -481,29 +480,29 @@ func (m *Model) remove(op Op) fserr.Errno {
 	if p.last != "" {
 		switch {
 		case op.Verb == Unlink:
-			return fserr.EISDIR
+			return vfs.EISDIR
 		case p.last == ".":
-			return fserr.EINVAL
+			return vfs.EINVAL
 		case p.last == "..":
-			return fserr.ENOTEMPTY
+			return vfs.ENOTEMPTY
 		default:
-			return fserr.EBUSY
+			return vfs.EBUSY
 		}
 	}
 	if p.long {
-		return fserr.ENAMETOOLONG
+		return vfs.ENAMETOOLONG
 	}
 	if p.node == nil {
-		return fserr.ENOENT
+		return vfs.ENOENT
 	}
-	dir := p.node.kind == proc.Dir
+	dir := p.node.kind == vfs.Dir
 	switch {
 	case op.Verb == Unlink && dir:
-		return fserr.EISDIR
+		return vfs.EISDIR
 	case op.Verb == Rmdir && !dir, p.slash && !dir:
-		return fserr.ENOTDIR
+		return vfs.ENOTDIR
 	case op.Verb == Rmdir && len(p.node.kids) > 0:
-		return fserr.ENOTEMPTY
+		return vfs.ENOTEMPTY
 	}
 	delete(p.dir.kids, p.name)
 	p.dir.mtime = m.now
@@ -522,7 +521,7 @@ func above(a, b *node) bool {
 	}
 }
 
-func (m *Model) rename(op Op) fserr.Errno {
+func (m *Model) rename(op Op) vfs.Errno {
 	f, e := m.find(op.Path, parent)
 	if e != 0 {
 		return e
@@ -532,34 +531,34 @@ func (m *Model) rename(op Op) fserr.Errno {
 		return e
 	}
 	if f.last != "" || t.last != "" {
-		return fserr.EBUSY
+		return vfs.EBUSY
 	}
 	if f.long {
-		return fserr.ENAMETOOLONG
+		return vfs.ENAMETOOLONG
 	}
 	if f.node == nil {
-		return fserr.ENOENT
+		return vfs.ENOENT
 	}
 	if t.long {
-		return fserr.ENAMETOOLONG
+		return vfs.ENAMETOOLONG
 	}
-	fromDir := f.node.kind == proc.Dir
-	toDir := t.node != nil && t.node.kind == proc.Dir
+	fromDir := f.node.kind == vfs.Dir
+	toDir := t.node != nil && t.node.kind == vfs.Dir
 	switch {
 	case !fromDir && (f.slash || t.slash):
-		return fserr.ENOTDIR
+		return vfs.ENOTDIR
 	case fromDir && above(f.node, t.dir):
-		return fserr.EINVAL
+		return vfs.EINVAL
 	case toDir && above(t.node, f.dir):
-		return fserr.ENOTEMPTY
+		return vfs.ENOTEMPTY
 	case f.node == t.node:
 		return 0
 	case t.node != nil && fromDir && !toDir:
-		return fserr.ENOTDIR
+		return vfs.ENOTDIR
 	case !fromDir && toDir:
-		return fserr.EISDIR
+		return vfs.EISDIR
 	case toDir && len(t.node.kids) > 0:
-		return fserr.ENOTEMPTY
+		return vfs.ENOTEMPTY
 	}
 	delete(f.dir.kids, f.name)
 	t.dir.kids[t.name] = f.node
@@ -570,7 +569,7 @@ func (m *Model) rename(op Op) fserr.Errno {
 	return 0
 }
 
-func (m *Model) link(op Op) fserr.Errno {
+func (m *Model) link(op Op) vfs.Errno {
 	f, e := m.find(op.Path, noFollow)
 	if e != 0 {
 		return e
@@ -579,15 +578,15 @@ func (m *Model) link(op Op) fserr.Errno {
 	if e != 0 {
 		return e
 	}
-	if f.node.kind == proc.Dir {
-		return fserr.EPERM
+	if f.node.kind == vfs.Dir {
+		return vfs.EPERM
 	}
 	t.dir.kids[t.name] = f.node
 	t.dir.mtime = m.now
 	return 0
 }
 
-func (m *Model) setAttr(op Op) fserr.Errno {
+func (m *Model) setAttr(op Op) vfs.Errno {
 	f := follow
 	if op.Verb != Chmod && !op.Follow {
 		f = noFollow

@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // wrong is the model with one verb that does nothing.
@@ -13,7 +13,7 @@ type wrong struct {
 	verb Verb
 }
 
-func (w wrong) Apply(op Op) (Result, fserr.Errno) {
+func (w wrong) Apply(op Op) (Result, vfs.Errno) {
 	if op.Verb == w.verb {
 		w.now++
 		return Result{}, 0

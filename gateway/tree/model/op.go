@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
-	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // Verb is an operation, named like the function of schema fs that does it where there is one.
@@ -87,7 +86,7 @@ func short(s string) string {
 
 // Attr is what stat tells of an inode. Size counts for regular files and symlinks only.
 type Attr struct {
-	Kind  proc.Kind
+	Kind  vfs.Kind
 	Mode  uint32
 	UID   uint32
 	GID   uint32
@@ -99,7 +98,7 @@ type Attr struct {
 // Name is one entry of a directory listing.
 type Name struct {
 	Name string
-	Kind proc.Kind
+	Kind vfs.Kind
 }
 
 // Result is what an operation returned.
@@ -127,7 +126,7 @@ func (e Entry) String() string {
 // Target is an implementation of the filesystem. Errno 0 is success; a failure that is no errno at all must fail
 // the test at once.
 type Target interface {
-	Apply(op Op) (Result, fserr.Errno)
+	Apply(op Op) (Result, vfs.Errno)
 	// Dump lists the whole tree.
 	Dump() []Entry
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pgbox/pgbox/gateway/fserr"
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // Config of a [Run].
@@ -79,7 +79,7 @@ func (c *Config) step(m *Model, target Target, op Op, dump bool) string {
 	return ""
 }
 
-func errnoName(e fserr.Errno) string {
+func errnoName(e vfs.Errno) string {
 	if e == 0 {
 		return "success"
 	}

@@ -1,10 +1,8 @@
-package proc
+package vfs
 
 import (
 	"io"
 	"os"
-
-	"github.com/pgbox/pgbox/gateway/fserr"
 )
 
 // Kind is a file type, numbered like d_type in readdir(3).
@@ -101,10 +99,10 @@ func (NullInput) Read(b []byte) (int, error) {
 }
 
 func (d NullInput) ReadAt(b []byte, _ int64) (int, error) { return d.Read(b) }
-func (NullInput) Write([]byte) (int, error)               { return 0, fserr.EBADF }
-func (NullInput) WriteAt([]byte, int64) (int, error)      { return 0, fserr.EBADF }
+func (NullInput) Write([]byte) (int, error)               { return 0, EBADF }
+func (NullInput) WriteAt([]byte, int64) (int, error)      { return 0, EBADF }
 func (NullInput) Seek(int64, int) (int64, error)          { return 0, nil }
-func (NullInput) Truncate(int64) error                    { return fserr.EINVAL }
+func (NullInput) Truncate(int64) error                    { return EINVAL }
 func (NullInput) Close() error                            { return nil }
 func (NullInput) Stat() (Stat, error) {
 	return Stat{Kind: Char, Mode: 0o666, Nlink: 1, Rdev: 1<<8 | 3}, nil
@@ -113,7 +111,7 @@ func (NullInput) Stat() (Stat, error) {
 // FS is the sandbox's filesystem as the shell sees it. Every path is absolute;
 // `.`, `..`, repeated slashes and trailing slashes are allowed and mean what
 // POSIX says (".." after a symlink is the parent of the symlink's target).
-// Errors carry a fserr.Errno (errors.Is / fserr.Of). All methods are safe for concurrent use.
+// Errors carry a Errno (errors.Is / Of). All methods are safe for concurrent use.
 type FS interface {
 	Open(path string, flag int, perm uint32) (File, error)
 	Stat(path string) (Stat, error)

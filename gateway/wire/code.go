@@ -1,9 +1,12 @@
-package fserr
+// Package wire has the error codes that clients compare, and what HTTP makes of them.
+package wire
 
 import (
 	"maps"
 	"net/http"
 	"slices"
+
+	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
 // Code is a machine-readable error code of the wire: what a client of the HTTP and MCP
@@ -63,13 +66,13 @@ const (
 	CodeInternal             Code = "INTERNAL_ERROR"
 )
 
-type wire struct {
+type meaning struct {
 	status    int
 	retryable bool
 }
 
 // codes is the one table from code to HTTP status and whether sending the same request again may succeed.
-var codes = map[Code]wire{
+var codes = map[Code]meaning{
 	CodeAuthRequired:         {http.StatusUnauthorized, false},
 	CodeAuthInvalid:          {http.StatusUnauthorized, false},
 	CodeAuthUnknownTenant:    {http.StatusUnauthorized, false},
@@ -160,16 +163,16 @@ func (c Code) Status() int {
 // Retryable reports whether sending the same request again may succeed and cannot apply it twice.
 func (c Code) Retryable() bool { return codes[c].retryable }
 
-// Code is the wire code of an errno that reached the edge.
-func (e Errno) Code() Code {
+// CodeOf is the code of an errno that reached the edge.
+func CodeOf(e vfs.Errno) Code {
 	switch e {
-	case ESRCH:
+	case vfs.ESRCH:
 		return CodeSandboxNotFound
-	case EROFS:
+	case vfs.EROFS:
 		return CodeReadOnlyViolation
-	case ENOSPC:
+	case vfs.ENOSPC:
 		return CodeEDQUOT
-	case EBUSY, EXDEV, ETXTBSY, ENXIO, ENODEV, EOPNOTSUPP, EBADF, ESPIPE, EMLINK, EOVERFLOW:
+	case vfs.EBUSY, vfs.EXDEV, vfs.ETXTBSY, vfs.ENXIO, vfs.ENODEV, vfs.EOPNOTSUPP, vfs.EBADF, vfs.ESPIPE, vfs.EMLINK, vfs.EOVERFLOW:
 		// A path that exists but cannot be used this way.
 		return CodeEINVAL
 	}

@@ -1,11 +1,11 @@
-// Package fserr is the one vocabulary of errors that crosses every seam of
-// pgbox: Linux errno values.
+// Package vfs is the filesystem of a sandbox as the shell and the tree see it ([FS], [File], [Stat]), and the one vocabulary of
+// errors that crosses every seam of pgbox: Linux errno values.
 //
 // The fs.* functions raise SQLSTATE class VF followed by the three-digit errno
 // (VF002 is ENOENT); the in-memory tree returns the same [Errno] values, the
-// shell prints their glibc texts, and the HTTP layer maps them to status codes.
+// shell prints their glibc texts, and package wire makes them codes and HTTP statuses.
 // Errors are compared by value with errors.Is, never by text.
-package fserr
+package vfs
 
 import (
 	"errors"

@@ -22,8 +22,8 @@ import (
 	"github.com/pgbox/pgbox/gateway/store"
 )
 
-// pairsTime is about how long one script is run by pgbox and bash in turn, if three blocks of pairs do not take longer: the whole table is to be had
-// in ten minutes.
+// pairsTime is about how long one script is run by pgbox and bash in turn, if three blocks of pairs do not take longer: the whole table takes
+// ten minutes.
 const pairsTime = 4 * time.Second
 
 // script is one line of the shell's table: the same text is run by pgbox in process over the tree and content caches, by bash with the
@@ -108,7 +108,7 @@ type shellData struct {
 	service *sandbox.Service
 	store   *store.Store
 	sandbox uuid.UUID
-	peer    *peer // nil: just-bash is not to be had, or this is a quick run
+	peer    *peer // nil: just-bash is not available, or this is a quick run
 }
 
 var benchCaller = sandbox.Caller{Tenant: auth.DefaultTenant, Subject: "bench", Route: "bench"}
@@ -154,7 +154,7 @@ func (e *env) shell(ctx context.Context) (_ *shellData, err error) {
 	}
 	if !e.quick {
 		if d.peer, err = newPeer(ctx, d.dir); err != nil {
-			fmt.Fprintf(os.Stderr, "just-bash is not to be had: %v\n", err)
+			fmt.Fprintf(os.Stderr, "just-bash is not available: %v\n", err)
 		}
 	}
 	return d, nil

@@ -66,7 +66,7 @@ func TestMapOfTheRooms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := regexp.MustCompile("(?m)^\\| \\[([a-z]+)\\]\\([a-z/]+\\) \\| .* \\| ([a-z, ]*) \\| ([0-9.]+) \\|$")
+	row := regexp.MustCompile(`(?m)^\| \[([a-z]+)\]\([a-z/]+\) \| .* \| ([a-z, ]*) \| ([0-9.]+) \|$`)
 	all, place := rooms(t), map[string]int{}
 	for i, m := range row.FindAllStringSubmatch(string(text), -1) {
 		name := m[1]

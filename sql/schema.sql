@@ -3346,7 +3346,7 @@ $$;
 
 ALTER FUNCTION fs.undo(p_sandbox uuid, p_steps integer, p_exec jsonb) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.undo(p_sandbox uuid, p_steps integer, p_exec jsonb) IS 'Puts a sandbox back to what it was at its newest automatic snapshots, p_steps of them: with one before every commit, takes the last commits back. VF061 when there are not as many. fs.redo() brings them again, until the next commit that changes a file. A run that only changed the state of the shell (cd, export) is no step; the state is that of before the step afterwards. steps says what each did: the runs whose changes it took back, and the paths; VF122 when that is more than the limits of the sandbox allow. p_exec is for the audit row, as in fs.apply; NULL: the database role did it.';
+COMMENT ON FUNCTION fs.undo(p_sandbox uuid, p_steps integer, p_exec jsonb) IS 'Puts a sandbox back to what it was at its newest automatic snapshots, p_steps of them: with one before every commit, takes the last commits back. VF061 when there are not as many. fs.redo() brings them again, until the next commit that changes a file. A run that only changed the state of the shell (cd, export) is not a step; the state is that of before the step afterwards. steps says what each did: the runs whose changes it took back, and the paths; VF122 when that is more than the limits of the sandbox allow. p_exec is for the audit row, as in fs.apply; NULL: the database role did it.';
 
 CREATE FUNCTION fs.unlink(p_path text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER

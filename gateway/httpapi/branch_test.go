@@ -138,7 +138,7 @@ func TestUndoRoutes(t *testing.T) {
 		a.prints(id, "cat f", text)
 	}
 	step("undo", nil, 4, "2\n")
-	// What changes no file is no step, and leaves what can be redone.
+	// What changes no file is not a step, and leaves what can be redone.
 	a.exec(id, "cd /tmp; export A=b; cd")
 	step("undo", object{}, 6, "1\n")
 	step("redo", nil, 7, "2\n")

@@ -53,7 +53,7 @@ func accept(args map[string]any, schema *jsonschema.Schema) bool {
 	return true
 }
 
-// unknown names what is no argument, and what is one.
+// unknown names what is not an argument, and what is one.
 func unknown(args map[string]any, schema *jsonschema.Schema) error {
 	var bad []string
 	names := slices.Sorted(maps.Keys(schema.Properties))

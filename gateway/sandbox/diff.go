@@ -241,7 +241,7 @@ func span(from, to int) string {
 	}
 }
 
-// MergeChange is what became of one change in a merge.
+// MergeChange is the outcome of one change in a merge.
 type MergeChange = store.MergeChange
 
 // MergeSpec says what to merge.
@@ -274,7 +274,7 @@ func AppliedOf(changed bool) Applied {
 	return AppliedNo
 }
 
-// Merge does in a sandbox what happened in another one of the caller's, and tells of every change what became of it. All of it is one commit, which
+// Merge does in a sandbox what happened in another one of the caller's, and returns the outcome of every change. All of it is one commit, which
 // Undo takes back.
 func (s *Service) Merge(ctx context.Context, c Caller, id uuid.UUID, spec MergeSpec) (list []MergeChange, err error) {
 	fromAt, err := stateName(spec.FromAt)

@@ -273,7 +273,7 @@ func (s *Service) Delete(ctx context.Context, c Caller, id uuid.UUID, path strin
 	})
 }
 
-// Mkdir makes a directory, with recursive its parents too (then an existing directory is no error).
+// Mkdir makes a directory, with recursive its parents too (then an existing directory is not an error).
 func (s *Service) Mkdir(ctx context.Context, c Caller, id uuid.UUID, path string, recursive bool) error {
 	if err := absolute(path); err != nil {
 		return err

@@ -23,7 +23,7 @@ const inlineBytes = 256 << 10
 // commitAttempts bounds how often a commit is sent again after an attempt that certainly applied nothing.
 const commitAttempts = 4
 
-// Apply commits a change, all of it or nothing; [OutcomeOf] its error is what became of it. It is ESTALE when the sandbox is no longer at c.Version, EDQUOT
+// Apply commits a change, all of it or nothing; [OutcomeOf] its error says how it ended. It is ESTALE when the sandbox is no longer at c.Version, EDQUOT
 // when a limit would be exceeded, [ErrLocked] when another transaction holds the sandbox for as long as c.Wait. When the connection breaks it asks
 // Postgres for the outcome; ErrUnknown means that there was no answer until ctx was done.
 func (s *Store) Apply(ctx context.Context, c Commit) (Committed, error) {
@@ -98,7 +98,7 @@ func (s *Store) apply(ctx context.Context, p *sqlcgen.ApplyParams, wait time.Dur
 	return a, true, err
 }
 
-// settle finds out what became of a commit whose connection broke. fs.settle waits for the lost transaction if it is still there, and makes
+// settle finds out how a commit ended whose connection broke. fs.settle waits for the lost transaction if it is still there, and makes
 // sure that it cannot be applied later if it has not been yet.
 func (s *Store) settle(ctx context.Context, c *Commit, cause error) (Committed, error) {
 	// The caller's patience may be what ended the commit.

@@ -35,7 +35,7 @@ func (s *Store) Diff(ctx context.Context, sandbox uuid.UUID, at string, from uui
 	return out, nil
 }
 
-// MergeChange is what became of one change in a merge.
+// MergeChange is the outcome of one change in a merge.
 type MergeChange struct {
 	Path    string
 	Status  string // as in Difference

@@ -7,7 +7,7 @@ import (
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
-// Outcome is what became of a commit.
+// Outcome is how a commit ended.
 type Outcome int
 
 // The outcomes of a commit.
@@ -22,7 +22,7 @@ const (
 	Unknown
 )
 
-// OutcomeOf tells from the error of a commit what became of it.
+// OutcomeOf is the outcome of a commit that returned err.
 func OutcomeOf(err error) Outcome {
 	switch {
 	case err == nil:

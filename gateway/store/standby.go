@@ -50,7 +50,7 @@ const (
 	refusedBehind   refusal = iota // has not replayed the version
 	refusedOther                   // has gone further, or is of another history
 	refusedConflict                // the query stood in the way of the replay
-	refusedPromoted                // is no standby
+	refusedPromoted                // is not a standby
 	refusedDown                    // cannot be reached, or does not answer
 	refusedMissing                 // lacks a content
 	refusalCount

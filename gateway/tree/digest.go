@@ -16,14 +16,14 @@ const maxDigested = 64 << 20
 type Digest struct {
 	Size int64
 	// Hash is the content hash, as pgbox.content_hash in SQL defines it: of a file of one chunk the hash of the chunk, else the SHA-256 of the size and of
-	// number and hash of every chunk that is no hole.
+	// number and hash of every chunk that is not a hole.
 	Hash  Hash
 	Known bool // false: the file is too large to have a Hash
 }
 
 var emptyHash = Hash(sha256.Sum256(nil))
 
-// digest describes the content of in, under the overlay o; nil when it is no regular file. Its chunks must be sealed.
+// digest describes the content of in, under the overlay o; nil when it is not a regular file. Its chunks must be sealed.
 func digest(in *Inode, o *overlay) *Digest {
 	if in.Kind != vfs.Regular {
 		return nil

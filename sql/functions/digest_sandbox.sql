@@ -1,5 +1,5 @@
 -- One statement about tables alone, because a dump carries its text: what arrives in another database, of a later schema too, is compared
--- by the function that looked at what was sent. Hence lists of columns: a column that a later schema adds is no difference.
+-- by the function that looked at what was sent. Hence lists of columns: a column that a later schema adds is not a difference.
 CREATE FUNCTION pgbox.digest_sandbox(p_sandbox uuid) RETURNS text
     LANGUAGE plpgsql STABLE
     SET search_path = pg_catalog, pg_temp

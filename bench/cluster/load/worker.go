@@ -88,7 +88,7 @@ func (w *worker) outcome(what string, r Replica, a *Reply, err error) history.Ou
 	}
 	if !a.ok() {
 		w.count("  "+a.Code, "applied "+a.Applied)
-		// A fault of the installation is no fault of the request; a gateway that was frozen finds its scripts' time used up.
+		// A fault of the installation is not a fault of the request; a gateway that was frozen finds its scripts' time used up.
 		if a.Status != http.StatusServiceUnavailable && a.Code != "EXEC_TIMEOUT" && (a.Status != http.StatusConflict || a.Code != "ESTALE") {
 			w.tell("%s: %s of %s is answered %s", w.name, what, r.Name, a)
 		}
@@ -190,7 +190,7 @@ func (w *worker) batch(ctx context.Context, s *sandbox) {
 		ch.Return, ch.Outcome = now, o
 		if o == history.Applied && i < len(a.Results) {
 			if p := &a.Results[i]; p.Error != "" {
-				// The short error does not say what became of it.
+				// The short error does not say its outcome.
 				ch.Outcome = history.Unknown
 			} else {
 				w.executed(s, ch, p.Stdout, p.Version)
@@ -340,7 +340,7 @@ func (w *worker) fork(ctx context.Context, s *sandbox) {
 	if again.Stdout != first.Stdout {
 		w.tell("%s: its fork %s is not what it was after a restore", s.id, a.ID)
 	}
-	// Nobody needs it any more; one that stays is no fault.
+	// Nobody needs it any more; one that stays is not a fault.
 	dctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	_, _ = w.replica(w.rng).Do(dctx, http.MethodDelete, path, "", struct{}{})

@@ -74,12 +74,12 @@ func Root() []Entry {
 
 // place is where a path leads.
 type place struct {
-	dir   *node  // directory of the last component; nil when that is no name
+	dir   *node  // directory of the last component; nil when that is not a name
 	name  string // last component
 	node  *node  // nil: nothing there
 	slash bool   // a slash follows the last component
 	long  bool   // the last component is longer than a name may be (parent only: found when it is looked up)
-	last  string // "", or "/", ".", ".." when the last component is no name
+	last  string // "", or "/", ".", ".." when the last component is not a name
 }
 
 // How the last component is treated.

@@ -123,7 +123,7 @@ func (e Entry) String() string {
 		short(e.Path), e.Attr.Kind, e.Attr.Mode, e.Attr.UID, e.Attr.GID, e.Attr.Nlink, e.Attr.Size, e.Attr.Mtime, e.Sum, e.Target, short(e.Same))
 }
 
-// Target is an implementation of the filesystem. Errno 0 is success; a failure that is no errno at all must fail
+// Target is an implementation of the filesystem. Errno 0 is success; a failure that is not an errno at all must fail
 // the test at once.
 type Target interface {
 	Apply(op Op) (Result, vfs.Errno)

@@ -27,5 +27,3 @@
 // named, or the primary is asked: after a short wait when the standby is behind, at once when it is gone, was promoted or cancelled the query, and then for a
 // while without trying. Contents go by their hash and cannot be wrong, only missing.
 package store
-
-import ()

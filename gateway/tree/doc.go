@@ -12,5 +12,3 @@
 // Bytes are not in the tree: chunks of [ChunkSize] bytes are named by hash and come from a [Content]. Chunks that
 // a Work wrote are held in memory until commit; above [Options].DirtyMax they are handed to [Options].Spill early.
 package tree
-
-import ()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/shell/program"
 	"github.com/pgbox/pgbox/gateway/shell/regex"
 )
 
@@ -23,7 +24,7 @@ var (
 const noPage = 16
 
 func manLine(name string) string {
-	return name + " (1)" + strings.Repeat(" ", max(20-len(name)-4, 0)) + " - " + abouts[name].Does + "\n"
+	return name + " (1)" + strings.Repeat(" ", max(20-len(name)-4, 0)) + " - " + table[name].Does + "\n"
 }
 
 // man shows what is known of a command: what it does, its options and what differs from the real one.
@@ -65,7 +66,7 @@ func man(_ context.Context, p *proc.Process) int {
 	}
 	status := 0
 	for _, a := range args {
-		about, ok := abouts[a]
+		about, ok := table[a]
 		switch {
 		case !ok || section != "" && !strings.Contains(section, "1"):
 			p.Out.Flush()
@@ -131,7 +132,7 @@ func search(p *proc.Process, as string, words []string, wildcard, exact, regular
 		switch {
 		case wildcard:
 			match[i] = func(name, does string) bool {
-				return fnmatch(p, folded, name, false) || as == "apropos" && slices.ContainsFunc(strings.Fields(strings.ToLower(does)), func(s string) bool { return fnmatch(p, folded, s, false) })
+				return program.Fnmatch(p, folded, name, false) || as == "apropos" && slices.ContainsFunc(strings.Fields(strings.ToLower(does)), func(s string) bool { return program.Fnmatch(p, folded, s, false) })
 			}
 		case as == "whatis" && !regular || exact:
 			match[i] = func(name, does string) bool {
@@ -140,7 +141,7 @@ func search(p *proc.Process, as string, words []string, wildcard, exact, regular
 		default:
 			re, err := regex.Compile(folded, regex.Options{Extended: true, Tick: p.Tick})
 			if err != nil {
-				p.Err.WriteString(as + ": fatal: regex " + quoteName(w) + ": " + err.Error() + "\n")
+				p.Err.WriteString(as + ": fatal: regex " + program.QuoteName(w) + ": " + err.Error() + "\n")
 				return 1
 			}
 			match[i] = func(name, does string) bool {
@@ -149,11 +150,11 @@ func search(p *proc.Process, as string, words []string, wildcard, exact, regular
 		}
 	}
 	any := false
-	for _, name := range slices.Sorted(maps.Keys(abouts)) {
+	for _, name := range slices.Sorted(maps.Keys(table)) {
 		p.Tick(1)
 		n := 0
 		for i := range words {
-			if match[i](name, abouts[name].Does) {
+			if match[i](name, table[name].Does) {
 				found[i] = true
 				n++
 			}

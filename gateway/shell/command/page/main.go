@@ -45,7 +45,7 @@ func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
 
 func page() []byte {
 	var b bytes.Buffer
-	b.WriteString("# Commands\n\nWritten by `make generate` from gateway/shell/usage.go and gateway/shell/command/about.go; do not edit.\n\n" +
+	b.WriteString("# Commands\n\nWritten by `make generate` from gateway/shell/usage.go and the tables of gateway/shell/program; do not edit.\n\n" +
 		"The shell is bash 5.2 as on Debian 12, the programs are those of its GNU packages; what is known to differ is said here.\n\n## Language\n\n")
 	for _, d := range shell.Differences() {
 		b.WriteString("* " + d + "\n")
@@ -55,7 +55,7 @@ func page() []byte {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", cell(u.Synopsis), cell(u.Does), cell(u.Differ))
 	}
 	all := command.All()
-	abouts := command.Abouts()
+	table := command.Table()
 	names := slices.Collect(maps.Keys(all))
 	for _, n := range shell.Programs() {
 		if all[n] == nil {
@@ -69,7 +69,7 @@ func page() []byte {
 		does[u.Name] = u.Does
 	}
 	for _, n := range names {
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", n, cell(cmp.Or(abouts[n].Does, does[n])), cell(abouts[n].Differ))
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", n, cell(cmp.Or(table[n].Does, does[n])), cell(table[n].Differ))
 	}
 	absent := shell.Absent()
 	b.WriteString("\n## Absent\n\nThese answer \"command not found\" with what to use instead, and status 127; `command -v` does not find them.\n\n" +

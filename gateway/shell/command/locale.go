@@ -1,5 +1,0 @@
-package command
-
-import "github.com/pgbox/pgbox/gateway/shell/proc"
-
-func byteLocale(p *proc.Process) bool { return p.ByteLocale() }

@@ -29,6 +29,7 @@ type Change struct {
 	Version int64 // that it led to; 0: not told
 	Put     bool  // a file in the set instead of a change of the log
 	By      string
+	Said    string // the answer, when it was a refusal
 }
 
 // View is one look at the whole state.
@@ -140,7 +141,7 @@ func (c *checker) changes() {
 		case ch.Outcome == Applied && !there:
 			c.tell("%s was acknowledged (by %s, version %d) and is lost", ch.Token, ch.By, ch.Version)
 		case ch.Outcome == Refused && there:
-			c.tell("%s was said not to be applied (by %s) and is there", ch.Token, ch.By)
+			c.tell("%s was said not to be applied (by %s: %s) and is there", ch.Token, ch.By, ch.Said)
 		}
 	}
 	for _, token := range c.log {
@@ -279,7 +280,7 @@ func (c *checker) puts() {
 			case n == 1:
 				c.tell("a view by %s shows half of %s", v.By, ch.Token)
 			case n == 2 && ch.Outcome == Refused:
-				c.tell("%s was said not to be applied (by %s) and is there", ch.Token, ch.By)
+				c.tell("%s was said not to be applied (by %s: %s) and is there", ch.Token, ch.By, ch.Said)
 			case n == 2 && ch.Call > v.Return:
 				c.tell("a view by %s shows %s before it was called", v.By, ch.Token)
 			case n == 0 && ch.Outcome == Applied && ch.Return < v.Call-v.Stale:

@@ -126,7 +126,7 @@ func (w *worker) once(ctx context.Context, s *sandbox, what string, timeout time
 	ch := &history.Change{Token: w.newToken(history.Kinds), Call: w.now(), By: w.name + " at " + r.Name}
 	a, err := w.request(ctx, r, timeout, "/v1/sandboxes/"+s.id+"/exec-sync", "", w.execBody(ch.Token))
 	ch.Return = w.now()
-	ch.Outcome = w.outcome(what, r, &a, err)
+	ch.Outcome, ch.Said = w.outcome(what, r, &a, err), a.String()
 	if err == nil && a.ok() {
 		w.executed(s, ch, a.Stdout, a.Version)
 	}
@@ -154,7 +154,7 @@ func (w *worker) keyed(ctx context.Context, s *sandbox) {
 		r := w.replica(w.rng)
 		a, err := w.request(ctx, r, requestTimeout, "/v1/sandboxes/"+s.id+"/exec-sync", key, body)
 		ch.Return, ch.By = w.now(), w.name+" at "+r.Name
-		ch.Outcome = w.outcome("exec with a key", r, &a, err)
+		ch.Outcome, ch.Said = w.outcome("exec with a key", r, &a, err), a.String()
 		if ch.Outcome == history.Applied {
 			w.executed(s, ch, a.Stdout, a.Version)
 			break
@@ -187,7 +187,7 @@ func (w *worker) batch(ctx context.Context, s *sandbox) {
 	a, err := w.request(ctx, r, requestTimeout, "/v1/sandboxes/"+s.id+"/exec-sync-batch", "key of batch "+changes[0].Token, body)
 	now, o := w.now(), w.outcome("batch", r, &a, err)
 	for i, ch := range changes {
-		ch.Return, ch.Outcome = now, o
+		ch.Return, ch.Outcome, ch.Said = now, o, a.String()
 		if o == history.Applied && i < len(a.Results) {
 			if p := &a.Results[i]; p.Error != "" {
 				// The short error does not say its outcome.
@@ -208,7 +208,7 @@ func (w *worker) files(ctx context.Context, s *sandbox) {
 	a, err := w.request(ctx, r, requestTimeout, "/v1/sandboxes/"+s.id+"/writeFiles", "",
 		map[string]any{"files": map[string]string{home + "put/" + ch.Token + ".1": "x", home + "put/" + ch.Token + ".2": "x"}})
 	ch.Return = w.now()
-	ch.Outcome = w.outcome("writeFiles", r, &a, err)
+	ch.Outcome, ch.Said = w.outcome("writeFiles", r, &a, err), a.String()
 	s.history.AddChange(ch)
 }
 
@@ -222,6 +222,7 @@ func (w *worker) sql(ctx context.Context, s *sandbox) {
 	ch.Return = w.now()
 	w.count("SQL", ch.Outcome.String())
 	if err != nil {
+		ch.Said = err.Error()
 		time.Sleep(50 * time.Millisecond)
 	}
 	s.history.AddChange(ch)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,8 +102,11 @@ func conflict(err error) bool {
 func refused(err error) bool {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
-		return pg.SeverityUnlocalized == "ERROR" || pg.SeverityUnlocalized == "" && pg.Severity == "ERROR"
+		severity := cmp.Or(pg.SeverityUnlocalized, pg.Severity)
+		// What class 08 (connection exception) says comes from a pooler, which does not know.
+		return severity == "ERROR" && !strings.HasPrefix(pg.Code, "08")
 	}
-	// Never sent.
-	return pgconn.SafeToRetry(err)
+	// Never sent. pgx says "conn closed" of a statement that was sent, too: in a batch the read that found the connection lost hides its error,
+	// and the next one finds it closed.
+	return pgconn.SafeToRetry(err) && !errors.Is(err, pgconn.ErrConnClosed)
 }

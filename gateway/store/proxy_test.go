@@ -59,6 +59,12 @@ func newProxy(t *testing.T, direct string) (*proxy, string) {
 	if p.ln, err = net.Listen("unix", filepath.Join(dir, ".s.PGSQL.1")); err != nil {
 		t.Fatal(err)
 	}
+	// A PgBouncer that root starts runs as another user.
+	for _, name := range []string{dir, p.ln.Addr().String()} {
+		if err := os.Chmod(name, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
 	p.wg.Go(p.serve)
 	t.Cleanup(func() {
 		_ = p.ln.Close()
@@ -81,6 +87,16 @@ func (p *proxy) breakAt(marker string, where cut, dark bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.marker, p.where, p.dark, p.broken = []byte(marker), where, dark, make(chan struct{})
+}
+
+// wantBroken fails unless it has.
+func (p *proxy) wantBroken(t *testing.T) {
+	t.Helper()
+	select {
+	case <-p.broken:
+	default:
+		t.Fatal("the connection was not broken")
+	}
 }
 
 // light ends the darkness after a break.

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
 
+	"github.com/pgbox/pgbox/gateway/devdb"
 	"github.com/pgbox/pgbox/gateway/store"
 	"github.com/pgbox/pgbox/gateway/tree"
 	"github.com/pgbox/pgbox/gateway/vfs"
@@ -295,7 +298,7 @@ func TestNobodyListens(t *testing.T) {
 	}
 }
 
-// TestCommitWhoseConnectionBreaks: whatever is said of the outcome is true.
+// TestCommitWhoseConnectionBreaks: whatever is said of the outcome is true, however statements are sent.
 func TestCommitWhoseConnectionBreaks(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -307,38 +310,83 @@ func TestCommitWhoseConnectionBreaks(t *testing.T) {
 		{"answer lost", cutAfter, true},
 		{"request arrives after it was settled", cutLate, false},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			id, direct := sandbox(t), open(t, store.Config{})
-			p, u := newProxy(t, sqltest.ServingURL(t, sqltest.URL(t)))
-			s := open(t, store.Config{URL: u})
+		for _, mode := range []store.ExecMode{store.CacheStatement, store.CacheDescribe, store.DirectExec} {
+			t.Run(tc.name+", "+string(mode), func(t *testing.T) {
+				t.Parallel()
+				if mode == store.CacheStatement && os.Getenv("PGBOX_TEST_POOLER") != "" {
+					mode = store.Auto
+				}
+				commitBroken(t, mode, tc.where, tc.applied)
+			})
+		}
+	}
+}
+
+// commitBroken breaks the connection of a commit and compares what is said of it with what happened.
+func commitBroken(t *testing.T, mode store.ExecMode, where cut, applied bool) {
+	t.Helper()
+	id, direct := sandbox(t), open(t, store.Config{})
+	p, u := newProxy(t, sqltest.ServingURL(t, sqltest.URL(t)))
+	s := open(t, store.Config{URL: u, ExecMode: mode})
+	c := change(t, s, id, writing("/tmp/f", "x"))
+	p.breakAt(c.Exec.Script, where, false)
+	a, err := s.Apply(t.Context(), c)
+	p.wantBroken(t)
+	if where == cutLate {
+		before := fence(t, direct, id).Version
+		close(p.deliver)
+		wantRefused(t, c)
+		if now := fence(t, direct, id).Version; now != before {
+			t.Fatalf("the late request was applied: version %d became %d", before, now)
+		}
+	}
+	if applied {
+		if err != nil || a.Version != c.Version+1 || a.UsedBytes != 1 {
+			t.Fatalf("applied, and Apply says %+v, %v", a, err)
+		}
+		wantFile(t, direct, id, "/tmp/f", "x")
+		return
+	}
+	if !errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrUnknown) {
+		t.Fatalf("not applied, and Apply says %v", err)
+	}
+	wantNoFile(t, direct, id, "/tmp/f")
+}
+
+// TestCommitWhosePoolerLosesTheServer: PgBouncer itself says that the connection behind it is lost, and that is no proof of anything.
+func TestCommitWhosePoolerLosesTheServer(t *testing.T) {
+	t.Parallel()
+	p, target := newProxy(t, sqltest.URL(t))
+	server, err := url.Parse(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	database := strings.TrimPrefix(server.Path, "/")
+	dir, err := os.MkdirTemp("", "pgbox-pooler-") // above t.TempDir nobody but us may look
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	pooler, err := devdb.StartPooler(t.Context(), devdb.PoolerConfig{
+		Dir: dir, Target: target, Role: "pgbox_gateway", Settings: map[string]string{"server_login_retry": "0.2"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pooler.Stop)
+	direct := open(t, store.Config{})
+	for _, mode := range []store.ExecMode{store.CacheDescribe, store.DirectExec} {
+		t.Run(string(mode), func(t *testing.T) {
+			id := sandbox(t)
+			s := open(t, store.Config{URL: pooler.URL(database), ExecMode: mode})
 			c := change(t, s, id, writing("/tmp/f", "x"))
-			p.breakAt(c.Exec.Script, tc.where, false)
+			p.breakAt(c.Exec.Script, cutAfter, false)
 			a, err := s.Apply(t.Context(), c)
-			select {
-			case <-p.broken:
-			default:
-				t.Fatal("the connection was not broken")
+			p.wantBroken(t)
+			if err != nil || a.Version != c.Version+1 {
+				t.Fatalf("applied, and Apply says %+v, %v", a, err)
 			}
-			if tc.where == cutLate {
-				before := fence(t, direct, id).Version
-				close(p.deliver)
-				wantRefused(t, c)
-				if now := fence(t, direct, id).Version; now != before {
-					t.Fatalf("the late request was applied: version %d became %d", before, now)
-				}
-			}
-			if tc.applied {
-				if err != nil || a.Version != c.Version+1 || a.UsedBytes != 1 {
-					t.Fatalf("applied, and Apply says %+v, %v", a, err)
-				}
-				wantFile(t, direct, id, "/tmp/f", "x")
-				return
-			}
-			if !errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrUnknown) {
-				t.Fatalf("not applied, and Apply says %v", err)
-			}
-			wantNoFile(t, direct, id, "/tmp/f")
+			wantFile(t, direct, id, "/tmp/f", "x")
 		})
 	}
 }

@@ -108,6 +108,24 @@ func TestLintFunctions(t *testing.T) {
 	}
 }
 
+// A handler names the condition it is for. What others raise, a DBA's trigger say, it must not swallow: RAISE EXCEPTION without more is raise_exception, and a
+// SQLSTATE that ends in 000 stands for its whole class.
+func TestLintHandlers(t *testing.T) {
+	handler := regexp.MustCompile(`(?i)\bEXCEPTION\s+WHEN\s+([^;]*?)\s+THEN\b`)
+	found := 0
+	for _, f := range functions(t, sqltest.Owner(t)) {
+		for _, h := range handler.FindAllStringSubmatch(f.Source, -1) {
+			found++
+			if regexp.MustCompile(`(?i)\b(OTHERS|raise_exception|plpgsql_error|P0\w{3}|\w\w000)\b`).MatchString(h[1]) {
+				t.Errorf("%s.%s handles %s, which is what others raise, too", f.Schema, f.Name, h[1])
+			}
+		}
+	}
+	if found < 5 {
+		t.Fatalf("%d handlers: the expression is wrong", found)
+	}
+}
+
 // One file defines one object, and is named after it.
 func TestLintFiles(t *testing.T) {
 	conn := sqltest.Owner(t)

@@ -1,11 +1,14 @@
 package functions_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/pgbox/pgbox/gateway/vfs"
 	"github.com/pgbox/pgbox/sql/sqltest"
@@ -123,6 +126,38 @@ func TestMerge_conflicts(t *testing.T) {
 			}
 			lists(ours, nil, "SELECT f::text FROM fs.fsck() f")
 		})
+	}
+}
+
+// A trigger of a DBA that refuses a change ends the merge with its error. It was taken for the merge's own way to take everything back, and "merged" was told.
+func TestMerge_passesOnWhatATriggerRaises(t *testing.T) {
+	t.Parallel()
+	url := sqltest.Database(t)
+	ours, theirs := newScopeIn(t, url), newScopeIn(t, url)
+	theirs.must("SELECT fs.write_file('/clean', 'theirs')")
+	theirs.must("SELECT fs.write_file('/forbidden', 'theirs')")
+	before := ours.version()
+	for _, sql := range []string{
+		"CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not in this house'; END $$",
+		"CREATE TRIGGER refuse BEFORE INSERT ON pgbox.dirent FOR EACH ROW WHEN (NEW.name = 'forbidden') EXECUTE FUNCTION public.refuse()",
+	} {
+		if _, err := ours.admin.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, conflict := range []string{"lines", "fail", "ours", "theirs", "markers"} {
+		rows, err := ours.conn.Query(t.Context(), "SELECT outcome || ' ' || path FROM fs.merge($1, $2, p_conflict => $3)", ours.id, theirs.id, conflict)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if pe, ok := errors.AsType[*pgconn.PgError](err); !ok || pe.Code != "P0001" || pe.Message != "not in this house" {
+			t.Errorf("%s: the merge told %q, %v", conflict, told, err)
+		}
+	}
+	ours.fails(vfs.ENOENT, text, "/clean")
+	if v := ours.version(); v != before {
+		t.Errorf("version %d after merges that failed, was %d", v, before)
 	}
 }
 

@@ -23,13 +23,13 @@ DECLARE
     v_hash    bytea;
 BEGIN
     IF p_data IS NULL THEN
-        PERFORM pgbox.raise_errno(22, 'write', p_path);
+        PERFORM pgbox.raise_errno('EINVAL', 'write', p_path);
     END IF;
     f := pgbox.open_file(v_sandbox, p_path, coalesce(p_mode, 420));
     n := f.inode;
     IF n.kind = 2 THEN
         IF n.rdev = 263 AND octet_length(p_data) > 0 THEN
-            PERFORM pgbox.raise_errno(28, 'write', p_path);
+            PERFORM pgbox.raise_errno('ENOSPC', 'write', p_path);
         END IF;
         RETURN n.ino;
     END IF;
@@ -38,7 +38,7 @@ BEGIN
         v_hash := pgbox.file_hash(v_sandbox.layers, n.ino, v_was);
     END IF;
     IF v_was + octet_length(p_data) > 140737488355328 THEN
-        PERFORM pgbox.raise_errno(27, 'write', p_path);
+        PERFORM pgbox.raise_errno('EFBIG', 'write', p_path);
     END IF;
     IF octet_length(p_data) > 0 THEN
         n.size := pgbox.write_chunks(v_sandbox.layers, n.ino, n.size, n.size, p_data);
@@ -126,7 +126,7 @@ BEGIN
             )
             SELECT (SELECT count(*) FROM want) - (SELECT count(*) FROM held) INTO v_missing;
             IF v_missing > 0 THEN
-                PERFORM pgbox.raise_errno(61, 'apply', p_sandbox::text);
+                PERFORM pgbox.raise_errno('ENODATA', 'apply', p_sandbox::text);
             END IF;
         END IF;
 
@@ -461,17 +461,17 @@ BEGIN
     n := pgbox.inode_of(v_layers, f.ino);
     IF NOT coalesce(p_recursive, false) THEN
         IF n.kind <> 8 THEN
-            PERFORM pgbox.raise_errno(CASE WHEN n.kind = 4 THEN 21 ELSE 6 END, 'cp', p_from);
+            PERFORM pgbox.raise_errno(CASE WHEN n.kind = 4 THEN 'EISDIR' ELSE 'ENXIO' END, 'cp', p_from);
         END IF;
         t := pgbox.open_file(v_sandbox, p_to, n.mode);
         o := t.inode;
         IF o.kind = 2 THEN
             IF o.rdev = 263 AND n.size > 0 THEN
-                PERFORM pgbox.raise_errno(28, 'cp', p_to);
+                PERFORM pgbox.raise_errno('ENOSPC', 'cp', p_to);
             END IF;
             RETURN o.ino;
         ELSIF o.ino = n.ino THEN
-            PERFORM pgbox.raise_errno(22, 'cp', p_to);
+            PERFORM pgbox.raise_errno('EINVAL', 'cp', p_to);
         END IF;
         v_was := o.size;
         IF v_sandbox.journal AND NOT t.created THEN
@@ -492,11 +492,11 @@ BEGIN
 
     t := pgbox.walk(v_layers, p_to, 'parent', 'cp');
     IF t.ino IS NOT NULL THEN
-        PERFORM pgbox.raise_errno(17, 'cp', p_to);
+        PERFORM pgbox.raise_errno('EEXIST', 'cp', p_to);
     ELSIF n.ino = ANY (t.dirs) THEN
-        PERFORM pgbox.raise_errno(22, 'cp', p_to);
+        PERFORM pgbox.raise_errno('EINVAL', 'cp', p_to);
     ELSIF t.slash AND n.kind <> 4 THEN
-        PERFORM pgbox.raise_errno(2, 'cp', p_to);
+        PERFORM pgbox.raise_errno('ENOENT', 'cp', p_to);
     END IF;
     v_copied := pgbox.copy_tree(v_sandbox, n.ino, t.dir, t.name, t.path, v_now);
     PERFORM pgbox.touch_dir(v_layers, t.dir, v_now, CASE WHEN n.kind = 4 THEN 1 ELSE 0 END);
@@ -580,7 +580,7 @@ BEGIN
     ON CONFLICT ON CONSTRAINT image_name_key DO NOTHING
     RETURNING id INTO v_id;
     IF v_id IS NULL THEN
-        PERFORM pgbox.raise_errno(17, 'create_image', p_name || ':' || v_tag);
+        PERFORM pgbox.raise_errno('EEXIST', 'create_image', p_name || ':' || v_tag);
     END IF;
     IF v_old IS NOT NULL THEN
         PERFORM pgbox.free_layers(v_old);
@@ -716,7 +716,7 @@ BEGIN
         v_image := pgbox.find_image(coalesce(p_tenant, 'default'), p_image, 'create_sandbox');
     END IF;
     IF v_image.used_bytes > p_max_bytes OR v_image.used_inodes > p_max_inodes THEN
-        PERFORM pgbox.raise_errno(122, 'create_sandbox', p_image);
+        PERFORM pgbox.raise_errno('EDQUOT', 'create_sandbox', p_image);
     END IF;
     INSERT INTO pgbox.layer (id) VALUES (v_top);
     INSERT INTO pgbox.sandbox (id, tenant, owner, name, layers, next_ino, env, config, labels, max_bytes, max_inodes, expires_at,
@@ -727,7 +727,7 @@ BEGIN
             (p_history->>'commits')::integer, (p_history->>'seconds')::integer, coalesce((p_history->>'keep')::integer, 100))
     ON CONFLICT ON CONSTRAINT sandbox_pkey DO NOTHING;
     IF NOT FOUND THEN
-        PERFORM pgbox.raise_errno(17, 'create_sandbox', v_id::text);
+        PERFORM pgbox.raise_errno('EEXIST', 'create_sandbox', v_id::text);
     END IF;
     IF p_image IS NOT NULL THEN
         INSERT INTO pgbox.snapshot (sandbox_id, name, kind, layers, next_ino, version, used_bytes, used_inodes, state_sha256)
@@ -755,14 +755,14 @@ DECLARE
 BEGIN
     SELECT s.* INTO v_to FROM pgbox.sandbox s JOIN fs.fence f ON f.id = s.id WHERE s.id = p_sandbox;
     IF v_to.id IS NULL THEN
-        PERFORM pgbox.raise_errno(3, 'diff', p_sandbox::text);
+        PERFORM pgbox.raise_errno('ESRCH', 'diff', p_sandbox::text);
     END IF;
     v_from := v_to;
     IF p_from <> p_sandbox THEN
         SELECT s.* INTO v_from FROM pgbox.sandbox s JOIN fs.fence f ON f.id = s.id
          WHERE s.id = p_from AND s.tenant = v_to.tenant AND s.owner = v_to.owner;
         IF v_from.id IS NULL THEN
-            PERFORM pgbox.raise_errno(2, 'diff', p_from::text);
+            PERFORM pgbox.raise_errno('ENOENT', 'diff', p_from::text);
         END IF;
     END IF;
     RETURN QUERY
@@ -782,7 +782,7 @@ DECLARE
     v_image pgbox.image := pgbox.find_image(p_tenant, p_image, 'drop_image', true);
 BEGIN
     IF v_image.owner <> p_owner THEN
-        PERFORM pgbox.raise_errno(1, 'drop_image', p_image);
+        PERFORM pgbox.raise_errno('EPERM', 'drop_image', p_image);
     END IF;
     DELETE FROM pgbox.image i WHERE i.id = v_image.id;
     PERFORM pgbox.free_layers(v_image.layers);
@@ -817,7 +817,7 @@ DECLARE
 BEGIN
     DELETE FROM pgbox.snapshot n WHERE n.id = p_snapshot AND n.sandbox_id = p_sandbox RETURNING n.layers INTO v_layers;
     IF v_layers IS NULL THEN
-        PERFORM pgbox.raise_errno(2, 'drop_snapshot', p_snapshot::text);
+        PERFORM pgbox.raise_errno('ENOENT', 'drop_snapshot', p_snapshot::text);
     END IF;
     PERFORM pgbox.free_layers(v_layers);
     PERFORM pgbox.log_verb(p_sandbox, v_sandbox.tenant, 'snapshot rm ' || p_snapshot, v_sandbox.version, v_sandbox.version);
@@ -876,6 +876,38 @@ $$;
 ALTER FUNCTION fs.du(p_path text) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION fs.du(p_path text) IS 'Sums up what is at and below a path: one row. Each inode counts once.';
+
+CREATE FUNCTION fs.errnos() RETURNS TABLE(name text, errno integer, sqlstate text, message text)
+    LANGUAGE sql IMMUTABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT e.name, e.errno, 'VF' || lpad(e.errno::text, 3, '0'), e.message
+      FROM (VALUES
+        ('EPERM', 1, 'operation not permitted'),
+        ('ENOENT', 2, 'no such file or directory'),
+        ('ESRCH', 3, 'no such sandbox'),
+        ('EIO', 5, 'input/output error'),
+        ('ENXIO', 6, 'no such device or address'),
+        ('EBUSY', 16, 'device or resource busy'),
+        ('EEXIST', 17, 'file exists'),
+        ('ENOTDIR', 20, 'not a directory'),
+        ('EISDIR', 21, 'is a directory'),
+        ('EINVAL', 22, 'invalid argument'),
+        ('EFBIG', 27, 'file too large'),
+        ('ENOSPC', 28, 'no space left on device'),
+        ('EROFS', 30, 'read-only file system'),
+        ('ENAMETOOLONG', 36, 'file name too long'),
+        ('ENOTEMPTY', 39, 'directory not empty'),
+        ('ELOOP', 40, 'too many levels of symbolic links'),
+        ('ENODATA', 61, 'content is not in the database'),
+        ('ESTALE', 116, 'the sandbox has changed since it was read'),
+        ('EDQUOT', 122, 'disk quota exceeded')
+      ) AS e (name, errno, message)
+$$;
+
+ALTER FUNCTION fs.errnos() OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION fs.errnos() IS 'The errors that the functions of fs raise: the name and number of the Linux errno, the SQLSTATE (VF and the number in three digits), and what it means here.';
 
 CREATE FUNCTION fs.expire(p_limit integer DEFAULT 100) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -945,7 +977,7 @@ DECLARE
 BEGIN
     SELECT f.* INTO v_fence FROM fs.fence f WHERE f.id = p_sandbox;
     IF v_fence.id IS NULL THEN
-        PERFORM pgbox.raise_errno(3, 'fence', p_sandbox::text);
+        PERFORM pgbox.raise_errno('ESRCH', 'fence', p_sandbox::text);
     END IF;
     RETURN NEXT v_fence;
 END
@@ -966,7 +998,7 @@ DECLARE
 BEGIN
     SELECT f.* INTO v_fence FROM fs.fence f WHERE f.id = p_sandbox;
     IF v_fence.id IS NULL THEN
-        PERFORM pgbox.raise_errno(3, 'fence_at', p_sandbox::text);
+        PERFORM pgbox.raise_errno('ESRCH', 'fence_at', p_sandbox::text);
     END IF;
     SELECT s.* INTO v_sandbox FROM pgbox.sandbox s WHERE s.id = p_sandbox;
     v_state := pgbox.state_at(v_sandbox, p_at);
@@ -1077,7 +1109,7 @@ BEGIN
     PERFORM pgbox.need(NOT EXISTS (SELECT FROM unnest(v_ids) AS u (id) WHERE u.id IS NULL), 'fork', 'p_ids'),
             pgbox.need(length(coalesce(p_name, v_from.name)) <= CASE WHEN cardinality(v_ids) > 1 THEN 254 - length(cardinality(v_ids)::text) ELSE 255 END, 'fork', 'p_name');
     IF cardinality(v_ids) > 100 THEN
-        PERFORM pgbox.raise_errno(22, 'fork', cardinality(v_ids)::text);
+        PERFORM pgbox.raise_errno('EINVAL', 'fork', cardinality(v_ids)::text);
     END IF;
     v_state := pgbox.state_at(v_from, p_at);
     IF v_state.id IS NULL THEN
@@ -1087,7 +1119,7 @@ BEGIN
     -- A copy is over a limit as far as the original is, and no further.
     IF v_state.used_bytes > v_from.used_bytes AND v_state.used_bytes > v_from.max_bytes
        OR v_state.used_inodes > v_from.used_inodes AND v_state.used_inodes > v_from.max_inodes THEN
-        PERFORM pgbox.raise_errno(122, 'fork', p_sandbox::text);
+        PERFORM pgbox.raise_errno('EDQUOT', 'fork', p_sandbox::text);
     END IF;
     v_tops := ARRAY(SELECT pgbox.new_layer_id() FROM generate_series(1, cardinality(v_ids)));
     INSERT INTO pgbox.layer (id) SELECT unnest(v_tops);
@@ -1103,7 +1135,7 @@ BEGIN
     ON CONFLICT ON CONSTRAINT sandbox_pkey DO NOTHING;
     GET DIAGNOSTICS v_count = ROW_COUNT;
     IF v_count < cardinality(v_ids) THEN
-        PERFORM pgbox.raise_errno(17, 'fork', v_ids::text);
+        PERFORM pgbox.raise_errno('EEXIST', 'fork', v_ids::text);
     END IF;
     -- Where the two sides part: what a diff and a merge start from.
     INSERT INTO pgbox.snapshot (sandbox_id, name, kind, layers, next_ino, version, used_bytes, used_inodes, state_sha256)
@@ -1361,10 +1393,10 @@ DECLARE
 BEGIN
     -- Each statement has to see what was committed until it began.
     IF current_setting('transaction_isolation') <> 'read committed' THEN
-        PERFORM pgbox.raise_errno(22, 'gc', current_setting('transaction_isolation'));
+        PERFORM pgbox.raise_errno('EINVAL', 'gc', current_setting('transaction_isolation'));
     END IF;
     IF p_grace IS NULL OR p_grace < interval '0' OR p_limit IS NULL OR p_limit < 1 THEN
-        PERFORM pgbox.raise_errno(22, 'gc', coalesce(p_grace::text, p_limit::text));
+        PERFORM pgbox.raise_errno('EINVAL', 'gc', coalesce(p_grace::text, p_limit::text));
     END IF;
     SELECT array_agg(c.ctid), array_agg(DISTINCT c.layer_id) INTO v_rows, v_layers
       FROM (SELECT o.ctid, o.layer_id FROM pgbox.loose_layer o LIMIT p_limit FOR UPDATE SKIP LOCKED) c;
@@ -1455,7 +1487,7 @@ BEGIN
     SELECT v.* INTO v_row FROM fs.sandbox v
      WHERE v.id = p_sandbox AND v.deleted_at IS NULL AND (v.expires_at IS NULL OR v.expires_at > clock_timestamp());
     IF NOT FOUND THEN
-        PERFORM pgbox.raise_errno(3, 'get_sandbox', p_sandbox::text);
+        PERFORM pgbox.raise_errno('ESRCH', 'get_sandbox', p_sandbox::text);
     END IF;
     -- What only reads writes nothing into the sandbox's row.
     v_row.last_used_at := greatest(v_row.last_used_at, (SELECT max(e.started_at) FROM pgbox.exec e
@@ -1579,7 +1611,7 @@ DECLARE
     n         pgbox.inode := pgbox.inode_of(v_sandbox.layers, v.ino);
 BEGIN
     IF n.kind <> 8 THEN
-        PERFORM pgbox.raise_errno(CASE WHEN n.kind = 4 THEN 21 ELSE 22 END, 'open', p_path);
+        PERFORM pgbox.raise_errno(CASE WHEN n.kind = 4 THEN 'EISDIR' ELSE 'EINVAL' END, 'open', p_path);
     END IF;
     RETURN pgbox.file_hash(v_sandbox.layers, n.ino, n.size);
 END
@@ -1665,7 +1697,7 @@ CREATE FUNCTION fs.housekeep(p_every interval DEFAULT '00:00:00'::interval, p_gr
     AS $$
 BEGIN
     IF p_every IS NULL OR p_every NOT BETWEEN interval '0' AND interval '1000 years' OR p_limit IS NULL OR p_limit < 1 THEN
-        PERFORM pgbox.raise_errno(22, 'housekeep', coalesce(p_every::text, p_limit::text));
+        PERFORM pgbox.raise_errno('EINVAL', 'housekeep', coalesce(p_every::text, p_limit::text));
     END IF;
     -- The row's lock is the leader's: it ends with the transaction, behind a pooler too.
     PERFORM FROM pgbox.housekeeping h WHERE h.done_at <= clock_timestamp() - p_every FOR UPDATE SKIP LOCKED;
@@ -1743,7 +1775,7 @@ DECLARE
     v_row     pgbox.kv := pgbox.kv_at(v_sandbox.layers, p_key);
 BEGIN
     IF v_row.value IS NULL THEN
-        PERFORM pgbox.raise_errno(2, 'kv_get', p_key);
+        PERFORM pgbox.raise_errno('ENOENT', 'kv_get', p_key);
     END IF;
     RETURN QUERY SELECT v_row.key, v_row.value, v_row.version;
 END
@@ -1783,7 +1815,7 @@ CREATE FUNCTION fs.kv_set(p_sandbox uuid, p_key text, p_value jsonb, p_expect_ve
     AS $$
 BEGIN
     IF p_value IS NULL THEN
-        PERFORM pgbox.raise_errno(22, 'kv_set', p_key);
+        PERFORM pgbox.raise_errno('EINVAL', 'kv_set', p_key);
     END IF;
     RETURN pgbox.kv_put(p_sandbox, 'kv_set', p_key, p_value, p_expect_version, p_expect_value);
 END
@@ -1810,7 +1842,7 @@ BEGIN
     f := pgbox.walk(v_sandbox.layers, p_from, 'nofollow', 'link');
     t := pgbox.vacant(v_sandbox.layers, p_to, 'link', false);
     IF f.kind = 4 THEN
-        PERFORM pgbox.raise_errno(1, 'link', p_from);
+        PERFORM pgbox.raise_errno('EPERM', 'link', p_from);
     END IF;
     n := pgbox.inode_of(v_sandbox.layers, f.ino);
     n.nlink := n.nlink + 1;
@@ -1993,7 +2025,7 @@ DECLARE
     v_rows bigint;
 BEGIN
     IF p_execs IS NULL OR jsonb_typeof(p_execs) <> 'array' THEN
-        PERFORM pgbox.raise_errno(22, 'log_execs', jsonb_typeof(p_execs));
+        PERFORM pgbox.raise_errno('EINVAL', 'log_execs', jsonb_typeof(p_execs));
     END IF;
     PERFORM pgbox.need_exec(e.value, 'log_execs') FROM jsonb_array_elements(p_execs) AS e (value);
     -- Whoever does not know whether a batch arrived sends it again.
@@ -2071,9 +2103,9 @@ DECLARE
 BEGIN
     PERFORM pgbox.need_exec(p_exec, 'merge');
     IF p_conflict NOT IN ('lines', 'fail', 'ours', 'theirs', 'markers') THEN
-        PERFORM pgbox.raise_errno(22, 'merge', p_conflict);
+        PERFORM pgbox.raise_errno('EINVAL', 'merge', p_conflict);
     ELSIF p_sandbox = p_from THEN
-        PERFORM pgbox.raise_errno(22, 'merge', p_from::text);
+        PERFORM pgbox.raise_errno('EINVAL', 'merge', p_from::text);
     END IF;
     -- Both stay as they are meanwhile; the order keeps two merges from waiting for each other.
     PERFORM FROM pgbox.sandbox s WHERE s.id IN (p_sandbox, p_from) ORDER BY s.id FOR NO KEY UPDATE;
@@ -2081,7 +2113,7 @@ BEGIN
     SELECT s.* INTO v_theirs FROM pgbox.sandbox s JOIN fs.fence f ON f.id = s.id
      WHERE s.id = p_from AND s.tenant = v_ours.tenant AND s.owner = v_ours.owner;
     IF v_theirs.id IS NULL THEN
-        PERFORM pgbox.raise_errno(2, 'merge', p_from::text);
+        PERFORM pgbox.raise_errno('ENOENT', 'merge', p_from::text);
     END IF;
     v_base := (pgbox.state_at(v_theirs, p_base)).layers;
     v_from := (pgbox.state_at(v_theirs, p_from_at)).layers;
@@ -2200,7 +2232,7 @@ BEGIN
         v_inos := v_inos || n.ino;
     END LOOP;
     IF v.kind <> 4 THEN
-        PERFORM pgbox.raise_errno(17, 'mkdir', p_path);
+        PERFORM pgbox.raise_errno('EEXIST', 'mkdir', p_path);
     END IF;
     IF cardinality(v_inos) > 0 THEN
         PERFORM pgbox.record(v_sandbox, array_fill('mkdir'::text, ARRAY[cardinality(v_inos)]), v_paths, NULL, v_inos,
@@ -2227,7 +2259,7 @@ DECLARE
     n         pgbox.inode;
 BEGIN
     IF p_kind IS NULL OR p_kind NOT IN (1, 2, 8) THEN
-        PERFORM pgbox.raise_errno(CASE WHEN p_kind = 4 THEN 1 ELSE 22 END, 'mknod', p_path);
+        PERFORM pgbox.raise_errno(CASE WHEN p_kind = 4 THEN 'EPERM' ELSE 'EINVAL' END, 'mknod', p_path);
     END IF;
     v := pgbox.vacant(v_sandbox.layers, p_path, 'mknod', false);
     n.kind := p_kind;
@@ -2266,31 +2298,31 @@ BEGIN
     f := pgbox.walk(v_layers, p_from, 'rename', 'rename');
     t := pgbox.walk(v_layers, p_to, 'rename', 'rename');
     IF f.last <> 'norm' OR t.last <> 'norm' THEN
-        PERFORM pgbox.raise_errno(16, 'rename', CASE WHEN f.last <> 'norm' THEN p_from ELSE p_to END);
+        PERFORM pgbox.raise_errno('EBUSY', 'rename', CASE WHEN f.last <> 'norm' THEN p_from ELSE p_to END);
     ELSIF octet_length(f.name) > 255 THEN
-        PERFORM pgbox.raise_errno(36, 'rename', p_from);
+        PERFORM pgbox.raise_errno('ENAMETOOLONG', 'rename', p_from);
     END IF;
     n := pgbox.inode_of(v_layers, pgbox.lookup(v_layers, f.dir, f.name));
     IF n.ino IS NULL THEN
-        PERFORM pgbox.raise_errno(2, 'rename', p_from);
+        PERFORM pgbox.raise_errno('ENOENT', 'rename', p_from);
     ELSIF octet_length(t.name) > 255 THEN
-        PERFORM pgbox.raise_errno(36, 'rename', p_to);
+        PERFORM pgbox.raise_errno('ENAMETOOLONG', 'rename', p_to);
     END IF;
     o := pgbox.inode_of(v_layers, pgbox.lookup(v_layers, t.dir, t.name));
     IF n.kind <> 4 AND (f.slash OR t.slash) THEN
-        PERFORM pgbox.raise_errno(20, 'rename', CASE WHEN f.slash THEN p_from ELSE p_to END);
+        PERFORM pgbox.raise_errno('ENOTDIR', 'rename', CASE WHEN f.slash THEN p_from ELSE p_to END);
     ELSIF n.ino = ANY (t.dirs) THEN
-        PERFORM pgbox.raise_errno(22, 'rename', p_to);
+        PERFORM pgbox.raise_errno('EINVAL', 'rename', p_to);
     ELSIF o.ino = ANY (f.dirs) THEN
-        PERFORM pgbox.raise_errno(39, 'rename', p_to);
+        PERFORM pgbox.raise_errno('ENOTEMPTY', 'rename', p_to);
     ELSIF o.ino = n.ino THEN
         RETURN;
     ELSIF n.kind = 4 AND o.kind <> 4 THEN
-        PERFORM pgbox.raise_errno(20, 'rename', p_to);
+        PERFORM pgbox.raise_errno('ENOTDIR', 'rename', p_to);
     ELSIF n.kind <> 4 AND o.kind = 4 THEN
-        PERFORM pgbox.raise_errno(21, 'rename', p_to);
+        PERFORM pgbox.raise_errno('EISDIR', 'rename', p_to);
     ELSIF o.kind = 4 AND NOT pgbox.is_empty(v_layers, o.ino) THEN
-        PERFORM pgbox.raise_errno(39, 'rename', p_to);
+        PERFORM pgbox.raise_errno('ENOTEMPTY', 'rename', p_to);
     END IF;
 
     PERFORM pgbox.set_name(v_layers, f.dir, f.name, NULL);
@@ -2325,11 +2357,11 @@ DECLARE
 BEGIN
     -- Whoever may call this must not be able to remove the trace of what was just done.
     IF p_age < interval '1 day' THEN
-        PERFORM pgbox.raise_errno(22, 'prune', p_age::text);
+        PERFORM pgbox.raise_errno('EINVAL', 'prune', p_age::text);
     ELSIF p_operations < 1000 THEN
-        PERFORM pgbox.raise_errno(22, 'prune', p_operations::text);
+        PERFORM pgbox.raise_errno('EINVAL', 'prune', p_operations::text);
     ELSIF p_limit IS NULL OR p_limit < 1 THEN
-        PERFORM pgbox.raise_errno(22, 'prune', p_limit::text);
+        PERFORM pgbox.raise_errno('EINVAL', 'prune', p_limit::text);
     END IF;
     changes := 0;
     execs := 0;
@@ -2547,15 +2579,15 @@ DECLARE
 BEGIN
     v := pgbox.walk(v_sandbox.layers, p_path, 'follow', 'open');
     IF v.kind = 4 THEN
-        PERFORM pgbox.raise_errno(21, 'read', p_path);
+        PERFORM pgbox.raise_errno('EISDIR', 'read', p_path);
     ELSIF p_offset < 0 OR p_length < 0 THEN
-        PERFORM pgbox.raise_errno(22, 'read', p_path);
+        PERFORM pgbox.raise_errno('EINVAL', 'read', p_path);
     END IF;
     n := pgbox.inode_of(v_sandbox.layers, v.ino);
     IF n.kind = 2 AND n.rdev = 259 THEN
         RETURN ''; -- /dev/null
     ELSIF n.kind <> 8 THEN
-        PERFORM pgbox.raise_errno(6, 'open', p_path);
+        PERFORM pgbox.raise_errno('ENXIO', 'open', p_path);
     END IF;
     RETURN pgbox.content_of(v_sandbox.layers, n.ino, n.size, coalesce(p_offset, 0), coalesce(p_length, n.size));
 END
@@ -2598,11 +2630,11 @@ BEGIN
     -- Exported variables may be secrets: unlike a content, a state is not for whoever knows its name.
     IF v_sandbox.state_sha256 IS DISTINCT FROM p_sha256
        AND NOT EXISTS (SELECT FROM pgbox.snapshot n WHERE n.sandbox_id = p_sandbox AND n.state_sha256 = p_sha256) THEN
-        PERFORM pgbox.raise_errno(116, 'read_state', p_sandbox::text);
+        PERFORM pgbox.raise_errno('ESTALE', 'read_state', p_sandbox::text);
     END IF;
     SELECT t.state INTO v_state FROM pgbox.shell_state t WHERE t.sha256 = p_sha256;
     IF v_state IS NULL THEN
-        PERFORM pgbox.raise_errno(116, 'read_state', p_sandbox::text);
+        PERFORM pgbox.raise_errno('ESTALE', 'read_state', p_sandbox::text);
     END IF;
     RETURN v_state;
 END
@@ -2625,7 +2657,7 @@ DECLARE
 BEGIN
     v := pgbox.walk(v_sandbox.layers, p_path, 'follow', 'readdir');
     IF v.kind <> 4 THEN
-        PERFORM pgbox.raise_errno(20, 'readdir', p_path);
+        PERFORM pgbox.raise_errno('ENOTDIR', 'readdir', p_path);
     END IF;
     RETURN QUERY
     SELECT t.path, t.name, t.ino, t.kind, t.mode, t.uid, t.gid, t.nlink, t.rdev, t.size, t.mtime, t.ctime, t.target
@@ -2669,7 +2701,7 @@ DECLARE
 BEGIN
     v := pgbox.walk(v_sandbox.layers, p_path, 'nofollow', 'readlink');
     IF v.kind <> 10 THEN
-        PERFORM pgbox.raise_errno(22, 'readlink', p_path);
+        PERFORM pgbox.raise_errno('EINVAL', 'readlink', p_path);
     END IF;
     RETURN v.target;
 END
@@ -2742,7 +2774,7 @@ DECLARE
 BEGIN
     p_exec := pgbox.exec_or_role(p_exec, v_sandbox.tenant, 'redo');
     IF v_sandbox.undone_version IS DISTINCT FROM v_sandbox.version THEN
-        PERFORM pgbox.raise_errno(61, 'redo', p_sandbox::text);
+        PERFORM pgbox.raise_errno('ENODATA', 'redo', p_sandbox::text);
     END IF;
     v_steps := pgbox.step(v_sandbox, 'redo', 'undo', p_steps, p_exec);
     SELECT v.* INTO v_row FROM fs.sandbox v WHERE v.id = p_sandbox;
@@ -3059,7 +3091,7 @@ DECLARE
 BEGIN
     PERFORM pgbox.need(length(p_name) BETWEEN 1 AND 255, 'snapshot', 'p_name');
     IF left(p_name, 1) = '@' THEN
-        PERFORM pgbox.raise_errno(22, 'snapshot', p_name);
+        PERFORM pgbox.raise_errno('EINVAL', 'snapshot', p_name);
     END IF;
     v_sandbox := pgbox.seal(v_sandbox);
     INSERT INTO pgbox.snapshot (sandbox_id, name, layers, next_ino, version, used_bytes, used_inodes, state_sha256, tree_version, changed_at)
@@ -3068,7 +3100,7 @@ BEGIN
     ON CONFLICT ON CONSTRAINT snapshot_name_key DO NOTHING
     RETURNING id INTO v_id;
     IF v_id IS NULL THEN
-        PERFORM pgbox.raise_errno(17, 'snapshot', p_name);
+        PERFORM pgbox.raise_errno('EEXIST', 'snapshot', p_name);
     END IF;
     PERFORM pgbox.log_verb(p_sandbox, v_sandbox.tenant, 'snapshot ' || p_name, v_before, v_sandbox.version);
     RETURN QUERY SELECT v.* FROM fs.snapshot v WHERE v.id = v_id;
@@ -3131,9 +3163,9 @@ DECLARE
     n         pgbox.inode;
 BEGIN
     IF p_target IS NULL OR p_target = '' THEN
-        PERFORM pgbox.raise_errno(CASE WHEN p_target IS NULL THEN 22 ELSE 2 END, 'symlink', p_path);
+        PERFORM pgbox.raise_errno(CASE WHEN p_target IS NULL THEN 'EINVAL' ELSE 'ENOENT' END, 'symlink', p_path);
     ELSIF octet_length(p_target) >= 4096 THEN
-        PERFORM pgbox.raise_errno(36, 'symlink', p_path);
+        PERFORM pgbox.raise_errno('ENAMETOOLONG', 'symlink', p_path);
     END IF;
     v := pgbox.vacant(v_sandbox.layers, p_path, 'symlink', false);
     n.kind := 10;
@@ -3166,7 +3198,7 @@ BEGIN
      WHERE i.owner = p_owner
     RETURNING i.id INTO v_id;
     IF v_id IS NULL THEN
-        PERFORM pgbox.raise_errno(1, 'tag_image', p_name || ':' || coalesce(p_tag, 'latest'));
+        PERFORM pgbox.raise_errno('EPERM', 'tag_image', p_name || ':' || coalesce(p_tag, 'latest'));
     END IF;
     PERFORM pgbox.log_verb('00000000-0000-0000-0000-000000000000', p_tenant, format('image tag %s %s:%s', p_image, p_name, coalesce(p_tag, 'latest')), 0, 0);
     RETURN QUERY SELECT v.* FROM fs.image v WHERE v.id = v_id;
@@ -3249,7 +3281,7 @@ DECLARE
 BEGIN
     v := pgbox.walk(v_sandbox.layers, p_path, 'follow', 'tree');
     IF v.kind <> 4 THEN
-        PERFORM pgbox.raise_errno(20, 'tree', p_path);
+        PERFORM pgbox.raise_errno('ENOTDIR', 'tree', p_path);
     END IF;
     RETURN QUERY
     SELECT t.path, t.name, t.ino, t.kind, t.mode, t.uid, t.gid, t.nlink, t.rdev, t.size, t.mtime, t.ctime, t.target
@@ -3296,13 +3328,13 @@ DECLARE
     v_hash    bytea;
 BEGIN
     IF p_size < 0 OR p_size IS NULL THEN
-        PERFORM pgbox.raise_errno(22, 'truncate', p_path);
+        PERFORM pgbox.raise_errno('EINVAL', 'truncate', p_path);
     END IF;
     v := pgbox.walk(v_sandbox.layers, p_path, 'follow', 'truncate');
     IF v.kind <> 8 THEN
-        PERFORM pgbox.raise_errno(CASE WHEN v.kind = 4 THEN 21 ELSE 22 END, 'truncate', p_path);
+        PERFORM pgbox.raise_errno(CASE WHEN v.kind = 4 THEN 'EISDIR' ELSE 'EINVAL' END, 'truncate', p_path);
     ELSIF p_size > 140737488355328 THEN
-        PERFORM pgbox.raise_errno(27, 'truncate', p_path);
+        PERFORM pgbox.raise_errno('EFBIG', 'truncate', p_path);
     END IF;
     n := pgbox.inode_of(v_sandbox.layers, v.ino);
     v_was := n.size;
@@ -3465,22 +3497,22 @@ DECLARE
     v_hash    bytea;
 BEGIN
     IF p_data IS NULL OR p_offset IS NULL OR p_offset < 0 THEN
-        PERFORM pgbox.raise_errno(22, 'write', p_path);
+        PERFORM pgbox.raise_errno('EINVAL', 'write', p_path);
     END IF;
     v := pgbox.walk(v_sandbox.layers, p_path, 'follow', 'open');
     IF v.kind = 4 THEN
-        PERFORM pgbox.raise_errno(21, 'open', p_path);
+        PERFORM pgbox.raise_errno('EISDIR', 'open', p_path);
     END IF;
     n := pgbox.inode_of(v_sandbox.layers, v.ino);
     -- 1:3 null, 1:5 zero, 1:7 full
     IF n.kind = 1 OR n.kind = 2 AND n.rdev NOT IN (259, 261, 263) THEN
-        PERFORM pgbox.raise_errno(6, 'open', p_path);
+        PERFORM pgbox.raise_errno('ENXIO', 'open', p_path);
     ELSIF n.rdev = 263 AND octet_length(p_data) > 0 THEN
-        PERFORM pgbox.raise_errno(28, 'write', p_path);
+        PERFORM pgbox.raise_errno('ENOSPC', 'write', p_path);
     ELSIF n.kind = 2 OR octet_length(p_data) = 0 THEN
         RETURN;
     ELSIF p_offset > 140737488355328 - octet_length(p_data) THEN
-        PERFORM pgbox.raise_errno(27, 'write', p_path);
+        PERFORM pgbox.raise_errno('EFBIG', 'write', p_path);
     END IF;
     v_was := n.size;
     IF v_sandbox.journal THEN
@@ -3515,13 +3547,13 @@ DECLARE
     v_hash    bytea;
 BEGIN
     IF p_data IS NULL THEN
-        PERFORM pgbox.raise_errno(22, 'write', p_path);
+        PERFORM pgbox.raise_errno('EINVAL', 'write', p_path);
     END IF;
     f := pgbox.open_file(v_sandbox, p_path, coalesce(p_mode, 420));
     n := f.inode;
     IF n.kind = 2 THEN
         IF n.rdev = 263 AND octet_length(p_data) > 0 THEN
-            PERFORM pgbox.raise_errno(28, 'write', p_path);
+            PERFORM pgbox.raise_errno('ENOSPC', 'write', p_path);
         END IF;
         RETURN n.ino;
     END IF;
@@ -3569,7 +3601,7 @@ BEGIN
             p_version_before, coalesce(p_version_after, p_version_before), p_version_after IS NOT NULL)
     ON CONFLICT ON CONSTRAINT exec_pkey DO NOTHING;
     IF NOT FOUND THEN
-        PERFORM pgbox.raise_errno(17, 'log', v_id::text);
+        PERFORM pgbox.raise_errno('EEXIST', 'log', v_id::text);
     END IF;
     RETURN v_id;
 END
@@ -3622,9 +3654,9 @@ BEGIN
     END LOOP;
     IF layers IS NULL THEN
         PERFORM pgbox.raise_errno(CASE
-            WHEN v_sandbox.version <> p_version OR p_changed_at IS NOT NULL AND v_sandbox.last_used_at IS DISTINCT FROM p_changed_at THEN 116
-            WHEN v_sandbox.next_ino > p_next_ino THEN 22
-            ELSE 122 END, 'apply', p_sandbox::text);
+            WHEN v_sandbox.version <> p_version OR p_changed_at IS NOT NULL AND v_sandbox.last_used_at IS DISTINCT FROM p_changed_at THEN 'ESTALE'
+            WHEN v_sandbox.next_ino > p_next_ino THEN 'EINVAL'
+            ELSE 'EDQUOT' END, 'apply', p_sandbox::text);
     END IF;
     PERFORM set_config('app.layers', layers::text, true);
 END
@@ -3968,10 +4000,10 @@ CREATE FUNCTION pgbox.begin_restore(p_sandbox uuid, p_top uuid) RETURNS void
 BEGIN
     -- A dump says ON CONFLICT DO NOTHING, for what sandboxes share: it would mix two states of one sandbox, or of one top layer.
     IF EXISTS (SELECT FROM pgbox.sandbox s WHERE s.id = p_sandbox) THEN
-        PERFORM pgbox.raise_errno(17, 'restore sandbox', p_sandbox::text);
+        PERFORM pgbox.raise_errno('EEXIST', 'restore sandbox', p_sandbox::text);
     END IF;
     IF EXISTS (SELECT FROM pgbox.layer l WHERE l.id = p_top) THEN
-        PERFORM pgbox.raise_errno(17, 'restore layer', p_top::text);
+        PERFORM pgbox.raise_errno('EEXIST', 'restore layer', p_top::text);
     END IF;
 END
 $$;
@@ -3990,7 +4022,7 @@ BEGIN
     -- Who is over a limit may still shrink, or change without growing.
     IF (p_bytes > 0 AND p_sandbox.used_bytes + p_bytes > p_sandbox.max_bytes)
        OR (p_inodes > 0 AND p_sandbox.used_inodes + p_inodes > p_sandbox.max_inodes) THEN
-        PERFORM pgbox.raise_errno(122, 'write', p_sandbox.id::text);
+        PERFORM pgbox.raise_errno('EDQUOT', 'write', p_sandbox.id::text);
     END IF;
     UPDATE pgbox.sandbox s
        SET version      = v_version,
@@ -4027,7 +4059,7 @@ BEGIN
     END IF;
     SELECT pgbox.whole(b.base, b.data) INTO v_data FROM pgbox.blob b WHERE b.sha256 = v_sha;
     IF v_data IS NULL THEN
-        PERFORM pgbox.raise_errno(5, 'read', encode(v_sha, 'hex'));
+        PERFORM pgbox.raise_errno('EIO', 'read', encode(v_sha, 'hex'));
     END IF;
     RETURN v_data;
 END
@@ -4194,7 +4226,7 @@ BEGIN
     END IF;
     -- What does not fit into one value: 1 GiB less its header.
     IF v_end - p_offset > 1073676288 THEN
-        PERFORM pgbox.raise_errno(27, 'read', NULL);
+        PERFORM pgbox.raise_errno('EFBIG', 'read', NULL);
     END IF;
     SELECT string_agg(
                CASE WHEN e.sha256 IS NULL THEN pgbox.zeros(r.stop - r.start)
@@ -4213,7 +4245,7 @@ BEGIN
       LEFT JOIN LATERAL (SELECT CASE WHEN o.base IS NULL THEN o.data ELSE pgbox.whole(o.base, o.data) END AS data
                            FROM pgbox.blob o WHERE o.sha256 = e.sha256) b ON true;
     IF v_lost IS NOT NULL THEN
-        PERFORM pgbox.raise_errno(5, 'read', encode(v_lost, 'hex'));
+        PERFORM pgbox.raise_errno('EIO', 'read', encode(v_lost, 'hex'));
     END IF;
     RETURN v_data;
 END
@@ -4760,7 +4792,7 @@ BEGIN
       INTO v_top, v_layers
       FROM pgbox.sandbox s WHERE s.id = p_sandbox;
     IF v_top IS NULL THEN
-        PERFORM pgbox.raise_errno(3, 'restore', p_sandbox::text);
+        PERFORM pgbox.raise_errno('ESRCH', 'restore', p_sandbox::text);
     END IF;
     -- What was here before must be here still, and fs.gc waits until this is over.
     PERFORM FROM pgbox.layer l WHERE l.id = ANY (v_layers) ORDER BY l.id FOR KEY SHARE;
@@ -4781,7 +4813,7 @@ BEGIN
        OR EXISTS (SELECT FROM pgbox.dirent r WHERE r.layer_id = ANY (v_others) AND r.xmin = v_own)
        OR EXISTS (SELECT FROM pgbox.chunk r WHERE r.layer_id = ANY (v_others) AND r.xmin = v_own)
        OR EXISTS (SELECT FROM pgbox.kv r WHERE r.layer_id = ANY (v_others) AND r.xmin = v_own) THEN
-        PERFORM pgbox.raise_errno(116, 'restore', p_sandbox::text);
+        PERFORM pgbox.raise_errno('ESTALE', 'restore', p_sandbox::text);
     END IF;
     -- The top was open when it was dumped, so there may be another state of it in the original, in another restore, in the cache of a gateway that is at
     -- work: under a name of its own nothing takes one for the other.
@@ -4817,7 +4849,7 @@ BEGIN
         IF v_used.bytes > v_quota.max_bytes AND (TG_OP = 'INSERT' OR NEW.used_bytes > OLD.used_bytes)
            OR v_used.inodes > v_quota.max_inodes AND (TG_OP = 'INSERT' OR NEW.used_inodes > OLD.used_inodes)
            OR v_used.sandboxes > v_quota.max_sandboxes AND TG_OP = 'INSERT' THEN
-            PERFORM pgbox.raise_errno(122, 'quota', NEW.id::text);
+            PERFORM pgbox.raise_errno('EDQUOT', 'quota', NEW.id::text);
         END IF;
     END LOOP;
     RETURN NULL;
@@ -4838,7 +4870,7 @@ DECLARE
 BEGIN
     SELECT s.* INTO v_sandbox FROM pgbox.sandbox s WHERE s.id = NEW.sandbox_id;
     IF (SELECT count(*) FROM pgbox.snapshot n WHERE n.sandbox_id = NEW.sandbox_id) > v_sandbox.max_snapshots THEN
-        PERFORM pgbox.raise_errno(122, 'snapshot', NEW.sandbox_id::text);
+        PERFORM pgbox.raise_errno('EDQUOT', 'snapshot', NEW.sandbox_id::text);
     END IF;
     FOR v_quota IN
         SELECT q.* FROM pgbox.quota q
@@ -4850,7 +4882,7 @@ BEGIN
               FROM pgbox.snapshot n
               JOIN pgbox.sandbox s ON s.id = n.sandbox_id
              WHERE s.tenant = v_sandbox.tenant AND (v_quota.owner = '' OR s.owner = v_quota.owner)) > v_quota.max_snapshots THEN
-            PERFORM pgbox.raise_errno(122, 'snapshot', NEW.sandbox_id::text);
+            PERFORM pgbox.raise_errno('EDQUOT', 'snapshot', NEW.sandbox_id::text);
         END IF;
     END LOOP;
     RETURN NULL;
@@ -4871,14 +4903,14 @@ DECLARE
 BEGIN
     IF p_write THEN
         IF current_setting('app.at', true) <> '' THEN
-            PERFORM pgbox.raise_errno(30, 'enter', current_setting('app.at', true));
+            PERFORM pgbox.raise_errno('EROFS', 'enter', current_setting('app.at', true));
         END IF;
         SELECT s.* INTO v_sandbox FROM pgbox.sandbox s WHERE s.id = v_id FOR NO KEY UPDATE;
     ELSE
         SELECT s.* INTO v_sandbox FROM pgbox.sandbox s WHERE s.id = v_id;
     END IF;
     IF v_sandbox.id IS NULL OR v_sandbox.deleted_at IS NOT NULL OR v_sandbox.expires_at <= clock_timestamp() THEN
-        PERFORM pgbox.raise_errno(3, 'enter', v_id::text);
+        PERFORM pgbox.raise_errno('ESRCH', 'enter', v_id::text);
     END IF;
     IF v_sandbox.open_version IS NOT NULL THEN
         -- One of many operations: the verb they make up has taken the snapshot, and writes the journal.
@@ -4912,7 +4944,7 @@ BEGIN
     -- Or of a state it had.
     SELECT n.layers INTO v_layers FROM pgbox.snapshot n WHERE n.sandbox_id = p_sandbox AND n.layers @> ARRAY[p_layer] LIMIT 1;
     IF v_layers IS NULL THEN
-        PERFORM pgbox.raise_errno(116, 'load', p_layer::text);
+        PERFORM pgbox.raise_errno('ESTALE', 'load', p_layer::text);
     END IF;
     PERFORM set_config('app.layers', v_layers::text, true);
 END
@@ -4933,7 +4965,7 @@ DECLARE
 BEGIN
     SELECT s.* INTO v_sandbox FROM pgbox.sandbox s WHERE s.id = v_id;
     IF v_sandbox.id IS NULL OR v_sandbox.deleted_at IS NOT NULL OR v_sandbox.expires_at <= clock_timestamp() THEN
-        PERFORM pgbox.raise_errno(3, 'enter', v_id::text);
+        PERFORM pgbox.raise_errno('ESRCH', 'enter', v_id::text);
     END IF;
     IF current_setting('app.at', true) <> '' THEN
         v_state := pgbox.state_at(v_sandbox, current_setting('app.at'));
@@ -5056,7 +5088,7 @@ BEGIN
         SELECT i.* INTO v_image FROM pgbox.image i WHERE i.tenant = p_tenant AND i.name = v_name AND i.tag = v_tag FOR SHARE;
     END IF;
     IF v_image.id IS NULL THEN
-        PERFORM pgbox.raise_errno(2, p_op, p_image);
+        PERFORM pgbox.raise_errno('ENOENT', p_op, p_image);
     END IF;
     RETURN v_image;
 END
@@ -5212,7 +5244,7 @@ BEGIN
     BEGIN
         PERFORM '' ~ v_out;
     EXCEPTION WHEN invalid_regular_expression THEN
-        PERFORM pgbox.raise_errno(22, 'glob', p_glob);
+        PERFORM pgbox.raise_errno('EINVAL', 'glob', p_glob);
     END;
     RETURN v_out;
 END
@@ -5400,14 +5432,14 @@ DECLARE
     v_version bigint;
 BEGIN
     IF p_key IS NULL OR octet_length(p_key) NOT BETWEEN 1 AND 1024 THEN
-        PERFORM pgbox.raise_errno(22, p_op, left(p_key, 100));
+        PERFORM pgbox.raise_errno('EINVAL', p_op, left(p_key, 100));
     ELSIF octet_length(p_value::text) > 1048576 THEN
-        PERFORM pgbox.raise_errno(27, p_op, p_key);
+        PERFORM pgbox.raise_errno('EFBIG', p_op, p_key);
     ELSIF p_expect_version IS NOT NULL AND p_expect_version <> (CASE WHEN v_old.value IS NULL THEN 0 ELSE v_old.version END)
           OR p_expect_value IS NOT NULL AND p_expect_value IS DISTINCT FROM v_old.value THEN
-        PERFORM pgbox.raise_errno(116, p_op, p_key);
+        PERFORM pgbox.raise_errno('ESTALE', p_op, p_key);
     ELSIF p_value IS NULL AND v_old.value IS NULL THEN
-        PERFORM pgbox.raise_errno(2, p_op, p_key);
+        PERFORM pgbox.raise_errno('ENOENT', p_op, p_key);
     END IF;
     -- Never a version the key had before, in this sandbox or in the one it was forked from.
     v_version := greatest(v_sandbox.version, coalesce(v_old.version, 0)) + 1;
@@ -5495,7 +5527,7 @@ DECLARE
 BEGIN
     SELECT s.* INTO v_sandbox FROM pgbox.sandbox s WHERE s.id = p_sandbox FOR NO KEY UPDATE;
     IF v_sandbox.id IS NULL OR v_sandbox.deleted_at IS NOT NULL OR v_sandbox.expires_at <= clock_timestamp() THEN
-        PERFORM pgbox.raise_errno(3, 'lock', p_sandbox::text);
+        PERFORM pgbox.raise_errno('ESRCH', 'lock', p_sandbox::text);
     END IF;
     RETURN v_sandbox;
 END
@@ -6157,7 +6189,7 @@ CREATE FUNCTION pgbox.need(p_ok boolean, p_op text, p_argument text) RETURNS voi
     AS $$
 BEGIN
     IF p_ok IS NOT TRUE THEN
-        PERFORM pgbox.raise_errno(22, p_op, p_argument);
+        PERFORM pgbox.raise_errno('EINVAL', p_op, p_argument);
     END IF;
 END
 $$;
@@ -6172,7 +6204,7 @@ CREATE FUNCTION pgbox.need_columns(p_key anyarray, p_op text, p_argument text, V
     AS $$
 BEGIN
     IF NOT coalesce(coalesce(cardinality(p_key), 0) = ALL (p_lengths), true) OR array_ndims(p_key) > 1 OR array_position(p_key, NULL) IS NOT NULL THEN
-        PERFORM pgbox.raise_errno(22, p_op, p_argument);
+        PERFORM pgbox.raise_errno('EINVAL', p_op, p_argument);
     END IF;
 END
 $$;
@@ -6330,12 +6362,12 @@ BEGIN
         inode.size := 0;
         inode := pgbox.create_inode(p_sandbox, v.dir, v.name, inode);
     ELSIF v.kind = 4 THEN
-        PERFORM pgbox.raise_errno(21, 'open', p_path);
+        PERFORM pgbox.raise_errno('EISDIR', 'open', p_path);
     ELSE
         inode := pgbox.inode_of(p_sandbox.layers, v.ino);
         -- 1:3 null, 1:5 zero, 1:7 full
         IF inode.kind = 1 OR inode.kind = 2 AND inode.rdev NOT IN (259, 261, 263) THEN
-            PERFORM pgbox.raise_errno(6, 'open', p_path);
+            PERFORM pgbox.raise_errno('ENXIO', 'open', p_path);
         END IF;
     END IF;
 END
@@ -6547,9 +6579,9 @@ BEGIN
     IF p_state IS NULL OR p_state = '{}' THEN
         RETURN NULL;
     ELSIF jsonb_typeof(p_state) <> 'object' THEN
-        PERFORM pgbox.raise_errno(22, 'shell_state', jsonb_typeof(p_state));
+        PERFORM pgbox.raise_errno('EINVAL', 'shell_state', jsonb_typeof(p_state));
     ELSIF octet_length(v_text) > c_longest THEN
-        PERFORM pgbox.raise_errno(27, 'shell_state', octet_length(v_text)::text);
+        PERFORM pgbox.raise_errno('EFBIG', 'shell_state', octet_length(v_text)::text);
     END IF;
     v_sha256 := sha256(convert_to(v_text, 'UTF8'));
     LOOP
@@ -6568,45 +6600,23 @@ ALTER FUNCTION pgbox.put_state(p_state jsonb) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.put_state(p_state jsonb) IS 'Stores a state of a shell and returns its name; NULL for an empty one. VF022 when it is no object, VF027 when it has more than 16 MiB.';
 
-CREATE FUNCTION pgbox.raise_errno(p_errno integer, p_op text, p_path text) RETURNS void
+CREATE FUNCTION pgbox.raise_errno(p_errno text, p_op text, p_path text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+DECLARE
+    v_errno record;
 BEGIN
+    SELECT e.* INTO STRICT v_errno FROM fs.errnos() e WHERE e.name = p_errno;
     RAISE EXCEPTION USING
-        ERRCODE = 'VF' || lpad(p_errno::text, 3, '0'),
-        MESSAGE = format('%s %s: %s', p_op, coalesce('"' || p_path || '"', '-'), CASE p_errno
-            WHEN 1 THEN 'EPERM: operation not permitted'
-            WHEN 2 THEN 'ENOENT: no such file or directory'
-            WHEN 3 THEN 'ESRCH: no such sandbox'
-            WHEN 5 THEN 'EIO: input/output error'
-            WHEN 6 THEN 'ENXIO: no such device or address'
-            WHEN 16 THEN 'EBUSY: device or resource busy'
-            WHEN 17 THEN 'EEXIST: file exists'
-            WHEN 18 THEN 'EXDEV: invalid cross-device link'
-            WHEN 20 THEN 'ENOTDIR: not a directory'
-            WHEN 21 THEN 'EISDIR: is a directory'
-            WHEN 22 THEN 'EINVAL: invalid argument'
-            WHEN 26 THEN 'ETXTBSY: text file busy'
-            WHEN 27 THEN 'EFBIG: file too large'
-            WHEN 28 THEN 'ENOSPC: no space left on device'
-            WHEN 30 THEN 'EROFS: read-only file system'
-            WHEN 31 THEN 'EMLINK: too many links'
-            WHEN 36 THEN 'ENAMETOOLONG: file name too long'
-            WHEN 39 THEN 'ENOTEMPTY: directory not empty'
-            WHEN 40 THEN 'ELOOP: too many levels of symbolic links'
-            WHEN 61 THEN 'ENODATA: content is not in the database'
-            WHEN 84 THEN 'EILSEQ: invalid multibyte character'
-            WHEN 95 THEN 'EOPNOTSUPP: operation not supported'
-            WHEN 116 THEN 'ESTALE: the sandbox has changed since it was read'
-            WHEN 122 THEN 'EDQUOT: disk quota exceeded'
-            ELSE 'errno ' || p_errno::text END);
+        ERRCODE = v_errno.sqlstate,
+        MESSAGE = format('%s %s: %s: %s', p_op, coalesce('"' || p_path || '"', '-'), v_errno.name, v_errno.message);
 END
 $$;
 
-ALTER FUNCTION pgbox.raise_errno(p_errno integer, p_op text, p_path text) OWNER TO pgbox_owner;
+ALTER FUNCTION pgbox.raise_errno(p_errno text, p_op text, p_path text) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.raise_errno(p_errno integer, p_op text, p_path text) IS 'Raises SQLSTATE VF + three-digit Linux errno. The one place errors of the filesystem are made.';
+COMMENT ON FUNCTION pgbox.raise_errno(p_errno text, p_op text, p_path text) IS 'Raises an error of the filesystem by its name in fs.errnos(). The one place where they are raised.';
 
 CREATE FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint DEFAULT 0, p_inodes bigint DEFAULT 0, p_next_ino bigint DEFAULT NULL::bigint, p_size_before bigint[] DEFAULT NULL::bigint[], p_hash_before bytea[] DEFAULT NULL::bytea[], p_size_after bigint[] DEFAULT NULL::bigint[], p_hash_after bytea[] DEFAULT NULL::bytea[]) RETURNS void
     LANGUAGE plpgsql
@@ -6769,7 +6779,7 @@ BEGIN
       FROM pgbox.base_entries() e;
     UPDATE pg_temp.base_entry SET dir = '/' WHERE dir = '';
     IF (SELECT max(b.ino) FROM pg_temp.base_entry b) >= pgbox.first_ino() THEN
-        PERFORM pgbox.raise_errno(28, 'refresh_base', '/');
+        PERFORM pgbox.raise_errno('ENOSPC', 'refresh_base', '/');
     END IF;
 
     INSERT INTO pgbox.inode (layer_id, ino, kind, mode, uid, gid, nlink, rdev, size, mtime, ctime, target)
@@ -6820,17 +6830,17 @@ DECLARE
 BEGIN
     v := pgbox.walk(v_sandbox.layers, p_path, 'parent', p_op);
     IF v.last <> 'norm' THEN
-        PERFORM pgbox.raise_errno(CASE WHEN NOT p_dirs THEN 21 WHEN v.last = 'dot' THEN 22 WHEN v.last = 'dotdot' THEN 39 ELSE 16 END, p_op, p_path);
+        PERFORM pgbox.raise_errno(CASE WHEN NOT p_dirs THEN 'EISDIR' WHEN v.last = 'dot' THEN 'EINVAL' WHEN v.last = 'dotdot' THEN 'ENOTEMPTY' ELSE 'EBUSY' END, p_op, p_path);
     ELSIF v.ino IS NULL THEN
-        PERFORM pgbox.raise_errno(2, p_op, p_path);
+        PERFORM pgbox.raise_errno('ENOENT', p_op, p_path);
     ELSIF v.kind = 4 AND NOT p_dirs THEN
-        PERFORM pgbox.raise_errno(21, p_op, p_path);
+        PERFORM pgbox.raise_errno('EISDIR', p_op, p_path);
     ELSIF v.kind <> 4 AND (v.slash OR NOT p_files) THEN
-        PERFORM pgbox.raise_errno(20, p_op, p_path);
+        PERFORM pgbox.raise_errno('ENOTDIR', p_op, p_path);
     END IF;
     IF v.kind = 4 AND NOT pgbox.is_empty(v_sandbox.layers, v.ino) THEN
         IF NOT p_recursive THEN
-            PERFORM pgbox.raise_errno(39, p_op, p_path);
+            PERFORM pgbox.raise_errno('ENOTEMPTY', p_op, p_path);
         END IF;
         v_below := pgbox.remove_below(v_sandbox.layers, v.ino, v.path, v_now, v_sandbox.journal);
     END IF;
@@ -7117,7 +7127,7 @@ BEGIN
     -- As with any change: what is over a limit may shrink.
     IF p_state.used_bytes > p_sandbox.used_bytes AND p_state.used_bytes > p_sandbox.max_bytes
        OR p_state.used_inodes > p_sandbox.used_inodes AND p_state.used_inodes > p_sandbox.max_inodes THEN
-        PERFORM pgbox.raise_errno(122, 'restore', p_sandbox.id::text);
+        PERFORM pgbox.raise_errno('EDQUOT', 'restore', p_sandbox.id::text);
     END IF;
     INSERT INTO pgbox.layer (id) VALUES (v_top);
     -- The layers that are left go with the next fs.gc, so that this costs the same for every tree.
@@ -7194,7 +7204,7 @@ BEGIN
         SELECT n.* INTO v_state FROM pgbox.snapshot n WHERE n.sandbox_id = p_sandbox.id AND n.id = p_at::uuid;
     END IF;
     IF v_state.id IS NULL THEN
-        PERFORM pgbox.raise_errno(2, 'open', p_at);
+        PERFORM pgbox.raise_errno('ENOENT', 'open', p_at);
     END IF;
     RETURN v_state;
 END
@@ -7250,7 +7260,7 @@ DECLARE
     v_exec   uuid := coalesce((p_exec->>'id')::uuid, gen_random_uuid());
 BEGIN
     IF p_steps < 1 THEN
-        PERFORM pgbox.raise_errno(22, p_from, p_steps::text);
+        PERFORM pgbox.raise_errno('EINVAL', p_from, p_steps::text);
     END IF;
     v_states := ARRAY(
         SELECT n FROM pgbox.snapshot n
@@ -7258,7 +7268,7 @@ BEGIN
          ORDER BY n.version DESC
          LIMIT p_steps);
     IF cardinality(v_states) < p_steps THEN
-        PERFORM pgbox.raise_errno(61, p_from, p_sandbox.id::text);
+        PERFORM pgbox.raise_errno('ENODATA', p_from, p_sandbox.id::text);
     END IF;
     UPDATE pgbox.snapshot n SET stack = NULL WHERE n.id IN (SELECT u.id FROM unnest(v_states) u);
     -- Every step is a version of its own, so that each can be taken back.
@@ -7509,9 +7519,9 @@ DECLARE
 BEGIN
     v := pgbox.walk(p_layers, p_path, 'parent', p_op);
     IF v.ino IS NOT NULL THEN
-        PERFORM pgbox.raise_errno(17, p_op, p_path);
+        PERFORM pgbox.raise_errno('EEXIST', p_op, p_path);
     ELSIF v.slash AND NOT p_is_dir THEN
-        PERFORM pgbox.raise_errno(2, p_op, p_path);
+        PERFORM pgbox.raise_errno('ENOENT', p_op, p_path);
     END IF;
     dir := v.dir;
     name := v.name;
@@ -7535,7 +7545,7 @@ ALTER FUNCTION pgbox.veil(p_fault fs.fault, p_told boolean) OWNER TO pgbox_owner
 
 COMMENT ON FUNCTION pgbox.veil(p_fault fs.fault, p_told boolean) IS 'A fault as it is told to who may know of all sandboxes, or else only which invariant is broken.';
 
-CREATE FUNCTION pgbox.walk(p_layers uuid[], p_path text, p_mode text, p_op text, OUT dir bigint, OUT dirs bigint[], OUT dir_path text, OUT name text, OUT last text, OUT slash boolean, OUT ino bigint, OUT kind smallint, OUT target text, OUT path text, OUT fault integer) RETURNS record
+CREATE FUNCTION pgbox.walk(p_layers uuid[], p_path text, p_mode text, p_op text, OUT dir bigint, OUT dirs bigint[], OUT dir_path text, OUT name text, OUT last text, OUT slash boolean, OUT ino bigint, OUT kind smallint, OUT target text, OUT path text) RETURNS record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -7547,17 +7557,17 @@ DECLARE
     v_own   integer; -- how many of the last components the caller wrote himself
     v_hops  integer := 0;
     v_final boolean;
+    v_fault text;
 BEGIN
     dirs := '{1}';
     dir := 1;
     last := 'root';
-    fault := 0;
     IF p_path IS NULL THEN
-        fault := 22; -- EINVAL
+        v_fault := 'EINVAL';
     ELSIF p_path = '' THEN
-        fault := 2; -- ENOENT
+        v_fault := 'ENOENT';
     ELSIF octet_length(p_path) >= 4096 THEN
-        fault := 36; -- ENAMETOOLONG
+        v_fault := 'ENAMETOOLONG';
     ELSE
         v_parts := array_remove(string_to_array(p_path, '/'), '');
         slash := right(p_path, 1) = '/';
@@ -7589,12 +7599,12 @@ BEGIN
                     EXIT;
                 END IF;
                 IF slash AND p_mode = 'create' THEN
-                    fault := 21; -- EISDIR
+                    v_fault := 'EISDIR';
                     EXIT;
                 END IF;
             END IF;
             IF octet_length(name) > 255 THEN
-                fault := 36;
+                v_fault := 'ENAMETOOLONG';
                 EXIT;
             END IF;
             ino := NULL;
@@ -7614,21 +7624,21 @@ BEGIN
             IF ino IS NULL THEN
                 IF p_mode = 'mkdirs' THEN
                     IF v_n - v_i >= v_own THEN
-                        fault := 17; -- a dangling link is not a place for a directory
+                        v_fault := 'EEXIST'; -- a dangling link is not a place for a directory
                     END IF;
                 ELSIF NOT (v_final AND p_mode IN ('parent', 'create')) THEN
-                    fault := 2;
+                    v_fault := 'ENOENT';
                 END IF;
                 EXIT;
             END IF;
             IF coalesce(kind, 0) = 0 THEN
-                fault := 5; -- EIO: a name without an inode
+                v_fault := 'EIO'; -- a name without an inode
                 EXIT;
             END IF;
             IF kind = 10 AND (NOT v_final OR p_mode IN ('follow', 'create', 'mkdirs') OR slash AND p_mode = 'nofollow') THEN
                 v_hops := v_hops + 1;
                 IF v_hops > 40 THEN
-                    fault := 40; -- ELOOP
+                    v_fault := 'ELOOP';
                     EXIT;
                 END IF;
                 v_own := least(v_own, v_n - v_i);
@@ -7652,7 +7662,7 @@ BEGIN
                 CONTINUE;
             END IF;
             IF kind <> 4 AND (NOT v_final OR slash AND p_mode <> 'parent') THEN
-                fault := 20; -- ENOTDIR
+                v_fault := 'ENOTDIR';
                 EXIT;
             END IF;
             IF v_final THEN
@@ -7663,9 +7673,9 @@ BEGIN
             v_names := v_names || name;
         END LOOP;
     END IF;
-    IF fault <> 0 THEN
+    IF v_fault IS NOT NULL THEN
         IF p_op IS NOT NULL THEN
-            PERFORM pgbox.raise_errno(fault, p_op, p_path);
+            PERFORM pgbox.raise_errno(v_fault, p_op, p_path);
         END IF;
         ino := NULL;
         kind := NULL;
@@ -7683,9 +7693,9 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION pgbox.walk(p_layers uuid[], p_path text, p_mode text, p_op text, OUT dir bigint, OUT dirs bigint[], OUT dir_path text, OUT name text, OUT last text, OUT slash boolean, OUT ino bigint, OUT kind smallint, OUT target text, OUT path text, OUT fault integer) OWNER TO pgbox_owner;
+ALTER FUNCTION pgbox.walk(p_layers uuid[], p_path text, p_mode text, p_op text, OUT dir bigint, OUT dirs bigint[], OUT dir_path text, OUT name text, OUT last text, OUT slash boolean, OUT ino bigint, OUT kind smallint, OUT target text, OUT path text) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.walk(p_layers uuid[], p_path text, p_mode text, p_op text, OUT dir bigint, OUT dirs bigint[], OUT dir_path text, OUT name text, OUT last text, OUT slash boolean, OUT ino bigint, OUT kind smallint, OUT target text, OUT path text, OUT fault integer) IS 'Resolves a path as Linux path_resolution(7) does. Modes: follow (stat), nofollow (lstat), parent (the last component is not followed and may be missing: unlink, mkdir), rename (the last component is not even looked up), create (open with O_CREAT), mkdirs (stops at the first missing directory). With a NULL p_op errors come back in fault instead of being raised.';
+COMMENT ON FUNCTION pgbox.walk(p_layers uuid[], p_path text, p_mode text, p_op text, OUT dir bigint, OUT dirs bigint[], OUT dir_path text, OUT name text, OUT last text, OUT slash boolean, OUT ino bigint, OUT kind smallint, OUT target text, OUT path text) IS 'Resolves a path as Linux path_resolution(7) does. Modes: follow (stat), nofollow (lstat), parent (the last component is not followed and may be missing: unlink, mkdir), rename (the last component is not even looked up), create (open with O_CREAT), mkdirs (stops at the first missing directory). With a NULL p_op nothing is raised: ino is NULL where the path cannot be resolved.';
 
 CREATE FUNCTION pgbox.whole(p_base bytea, p_tail bytea) RETURNS bytea
     LANGUAGE plpgsql STABLE
@@ -8632,6 +8642,10 @@ REVOKE ALL ON FUNCTION fs.du(p_path text) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.du(p_path text) TO pgbox_maintainer;
 GRANT ALL ON FUNCTION fs.du(p_path text) TO pgbox_gateway;
 
+REVOKE ALL ON FUNCTION fs.errnos() FROM PUBLIC;
+GRANT ALL ON FUNCTION fs.errnos() TO pgbox_maintainer;
+GRANT ALL ON FUNCTION fs.errnos() TO pgbox_gateway;
+
 REVOKE ALL ON FUNCTION fs.expire(p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION fs.expire(p_limit integer) TO pgbox_owner;
 GRANT ALL ON FUNCTION fs.expire(p_limit integer) TO pgbox_gateway;
@@ -9224,8 +9238,8 @@ GRANT ALL ON FUNCTION pgbox.put_inode(p_top uuid, p_inode pgbox.inode) TO pgbox_
 REVOKE ALL ON FUNCTION pgbox.put_state(p_state jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.put_state(p_state jsonb) TO pgbox_maintainer;
 
-REVOKE ALL ON FUNCTION pgbox.raise_errno(p_errno integer, p_op text, p_path text) FROM PUBLIC;
-GRANT ALL ON FUNCTION pgbox.raise_errno(p_errno integer, p_op text, p_path text) TO pgbox_maintainer;
+REVOKE ALL ON FUNCTION pgbox.raise_errno(p_errno text, p_op text, p_path text) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.raise_errno(p_errno text, p_op text, p_path text) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint, p_inodes bigint, p_next_ino bigint, p_size_before bigint[], p_hash_before bytea[], p_size_after bigint[], p_hash_after bytea[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint, p_inodes bigint, p_next_ino bigint, p_size_before bigint[], p_hash_before bytea[], p_size_after bigint[], p_hash_after bytea[]) TO pgbox_maintainer;
@@ -9304,8 +9318,8 @@ GRANT ALL ON FUNCTION pgbox.vacant(p_layers uuid[], p_path text, p_op text, p_is
 REVOKE ALL ON FUNCTION pgbox.veil(p_fault fs.fault, p_told boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.veil(p_fault fs.fault, p_told boolean) TO pgbox_maintainer;
 
-REVOKE ALL ON FUNCTION pgbox.walk(p_layers uuid[], p_path text, p_mode text, p_op text, OUT dir bigint, OUT dirs bigint[], OUT dir_path text, OUT name text, OUT last text, OUT slash boolean, OUT ino bigint, OUT kind smallint, OUT target text, OUT path text, OUT fault integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION pgbox.walk(p_layers uuid[], p_path text, p_mode text, p_op text, OUT dir bigint, OUT dirs bigint[], OUT dir_path text, OUT name text, OUT last text, OUT slash boolean, OUT ino bigint, OUT kind smallint, OUT target text, OUT path text, OUT fault integer) TO pgbox_maintainer;
+REVOKE ALL ON FUNCTION pgbox.walk(p_layers uuid[], p_path text, p_mode text, p_op text, OUT dir bigint, OUT dirs bigint[], OUT dir_path text, OUT name text, OUT last text, OUT slash boolean, OUT ino bigint, OUT kind smallint, OUT target text, OUT path text) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.walk(p_layers uuid[], p_path text, p_mode text, p_op text, OUT dir bigint, OUT dirs bigint[], OUT dir_path text, OUT name text, OUT last text, OUT slash boolean, OUT ino bigint, OUT kind smallint, OUT target text, OUT path text) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.whole(p_base bytea, p_tail bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.whole(p_base bytea, p_tail bytea) TO pgbox_maintainer;

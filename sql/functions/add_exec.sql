@@ -17,7 +17,7 @@ BEGIN
             p_version_before, coalesce(p_version_after, p_version_before), p_version_after IS NOT NULL)
     ON CONFLICT ON CONSTRAINT exec_pkey DO NOTHING;
     IF NOT FOUND THEN
-        PERFORM pgbox.raise_errno(17, 'log', v_id::text);
+        PERFORM pgbox.raise_errno('EEXIST', 'log', v_id::text);
     END IF;
     RETURN v_id;
 END

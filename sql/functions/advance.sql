@@ -54,9 +54,9 @@ BEGIN
     END LOOP;
     IF layers IS NULL THEN
         PERFORM pgbox.raise_errno(CASE
-            WHEN v_sandbox.version <> p_version OR p_changed_at IS NOT NULL AND v_sandbox.last_used_at IS DISTINCT FROM p_changed_at THEN 116
-            WHEN v_sandbox.next_ino > p_next_ino THEN 22
-            ELSE 122 END, 'apply', p_sandbox::text);
+            WHEN v_sandbox.version <> p_version OR p_changed_at IS NOT NULL AND v_sandbox.last_used_at IS DISTINCT FROM p_changed_at THEN 'ESTALE'
+            WHEN v_sandbox.next_ino > p_next_ino THEN 'EINVAL'
+            ELSE 'EDQUOT' END, 'apply', p_sandbox::text);
     END IF;
     PERFORM set_config('app.layers', layers::text, true);
 END

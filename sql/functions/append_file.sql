@@ -13,13 +13,13 @@ DECLARE
     v_hash    bytea;
 BEGIN
     IF p_data IS NULL THEN
-        PERFORM pgbox.raise_errno(22, 'write', p_path);
+        PERFORM pgbox.raise_errno('EINVAL', 'write', p_path);
     END IF;
     f := pgbox.open_file(v_sandbox, p_path, coalesce(p_mode, 420));
     n := f.inode;
     IF n.kind = 2 THEN
         IF n.rdev = 263 AND octet_length(p_data) > 0 THEN
-            PERFORM pgbox.raise_errno(28, 'write', p_path);
+            PERFORM pgbox.raise_errno('ENOSPC', 'write', p_path);
         END IF;
         RETURN n.ino;
     END IF;
@@ -28,7 +28,7 @@ BEGIN
         v_hash := pgbox.file_hash(v_sandbox.layers, n.ino, v_was);
     END IF;
     IF v_was + octet_length(p_data) > 140737488355328 THEN
-        PERFORM pgbox.raise_errno(27, 'write', p_path);
+        PERFORM pgbox.raise_errno('EFBIG', 'write', p_path);
     END IF;
     IF octet_length(p_data) > 0 THEN
         n.size := pgbox.write_chunks(v_sandbox.layers, n.ino, n.size, n.size, p_data);

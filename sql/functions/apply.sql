@@ -106,7 +106,7 @@ BEGIN
             )
             SELECT (SELECT count(*) FROM want) - (SELECT count(*) FROM held) INTO v_missing;
             IF v_missing > 0 THEN
-                PERFORM pgbox.raise_errno(61, 'apply', p_sandbox::text);
+                PERFORM pgbox.raise_errno('ENODATA', 'apply', p_sandbox::text);
             END IF;
         END IF;
 

@@ -5,10 +5,10 @@ AS $$
 BEGIN
     -- A dump says ON CONFLICT DO NOTHING, for what sandboxes share: it would mix two states of one sandbox, or of one top layer.
     IF EXISTS (SELECT FROM pgbox.sandbox s WHERE s.id = p_sandbox) THEN
-        PERFORM pgbox.raise_errno(17, 'restore sandbox', p_sandbox::text);
+        PERFORM pgbox.raise_errno('EEXIST', 'restore sandbox', p_sandbox::text);
     END IF;
     IF EXISTS (SELECT FROM pgbox.layer l WHERE l.id = p_top) THEN
-        PERFORM pgbox.raise_errno(17, 'restore layer', p_top::text);
+        PERFORM pgbox.raise_errno('EEXIST', 'restore layer', p_top::text);
     END IF;
 END
 $$;

@@ -13,7 +13,7 @@ BEGIN
     -- Who is over a limit may still shrink, or change without growing.
     IF (p_bytes > 0 AND p_sandbox.used_bytes + p_bytes > p_sandbox.max_bytes)
        OR (p_inodes > 0 AND p_sandbox.used_inodes + p_inodes > p_sandbox.max_inodes) THEN
-        PERFORM pgbox.raise_errno(122, 'write', p_sandbox.id::text);
+        PERFORM pgbox.raise_errno('EDQUOT', 'write', p_sandbox.id::text);
     END IF;
     UPDATE pgbox.sandbox s
        SET version      = v_version,

@@ -16,7 +16,7 @@ BEGIN
     END IF;
     SELECT pgbox.whole(b.base, b.data) INTO v_data FROM pgbox.blob b WHERE b.sha256 = v_sha;
     IF v_data IS NULL THEN
-        PERFORM pgbox.raise_errno(5, 'read', encode(v_sha, 'hex'));
+        PERFORM pgbox.raise_errno('EIO', 'read', encode(v_sha, 'hex'));
     END IF;
     RETURN v_data;
 END

@@ -12,7 +12,7 @@ BEGIN
     END IF;
     -- What does not fit into one value: 1 GiB less its header.
     IF v_end - p_offset > 1073676288 THEN
-        PERFORM pgbox.raise_errno(27, 'read', NULL);
+        PERFORM pgbox.raise_errno('EFBIG', 'read', NULL);
     END IF;
     SELECT string_agg(
                CASE WHEN e.sha256 IS NULL THEN pgbox.zeros(r.stop - r.start)
@@ -31,7 +31,7 @@ BEGIN
       LEFT JOIN LATERAL (SELECT CASE WHEN o.base IS NULL THEN o.data ELSE pgbox.whole(o.base, o.data) END AS data
                            FROM pgbox.blob o WHERE o.sha256 = e.sha256) b ON true;
     IF v_lost IS NOT NULL THEN
-        PERFORM pgbox.raise_errno(5, 'read', encode(v_lost, 'hex'));
+        PERFORM pgbox.raise_errno('EIO', 'read', encode(v_lost, 'hex'));
     END IF;
     RETURN v_data;
 END

@@ -21,17 +21,17 @@ BEGIN
     n := pgbox.inode_of(v_layers, f.ino);
     IF NOT coalesce(p_recursive, false) THEN
         IF n.kind <> 8 THEN
-            PERFORM pgbox.raise_errno(CASE WHEN n.kind = 4 THEN 21 ELSE 6 END, 'cp', p_from);
+            PERFORM pgbox.raise_errno(CASE WHEN n.kind = 4 THEN 'EISDIR' ELSE 'ENXIO' END, 'cp', p_from);
         END IF;
         t := pgbox.open_file(v_sandbox, p_to, n.mode);
         o := t.inode;
         IF o.kind = 2 THEN
             IF o.rdev = 263 AND n.size > 0 THEN
-                PERFORM pgbox.raise_errno(28, 'cp', p_to);
+                PERFORM pgbox.raise_errno('ENOSPC', 'cp', p_to);
             END IF;
             RETURN o.ino;
         ELSIF o.ino = n.ino THEN
-            PERFORM pgbox.raise_errno(22, 'cp', p_to);
+            PERFORM pgbox.raise_errno('EINVAL', 'cp', p_to);
         END IF;
         v_was := o.size;
         IF v_sandbox.journal AND NOT t.created THEN
@@ -52,11 +52,11 @@ BEGIN
 
     t := pgbox.walk(v_layers, p_to, 'parent', 'cp');
     IF t.ino IS NOT NULL THEN
-        PERFORM pgbox.raise_errno(17, 'cp', p_to);
+        PERFORM pgbox.raise_errno('EEXIST', 'cp', p_to);
     ELSIF n.ino = ANY (t.dirs) THEN
-        PERFORM pgbox.raise_errno(22, 'cp', p_to);
+        PERFORM pgbox.raise_errno('EINVAL', 'cp', p_to);
     ELSIF t.slash AND n.kind <> 4 THEN
-        PERFORM pgbox.raise_errno(2, 'cp', p_to);
+        PERFORM pgbox.raise_errno('ENOENT', 'cp', p_to);
     END IF;
     v_copied := pgbox.copy_tree(v_sandbox, n.ino, t.dir, t.name, t.path, v_now);
     PERFORM pgbox.touch_dir(v_layers, t.dir, v_now, CASE WHEN n.kind = 4 THEN 1 ELSE 0 END);

@@ -34,7 +34,7 @@ BEGIN
     ON CONFLICT ON CONSTRAINT image_name_key DO NOTHING
     RETURNING id INTO v_id;
     IF v_id IS NULL THEN
-        PERFORM pgbox.raise_errno(17, 'create_image', p_name || ':' || v_tag);
+        PERFORM pgbox.raise_errno('EEXIST', 'create_image', p_name || ':' || v_tag);
     END IF;
     IF v_old IS NOT NULL THEN
         PERFORM pgbox.free_layers(v_old);

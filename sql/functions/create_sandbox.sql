@@ -30,7 +30,7 @@ BEGIN
         v_image := pgbox.find_image(coalesce(p_tenant, 'default'), p_image, 'create_sandbox');
     END IF;
     IF v_image.used_bytes > p_max_bytes OR v_image.used_inodes > p_max_inodes THEN
-        PERFORM pgbox.raise_errno(122, 'create_sandbox', p_image);
+        PERFORM pgbox.raise_errno('EDQUOT', 'create_sandbox', p_image);
     END IF;
     INSERT INTO pgbox.layer (id) VALUES (v_top);
     INSERT INTO pgbox.sandbox (id, tenant, owner, name, layers, next_ino, env, config, labels, max_bytes, max_inodes, expires_at,
@@ -41,7 +41,7 @@ BEGIN
             (p_history->>'commits')::integer, (p_history->>'seconds')::integer, coalesce((p_history->>'keep')::integer, 100))
     ON CONFLICT ON CONSTRAINT sandbox_pkey DO NOTHING;
     IF NOT FOUND THEN
-        PERFORM pgbox.raise_errno(17, 'create_sandbox', v_id::text);
+        PERFORM pgbox.raise_errno('EEXIST', 'create_sandbox', v_id::text);
     END IF;
     IF p_image IS NOT NULL THEN
         INSERT INTO pgbox.snapshot (sandbox_id, name, kind, layers, next_ino, version, used_bytes, used_inodes, state_sha256)

@@ -20,14 +20,14 @@ DECLARE
 BEGIN
     SELECT s.* INTO v_to FROM pgbox.sandbox s JOIN fs.fence f ON f.id = s.id WHERE s.id = p_sandbox;
     IF v_to.id IS NULL THEN
-        PERFORM pgbox.raise_errno(3, 'diff', p_sandbox::text);
+        PERFORM pgbox.raise_errno('ESRCH', 'diff', p_sandbox::text);
     END IF;
     v_from := v_to;
     IF p_from <> p_sandbox THEN
         SELECT s.* INTO v_from FROM pgbox.sandbox s JOIN fs.fence f ON f.id = s.id
          WHERE s.id = p_from AND s.tenant = v_to.tenant AND s.owner = v_to.owner;
         IF v_from.id IS NULL THEN
-            PERFORM pgbox.raise_errno(2, 'diff', p_from::text);
+            PERFORM pgbox.raise_errno('ENOENT', 'diff', p_from::text);
         END IF;
     END IF;
     RETURN QUERY

@@ -6,7 +6,7 @@ DECLARE
     v_image pgbox.image := pgbox.find_image(p_tenant, p_image, 'drop_image', true);
 BEGIN
     IF v_image.owner <> p_owner THEN
-        PERFORM pgbox.raise_errno(1, 'drop_image', p_image);
+        PERFORM pgbox.raise_errno('EPERM', 'drop_image', p_image);
     END IF;
     DELETE FROM pgbox.image i WHERE i.id = v_image.id;
     PERFORM pgbox.free_layers(v_image.layers);

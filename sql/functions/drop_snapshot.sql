@@ -8,7 +8,7 @@ DECLARE
 BEGIN
     DELETE FROM pgbox.snapshot n WHERE n.id = p_snapshot AND n.sandbox_id = p_sandbox RETURNING n.layers INTO v_layers;
     IF v_layers IS NULL THEN
-        PERFORM pgbox.raise_errno(2, 'drop_snapshot', p_snapshot::text);
+        PERFORM pgbox.raise_errno('ENOENT', 'drop_snapshot', p_snapshot::text);
     END IF;
     PERFORM pgbox.free_layers(v_layers);
     PERFORM pgbox.log_verb(p_sandbox, v_sandbox.tenant, 'snapshot rm ' || p_snapshot, v_sandbox.version, v_sandbox.version);

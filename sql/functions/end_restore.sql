@@ -15,7 +15,7 @@ BEGIN
       INTO v_top, v_layers
       FROM pgbox.sandbox s WHERE s.id = p_sandbox;
     IF v_top IS NULL THEN
-        PERFORM pgbox.raise_errno(3, 'restore', p_sandbox::text);
+        PERFORM pgbox.raise_errno('ESRCH', 'restore', p_sandbox::text);
     END IF;
     -- What was here before must be here still, and fs.gc waits until this is over.
     PERFORM FROM pgbox.layer l WHERE l.id = ANY (v_layers) ORDER BY l.id FOR KEY SHARE;
@@ -36,7 +36,7 @@ BEGIN
        OR EXISTS (SELECT FROM pgbox.dirent r WHERE r.layer_id = ANY (v_others) AND r.xmin = v_own)
        OR EXISTS (SELECT FROM pgbox.chunk r WHERE r.layer_id = ANY (v_others) AND r.xmin = v_own)
        OR EXISTS (SELECT FROM pgbox.kv r WHERE r.layer_id = ANY (v_others) AND r.xmin = v_own) THEN
-        PERFORM pgbox.raise_errno(116, 'restore', p_sandbox::text);
+        PERFORM pgbox.raise_errno('ESTALE', 'restore', p_sandbox::text);
     END IF;
     -- The top was open when it was dumped, so there may be another state of it in the original, in another restore, in the cache of a gateway that is at
     -- work: under a name of its own nothing takes one for the other.

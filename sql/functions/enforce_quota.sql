@@ -17,7 +17,7 @@ BEGIN
         IF v_used.bytes > v_quota.max_bytes AND (TG_OP = 'INSERT' OR NEW.used_bytes > OLD.used_bytes)
            OR v_used.inodes > v_quota.max_inodes AND (TG_OP = 'INSERT' OR NEW.used_inodes > OLD.used_inodes)
            OR v_used.sandboxes > v_quota.max_sandboxes AND TG_OP = 'INSERT' THEN
-            PERFORM pgbox.raise_errno(122, 'quota', NEW.id::text);
+            PERFORM pgbox.raise_errno('EDQUOT', 'quota', NEW.id::text);
         END IF;
     END LOOP;
     RETURN NULL;

@@ -8,7 +8,7 @@ DECLARE
 BEGIN
     SELECT s.* INTO v_sandbox FROM pgbox.sandbox s WHERE s.id = NEW.sandbox_id;
     IF (SELECT count(*) FROM pgbox.snapshot n WHERE n.sandbox_id = NEW.sandbox_id) > v_sandbox.max_snapshots THEN
-        PERFORM pgbox.raise_errno(122, 'snapshot', NEW.sandbox_id::text);
+        PERFORM pgbox.raise_errno('EDQUOT', 'snapshot', NEW.sandbox_id::text);
     END IF;
     FOR v_quota IN
         SELECT q.* FROM pgbox.quota q
@@ -20,7 +20,7 @@ BEGIN
               FROM pgbox.snapshot n
               JOIN pgbox.sandbox s ON s.id = n.sandbox_id
              WHERE s.tenant = v_sandbox.tenant AND (v_quota.owner = '' OR s.owner = v_quota.owner)) > v_quota.max_snapshots THEN
-            PERFORM pgbox.raise_errno(122, 'snapshot', NEW.sandbox_id::text);
+            PERFORM pgbox.raise_errno('EDQUOT', 'snapshot', NEW.sandbox_id::text);
         END IF;
     END LOOP;
     RETURN NULL;

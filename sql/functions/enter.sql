@@ -8,14 +8,14 @@ DECLARE
 BEGIN
     IF p_write THEN
         IF current_setting('app.at', true) <> '' THEN
-            PERFORM pgbox.raise_errno(30, 'enter', current_setting('app.at', true));
+            PERFORM pgbox.raise_errno('EROFS', 'enter', current_setting('app.at', true));
         END IF;
         SELECT s.* INTO v_sandbox FROM pgbox.sandbox s WHERE s.id = v_id FOR NO KEY UPDATE;
     ELSE
         SELECT s.* INTO v_sandbox FROM pgbox.sandbox s WHERE s.id = v_id;
     END IF;
     IF v_sandbox.id IS NULL OR v_sandbox.deleted_at IS NOT NULL OR v_sandbox.expires_at <= clock_timestamp() THEN
-        PERFORM pgbox.raise_errno(3, 'enter', v_id::text);
+        PERFORM pgbox.raise_errno('ESRCH', 'enter', v_id::text);
     END IF;
     IF v_sandbox.open_version IS NOT NULL THEN
         -- One of many operations: the verb they make up has taken the snapshot, and writes the journal.

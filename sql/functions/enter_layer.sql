@@ -12,7 +12,7 @@ BEGIN
     -- Or of a state it had.
     SELECT n.layers INTO v_layers FROM pgbox.snapshot n WHERE n.sandbox_id = p_sandbox AND n.layers @> ARRAY[p_layer] LIMIT 1;
     IF v_layers IS NULL THEN
-        PERFORM pgbox.raise_errno(116, 'load', p_layer::text);
+        PERFORM pgbox.raise_errno('ESTALE', 'load', p_layer::text);
     END IF;
     PERFORM set_config('app.layers', v_layers::text, true);
 END

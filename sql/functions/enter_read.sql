@@ -9,7 +9,7 @@ DECLARE
 BEGIN
     SELECT s.* INTO v_sandbox FROM pgbox.sandbox s WHERE s.id = v_id;
     IF v_sandbox.id IS NULL OR v_sandbox.deleted_at IS NOT NULL OR v_sandbox.expires_at <= clock_timestamp() THEN
-        PERFORM pgbox.raise_errno(3, 'enter', v_id::text);
+        PERFORM pgbox.raise_errno('ESRCH', 'enter', v_id::text);
     END IF;
     IF current_setting('app.at', true) <> '' THEN
         v_state := pgbox.state_at(v_sandbox, current_setting('app.at'));

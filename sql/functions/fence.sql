@@ -9,7 +9,7 @@ DECLARE
 BEGIN
     SELECT f.* INTO v_fence FROM fs.fence f WHERE f.id = p_sandbox;
     IF v_fence.id IS NULL THEN
-        PERFORM pgbox.raise_errno(3, 'fence', p_sandbox::text);
+        PERFORM pgbox.raise_errno('ESRCH', 'fence', p_sandbox::text);
     END IF;
     RETURN NEXT v_fence;
 END

@@ -9,7 +9,7 @@ DECLARE
 BEGIN
     SELECT f.* INTO v_fence FROM fs.fence f WHERE f.id = p_sandbox;
     IF v_fence.id IS NULL THEN
-        PERFORM pgbox.raise_errno(3, 'fence_at', p_sandbox::text);
+        PERFORM pgbox.raise_errno('ESRCH', 'fence_at', p_sandbox::text);
     END IF;
     SELECT s.* INTO v_sandbox FROM pgbox.sandbox s WHERE s.id = p_sandbox;
     v_state := pgbox.state_at(v_sandbox, p_at);

@@ -14,7 +14,7 @@ BEGIN
         SELECT i.* INTO v_image FROM pgbox.image i WHERE i.tenant = p_tenant AND i.name = v_name AND i.tag = v_tag FOR SHARE;
     END IF;
     IF v_image.id IS NULL THEN
-        PERFORM pgbox.raise_errno(2, p_op, p_image);
+        PERFORM pgbox.raise_errno('ENOENT', p_op, p_image);
     END IF;
     RETURN v_image;
 END

@@ -19,7 +19,7 @@ BEGIN
     PERFORM pgbox.need(NOT EXISTS (SELECT FROM unnest(v_ids) AS u (id) WHERE u.id IS NULL), 'fork', 'p_ids'),
             pgbox.need(length(coalesce(p_name, v_from.name)) <= CASE WHEN cardinality(v_ids) > 1 THEN 254 - length(cardinality(v_ids)::text) ELSE 255 END, 'fork', 'p_name');
     IF cardinality(v_ids) > 100 THEN
-        PERFORM pgbox.raise_errno(22, 'fork', cardinality(v_ids)::text);
+        PERFORM pgbox.raise_errno('EINVAL', 'fork', cardinality(v_ids)::text);
     END IF;
     v_state := pgbox.state_at(v_from, p_at);
     IF v_state.id IS NULL THEN
@@ -29,7 +29,7 @@ BEGIN
     -- A copy is over a limit as far as the original is, and no further.
     IF v_state.used_bytes > v_from.used_bytes AND v_state.used_bytes > v_from.max_bytes
        OR v_state.used_inodes > v_from.used_inodes AND v_state.used_inodes > v_from.max_inodes THEN
-        PERFORM pgbox.raise_errno(122, 'fork', p_sandbox::text);
+        PERFORM pgbox.raise_errno('EDQUOT', 'fork', p_sandbox::text);
     END IF;
     v_tops := ARRAY(SELECT pgbox.new_layer_id() FROM generate_series(1, cardinality(v_ids)));
     INSERT INTO pgbox.layer (id) SELECT unnest(v_tops);
@@ -45,7 +45,7 @@ BEGIN
     ON CONFLICT ON CONSTRAINT sandbox_pkey DO NOTHING;
     GET DIAGNOSTICS v_count = ROW_COUNT;
     IF v_count < cardinality(v_ids) THEN
-        PERFORM pgbox.raise_errno(17, 'fork', v_ids::text);
+        PERFORM pgbox.raise_errno('EEXIST', 'fork', v_ids::text);
     END IF;
     -- Where the two sides part: what a diff and a merge start from.
     INSERT INTO pgbox.snapshot (sandbox_id, name, kind, layers, next_ino, version, used_bytes, used_inodes, state_sha256)

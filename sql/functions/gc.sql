@@ -16,10 +16,10 @@ DECLARE
 BEGIN
     -- Each statement has to see what was committed until it began.
     IF current_setting('transaction_isolation') <> 'read committed' THEN
-        PERFORM pgbox.raise_errno(22, 'gc', current_setting('transaction_isolation'));
+        PERFORM pgbox.raise_errno('EINVAL', 'gc', current_setting('transaction_isolation'));
     END IF;
     IF p_grace IS NULL OR p_grace < interval '0' OR p_limit IS NULL OR p_limit < 1 THEN
-        PERFORM pgbox.raise_errno(22, 'gc', coalesce(p_grace::text, p_limit::text));
+        PERFORM pgbox.raise_errno('EINVAL', 'gc', coalesce(p_grace::text, p_limit::text));
     END IF;
     SELECT array_agg(c.ctid), array_agg(DISTINCT c.layer_id) INTO v_rows, v_layers
       FROM (SELECT o.ctid, o.layer_id FROM pgbox.loose_layer o LIMIT p_limit FOR UPDATE SKIP LOCKED) c;

@@ -8,7 +8,7 @@ BEGIN
     SELECT v.* INTO v_row FROM fs.sandbox v
      WHERE v.id = p_sandbox AND v.deleted_at IS NULL AND (v.expires_at IS NULL OR v.expires_at > clock_timestamp());
     IF NOT FOUND THEN
-        PERFORM pgbox.raise_errno(3, 'get_sandbox', p_sandbox::text);
+        PERFORM pgbox.raise_errno('ESRCH', 'get_sandbox', p_sandbox::text);
     END IF;
     -- What only reads writes nothing into the sandbox's row.
     v_row.last_used_at := greatest(v_row.last_used_at, (SELECT max(e.started_at) FROM pgbox.exec e

@@ -43,7 +43,7 @@ BEGIN
     BEGIN
         PERFORM '' ~ v_out;
     EXCEPTION WHEN invalid_regular_expression THEN
-        PERFORM pgbox.raise_errno(22, 'glob', p_glob);
+        PERFORM pgbox.raise_errno('EINVAL', 'glob', p_glob);
     END;
     RETURN v_out;
 END

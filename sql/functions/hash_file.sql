@@ -10,7 +10,7 @@ DECLARE
     n         pgbox.inode := pgbox.inode_of(v_sandbox.layers, v.ino);
 BEGIN
     IF n.kind <> 8 THEN
-        PERFORM pgbox.raise_errno(CASE WHEN n.kind = 4 THEN 21 ELSE 22 END, 'open', p_path);
+        PERFORM pgbox.raise_errno(CASE WHEN n.kind = 4 THEN 'EISDIR' ELSE 'EINVAL' END, 'open', p_path);
     END IF;
     RETURN pgbox.file_hash(v_sandbox.layers, n.ino, n.size);
 END

@@ -10,7 +10,7 @@ CREATE FUNCTION fs.housekeep(
 AS $$
 BEGIN
     IF p_every IS NULL OR p_every NOT BETWEEN interval '0' AND interval '1000 years' OR p_limit IS NULL OR p_limit < 1 THEN
-        PERFORM pgbox.raise_errno(22, 'housekeep', coalesce(p_every::text, p_limit::text));
+        PERFORM pgbox.raise_errno('EINVAL', 'housekeep', coalesce(p_every::text, p_limit::text));
     END IF;
     -- The row's lock is the leader's: it ends with the transaction, behind a pooler too.
     PERFORM FROM pgbox.housekeeping h WHERE h.done_at <= clock_timestamp() - p_every FOR UPDATE SKIP LOCKED;

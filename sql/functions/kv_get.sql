@@ -7,7 +7,7 @@ DECLARE
     v_row     pgbox.kv := pgbox.kv_at(v_sandbox.layers, p_key);
 BEGIN
     IF v_row.value IS NULL THEN
-        PERFORM pgbox.raise_errno(2, 'kv_get', p_key);
+        PERFORM pgbox.raise_errno('ENOENT', 'kv_get', p_key);
     END IF;
     RETURN QUERY SELECT v_row.key, v_row.value, v_row.version;
 END

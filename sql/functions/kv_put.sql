@@ -15,14 +15,14 @@ DECLARE
     v_version bigint;
 BEGIN
     IF p_key IS NULL OR octet_length(p_key) NOT BETWEEN 1 AND 1024 THEN
-        PERFORM pgbox.raise_errno(22, p_op, left(p_key, 100));
+        PERFORM pgbox.raise_errno('EINVAL', p_op, left(p_key, 100));
     ELSIF octet_length(p_value::text) > 1048576 THEN
-        PERFORM pgbox.raise_errno(27, p_op, p_key);
+        PERFORM pgbox.raise_errno('EFBIG', p_op, p_key);
     ELSIF p_expect_version IS NOT NULL AND p_expect_version <> (CASE WHEN v_old.value IS NULL THEN 0 ELSE v_old.version END)
           OR p_expect_value IS NOT NULL AND p_expect_value IS DISTINCT FROM v_old.value THEN
-        PERFORM pgbox.raise_errno(116, p_op, p_key);
+        PERFORM pgbox.raise_errno('ESTALE', p_op, p_key);
     ELSIF p_value IS NULL AND v_old.value IS NULL THEN
-        PERFORM pgbox.raise_errno(2, p_op, p_key);
+        PERFORM pgbox.raise_errno('ENOENT', p_op, p_key);
     END IF;
     -- Never a version the key had before, in this sandbox or in the one it was forked from.
     v_version := greatest(v_sandbox.version, coalesce(v_old.version, 0)) + 1;

@@ -10,7 +10,7 @@ CREATE FUNCTION fs.kv_set(
 AS $$
 BEGIN
     IF p_value IS NULL THEN
-        PERFORM pgbox.raise_errno(22, 'kv_set', p_key);
+        PERFORM pgbox.raise_errno('EINVAL', 'kv_set', p_key);
     END IF;
     RETURN pgbox.kv_put(p_sandbox, 'kv_set', p_key, p_value, p_expect_version, p_expect_value);
 END

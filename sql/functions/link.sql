@@ -15,7 +15,7 @@ BEGIN
     f := pgbox.walk(v_sandbox.layers, p_from, 'nofollow', 'link');
     t := pgbox.vacant(v_sandbox.layers, p_to, 'link', false);
     IF f.kind = 4 THEN
-        PERFORM pgbox.raise_errno(1, 'link', p_from);
+        PERFORM pgbox.raise_errno('EPERM', 'link', p_from);
     END IF;
     n := pgbox.inode_of(v_sandbox.layers, f.ino);
     n.nlink := n.nlink + 1;

@@ -7,7 +7,7 @@ DECLARE
 BEGIN
     SELECT s.* INTO v_sandbox FROM pgbox.sandbox s WHERE s.id = p_sandbox FOR NO KEY UPDATE;
     IF v_sandbox.id IS NULL OR v_sandbox.deleted_at IS NOT NULL OR v_sandbox.expires_at <= clock_timestamp() THEN
-        PERFORM pgbox.raise_errno(3, 'lock', p_sandbox::text);
+        PERFORM pgbox.raise_errno('ESRCH', 'lock', p_sandbox::text);
     END IF;
     RETURN v_sandbox;
 END

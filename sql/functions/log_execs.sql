@@ -6,7 +6,7 @@ DECLARE
     v_rows bigint;
 BEGIN
     IF p_execs IS NULL OR jsonb_typeof(p_execs) <> 'array' THEN
-        PERFORM pgbox.raise_errno(22, 'log_execs', jsonb_typeof(p_execs));
+        PERFORM pgbox.raise_errno('EINVAL', 'log_execs', jsonb_typeof(p_execs));
     END IF;
     PERFORM pgbox.need_exec(e.value, 'log_execs') FROM jsonb_array_elements(p_execs) AS e (value);
     -- Whoever does not know whether a batch arrived sends it again.

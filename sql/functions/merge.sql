@@ -31,9 +31,9 @@ DECLARE
 BEGIN
     PERFORM pgbox.need_exec(p_exec, 'merge');
     IF p_conflict NOT IN ('lines', 'fail', 'ours', 'theirs', 'markers') THEN
-        PERFORM pgbox.raise_errno(22, 'merge', p_conflict);
+        PERFORM pgbox.raise_errno('EINVAL', 'merge', p_conflict);
     ELSIF p_sandbox = p_from THEN
-        PERFORM pgbox.raise_errno(22, 'merge', p_from::text);
+        PERFORM pgbox.raise_errno('EINVAL', 'merge', p_from::text);
     END IF;
     -- Both stay as they are meanwhile; the order keeps two merges from waiting for each other.
     PERFORM FROM pgbox.sandbox s WHERE s.id IN (p_sandbox, p_from) ORDER BY s.id FOR NO KEY UPDATE;
@@ -41,7 +41,7 @@ BEGIN
     SELECT s.* INTO v_theirs FROM pgbox.sandbox s JOIN fs.fence f ON f.id = s.id
      WHERE s.id = p_from AND s.tenant = v_ours.tenant AND s.owner = v_ours.owner;
     IF v_theirs.id IS NULL THEN
-        PERFORM pgbox.raise_errno(2, 'merge', p_from::text);
+        PERFORM pgbox.raise_errno('ENOENT', 'merge', p_from::text);
     END IF;
     v_base := (pgbox.state_at(v_theirs, p_base)).layers;
     v_from := (pgbox.state_at(v_theirs, p_from_at)).layers;

@@ -32,7 +32,7 @@ BEGIN
         v_inos := v_inos || n.ino;
     END LOOP;
     IF v.kind <> 4 THEN
-        PERFORM pgbox.raise_errno(17, 'mkdir', p_path);
+        PERFORM pgbox.raise_errno('EEXIST', 'mkdir', p_path);
     END IF;
     IF cardinality(v_inos) > 0 THEN
         PERFORM pgbox.record(v_sandbox, array_fill('mkdir'::text, ARRAY[cardinality(v_inos)]), v_paths, NULL, v_inos,

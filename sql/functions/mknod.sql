@@ -11,7 +11,7 @@ DECLARE
     n         pgbox.inode;
 BEGIN
     IF p_kind IS NULL OR p_kind NOT IN (1, 2, 8) THEN
-        PERFORM pgbox.raise_errno(CASE WHEN p_kind = 4 THEN 1 ELSE 22 END, 'mknod', p_path);
+        PERFORM pgbox.raise_errno(CASE WHEN p_kind = 4 THEN 'EPERM' ELSE 'EINVAL' END, 'mknod', p_path);
     END IF;
     v := pgbox.vacant(v_sandbox.layers, p_path, 'mknod', false);
     n.kind := p_kind;

@@ -21,31 +21,31 @@ BEGIN
     f := pgbox.walk(v_layers, p_from, 'rename', 'rename');
     t := pgbox.walk(v_layers, p_to, 'rename', 'rename');
     IF f.last <> 'norm' OR t.last <> 'norm' THEN
-        PERFORM pgbox.raise_errno(16, 'rename', CASE WHEN f.last <> 'norm' THEN p_from ELSE p_to END);
+        PERFORM pgbox.raise_errno('EBUSY', 'rename', CASE WHEN f.last <> 'norm' THEN p_from ELSE p_to END);
     ELSIF octet_length(f.name) > 255 THEN
-        PERFORM pgbox.raise_errno(36, 'rename', p_from);
+        PERFORM pgbox.raise_errno('ENAMETOOLONG', 'rename', p_from);
     END IF;
     n := pgbox.inode_of(v_layers, pgbox.lookup(v_layers, f.dir, f.name));
     IF n.ino IS NULL THEN
-        PERFORM pgbox.raise_errno(2, 'rename', p_from);
+        PERFORM pgbox.raise_errno('ENOENT', 'rename', p_from);
     ELSIF octet_length(t.name) > 255 THEN
-        PERFORM pgbox.raise_errno(36, 'rename', p_to);
+        PERFORM pgbox.raise_errno('ENAMETOOLONG', 'rename', p_to);
     END IF;
     o := pgbox.inode_of(v_layers, pgbox.lookup(v_layers, t.dir, t.name));
     IF n.kind <> 4 AND (f.slash OR t.slash) THEN
-        PERFORM pgbox.raise_errno(20, 'rename', CASE WHEN f.slash THEN p_from ELSE p_to END);
+        PERFORM pgbox.raise_errno('ENOTDIR', 'rename', CASE WHEN f.slash THEN p_from ELSE p_to END);
     ELSIF n.ino = ANY (t.dirs) THEN
-        PERFORM pgbox.raise_errno(22, 'rename', p_to);
+        PERFORM pgbox.raise_errno('EINVAL', 'rename', p_to);
     ELSIF o.ino = ANY (f.dirs) THEN
-        PERFORM pgbox.raise_errno(39, 'rename', p_to);
+        PERFORM pgbox.raise_errno('ENOTEMPTY', 'rename', p_to);
     ELSIF o.ino = n.ino THEN
         RETURN;
     ELSIF n.kind = 4 AND o.kind <> 4 THEN
-        PERFORM pgbox.raise_errno(20, 'rename', p_to);
+        PERFORM pgbox.raise_errno('ENOTDIR', 'rename', p_to);
     ELSIF n.kind <> 4 AND o.kind = 4 THEN
-        PERFORM pgbox.raise_errno(21, 'rename', p_to);
+        PERFORM pgbox.raise_errno('EISDIR', 'rename', p_to);
     ELSIF o.kind = 4 AND NOT pgbox.is_empty(v_layers, o.ino) THEN
-        PERFORM pgbox.raise_errno(39, 'rename', p_to);
+        PERFORM pgbox.raise_errno('ENOTEMPTY', 'rename', p_to);
     END IF;
 
     PERFORM pgbox.set_name(v_layers, f.dir, f.name, NULL);

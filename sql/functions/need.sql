@@ -4,7 +4,7 @@ CREATE FUNCTION pgbox.need(p_ok boolean, p_op text, p_argument text) RETURNS voi
 AS $$
 BEGIN
     IF p_ok IS NOT TRUE THEN
-        PERFORM pgbox.raise_errno(22, p_op, p_argument);
+        PERFORM pgbox.raise_errno('EINVAL', p_op, p_argument);
     END IF;
 END
 $$;

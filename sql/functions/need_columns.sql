@@ -4,7 +4,7 @@ CREATE FUNCTION pgbox.need_columns(p_key anyarray, p_op text, p_argument text, V
 AS $$
 BEGIN
     IF NOT coalesce(coalesce(cardinality(p_key), 0) = ALL (p_lengths), true) OR array_ndims(p_key) > 1 OR array_position(p_key, NULL) IS NOT NULL THEN
-        PERFORM pgbox.raise_errno(22, p_op, p_argument);
+        PERFORM pgbox.raise_errno('EINVAL', p_op, p_argument);
     END IF;
 END
 $$;

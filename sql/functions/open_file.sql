@@ -14,12 +14,12 @@ BEGIN
         inode.size := 0;
         inode := pgbox.create_inode(p_sandbox, v.dir, v.name, inode);
     ELSIF v.kind = 4 THEN
-        PERFORM pgbox.raise_errno(21, 'open', p_path);
+        PERFORM pgbox.raise_errno('EISDIR', 'open', p_path);
     ELSE
         inode := pgbox.inode_of(p_sandbox.layers, v.ino);
         -- 1:3 null, 1:5 zero, 1:7 full
         IF inode.kind = 1 OR inode.kind = 2 AND inode.rdev NOT IN (259, 261, 263) THEN
-            PERFORM pgbox.raise_errno(6, 'open', p_path);
+            PERFORM pgbox.raise_errno('ENXIO', 'open', p_path);
         END IF;
     END IF;
 END

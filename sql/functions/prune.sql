@@ -11,11 +11,11 @@ DECLARE
 BEGIN
     -- Whoever may call this must not be able to remove the trace of what was just done.
     IF p_age < interval '1 day' THEN
-        PERFORM pgbox.raise_errno(22, 'prune', p_age::text);
+        PERFORM pgbox.raise_errno('EINVAL', 'prune', p_age::text);
     ELSIF p_operations < 1000 THEN
-        PERFORM pgbox.raise_errno(22, 'prune', p_operations::text);
+        PERFORM pgbox.raise_errno('EINVAL', 'prune', p_operations::text);
     ELSIF p_limit IS NULL OR p_limit < 1 THEN
-        PERFORM pgbox.raise_errno(22, 'prune', p_limit::text);
+        PERFORM pgbox.raise_errno('EINVAL', 'prune', p_limit::text);
     END IF;
     changes := 0;
     execs := 0;

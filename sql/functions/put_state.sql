@@ -10,9 +10,9 @@ BEGIN
     IF p_state IS NULL OR p_state = '{}' THEN
         RETURN NULL;
     ELSIF jsonb_typeof(p_state) <> 'object' THEN
-        PERFORM pgbox.raise_errno(22, 'shell_state', jsonb_typeof(p_state));
+        PERFORM pgbox.raise_errno('EINVAL', 'shell_state', jsonb_typeof(p_state));
     ELSIF octet_length(v_text) > c_longest THEN
-        PERFORM pgbox.raise_errno(27, 'shell_state', octet_length(v_text)::text);
+        PERFORM pgbox.raise_errno('EFBIG', 'shell_state', octet_length(v_text)::text);
     END IF;
     v_sha256 := sha256(convert_to(v_text, 'UTF8'));
     LOOP

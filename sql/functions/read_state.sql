@@ -12,11 +12,11 @@ BEGIN
     -- Exported variables may be secrets: unlike a content, a state is not for whoever knows its name.
     IF v_sandbox.state_sha256 IS DISTINCT FROM p_sha256
        AND NOT EXISTS (SELECT FROM pgbox.snapshot n WHERE n.sandbox_id = p_sandbox AND n.state_sha256 = p_sha256) THEN
-        PERFORM pgbox.raise_errno(116, 'read_state', p_sandbox::text);
+        PERFORM pgbox.raise_errno('ESTALE', 'read_state', p_sandbox::text);
     END IF;
     SELECT t.state INTO v_state FROM pgbox.shell_state t WHERE t.sha256 = p_sha256;
     IF v_state IS NULL THEN
-        PERFORM pgbox.raise_errno(116, 'read_state', p_sandbox::text);
+        PERFORM pgbox.raise_errno('ESTALE', 'read_state', p_sandbox::text);
     END IF;
     RETURN v_state;
 END

@@ -11,7 +11,7 @@ DECLARE
 BEGIN
     v := pgbox.walk(v_sandbox.layers, p_path, 'follow', 'readdir');
     IF v.kind <> 4 THEN
-        PERFORM pgbox.raise_errno(20, 'readdir', p_path);
+        PERFORM pgbox.raise_errno('ENOTDIR', 'readdir', p_path);
     END IF;
     RETURN QUERY
     SELECT t.path, t.name, t.ino, t.kind, t.mode, t.uid, t.gid, t.nlink, t.rdev, t.size, t.mtime, t.ctime, t.target

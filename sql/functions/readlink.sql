@@ -11,7 +11,7 @@ DECLARE
 BEGIN
     v := pgbox.walk(v_sandbox.layers, p_path, 'nofollow', 'readlink');
     IF v.kind <> 10 THEN
-        PERFORM pgbox.raise_errno(22, 'readlink', p_path);
+        PERFORM pgbox.raise_errno('EINVAL', 'readlink', p_path);
     END IF;
     RETURN v.target;
 END

@@ -9,7 +9,7 @@ DECLARE
 BEGIN
     p_exec := pgbox.exec_or_role(p_exec, v_sandbox.tenant, 'redo');
     IF v_sandbox.undone_version IS DISTINCT FROM v_sandbox.version THEN
-        PERFORM pgbox.raise_errno(61, 'redo', p_sandbox::text);
+        PERFORM pgbox.raise_errno('ENODATA', 'redo', p_sandbox::text);
     END IF;
     v_steps := pgbox.step(v_sandbox, 'redo', 'undo', p_steps, p_exec);
     SELECT v.* INTO v_row FROM fs.sandbox v WHERE v.id = p_sandbox;

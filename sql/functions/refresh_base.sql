@@ -27,7 +27,7 @@ BEGIN
       FROM pgbox.base_entries() e;
     UPDATE pg_temp.base_entry SET dir = '/' WHERE dir = '';
     IF (SELECT max(b.ino) FROM pg_temp.base_entry b) >= pgbox.first_ino() THEN
-        PERFORM pgbox.raise_errno(28, 'refresh_base', '/');
+        PERFORM pgbox.raise_errno('ENOSPC', 'refresh_base', '/');
     END IF;
 
     INSERT INTO pgbox.inode (layer_id, ino, kind, mode, uid, gid, nlink, rdev, size, mtime, ctime, target)

@@ -13,17 +13,17 @@ DECLARE
 BEGIN
     v := pgbox.walk(v_sandbox.layers, p_path, 'parent', p_op);
     IF v.last <> 'norm' THEN
-        PERFORM pgbox.raise_errno(CASE WHEN NOT p_dirs THEN 21 WHEN v.last = 'dot' THEN 22 WHEN v.last = 'dotdot' THEN 39 ELSE 16 END, p_op, p_path);
+        PERFORM pgbox.raise_errno(CASE WHEN NOT p_dirs THEN 'EISDIR' WHEN v.last = 'dot' THEN 'EINVAL' WHEN v.last = 'dotdot' THEN 'ENOTEMPTY' ELSE 'EBUSY' END, p_op, p_path);
     ELSIF v.ino IS NULL THEN
-        PERFORM pgbox.raise_errno(2, p_op, p_path);
+        PERFORM pgbox.raise_errno('ENOENT', p_op, p_path);
     ELSIF v.kind = 4 AND NOT p_dirs THEN
-        PERFORM pgbox.raise_errno(21, p_op, p_path);
+        PERFORM pgbox.raise_errno('EISDIR', p_op, p_path);
     ELSIF v.kind <> 4 AND (v.slash OR NOT p_files) THEN
-        PERFORM pgbox.raise_errno(20, p_op, p_path);
+        PERFORM pgbox.raise_errno('ENOTDIR', p_op, p_path);
     END IF;
     IF v.kind = 4 AND NOT pgbox.is_empty(v_sandbox.layers, v.ino) THEN
         IF NOT p_recursive THEN
-            PERFORM pgbox.raise_errno(39, p_op, p_path);
+            PERFORM pgbox.raise_errno('ENOTEMPTY', p_op, p_path);
         END IF;
         v_below := pgbox.remove_below(v_sandbox.layers, v.ino, v.path, v_now, v_sandbox.journal);
     END IF;

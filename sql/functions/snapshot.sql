@@ -9,7 +9,7 @@ DECLARE
 BEGIN
     PERFORM pgbox.need(length(p_name) BETWEEN 1 AND 255, 'snapshot', 'p_name');
     IF left(p_name, 1) = '@' THEN
-        PERFORM pgbox.raise_errno(22, 'snapshot', p_name);
+        PERFORM pgbox.raise_errno('EINVAL', 'snapshot', p_name);
     END IF;
     v_sandbox := pgbox.seal(v_sandbox);
     INSERT INTO pgbox.snapshot (sandbox_id, name, layers, next_ino, version, used_bytes, used_inodes, state_sha256, tree_version, changed_at)
@@ -18,7 +18,7 @@ BEGIN
     ON CONFLICT ON CONSTRAINT snapshot_name_key DO NOTHING
     RETURNING id INTO v_id;
     IF v_id IS NULL THEN
-        PERFORM pgbox.raise_errno(17, 'snapshot', p_name);
+        PERFORM pgbox.raise_errno('EEXIST', 'snapshot', p_name);
     END IF;
     PERFORM pgbox.log_verb(p_sandbox, v_sandbox.tenant, 'snapshot ' || p_name, v_before, v_sandbox.version);
     RETURN QUERY SELECT v.* FROM fs.snapshot v WHERE v.id = v_id;

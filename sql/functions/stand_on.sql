@@ -8,7 +8,7 @@ BEGIN
     -- As with any change: what is over a limit may shrink.
     IF p_state.used_bytes > p_sandbox.used_bytes AND p_state.used_bytes > p_sandbox.max_bytes
        OR p_state.used_inodes > p_sandbox.used_inodes AND p_state.used_inodes > p_sandbox.max_inodes THEN
-        PERFORM pgbox.raise_errno(122, 'restore', p_sandbox.id::text);
+        PERFORM pgbox.raise_errno('EDQUOT', 'restore', p_sandbox.id::text);
     END IF;
     INSERT INTO pgbox.layer (id) VALUES (v_top);
     -- The layers that are left go with the next fs.gc, so that this costs the same for every tree.

@@ -57,7 +57,7 @@ BEGIN
         SELECT n.* INTO v_state FROM pgbox.snapshot n WHERE n.sandbox_id = p_sandbox.id AND n.id = p_at::uuid;
     END IF;
     IF v_state.id IS NULL THEN
-        PERFORM pgbox.raise_errno(2, 'open', p_at);
+        PERFORM pgbox.raise_errno('ENOENT', 'open', p_at);
     END IF;
     RETURN v_state;
 END

@@ -14,7 +14,7 @@ DECLARE
     v_exec   uuid := coalesce((p_exec->>'id')::uuid, gen_random_uuid());
 BEGIN
     IF p_steps < 1 THEN
-        PERFORM pgbox.raise_errno(22, p_from, p_steps::text);
+        PERFORM pgbox.raise_errno('EINVAL', p_from, p_steps::text);
     END IF;
     v_states := ARRAY(
         SELECT n FROM pgbox.snapshot n
@@ -22,7 +22,7 @@ BEGIN
          ORDER BY n.version DESC
          LIMIT p_steps);
     IF cardinality(v_states) < p_steps THEN
-        PERFORM pgbox.raise_errno(61, p_from, p_sandbox.id::text);
+        PERFORM pgbox.raise_errno('ENODATA', p_from, p_sandbox.id::text);
     END IF;
     UPDATE pgbox.snapshot n SET stack = NULL WHERE n.id IN (SELECT u.id FROM unnest(v_states) u);
     -- Every step is a version of its own, so that each can be taken back.

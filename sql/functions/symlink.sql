@@ -11,9 +11,9 @@ DECLARE
     n         pgbox.inode;
 BEGIN
     IF p_target IS NULL OR p_target = '' THEN
-        PERFORM pgbox.raise_errno(CASE WHEN p_target IS NULL THEN 22 ELSE 2 END, 'symlink', p_path);
+        PERFORM pgbox.raise_errno(CASE WHEN p_target IS NULL THEN 'EINVAL' ELSE 'ENOENT' END, 'symlink', p_path);
     ELSIF octet_length(p_target) >= 4096 THEN
-        PERFORM pgbox.raise_errno(36, 'symlink', p_path);
+        PERFORM pgbox.raise_errno('ENAMETOOLONG', 'symlink', p_path);
     END IF;
     v := pgbox.vacant(v_sandbox.layers, p_path, 'symlink', false);
     n.kind := 10;

@@ -15,7 +15,7 @@ BEGIN
      WHERE i.owner = p_owner
     RETURNING i.id INTO v_id;
     IF v_id IS NULL THEN
-        PERFORM pgbox.raise_errno(1, 'tag_image', p_name || ':' || coalesce(p_tag, 'latest'));
+        PERFORM pgbox.raise_errno('EPERM', 'tag_image', p_name || ':' || coalesce(p_tag, 'latest'));
     END IF;
     PERFORM pgbox.log_verb('00000000-0000-0000-0000-000000000000', p_tenant, format('image tag %s %s:%s', p_image, p_name, coalesce(p_tag, 'latest')), 0, 0);
     RETURN QUERY SELECT v.* FROM fs.image v WHERE v.id = v_id;

@@ -13,13 +13,13 @@ DECLARE
     v_hash    bytea;
 BEGIN
     IF p_size < 0 OR p_size IS NULL THEN
-        PERFORM pgbox.raise_errno(22, 'truncate', p_path);
+        PERFORM pgbox.raise_errno('EINVAL', 'truncate', p_path);
     END IF;
     v := pgbox.walk(v_sandbox.layers, p_path, 'follow', 'truncate');
     IF v.kind <> 8 THEN
-        PERFORM pgbox.raise_errno(CASE WHEN v.kind = 4 THEN 21 ELSE 22 END, 'truncate', p_path);
+        PERFORM pgbox.raise_errno(CASE WHEN v.kind = 4 THEN 'EISDIR' ELSE 'EINVAL' END, 'truncate', p_path);
     ELSIF p_size > 140737488355328 THEN
-        PERFORM pgbox.raise_errno(27, 'truncate', p_path);
+        PERFORM pgbox.raise_errno('EFBIG', 'truncate', p_path);
     END IF;
     n := pgbox.inode_of(v_sandbox.layers, v.ino);
     v_was := n.size;

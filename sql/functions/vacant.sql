@@ -7,9 +7,9 @@ DECLARE
 BEGIN
     v := pgbox.walk(p_layers, p_path, 'parent', p_op);
     IF v.ino IS NOT NULL THEN
-        PERFORM pgbox.raise_errno(17, p_op, p_path);
+        PERFORM pgbox.raise_errno('EEXIST', p_op, p_path);
     ELSIF v.slash AND NOT p_is_dir THEN
-        PERFORM pgbox.raise_errno(2, p_op, p_path);
+        PERFORM pgbox.raise_errno('ENOENT', p_op, p_path);
     END IF;
     dir := v.dir;
     name := v.name;

@@ -5,7 +5,7 @@
 CREATE FUNCTION pgbox.walk(
     p_layers uuid[], p_path text, p_mode text, p_op text,
     OUT dir bigint, OUT dirs bigint[], OUT dir_path text, OUT name text, OUT last text,
-    OUT slash boolean, OUT ino bigint, OUT kind smallint, OUT target text, OUT path text, OUT fault integer)
+    OUT slash boolean, OUT ino bigint, OUT kind smallint, OUT target text, OUT path text)
     LANGUAGE plpgsql STABLE
     SET search_path = pg_catalog, pg_temp
 AS $$
@@ -17,17 +17,17 @@ DECLARE
     v_own   integer; -- how many of the last components the caller wrote himself
     v_hops  integer := 0;
     v_final boolean;
+    v_fault text;
 BEGIN
     dirs := '{1}';
     dir := 1;
     last := 'root';
-    fault := 0;
     IF p_path IS NULL THEN
-        fault := 22; -- EINVAL
+        v_fault := 'EINVAL';
     ELSIF p_path = '' THEN
-        fault := 2; -- ENOENT
+        v_fault := 'ENOENT';
     ELSIF octet_length(p_path) >= 4096 THEN
-        fault := 36; -- ENAMETOOLONG
+        v_fault := 'ENAMETOOLONG';
     ELSE
         v_parts := array_remove(string_to_array(p_path, '/'), '');
         slash := right(p_path, 1) = '/';
@@ -59,12 +59,12 @@ BEGIN
                     EXIT;
                 END IF;
                 IF slash AND p_mode = 'create' THEN
-                    fault := 21; -- EISDIR
+                    v_fault := 'EISDIR';
                     EXIT;
                 END IF;
             END IF;
             IF octet_length(name) > 255 THEN
-                fault := 36;
+                v_fault := 'ENAMETOOLONG';
                 EXIT;
             END IF;
             ino := NULL;
@@ -84,21 +84,21 @@ BEGIN
             IF ino IS NULL THEN
                 IF p_mode = 'mkdirs' THEN
                     IF v_n - v_i >= v_own THEN
-                        fault := 17; -- a dangling link is not a place for a directory
+                        v_fault := 'EEXIST'; -- a dangling link is not a place for a directory
                     END IF;
                 ELSIF NOT (v_final AND p_mode IN ('parent', 'create')) THEN
-                    fault := 2;
+                    v_fault := 'ENOENT';
                 END IF;
                 EXIT;
             END IF;
             IF coalesce(kind, 0) = 0 THEN
-                fault := 5; -- EIO: a name without an inode
+                v_fault := 'EIO'; -- a name without an inode
                 EXIT;
             END IF;
             IF kind = 10 AND (NOT v_final OR p_mode IN ('follow', 'create', 'mkdirs') OR slash AND p_mode = 'nofollow') THEN
                 v_hops := v_hops + 1;
                 IF v_hops > 40 THEN
-                    fault := 40; -- ELOOP
+                    v_fault := 'ELOOP';
                     EXIT;
                 END IF;
                 v_own := least(v_own, v_n - v_i);
@@ -122,7 +122,7 @@ BEGIN
                 CONTINUE;
             END IF;
             IF kind <> 4 AND (NOT v_final OR slash AND p_mode <> 'parent') THEN
-                fault := 20; -- ENOTDIR
+                v_fault := 'ENOTDIR';
                 EXIT;
             END IF;
             IF v_final THEN
@@ -133,9 +133,9 @@ BEGIN
             v_names := v_names || name;
         END LOOP;
     END IF;
-    IF fault <> 0 THEN
+    IF v_fault IS NOT NULL THEN
         IF p_op IS NOT NULL THEN
-            PERFORM pgbox.raise_errno(fault, p_op, p_path);
+            PERFORM pgbox.raise_errno(v_fault, p_op, p_path);
         END IF;
         ino := NULL;
         kind := NULL;
@@ -153,4 +153,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION pgbox.walk(uuid[], text, text, text) IS
-'Resolves a path as Linux path_resolution(7) does. Modes: follow (stat), nofollow (lstat), parent (the last component is not followed and may be missing: unlink, mkdir), rename (the last component is not even looked up), create (open with O_CREAT), mkdirs (stops at the first missing directory). With a NULL p_op errors come back in fault instead of being raised.';
+'Resolves a path as Linux path_resolution(7) does. Modes: follow (stat), nofollow (lstat), parent (the last component is not followed and may be missing: unlink, mkdir), rename (the last component is not even looked up), create (open with O_CREAT), mkdirs (stops at the first missing directory). With a NULL p_op nothing is raised: ino is NULL where the path cannot be resolved.';

@@ -13,22 +13,22 @@ DECLARE
     v_hash    bytea;
 BEGIN
     IF p_data IS NULL OR p_offset IS NULL OR p_offset < 0 THEN
-        PERFORM pgbox.raise_errno(22, 'write', p_path);
+        PERFORM pgbox.raise_errno('EINVAL', 'write', p_path);
     END IF;
     v := pgbox.walk(v_sandbox.layers, p_path, 'follow', 'open');
     IF v.kind = 4 THEN
-        PERFORM pgbox.raise_errno(21, 'open', p_path);
+        PERFORM pgbox.raise_errno('EISDIR', 'open', p_path);
     END IF;
     n := pgbox.inode_of(v_sandbox.layers, v.ino);
     -- 1:3 null, 1:5 zero, 1:7 full
     IF n.kind = 1 OR n.kind = 2 AND n.rdev NOT IN (259, 261, 263) THEN
-        PERFORM pgbox.raise_errno(6, 'open', p_path);
+        PERFORM pgbox.raise_errno('ENXIO', 'open', p_path);
     ELSIF n.rdev = 263 AND octet_length(p_data) > 0 THEN
-        PERFORM pgbox.raise_errno(28, 'write', p_path);
+        PERFORM pgbox.raise_errno('ENOSPC', 'write', p_path);
     ELSIF n.kind = 2 OR octet_length(p_data) = 0 THEN
         RETURN;
     ELSIF p_offset > 140737488355328 - octet_length(p_data) THEN
-        PERFORM pgbox.raise_errno(27, 'write', p_path);
+        PERFORM pgbox.raise_errno('EFBIG', 'write', p_path);
     END IF;
     v_was := n.size;
     IF v_sandbox.journal THEN

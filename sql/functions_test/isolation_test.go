@@ -65,6 +65,7 @@ var calls = map[string]string{
 	"drop_sandbox":   "SELECT fs.drop_sandbox($1)",
 	"drop_snapshot":  "SELECT fs.drop_snapshot($1, id) FROM fs.snapshots($1) LIMIT 1",
 	"du":             "SELECT fs.du('/')",
+	"errnos":         "SELECT fs.errnos()",
 	"expire":         "SELECT fs.expire()",
 	"fence":          "SELECT fs.fence($1)",
 	"find":           "SELECT fs.find('/')",

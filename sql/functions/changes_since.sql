@@ -1,4 +1,4 @@
-CREATE FUNCTION fs.changes_since(p_sandbox uuid, p_version bigint, p_seq integer, p_limit integer) RETURNS SETOF fs.change
+CREATE FUNCTION fs.changes_since(p_sandbox uuid, p_version bigint DEFAULT 0, p_seq integer DEFAULT 2147483647, p_limit integer DEFAULT 1000) RETURNS SETOF fs.change
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
 AS $$
@@ -14,4 +14,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.changes_since(uuid, bigint, integer, integer) IS
-    'The journal of a sandbox after the operation p_seq of version p_version, oldest first, at most p_limit rows; exec_id is NULL for what was done in SQL.';
+    'The journal of a sandbox, oldest first: what came after operation p_seq of version p_version (without p_seq: after that version), at most p_limit rows. exec_id is NULL for what was done in SQL.';

@@ -1,16 +1,16 @@
 CREATE FUNCTION fs.create_sandbox(
-    p_id         uuid,
-    p_tenant     text,
-    p_owner      text,
-    p_name       text,
-    p_env        jsonb,
-    p_config     jsonb,
-    p_labels     jsonb,
-    p_max_bytes  bigint,
-    p_max_inodes bigint,
-    p_expires_at timestamptz,
-    p_image      text  DEFAULT NULL,
-    p_history    jsonb DEFAULT NULL
+    p_id         uuid        DEFAULT NULL,
+    p_tenant     text        DEFAULT NULL,
+    p_owner      text        DEFAULT NULL,
+    p_name       text        DEFAULT NULL,
+    p_env        jsonb       DEFAULT NULL,
+    p_config     jsonb       DEFAULT NULL,
+    p_labels     jsonb       DEFAULT NULL,
+    p_max_bytes  bigint      DEFAULT NULL,
+    p_max_inodes bigint      DEFAULT NULL,
+    p_expires_at timestamptz DEFAULT NULL,
+    p_image      text        DEFAULT NULL,
+    p_history    jsonb       DEFAULT NULL
 ) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
@@ -58,4 +58,4 @@ $$;
 ALTER FUNCTION fs.create_sandbox(uuid, text, text, text, jsonb, jsonb, jsonb, bigint, bigint, timestamptz, text, jsonb) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.create_sandbox(uuid, text, text, text, jsonb, jsonb, jsonb, bigint, bigint, timestamptz, text, jsonb) IS
-    'Creates a sandbox over the base layer, or over an image (name or name:tag; VF002 when there is none), whatever its size. p_history says when commits take automatic snapshots: commits, seconds, keep; NULL is never. Arguments may be NULL for their defaults, except owner and name; an id that was ever used is VF017, an image that is larger than the limits VF122.';
+    'Creates a sandbox of p_owner under p_name, which must be given, and returns its row: fs.create_sandbox(p_owner => ''ann'', p_name => ''work''). It starts on the base layer, or on p_image (name or name:tag), in constant time. Without p_id the id is random; without limits it has none. p_history says when a commit first takes an automatic snapshot: {"commits": n, "seconds": n, "keep": n}; NULL: never. EEXIST when the id was ever used, ENOENT when there is no such image, EDQUOT when the image is larger than the limits.';

@@ -1,9 +1,9 @@
 CREATE FUNCTION fs.fork(
     p_sandbox uuid,
-    p_ids     uuid[],
-    p_name    text,
-    p_owner   text DEFAULT NULL,
-    p_at      text DEFAULT NULL
+    p_ids     uuid[] DEFAULT '{}',
+    p_name    text   DEFAULT NULL,
+    p_owner   text   DEFAULT NULL,
+    p_at      text   DEFAULT NULL
 ) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
@@ -61,5 +61,5 @@ $$;
 ALTER FUNCTION fs.fork(uuid, uuid[], text, text, text) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.fork(uuid, uuid[], text, text, text) IS
-    'Makes new sandboxes, 100 at most, with the tree, shell state and settings of another as it is or was (p_at as in pgbox.state_at), whatever its size. Empty ids are one new id; NULL takes the same name (several get -1, -2, …) and the same owner.
+    'Makes new sandboxes, 100 at most, with the tree, shell state and settings of another as it is or was (p_at as in pgbox.state_at), in constant time. Without p_ids one sandbox is made, with a random id. p_name and p_owner are those of the original unless given; several forks get -1, -2, … after the name.
 Of the columns of pgbox.sandbox: id, owner and name are arguments; tenant, env, config, labels, max_bytes, max_inodes, max_snapshots, journal, history_commits, history_seconds, history_keep are settings, so the copy has them; expires_at too, so that the copy of what is temporary is temporary. layers, next_ino, used_bytes, used_inodes, state_sha256 are the state that is copied. version, tree_version, tree_at, created_at, last_used_at, history_version, history_at, undone_version, undone_origin, pruned_version, open_version and deleted_at tell the life of one sandbox and begin anew. VF122 when that state is larger than the limits and than the original.';

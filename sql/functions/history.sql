@@ -1,4 +1,4 @@
-CREATE FUNCTION fs.history(p_sandbox uuid, p_path text, p_limit integer, p_before bigint DEFAULT NULL, p_before_seq integer DEFAULT NULL) RETURNS SETOF fs.touches
+CREATE FUNCTION fs.history(p_sandbox uuid, p_path text, p_limit integer DEFAULT 100, p_before bigint DEFAULT NULL, p_before_seq integer DEFAULT NULL) RETURNS SETOF fs.touches
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
     SET enable_seqscan = off
@@ -22,4 +22,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.history(uuid, text, integer, bigint, integer) IS
-    'What happened to a path and to the file that has it now, newest first, with the run that did it: at most p_limit operations before operation p_before_seq of version p_before. The directory the path is in must exist.';
+    'What happened to a path and to the file that has it now, newest first, each with the run that did it, at most p_limit operations. The next page begins after the last row: pass its version as p_before and its seq as p_before_seq. The directory of the path must exist.';

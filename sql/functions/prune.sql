@@ -1,4 +1,4 @@
-CREATE FUNCTION fs.prune(p_age interval, p_operations bigint, p_limit integer DEFAULT 1000) RETURNS TABLE (changes bigint, execs bigint)
+CREATE FUNCTION fs.prune(p_age interval DEFAULT NULL, p_operations bigint DEFAULT NULL, p_limit integer DEFAULT 1000) RETURNS TABLE (changes bigint, execs bigint)
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
     SET jit = off

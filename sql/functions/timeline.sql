@@ -1,6 +1,6 @@
 CREATE FUNCTION fs.timeline(
     p_sandbox   uuid,
-    p_limit     integer,
+    p_limit     integer     DEFAULT 100,
     p_before    timestamptz DEFAULT NULL,
     p_before_id uuid        DEFAULT NULL,
     p_since     timestamptz DEFAULT NULL,
@@ -34,4 +34,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.timeline(uuid, integer, timestamptz, uuid, timestamptz, text, text, text, boolean, boolean, text) IS
-    'The runs of a sandbox, newest first: of those that all filters let through, at most p_limit before the run p_before_id that began at p_before. p_script is a text that the script holds; failed is what was ended from outside or has an exit status other than 0.';
+    'The runs of a sandbox that match every filter given, newest first, at most p_limit. The next page begins after the last row: pass its started_at as p_before and its id as p_before_id. p_script is a text that the script contains. p_failed: the run was ended from outside, or its exit status is not 0.';

@@ -1,15 +1,15 @@
 CREATE FUNCTION fs.update_sandbox(
     p_sandbox       uuid,
-    p_name          text,
-    p_env           jsonb,
-    p_labels        jsonb,
-    p_max_bytes     bigint,
-    p_max_inodes    bigint,
-    p_expires_at    timestamptz,
-    p_clear         text[]  DEFAULT '{}',
-    p_history       jsonb   DEFAULT NULL,
-    p_journal       boolean DEFAULT NULL,
-    p_max_snapshots bigint  DEFAULT NULL
+    p_name          text        DEFAULT NULL,
+    p_env           jsonb       DEFAULT NULL,
+    p_labels        jsonb       DEFAULT NULL,
+    p_max_bytes     bigint      DEFAULT NULL,
+    p_max_inodes    bigint      DEFAULT NULL,
+    p_expires_at    timestamptz DEFAULT NULL,
+    p_clear         text[]      DEFAULT '{}',
+    p_history       jsonb       DEFAULT NULL,
+    p_journal       boolean     DEFAULT NULL,
+    p_max_snapshots bigint      DEFAULT NULL
 ) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
@@ -42,4 +42,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.update_sandbox(uuid, text, jsonb, jsonb, bigint, bigint, timestamptz, text[], jsonb, boolean, bigint) IS
-    'Changes the settings of a sandbox; NULL leaves one as it is, p_clear names those to remove (max_bytes, max_inodes, max_snapshots, expires_at, history), p_history says when commits take automatic snapshots, as in fs.create_sandbox, p_journal whether operations on files are recorded. The tree and its version stay.';
+    'Changes the settings of a sandbox that are given: fs.update_sandbox(id, p_max_bytes => 1000000). NULL leaves a setting as it is; p_clear removes settings by name: max_bytes, max_inodes, max_snapshots, expires_at, history. p_history says when a commit takes an automatic snapshot, as in fs.create_sandbox(); p_journal, whether operations on files are recorded. The tree and its version stay.';

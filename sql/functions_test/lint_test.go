@@ -126,6 +126,24 @@ func TestLintHandlers(t *testing.T) {
 	}
 }
 
+// Whoever types a call in psql names what they mean and leaves out the rest: three arguments at most have no default, but for verbs that mean nothing
+// without more, and those that only gateways call.
+func TestLintDefaults(t *testing.T) {
+	rows, err := sqltest.Owner(t).Query(t.Context(), `
+		SELECT p.proname || ' ' || p.pronargs - p.pronargdefaults FROM pg_proc p
+		 WHERE p.pronamespace = 'fs'::regnamespace AND p.pronargs - p.pronargdefaults > 3 ORDER BY 1`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"apply 5", "remember 5", "tag_image 4"}; !slices.Equal(got, want) {
+		t.Errorf("need more than three arguments: %q, not %q", got, want)
+	}
+}
+
 // One file defines one object, and is named after it.
 func TestLintFiles(t *testing.T) {
 	conn := sqltest.Owner(t)

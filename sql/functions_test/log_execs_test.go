@@ -149,7 +149,7 @@ func TestVerbsInSQLHaveRows(t *testing.T) {
 	exec(conn, "SELECT fs.drop_image('test', 'owner', 'i')")
 	exec(conn, "SELECT fs.set_quota('test', 'owner', 1000000000)")
 	// Going back and forth, and another sandbox.
-	born := one[uuid.UUID](t, conn, "SELECT id FROM fs.create_sandbox(NULL, 'test', 'owner', 'n', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '{\"commits\": 1}')")
+	born := one[uuid.UUID](t, conn, "SELECT id FROM fs.create_sandbox(p_tenant => 'test', p_owner => 'owner', p_name => 'n', p_history => '{\"commits\": 1}')")
 	for _, sql := range []string{"SELECT fs.snapshot($1, 's')", "BEGIN", "SELECT fs.use($1)", "SELECT fs.write_file('/tmp/f', 'x')", "COMMIT", "SELECT fs.restore($1, 's')", "SELECT fs.undo($1)", "SELECT fs.redo($1)"} {
 		if strings.Contains(sql, "$1") {
 			exec(conn, sql, born)

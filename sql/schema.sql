@@ -15,44 +15,8 @@ CREATE FUNCTION fs.append_file(p_path text, p_data bytea, p_mode integer DEFAULT
     SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
-DECLARE
-    v_sandbox pgbox.sandbox := pgbox.enter(true);
-    f         record;
-    n         pgbox.inode;
-    v_was     bigint;
-    v_hash    bytea;
 BEGIN
-    IF p_data IS NULL THEN
-        PERFORM pgbox.raise_errno('EINVAL', 'write', p_path);
-    END IF;
-    f := pgbox.open_file(v_sandbox, p_path, coalesce(p_mode, 420));
-    n := f.inode;
-    IF n.kind = 2 THEN
-        IF n.rdev = 263 AND octet_length(p_data) > 0 THEN
-            PERFORM pgbox.raise_errno('ENOSPC', 'write', p_path);
-        END IF;
-        RETURN n.ino;
-    END IF;
-    v_was := n.size;
-    IF v_sandbox.journal AND NOT f.created THEN
-        v_hash := pgbox.file_hash(v_sandbox.layers, n.ino, v_was);
-    END IF;
-    IF v_was + octet_length(p_data) > 140737488355328 THEN
-        PERFORM pgbox.raise_errno('EFBIG', 'write', p_path);
-    END IF;
-    IF octet_length(p_data) > 0 THEN
-        n.size := pgbox.write_chunks(v_sandbox.layers, n.ino, n.size, n.size, p_data);
-        n.mtime := pgbox.now_ns();
-        n.ctime := n.mtime;
-        PERFORM pgbox.put_inode(v_sandbox.layers[1], n);
-    ELSIF NOT f.created THEN
-        RETURN n.ino; -- nothing was written, so no time changes
-    END IF;
-    PERFORM pgbox.record(v_sandbox, ARRAY[CASE WHEN f.created THEN 'create' ELSE 'write' END], ARRAY[f.path], NULL, ARRAY[n.ino],
-                         CASE WHEN n.ino >= pgbox.first_ino() THEN n.size - v_was ELSE 0 END,
-                         f.created::integer, v_sandbox.next_ino + f.created::integer,
-                         ARRAY[CASE WHEN NOT f.created THEN v_was END], ARRAY[v_hash]);
-    RETURN n.ino;
+    RETURN pgbox.write(pgbox.enter(true), 'append', p_path, p_data, NULL, coalesce(p_mode, 420));
 END
 $$;
 
@@ -60,7 +24,7 @@ ALTER FUNCTION fs.append_file(p_path text, p_data bytea, p_mode integer) OWNER T
 
 COMMENT ON FUNCTION fs.append_file(p_path text, p_data bytea, p_mode integer) IS 'Appends to a file, which is created when it is missing; only its last chunk is rewritten. Returns the inode number.';
 
-CREATE FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[], p_size_before bigint[], p_size_after bigint[], p_hash_before bytea[], p_hash_after bytea[], p_changed_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS TABLE(version bigint, used_bytes bigint, used_inodes bigint, layers uuid[], changed_at timestamp with time zone, state_sha256 bytea)
+CREATE FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[] DEFAULT '{}'::bigint[], p_kind smallint[] DEFAULT '{}'::smallint[], p_mode integer[] DEFAULT '{}'::integer[], p_uid integer[] DEFAULT '{}'::integer[], p_gid integer[] DEFAULT '{}'::integer[], p_nlink integer[] DEFAULT '{}'::integer[], p_rdev integer[] DEFAULT '{}'::integer[], p_size bigint[] DEFAULT '{}'::bigint[], p_mtime bigint[] DEFAULT '{}'::bigint[], p_ctime bigint[] DEFAULT '{}'::bigint[], p_target text[] DEFAULT '{}'::text[], p_gone bigint[] DEFAULT '{}'::bigint[], p_parent bigint[] DEFAULT '{}'::bigint[], p_name text[] DEFAULT '{}'::text[], p_child bigint[] DEFAULT '{}'::bigint[], p_chunk_ino bigint[] DEFAULT '{}'::bigint[], p_chunk_idx integer[] DEFAULT '{}'::integer[], p_chunk_sha256 bytea[] DEFAULT '{}'::bytea[], p_blob bytea[] DEFAULT '{}'::bytea[], p_shell_state jsonb DEFAULT NULL::jsonb, p_exec jsonb DEFAULT NULL::jsonb, p_op text[] DEFAULT '{}'::text[], p_path text[] DEFAULT '{}'::text[], p_path_to text[] DEFAULT '{}'::text[], p_change_ino bigint[] DEFAULT '{}'::bigint[], p_size_before bigint[] DEFAULT '{}'::bigint[], p_size_after bigint[] DEFAULT '{}'::bigint[], p_hash_before bytea[] DEFAULT '{}'::bytea[], p_hash_after bytea[] DEFAULT '{}'::bytea[], p_changed_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS TABLE(version bigint, used_bytes bigint, used_inodes bigint, layers uuid[], changed_at timestamp with time zone, state_sha256 bytea)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -387,7 +351,7 @@ ALTER TABLE fs.change OWNER TO pgbox_owner;
 
 COMMENT ON VIEW fs.change IS 'The journal of file operations as fs.changes_since() returns it; fs.changes adds whose sandbox it is.';
 
-CREATE FUNCTION fs.changes_since(p_sandbox uuid, p_version bigint, p_seq integer, p_limit integer) RETURNS SETOF fs.change
+CREATE FUNCTION fs.changes_since(p_sandbox uuid, p_version bigint DEFAULT 0, p_seq integer DEFAULT 2147483647, p_limit integer DEFAULT 1000) RETURNS SETOF fs.change
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -404,7 +368,7 @@ $$;
 
 ALTER FUNCTION fs.changes_since(p_sandbox uuid, p_version bigint, p_seq integer, p_limit integer) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.changes_since(p_sandbox uuid, p_version bigint, p_seq integer, p_limit integer) IS 'The journal of a sandbox after the operation p_seq of version p_version, oldest first, at most p_limit rows; exec_id is NULL for what was done in SQL.';
+COMMENT ON FUNCTION fs.changes_since(p_sandbox uuid, p_version bigint, p_seq integer, p_limit integer) IS 'The journal of a sandbox, oldest first: what came after operation p_seq of version p_version (without p_seq: after that version), at most p_limit rows. exec_id is NULL for what was done in SQL.';
 
 CREATE FUNCTION fs.chmod(p_path text, p_mode integer) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -452,9 +416,6 @@ DECLARE
     f         record;
     t         record;
     n         pgbox.inode;
-    o         pgbox.inode;
-    v_was     bigint;
-    v_hash    bytea;
     v_copied  record;
 BEGIN
     f := pgbox.walk(v_layers, p_from, CASE WHEN p_recursive THEN 'nofollow' ELSE 'follow' END, 'cp');
@@ -463,31 +424,7 @@ BEGIN
         IF n.kind <> 8 THEN
             PERFORM pgbox.raise_errno(CASE WHEN n.kind = 4 THEN 'EISDIR' ELSE 'ENXIO' END, 'cp', p_from);
         END IF;
-        t := pgbox.open_file(v_sandbox, p_to, n.mode);
-        o := t.inode;
-        IF o.kind = 2 THEN
-            IF o.rdev = 263 AND n.size > 0 THEN
-                PERFORM pgbox.raise_errno('ENOSPC', 'cp', p_to);
-            END IF;
-            RETURN o.ino;
-        ELSIF o.ino = n.ino THEN
-            PERFORM pgbox.raise_errno('EINVAL', 'cp', p_to);
-        END IF;
-        v_was := o.size;
-        IF v_sandbox.journal AND NOT t.created THEN
-            v_hash := pgbox.file_hash(v_layers, o.ino, v_was);
-        END IF;
-        PERFORM pgbox.cut_chunks(v_layers, o.ino, 0);
-        PERFORM pgbox.copy_chunks(v_layers, ARRAY[n.ino], ARRAY[o.ino]);
-        o.size := n.size;
-        o.mtime := v_now;
-        o.ctime := v_now;
-        PERFORM pgbox.put_inode(v_layers[1], o);
-        PERFORM pgbox.record(v_sandbox, ARRAY[CASE WHEN t.created THEN 'create' ELSE 'write' END], ARRAY[t.path], NULL, ARRAY[o.ino],
-                             CASE WHEN o.ino >= pgbox.first_ino() THEN o.size - v_was ELSE 0 END,
-                             t.created::integer, v_sandbox.next_ino + t.created::integer,
-                             ARRAY[CASE WHEN NOT t.created THEN v_was END], ARRAY[v_hash]);
-        RETURN o.ino;
+        RETURN pgbox.write(v_sandbox, 'cp', p_to, NULL, NULL, n.mode, n);
     END IF;
 
     t := pgbox.walk(v_layers, p_to, 'parent', 'cp');
@@ -697,7 +634,7 @@ ALTER TABLE fs.sandbox OWNER TO pgbox_owner;
 
 COMMENT ON VIEW fs.sandbox IS 'Every sandbox, dropped ones too. steps is filled in by fs.undo() and fs.redo(), which say there what they did.';
 
-CREATE FUNCTION fs.create_sandbox(p_id uuid, p_tenant text, p_owner text, p_name text, p_env jsonb, p_config jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_image text DEFAULT NULL::text, p_history jsonb DEFAULT NULL::jsonb) RETURNS SETOF fs.sandbox
+CREATE FUNCTION fs.create_sandbox(p_id uuid DEFAULT NULL::uuid, p_tenant text DEFAULT NULL::text, p_owner text DEFAULT NULL::text, p_name text DEFAULT NULL::text, p_env jsonb DEFAULT NULL::jsonb, p_config jsonb DEFAULT NULL::jsonb, p_labels jsonb DEFAULT NULL::jsonb, p_max_bytes bigint DEFAULT NULL::bigint, p_max_inodes bigint DEFAULT NULL::bigint, p_expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_image text DEFAULT NULL::text, p_history jsonb DEFAULT NULL::jsonb) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -743,7 +680,7 @@ $$;
 
 ALTER FUNCTION fs.create_sandbox(p_id uuid, p_tenant text, p_owner text, p_name text, p_env jsonb, p_config jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_image text, p_history jsonb) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.create_sandbox(p_id uuid, p_tenant text, p_owner text, p_name text, p_env jsonb, p_config jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_image text, p_history jsonb) IS 'Creates a sandbox over the base layer, or over an image (name or name:tag; VF002 when there is none), whatever its size. p_history says when commits take automatic snapshots: commits, seconds, keep; NULL is never. Arguments may be NULL for their defaults, except owner and name; an id that was ever used is VF017, an image that is larger than the limits VF122.';
+COMMENT ON FUNCTION fs.create_sandbox(p_id uuid, p_tenant text, p_owner text, p_name text, p_env jsonb, p_config jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_image text, p_history jsonb) IS 'Creates a sandbox of p_owner under p_name, which must be given, and returns its row: fs.create_sandbox(p_owner => ''ann'', p_name => ''work''). It starts on the base layer, or on p_image (name or name:tag), in constant time. Without p_id the id is random; without limits it has none. p_history says when a commit first takes an automatic snapshot: {"commits": n, "seconds": n, "keep": n}; NULL: never. EEXIST when the id was ever used, ENOENT when there is no such image, EDQUOT when the image is larger than the limits.';
 
 CREATE FUNCTION fs.diff(p_sandbox uuid, p_at text DEFAULT NULL::text, p_from uuid DEFAULT NULL::uuid, p_from_at text DEFAULT '@base'::text) RETURNS TABLE(path text, status text, kind smallint, ino bigint, path_from text, ino_from bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1094,7 +1031,7 @@ ALTER FUNCTION fs.flatten(p_sandbox uuid) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.flatten(p_sandbox uuid) IS 'Merges the layers of a sandbox into one over the base layer, and returns how many there were. Snapshots and forks keep theirs.';
 
-CREATE FUNCTION fs.fork(p_sandbox uuid, p_ids uuid[], p_name text, p_owner text DEFAULT NULL::text, p_at text DEFAULT NULL::text) RETURNS SETOF fs.sandbox
+CREATE FUNCTION fs.fork(p_sandbox uuid, p_ids uuid[] DEFAULT '{}'::uuid[], p_name text DEFAULT NULL::text, p_owner text DEFAULT NULL::text, p_at text DEFAULT NULL::text) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -1150,7 +1087,7 @@ $$;
 
 ALTER FUNCTION fs.fork(p_sandbox uuid, p_ids uuid[], p_name text, p_owner text, p_at text) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.fork(p_sandbox uuid, p_ids uuid[], p_name text, p_owner text, p_at text) IS 'Makes new sandboxes, 100 at most, with the tree, shell state and settings of another as it is or was (p_at as in pgbox.state_at), whatever its size. Empty ids are one new id; NULL takes the same name (several get -1, -2, …) and the same owner.
+COMMENT ON FUNCTION fs.fork(p_sandbox uuid, p_ids uuid[], p_name text, p_owner text, p_at text) IS 'Makes new sandboxes, 100 at most, with the tree, shell state and settings of another as it is or was (p_at as in pgbox.state_at), in constant time. Without p_ids one sandbox is made, with a random id. p_name and p_owner are those of the original unless given; several forks get -1, -2, … after the name.
 Of the columns of pgbox.sandbox: id, owner and name are arguments; tenant, env, config, labels, max_bytes, max_inodes, max_snapshots, journal, history_commits, history_seconds, history_keep are settings, so the copy has them; expires_at too, so that the copy of what is temporary is temporary. layers, next_ino, used_bytes, used_inodes, state_sha256 are the state that is copied. version, tree_version, tree_at, created_at, last_used_at, history_version, history_at, undone_version, undone_origin, pruned_version, open_version and deleted_at tell the life of one sandbox and begin anew. VF122 when that state is larger than the limits and than the original.';
 
 CREATE VIEW fs.fault WITH (security_invoker='true') AS
@@ -1664,7 +1601,7 @@ ALTER TABLE fs.touches OWNER TO pgbox_owner;
 
 COMMENT ON VIEW fs.touches IS 'The journal of file operations with the run that did each: who touched a path (path, path_to) or a content (hash_before, hash_after; fs.hash_of tells the hash of bytes). exec_id is NULL for what was done in SQL, and caller the database role.';
 
-CREATE FUNCTION fs.history(p_sandbox uuid, p_path text, p_limit integer, p_before bigint DEFAULT NULL::bigint, p_before_seq integer DEFAULT NULL::integer) RETURNS SETOF fs.touches
+CREATE FUNCTION fs.history(p_sandbox uuid, p_path text, p_limit integer DEFAULT 100, p_before bigint DEFAULT NULL::bigint, p_before_seq integer DEFAULT NULL::integer) RETURNS SETOF fs.touches
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -1689,7 +1626,7 @@ $$;
 
 ALTER FUNCTION fs.history(p_sandbox uuid, p_path text, p_limit integer, p_before bigint, p_before_seq integer) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.history(p_sandbox uuid, p_path text, p_limit integer, p_before bigint, p_before_seq integer) IS 'What happened to a path and to the file that has it now, newest first, with the run that did it: at most p_limit operations before operation p_before_seq of version p_before. The directory the path is in must exist.';
+COMMENT ON FUNCTION fs.history(p_sandbox uuid, p_path text, p_limit integer, p_before bigint, p_before_seq integer) IS 'What happened to a path and to the file that has it now, newest first, each with the run that did it, at most p_limit operations. The next page begins after the last row: pass its version as p_before and its seq as p_before_seq. The directory of the path must exist.';
 
 CREATE FUNCTION fs.housekeep(p_every interval DEFAULT '00:00:00'::interval, p_grace interval DEFAULT '01:00:00'::interval, p_limit integer DEFAULT 1000, p_history interval DEFAULT NULL::interval, p_operations bigint DEFAULT NULL::bigint) RETURNS TABLE(due boolean, more boolean, sandboxes bigint, layers bigint, blobs bigint, bytes bigint, changes bigint, execs bigint)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2344,7 +2281,7 @@ ALTER FUNCTION fs.mv(p_from text, p_to text) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION fs.mv(p_from text, p_to text) IS 'Renames as rename(2) does: over a file or an empty directory of the same sort, never a directory below itself; two names of one file are left as they are. A directory moves with one name and a whiteout, however large it is.';
 
-CREATE FUNCTION fs.prune(p_age interval, p_operations bigint, p_limit integer DEFAULT 1000) RETURNS TABLE(changes bigint, execs bigint)
+CREATE FUNCTION fs.prune(p_age interval DEFAULT NULL::interval, p_operations bigint DEFAULT NULL::bigint, p_limit integer DEFAULT 1000) RETURNS TABLE(changes bigint, execs bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -3241,7 +3178,7 @@ ALTER TABLE fs.execs OWNER TO pgbox_owner;
 
 COMMENT ON VIEW fs.execs IS 'Every run of every sandbox: who ran what, how it ended, what it changed (version_before, version_after).';
 
-CREATE FUNCTION fs.timeline(p_sandbox uuid, p_limit integer, p_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_before_id uuid DEFAULT NULL::uuid, p_since timestamp with time zone DEFAULT NULL::timestamp with time zone, p_caller text DEFAULT NULL::text, p_route text DEFAULT NULL::text, p_script text DEFAULT NULL::text, p_committed boolean DEFAULT NULL::boolean, p_failed boolean DEFAULT NULL::boolean, p_agent text DEFAULT NULL::text) RETURNS SETOF fs.execs
+CREATE FUNCTION fs.timeline(p_sandbox uuid, p_limit integer DEFAULT 100, p_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_before_id uuid DEFAULT NULL::uuid, p_since timestamp with time zone DEFAULT NULL::timestamp with time zone, p_caller text DEFAULT NULL::text, p_route text DEFAULT NULL::text, p_script text DEFAULT NULL::text, p_committed boolean DEFAULT NULL::boolean, p_failed boolean DEFAULT NULL::boolean, p_agent text DEFAULT NULL::text) RETURNS SETOF fs.execs
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -3266,7 +3203,7 @@ $$;
 
 ALTER FUNCTION fs.timeline(p_sandbox uuid, p_limit integer, p_before timestamp with time zone, p_before_id uuid, p_since timestamp with time zone, p_caller text, p_route text, p_script text, p_committed boolean, p_failed boolean, p_agent text) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.timeline(p_sandbox uuid, p_limit integer, p_before timestamp with time zone, p_before_id uuid, p_since timestamp with time zone, p_caller text, p_route text, p_script text, p_committed boolean, p_failed boolean, p_agent text) IS 'The runs of a sandbox, newest first: of those that all filters let through, at most p_limit before the run p_before_id that began at p_before. p_script is a text that the script holds; failed is what was ended from outside or has an exit status other than 0.';
+COMMENT ON FUNCTION fs.timeline(p_sandbox uuid, p_limit integer, p_before timestamp with time zone, p_before_id uuid, p_since timestamp with time zone, p_caller text, p_route text, p_script text, p_committed boolean, p_failed boolean, p_agent text) IS 'The runs of a sandbox that match every filter given, newest first, at most p_limit. The next page begins after the last row: pass its started_at as p_before and its id as p_before_id. p_script is a text that the script contains. p_failed: the run was ended from outside, or its exit status is not 0.';
 
 CREATE FUNCTION fs.tree(p_path text DEFAULT '/'::text, p_depth integer DEFAULT NULL::integer) RETURNS SETOF fs.entry
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -3320,35 +3257,8 @@ CREATE FUNCTION fs.truncate(p_path text, p_size bigint) RETURNS void
     SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
-DECLARE
-    v_sandbox pgbox.sandbox := pgbox.enter(true);
-    v         record;
-    n         pgbox.inode;
-    v_was     bigint;
-    v_hash    bytea;
 BEGIN
-    IF p_size < 0 OR p_size IS NULL THEN
-        PERFORM pgbox.raise_errno('EINVAL', 'truncate', p_path);
-    END IF;
-    v := pgbox.walk(v_sandbox.layers, p_path, 'follow', 'truncate');
-    IF v.kind <> 8 THEN
-        PERFORM pgbox.raise_errno(CASE WHEN v.kind = 4 THEN 'EISDIR' ELSE 'EINVAL' END, 'truncate', p_path);
-    ELSIF p_size > 140737488355328 THEN
-        PERFORM pgbox.raise_errno('EFBIG', 'truncate', p_path);
-    END IF;
-    n := pgbox.inode_of(v_sandbox.layers, v.ino);
-    v_was := n.size;
-    IF v_sandbox.journal THEN
-        v_hash := pgbox.file_hash(v_sandbox.layers, n.ino, v_was);
-    END IF;
-    PERFORM pgbox.resize(v_sandbox.layers, n.ino, v_was, p_size);
-    n.size := p_size;
-    n.mtime := pgbox.now_ns();
-    n.ctime := n.mtime;
-    PERFORM pgbox.put_inode(v_sandbox.layers[1], n);
-    PERFORM pgbox.record(v_sandbox, ARRAY['truncate'], ARRAY[v.path], NULL, ARRAY[n.ino],
-                         CASE WHEN n.ino >= pgbox.first_ino() THEN n.size - v_was ELSE 0 END,
-                         p_size_before => ARRAY[v_was], p_hash_before => ARRAY[v_hash]);
+    PERFORM pgbox.write(pgbox.enter(true), 'truncate', p_path, NULL, p_size, NULL);
 END
 $$;
 
@@ -3397,7 +3307,7 @@ ALTER FUNCTION fs.unlink(p_path text) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION fs.unlink(p_path text) IS 'Removes a name of a file that is not a directory.';
 
-CREATE FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[] DEFAULT '{}'::text[], p_history jsonb DEFAULT NULL::jsonb, p_journal boolean DEFAULT NULL::boolean, p_max_snapshots bigint DEFAULT NULL::bigint) RETURNS SETOF fs.sandbox
+CREATE FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text DEFAULT NULL::text, p_env jsonb DEFAULT NULL::jsonb, p_labels jsonb DEFAULT NULL::jsonb, p_max_bytes bigint DEFAULT NULL::bigint, p_max_inodes bigint DEFAULT NULL::bigint, p_expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_clear text[] DEFAULT '{}'::text[], p_history jsonb DEFAULT NULL::jsonb, p_journal boolean DEFAULT NULL::boolean, p_max_snapshots bigint DEFAULT NULL::bigint) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -3430,7 +3340,7 @@ $$;
 
 ALTER FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[], p_history jsonb, p_journal boolean, p_max_snapshots bigint) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[], p_history jsonb, p_journal boolean, p_max_snapshots bigint) IS 'Changes the settings of a sandbox; NULL leaves one as it is, p_clear names those to remove (max_bytes, max_inodes, max_snapshots, expires_at, history), p_history says when commits take automatic snapshots, as in fs.create_sandbox, p_journal whether operations on files are recorded. The tree and its version stay.';
+COMMENT ON FUNCTION fs.update_sandbox(p_sandbox uuid, p_name text, p_env jsonb, p_labels jsonb, p_max_bytes bigint, p_max_inodes bigint, p_expires_at timestamp with time zone, p_clear text[], p_history jsonb, p_journal boolean, p_max_snapshots bigint) IS 'Changes the settings of a sandbox that are given: fs.update_sandbox(id, p_max_bytes => 1000000). NULL leaves a setting as it is; p_clear removes settings by name: max_bytes, max_inodes, max_snapshots, expires_at, history. p_history says when a commit takes an automatic snapshot, as in fs.create_sandbox(); p_journal, whether operations on files are recorded. The tree and its version stay.';
 
 CREATE FUNCTION fs.usage(p_sandbox uuid) RETURNS TABLE(version bigint, used_bytes bigint, used_inodes bigint, max_bytes bigint, max_inodes bigint, layers integer, snapshots bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -3489,42 +3399,8 @@ CREATE FUNCTION fs.write_at(p_path text, p_data bytea, p_offset bigint) RETURNS 
     SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
-DECLARE
-    v_sandbox pgbox.sandbox := pgbox.enter(true);
-    v         record;
-    n         pgbox.inode;
-    v_was     bigint;
-    v_hash    bytea;
 BEGIN
-    IF p_data IS NULL OR p_offset IS NULL OR p_offset < 0 THEN
-        PERFORM pgbox.raise_errno('EINVAL', 'write', p_path);
-    END IF;
-    v := pgbox.walk(v_sandbox.layers, p_path, 'follow', 'open');
-    IF v.kind = 4 THEN
-        PERFORM pgbox.raise_errno('EISDIR', 'open', p_path);
-    END IF;
-    n := pgbox.inode_of(v_sandbox.layers, v.ino);
-    -- 1:3 null, 1:5 zero, 1:7 full
-    IF n.kind = 1 OR n.kind = 2 AND n.rdev NOT IN (259, 261, 263) THEN
-        PERFORM pgbox.raise_errno('ENXIO', 'open', p_path);
-    ELSIF n.rdev = 263 AND octet_length(p_data) > 0 THEN
-        PERFORM pgbox.raise_errno('ENOSPC', 'write', p_path);
-    ELSIF n.kind = 2 OR octet_length(p_data) = 0 THEN
-        RETURN;
-    ELSIF p_offset > 140737488355328 - octet_length(p_data) THEN
-        PERFORM pgbox.raise_errno('EFBIG', 'write', p_path);
-    END IF;
-    v_was := n.size;
-    IF v_sandbox.journal THEN
-        v_hash := pgbox.file_hash(v_sandbox.layers, n.ino, v_was);
-    END IF;
-    n.size := pgbox.write_chunks(v_sandbox.layers, n.ino, v_was, p_offset, p_data);
-    n.mtime := pgbox.now_ns();
-    n.ctime := n.mtime;
-    PERFORM pgbox.put_inode(v_sandbox.layers[1], n);
-    PERFORM pgbox.record(v_sandbox, ARRAY['write'], ARRAY[v.path], NULL, ARRAY[n.ino],
-                         CASE WHEN n.ino >= pgbox.first_ino() THEN n.size - v_was ELSE 0 END,
-                         p_size_before => ARRAY[v_was], p_hash_before => ARRAY[v_hash]);
+    PERFORM pgbox.write(pgbox.enter(true), 'write_at', p_path, p_data, p_offset, NULL);
 END
 $$;
 
@@ -3539,42 +3415,8 @@ CREATE FUNCTION fs.write_file(p_path text, p_data bytea, p_mode integer DEFAULT 
     SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
-DECLARE
-    v_sandbox pgbox.sandbox := pgbox.enter(true);
-    f         record;
-    n         pgbox.inode;
-    v_was     bigint;
-    v_hash    bytea;
 BEGIN
-    IF p_data IS NULL THEN
-        PERFORM pgbox.raise_errno('EINVAL', 'write', p_path);
-    END IF;
-    f := pgbox.open_file(v_sandbox, p_path, coalesce(p_mode, 420));
-    n := f.inode;
-    IF n.kind = 2 THEN
-        IF n.rdev = 263 AND octet_length(p_data) > 0 THEN
-            PERFORM pgbox.raise_errno('ENOSPC', 'write', p_path);
-        END IF;
-        RETURN n.ino;
-    END IF;
-    v_was := n.size;
-    IF v_sandbox.journal AND NOT f.created THEN
-        v_hash := pgbox.file_hash(v_sandbox.layers, n.ino, v_was);
-    END IF;
-    -- what the new content does not cover
-    PERFORM pgbox.cut_chunks(v_sandbox.layers, n.ino, (octet_length(p_data) + 65535) / 65536);
-    n.size := 0;
-    IF octet_length(p_data) > 0 THEN
-        n.size := pgbox.write_chunks(v_sandbox.layers, n.ino, 0, 0, p_data);
-    END IF;
-    n.mtime := pgbox.now_ns();
-    n.ctime := n.mtime;
-    PERFORM pgbox.put_inode(v_sandbox.layers[1], n);
-    PERFORM pgbox.record(v_sandbox, ARRAY[CASE WHEN f.created THEN 'create' ELSE 'write' END], ARRAY[f.path], NULL, ARRAY[n.ino],
-                         CASE WHEN n.ino >= pgbox.first_ino() THEN n.size - v_was ELSE 0 END,
-                         f.created::integer, v_sandbox.next_ino + f.created::integer,
-                         ARRAY[CASE WHEN NOT f.created THEN v_was END], ARRAY[v_hash]);
-    RETURN n.ino;
+    RETURN pgbox.write(pgbox.enter(true), 'write', p_path, p_data, NULL, coalesce(p_mode, 420));
 END
 $$;
 
@@ -6346,14 +6188,15 @@ ALTER FUNCTION pgbox.obstacle(p_layers uuid[], p_path text) OWNER TO pgbox_owner
 
 COMMENT ON FUNCTION pgbox.obstacle(p_layers uuid[], p_path text) IS 'The first part of a path, but for the last, that is there and is not a directory: a symlink, which is not followed, or a file. NULL when there is none.';
 
-CREATE FUNCTION pgbox.open_file(p_sandbox pgbox.sandbox, p_path text, p_mode integer, OUT inode pgbox.inode, OUT path text, OUT created boolean) RETURNS record
+CREATE FUNCTION pgbox.open_file(p_sandbox pgbox.sandbox, p_path text, p_op text, p_mode integer, OUT inode pgbox.inode, OUT path text, OUT created boolean) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
     v record;
 BEGIN
-    v := pgbox.walk(p_sandbox.layers, p_path, 'create', 'open');
+    v := pgbox.walk(p_sandbox.layers, p_path, CASE WHEN p_op IN ('write_at', 'truncate') THEN 'follow' ELSE 'create' END,
+                    CASE WHEN p_op = 'truncate' THEN 'truncate' ELSE 'open' END);
     path := v.path;
     created := v.ino IS NULL;
     IF created THEN
@@ -6362,7 +6205,9 @@ BEGIN
         inode.size := 0;
         inode := pgbox.create_inode(p_sandbox, v.dir, v.name, inode);
     ELSIF v.kind = 4 THEN
-        PERFORM pgbox.raise_errno('EISDIR', 'open', p_path);
+        PERFORM pgbox.raise_errno('EISDIR', CASE WHEN p_op = 'truncate' THEN 'truncate' ELSE 'open' END, p_path);
+    ELSIF v.kind <> 8 AND p_op = 'truncate' THEN
+        PERFORM pgbox.raise_errno('EINVAL', 'truncate', p_path);
     ELSE
         inode := pgbox.inode_of(p_sandbox.layers, v.ino);
         -- 1:3 null, 1:5 zero, 1:7 full
@@ -6373,9 +6218,9 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION pgbox.open_file(p_sandbox pgbox.sandbox, p_path text, p_mode integer, OUT inode pgbox.inode, OUT path text, OUT created boolean) OWNER TO pgbox_owner;
+ALTER FUNCTION pgbox.open_file(p_sandbox pgbox.sandbox, p_path text, p_op text, p_mode integer, OUT inode pgbox.inode, OUT path text, OUT created boolean) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.open_file(p_sandbox pgbox.sandbox, p_path text, p_mode integer, OUT inode pgbox.inode, OUT path text, OUT created boolean) IS 'Opens a file for writing as open(2) does with O_CREAT: a dangling symlink creates its target, a directory or a trailing slash is EISDIR.';
+COMMENT ON FUNCTION pgbox.open_file(p_sandbox pgbox.sandbox, p_path text, p_op text, p_mode integer, OUT inode pgbox.inode, OUT path text, OUT created boolean) IS 'Opens a file for pgbox.write(). write_at and truncate want it to be there; the others make it as open(2) does with O_CREAT: a dangling symlink creates its target, a directory or a trailing slash is EISDIR.';
 
 CREATE FUNCTION pgbox.point(p_sandbox pgbox.sandbox, p_stack text) RETURNS pgbox.sandbox
     LANGUAGE plpgsql SECURITY DEFINER
@@ -7819,6 +7664,77 @@ ALTER FUNCTION pgbox.whole_usage(p_layers uuid[], p_ino bigint, OUT inodes bigin
 
 COMMENT ON FUNCTION pgbox.whole_usage(p_layers uuid[], p_ino bigint, OUT inodes bigint, OUT bytes bigint, OUT stored bigint) IS 'What is at and below an inode that is much of a tree (pgbox.is_much): reads all rows of the layers, each table as a cold load does. At the root also what fs.fsck() calls unreachable.';
 
+CREATE FUNCTION pgbox.write(p_sandbox pgbox.sandbox, p_op text, p_path text, p_data bytea, p_offset bigint, p_mode integer, p_from pgbox.inode DEFAULT NULL::pgbox.inode) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    c_longest constant bigint := 140737488355328;
+    v_what    constant text := CASE WHEN p_op IN ('truncate', 'cp') THEN p_op ELSE 'write' END; -- in errors
+    v_length  constant bigint := CASE p_op WHEN 'truncate' THEN 0 WHEN 'cp' THEN p_from.size ELSE octet_length(p_data) END;
+    f         record;
+    n         pgbox.inode;
+    v_at      bigint;
+    v_was     bigint;
+    v_hash    bytea;
+BEGIN
+    IF v_length IS NULL OR p_op IN ('write_at', 'truncate') AND (p_offset < 0) IS NOT FALSE THEN
+        PERFORM pgbox.raise_errno('EINVAL', v_what, p_path);
+    END IF;
+    f := pgbox.open_file(p_sandbox, p_path, p_op, p_mode);
+    n := f.inode;
+    IF n.kind = 2 THEN
+        IF n.rdev = 263 AND v_length > 0 THEN -- /dev/full
+            PERFORM pgbox.raise_errno('ENOSPC', v_what, p_path);
+        END IF;
+        RETURN n.ino;
+    ELSIF n.ino = p_from.ino THEN
+        PERFORM pgbox.raise_errno('EINVAL', 'cp', p_path);
+    ELSIF p_op IN ('append', 'write_at') AND v_length = 0 AND NOT f.created THEN
+        RETURN n.ino; -- nothing is written, so no time changes
+    END IF;
+    v_was := n.size;
+    v_at := CASE p_op WHEN 'append' THEN v_was ELSE coalesce(p_offset, 0) END;
+    IF v_at > c_longest - v_length THEN
+        PERFORM pgbox.raise_errno('EFBIG', v_what, p_path);
+    END IF;
+    IF p_sandbox.journal AND NOT f.created THEN
+        v_hash := pgbox.file_hash(p_sandbox.layers, n.ino, v_was);
+    END IF;
+
+    IF p_op = 'truncate' THEN
+        PERFORM pgbox.resize(p_sandbox.layers, n.ino, v_was, p_offset);
+        n.size := p_offset;
+    ELSIF p_op = 'cp' THEN
+        PERFORM pgbox.cut_chunks(p_sandbox.layers, n.ino, 0);
+        PERFORM pgbox.copy_chunks(p_sandbox.layers, ARRAY[p_from.ino], ARRAY[n.ino]);
+        n.size := v_length;
+    ELSE
+        IF p_op = 'write' THEN
+            -- what the new content does not cover
+            PERFORM pgbox.cut_chunks(p_sandbox.layers, n.ino, ((v_length + 65535) / 65536)::integer);
+            n.size := 0;
+        END IF;
+        IF v_length > 0 THEN
+            n.size := pgbox.write_chunks(p_sandbox.layers, n.ino, n.size, v_at, p_data);
+        END IF;
+    END IF;
+    n.mtime := pgbox.now_ns();
+    n.ctime := n.mtime;
+    PERFORM pgbox.put_inode(p_sandbox.layers[1], n);
+    PERFORM pgbox.record(p_sandbox, ARRAY[CASE WHEN f.created THEN 'create' WHEN p_op = 'truncate' THEN 'truncate' ELSE 'write' END],
+                         ARRAY[f.path], NULL, ARRAY[n.ino],
+                         CASE WHEN n.ino >= pgbox.first_ino() THEN n.size - v_was ELSE 0 END,
+                         f.created::integer, p_sandbox.next_ino + f.created::integer,
+                         ARRAY[CASE WHEN NOT f.created THEN v_was END], ARRAY[v_hash]);
+    RETURN n.ino;
+END
+$$;
+
+ALTER FUNCTION pgbox.write(p_sandbox pgbox.sandbox, p_op text, p_path text, p_data bytea, p_offset bigint, p_mode integer, p_from pgbox.inode) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.write(p_sandbox pgbox.sandbox, p_op text, p_path text, p_data bytea, p_offset bigint, p_mode integer, p_from pgbox.inode) IS 'Changes the content of one file, for all verbs that do: write puts p_data in place of it, append adds p_data, write_at writes it from p_offset on, truncate sets the size p_offset, cp puts the content of p_from in place of it. Of p_sandbox, which pgbox.enter(true) returned. write, append and cp make a missing file, with p_mode. Returns the inode number.';
+
 CREATE FUNCTION pgbox.write_chunks(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_data bytea) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -9214,8 +9130,8 @@ GRANT ALL ON FUNCTION pgbox.now_ns() TO pgbox_maintainer;
 REVOKE ALL ON FUNCTION pgbox.obstacle(p_layers uuid[], p_path text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.obstacle(p_layers uuid[], p_path text) TO pgbox_maintainer;
 
-REVOKE ALL ON FUNCTION pgbox.open_file(p_sandbox pgbox.sandbox, p_path text, p_mode integer, OUT inode pgbox.inode, OUT path text, OUT created boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION pgbox.open_file(p_sandbox pgbox.sandbox, p_path text, p_mode integer, OUT inode pgbox.inode, OUT path text, OUT created boolean) TO pgbox_maintainer;
+REVOKE ALL ON FUNCTION pgbox.open_file(p_sandbox pgbox.sandbox, p_path text, p_op text, p_mode integer, OUT inode pgbox.inode, OUT path text, OUT created boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.open_file(p_sandbox pgbox.sandbox, p_path text, p_op text, p_mode integer, OUT inode pgbox.inode, OUT path text, OUT created boolean) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.point(p_sandbox pgbox.sandbox, p_stack text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.point(p_sandbox pgbox.sandbox, p_stack text) TO pgbox_owner;
@@ -9330,6 +9246,9 @@ GRANT ALL ON FUNCTION pgbox.whole_tree(p_layers uuid[], p_ino bigint, p_path tex
 
 REVOKE ALL ON FUNCTION pgbox.whole_usage(p_layers uuid[], p_ino bigint, OUT inodes bigint, OUT bytes bigint, OUT stored bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.whole_usage(p_layers uuid[], p_ino bigint, OUT inodes bigint, OUT bytes bigint, OUT stored bigint) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.write(p_sandbox pgbox.sandbox, p_op text, p_path text, p_data bytea, p_offset bigint, p_mode integer, p_from pgbox.inode) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.write(p_sandbox pgbox.sandbox, p_op text, p_path text, p_data bytea, p_offset bigint, p_mode integer, p_from pgbox.inode) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.write_chunks(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_data bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.write_chunks(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_data bytea) TO pgbox_maintainer;

@@ -12,9 +12,6 @@ DECLARE
     f         record;
     t         record;
     n         pgbox.inode;
-    o         pgbox.inode;
-    v_was     bigint;
-    v_hash    bytea;
     v_copied  record;
 BEGIN
     f := pgbox.walk(v_layers, p_from, CASE WHEN p_recursive THEN 'nofollow' ELSE 'follow' END, 'cp');
@@ -23,31 +20,7 @@ BEGIN
         IF n.kind <> 8 THEN
             PERFORM pgbox.raise_errno(CASE WHEN n.kind = 4 THEN 'EISDIR' ELSE 'ENXIO' END, 'cp', p_from);
         END IF;
-        t := pgbox.open_file(v_sandbox, p_to, n.mode);
-        o := t.inode;
-        IF o.kind = 2 THEN
-            IF o.rdev = 263 AND n.size > 0 THEN
-                PERFORM pgbox.raise_errno('ENOSPC', 'cp', p_to);
-            END IF;
-            RETURN o.ino;
-        ELSIF o.ino = n.ino THEN
-            PERFORM pgbox.raise_errno('EINVAL', 'cp', p_to);
-        END IF;
-        v_was := o.size;
-        IF v_sandbox.journal AND NOT t.created THEN
-            v_hash := pgbox.file_hash(v_layers, o.ino, v_was);
-        END IF;
-        PERFORM pgbox.cut_chunks(v_layers, o.ino, 0);
-        PERFORM pgbox.copy_chunks(v_layers, ARRAY[n.ino], ARRAY[o.ino]);
-        o.size := n.size;
-        o.mtime := v_now;
-        o.ctime := v_now;
-        PERFORM pgbox.put_inode(v_layers[1], o);
-        PERFORM pgbox.record(v_sandbox, ARRAY[CASE WHEN t.created THEN 'create' ELSE 'write' END], ARRAY[t.path], NULL, ARRAY[o.ino],
-                             CASE WHEN o.ino >= pgbox.first_ino() THEN o.size - v_was ELSE 0 END,
-                             t.created::integer, v_sandbox.next_ino + t.created::integer,
-                             ARRAY[CASE WHEN NOT t.created THEN v_was END], ARRAY[v_hash]);
-        RETURN o.ino;
+        RETURN pgbox.write(v_sandbox, 'cp', p_to, NULL, NULL, n.mode, n);
     END IF;
 
     t := pgbox.walk(v_layers, p_to, 'parent', 'cp');

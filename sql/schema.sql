@@ -22,7 +22,7 @@ $$;
 
 ALTER FUNCTION fs.append_file(p_path text, p_data bytea, p_mode integer) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.append_file(p_path text, p_data bytea, p_mode integer) IS 'Appends to a file, which is created when it is missing; only its last chunk is rewritten. Returns the inode number.';
+COMMENT ON FUNCTION fs.append_file(p_path text, p_data bytea, p_mode integer) IS 'Appends to a file, and creates it when it is missing; only its last chunk is rewritten. Returns the inode number.';
 
 CREATE FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[] DEFAULT '{}'::bigint[], p_kind smallint[] DEFAULT '{}'::smallint[], p_mode integer[] DEFAULT '{}'::integer[], p_uid integer[] DEFAULT '{}'::integer[], p_gid integer[] DEFAULT '{}'::integer[], p_nlink integer[] DEFAULT '{}'::integer[], p_rdev integer[] DEFAULT '{}'::integer[], p_size bigint[] DEFAULT '{}'::bigint[], p_mtime bigint[] DEFAULT '{}'::bigint[], p_ctime bigint[] DEFAULT '{}'::bigint[], p_target text[] DEFAULT '{}'::text[], p_gone bigint[] DEFAULT '{}'::bigint[], p_parent bigint[] DEFAULT '{}'::bigint[], p_name text[] DEFAULT '{}'::text[], p_child bigint[] DEFAULT '{}'::bigint[], p_chunk_ino bigint[] DEFAULT '{}'::bigint[], p_chunk_idx integer[] DEFAULT '{}'::integer[], p_chunk_sha256 bytea[] DEFAULT '{}'::bytea[], p_blob bytea[] DEFAULT '{}'::bytea[], p_shell_state jsonb DEFAULT NULL::jsonb, p_exec jsonb DEFAULT NULL::jsonb, p_op text[] DEFAULT '{}'::text[], p_path text[] DEFAULT '{}'::text[], p_path_to text[] DEFAULT '{}'::text[], p_change_ino bigint[] DEFAULT '{}'::bigint[], p_size_before bigint[] DEFAULT '{}'::bigint[], p_size_after bigint[] DEFAULT '{}'::bigint[], p_hash_before bytea[] DEFAULT '{}'::bytea[], p_hash_after bytea[] DEFAULT '{}'::bytea[], p_changed_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS TABLE(version bigint, used_bytes bigint, used_inodes bigint, layers uuid[], changed_at timestamp with time zone, state_sha256 bytea)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -164,7 +164,7 @@ $$;
 
 ALTER FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[], p_size_before bigint[], p_size_after bigint[], p_hash_before bytea[], p_hash_after bytea[], p_changed_at timestamp with time zone) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[], p_size_before bigint[], p_size_after bigint[], p_hash_before bytea[], p_hash_after bytea[], p_changed_at timestamp with time zone) IS 'Commits what one run changed, and nothing at all when the sandbox is no longer at p_version, or came there at another time than p_changed_at (VF116), a limit is exceeded (VF122) or the database lacks a content that a chunk names (VF061). Inodes, names, chunks and journal come as parallel arrays: p_ino… are the inodes as they are now (target empty except for symlinks), p_gone those without a name left, p_child 0 removes a name, a NULL hash makes a hole, p_blob carries new contents. p_used_* is the usage of the whole tree afterwards; used_bytes is that with what a new p_shell_state counts, which state_sha256 names. p_op… is the journal; sizes (-1: none) and content hashes are those of the regular files before and after the whole run. The layers are others than before when an automatic snapshot was due; changed_at is when the version came about.';
+COMMENT ON FUNCTION fs.apply(p_sandbox uuid, p_version bigint, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_ino bigint[], p_kind smallint[], p_mode integer[], p_uid integer[], p_gid integer[], p_nlink integer[], p_rdev integer[], p_size bigint[], p_mtime bigint[], p_ctime bigint[], p_target text[], p_gone bigint[], p_parent bigint[], p_name text[], p_child bigint[], p_chunk_ino bigint[], p_chunk_idx integer[], p_chunk_sha256 bytea[], p_blob bytea[], p_shell_state jsonb, p_exec jsonb, p_op text[], p_path text[], p_path_to text[], p_change_ino bigint[], p_size_before bigint[], p_size_after bigint[], p_hash_before bytea[], p_hash_after bytea[], p_changed_at timestamp with time zone) IS 'Commits what one run changed, in one transaction or not at all. ESTALE when the sandbox is no longer at p_version, or reached it at another time than p_changed_at; EDQUOT when a limit is exceeded; ENODATA when the database lacks a content that a chunk refers to. Inodes, dirents, chunks and journal come as parallel arrays. p_ino… are inodes as they are now (target is empty except for symlinks); p_gone are inodes without a name left; p_child 0 removes a dirent; a NULL hash makes a hole; p_blob are new contents. p_used_bytes and p_used_inodes are the usage of the whole tree afterwards; the used_bytes returned also counts the new p_shell_state, and state_sha256 is its hash. p_op… is the journal; its sizes (-1: none) and content hashes are those of the regular files before and after the whole run. The layers returned differ from those before when an automatic snapshot was due; changed_at is the time of the new version.';
 
 CREATE FUNCTION fs.base_layer() RETURNS uuid
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -329,7 +329,7 @@ $$;
 
 ALTER FUNCTION fs.blame(p_sandbox uuid, p_path text) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.blame(p_sandbox uuid, p_path text) IS 'Who wrote each regular file at or below a path last, by path. version is NULL for a file whose last writing is not in the journal: it came with a fork, or before the journal begins; what a merge brought is the run''s that wrote it in the other sandbox. For what was done in SQL exec_id is NULL and caller the database role.';
+COMMENT ON FUNCTION fs.blame(p_sandbox uuid, p_path text) IS 'Who last wrote each regular file at or below a path, ordered by path. version is NULL when the last write is not in the journal: it came with a fork, or is older than the journal. What a merge brought is attributed to the run that wrote it in the other sandbox. For what was done in SQL, exec_id is NULL and caller is the database role.';
 
 CREATE VIEW fs.change WITH (security_invoker='true') AS
  SELECT c.sandbox_id,
@@ -349,7 +349,7 @@ CREATE VIEW fs.change WITH (security_invoker='true') AS
 
 ALTER TABLE fs.change OWNER TO pgbox_owner;
 
-COMMENT ON VIEW fs.change IS 'The journal of file operations as fs.changes_since() returns it; fs.changes adds whose sandbox it is.';
+COMMENT ON VIEW fs.change IS 'The journal of file operations, as fs.changes_since() returns it; fs.changes adds the sandbox.';
 
 CREATE FUNCTION fs.changes_since(p_sandbox uuid, p_version bigint DEFAULT 0, p_seq integer DEFAULT 2147483647, p_limit integer DEFAULT 1000) RETURNS SETOF fs.change
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -400,7 +400,7 @@ $$;
 
 ALTER FUNCTION fs.chown(p_path text, p_uid integer, p_gid integer, p_follow boolean) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.chown(p_path text, p_uid integer, p_gid integer, p_follow boolean) IS 'Sets owner and group; NULL or -1 leaves one as it is.';
+COMMENT ON FUNCTION fs.chown(p_path text, p_uid integer, p_gid integer, p_follow boolean) IS 'Sets owner and group; NULL or -1 leaves either as it is.';
 
 CREATE FUNCTION fs.cp(p_from text, p_to text, p_recursive boolean DEFAULT false) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -447,7 +447,7 @@ $$;
 
 ALTER FUNCTION fs.cp(p_from text, p_to text, p_recursive boolean) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.cp(p_from text, p_to text, p_recursive boolean) IS 'Copies the content of a file over or to p_to, which is created with the mode of the source. With p_recursive it copies what p_from names, a directory with all that is in it, to p_to, which must not exist: modes, owners, modification times, symlinks and hard links among the copies are kept. Chunks are shared, no bytes are copied. Returns the inode number of the copy.';
+COMMENT ON FUNCTION fs.cp(p_from text, p_to text, p_recursive boolean) IS 'Copies the content of a file to p_to, which is overwritten, or created with the mode of the source. With p_recursive it copies p_from and everything below it to p_to, which must not exist; modes, owners, modification times, symlinks, and hard links among the copies are kept. Chunks are shared: no bytes are copied. Returns the inode number of the copy.';
 
 CREATE TABLE pgbox.image (
     id uuid DEFAULT gen_random_uuid() NOT NULL,
@@ -529,7 +529,7 @@ $_$;
 
 ALTER FUNCTION fs.create_image(p_sandbox uuid, p_name text, p_tag text, p_at text, p_replace boolean) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.create_image(p_sandbox uuid, p_name text, p_tag text, p_at text, p_replace boolean) IS 'Makes an image of a sandbox as it is or was (p_at as in pgbox.state_at), whatever its size. A name and tag (by default latest) that are taken are VF017, unless p_replace is set and the image is of the same owner.';
+COMMENT ON FUNCTION fs.create_image(p_sandbox uuid, p_name text, p_tag text, p_at text, p_replace boolean) IS 'Makes an image of a sandbox as it is now or was at p_at (as in pgbox.state_at), in constant time. The tag is latest by default. EEXIST when name and tag are taken, unless p_replace is set and the image has the same owner.';
 
 CREATE TABLE pgbox.sandbox (
     id uuid DEFAULT gen_random_uuid() NOT NULL,
@@ -632,7 +632,7 @@ CREATE VIEW fs.sandbox WITH (security_invoker='true') AS
 
 ALTER TABLE fs.sandbox OWNER TO pgbox_owner;
 
-COMMENT ON VIEW fs.sandbox IS 'Every sandbox, dropped ones too. steps is filled in by fs.undo() and fs.redo(), which say there what they did.';
+COMMENT ON VIEW fs.sandbox IS 'Every sandbox, dropped ones too. steps is only filled in by fs.undo() and fs.redo(), which say there what they did.';
 
 CREATE FUNCTION fs.create_sandbox(p_id uuid DEFAULT NULL::uuid, p_tenant text DEFAULT NULL::text, p_owner text DEFAULT NULL::text, p_name text DEFAULT NULL::text, p_env jsonb DEFAULT NULL::jsonb, p_config jsonb DEFAULT NULL::jsonb, p_labels jsonb DEFAULT NULL::jsonb, p_max_bytes bigint DEFAULT NULL::bigint, p_max_inodes bigint DEFAULT NULL::bigint, p_expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_image text DEFAULT NULL::text, p_history jsonb DEFAULT NULL::jsonb) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql SECURITY DEFINER
@@ -709,7 +709,7 @@ $$;
 
 ALTER FUNCTION fs.diff(p_sandbox uuid, p_at text, p_from uuid, p_from_at text) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.diff(p_sandbox uuid, p_at text, p_from uuid, p_from_at text) IS 'What changed in a sandbox since what it started from (@base), since another of its states, or against a state of another sandbox of the same owner (states as in pgbox.state_at): paths added A, deleted D, renamed R (from path_from), of another kind T, otherwise modified M, by content, mode and owner. Under a renamed directory only what changed itself is listed. It costs what the changes cost, whatever the size of the trees.';
+COMMENT ON FUNCTION fs.diff(p_sandbox uuid, p_at text, p_from uuid, p_from_at text) IS 'What changed in a sandbox since it was made (@base), since another of its states, or against a state of another sandbox of the same owner (states as in pgbox.state_at). The status of a path is A added, D deleted, R renamed (from path_from), T its kind changed, M modified (content, mode or owner). Under a renamed directory only what itself changed is listed. The cost is that of the changes, whatever the size of the trees.';
 
 CREATE FUNCTION fs.drop_image(p_tenant text, p_owner text, p_image text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -729,7 +729,7 @@ $$;
 
 ALTER FUNCTION fs.drop_image(p_tenant text, p_owner text, p_image text) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.drop_image(p_tenant text, p_owner text, p_image text) IS 'Forgets a name and tag of an image and frees the layers only it used; sandboxes made of it keep theirs. VF002 when there is none, VF001 when it is somebody else''s.';
+COMMENT ON FUNCTION fs.drop_image(p_tenant text, p_owner text, p_image text) IS 'Removes a name and tag of an image and frees the layers that only it used. Sandboxes made from it keep theirs. ENOENT when there is no such image, EPERM when it has another owner.';
 
 CREATE FUNCTION fs.drop_sandbox(p_sandbox uuid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -742,7 +742,7 @@ $$;
 
 ALTER FUNCTION fs.drop_sandbox(p_sandbox uuid) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.drop_sandbox(p_sandbox uuid) IS 'Drops a sandbox and its snapshots; forks of it live on. Its id is never used again, and its audit log stays.';
+COMMENT ON FUNCTION fs.drop_sandbox(p_sandbox uuid) IS 'Drops a sandbox and its snapshots; its forks live on. The id is never used again, and the audit log stays.';
 
 CREATE FUNCTION fs.drop_snapshot(p_sandbox uuid, p_snapshot uuid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -763,7 +763,7 @@ $$;
 
 ALTER FUNCTION fs.drop_snapshot(p_sandbox uuid, p_snapshot uuid) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.drop_snapshot(p_sandbox uuid, p_snapshot uuid) IS 'Forgets a snapshot of a sandbox and frees the layers only it used (VF002 when there is none).';
+COMMENT ON FUNCTION fs.drop_snapshot(p_sandbox uuid, p_snapshot uuid) IS 'Removes a snapshot of a sandbox and frees the layers that only it used. ENOENT when there is no such snapshot.';
 
 CREATE VIEW fs.disk_usage WITH (security_invoker='true') AS
  SELECT ''::text AS path,
@@ -774,7 +774,7 @@ CREATE VIEW fs.disk_usage WITH (security_invoker='true') AS
 
 ALTER TABLE fs.disk_usage OWNER TO pgbox_owner;
 
-COMMENT ON VIEW fs.disk_usage IS 'The row type of du; as a table it is empty. bytes are the sizes of the regular files, allocated is what they hold without their holes.';
+COMMENT ON VIEW fs.disk_usage IS 'The row type of du; as a table it is empty. bytes are the sizes of the regular files; allocated is that without holes.';
 
 CREATE FUNCTION fs.du(p_path text DEFAULT '/'::text) RETURNS SETOF fs.disk_usage
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -879,7 +879,7 @@ $$;
 
 ALTER FUNCTION fs.expire(p_limit integer) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.expire(p_limit integer) IS 'Drops up to p_limit sandboxes whose time has come and returns how many. They are out of reach from the moment they expire; this frees their space. Answers kept under idempotency keys go after a day.';
+COMMENT ON FUNCTION fs.expire(p_limit integer) IS 'Drops up to p_limit expired sandboxes and returns how many. An expired sandbox cannot be reached from the moment it expires; this frees its space. Answers kept under idempotency keys go after a day.';
 
 CREATE VIEW fs.fence WITH (security_invoker='true') AS
  SELECT s.id,
@@ -903,7 +903,7 @@ CREATE VIEW fs.fence WITH (security_invoker='true') AS
 
 ALTER TABLE fs.fence OWNER TO pgbox_owner;
 
-COMMENT ON VIEW fs.fence IS 'Every living sandbox, with what an exec has to know before it runs.';
+COMMENT ON VIEW fs.fence IS 'Every living sandbox, with what a run must know before it starts.';
 
 CREATE FUNCTION fs.fence(p_sandbox uuid) RETURNS SETOF fs.fence
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -922,7 +922,7 @@ $$;
 
 ALTER FUNCTION fs.fence(p_sandbox uuid) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.fence(p_sandbox uuid) IS 'What an exec has to know before it runs: owner, limits, shell state, layers and version of a sandbox as last committed. VF003 when it is missing, dropped or expired.';
+COMMENT ON FUNCTION fs.fence(p_sandbox uuid) IS 'What a run must know before it starts: owner, limits, shell state, layers and version of a sandbox, as last committed. ESRCH when it is missing, dropped or expired.';
 
 CREATE FUNCTION fs.fence_at(p_sandbox uuid, p_at text) RETURNS SETOF fs.fence
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -954,7 +954,7 @@ $$;
 
 ALTER FUNCTION fs.fence_at(p_sandbox uuid, p_at text) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.fence_at(p_sandbox uuid, p_at text) IS 'Is fs.fence() of a state of a sandbox (p_at as in pgbox.state_at; VF002 when there is none). The layers of an earlier one begin with the nil id: they have no top to write to.';
+COMMENT ON FUNCTION fs.fence_at(p_sandbox uuid, p_at text) IS 'Is fs.fence() of an earlier state of a sandbox (p_at as in pgbox.state_at). Its layers begin with the nil id, because there is no top layer to write to. ENOENT when there is no such state.';
 
 CREATE VIEW fs.entry WITH (security_invoker='true') AS
  SELECT ''::text AS path,
@@ -1004,7 +1004,7 @@ $$;
 
 ALTER FUNCTION fs.find(p_path text, p_name text, p_kind smallint, p_min_size bigint, p_max_size bigint, p_since bigint, p_depth integer) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.find(p_path text, p_name text, p_kind smallint, p_min_size bigint, p_max_size bigint, p_since bigint, p_depth integer) IS 'Finds what is at and below a path: by shell pattern of the name, kind, size, modification time (from p_since on, nanoseconds) and depth. NULL is any. Symlinks are not followed.';
+COMMENT ON FUNCTION fs.find(p_path text, p_name text, p_kind smallint, p_min_size bigint, p_max_size bigint, p_since bigint, p_depth integer) IS 'Finds what is at and below a path by the shell pattern of its name, kind, size, modification time (from p_since on, in nanoseconds) and depth. NULL means any. Symlinks are not followed.';
 
 CREATE FUNCTION fs.flatten(p_sandbox uuid) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1029,7 +1029,7 @@ $$;
 
 ALTER FUNCTION fs.flatten(p_sandbox uuid) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.flatten(p_sandbox uuid) IS 'Merges the layers of a sandbox into one over the base layer, and returns how many there were. Snapshots and forks keep theirs.';
+COMMENT ON FUNCTION fs.flatten(p_sandbox uuid) IS 'Merges the layers of a sandbox into one over the base layer, and returns how many there were. Snapshots and forks keep their layers.';
 
 CREATE FUNCTION fs.fork(p_sandbox uuid, p_ids uuid[] DEFAULT '{}'::uuid[], p_name text DEFAULT NULL::text, p_owner text DEFAULT NULL::text, p_at text DEFAULT NULL::text) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1088,7 +1088,7 @@ $$;
 ALTER FUNCTION fs.fork(p_sandbox uuid, p_ids uuid[], p_name text, p_owner text, p_at text) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.fork(p_sandbox uuid, p_ids uuid[], p_name text, p_owner text, p_at text) IS 'Makes new sandboxes, 100 at most, with the tree, shell state and settings of another as it is or was (p_at as in pgbox.state_at), in constant time. Without p_ids one sandbox is made, with a random id. p_name and p_owner are those of the original unless given; several forks get -1, -2, … after the name.
-Of the columns of pgbox.sandbox: id, owner and name are arguments; tenant, env, config, labels, max_bytes, max_inodes, max_snapshots, journal, history_commits, history_seconds, history_keep are settings, so the copy has them; expires_at too, so that the copy of what is temporary is temporary. layers, next_ino, used_bytes, used_inodes, state_sha256 are the state that is copied. version, tree_version, tree_at, created_at, last_used_at, history_version, history_at, undone_version, undone_origin, pruned_version, open_version and deleted_at tell the life of one sandbox and begin anew. VF122 when that state is larger than the limits and than the original.';
+Of the columns of pgbox.sandbox: id, owner and name are arguments; tenant, env, config, labels, max_bytes, max_inodes, max_snapshots, journal, history_commits, history_seconds, history_keep are settings, so the copy has them; expires_at too, so that the copy of what is temporary is temporary. layers, next_ino, used_bytes, used_inodes, state_sha256 are the state that is copied. version, tree_version, tree_at, created_at, last_used_at, history_version, history_at, undone_version, undone_origin, pruned_version, open_version and deleted_at tell the life of one sandbox and begin anew. EDQUOT when that state is larger than the limits and than the original.';
 
 CREATE VIEW fs.fault WITH (security_invoker='true') AS
  SELECT NULL::uuid AS sandbox_id,
@@ -1103,7 +1103,7 @@ CREATE VIEW fs.fault WITH (security_invoker='true') AS
 
 ALTER TABLE fs.fault OWNER TO pgbox_owner;
 
-COMMENT ON VIEW fs.fault IS 'The row type of fsck: one broken invariant; as a table it is empty. dir and name are of the name that is wrong, idx of the chunk, want is the number that it should be.';
+COMMENT ON VIEW fs.fault IS 'The row type of fsck: one broken invariant; as a table it is empty. dir and name are those of the wrong dirent, idx is that of the chunk, want is the right number.';
 
 CREATE FUNCTION fs.fsck() RETURNS SETOF fs.fault
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1297,7 +1297,7 @@ $$;
 
 ALTER FUNCTION fs.fsck_all(p_every interval) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.fsck_all(p_every interval) IS 'Is fs.fsck() for every sandbox that lives, and looks at the layers of all snapshots and images. Who did not log in as a member of pgbox_auditor is told which invariants are broken, and not where. With p_every it returns nothing while somebody else is at it, or when it was done within that time.';
+COMMENT ON FUNCTION fs.fsck_all(p_every interval) IS 'Is fs.fsck() for every living sandbox, and checks the layers of all snapshots and images. A login that is not a member of pgbox_auditor learns which invariants are broken, but not where. With p_every it returns nothing while another check runs, or when the last one was within that time.';
 
 CREATE FUNCTION fs.fsck_sandbox(p_sandbox uuid) RETURNS SETOF fs.fault
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1412,7 +1412,7 @@ $$;
 
 ALTER FUNCTION fs.gc(p_grace interval, p_limit integer) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.gc(p_grace interval, p_limit integer) IS 'Deletes layers nobody stands on, and contents and states of shells that nothing has referred to for p_grace; looks at p_limit of each at most, and only at those that something has let go of, so that it costs what the garbage costs. Returns what went; more: call again. Runs beside everything else, in READ COMMITTED.';
+COMMENT ON FUNCTION fs.gc(p_grace interval, p_limit integer) IS 'Deletes layers that nothing stands on, and blobs and shell states that nothing has referred to for p_grace. Looks at no more than p_limit of each, and only at those that something has let go of, so it costs what the garbage costs. Returns what was deleted; more: call again. Runs beside everything else, in READ COMMITTED.';
 
 CREATE FUNCTION fs.get_sandbox(p_sandbox uuid) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1435,7 +1435,7 @@ $$;
 
 ALTER FUNCTION fs.get_sandbox(p_sandbox uuid) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.get_sandbox(p_sandbox uuid) IS 'The row of one living sandbox; it was last used when it was last changed or last run in, whatever is later. VF003 when it is missing, dropped or expired.';
+COMMENT ON FUNCTION fs.get_sandbox(p_sandbox uuid) IS 'The row of one living sandbox. It was last used when it was last changed or last run in, whichever is later. ESRCH when it is missing, dropped or expired.';
 
 CREATE FUNCTION fs.glob(p_pattern text) RETURNS SETOF text
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1489,7 +1489,7 @@ $$;
 
 ALTER FUNCTION fs.glob(p_pattern text) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.glob(p_pattern text) IS 'Expands a path pattern as a shell does, from the root: *, ?, [a-z], and ** for any directories. A leading dot must be written, a trailing slash means directories only. The results are absolute paths in byte order; no match is no row.';
+COMMENT ON FUNCTION fs.glob(p_pattern text) IS 'Expands a path pattern from the root as a shell does: *, ?, [a-z], and ** for any directories. A leading dot must be written; a trailing slash matches directories only. Returns absolute paths in byte order, no row without a match.';
 
 CREATE VIEW fs.grep_match WITH (security_invoker='true') AS
  SELECT ''::text AS path,
@@ -1556,7 +1556,7 @@ $$;
 
 ALTER FUNCTION fs.hash_file(p_path text) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.hash_file(p_path text) IS 'The content hash of a file, as it stands in fs.files and in the journal; NULL for one of more than 64 MiB.';
+COMMENT ON FUNCTION fs.hash_file(p_path text) IS 'The content hash of a file, as in fs.files and in the journal; NULL when it has more than 64 MiB.';
 
 CREATE FUNCTION fs.hash_of(p_data bytea) RETURNS bytea
     LANGUAGE plpgsql IMMUTABLE SECURITY DEFINER
@@ -1574,7 +1574,7 @@ $$;
 
 ALTER FUNCTION fs.hash_of(p_data bytea) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.hash_of(p_data bytea) IS 'The content hash that a file with these bytes has in fs.files and in the journal, for finding who touched a content (a file with holes has another).';
+COMMENT ON FUNCTION fs.hash_of(p_data bytea) IS 'The content hash that a file with these bytes has in fs.files and in the journal, to find who touched a content. (A file with holes has another.)';
 
 CREATE VIEW fs.touches WITH (security_invoker='true') AS
  SELECT c.sandbox_id,
@@ -1599,7 +1599,7 @@ CREATE VIEW fs.touches WITH (security_invoker='true') AS
 
 ALTER TABLE fs.touches OWNER TO pgbox_owner;
 
-COMMENT ON VIEW fs.touches IS 'The journal of file operations with the run that did each: who touched a path (path, path_to) or a content (hash_before, hash_after; fs.hash_of tells the hash of bytes). exec_id is NULL for what was done in SQL, and caller the database role.';
+COMMENT ON VIEW fs.touches IS 'The journal of file operations with the run that did each: who touched a path (path, path_to) or a content (hash_before, hash_after; fs.hash_of gives the hash of bytes). For what was done in SQL, exec_id is NULL and caller is the database role.';
 
 CREATE FUNCTION fs.history(p_sandbox uuid, p_path text, p_limit integer DEFAULT 100, p_before bigint DEFAULT NULL::bigint, p_before_seq integer DEFAULT NULL::integer) RETURNS SETOF fs.touches
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1661,7 +1661,7 @@ $$;
 
 ALTER FUNCTION fs.housekeep(p_every interval, p_grace interval, p_limit integer, p_history interval, p_operations bigint) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.housekeep(p_every interval, p_grace interval, p_limit integer, p_history interval, p_operations bigint) IS 'Runs fs.expire(), fs.gc() and fs.prune() once, unless somebody else is at it or it was done to the end within p_every: due is false then. more: as much as p_limit of a kind was looked at, so call again.';
+COMMENT ON FUNCTION fs.housekeep(p_every interval, p_grace interval, p_limit integer, p_history interval, p_operations bigint) IS 'Runs fs.expire(), fs.gc() and fs.prune() once. due is false, and nothing is done, while another call is at work or when the last one finished within p_every. more: p_limit of something was reached, so call again.';
 
 CREATE FUNCTION fs.kv_delete(p_sandbox uuid, p_key text, p_expect_version bigint DEFAULT NULL::bigint, p_expect_value jsonb DEFAULT NULL::jsonb) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1674,7 +1674,7 @@ $$;
 
 ALTER FUNCTION fs.kv_delete(p_sandbox uuid, p_key text, p_expect_version bigint, p_expect_value jsonb) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.kv_delete(p_sandbox uuid, p_key text, p_expect_version bigint, p_expect_value jsonb) IS 'Removes a key; VF002 when there is none, VF116 when it is not of the version or value expected.';
+COMMENT ON FUNCTION fs.kv_delete(p_sandbox uuid, p_key text, p_expect_version bigint, p_expect_value jsonb) IS 'Removes a key. ENOENT when there is no such key, ESTALE when it does not have the version or value expected.';
 
 CREATE TABLE pgbox.kv (
     layer_id uuid NOT NULL,
@@ -1720,7 +1720,7 @@ $$;
 
 ALTER FUNCTION fs.kv_get(p_sandbox uuid, p_key text) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.kv_get(p_sandbox uuid, p_key text) IS 'The value of a key and its version; VF002 when there is none.';
+COMMENT ON FUNCTION fs.kv_get(p_sandbox uuid, p_key text) IS 'The value of a key and its version. ENOENT when there is no such key.';
 
 CREATE FUNCTION fs.kv_list(p_sandbox uuid, p_prefix text DEFAULT ''::text, p_limit integer DEFAULT 1000, p_after text DEFAULT ''::text) RETURNS SETOF fs.key_value
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1744,7 +1744,7 @@ $$;
 
 ALTER FUNCTION fs.kv_list(p_sandbox uuid, p_prefix text, p_limit integer, p_after text) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.kv_list(p_sandbox uuid, p_prefix text, p_limit integer, p_after text) IS 'The keys of a sandbox that begin with p_prefix, in byte order after p_after, p_limit at most, with their values and versions.';
+COMMENT ON FUNCTION fs.kv_list(p_sandbox uuid, p_prefix text, p_limit integer, p_after text) IS 'The keys of a sandbox that begin with p_prefix, with values and versions: at most p_limit of those after p_after, in byte order.';
 
 CREATE FUNCTION fs.kv_set(p_sandbox uuid, p_key text, p_value jsonb, p_expect_version bigint DEFAULT NULL::bigint, p_expect_value jsonb DEFAULT NULL::jsonb) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1760,7 +1760,7 @@ $$;
 
 ALTER FUNCTION fs.kv_set(p_sandbox uuid, p_key text, p_value jsonb, p_expect_version bigint, p_expect_value jsonb) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.kv_set(p_sandbox uuid, p_key text, p_value jsonb, p_expect_version bigint, p_expect_value jsonb) IS 'Sets a key and returns its new version. With p_expect_version (0: the key is not there) or p_expect_value it compares first: VF116 when the key has changed. Keys are 1024 bytes at most, values 1 MiB; both count in the usage.';
+COMMENT ON FUNCTION fs.kv_set(p_sandbox uuid, p_key text, p_value jsonb, p_expect_version bigint, p_expect_value jsonb) IS 'Sets a key and returns its new version. With p_expect_version (0: the key does not exist) or p_expect_value it compares first: ESTALE when the key has changed. A key has at most 1024 bytes, a value at most 1 MiB; both count in the usage.';
 
 CREATE FUNCTION fs.link(p_from text, p_to text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1794,7 +1794,7 @@ $$;
 
 ALTER FUNCTION fs.link(p_from text, p_to text) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.link(p_from text, p_to text) IS 'Makes another name for a file; a symlink in the last component of p_from is not followed. Returns the inode number.';
+COMMENT ON FUNCTION fs.link(p_from text, p_to text) IS 'Makes another name (a hard link) for a file; a symlink in the last component of p_from is not followed. Returns the inode number.';
 
 CREATE FUNCTION fs.list_images(p_tenant text, p_name text DEFAULT NULL::text) RETURNS SETOF fs.image
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1810,7 +1810,7 @@ $$;
 
 ALTER FUNCTION fs.list_images(p_tenant text, p_name text) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.list_images(p_tenant text, p_name text) IS 'The images of a tenant, or those of one name, the newest of a name first.';
+COMMENT ON FUNCTION fs.list_images(p_tenant text, p_name text) IS 'The images of a tenant, or those of one name; within a name the newest first.';
 
 CREATE FUNCTION fs.list_sandboxes(p_tenant text, p_owner text, p_limit integer DEFAULT 100, p_after_created_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_after_id uuid DEFAULT NULL::uuid, p_name text DEFAULT NULL::text, p_labels jsonb DEFAULT NULL::jsonb) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1832,7 +1832,7 @@ $$;
 
 ALTER FUNCTION fs.list_sandboxes(p_tenant text, p_owner text, p_limit integer, p_after_created_at timestamp with time zone, p_after_id uuid, p_name text, p_labels jsonb) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.list_sandboxes(p_tenant text, p_owner text, p_limit integer, p_after_created_at timestamp with time zone, p_after_id uuid, p_name text, p_labels jsonb) IS 'The living sandboxes of one owner, newest first, beginning after the given one; optionally only those of a name or with certain labels.';
+COMMENT ON FUNCTION fs.list_sandboxes(p_tenant text, p_owner text, p_limit integer, p_after_created_at timestamp with time zone, p_after_id uuid, p_name text, p_labels jsonb) IS 'The living sandboxes of one owner, newest first, after the given one; optionally only those with a name or with certain labels.';
 
 CREATE FUNCTION fs.load_chunks(p_sandbox uuid, p_layer uuid) RETURNS TABLE(ino bigint[], idx integer[], sha256 bytea[])
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1870,7 +1870,7 @@ $$;
 
 ALTER FUNCTION fs.load_chunks(p_sandbox uuid, p_layer uuid) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.load_chunks(p_sandbox uuid, p_layer uuid) IS 'The chunk rows of one layer of a sandbox in key order, as parallel arrays of up to 8192. A NULL hash is a hole. VF116 when the layer is not (or no longer) part of the sandbox.';
+COMMENT ON FUNCTION fs.load_chunks(p_sandbox uuid, p_layer uuid) IS 'The chunk rows of one layer of a sandbox in key order, as parallel arrays of up to 8192. A NULL hash is a hole. ESTALE when the layer is not, or no longer, part of the sandbox.';
 
 CREATE FUNCTION fs.load_dirents(p_sandbox uuid, p_layer uuid) RETURNS TABLE(parent_ino bigint[], name text[], ino bigint[])
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1908,7 +1908,7 @@ $$;
 
 ALTER FUNCTION fs.load_dirents(p_sandbox uuid, p_layer uuid) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.load_dirents(p_sandbox uuid, p_layer uuid) IS 'The names of one layer of a sandbox in key order, as parallel arrays of up to 8192. Inode 0 is a whiteout. VF116 when the layer is not (or no longer) part of the sandbox.';
+COMMENT ON FUNCTION fs.load_dirents(p_sandbox uuid, p_layer uuid) IS 'The dirents of one layer of a sandbox in key order, as parallel arrays of up to 8192. Inode 0 is a whiteout. ESTALE when the layer is not, or no longer, part of the sandbox.';
 
 CREATE FUNCTION fs.load_inodes(p_sandbox uuid, p_layer uuid) RETURNS TABLE(ino bigint[], kind smallint[], mode integer[], uid integer[], gid integer[], nlink integer[], rdev integer[], size bigint[], mtime bigint[], ctime bigint[], target text[])
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1952,7 +1952,7 @@ $$;
 
 ALTER FUNCTION fs.load_inodes(p_sandbox uuid, p_layer uuid) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.load_inodes(p_sandbox uuid, p_layer uuid) IS 'The inode rows of one layer of a sandbox in key order, as parallel arrays of up to 8192. Kind 0 is a whiteout; target is empty except for symlinks. VF116 when the layer is not (or no longer) part of the sandbox.';
+COMMENT ON FUNCTION fs.load_inodes(p_sandbox uuid, p_layer uuid) IS 'The inode rows of one layer of a sandbox in key order, as parallel arrays of up to 8192. Kind 0 is a whiteout; target is empty except for symlinks. ESTALE when the layer is not, or no longer, part of the sandbox.';
 
 CREATE FUNCTION fs.log_execs(p_execs jsonb) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1988,7 +1988,7 @@ $$;
 
 ALTER FUNCTION fs.log_execs(p_execs jsonb) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.log_execs(p_execs jsonb) IS 'Writes the audit rows of runs that committed nothing (read-only, failed, killed or without a change), of any sandboxes, and returns how many are new. An array of objects with the keys of fs.apply, sandbox_id, and version: the one the run saw. They cannot say that something was committed, nor a time before yesterday or in the future, nor a version that is not there yet; db_role and logged_at tell who wrote them and when.';
+COMMENT ON FUNCTION fs.log_execs(p_execs jsonb) IS 'Writes the audit rows of runs that committed nothing (read-only, failed, killed, or without a change), of any sandboxes, and returns how many were new. p_execs is an array of objects with the keys of fs.apply''s p_exec, sandbox_id, and version: the one the run saw. A row cannot claim a commit, a time before yesterday or in the future, or a version that does not exist yet. db_role and logged_at say who wrote it and when.';
 
 CREATE FUNCTION fs.lstat(p_path text) RETURNS SETOF fs.entry
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -2012,7 +2012,7 @@ $$;
 
 ALTER FUNCTION fs.lstat(p_path text) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.lstat(p_path text) IS 'Is stat without following a symlink in the last component.';
+COMMENT ON FUNCTION fs.lstat(p_path text) IS 'As fs.stat(), but a symlink in the last component is not followed.';
 
 CREATE FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text DEFAULT NULL::text, p_base text DEFAULT '@base'::text, p_conflict text DEFAULT 'lines'::text, p_exec jsonb DEFAULT NULL::jsonb) RETURNS TABLE(path text, status text, outcome text, detail text, winner text)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2114,7 +2114,7 @@ $$;
 
 ALTER FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text, p_base text, p_conflict text, p_exec jsonb) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text, p_base text, p_conflict text, p_exec jsonb) IS 'Does in a sandbox what happened in another of the same owner between p_base (by default what that one was forked from) and p_from_at (by default now), all as one version that fs.undo() takes back; the journal tells what changed by it. Returns every change with its outcome: merged, same (was so already), kept (a directory with something of ours in it), conflict; and of a conflict in detail what it is and in winner what is there now: ours, theirs, both (marked), none (nothing was done). With p_conflict lines (the default) texts that both changed are merged line by line, and with fail they are a conflict; either does nothing at all when there is a conflict. ours leaves what is here in those places, theirs puts what is there, markers puts both sides of what both changed between <<<<<<< and >>>>>>> (other conflicts stay as with ours). Nothing is written through a symlink, whatever p_conflict says. New files in a directory that was moved here follow it; hard links, devices and times are kept. p_exec is for the audit row, as in fs.apply; NULL: the database role did it.';
+COMMENT ON FUNCTION fs.merge(p_sandbox uuid, p_from uuid, p_from_at text, p_base text, p_conflict text, p_exec jsonb) IS 'Does in p_sandbox what changed in p_from, another sandbox of the same owner, between p_base (by default what p_from was forked from) and p_from_at (by default now). All of it is one version, which fs.undo() takes back, and the journal says what changed. Returns every change with its outcome: merged; same, when it was already so; kept, a directory that holds something of ours; or conflict. For a conflict, detail says what it is and winner what is there now: ours, theirs, both (marked), or none (nothing was done). p_conflict decides about conflicts. lines (the default) merges texts that both sides changed line by line; fail does not; with either, nothing at all is done when there is a conflict. ours keeps what is here. theirs takes what is there. markers puts both sides of the lines that both changed between <<<<<<< and >>>>>>>, and is as ours for other conflicts. Nothing is ever written through a symlink. New files in a directory that was moved here follow it; hard links, devices and times are kept. p_exec is the audit row, as in fs.apply; NULL: only the database role is known.';
 
 CREATE FUNCTION fs.missing_blobs(p_sandbox uuid, p_sha256 bytea[]) RETURNS SETOF bytea
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -2133,7 +2133,7 @@ $$;
 
 ALTER FUNCTION fs.missing_blobs(p_sandbox uuid, p_sha256 bytea[]) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.missing_blobs(p_sandbox uuid, p_sha256 bytea[]) IS 'Which of the given hashes the database holds no content for: what to send with fs.put_blobs before fs.apply.';
+COMMENT ON FUNCTION fs.missing_blobs(p_sandbox uuid, p_sha256 bytea[]) IS 'Which of the given hashes the database has no content for: what to send with fs.put_blobs before fs.apply.';
 
 CREATE FUNCTION fs.mkdir(p_path text, p_mode integer DEFAULT 493, p_parents boolean DEFAULT false) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2181,7 +2181,7 @@ $$;
 
 ALTER FUNCTION fs.mkdir(p_path text, p_mode integer, p_parents boolean) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.mkdir(p_path text, p_mode integer, p_parents boolean) IS 'Makes a directory; with p_parents also what is missing above it, and a directory that exists is fine. Returns the inode number.';
+COMMENT ON FUNCTION fs.mkdir(p_path text, p_mode integer, p_parents boolean) IS 'Makes a directory. With p_parents it also makes missing parents, and an existing directory is no error. Returns the inode number.';
 
 CREATE FUNCTION fs.mknod(p_path text, p_kind smallint, p_mode integer DEFAULT 420, p_rdev integer DEFAULT 0) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2279,7 +2279,7 @@ $$;
 
 ALTER FUNCTION fs.mv(p_from text, p_to text) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.mv(p_from text, p_to text) IS 'Renames as rename(2) does: over a file or an empty directory of the same sort, never a directory below itself; two names of one file are left as they are. A directory moves with one name and a whiteout, however large it is.';
+COMMENT ON FUNCTION fs.mv(p_from text, p_to text) IS 'Renames as rename(2) does: over a file, or over an empty directory if p_from is a directory; a directory never goes below itself; two names of one file stay as they are. Moving a directory costs one dirent and one whiteout, however large it is.';
 
 CREATE FUNCTION fs.prune(p_age interval DEFAULT NULL::interval, p_operations bigint DEFAULT NULL::bigint, p_limit integer DEFAULT 1000) RETURNS TABLE(changes bigint, execs bigint)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2335,7 +2335,7 @@ $$;
 
 ALTER FUNCTION fs.prune(p_age interval, p_operations bigint, p_limit integer) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.prune(p_age interval, p_operations bigint, p_limit integer) IS 'Removes up to p_limit operations of the journal and as many audit rows that are older than p_age, and of a sandbox''s journal what is more than its newest p_operations; NULL keeps all, less than a day or than 1000 operations is VF022. Returns how many went. The count is looked at where something was written since the last round of fs.housekeep(); a sandbox that is being written to is left for the next.';
+COMMENT ON FUNCTION fs.prune(p_age interval, p_operations bigint, p_limit integer) IS 'Removes up to p_limit journal rows and as many audit rows that are older than p_age, and journal rows of a sandbox beyond its newest p_operations. NULL keeps all; less than a day or less than 1000 operations is EINVAL. Returns how many were removed. Only sandboxes written to since the last round of fs.housekeep() are counted; one that is being written to is left for the next round.';
 
 CREATE FUNCTION fs.put_blobs(p_sandbox uuid, p_data bytea[]) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2364,7 +2364,7 @@ $$;
 
 ALTER FUNCTION fs.put_blobs(p_sandbox uuid, p_data bytea[]) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.put_blobs(p_sandbox uuid, p_data bytea[]) IS 'Stores contents under their SHA-256 and returns how many were new. Nothing refers to them until fs.apply does; fs.gc collects those that never are.';
+COMMENT ON FUNCTION fs.put_blobs(p_sandbox uuid, p_data bytea[]) IS 'Stores contents under their SHA-256 and returns how many were new. Nothing refers to them until fs.apply does; fs.gc removes those that are never used.';
 
 CREATE TABLE pgbox.snapshot (
     id uuid DEFAULT gen_random_uuid() NOT NULL,
@@ -2483,7 +2483,7 @@ $$;
 
 ALTER FUNCTION fs.quota(p_tenant text, p_owner text) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.quota(p_tenant text, p_owner text) IS 'What a tenant (its owner is empty) and one of its owners (empty: no second row) hold, and what they may; a limit that is NULL is none.';
+COMMENT ON FUNCTION fs.quota(p_tenant text, p_owner text) IS 'What a tenant (the row with an empty owner) and one of its owners (empty: no second row) hold and may hold. A NULL limit is no limit.';
 
 CREATE FUNCTION fs.read_blobs(p_sandbox uuid, p_sha256 bytea[]) RETURNS TABLE(sha256 bytea, data bytea)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -2500,7 +2500,7 @@ $$;
 
 ALTER FUNCTION fs.read_blobs(p_sandbox uuid, p_sha256 bytea[]) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.read_blobs(p_sandbox uuid, p_sha256 bytea[]) IS 'The contents with the given hashes, in any order; one that the database does not hold is left out.';
+COMMENT ON FUNCTION fs.read_blobs(p_sandbox uuid, p_sha256 bytea[]) IS 'The contents with the given hashes, in any order. A hash that the database has no content for has no row.';
 
 CREATE FUNCTION fs.read_file(p_path text, p_offset bigint DEFAULT 0, p_length bigint DEFAULT NULL::bigint) RETURNS bytea
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -2532,7 +2532,7 @@ $$;
 
 ALTER FUNCTION fs.read_file(p_path text, p_offset bigint, p_length bigint) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.read_file(p_path text, p_offset bigint, p_length bigint) IS 'Reads a regular file from p_offset on, p_length bytes at most (NULL: to its end). Holes read as NUL bytes; past the end there is nothing. Devices other than /dev/null are ENXIO.';
+COMMENT ON FUNCTION fs.read_file(p_path text, p_offset bigint, p_length bigint) IS 'Reads a regular file from p_offset on, at most p_length bytes (NULL: to its end). Holes read as NUL bytes; there is nothing past the end. A device other than /dev/null is ENXIO.';
 
 CREATE FUNCTION fs.read_file_at(p_path text, p_at text, p_offset bigint DEFAULT 0, p_length bigint DEFAULT NULL::bigint) RETURNS bytea
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -2551,7 +2551,7 @@ $$;
 
 ALTER FUNCTION fs.read_file_at(p_path text, p_at text, p_offset bigint, p_length bigint) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.read_file_at(p_path text, p_at text, p_offset bigint, p_length bigint) IS 'Is fs.read_file() at a state of the sandbox: a snapshot, @base, a version or a time.';
+COMMENT ON FUNCTION fs.read_file_at(p_path text, p_at text, p_offset bigint, p_length bigint) IS 'Is fs.read_file() at an earlier state of the sandbox: a snapshot, @base, a version or a time.';
 
 CREATE FUNCTION fs.read_state(p_sandbox uuid, p_sha256 bytea) RETURNS jsonb
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -2579,7 +2579,7 @@ $$;
 
 ALTER FUNCTION fs.read_state(p_sandbox uuid, p_sha256 bytea) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.read_state(p_sandbox uuid, p_sha256 bytea) IS 'The state of a shell that fs.fence() names: working directory, exported variables and what else a script hands on to the next. VF116 when neither the sandbox nor one of its snapshots has it (any more).';
+COMMENT ON FUNCTION fs.read_state(p_sandbox uuid, p_sha256 bytea) IS 'The shell state that fs.fence() names: working directory, exported variables and what else a script leaves to the next. ESTALE when neither the sandbox nor one of its snapshots has it, or has it any more.';
 
 CREATE FUNCTION fs.readdir(p_path text) RETURNS SETOF fs.entry
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -2623,7 +2623,7 @@ $$;
 
 ALTER FUNCTION fs.readdir_at(p_path text, p_at text) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.readdir_at(p_path text, p_at text) IS 'Is fs.readdir() at a state of the sandbox: a snapshot, @base, a version or a time.';
+COMMENT ON FUNCTION fs.readdir_at(p_path text, p_at text) IS 'Is fs.readdir() at an earlier state of the sandbox: a snapshot, @base, a version or a time.';
 
 CREATE FUNCTION fs.readlink(p_path text) RETURNS text
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -2646,7 +2646,7 @@ $$;
 
 ALTER FUNCTION fs.readlink(p_path text) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.readlink(p_path text) IS 'Returns what a symlink says. Anything else is EINVAL.';
+COMMENT ON FUNCTION fs.readlink(p_path text) IS 'Returns the target of a symlink. EINVAL for anything else.';
 
 CREATE FUNCTION fs.realpath(p_path text) RETURNS text
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -2698,7 +2698,7 @@ END;
 
 ALTER FUNCTION fs.recall(p_tenant text, p_owner text, p_keys text[]) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.recall(p_tenant text, p_owner text, p_keys text[]) IS 'The answers that are kept under idempotency keys of an owner, with the digest of the request each belongs to.';
+COMMENT ON FUNCTION fs.recall(p_tenant text, p_owner text, p_keys text[]) IS 'The answers kept under idempotency keys of an owner, each with the digest of its request.';
 
 CREATE FUNCTION fs.redo(p_sandbox uuid, p_steps integer DEFAULT 1, p_exec jsonb DEFAULT NULL::jsonb) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2722,7 +2722,7 @@ $$;
 
 ALTER FUNCTION fs.redo(p_sandbox uuid, p_steps integer, p_exec jsonb) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.redo(p_sandbox uuid, p_steps integer, p_exec jsonb) IS 'Brings back what fs.undo() took away, p_steps of it; VF061 when there is not as much, or a file was changed since. steps says what each step brought back. p_exec as in fs.undo().';
+COMMENT ON FUNCTION fs.redo(p_sandbox uuid, p_steps integer, p_exec jsonb) IS 'Does again what the last p_steps of fs.undo() took back. ENODATA when there is not as much, or when a file was changed since. steps says what each step did; p_exec is as in fs.undo().';
 
 CREATE FUNCTION fs.remember(p_tenant text, p_owner text, p_key text, p_digest bytea, p_result bytea) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2738,7 +2738,7 @@ $$;
 
 ALTER FUNCTION fs.remember(p_tenant text, p_owner text, p_key text, p_digest bytea, p_result bytea) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.remember(p_tenant text, p_owner text, p_key text, p_digest bytea, p_result bytea) IS 'Keeps the answer to a request under its idempotency key, in the transaction of what the request changed. It violates idempotency_pkey when the key has been used: then nothing of the transaction is applied.';
+COMMENT ON FUNCTION fs.remember(p_tenant text, p_owner text, p_key text, p_digest bytea, p_result bytea) IS 'Keeps the answer to a request under its idempotency key, in the transaction of what the request changed. A key that was used before violates idempotency_pkey, and nothing of the transaction is applied.';
 
 CREATE FUNCTION fs.repair(p_sandbox uuid) RETURNS SETOF fs.fault
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2842,7 +2842,7 @@ $$;
 
 ALTER FUNCTION fs.repair(p_sandbox uuid) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.repair(p_sandbox uuid) IS 'Mends what fs.fsck() finds in a sandbox and what can be mended without losing anything that can be reached: counters of usage, link counts, next_ino, names of nothing, chunks of nothing, seals. Files and directories without a name get one in /lost+found. It is one version; what was mended is returned, and what cannot be (lost or corrupt content, circles of directories, missing layers) is left for a restore.';
+COMMENT ON FUNCTION fs.repair(p_sandbox uuid) IS 'Repairs what fs.fsck() finds in a sandbox, as far as nothing reachable is lost: usage, link counts, next_ino, dirents and chunks without an inode, seals. Files and directories without a name get one in /lost+found. All of it is one version. Returns what was repaired. The rest (lost or corrupt content, cycles of directories, missing layers) needs a restore.';
 
 CREATE FUNCTION fs.resolve(p_path text, p_follow boolean DEFAULT true) RETURNS bigint
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -2860,7 +2860,7 @@ $$;
 
 ALTER FUNCTION fs.resolve(p_path text, p_follow boolean) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.resolve(p_path text, p_follow boolean) IS 'Returns the inode number that a path names. p_follow says whether a symlink in the last component is followed.';
+COMMENT ON FUNCTION fs.resolve(p_path text, p_follow boolean) IS 'Returns the inode number of a path. p_follow says whether a symlink in the last component is followed.';
 
 CREATE FUNCTION fs.restore(p_sandbox uuid, p_at text, p_exec jsonb DEFAULT NULL::jsonb) RETURNS SETOF fs.sandbox
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2887,7 +2887,7 @@ $$;
 
 ALTER FUNCTION fs.restore(p_sandbox uuid, p_at text, p_exec jsonb) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.restore(p_sandbox uuid, p_at text, p_exec jsonb) IS 'Puts the tree and shell state of a sandbox back to an earlier state (p_at as in pgbox.state_at; VF002 when there is none), whatever its size; the journal tells what changed by that. fs.undo() takes it back. p_exec is for the audit row, as in fs.apply; NULL: the database role did it.';
+COMMENT ON FUNCTION fs.restore(p_sandbox uuid, p_at text, p_exec jsonb) IS 'Puts the tree and shell state of a sandbox back to an earlier state (p_at as in pgbox.state_at), in constant time. The journal says what changed by that, and fs.undo() takes it back. ENOENT when there is no such state. p_exec is the audit row, as in fs.apply; NULL: only the database role is known.';
 
 CREATE FUNCTION fs.rm(p_path text, p_recursive boolean DEFAULT false) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2903,7 +2903,7 @@ $$;
 
 ALTER FUNCTION fs.rm(p_path text, p_recursive boolean) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.rm(p_path text, p_recursive boolean) IS 'Removes a file or an empty directory; with p_recursive a directory with all that is in it.';
+COMMENT ON FUNCTION fs.rm(p_path text, p_recursive boolean) IS 'Removes a file or an empty directory; with p_recursive a directory and everything below it.';
 
 CREATE FUNCTION fs.rmdir(p_path text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2934,7 +2934,7 @@ $$;
 
 ALTER FUNCTION fs.schema() OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.schema() IS 'What this database was migrated to: the versioned migration, the digest of the repeatable files, the fingerprint of what they made, and the digests of other releases whose gateways it serves.';
+COMMENT ON FUNCTION fs.schema() IS 'The schema of this database: its versioned migration, the digest of the repeatable files, the fingerprint of the objects they made, and the digests of other releases whose gateways it serves.';
 
 CREATE FUNCTION fs.session() RETURNS TABLE(pid integer, role text, superuser boolean)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -2950,7 +2950,7 @@ $$;
 
 ALTER FUNCTION fs.session() OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.session() IS 'The server process that answers, the role that asks and whether that is a superuser.';
+COMMENT ON FUNCTION fs.session() IS 'The server process that answers, the role that asks, and whether that role is a superuser.';
 
 CREATE FUNCTION fs.set_quota(p_tenant text, p_owner text DEFAULT ''::text, p_max_bytes bigint DEFAULT NULL::bigint, p_max_inodes bigint DEFAULT NULL::bigint, p_max_snapshots bigint DEFAULT NULL::bigint, p_max_sandboxes bigint DEFAULT NULL::bigint) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2976,7 +2976,7 @@ $$;
 
 ALTER FUNCTION fs.set_quota(p_tenant text, p_owner text, p_max_bytes bigint, p_max_inodes bigint, p_max_snapshots bigint, p_max_sandboxes bigint) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.set_quota(p_tenant text, p_owner text, p_max_bytes bigint, p_max_inodes bigint, p_max_snapshots bigint, p_max_sandboxes bigint) IS 'Sets what all sandboxes of an owner together, or of a tenant (owner ''''), may hold; NULL is no limit. Nothing that is there already goes.';
+COMMENT ON FUNCTION fs.set_quota(p_tenant text, p_owner text, p_max_bytes bigint, p_max_inodes bigint, p_max_snapshots bigint, p_max_sandboxes bigint) IS 'Sets what all sandboxes of an owner together, or of a tenant (owner ''''), may hold; NULL is no limit. Nothing that exists is removed.';
 
 CREATE FUNCTION fs.settle(p_sandbox uuid, p_exec uuid) RETURNS SETOF bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3000,7 +3000,7 @@ $$;
 
 ALTER FUNCTION fs.settle(p_sandbox uuid, p_exec uuid) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.settle(p_sandbox uuid, p_exec uuid) IS 'Settles what became of an fs.apply whose connection was lost: the version it led to, or no row when it was not applied and never will be. p_exec is the id of its audit row.';
+COMMENT ON FUNCTION fs.settle(p_sandbox uuid, p_exec uuid) IS 'Settles the outcome of an fs.apply whose connection was lost: returns the version it made, or no row when it was not applied and never will be. p_exec is the id of its audit row.';
 
 CREATE VIEW fs.snapshot WITH (security_invoker='true') AS
  SELECT n.id,
@@ -3046,7 +3046,7 @@ $$;
 
 ALTER FUNCTION fs.snapshot(p_sandbox uuid, p_name text) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.snapshot(p_sandbox uuid, p_name text) IS 'Keeps the tree and shell state of a sandbox as they are now under a name (VF017 when it is taken, VF022 when it begins with @), whatever its size.';
+COMMENT ON FUNCTION fs.snapshot(p_sandbox uuid, p_name text) IS 'Keeps the tree and shell state of a sandbox as they are now under a name, in constant time. EEXIST when the name is taken, EINVAL when it begins with @.';
 
 CREATE FUNCTION fs.snapshots(p_sandbox uuid) RETURNS SETOF fs.snapshot
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -3116,7 +3116,7 @@ $$;
 
 ALTER FUNCTION fs.symlink(p_target text, p_path text) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.symlink(p_target text, p_path text) IS 'Makes a symlink at p_path that says p_target, which need not exist. Returns the inode number.';
+COMMENT ON FUNCTION fs.symlink(p_target text, p_path text) IS 'Makes a symlink at p_path with the target p_target, which need not exist. Returns the inode number.';
 
 CREATE FUNCTION fs.tag_image(p_tenant text, p_owner text, p_image text, p_name text, p_tag text DEFAULT NULL::text) RETURNS SETOF fs.image
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3144,7 +3144,7 @@ $$;
 
 ALTER FUNCTION fs.tag_image(p_tenant text, p_owner text, p_image text, p_name text, p_tag text) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.tag_image(p_tenant text, p_owner text, p_image text, p_name text, p_tag text) IS 'Gives an image another name and tag too, which then no longer mean what they did before; VF001 when they are somebody else''s.';
+COMMENT ON FUNCTION fs.tag_image(p_tenant text, p_owner text, p_image text, p_name text, p_tag text) IS 'Gives an image another name and tag, and takes them from the image that had them before. EPERM when that one has another owner.';
 
 CREATE VIEW fs.execs WITH (security_invoker='true') AS
  SELECT e.id,
@@ -3176,7 +3176,7 @@ CREATE VIEW fs.execs WITH (security_invoker='true') AS
 
 ALTER TABLE fs.execs OWNER TO pgbox_owner;
 
-COMMENT ON VIEW fs.execs IS 'Every run of every sandbox: who ran what, how it ended, what it changed (version_before, version_after).';
+COMMENT ON VIEW fs.execs IS 'Every run in every sandbox: who ran what, how it ended, and what it changed (version_before, version_after).';
 
 CREATE FUNCTION fs.timeline(p_sandbox uuid, p_limit integer DEFAULT 100, p_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_before_id uuid DEFAULT NULL::uuid, p_since timestamp with time zone DEFAULT NULL::timestamp with time zone, p_caller text DEFAULT NULL::text, p_route text DEFAULT NULL::text, p_script text DEFAULT NULL::text, p_committed boolean DEFAULT NULL::boolean, p_failed boolean DEFAULT NULL::boolean, p_agent text DEFAULT NULL::text) RETURNS SETOF fs.execs
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -3231,7 +3231,7 @@ $$;
 
 ALTER FUNCTION fs.tree(p_path text, p_depth integer) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.tree(p_path text, p_depth integer) IS 'Lists all that is below a directory, p_depth levels deep (NULL: all), each directory followed by its content.';
+COMMENT ON FUNCTION fs.tree(p_path text, p_depth integer) IS 'Lists everything below a directory, p_depth levels deep (NULL: all), each directory followed by its content.';
 
 CREATE FUNCTION fs.tree_at(p_path text, p_at text, p_depth integer DEFAULT NULL::integer) RETURNS SETOF fs.entry
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -3248,7 +3248,7 @@ $$;
 
 ALTER FUNCTION fs.tree_at(p_path text, p_at text, p_depth integer) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.tree_at(p_path text, p_at text, p_depth integer) IS 'Is fs.tree() at a state of the sandbox: a snapshot, @base, a version or a time.';
+COMMENT ON FUNCTION fs.tree_at(p_path text, p_at text, p_depth integer) IS 'Is fs.tree() at an earlier state of the sandbox: a snapshot, @base, a version or a time.';
 
 CREATE FUNCTION fs.truncate(p_path text, p_size bigint) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3289,7 +3289,7 @@ $$;
 
 ALTER FUNCTION fs.undo(p_sandbox uuid, p_steps integer, p_exec jsonb) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION fs.undo(p_sandbox uuid, p_steps integer, p_exec jsonb) IS 'Puts a sandbox back to what it was at its newest automatic snapshots, p_steps of them: with one before every commit, takes the last commits back. VF061 when there are not as many. fs.redo() brings them again, until the next commit that changes a file. A run that only changed the state of the shell (cd, export) is not a step; the state is that of before the step afterwards. steps says what each did: the runs whose changes it took back, and the paths; VF122 when that is more than the limits of the sandbox allow. p_exec is for the audit row, as in fs.apply; NULL: the database role did it.';
+COMMENT ON FUNCTION fs.undo(p_sandbox uuid, p_steps integer, p_exec jsonb) IS 'Puts a sandbox back to its newest automatic snapshots, p_steps of them: with a snapshot before every commit, this takes back the last commits. fs.redo() does them again, until the next commit that changes a file. A run that only changed the shell state (cd, export) is not a step; afterwards the shell state is that of before the step. steps says what each step took back: runs and paths. ENODATA when there are fewer steps, EDQUOT when the earlier state exceeds the limits of the sandbox. p_exec is the audit row, as in fs.apply; NULL: only the database role is known.';
 
 CREATE FUNCTION fs.unlink(p_path text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3357,7 +3357,7 @@ $$;
 
 ALTER FUNCTION fs.usage(p_sandbox uuid) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.usage(p_sandbox uuid) IS 'What a sandbox uses of what it may (0 is no limit), how many layers it stands on and how many named snapshots it has.';
+COMMENT ON FUNCTION fs.usage(p_sandbox uuid) IS 'What a sandbox uses and may use (0: no limit), how many layers it stands on and how many named snapshots it has.';
 
 CREATE FUNCTION fs.use(p_sandbox uuid, p_at text DEFAULT NULL::text) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3374,7 +3374,7 @@ $$;
 
 ALTER FUNCTION fs.use(p_sandbox uuid, p_at text) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.use(p_sandbox uuid, p_at text) IS 'Puts a sandbox in scope for the rest of the session, with p_at as it was then (a snapshot, @base, a version, a time; read-only). For psql; the functions of the gateway take the sandbox as an argument.';
+COMMENT ON FUNCTION fs.use(p_sandbox uuid, p_at text) IS 'Puts a sandbox in scope for the rest of the session; with p_at as it was then (a snapshot, @base, a version or a time), read-only. For psql: the functions of the gateway take the sandbox as an argument.';
 
 CREATE FUNCTION fs.utimes(p_path text, p_mtime bigint, p_follow boolean DEFAULT true) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3406,7 +3406,7 @@ $$;
 
 ALTER FUNCTION fs.write_at(p_path text, p_data bytea, p_offset bigint) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.write_at(p_path text, p_data bytea, p_offset bigint) IS 'Overwrites an existing file from an offset on, as pwrite(2): the rest stays as it is, past the end there is a hole before it.';
+COMMENT ON FUNCTION fs.write_at(p_path text, p_data bytea, p_offset bigint) IS 'Overwrites an existing file from an offset on, as pwrite(2) does. The rest stays as it is; writing past the end leaves a hole.';
 
 CREATE FUNCTION fs.write_file(p_path text, p_data bytea, p_mode integer DEFAULT 420) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3422,7 +3422,7 @@ $$;
 
 ALTER FUNCTION fs.write_file(p_path text, p_data bytea, p_mode integer) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION fs.write_file(p_path text, p_data bytea, p_mode integer) IS 'Makes a file of p_data, or replaces the content of an existing one, which keeps its inode and mode. Returns the inode number.';
+COMMENT ON FUNCTION fs.write_file(p_path text, p_data bytea, p_mode integer) IS 'Creates a file with the content p_data, or replaces the content of an existing one, which keeps its inode and mode. Returns the inode number.';
 
 CREATE FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bigint, p_version_after bigint, p_merged_from uuid DEFAULT NULL::uuid) RETURNS uuid
     LANGUAGE plpgsql
@@ -3451,7 +3451,7 @@ $$;
 
 ALTER FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bigint, p_version_after bigint, p_merged_from uuid) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bigint, p_version_after bigint, p_merged_from uuid) IS 'Writes one audit row of a run; p_version_after is NULL when it committed nothing, p_merged_from the sandbox whose changes it brought. A time that is in the future, or more than a day ago, is moved to there; an id that is taken is VF017. Keys of p_exec are columns of pgbox.exec; without duration_us it is that of the transaction so far.';
+COMMENT ON FUNCTION pgbox.add_exec(p_sandbox uuid, p_exec jsonb, p_version_before bigint, p_version_after bigint, p_merged_from uuid) IS 'Writes the audit row of one run. p_version_after is NULL when the run committed nothing; p_merged_from is the sandbox whose changes a merge brought. The keys of p_exec are columns of pgbox.exec; without duration_us it is the duration of the transaction so far. A time in the future, or more than a day ago, is moved to that bound. EEXIST when the id is taken.';
 
 CREATE FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_changed_at timestamp with time zone, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, p_tree boolean, OUT layers uuid[], OUT changed_at timestamp with time zone, OUT used_bytes bigint, OUT state_sha256 bytea) RETURNS record
     LANGUAGE plpgsql
@@ -3506,7 +3506,7 @@ $$;
 
 ALTER FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_changed_at timestamp with time zone, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, p_tree boolean, OUT layers uuid[], OUT changed_at timestamp with time zone, OUT used_bytes bigint, OUT state_sha256 bytea) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_changed_at timestamp with time zone, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, p_tree boolean, OUT layers uuid[], OUT changed_at timestamp with time zone, OUT used_bytes bigint, OUT state_sha256 bytea) IS 'pgbox.enter(true) and pgbox.bump() in one step for a writer that knows the version it stands on and the usage it leaves: raises VF116 when the sandbox is no longer there, or when that version came about at another time than p_changed_at (NULL: not known), because after a failover that lost the last commits the same number may name another state; VF122 when it would grow past a limit. p_shell_state is stored too (NULL: it stays), and counts. p_tree: the tree changes, too; what changes only the state of the shell is no step of fs.undo(), takes no automatic snapshot and leaves what can be redone. Returns the layers, when the new version came about, the usage and the name of the state.';
+COMMENT ON FUNCTION pgbox.advance(p_sandbox uuid, p_version bigint, p_changed_at timestamp with time zone, p_next_ino bigint, p_used_bytes bigint, p_used_inodes bigint, p_shell_state jsonb, p_tree boolean, OUT layers uuid[], OUT changed_at timestamp with time zone, OUT used_bytes bigint, OUT state_sha256 bytea) IS 'Is pgbox.enter(true) and pgbox.bump() in one step, for a writer that knows the version it started from and the usage it leaves. ESTALE when the sandbox is no longer at p_version, or reached it at another time than p_changed_at (NULL: not known): after a failover that lost the last commits the same number may name another state. EDQUOT when the sandbox would grow past a limit. p_shell_state is stored too, and counts (NULL: it stays). p_tree: the tree changes. A change of the shell state alone is not a step of fs.undo(): it takes no automatic snapshot and keeps what can be redone. Returns the layers, the time of the new version, the usage and the hash of the state.';
 
 CREATE FUNCTION pgbox.base_commands() RETURNS text[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -3793,7 +3793,7 @@ $$;
 
 ALTER FUNCTION pgbox.base_commands() OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.base_commands() IS 'The commands that /usr/bin of the base layer holds a file for.';
+COMMENT ON FUNCTION pgbox.base_commands() IS 'The commands that have a file in /usr/bin of the base layer.';
 
 CREATE FUNCTION pgbox.base_entries() RETURNS TABLE(path text, kind smallint, mode integer, uid integer, rdev integer, content bytea, target text)
     LANGUAGE sql IMMUTABLE
@@ -3852,7 +3852,7 @@ $$;
 
 ALTER FUNCTION pgbox.begin_restore(p_sandbox uuid, p_top uuid) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.begin_restore(p_sandbox uuid, p_top uuid) IS 'Goes before the rows of a dumped sandbox: VF017 when the sandbox is in this database, or was (ids are never used again), or its top layer is.';
+COMMENT ON FUNCTION pgbox.begin_restore(p_sandbox uuid, p_top uuid) IS 'Goes before the rows of a dumped sandbox. EEXIST when this database has or ever had a sandbox with this id (ids are never used again), or has its top layer.';
 
 CREATE FUNCTION pgbox.bump(p_sandbox pgbox.sandbox, p_bytes bigint, p_inodes bigint, p_next_ino bigint DEFAULT NULL::bigint) RETURNS bigint
     LANGUAGE plpgsql
@@ -3881,7 +3881,7 @@ $$;
 
 ALTER FUNCTION pgbox.bump(p_sandbox pgbox.sandbox, p_bytes bigint, p_inodes bigint, p_next_ino bigint) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.bump(p_sandbox pgbox.sandbox, p_bytes bigint, p_inodes bigint, p_next_ino bigint) IS 'Increments the version of the sandbox row (within a verb of several operations: once for all) that pgbox.enter(true) returned, adds p_bytes and p_inodes (may be negative) to its usage and enforces its limits (VF122). Every mutation of a tree calls it once; the result is the new version.';
+COMMENT ON FUNCTION pgbox.bump(p_sandbox pgbox.sandbox, p_bytes bigint, p_inodes bigint, p_next_ino bigint) IS 'Makes the next version of the sandbox row that pgbox.enter(true) returned (one version for a verb of several operations), adds p_bytes and p_inodes to its usage (either may be negative), and enforces its limits: EDQUOT. Every change of a tree calls it once. Returns the new version.';
 
 CREATE FUNCTION pgbox.chunk_at(p_layers uuid[], p_ino bigint, p_idx integer) RETURNS bytea
     LANGUAGE plpgsql STABLE
@@ -4039,7 +4039,7 @@ $$;
 
 ALTER FUNCTION pgbox.compare(p_from uuid[], p_to uuid[], p_same boolean) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.compare(p_from uuid[], p_to uuid[], p_same boolean) IS 'What differs between two chains of layers by kind, mode, owner, target and content; times do not count. p_same: they are of one line, where an inode number means one file. Columns as in fs.diff.';
+COMMENT ON FUNCTION pgbox.compare(p_from uuid[], p_to uuid[], p_same boolean) IS 'What differs between two chains of layers: kind, mode, owner, target and content, but not times. p_same: both chains are of one line, so an inode number means the same file in both. The columns are those of fs.diff().';
 
 CREATE FUNCTION pgbox.content_hash(p_size bigint, p_chunks bytea) RETURNS bytea
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -4052,7 +4052,7 @@ $$;
 
 ALTER FUNCTION pgbox.content_hash(p_size bigint, p_chunks bytea) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.content_hash(p_size bigint, p_chunks bytea) IS 'Content hash of a regular file: the SHA-256 of its bytes when they are one chunk (65536 at most); else the SHA-256 of its size as 8 bytes, big-endian, followed for each chunk that is no hole by its number as 4 bytes and the SHA-256 of its bytes. p_chunks is that list of numbers and hashes.';
+COMMENT ON FUNCTION pgbox.content_hash(p_size bigint, p_chunks bytea) IS 'The content hash of a regular file. For one chunk (at most 65536 bytes) it is the SHA-256 of its bytes. For more, it is the SHA-256 of its size (8 bytes, big-endian) and, for each chunk that is not a hole, its number (4 bytes) and the SHA-256 of its bytes. p_chunks is that list of numbers and hashes.';
 
 CREATE FUNCTION pgbox.content_of(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_length bigint) RETURNS bytea
     LANGUAGE plpgsql STABLE
@@ -4095,7 +4095,7 @@ $$;
 
 ALTER FUNCTION pgbox.content_of(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_length bigint) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.content_of(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_length bigint) IS 'The bytes of a file of p_size bytes from p_offset on, p_length at most. Holes read as NUL bytes.';
+COMMENT ON FUNCTION pgbox.content_of(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_length bigint) IS 'Up to p_length bytes, from p_offset on, of a file of p_size bytes. Holes read as NUL bytes.';
 
 CREATE FUNCTION pgbox.copy_chunks(p_layers uuid[], p_from bigint[], p_to bigint[]) RETURNS void
     LANGUAGE plpgsql
@@ -4189,7 +4189,7 @@ $$;
 
 ALTER FUNCTION pgbox.copy_tree(p_sandbox pgbox.sandbox, p_ino bigint, p_dir bigint, p_name text, p_path text, p_now bigint, OUT op text[], OUT path text[], OUT target text[], OUT ino bigint[], OUT size bigint[], OUT hash bytea[], OUT bytes bigint, OUT inodes bigint) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.copy_tree(p_sandbox pgbox.sandbox, p_ino bigint, p_dir bigint, p_name text, p_path text, p_now bigint, OUT op text[], OUT path text[], OUT target text[], OUT ino bigint[], OUT size bigint[], OUT hash bytea[], OUT bytes bigint, OUT inodes bigint) IS 'Copies an inode and all below it to a new name, whose path is p_path, set by set. Returns what it made, for the journal (itself first, then the rest from above to below; hashes only with a journal), and what that adds to the usage. The first new number is next_ino, for the inode itself.';
+COMMENT ON FUNCTION pgbox.copy_tree(p_sandbox pgbox.sandbox, p_ino bigint, p_dir bigint, p_name text, p_path text, p_now bigint, OUT op text[], OUT path text[], OUT target text[], OUT ino bigint[], OUT size bigint[], OUT hash bytea[], OUT bytes bigint, OUT inodes bigint) IS 'Copies an inode and everything below it to a new name, whose path is p_path, with set-based statements. Returns what it made, for the journal (the inode itself first, then the rest from top to bottom; hashes only with a journal), and what that adds to the usage. The new numbers begin at next_ino, which the inode itself gets.';
 
 CREATE FUNCTION pgbox.count_rows(p_layer uuid) RETURNS bigint
     LANGUAGE plpgsql STABLE
@@ -4209,7 +4209,7 @@ $$;
 
 ALTER FUNCTION pgbox.count_rows(p_layer uuid) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.count_rows(p_layer uuid) IS 'How many rows a layer has, counted up to 100 000 of each kind: beyond that it is large, however large.';
+COMMENT ON FUNCTION pgbox.count_rows(p_layer uuid) IS 'The number of rows of a layer, counted up to 100 000 of each table: a layer beyond that is large, and how large does not matter.';
 
 CREATE FUNCTION pgbox.create_inode(p_sandbox pgbox.sandbox, p_dir bigint, p_name text, p_inode pgbox.inode) RETURNS pgbox.inode
     LANGUAGE plpgsql
@@ -4282,7 +4282,7 @@ $$;
 
 ALTER FUNCTION pgbox.delete_rows(p_inodes tid[], p_chunks tid[], p_dirents tid[]) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.delete_rows(p_inodes tid[], p_chunks tid[], p_dirents tid[]) IS 'Deletes rows of the top layer by their addresses, which the caller read in the same transaction, behind the lock of the sandbox.';
+COMMENT ON FUNCTION pgbox.delete_rows(p_inodes tid[], p_chunks tid[], p_dirents tid[]) IS 'Deletes rows of the top layer by their addresses. The caller read those in the same transaction, holding the lock of the sandbox.';
 
 CREATE FUNCTION pgbox.describe_inodes(p_layers uuid[], p_inos bigint[]) RETURNS TABLE(ino bigint, kind smallint, looks text)
     LANGUAGE plpgsql STABLE
@@ -4314,7 +4314,7 @@ $$;
 
 ALTER FUNCTION pgbox.describe_inodes(p_layers uuid[], p_inos bigint[]) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.describe_inodes(p_layers uuid[], p_inos bigint[]) IS 'Kind and a text that is equal for equal attributes and content, of the given inodes over a chain of layers.';
+COMMENT ON FUNCTION pgbox.describe_inodes(p_layers uuid[], p_inos bigint[]) IS 'Describes inodes over a chain of layers: the kind, and a text that is equal when attributes and content are equal.';
 
 CREATE FUNCTION pgbox.describe_step(p_sandbox pgbox.sandbox, p_before uuid[], p_since bigint, p_until bigint) RETURNS jsonb
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -4370,7 +4370,7 @@ $$;
 
 ALTER FUNCTION pgbox.describe_step(p_sandbox pgbox.sandbox, p_before uuid[], p_since bigint, p_until bigint) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.describe_step(p_sandbox pgbox.sandbox, p_before uuid[], p_since bigint, p_until bigint) IS 'What fs.undo() or fs.redo() did to lead to the present version of a sandbox (p_sandbox is its row as it is now, p_before the layers it stood on): the version it made, the versions first to last that it took back or brought again, the runs that made them (20 newest; script, caller, agent, route, at) and the paths that changed by it (the first 100, and how many).';
+COMMENT ON FUNCTION pgbox.describe_step(p_sandbox pgbox.sandbox, p_before uuid[], p_since bigint, p_until bigint) IS 'What one step of fs.undo() or fs.redo() did. p_sandbox is the row as it is now, p_before the layers it stood on before. Says the version it made, the versions first to last that it took back or brought again, the runs that made those (the newest 20: script, caller, agent, route, at), and the paths that changed (the first 100, and their number).';
 
 CREATE FUNCTION pgbox.digest_sandbox(p_sandbox uuid) RETURNS text
     LANGUAGE plpgsql STABLE
@@ -4462,7 +4462,7 @@ $$;
 
 ALTER FUNCTION pgbox.digest_sandbox(p_sandbox uuid) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.digest_sandbox(p_sandbox uuid) IS 'How many rows of each kind belong to a sandbox, and a hash over all of them and over the contents they name, but for ids: what was restored has the digest of what was dumped.';
+COMMENT ON FUNCTION pgbox.digest_sandbox(p_sandbox uuid) IS 'The number of rows of each kind that belong to a sandbox, and a hash over all of them and their contents. Ids do not count, so a restored sandbox has the digest of the dumped one.';
 
 CREATE FUNCTION pgbox.dir_paths(p_layers uuid[], p_dirs bigint[]) RETURNS TABLE(ino bigint, path text)
     LANGUAGE plpgsql STABLE
@@ -4495,7 +4495,7 @@ $$;
 
 ALTER FUNCTION pgbox.dir_paths(p_layers uuid[], p_dirs bigint[]) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.dir_paths(p_layers uuid[], p_dirs bigint[]) IS 'The paths of directories over a chain of layers, found upwards from each; the root is empty, and one that cannot be reached has no row. Of another file it gives a row for each of its names.';
+COMMENT ON FUNCTION pgbox.dir_paths(p_layers uuid[], p_dirs bigint[]) IS 'The paths of directories over a chain of layers, found upwards from each. The root''s path is empty; a directory that cannot be reached has no row. A file that is not a directory has a row for each of its names.';
 
 CREATE FUNCTION pgbox.dirs_below(p_layers uuid[], p_ino bigint, p_path text) RETURNS TABLE(dir bigint, path text, depth integer)
     LANGUAGE plpgsql STABLE
@@ -4569,7 +4569,7 @@ $$;
 
 ALTER FUNCTION pgbox.drop_locked(p_sandbox pgbox.sandbox) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.drop_locked(p_sandbox pgbox.sandbox) IS 'Drops a sandbox whose row is locked: its snapshots and the layers only they used go, the row and the audit log stay.';
+COMMENT ON FUNCTION pgbox.drop_locked(p_sandbox pgbox.sandbox) IS 'Drops a sandbox whose row is locked. Its snapshots and the layers that only they used go; the row and the audit log stay.';
 
 CREATE FUNCTION pgbox.dump_bases() RETURNS bytea[]
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -4671,7 +4671,7 @@ $$;
 
 ALTER FUNCTION pgbox.end_restore(p_sandbox uuid) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.end_restore(p_sandbox uuid) IS 'Goes after the rows of a dumped sandbox, in their transaction: gives it a top layer that no cache knows and holds on to what it shares with others. VF116 when a layer that was here before is another than in the dump.';
+COMMENT ON FUNCTION pgbox.end_restore(p_sandbox uuid) IS 'Goes after the rows of a dumped sandbox, in the same transaction. Gives the sandbox a top layer that no cache knows, and keeps what it shares with others. ESTALE when a layer that was here before differs from that of the dump.';
 
 CREATE FUNCTION pgbox.enforce_quota() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4700,7 +4700,7 @@ $$;
 
 ALTER FUNCTION pgbox.enforce_quota() OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.enforce_quota() IS 'Raises VF122 when a sandbox that is made or grows takes its owner or tenant past a limit of pgbox.quota. Who is over may still shrink, or change without growing.';
+COMMENT ON FUNCTION pgbox.enforce_quota() IS 'Raises EDQUOT when a sandbox that is made or grows takes its owner or tenant past a limit of pgbox.quota. An owner who is over may still shrink, or change without growing.';
 
 CREATE FUNCTION pgbox.enforce_snapshot_quota() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4733,7 +4733,7 @@ $$;
 
 ALTER FUNCTION pgbox.enforce_snapshot_quota() OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.enforce_snapshot_quota() IS 'Raises VF122 when a snapshot is one more than its sandbox (max_snapshots), owner or tenant may have.';
+COMMENT ON FUNCTION pgbox.enforce_snapshot_quota() IS 'Raises EDQUOT for one snapshot more than the sandbox (max_snapshots), its owner or its tenant may have.';
 
 CREATE FUNCTION pgbox.enter(p_write boolean) RETURNS pgbox.sandbox
     LANGUAGE plpgsql
@@ -4770,7 +4770,7 @@ $$;
 
 ALTER FUNCTION pgbox.enter(p_write boolean) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.enter(p_write boolean) IS 'Begins a verb: reads the sandbox in scope (locking its row first when p_write), refuses one that is missing, dropped or expired (VF003), and puts its layers in scope for the transaction. Before a change it takes the automatic snapshot that is due. What app.at shows cannot be changed (VF030).';
+COMMENT ON FUNCTION pgbox.enter(p_write boolean) IS 'Begins a verb: reads the sandbox in scope, and locks its row first when p_write. ESRCH when it is missing, dropped or expired. Sets its layers as the scope of the transaction. Before a change it takes the automatic snapshot that is due. EROFS when app.at has the session at an earlier state.';
 
 CREATE FUNCTION pgbox.enter_layer(p_sandbox uuid, p_layer uuid) RETURNS void
     LANGUAGE plpgsql STABLE
@@ -4794,7 +4794,7 @@ $$;
 
 ALTER FUNCTION pgbox.enter_layer(p_sandbox uuid, p_layer uuid) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.enter_layer(p_sandbox uuid, p_layer uuid) IS 'pgbox.enter_sandbox_read() for a reader of one layer: raises VF116 when neither the sandbox nor one of its snapshots stands on it.';
+COMMENT ON FUNCTION pgbox.enter_layer(p_sandbox uuid, p_layer uuid) IS 'Is pgbox.enter_sandbox_read() for a reader of one layer. ESTALE when neither the sandbox nor one of its snapshots stands on that layer.';
 
 CREATE FUNCTION pgbox.enter_read() RETURNS pgbox.sandbox
     LANGUAGE plpgsql STABLE
@@ -4824,7 +4824,7 @@ $$;
 
 ALTER FUNCTION pgbox.enter_read() OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.enter_read() IS 'Begins a verb that only reads, at the state that app.at names. It is STABLE so that the chain of layers and the rows in them come from one snapshot, the one of the calling statement: with pgbox.enter(false) a layer could be named before its rows are seen.';
+COMMENT ON FUNCTION pgbox.enter_read() IS 'Begins a verb that only reads, at the state that app.at names. It is STABLE so that the chain of layers and their rows are read with one snapshot, that of the calling statement: with pgbox.enter(false) a layer might be known before its rows are visible.';
 
 CREATE FUNCTION pgbox.enter_sandbox(p_sandbox uuid) RETURNS pgbox.sandbox
     LANGUAGE plpgsql
@@ -4838,7 +4838,7 @@ $$;
 
 ALTER FUNCTION pgbox.enter_sandbox(p_sandbox uuid) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.enter_sandbox(p_sandbox uuid) IS 'pgbox.enter(true) for a sandbox that the caller names: puts it in scope for the transaction first.';
+COMMENT ON FUNCTION pgbox.enter_sandbox(p_sandbox uuid) IS 'Is pgbox.enter(true) for a sandbox that the caller names: sets it as the scope of the transaction first.';
 
 CREATE FUNCTION pgbox.enter_sandbox_read(p_sandbox uuid) RETURNS pgbox.sandbox
     LANGUAGE plpgsql STABLE
@@ -4852,7 +4852,7 @@ $$;
 
 ALTER FUNCTION pgbox.enter_sandbox_read(p_sandbox uuid) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.enter_sandbox_read(p_sandbox uuid) IS 'pgbox.enter_read() for a sandbox that the caller names: puts it in scope for the transaction first.';
+COMMENT ON FUNCTION pgbox.enter_sandbox_read(p_sandbox uuid) IS 'Is pgbox.enter_read() for a sandbox that the caller names: sets it as the scope of the transaction first.';
 
 CREATE FUNCTION pgbox.entries(p_layers uuid[], p_dir bigint) RETURNS TABLE(name text, ino bigint)
     LANGUAGE plpgsql STABLE
@@ -4885,7 +4885,7 @@ $$;
 
 ALTER FUNCTION pgbox.exec_or_role(p_exec jsonb, p_tenant text, p_what text) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.exec_or_role(p_exec jsonb, p_tenant text, p_what text) IS 'The audit row of a verb whose argument p_exec may be NULL: then nobody but the database role is known. VF022 when p_exec cannot be a row.';
+COMMENT ON FUNCTION pgbox.exec_or_role(p_exec jsonb, p_tenant text, p_what text) IS 'The audit row of a verb whose p_exec may be NULL: then only the database role is known. EINVAL when p_exec cannot be a row.';
 
 CREATE FUNCTION pgbox.file_hash(p_layers uuid[], p_ino bigint, p_size bigint) RETURNS bytea
     LANGUAGE plpgsql STABLE
@@ -4912,7 +4912,7 @@ $$;
 
 ALTER FUNCTION pgbox.file_hash(p_layers uuid[], p_ino bigint, p_size bigint) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.file_hash(p_layers uuid[], p_ino bigint, p_size bigint) IS 'The content hash of a regular file of p_size bytes, NULL when it has more than 64 MiB.';
+COMMENT ON FUNCTION pgbox.file_hash(p_layers uuid[], p_ino bigint, p_size bigint) IS 'The content hash of a regular file of p_size bytes; NULL when it has more than 64 MiB.';
 
 CREATE FUNCTION pgbox.find_image(p_tenant text, p_image text, p_op text, p_drop boolean DEFAULT false) RETURNS pgbox.image
     LANGUAGE plpgsql
@@ -4938,7 +4938,7 @@ $_$;
 
 ALTER FUNCTION pgbox.find_image(p_tenant text, p_image text, p_op text, p_drop boolean) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.find_image(p_tenant text, p_image text, p_op text, p_drop boolean) IS 'An image of a tenant by name or name:tag (by default latest), locked against its removal (p_drop: for it); VF002 when there is none.';
+COMMENT ON FUNCTION pgbox.find_image(p_tenant text, p_image text, p_op text, p_drop boolean) IS 'An image of a tenant by name or name:tag (by default latest), locked so that it cannot be removed (p_drop: locked for removal). ENOENT when there is none.';
 
 CREATE FUNCTION pgbox.first_ino() RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -4947,7 +4947,7 @@ CREATE FUNCTION pgbox.first_ino() RETURNS bigint
 
 ALTER FUNCTION pgbox.first_ino() OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.first_ino() IS 'The first inode number of a sandbox. Those below belong to the base layer and do not count in its usage.';
+COMMENT ON FUNCTION pgbox.first_ino() IS 'The first inode number of a sandbox. Lower numbers belong to the base layer and do not count in the usage.';
 
 CREATE FUNCTION pgbox.forget(p_layers uuid[], p_inos bigint[]) RETURNS void
     LANGUAGE plpgsql
@@ -4977,7 +4977,7 @@ $$;
 
 ALTER FUNCTION pgbox.forget(p_layers uuid[], p_inos bigint[]) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.forget(p_layers uuid[], p_inos bigint[]) IS 'Removes inodes that have no name left, with their chunks; those of lower layers get a whiteout, which hides their chunks too.';
+COMMENT ON FUNCTION pgbox.forget(p_layers uuid[], p_inos bigint[]) IS 'Removes inodes without a name left, and their chunks. An inode of a lower layer gets a whiteout, which hides its chunks too.';
 
 CREATE FUNCTION pgbox.forget_names(p_layers uuid[], p_parent bigint[], p_name text[]) RETURNS void
     LANGUAGE plpgsql
@@ -5006,7 +5006,7 @@ $$;
 
 ALTER FUNCTION pgbox.forget_names(p_layers uuid[], p_parent bigint[], p_name text[]) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.forget_names(p_layers uuid[], p_parent bigint[], p_name text[]) IS 'Removes names, given as pairs of directory and name; those of lower layers get a whiteout.';
+COMMENT ON FUNCTION pgbox.forget_names(p_layers uuid[], p_parent bigint[], p_name text[]) IS 'Removes dirents, given as pairs of directory and name. A name of a lower layer gets a whiteout.';
 
 CREATE FUNCTION pgbox.free_layers(p_layers uuid[]) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5039,7 +5039,7 @@ $$;
 
 ALTER FUNCTION pgbox.free_layers(p_layers uuid[]) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.free_layers(p_layers uuid[]) IS 'Deletes those of the given layers that no living sandbox, no snapshot and no image stands on, and returns how many.';
+COMMENT ON FUNCTION pgbox.free_layers(p_layers uuid[]) IS 'Deletes those of the given layers that no living sandbox, no snapshot and no image stands on. Returns how many.';
 
 CREATE FUNCTION pgbox.glob_regex(p_glob text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE
@@ -5109,7 +5109,7 @@ $$;
 
 ALTER FUNCTION pgbox.has_state(p_sha256 bytea) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.has_state(p_sha256 bytea) IS 'Whether a living sandbox, a snapshot or an image has a state of a shell, as the calling statement sees it.';
+COMMENT ON FUNCTION pgbox.has_state(p_sha256 bytea) IS 'Whether a living sandbox, a snapshot or an image refers to a shell state, as the calling statement sees it.';
 
 CREATE FUNCTION pgbox.idle_layers(p_layers uuid[]) RETURNS uuid[]
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -5131,7 +5131,7 @@ $$;
 
 ALTER FUNCTION pgbox.idle_layers(p_layers uuid[]) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.idle_layers(p_layers uuid[]) IS 'Those of the given layers that are there and that no living sandbox, no snapshot and no image stands on.';
+COMMENT ON FUNCTION pgbox.idle_layers(p_layers uuid[]) IS 'Those of the given layers that exist and that no living sandbox, no snapshot and no image stands on.';
 
 CREATE FUNCTION pgbox.inode_of(p_layers uuid[], p_ino bigint) RETURNS pgbox.inode
     LANGUAGE plpgsql STABLE
@@ -5154,7 +5154,7 @@ $$;
 
 ALTER FUNCTION pgbox.inode_of(p_layers uuid[], p_ino bigint) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.inode_of(p_layers uuid[], p_ino bigint) IS 'The effective inode row of a chain of layers (newest first), all NULL when there is none.';
+COMMENT ON FUNCTION pgbox.inode_of(p_layers uuid[], p_ino bigint) IS 'The effective inode row over a chain of layers (newest first); all NULL when there is none.';
 
 CREATE FUNCTION pgbox.is_empty(p_layers uuid[], p_dir bigint) RETURNS boolean
     LANGUAGE plpgsql STABLE
@@ -5215,7 +5215,7 @@ $$;
 
 ALTER FUNCTION pgbox.is_much(p_layers uuid[], p_ino bigint) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.is_much(p_layers uuid[], p_ino bigint) IS 'Whether what is below a directory is so much of a tree, an eighth or more, that to read all rows of the layers is the shorter way to it.';
+COMMENT ON FUNCTION pgbox.is_much(p_layers uuid[], p_ino bigint) IS 'Whether a directory holds so much of the tree, an eighth or more, that reading all rows of the layers is faster than walking it.';
 
 CREATE FUNCTION pgbox.is_used(p_sha256 bytea) RETURNS boolean
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -5251,7 +5251,7 @@ $$;
 
 ALTER FUNCTION pgbox.kv_at(p_layers uuid[], p_key text) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.kv_at(p_layers uuid[], p_key text) IS 'The effective row of a key in a chain of layers: all NULL when it never was there, with a NULL value when it is gone.';
+COMMENT ON FUNCTION pgbox.kv_at(p_layers uuid[], p_key text) IS 'The effective row of a key over a chain of layers: all NULL when the key never existed, with a NULL value when it was removed.';
 
 CREATE FUNCTION pgbox.kv_bytes(p_key text, p_value jsonb) RETURNS bigint
     LANGUAGE sql IMMUTABLE
@@ -5300,7 +5300,7 @@ $$;
 
 ALTER FUNCTION pgbox.kv_put(p_sandbox uuid, p_op text, p_key text, p_value jsonb, p_expect_version bigint, p_expect_value jsonb) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.kv_put(p_sandbox uuid, p_op text, p_key text, p_value jsonb, p_expect_version bigint, p_expect_value jsonb) IS 'Sets a key, or with a NULL value removes it, if it has the version (0: is not there) and the value that are expected; VF116 otherwise. Returns its version.';
+COMMENT ON FUNCTION pgbox.kv_put(p_sandbox uuid, p_op text, p_key text, p_value jsonb, p_expect_version bigint, p_expect_value jsonb) IS 'Sets a key, or removes it when the value is NULL, if it has the version (0: it does not exist) and the value expected; ESTALE otherwise. Returns its version.';
 
 CREATE FUNCTION pgbox.let_go(p_sha256 bytea[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5313,7 +5313,7 @@ $$;
 
 ALTER FUNCTION pgbox.let_go(p_sha256 bytea[]) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.let_go(p_sha256 bytea[]) IS 'Tells fs.gc of contents that nothing may refer to.';
+COMMENT ON FUNCTION pgbox.let_go(p_sha256 bytea[]) IS 'Tells fs.gc about blobs that may have no reference left.';
 
 CREATE FUNCTION pgbox.let_go_contents() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5327,7 +5327,7 @@ $$;
 
 ALTER FUNCTION pgbox.let_go_contents() OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.let_go_contents() IS 'Tells fs.gc which contents have lost a chunk that referred to them.';
+COMMENT ON FUNCTION pgbox.let_go_contents() IS 'Tells fs.gc which blobs have lost a chunk that referred to them.';
 
 CREATE FUNCTION pgbox.let_go_layers() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5358,7 +5358,7 @@ $$;
 
 ALTER FUNCTION pgbox.let_go_state() OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.let_go_state() IS 'Tells fs.gc which state of a shell has lost a sandbox, snapshot or image that had it.';
+COMMENT ON FUNCTION pgbox.let_go_state() IS 'Tells fs.gc which shell state has lost a sandbox, snapshot or image that had it.';
 
 CREATE FUNCTION pgbox.lock_sandbox(p_sandbox uuid) RETURNS pgbox.sandbox
     LANGUAGE plpgsql
@@ -5377,7 +5377,7 @@ $$;
 
 ALTER FUNCTION pgbox.lock_sandbox(p_sandbox uuid) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.lock_sandbox(p_sandbox uuid) IS 'Begins a verb that is not one inside a sandbox: locks the row of a living sandbox and returns it (VF003). Scopes nothing; pgbox.enter() is for verbs inside one sandbox.';
+COMMENT ON FUNCTION pgbox.lock_sandbox(p_sandbox uuid) IS 'Begins a verb on a sandbox as a whole: locks the row of a living sandbox and returns it. ESRCH when there is none. It sets no scope; pgbox.enter() is for verbs inside a sandbox.';
 
 CREATE FUNCTION pgbox.log_verb(p_sandbox uuid, p_tenant text, p_what text, p_version_before bigint, p_version_after bigint) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5401,7 +5401,7 @@ $$;
 
 ALTER FUNCTION pgbox.log_verb(p_sandbox uuid, p_tenant text, p_what text, p_version_before bigint, p_version_after bigint) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.log_verb(p_sandbox uuid, p_tenant text, p_what text, p_version_before bigint, p_version_after bigint) IS 'Writes the audit row of a verb that has changed something, in the transaction of the change. Gateways say in the setting app.exec who asked (an object as fs.apply takes it); without it the caller is the database role and p_what what was done. (An empty object tells fs.create_sandbox that fs.apply will write the row.) The sandbox is the nil id for what concerns none.';
+COMMENT ON FUNCTION pgbox.log_verb(p_sandbox uuid, p_tenant text, p_what text, p_version_before bigint, p_version_after bigint) IS 'Writes the audit row of a verb that has changed something, in the transaction of the change. Gateways put who asked into the setting app.exec (an object like the p_exec of fs.apply). Without it, the caller is the database role and the script is p_what. (An empty object tells fs.create_sandbox that fs.apply will write the row.) The sandbox is the nil id for what concerns no sandbox.';
 
 CREATE FUNCTION pgbox.looks_at(p_layers uuid[], p_path text) RETURNS text
     LANGUAGE plpgsql STABLE
@@ -5417,7 +5417,7 @@ $$;
 
 ALTER FUNCTION pgbox.looks_at(p_layers uuid[], p_path text) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.looks_at(p_layers uuid[], p_path text) IS 'Is pgbox.describe_inodes() of what is at a path, without following any symlink: NULL when there is nothing.';
+COMMENT ON FUNCTION pgbox.looks_at(p_layers uuid[], p_path text) IS 'The text of pgbox.describe_inodes() for what is at a path, without following any symlink; NULL when there is nothing.';
 
 CREATE FUNCTION pgbox.lookup(p_layers uuid[], p_dir bigint, p_name text) RETURNS bigint
     LANGUAGE plpgsql STABLE
@@ -5437,7 +5437,7 @@ $$;
 
 ALTER FUNCTION pgbox.lookup(p_layers uuid[], p_dir bigint, p_name text) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.lookup(p_layers uuid[], p_dir bigint, p_name text) IS 'The inode a name has in a directory, NULL when the directory has no such name.';
+COMMENT ON FUNCTION pgbox.lookup(p_layers uuid[], p_dir bigint, p_name text) IS 'The inode that a name in a directory refers to; NULL when the directory has no such name.';
 
 CREATE FUNCTION pgbox.match_lines(p_a integer[], p_b integer[]) RETURNS integer[]
     LANGUAGE plpgsql IMMUTABLE
@@ -5564,7 +5564,7 @@ $$;
 
 ALTER FUNCTION pgbox.match_lines(p_a integer[], p_b integer[]) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.match_lines(p_a integer[], p_b integer[]) IS 'Which line of p_b is which line of p_a (0: none), in order, where equal numbers are equal lines: the common beginning and end, the lines that both have once, the same between those, and where all are there more than once, the longest sequence that both share.';
+COMMENT ON FUNCTION pgbox.match_lines(p_a integer[], p_b integer[]) IS 'For each line of p_a, which line of p_b it is (0: none), in order; equal numbers are equal lines. Matches the common beginning and end, then the lines that occur once in both, then the same between those, and where every line is repeated the longest common sequence.';
 
 CREATE FUNCTION pgbox.merge_change(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_conflict text, p_sources bigint[], p_status text, p_path text, p_kind smallint, p_ino bigint, p_path_from text, p_ino_from bigint, INOUT moved text[], INOUT aside bigint[], INOUT linked jsonb, OUT path text, OUT outcome text, OUT detail text, OUT winner text) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5720,7 +5720,7 @@ $_$;
 
 ALTER FUNCTION pgbox.merge_change(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_conflict text, p_sources bigint[], p_status text, p_path text, p_kind smallint, p_ino bigint, p_path_from text, p_ino_from bigint, INOUT moved text[], INOUT aside bigint[], INOUT linked jsonb, OUT path text, OUT outcome text, OUT detail text, OUT winner text) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.merge_change(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_conflict text, p_sources bigint[], p_status text, p_path text, p_kind smallint, p_ino bigint, p_path_from text, p_ino_from bigint, INOUT moved text[], INOUT aside bigint[], INOUT linked jsonb, OUT path text, OUT outcome text, OUT detail text, OUT winner text) IS 'Does one change of pgbox.compare() in the sandbox in scope, or tells why not, as fs.merge() says. moved are the directories renamed so far, from and to by turns; aside the files that were put out of the way of others until they are renamed themselves; linked the places of files that were taken, by their numbers there. p_sources: the numbers of all that is renamed.';
+COMMENT ON FUNCTION pgbox.merge_change(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_conflict text, p_sources bigint[], p_status text, p_path text, p_kind smallint, p_ino bigint, p_path_from text, p_ino_from bigint, INOUT moved text[], INOUT aside bigint[], INOUT linked jsonb, OUT path text, OUT outcome text, OUT detail text, OUT winner text) IS 'Does one change of pgbox.compare() in the sandbox in scope, or says why not, with the outcomes of fs.merge(). moved are the directories renamed so far: from and to by turns. aside are files that were moved out of the way and wait for their own rename. linked says where files that were taken are now, by their number on the other side. p_sources are the numbers of everything that is renamed.';
 
 CREATE FUNCTION pgbox.merge_files(p_layers uuid[], p_path text, p_base uuid[], p_base_ino bigint, p_from uuid[], p_from_ino bigint, p_markers boolean) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5790,7 +5790,7 @@ $$;
 
 ALTER FUNCTION pgbox.merge_files(p_layers uuid[], p_path text, p_base uuid[], p_base_ino bigint, p_from uuid[], p_from_ino bigint, p_markers boolean) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.merge_files(p_layers uuid[], p_path text, p_base uuid[], p_base_ino bigint, p_from uuid[], p_from_ino bigint, p_markers boolean) IS 'Does to the regular file at a path of the sandbox in scope what another chain did to it since a common one (p_base_ino 0: none), where both changed it: content, mode and owner each by itself, texts line by line (pgbox.merge_texts). Returns the number of places that both changed differently; when there are some, nothing is written, or with p_markers both sides are, marked. NULL, and nothing is done, when it cannot be merged: no text of at most 1 MiB, another kind, modes or owners that differ.';
+COMMENT ON FUNCTION pgbox.merge_files(p_layers uuid[], p_path text, p_base uuid[], p_base_ino bigint, p_from uuid[], p_from_ino bigint, p_markers boolean) IS 'Merges one regular file that both sides changed since a common base (p_base_ino 0: none) into the sandbox in scope: content, mode and owner each by itself, texts line by line (pgbox.merge_texts). Returns the number of places that both sides changed differently. If there are any, nothing is written, or with p_markers both sides are, marked. NULL, and nothing done, when it cannot be merged: binary or more than 1 MiB, not a regular file, or mode or owner changed differently.';
 
 CREATE FUNCTION pgbox.merge_layers(p_layers uuid[], p_count integer) RETURNS uuid[]
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5856,7 +5856,7 @@ $$;
 
 ALTER FUNCTION pgbox.merge_layers(p_layers uuid[], p_count integer) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.merge_layers(p_layers uuid[], p_count integer) IS 'Copies what the newest p_count layers of a chain hold into one new layer, and returns the chain with that in their place.';
+COMMENT ON FUNCTION pgbox.merge_layers(p_layers uuid[], p_count integer) IS 'Copies what the newest p_count layers of a chain hold into one new layer, and returns the chain with that layer in their place.';
 
 CREATE FUNCTION pgbox.merge_place(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_moved text[], p_status text, p_path text, p_path_from text, p_ino bigint, OUT here text, OUT target text, OUT renamed boolean) RETURNS record
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -5908,7 +5908,7 @@ $_$;
 
 ALTER FUNCTION pgbox.merge_place(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_moved text[], p_status text, p_path text, p_path_from text, p_ino bigint, OUT here text, OUT target text, OUT renamed boolean) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.merge_place(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_moved text[], p_status text, p_path text, p_path_from text, p_ino bigint, OUT here text, OUT target text, OUT renamed boolean) IS 'Where a change of another chain since a common one concerns the sandbox in scope: what was changed is here (by its number if both are of one line, p_kin, else by its path behind the directories renamed so far, p_moved), and is to be at target; renamed: it has been given another name here.';
+COMMENT ON FUNCTION pgbox.merge_place(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_moved text[], p_status text, p_path text, p_path_from text, p_ino bigint, OUT here text, OUT target text, OUT renamed boolean) IS 'Where a change of the other side concerns the sandbox in scope. here is where the changed file is now: found by its number when both sides are of one line (p_kin), else by its path, following the directories renamed so far (p_moved). target is where it is to be. renamed: it was given another name here.';
 
 CREATE FUNCTION pgbox.merge_texts(p_base bytea, p_ours bytea, p_theirs bytea, OUT merged bytea, OUT conflicts integer) RETURNS record
     LANGUAGE plpgsql IMMUTABLE
@@ -6023,7 +6023,7 @@ $$;
 
 ALTER FUNCTION pgbox.merge_texts(p_base bytea, p_ours bytea, p_theirs bytea, OUT merged bytea, OUT conflicts integer) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.merge_texts(p_base bytea, p_ours bytea, p_theirs bytea, OUT merged bytea, OUT conflicts integer) IS 'Merges the changes of two texts since a common one, line by line. Places that both changed differently have both sides between the lines <<<<<<< ours, ======= and >>>>>>> theirs, and are counted.';
+COMMENT ON FUNCTION pgbox.merge_texts(p_base bytea, p_ours bytea, p_theirs bytea, OUT merged bytea, OUT conflicts integer) IS 'Merges the changes of two texts since a common base, line by line. A place that both changed differently gets both sides between the lines <<<<<<< ours, ======= and >>>>>>> theirs, and is counted.';
 
 CREATE FUNCTION pgbox.need(p_ok boolean, p_op text, p_argument text) RETURNS void
     LANGUAGE plpgsql STABLE
@@ -6038,7 +6038,7 @@ $$;
 
 ALTER FUNCTION pgbox.need(p_ok boolean, p_op text, p_argument text) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.need(p_ok boolean, p_op text, p_argument text) IS 'Refuses an argument: VF022 that names it unless p_ok is true.';
+COMMENT ON FUNCTION pgbox.need(p_ok boolean, p_op text, p_argument text) IS 'Raises EINVAL with the name of the argument unless p_ok is true.';
 
 CREATE FUNCTION pgbox.need_columns(p_key anyarray, p_op text, p_argument text, VARIADIC p_lengths integer[]) RETURNS void
     LANGUAGE plpgsql STABLE
@@ -6053,7 +6053,7 @@ $$;
 
 ALTER FUNCTION pgbox.need_columns(p_key anyarray, p_op text, p_argument text, VARIADIC p_lengths integer[]) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.need_columns(p_key anyarray, p_op text, p_argument text, VARIADIC p_lengths integer[]) IS 'Refuses rows that come as parallel arrays of different lengths (an array that is NULL has the length NULL, and is let through), or with NULL in their first column, VF022.';
+COMMENT ON FUNCTION pgbox.need_columns(p_key anyarray, p_op text, p_argument text, VARIADIC p_lengths integer[]) IS 'Raises EINVAL for parallel arrays of different lengths, or with a NULL in the first one. (An array that is NULL has the length NULL, which is let through.)';
 
 CREATE FUNCTION pgbox.need_exec(p_exec jsonb, p_op text) RETURNS void
     LANGUAGE plpgsql STABLE
@@ -6076,7 +6076,7 @@ $_$;
 
 ALTER FUNCTION pgbox.need_exec(p_exec jsonb, p_op text) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.need_exec(p_exec jsonb, p_op text) IS 'Refuses an object that cannot be a row of the log, VF022 with the name of what is wrong.';
+COMMENT ON FUNCTION pgbox.need_exec(p_exec jsonb, p_op text) IS 'Raises EINVAL, with the name of what is wrong, for an object that cannot be an audit row.';
 
 CREATE FUNCTION pgbox.need_history(p_history jsonb, p_op text) RETURNS void
     LANGUAGE plpgsql STABLE
@@ -6095,7 +6095,7 @@ $$;
 
 ALTER FUNCTION pgbox.need_history(p_history jsonb, p_op text) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.need_history(p_history jsonb, p_op text) IS 'Refuses an object that does not say when commits take automatic snapshots, VF022.';
+COMMENT ON FUNCTION pgbox.need_history(p_history jsonb, p_op text) IS 'Raises EINVAL for an object that does not say when commits take automatic snapshots.';
 
 CREATE FUNCTION pgbox.need_limit(p_limit bigint, p_op text) RETURNS void
     LANGUAGE plpgsql STABLE
@@ -6108,7 +6108,7 @@ $$;
 
 ALTER FUNCTION pgbox.need_limit(p_limit bigint, p_op text) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.need_limit(p_limit bigint, p_op text) IS 'Refuses a negative number of rows, VF022; NULL is no limit.';
+COMMENT ON FUNCTION pgbox.need_limit(p_limit bigint, p_op text) IS 'Raises EINVAL for a negative number of rows. NULL is no limit.';
 
 CREATE FUNCTION pgbox.need_type(p_text text, p_type regtype, p_op text, p_argument text) RETURNS void
     LANGUAGE plpgsql STABLE
@@ -6139,7 +6139,7 @@ $$;
 
 ALTER FUNCTION pgbox.need_type(p_text text, p_type regtype, p_op text, p_argument text) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.need_type(p_text text, p_type regtype, p_op text, p_argument text) IS 'Refuses a text that cannot be cast to a type, VF022; NULL can be.';
+COMMENT ON FUNCTION pgbox.need_type(p_text text, p_type regtype, p_op text, p_argument text) IS 'Raises EINVAL for a text that cannot be cast to a type. NULL can be.';
 
 CREATE FUNCTION pgbox.new_layer_id() RETURNS uuid
     LANGUAGE sql
@@ -6151,7 +6151,7 @@ $$;
 
 ALTER FUNCTION pgbox.new_layer_id() OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.new_layer_id() IS 'A name for a new layer, greater than those before: the time in milliseconds and 74 random bits, as a UUID of version 8.';
+COMMENT ON FUNCTION pgbox.new_layer_id() IS 'An id for a new layer, greater than those before: the time in milliseconds and 74 random bits, as a UUID of version 8.';
 
 CREATE FUNCTION pgbox.now_ns() RETURNS bigint
     LANGUAGE sql
@@ -6186,7 +6186,7 @@ $$;
 
 ALTER FUNCTION pgbox.obstacle(p_layers uuid[], p_path text) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.obstacle(p_layers uuid[], p_path text) IS 'The first part of a path, but for the last, that is there and is not a directory: a symlink, which is not followed, or a file. NULL when there is none.';
+COMMENT ON FUNCTION pgbox.obstacle(p_layers uuid[], p_path text) IS 'The first directory part of a path that exists and is not a directory: a symlink, which is not followed, or a file. NULL when there is none.';
 
 CREATE FUNCTION pgbox.open_file(p_sandbox pgbox.sandbox, p_path text, p_op text, p_mode integer, OUT inode pgbox.inode, OUT path text, OUT created boolean) RETURNS record
     LANGUAGE plpgsql
@@ -6220,7 +6220,7 @@ $$;
 
 ALTER FUNCTION pgbox.open_file(p_sandbox pgbox.sandbox, p_path text, p_op text, p_mode integer, OUT inode pgbox.inode, OUT path text, OUT created boolean) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.open_file(p_sandbox pgbox.sandbox, p_path text, p_op text, p_mode integer, OUT inode pgbox.inode, OUT path text, OUT created boolean) IS 'Opens a file for pgbox.write(). write_at and truncate want it to be there; the others make it as open(2) does with O_CREAT: a dangling symlink creates its target, a directory or a trailing slash is EISDIR.';
+COMMENT ON FUNCTION pgbox.open_file(p_sandbox pgbox.sandbox, p_path text, p_op text, p_mode integer, OUT inode pgbox.inode, OUT path text, OUT created boolean) IS 'Opens a file for pgbox.write(). For write_at and truncate the file must exist. The others create it as open(2) does with O_CREAT: a dangling symlink creates its target; a directory or a trailing slash is EISDIR.';
 
 CREATE FUNCTION pgbox.point(p_sandbox pgbox.sandbox, p_stack text) RETURNS pgbox.sandbox
     LANGUAGE plpgsql SECURITY DEFINER
@@ -6260,7 +6260,7 @@ $$;
 
 ALTER FUNCTION pgbox.point(p_sandbox pgbox.sandbox, p_stack text) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.point(p_sandbox pgbox.sandbox, p_stack text) IS 'Takes the automatic snapshot of a locked sandbox that is about to change, on the stack of undo or of redo, and lets the oldest go beyond history_keep, and beyond what max_snapshots leaves beside those with names. Returns the row as it is now.';
+COMMENT ON FUNCTION pgbox.point(p_sandbox pgbox.sandbox, p_stack text) IS 'Takes the automatic snapshot of a locked sandbox that is about to change, on the stack of undo or of redo. Removes the oldest automatic snapshots beyond history_keep, and beyond what max_snapshots leaves beside the named ones. Returns the row as it is now.';
 
 CREATE FUNCTION pgbox.prune_journal(p_sandbox uuid, p_version bigint, p_seq integer, p_limit bigint) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -6291,7 +6291,7 @@ $$;
 
 ALTER FUNCTION pgbox.prune_journal(p_sandbox uuid, p_version bigint, p_seq integer, p_limit bigint) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.prune_journal(p_sandbox uuid, p_version bigint, p_seq integer, p_limit bigint) IS 'Removes up to p_limit operations of a sandbox''s journal, oldest first and none behind operation p_seq of p_version, and notes that they are gone. Returns how many; none while somebody writes to the sandbox.';
+COMMENT ON FUNCTION pgbox.prune_journal(p_sandbox uuid, p_version bigint, p_seq integer, p_limit bigint) IS 'Removes up to p_limit journal rows of a sandbox, oldest first and none after operation p_seq of p_version, and notes that they are gone. Returns how many; none while somebody writes to the sandbox.';
 
 CREATE FUNCTION pgbox.put_chunk_contents(p_layers uuid[], p_ino bigint[], p_idx integer[], p_sha256 bytea[], p_data bytea[]) RETURNS bytea[]
     LANGUAGE plpgsql
@@ -6333,7 +6333,7 @@ $$;
 
 ALTER FUNCTION pgbox.put_chunk_contents(p_layers uuid[], p_ino bigint[], p_idx integer[], p_sha256 bytea[], p_data bytea[]) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.put_chunk_contents(p_layers uuid[], p_ino bigint[], p_idx integer[], p_sha256 bytea[], p_data bytea[]) IS 'Stores the contents p_data, which the chunks p_ino, p_idx are about to get by the hashes p_sha256, and returns the hashes of those that are new (NULL: none). Nothing is updated: that would lock a popular row and queue up sandboxes that have nothing in common.';
+COMMENT ON FUNCTION pgbox.put_chunk_contents(p_layers uuid[], p_ino bigint[], p_idx integer[], p_sha256 bytea[], p_data bytea[]) IS 'Stores the contents p_data, which the chunks p_ino, p_idx are about to refer to by the hashes p_sha256, and returns the hashes of those that were new (NULL: none). Nothing is updated: that would lock a popular row, and sandboxes that have nothing in common would wait for each other.';
 
 CREATE FUNCTION pgbox.put_chunks(p_layers uuid[], p_ino bigint, p_first integer, p_data bytea[]) RETURNS void
     LANGUAGE plpgsql
@@ -6392,7 +6392,7 @@ $$;
 
 ALTER FUNCTION pgbox.put_content(p_data bytea[], p_old bytea[]) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.put_content(p_data bytea[], p_old bytea[]) IS 'Stores contents of 1 to 65536 bytes, each once for all sandboxes, and returns their hashes in the same order. p_old are the contents that they replace (pgbox.tail_of), NULL where there is none. The rows stay locked FOR KEY SHARE until the transaction ends, so gc cannot delete content that is being adopted.';
+COMMENT ON FUNCTION pgbox.put_content(p_data bytea[], p_old bytea[]) IS 'Stores contents of 1 to 65536 bytes, each once for all sandboxes, and returns their hashes in the same order. p_old are the contents that they replace (pgbox.tail_of), NULL where there is none. The rows stay locked FOR KEY SHARE until the transaction ends, so that gc cannot delete what is being adopted.';
 
 CREATE FUNCTION pgbox.put_inode(p_top uuid, p_inode pgbox.inode) RETURNS void
     LANGUAGE plpgsql
@@ -6410,7 +6410,7 @@ $$;
 
 ALTER FUNCTION pgbox.put_inode(p_top uuid, p_inode pgbox.inode) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.put_inode(p_top uuid, p_inode pgbox.inode) IS 'Writes an inode row into the top layer. For an inode of a lower layer this is the copy-up: it keeps its number, and its chunks stay where they are.';
+COMMENT ON FUNCTION pgbox.put_inode(p_top uuid, p_inode pgbox.inode) IS 'Writes an inode row into the top layer. For an inode of a lower layer this is the copy-up: the number stays, and so do its chunks.';
 
 CREATE FUNCTION pgbox.put_state(p_state jsonb) RETURNS bytea
     LANGUAGE plpgsql
@@ -6443,7 +6443,7 @@ $$;
 
 ALTER FUNCTION pgbox.put_state(p_state jsonb) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.put_state(p_state jsonb) IS 'Stores a state of a shell and returns its name; NULL for an empty one. VF022 when it is no object, VF027 when it has more than 16 MiB.';
+COMMENT ON FUNCTION pgbox.put_state(p_state jsonb) IS 'Stores a shell state and returns its hash; NULL for an empty one. EINVAL when it is not an object, EFBIG when it has more than 16 MiB.';
 
 CREATE FUNCTION pgbox.raise_errno(p_errno text, p_op text, p_path text) RETURNS void
     LANGUAGE plpgsql
@@ -6500,7 +6500,7 @@ $$;
 
 ALTER FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint, p_inodes bigint, p_next_ino bigint, p_size_before bigint[], p_hash_before bytea[], p_size_after bigint[], p_hash_after bytea[]) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint, p_inodes bigint, p_next_ino bigint, p_size_before bigint[], p_hash_before bytea[], p_size_after bigint[], p_hash_after bytea[]) IS 'Ends a path verb that changed something: one bump of the version with the change of usage, and the journal rows. p_size_before and p_hash_before are for verbs that change content: what the regular files were, NULL for a new one; without them it stayed what it is. p_size_after and p_hash_after are for verbs that know what they leave of many files; without them it is read.';
+COMMENT ON FUNCTION pgbox.record(p_sandbox pgbox.sandbox, p_op text[], p_path text[], p_path_to text[], p_ino bigint[], p_bytes bigint, p_inodes bigint, p_next_ino bigint, p_size_before bigint[], p_hash_before bytea[], p_size_after bigint[], p_hash_after bytea[]) IS 'Ends a verb that changed something: makes one version, with the change of usage, and writes the journal rows. Verbs that change content pass p_size_before and p_hash_before: what the regular files were, NULL for a new one. Without them the content was not changed. Verbs that know what they leave of many files pass p_size_after and p_hash_after; without them that is read.';
 
 CREATE FUNCTION pgbox.record_step(p_sandbox pgbox.sandbox, p_before uuid[], p_exec uuid) RETURNS void
     LANGUAGE plpgsql
@@ -6593,7 +6593,7 @@ $$;
 
 ALTER FUNCTION pgbox.record_step(p_sandbox pgbox.sandbox, p_before uuid[], p_exec uuid) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.record_step(p_sandbox pgbox.sandbox, p_before uuid[], p_exec uuid) IS 'The journal of a version that put a sandbox (p_sandbox is its row as it is now) from the layers p_before on other ones, or was made of many operations: what differs, as operations that lead from the one tree to the other when they are done in this order; what is in the way of another rename goes by a name in the root that begins with .pgbox-. An inode number means the same file in both.';
+COMMENT ON FUNCTION pgbox.record_step(p_sandbox pgbox.sandbox, p_before uuid[], p_exec uuid) IS 'Writes the journal of a version that put a sandbox on other layers, or consists of many operations: what differs between p_before and p_sandbox.layers, as operations that lead from the one tree to the other when they are done in order. A file in the way of another rename goes by a temporary name in the root that begins with .pgbox-. p_sandbox is the row as it is now; an inode number means the same file in both.';
 
 CREATE FUNCTION pgbox.refresh_base() RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
@@ -6658,7 +6658,7 @@ $_$;
 
 ALTER FUNCTION pgbox.refresh_base() OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.refresh_base() IS 'Makes the base layer that pgbox.base_entries() describes unless it is there already, and returns its id, which is a hash of its content. Called by the migrator.';
+COMMENT ON FUNCTION pgbox.refresh_base() IS 'Makes the base layer that pgbox.base_entries() describes, unless it exists, and returns its id, which is a hash of its content. The migrator calls it.';
 
 CREATE FUNCTION pgbox.remove(p_path text, p_op text, p_dirs boolean, p_files boolean, p_recursive boolean) RETURNS void
     LANGUAGE plpgsql
@@ -6762,7 +6762,7 @@ $$;
 
 ALTER FUNCTION pgbox.remove_below(p_layers uuid[], p_dir bigint, p_path text, p_now bigint, p_hashes boolean, OUT path text[], OUT ino bigint[], OUT size bigint[], OUT hash bytea[], OUT size_after bigint[], OUT hash_after bytea[], OUT bytes bigint, OUT inodes bigint) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.remove_below(p_layers uuid[], p_dir bigint, p_path text, p_now bigint, p_hashes boolean, OUT path text[], OUT ino bigint[], OUT size bigint[], OUT hash bytea[], OUT size_after bigint[], OUT hash_after bytea[], OUT bytes bigint, OUT inodes bigint) IS 'Removes all that is in a directory, set by set, and returns for the journal what it was, the deepest first (with p_hashes also its content), and what is left of files with names elsewhere; and what that does to the usage. Names of lower layers get whiteouts one by one, so that no effective name is left behind without its directory.';
+COMMENT ON FUNCTION pgbox.remove_below(p_layers uuid[], p_dir bigint, p_path text, p_now bigint, p_hashes boolean, OUT path text[], OUT ino bigint[], OUT size bigint[], OUT hash bytea[], OUT size_after bigint[], OUT hash_after bytea[], OUT bytes bigint, OUT inodes bigint) IS 'Removes everything below a directory with set-based statements. Returns what it was, for the journal, deepest first (with p_hashes also the content), what is left of files with names elsewhere, and the change of usage. Names of lower layers get a whiteout each, so that no effective name is left without its directory.';
 
 CREATE FUNCTION pgbox.resize(p_layers uuid[], p_ino bigint, p_old bigint, p_new bigint) RETURNS void
     LANGUAGE plpgsql
@@ -6870,7 +6870,7 @@ $$;
 
 ALTER FUNCTION pgbox.seal(p_sandbox pgbox.sandbox) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.seal(p_sandbox pgbox.sandbox) IS 'pgbox.seal_top() as a version of its own. Returns the row as it is now.';
+COMMENT ON FUNCTION pgbox.seal(p_sandbox pgbox.sandbox) IS 'Is pgbox.seal_top() as a version of its own. Returns the row as it is now.';
 
 CREATE FUNCTION pgbox.seal_top(p_sandbox pgbox.sandbox) RETURNS pgbox.sandbox
     LANGUAGE plpgsql SECURITY DEFINER
@@ -6915,7 +6915,7 @@ $$;
 
 ALTER FUNCTION pgbox.seal_top(p_sandbox pgbox.sandbox) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.seal_top(p_sandbox pgbox.sandbox) IS 'Makes everything below the top of a locked sandbox immutable: a top that holds rows is sealed and a new one put over it, an empty one stays. Returns the row with its new layers and leaves it to the caller to write it; layers[2:] is what others may stand on.';
+COMMENT ON FUNCTION pgbox.seal_top(p_sandbox pgbox.sandbox) IS 'Makes everything below the top layer of a locked sandbox immutable. A top layer with rows is sealed and gets a new one over it; an empty one stays. Returns the row with its new layers, which the caller writes; layers[2:] is what others may stand on.';
 
 CREATE FUNCTION pgbox.set_attr(p_op text, p_path text, p_follow boolean, p_mode integer, p_uid integer, p_gid integer, p_mtime bigint) RETURNS void
     LANGUAGE plpgsql
@@ -6940,7 +6940,7 @@ $$;
 
 ALTER FUNCTION pgbox.set_attr(p_op text, p_path text, p_follow boolean, p_mode integer, p_uid integer, p_gid integer, p_mtime bigint) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.set_attr(p_op text, p_path text, p_follow boolean, p_mode integer, p_uid integer, p_gid integer, p_mtime bigint) IS 'Sets attributes of an inode, NULL leaves one as it is: what chmod, chown and utimes share.';
+COMMENT ON FUNCTION pgbox.set_attr(p_op text, p_path text, p_follow boolean, p_mode integer, p_uid integer, p_gid integer, p_mtime bigint) IS 'Sets attributes of an inode, where NULL leaves one as it is: what chmod, chown and utimes share.';
 
 CREATE FUNCTION pgbox.set_name(p_layers uuid[], p_dir bigint, p_name text, p_ino bigint) RETURNS void
     LANGUAGE plpgsql
@@ -6960,7 +6960,7 @@ $$;
 
 ALTER FUNCTION pgbox.set_name(p_layers uuid[], p_dir bigint, p_name text, p_ino bigint) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.set_name(p_layers uuid[], p_dir bigint, p_name text, p_ino bigint) IS 'Gives a name in a directory to an inode. NULL removes it: with a whiteout when a lower layer has the name.';
+COMMENT ON FUNCTION pgbox.set_name(p_layers uuid[], p_dir bigint, p_name text, p_ino bigint) IS 'Makes a name in a directory refer to an inode. NULL removes the name, with a whiteout when a lower layer has it.';
 
 CREATE FUNCTION pgbox.stand_on(p_sandbox pgbox.sandbox, p_state pgbox.snapshot) RETURNS pgbox.sandbox
     LANGUAGE plpgsql SECURITY DEFINER
@@ -6988,7 +6988,7 @@ $$;
 
 ALTER FUNCTION pgbox.stand_on(p_sandbox pgbox.sandbox, p_state pgbox.snapshot) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.stand_on(p_sandbox pgbox.sandbox, p_state pgbox.snapshot) IS 'Puts a locked sandbox on the layers of a state, with its usage and shell state, as its next version; VF122 when that takes it past one of its limits. Returns the row as it is now.';
+COMMENT ON FUNCTION pgbox.stand_on(p_sandbox pgbox.sandbox, p_state pgbox.snapshot) IS 'Puts a locked sandbox on the layers of a state, with the usage and shell state of that, as its next version. EDQUOT when that exceeds one of its limits. Returns the row as it is now.';
 
 CREATE FUNCTION pgbox.state_at(p_sandbox pgbox.sandbox, p_at text) RETURNS pgbox.snapshot
     LANGUAGE plpgsql STABLE
@@ -7057,7 +7057,7 @@ $_$;
 
 ALTER FUNCTION pgbox.state_at(p_sandbox pgbox.sandbox, p_at text) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.state_at(p_sandbox pgbox.sandbox, p_at text) IS 'A state of a sandbox: now (NULL, empty, @head), what it started from (@base), a snapshot by name or id, a version (@57 or 57), the newest kept state that is not younger than a time. VF002 when there is none or it is not kept any more. id is NULL for the present one.';
+COMMENT ON FUNCTION pgbox.state_at(p_sandbox pgbox.sandbox, p_at text) IS 'A state of a sandbox: now (NULL, empty or @head), what it started from (@base), a snapshot by name or id, a version (@57 or 57), or the newest kept state at a time. ENOENT when there is none, or it is no longer kept. id is NULL for the present state.';
 
 CREATE TABLE pgbox.shell_state (
     sha256 bytea NOT NULL,
@@ -7087,7 +7087,7 @@ END;
 
 ALTER FUNCTION pgbox.state_charge(p_sha256 bytea) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.state_charge(p_sha256 bytea) IS 'What a state of a shell counts in used_bytes of the sandbox that has it: its size, when that is more than 4096 bytes.';
+COMMENT ON FUNCTION pgbox.state_charge(p_sha256 bytea) IS 'What a shell state counts in used_bytes of its sandbox: its size, when that is more than 4096 bytes.';
 
 CREATE FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_steps integer, p_exec jsonb) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
@@ -7143,7 +7143,7 @@ $$;
 
 ALTER FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_steps integer, p_exec jsonb) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_steps integer, p_exec jsonb) IS 'Moves a locked sandbox to the newest states of one stack (undo, redo), leaving those it was in on the other. VF061 when the stack has fewer. p_exec is the audit row of all of it, as in fs.apply. Returns what each step (the first 100) did, as pgbox.describe_step() says it.';
+COMMENT ON FUNCTION pgbox.step(p_sandbox pgbox.sandbox, p_from text, p_to text, p_steps integer, p_exec jsonb) IS 'Moves a locked sandbox to the newest states of one stack (undo or redo), and puts those it leaves on the other. ENODATA when the stack has fewer than p_steps. p_exec is the audit row of all of it, as in fs.apply. Returns what each of the first 100 steps did (pgbox.describe_step).';
 
 CREATE FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer, p_hashes boolean DEFAULT false) RETURNS TABLE(path text, name text, parent bigint, depth integer, ino bigint, kind smallint, mode integer, uid integer, gid integer, nlink integer, rdev integer, size bigint, mtime bigint, ctime bigint, target text, content_hash bytea)
     LANGUAGE plpgsql STABLE ROWS 10000
@@ -7196,7 +7196,7 @@ $$;
 
 ALTER FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer, p_hashes boolean) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer, p_hashes boolean) IS 'An inode and all below it, p_depth levels deep (NULL: all; bounded, so that a damaged tree ends too), in no order. Symlinks are not followed. With p_hashes also the content hash of each regular file.';
+COMMENT ON FUNCTION pgbox.subtree(p_layers uuid[], p_ino bigint, p_path text, p_depth integer, p_hashes boolean) IS 'An inode and everything below it, p_depth levels deep (NULL: all, but bounded, so that a damaged tree ends too), in no order. Symlinks are not followed. With p_hashes also the content hash of each regular file.';
 
 CREATE FUNCTION pgbox.tail_of(p_old bytea, INOUT p_data bytea, OUT base bytea) RETURNS record
     LANGUAGE plpgsql STABLE
@@ -7235,7 +7235,7 @@ $$;
 
 ALTER FUNCTION pgbox.tail_of(p_old bytea, INOUT p_data bytea, OUT base bytea) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.tail_of(p_old bytea, INOUT p_data bytea, OUT base bytea) IS 'How a content is stored that takes the place of p_old: when it begins with that, as what follows a base; base NULL: whole. The base needs no lock: p_old, which a chunk of a locked sandbox refers to, is it or is based on it.';
+COMMENT ON FUNCTION pgbox.tail_of(p_old bytea, INOUT p_data bytea, OUT base bytea) IS 'How a content that replaces p_old is stored. When it begins with p_old: as base and what follows it; otherwise base is NULL and it is stored whole. The base needs no lock: p_old, which a chunk of a locked sandbox refers to, is the base or is based on it.';
 
 CREATE FUNCTION pgbox.take(p_layers uuid[], p_path text, p_from uuid[], p_ino bigint, p_fresh boolean) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -7289,7 +7289,7 @@ $$;
 
 ALTER FUNCTION pgbox.take(p_layers uuid[], p_path text, p_from uuid[], p_ino bigint, p_fresh boolean) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.take(p_layers uuid[], p_path text, p_from uuid[], p_ino bigint, p_fresh boolean) IS 'Makes what is at a path of the sandbox in scope, which stands on p_layers, like an inode of another chain: kind, content, mode, owner, time. A directory stays with what is in it. p_fresh: it is another file there, so other names of the one here keep what they have.';
+COMMENT ON FUNCTION pgbox.take(p_layers uuid[], p_path text, p_from uuid[], p_ino bigint, p_fresh boolean) IS 'Makes what is at a path of the sandbox in scope, which stands on p_layers, like an inode of another chain: kind, content, mode, owner, time. A directory keeps what is in it. p_fresh: it is a different file there, so other names of the file here keep their content.';
 
 CREATE FUNCTION pgbox.text_of(p_data bytea) RETURNS text
     LANGUAGE plpgsql STABLE
@@ -7310,7 +7310,7 @@ $$;
 
 ALTER FUNCTION pgbox.text_of(p_data bytea) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.text_of(p_data bytea) IS 'Bytes as text: UTF-8, or ISO 8859-1 when they are not; NULL when there is a NUL byte, as grep tells a binary file.';
+COMMENT ON FUNCTION pgbox.text_of(p_data bytea) IS 'Bytes as text: as UTF-8, or as ISO 8859-1 when they are not valid UTF-8; NULL when there is a NUL byte, by which grep recognizes a binary file.';
 
 CREATE FUNCTION pgbox.touch_dir(p_layers uuid[], p_dir bigint, p_now bigint, p_nlink integer) RETURNS void
     LANGUAGE plpgsql
@@ -7328,7 +7328,7 @@ $$;
 
 ALTER FUNCTION pgbox.touch_dir(p_layers uuid[], p_dir bigint, p_now bigint, p_nlink integer) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.touch_dir(p_layers uuid[], p_dir bigint, p_now bigint, p_nlink integer) IS 'Notes in a directory that its names changed: both times, and p_nlink subdirectories more or fewer.';
+COMMENT ON FUNCTION pgbox.touch_dir(p_layers uuid[], p_dir bigint, p_now bigint, p_nlink integer) IS 'Notes in a directory that its names changed: sets both times, and adds p_nlink to its link count.';
 
 CREATE FUNCTION pgbox.unref(p_layers uuid[], p_inode pgbox.inode, p_now bigint, OUT bytes bigint, OUT inodes bigint) RETURNS record
     LANGUAGE plpgsql
@@ -7353,7 +7353,7 @@ $$;
 
 ALTER FUNCTION pgbox.unref(p_layers uuid[], p_inode pgbox.inode, p_now bigint, OUT bytes bigint, OUT inodes bigint) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.unref(p_layers uuid[], p_inode pgbox.inode, p_now bigint, OUT bytes bigint, OUT inodes bigint) IS 'Takes one name away from an inode (the empty directory loses its only one) and returns what that does to the usage.';
+COMMENT ON FUNCTION pgbox.unref(p_layers uuid[], p_inode pgbox.inode, p_now bigint, OUT bytes bigint, OUT inodes bigint) IS 'Takes one name away from an inode (an empty directory loses its only one) and returns the change of usage.';
 
 CREATE FUNCTION pgbox.vacant(p_layers uuid[], p_path text, p_op text, p_is_dir boolean, OUT dir bigint, OUT name text, OUT path text) RETURNS record
     LANGUAGE plpgsql STABLE
@@ -7376,7 +7376,7 @@ $$;
 
 ALTER FUNCTION pgbox.vacant(p_layers uuid[], p_path text, p_op text, p_is_dir boolean, OUT dir bigint, OUT name text, OUT path text) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.vacant(p_layers uuid[], p_path text, p_op text, p_is_dir boolean, OUT dir bigint, OUT name text, OUT path text) IS 'Finds the place of a new name as Linux does: what exists is EEXIST, also ".", ".." and "/"; a trailing slash is for directories only.';
+COMMENT ON FUNCTION pgbox.vacant(p_layers uuid[], p_path text, p_op text, p_is_dir boolean, OUT dir bigint, OUT name text, OUT path text) IS 'Finds the place of a new name as Linux does: EEXIST for what exists and for ".", ".." and "/"; a trailing slash is for directories only.';
 
 CREATE FUNCTION pgbox.veil(p_fault fs.fault, p_told boolean) RETURNS fs.fault
     LANGUAGE sql IMMUTABLE
@@ -7388,7 +7388,7 @@ $$;
 
 ALTER FUNCTION pgbox.veil(p_fault fs.fault, p_told boolean) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.veil(p_fault fs.fault, p_told boolean) IS 'A fault as it is told to who may know of all sandboxes, or else only which invariant is broken.';
+COMMENT ON FUNCTION pgbox.veil(p_fault fs.fault, p_told boolean) IS 'A fault in full for a caller who may know of all sandboxes, otherwise only the name of the broken invariant.';
 
 CREATE FUNCTION pgbox.walk(p_layers uuid[], p_path text, p_mode text, p_op text, OUT dir bigint, OUT dirs bigint[], OUT dir_path text, OUT name text, OUT last text, OUT slash boolean, OUT ino bigint, OUT kind smallint, OUT target text, OUT path text) RETURNS record
     LANGUAGE plpgsql STABLE
@@ -7540,7 +7540,7 @@ $$;
 
 ALTER FUNCTION pgbox.walk(p_layers uuid[], p_path text, p_mode text, p_op text, OUT dir bigint, OUT dirs bigint[], OUT dir_path text, OUT name text, OUT last text, OUT slash boolean, OUT ino bigint, OUT kind smallint, OUT target text, OUT path text) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.walk(p_layers uuid[], p_path text, p_mode text, p_op text, OUT dir bigint, OUT dirs bigint[], OUT dir_path text, OUT name text, OUT last text, OUT slash boolean, OUT ino bigint, OUT kind smallint, OUT target text, OUT path text) IS 'Resolves a path as Linux path_resolution(7) does. Modes: follow (stat), nofollow (lstat), parent (the last component is not followed and may be missing: unlink, mkdir), rename (the last component is not even looked up), create (open with O_CREAT), mkdirs (stops at the first missing directory). With a NULL p_op nothing is raised: ino is NULL where the path cannot be resolved.';
+COMMENT ON FUNCTION pgbox.walk(p_layers uuid[], p_path text, p_mode text, p_op text, OUT dir bigint, OUT dirs bigint[], OUT dir_path text, OUT name text, OUT last text, OUT slash boolean, OUT ino bigint, OUT kind smallint, OUT target text, OUT path text) IS 'Resolves a path as path_resolution(7) says. Modes: follow (stat); nofollow (lstat); parent (unlink, mkdir: the last component is not followed and may be missing); rename (the last component is not even looked up); create (open with O_CREAT); mkdirs (stops at the first missing directory). With a NULL p_op nothing is raised: ino is NULL when the path cannot be resolved.';
 
 CREATE FUNCTION pgbox.whole(p_base bytea, p_tail bytea) RETURNS bytea
     LANGUAGE plpgsql STABLE
@@ -7563,7 +7563,7 @@ $$;
 
 ALTER FUNCTION pgbox.whole(p_base bytea, p_tail bytea) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.whole(p_base bytea, p_tail bytea) IS 'The bytes of a content from the base and data of its row; NULL when a base is missing.';
+COMMENT ON FUNCTION pgbox.whole(p_base bytea, p_tail bytea) IS 'The bytes of a content, from base and data of its row; NULL when a base is missing.';
 
 CREATE FUNCTION pgbox.whole_tree(p_layers uuid[], p_ino bigint, p_path text, p_hashes boolean) RETURNS TABLE(path text, name text, parent bigint, depth integer, ino bigint, kind smallint, mode integer, uid integer, gid integer, nlink integer, rdev integer, size bigint, mtime bigint, ctime bigint, target text, content_hash bytea)
     LANGUAGE plpgsql STABLE ROWS 10000
@@ -7616,7 +7616,7 @@ $$;
 
 ALTER FUNCTION pgbox.whole_tree(p_layers uuid[], p_ino bigint, p_path text, p_hashes boolean) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.whole_tree(p_layers uuid[], p_ino bigint, p_path text, p_hashes boolean) IS 'What pgbox.subtree gives, for what is much of a tree: reads all rows of the layers, each table as a cold load does. With p_hashes also the content hash of each regular file.';
+COMMENT ON FUNCTION pgbox.whole_tree(p_layers uuid[], p_ino bigint, p_path text, p_hashes boolean) IS 'As pgbox.subtree(), for what is much of a tree: reads all rows of the layers, each table once, as a cold load does. With p_hashes also the content hash of each regular file.';
 
 CREATE FUNCTION pgbox.whole_usage(p_layers uuid[], p_ino bigint, OUT inodes bigint, OUT bytes bigint, OUT stored bigint) RETURNS record
     LANGUAGE plpgsql STABLE
@@ -7662,7 +7662,7 @@ $$;
 
 ALTER FUNCTION pgbox.whole_usage(p_layers uuid[], p_ino bigint, OUT inodes bigint, OUT bytes bigint, OUT stored bigint) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.whole_usage(p_layers uuid[], p_ino bigint, OUT inodes bigint, OUT bytes bigint, OUT stored bigint) IS 'What is at and below an inode that is much of a tree (pgbox.is_much): reads all rows of the layers, each table as a cold load does. At the root also what fs.fsck() calls unreachable.';
+COMMENT ON FUNCTION pgbox.whole_usage(p_layers uuid[], p_ino bigint, OUT inodes bigint, OUT bytes bigint, OUT stored bigint) IS 'What is at and below an inode that is much of a tree (pgbox.is_much): reads all rows of the layers, each table once, as a cold load does. At the root that includes what fs.fsck() calls unreachable.';
 
 CREATE FUNCTION pgbox.write(p_sandbox pgbox.sandbox, p_op text, p_path text, p_data bytea, p_offset bigint, p_mode integer, p_from pgbox.inode DEFAULT NULL::pgbox.inode) RETURNS bigint
     LANGUAGE plpgsql
@@ -7733,7 +7733,7 @@ $$;
 
 ALTER FUNCTION pgbox.write(p_sandbox pgbox.sandbox, p_op text, p_path text, p_data bytea, p_offset bigint, p_mode integer, p_from pgbox.inode) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.write(p_sandbox pgbox.sandbox, p_op text, p_path text, p_data bytea, p_offset bigint, p_mode integer, p_from pgbox.inode) IS 'Changes the content of one file, for all verbs that do: write puts p_data in place of it, append adds p_data, write_at writes it from p_offset on, truncate sets the size p_offset, cp puts the content of p_from in place of it. Of p_sandbox, which pgbox.enter(true) returned. write, append and cp make a missing file, with p_mode. Returns the inode number.';
+COMMENT ON FUNCTION pgbox.write(p_sandbox pgbox.sandbox, p_op text, p_path text, p_data bytea, p_offset bigint, p_mode integer, p_from pgbox.inode) IS 'Changes the content of one file of p_sandbox, which pgbox.enter(true) returned: write replaces it by p_data, append adds p_data, write_at writes p_data from p_offset on, truncate sets the size to p_offset, cp replaces it by the content of p_from. write, append and cp create a missing file, with p_mode. Returns the inode number.';
 
 CREATE FUNCTION pgbox.write_chunks(p_layers uuid[], p_ino bigint, p_size bigint, p_offset bigint, p_data bytea) RETURNS bigint
     LANGUAGE plpgsql
@@ -7811,7 +7811,7 @@ $$;
 
 ALTER FUNCTION pgbox.writer_of(p_exec uuid, p_hash bytea) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.writer_of(p_exec uuid, p_hash bytea) IS 'The run that wrote a content which run p_exec left in a file: that one, or, when it was a merge that brought the content unchanged, the run in the sandbox that was merged.';
+COMMENT ON FUNCTION pgbox.writer_of(p_exec uuid, p_hash bytea) IS 'The run that wrote a content which run p_exec left in a file: p_exec itself or, when that was a merge that brought the content unchanged, the run in the merged sandbox.';
 
 CREATE FUNCTION pgbox.zeros(p_length integer) RETURNS bytea
     LANGUAGE sql IMMUTABLE
@@ -7822,7 +7822,7 @@ $$;
 
 ALTER FUNCTION pgbox.zeros(p_length integer) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.zeros(p_length integer) IS 'A string of p_length NUL bytes: what a hole reads as.';
+COMMENT ON FUNCTION pgbox.zeros(p_length integer) IS 'A string of p_length NUL bytes: how a hole reads.';
 
 CREATE VIEW fs.changes WITH (security_invoker='true') AS
  SELECT c.sandbox_id,
@@ -7932,7 +7932,7 @@ CREATE VIEW fs.duplicates WITH (security_invoker='true') AS
 
 ALTER TABLE fs.duplicates OWNER TO pgbox_owner;
 
-COMMENT ON VIEW fs.duplicates IS 'Content that several files hold, in one sandbox or in many, and what storing it once saves. Hard links and the base layer do not count.';
+COMMENT ON VIEW fs.duplicates IS 'Content that several files hold, in one sandbox or in many, and how much storing it once saves. Hard links and the base layer do not count.';
 
 CREATE TABLE pgbox.chunk (
     layer_id uuid NOT NULL,
@@ -7988,7 +7988,7 @@ CREATE VIEW fs.layers WITH (security_invoker='true') AS
 
 ALTER TABLE fs.layers OWNER TO pgbox_owner;
 
-COMMENT ON VIEW fs.layers IS 'Every layer with who stands on it: living sandboxes and snapshots (none: fs.gc takes it), and what it holds itself. sealed_at is NULL for the top layer of a sandbox.';
+COMMENT ON VIEW fs.layers IS 'Every layer, who stands on it (living sandboxes and snapshots; when there is none, fs.gc removes it), and what it holds itself. sealed_at is NULL for the top layer of a sandbox.';
 
 CREATE VIEW fs.usage WITH (security_invoker='true') AS
  SELECT s.id AS sandbox_id,

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// The journal of file operations as fs.changes_since() returns it; fs.changes adds whose sandbox it is.
+// The journal of file operations, as fs.changes_since() returns it; fs.changes adds the sandbox.
 type FsChange struct {
 	SandboxID  uuid.UUID
 	Version    int64
@@ -28,7 +28,7 @@ type FsChange struct {
 	HashAfter  []byte
 }
 
-// Every run of every sandbox: who ran what, how it ended, what it changed (version_before, version_after).
+// Every run in every sandbox: who ran what, how it ended, and what it changed (version_before, version_after).
 type FsExec struct {
 	ID             uuid.UUID
 	SandboxID      uuid.UUID
@@ -56,7 +56,7 @@ type FsExec struct {
 	LoggedAt       *time.Time
 }
 
-// The row type of fsck: one broken invariant; as a table it is empty. dir and name are of the name that is wrong, idx of the chunk, want is the number that it should be.
+// The row type of fsck: one broken invariant; as a table it is empty. dir and name are those of the wrong dirent, idx is that of the chunk, want is the right number.
 type FsFault struct {
 	SandboxID *uuid.UUID
 	CheckName string
@@ -68,7 +68,7 @@ type FsFault struct {
 	Want      *int64
 }
 
-// Every living sandbox, with what an exec has to know before it runs.
+// Every living sandbox, with what a run must know before it starts.
 type FsFence struct {
 	ID          uuid.UUID
 	Tenant      string
@@ -136,7 +136,7 @@ type FsQuota struct {
 	MaxSnapshots *int64
 }
 
-// Every sandbox, dropped ones too. steps is filled in by fs.undo() and fs.redo(), which say there what they did.
+// Every sandbox, dropped ones too. steps is only filled in by fs.undo() and fs.redo(), which say there what they did.
 type FsSandbox struct {
 	ID             uuid.UUID
 	Tenant         string
@@ -178,7 +178,7 @@ type FsSnapshot struct {
 	CreatedAt  time.Time
 }
 
-// The journal of file operations with the run that did each: who touched a path (path, path_to) or a content (hash_before, hash_after; fs.hash_of tells the hash of bytes). exec_id is NULL for what was done in SQL, and caller the database role.
+// The journal of file operations with the run that did each: who touched a path (path, path_to) or a content (hash_before, hash_after; fs.hash_of gives the hash of bytes). For what was done in SQL, exec_id is NULL and caller is the database role.
 type FsTouch struct {
 	SandboxID  uuid.UUID
 	Version    int64

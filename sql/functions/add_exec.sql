@@ -24,4 +24,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.add_exec(uuid, jsonb, bigint, bigint, uuid) IS
-    'Writes one audit row of a run; p_version_after is NULL when it committed nothing, p_merged_from the sandbox whose changes it brought. A time that is in the future, or more than a day ago, is moved to there; an id that is taken is VF017. Keys of p_exec are columns of pgbox.exec; without duration_us it is that of the transaction so far.';
+    'Writes the audit row of one run. p_version_after is NULL when the run committed nothing; p_merged_from is the sandbox whose changes a merge brought. The keys of p_exec are columns of pgbox.exec; without duration_us it is the duration of the transaction so far. A time in the future, or more than a day ago, is moved to that bound. EEXIST when the id is taken.';

@@ -11,4 +11,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.append_file(text, bytea, integer) IS
-    'Appends to a file, which is created when it is missing; only its last chunk is rewritten. Returns the inode number.';
+    'Appends to a file, and creates it when it is missing; only its last chunk is rewritten. Returns the inode number.';

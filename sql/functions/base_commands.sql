@@ -282,4 +282,4 @@ SELECT ARRAY[
 $$;
 
 COMMENT ON FUNCTION pgbox.base_commands() IS
-    'The commands that /usr/bin of the base layer holds a file for.';
+    'The commands that have a file in /usr/bin of the base layer.';

@@ -16,4 +16,4 @@ $$;
 ALTER FUNCTION pgbox.begin_restore(uuid, uuid) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.begin_restore(uuid, uuid) IS
-    'Goes before the rows of a dumped sandbox: VF017 when the sandbox is in this database, or was (ids are never used again), or its top layer is.';
+    'Goes before the rows of a dumped sandbox. EEXIST when this database has or ever had a sandbox with this id (ids are never used again), or has its top layer.';

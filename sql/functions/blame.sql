@@ -26,4 +26,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.blame(uuid, text) IS
-    'Who wrote each regular file at or below a path last, by path. version is NULL for a file whose last writing is not in the journal: it came with a fork, or before the journal begins; what a merge brought is the run''s that wrote it in the other sandbox. For what was done in SQL exec_id is NULL and caller the database role.';
+    'Who last wrote each regular file at or below a path, ordered by path. version is NULL when the last write is not in the journal: it came with a fork, or is older than the journal. What a merge brought is attributed to the run that wrote it in the other sandbox. For what was done in SQL, exec_id is NULL and caller is the database role.';

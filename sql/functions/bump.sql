@@ -29,4 +29,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.bump(pgbox.sandbox, bigint, bigint, bigint) IS
-    'Increments the version of the sandbox row (within a verb of several operations: once for all) that pgbox.enter(true) returned, adds p_bytes and p_inodes (may be negative) to its usage and enforces its limits (VF122). Every mutation of a tree calls it once; the result is the new version.';
+    'Makes the next version of the sandbox row that pgbox.enter(true) returned (one version for a verb of several operations), adds p_bytes and p_inodes to its usage (either may be negative), and enforces its limits: EDQUOT. Every change of a tree calls it once. Returns the new version.';

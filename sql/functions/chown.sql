@@ -11,4 +11,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.chown(text, integer, integer, boolean) IS
-    'Sets owner and group; NULL or -1 leaves one as it is.';
+    'Sets owner and group; NULL or -1 leaves either as it is.';

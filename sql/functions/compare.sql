@@ -133,4 +133,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.compare(uuid[], uuid[], boolean) IS
-    'What differs between two chains of layers by kind, mode, owner, target and content; times do not count. p_same: they are of one line, where an inode number means one file. Columns as in fs.diff.';
+    'What differs between two chains of layers: kind, mode, owner, target and content, but not times. p_same: both chains are of one line, so an inode number means the same file in both. The columns are those of fs.diff().';

@@ -8,4 +8,4 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION pgbox.content_hash(bigint, bytea) IS
-    'Content hash of a regular file: the SHA-256 of its bytes when they are one chunk (65536 at most); else the SHA-256 of its size as 8 bytes, big-endian, followed for each chunk that is no hole by its number as 4 bytes and the SHA-256 of its bytes. p_chunks is that list of numbers and hashes.';
+    'The content hash of a regular file. For one chunk (at most 65536 bytes) it is the SHA-256 of its bytes. For more, it is the SHA-256 of its size (8 bytes, big-endian) and, for each chunk that is not a hole, its number (4 bytes) and the SHA-256 of its bytes. p_chunks is that list of numbers and hashes.';

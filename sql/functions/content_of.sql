@@ -38,4 +38,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.content_of(uuid[], bigint, bigint, bigint, bigint) IS
-    'The bytes of a file of p_size bytes from p_offset on, p_length at most. Holes read as NUL bytes.';
+    'Up to p_length bytes, from p_offset on, of a file of p_size bytes. Holes read as NUL bytes.';

@@ -59,4 +59,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.copy_tree(pgbox.sandbox, bigint, bigint, text, text, bigint) IS
-    'Copies an inode and all below it to a new name, whose path is p_path, set by set. Returns what it made, for the journal (itself first, then the rest from above to below; hashes only with a journal), and what that adds to the usage. The first new number is next_ino, for the inode itself.';
+    'Copies an inode and everything below it to a new name, whose path is p_path, with set-based statements. Returns what it made, for the journal (the inode itself first, then the rest from top to bottom; hashes only with a journal), and what that adds to the usage. The new numbers begin at next_ino, which the inode itself gets.';

@@ -17,4 +17,4 @@ $$;
 ALTER FUNCTION pgbox.count_rows(uuid) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.count_rows(uuid) IS
-    'How many rows a layer has, counted up to 100 000 of each kind: beyond that it is large, however large.';
+    'The number of rows of a layer, counted up to 100 000 of each table: a layer beyond that is large, and how large does not matter.';

@@ -42,4 +42,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.cp(text, text, boolean) IS
-    'Copies the content of a file over or to p_to, which is created with the mode of the source. With p_recursive it copies what p_from names, a directory with all that is in it, to p_to, which must not exist: modes, owners, modification times, symlinks and hard links among the copies are kept. Chunks are shared, no bytes are copied. Returns the inode number of the copy.';
+    'Copies the content of a file to p_to, which is overwritten, or created with the mode of the source. With p_recursive it copies p_from and everything below it to p_to, which must not exist; modes, owners, modification times, symlinks, and hard links among the copies are kept. Chunks are shared: no bytes are copied. Returns the inode number of the copy.';

@@ -47,4 +47,4 @@ $$;
 ALTER FUNCTION fs.create_image(uuid, text, text, text, boolean) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.create_image(uuid, text, text, text, boolean) IS
-    'Makes an image of a sandbox as it is or was (p_at as in pgbox.state_at), whatever its size. A name and tag (by default latest) that are taken are VF017, unless p_replace is set and the image is of the same owner.';
+    'Makes an image of a sandbox as it is now or was at p_at (as in pgbox.state_at), in constant time. The tag is latest by default. EEXIST when name and tag are taken, unless p_replace is set and the image has the same owner.';

@@ -23,4 +23,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.delete_rows(tid[], tid[], tid[]) IS
-    'Deletes rows of the top layer by their addresses, which the caller read in the same transaction, behind the lock of the sandbox.';
+    'Deletes rows of the top layer by their addresses. The caller read those in the same transaction, holding the lock of the sandbox.';

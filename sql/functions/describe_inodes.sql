@@ -27,4 +27,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.describe_inodes(uuid[], bigint[]) IS
-    'Kind and a text that is equal for equal attributes and content, of the given inodes over a chain of layers.';
+    'Describes inodes over a chain of layers: the kind, and a text that is equal when attributes and content are equal.';

@@ -53,4 +53,4 @@ $$;
 ALTER FUNCTION pgbox.describe_step(pgbox.sandbox, uuid[], bigint, bigint) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.describe_step(pgbox.sandbox, uuid[], bigint, bigint) IS
-    'What fs.undo() or fs.redo() did to lead to the present version of a sandbox (p_sandbox is its row as it is now, p_before the layers it stood on): the version it made, the versions first to last that it took back or brought again, the runs that made them (20 newest; script, caller, agent, route, at) and the paths that changed by it (the first 100, and how many).';
+    'What one step of fs.undo() or fs.redo() did. p_sandbox is the row as it is now, p_before the layers it stood on before. Says the version it made, the versions first to last that it took back or brought again, the runs that made those (the newest 20: script, caller, agent, route, at), and the paths that changed (the first 100, and their number).';

@@ -38,4 +38,4 @@ $$;
 ALTER FUNCTION fs.diff(uuid, text, uuid, text) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.diff(uuid, text, uuid, text) IS
-    'What changed in a sandbox since what it started from (@base), since another of its states, or against a state of another sandbox of the same owner (states as in pgbox.state_at): paths added A, deleted D, renamed R (from path_from), of another kind T, otherwise modified M, by content, mode and owner. Under a renamed directory only what changed itself is listed. It costs what the changes cost, whatever the size of the trees.';
+    'What changed in a sandbox since it was made (@base), since another of its states, or against a state of another sandbox of the same owner (states as in pgbox.state_at). The status of a path is A added, D deleted, R renamed (from path_from), T its kind changed, M modified (content, mode or owner). Under a renamed directory only what itself changed is listed. The cost is that of the changes, whatever the size of the trees.';

@@ -89,4 +89,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.digest_sandbox(uuid) IS
-    'How many rows of each kind belong to a sandbox, and a hash over all of them and over the contents they name, but for ids: what was restored has the digest of what was dumped.';
+    'The number of rows of each kind that belong to a sandbox, and a hash over all of them and their contents. Ids do not count, so a restored sandbox has the digest of the dumped one.';

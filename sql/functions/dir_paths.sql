@@ -28,4 +28,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.dir_paths(uuid[], bigint[]) IS
-    'The paths of directories over a chain of layers, found upwards from each; the root is empty, and one that cannot be reached has no row. Of another file it gives a row for each of its names.';
+    'The paths of directories over a chain of layers, found upwards from each. The root''s path is empty; a directory that cannot be reached has no row. A file that is not a directory has a row for each of its names.';

@@ -17,4 +17,4 @@ $$;
 ALTER FUNCTION fs.drop_image(text, text, text) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.drop_image(text, text, text) IS
-    'Forgets a name and tag of an image and frees the layers only it used; sandboxes made of it keep theirs. VF002 when there is none, VF001 when it is somebody else''s.';
+    'Removes a name and tag of an image and frees the layers that only it used. Sandboxes made from it keep theirs. ENOENT when there is no such image, EPERM when it has another owner.';

@@ -18,4 +18,4 @@ $$;
 ALTER FUNCTION pgbox.drop_locked(pgbox.sandbox) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.drop_locked(pgbox.sandbox) IS
-    'Drops a sandbox whose row is locked: its snapshots and the layers only they used go, the row and the audit log stay.';
+    'Drops a sandbox whose row is locked. Its snapshots and the layers that only they used go; the row and the audit log stay.';

@@ -10,4 +10,4 @@ $$;
 ALTER FUNCTION fs.drop_sandbox(uuid) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.drop_sandbox(uuid) IS
-    'Drops a sandbox and its snapshots; forks of it live on. Its id is never used again, and its audit log stays.';
+    'Drops a sandbox and its snapshots; its forks live on. The id is never used again, and the audit log stays.';

@@ -18,4 +18,4 @@ $$;
 ALTER FUNCTION fs.drop_snapshot(uuid, uuid) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.drop_snapshot(uuid, uuid) IS
-    'Forgets a snapshot of a sandbox and frees the layers only it used (VF002 when there is none).';
+    'Removes a snapshot of a sandbox and frees the layers that only it used. ENOENT when there is no such snapshot.';

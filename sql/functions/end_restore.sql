@@ -53,4 +53,4 @@ $$;
 ALTER FUNCTION pgbox.end_restore(uuid) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.end_restore(uuid) IS
-    'Goes after the rows of a dumped sandbox, in their transaction: gives it a top layer that no cache knows and holds on to what it shares with others. VF116 when a layer that was here before is another than in the dump.';
+    'Goes after the rows of a dumped sandbox, in the same transaction. Gives the sandbox a top layer that no cache knows, and keeps what it shares with others. ESTALE when a layer that was here before differs from that of the dump.';

@@ -31,4 +31,4 @@ CREATE TRIGGER sandbox_quota_update AFTER UPDATE OF used_bytes, used_inodes ON p
     WHEN (NEW.used_bytes > OLD.used_bytes OR NEW.used_inodes > OLD.used_inodes) EXECUTE FUNCTION pgbox.enforce_quota();
 
 COMMENT ON FUNCTION pgbox.enforce_quota() IS
-    'Raises VF122 when a sandbox that is made or grows takes its owner or tenant past a limit of pgbox.quota. Who is over may still shrink, or change without growing.';
+    'Raises EDQUOT when a sandbox that is made or grows takes its owner or tenant past a limit of pgbox.quota. An owner who is over may still shrink, or change without growing.';

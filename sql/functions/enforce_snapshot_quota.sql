@@ -32,4 +32,4 @@ ALTER FUNCTION pgbox.enforce_snapshot_quota() OWNER TO pgbox_maintainer;
 CREATE TRIGGER snapshot_quota AFTER INSERT ON pgbox.snapshot FOR EACH ROW EXECUTE FUNCTION pgbox.enforce_snapshot_quota();
 
 COMMENT ON FUNCTION pgbox.enforce_snapshot_quota() IS
-    'Raises VF122 when a snapshot is one more than its sandbox (max_snapshots), owner or tenant may have.';
+    'Raises EDQUOT for one snapshot more than the sandbox (max_snapshots), its owner or its tenant may have.';

@@ -32,4 +32,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.enter(boolean) IS
-    'Begins a verb: reads the sandbox in scope (locking its row first when p_write), refuses one that is missing, dropped or expired (VF003), and puts its layers in scope for the transaction. Before a change it takes the automatic snapshot that is due. What app.at shows cannot be changed (VF030).';
+    'Begins a verb: reads the sandbox in scope, and locks its row first when p_write. ESRCH when it is missing, dropped or expired. Sets its layers as the scope of the transaction. Before a change it takes the automatic snapshot that is due. EROFS when app.at has the session at an earlier state.';

@@ -19,4 +19,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.enter_layer(uuid, uuid) IS
-    'pgbox.enter_sandbox_read() for a reader of one layer: raises VF116 when neither the sandbox nor one of its snapshots stands on it.';
+    'Is pgbox.enter_sandbox_read() for a reader of one layer. ESTALE when neither the sandbox nor one of its snapshots stands on that layer.';

@@ -25,4 +25,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.enter_read() IS
-    'Begins a verb that only reads, at the state that app.at names. It is STABLE so that the chain of layers and the rows in them come from one snapshot, the one of the calling statement: with pgbox.enter(false) a layer could be named before its rows are seen.';
+    'Begins a verb that only reads, at the state that app.at names. It is STABLE so that the chain of layers and their rows are read with one snapshot, that of the calling statement: with pgbox.enter(false) a layer might be known before its rows are visible.';

@@ -9,4 +9,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.enter_sandbox(uuid) IS
-    'pgbox.enter(true) for a sandbox that the caller names: puts it in scope for the transaction first.';
+    'Is pgbox.enter(true) for a sandbox that the caller names: sets it as the scope of the transaction first.';

@@ -9,4 +9,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.enter_sandbox_read(uuid) IS
-    'pgbox.enter_read() for a sandbox that the caller names: puts it in scope for the transaction first.';
+    'Is pgbox.enter_read() for a sandbox that the caller names: sets it as the scope of the transaction first.';

@@ -9,4 +9,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.exec_or_role(jsonb, text, text) IS
-    'The audit row of a verb whose argument p_exec may be NULL: then nobody but the database role is known. VF022 when p_exec cannot be a row.';
+    'The audit row of a verb whose p_exec may be NULL: then only the database role is known. EINVAL when p_exec cannot be a row.';

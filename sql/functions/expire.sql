@@ -32,4 +32,4 @@ $$;
 ALTER FUNCTION fs.expire(integer) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.expire(integer) IS
-    'Drops up to p_limit sandboxes whose time has come and returns how many. They are out of reach from the moment they expire; this frees their space. Answers kept under idempotency keys go after a day.';
+    'Drops up to p_limit expired sandboxes and returns how many. An expired sandbox cannot be reached from the moment it expires; this frees its space. Answers kept under idempotency keys go after a day.';

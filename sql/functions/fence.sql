@@ -18,4 +18,4 @@ $$;
 ALTER FUNCTION fs.fence(uuid) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.fence(uuid) IS
-    'What an exec has to know before it runs: owner, limits, shell state, layers and version of a sandbox as last committed. VF003 when it is missing, dropped or expired.';
+    'What a run must know before it starts: owner, limits, shell state, layers and version of a sandbox, as last committed. ESRCH when it is missing, dropped or expired.';

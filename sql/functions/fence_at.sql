@@ -29,4 +29,4 @@ $$;
 ALTER FUNCTION fs.fence_at(uuid, text) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.fence_at(uuid, text) IS
-    'Is fs.fence() of a state of a sandbox (p_at as in pgbox.state_at; VF002 when there is none). The layers of an earlier one begin with the nil id: they have no top to write to.';
+    'Is fs.fence() of an earlier state of a sandbox (p_at as in pgbox.state_at). Its layers begin with the nil id, because there is no top layer to write to. ENOENT when there is no such state.';

@@ -22,4 +22,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.file_hash(uuid[], bigint, bigint) IS
-    'The content hash of a regular file of p_size bytes, NULL when it has more than 64 MiB.';
+    'The content hash of a regular file of p_size bytes; NULL when it has more than 64 MiB.';

@@ -32,4 +32,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.find(text, text, smallint, bigint, bigint, bigint, integer) IS
-    'Finds what is at and below a path: by shell pattern of the name, kind, size, modification time (from p_since on, nanoseconds) and depth. NULL is any. Symlinks are not followed.';
+    'Finds what is at and below a path by the shell pattern of its name, kind, size, modification time (from p_since on, in nanoseconds) and depth. NULL means any. Symlinks are not followed.';

@@ -21,4 +21,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.find_image(text, text, text, boolean) IS
-    'An image of a tenant by name or name:tag (by default latest), locked against its removal (p_drop: for it); VF002 when there is none.';
+    'An image of a tenant by name or name:tag (by default latest), locked so that it cannot be removed (p_drop: locked for removal). ENOENT when there is none.';

@@ -4,4 +4,4 @@ CREATE FUNCTION pgbox.first_ino() RETURNS bigint
 RETURN 1024::bigint;
 
 COMMENT ON FUNCTION pgbox.first_ino() IS
-    'The first inode number of a sandbox. Those below belong to the base layer and do not count in its usage.';
+    'The first inode number of a sandbox. Lower numbers belong to the base layer and do not count in the usage.';

@@ -22,4 +22,4 @@ $$;
 ALTER FUNCTION fs.flatten(uuid) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.flatten(uuid) IS
-    'Merges the layers of a sandbox into one over the base layer, and returns how many there were. Snapshots and forks keep theirs.';
+    'Merges the layers of a sandbox into one over the base layer, and returns how many there were. Snapshots and forks keep their layers.';

@@ -25,4 +25,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.forget(uuid[], bigint[]) IS
-    'Removes inodes that have no name left, with their chunks; those of lower layers get a whiteout, which hides their chunks too.';
+    'Removes inodes without a name left, and their chunks. An inode of a lower layer gets a whiteout, which hides its chunks too.';

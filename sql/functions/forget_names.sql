@@ -24,4 +24,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.forget_names(uuid[], bigint[], text[]) IS
-    'Removes names, given as pairs of directory and name; those of lower layers get a whiteout.';
+    'Removes dirents, given as pairs of directory and name. A name of a lower layer gets a whiteout.';

@@ -30,4 +30,4 @@ $$;
 ALTER FUNCTION pgbox.free_layers(uuid[]) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.free_layers(uuid[]) IS
-    'Deletes those of the given layers that no living sandbox, no snapshot and no image stands on, and returns how many.';
+    'Deletes those of the given layers that no living sandbox, no snapshot and no image stands on. Returns how many.';

@@ -57,4 +57,4 @@ $$;
 ALTER FUNCTION fs.fsck_all(interval) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.fsck_all(interval) IS
-    'Is fs.fsck() for every sandbox that lives, and looks at the layers of all snapshots and images. Who did not log in as a member of pgbox_auditor is told which invariants are broken, and not where. With p_every it returns nothing while somebody else is at it, or when it was done within that time.';
+    'Is fs.fsck() for every living sandbox, and checks the layers of all snapshots and images. A login that is not a member of pgbox_auditor learns which invariants are broken, but not where. With p_every it returns nothing while another check runs, or when the last one was within that time.';

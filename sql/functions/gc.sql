@@ -99,4 +99,4 @@ $$;
 ALTER FUNCTION fs.gc(interval, integer) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.gc(interval, integer) IS
-    'Deletes layers nobody stands on, and contents and states of shells that nothing has referred to for p_grace; looks at p_limit of each at most, and only at those that something has let go of, so that it costs what the garbage costs. Returns what went; more: call again. Runs beside everything else, in READ COMMITTED.';
+    'Deletes layers that nothing stands on, and blobs and shell states that nothing has referred to for p_grace. Looks at no more than p_limit of each, and only at those that something has let go of, so it costs what the garbage costs. Returns what was deleted; more: call again. Runs beside everything else, in READ COMMITTED.';

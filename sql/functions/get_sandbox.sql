@@ -20,4 +20,4 @@ $$;
 ALTER FUNCTION fs.get_sandbox(uuid) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.get_sandbox(uuid) IS
-    'The row of one living sandbox; it was last used when it was last changed or last run in, whatever is later. VF003 when it is missing, dropped or expired.';
+    'The row of one living sandbox. It was last used when it was last changed or last run in, whichever is later. ESRCH when it is missing, dropped or expired.';

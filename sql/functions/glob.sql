@@ -49,4 +49,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.glob(text) IS
-    'Expands a path pattern as a shell does, from the root: *, ?, [a-z], and ** for any directories. A leading dot must be written, a trailing slash means directories only. The results are absolute paths in byte order; no match is no row.';
+    'Expands a path pattern from the root as a shell does: *, ?, [a-z], and ** for any directories. A leading dot must be written; a trailing slash matches directories only. Returns absolute paths in byte order, no row without a match.';

@@ -12,4 +12,4 @@ $$;
 ALTER FUNCTION pgbox.has_state(bytea) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.has_state(bytea) IS
-    'Whether a living sandbox, a snapshot or an image has a state of a shell, as the calling statement sees it.';
+    'Whether a living sandbox, a snapshot or an image refers to a shell state, as the calling statement sees it.';

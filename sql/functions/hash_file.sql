@@ -17,4 +17,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.hash_file(text) IS
-    'The content hash of a file, as it stands in fs.files and in the journal; NULL for one of more than 64 MiB.';
+    'The content hash of a file, as in fs.files and in the journal; NULL when it has more than 64 MiB.';

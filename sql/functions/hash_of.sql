@@ -13,4 +13,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.hash_of(bytea) IS
-    'The content hash that a file with these bytes has in fs.files and in the journal, for finding who touched a content (a file with holes has another).';
+    'The content hash that a file with these bytes has in fs.files and in the journal, to find who touched a content. (A file with holes has another.)';

@@ -38,4 +38,4 @@ $$;
 ALTER FUNCTION fs.housekeep(interval, interval, integer, interval, bigint) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.housekeep(interval, interval, integer, interval, bigint) IS
-    'Runs fs.expire(), fs.gc() and fs.prune() once, unless somebody else is at it or it was done to the end within p_every: due is false then. more: as much as p_limit of a kind was looked at, so call again.';
+    'Runs fs.expire(), fs.gc() and fs.prune() once. due is false, and nothing is done, while another call is at work or when the last one finished within p_every. more: p_limit of something was reached, so call again.';

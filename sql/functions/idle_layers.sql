@@ -19,4 +19,4 @@ $$;
 ALTER FUNCTION pgbox.idle_layers(uuid[]) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.idle_layers(uuid[]) IS
-    'Those of the given layers that are there and that no living sandbox, no snapshot and no image stands on.';
+    'Those of the given layers that exist and that no living sandbox, no snapshot and no image stands on.';

@@ -16,4 +16,4 @@ BEGIN
     RETURN v_row;
 END
 $$;
-COMMENT ON FUNCTION pgbox.inode_of(uuid[], bigint) IS 'The effective inode row of a chain of layers (newest first), all NULL when there is none.';
+COMMENT ON FUNCTION pgbox.inode_of(uuid[], bigint) IS 'The effective inode row over a chain of layers (newest first); all NULL when there is none.';

@@ -37,4 +37,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.is_much(uuid[], bigint) IS
-    'Whether what is below a directory is so much of a tree, an eighth or more, that to read all rows of the layers is the shorter way to it.';
+    'Whether a directory holds so much of the tree, an eighth or more, that reading all rows of the layers is faster than walking it.';

@@ -15,4 +15,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.kv_at(uuid[], text) IS
-    'The effective row of a key in a chain of layers: all NULL when it never was there, with a NULL value when it is gone.';
+    'The effective row of a key over a chain of layers: all NULL when the key never existed, with a NULL value when it was removed.';

@@ -8,4 +8,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.kv_delete(uuid, text, bigint, jsonb) IS
-    'Removes a key; VF002 when there is none, VF116 when it is not of the version or value expected.';
+    'Removes a key. ENOENT when there is no such key, ESTALE when it does not have the version or value expected.';

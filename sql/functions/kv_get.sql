@@ -14,4 +14,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.kv_get(uuid, text) IS
-    'The value of a key and its version; VF002 when there is none.';
+    'The value of a key and its version. ENOENT when there is no such key.';

@@ -19,4 +19,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.kv_list(uuid, text, integer, text) IS
-    'The keys of a sandbox that begin with p_prefix, in byte order after p_after, p_limit at most, with their values and versions.';
+    'The keys of a sandbox that begin with p_prefix, with values and versions: at most p_limit of those after p_after, in byte order.';

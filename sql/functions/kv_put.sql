@@ -40,4 +40,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.kv_put(uuid, text, text, jsonb, bigint, jsonb) IS
-    'Sets a key, or with a NULL value removes it, if it has the version (0: is not there) and the value that are expected; VF116 otherwise. Returns its version.';
+    'Sets a key, or removes it when the value is NULL, if it has the version (0: it does not exist) and the value expected; ESTALE otherwise. Returns its version.';

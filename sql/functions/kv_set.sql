@@ -17,4 +17,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.kv_set(uuid, text, jsonb, bigint, jsonb) IS
-    'Sets a key and returns its new version. With p_expect_version (0: the key is not there) or p_expect_value it compares first: VF116 when the key has changed. Keys are 1024 bytes at most, values 1 MiB; both count in the usage.';
+    'Sets a key and returns its new version. With p_expect_version (0: the key does not exist) or p_expect_value it compares first: ESTALE when the key has changed. A key has at most 1024 bytes, a value at most 1 MiB; both count in the usage.';

@@ -10,4 +10,4 @@ $$;
 ALTER FUNCTION pgbox.let_go(bytea[]) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.let_go(bytea[]) IS
-    'Tells fs.gc of contents that nothing may refer to.';
+    'Tells fs.gc about blobs that may have no reference left.';

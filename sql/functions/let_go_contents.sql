@@ -17,4 +17,4 @@ CREATE TRIGGER chunk_let_go_update AFTER UPDATE ON pgbox.chunk REFERENCING OLD T
     FOR EACH STATEMENT EXECUTE FUNCTION pgbox.let_go_contents();
 
 COMMENT ON FUNCTION pgbox.let_go_contents() IS
-    'Tells fs.gc which contents have lost a chunk that referred to them.';
+    'Tells fs.gc which blobs have lost a chunk that referred to them.';

@@ -20,4 +20,4 @@ CREATE TRIGGER image_let_go_state AFTER DELETE OR UPDATE OF state_sha256 ON pgbo
     WHEN (OLD.state_sha256 IS NOT NULL) EXECUTE FUNCTION pgbox.let_go_state();
 
 COMMENT ON FUNCTION pgbox.let_go_state() IS
-    'Tells fs.gc which state of a shell has lost a sandbox, snapshot or image that had it.';
+    'Tells fs.gc which shell state has lost a sandbox, snapshot or image that had it.';

@@ -29,4 +29,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.link(text, text) IS
-    'Makes another name for a file; a symlink in the last component of p_from is not followed. Returns the inode number.';
+    'Makes another name (a hard link) for a file; a symlink in the last component of p_from is not followed. Returns the inode number.';

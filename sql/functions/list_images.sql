@@ -13,4 +13,4 @@ $$;
 ALTER FUNCTION fs.list_images(text, text) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.list_images(text, text) IS
-    'The images of a tenant, or those of one name, the newest of a name first.';
+    'The images of a tenant, or those of one name; within a name the newest first.';

@@ -27,4 +27,4 @@ $$;
 ALTER FUNCTION fs.list_sandboxes(text, text, integer, timestamptz, uuid, text, jsonb) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.list_sandboxes(text, text, integer, timestamptz, uuid, text, jsonb) IS
-    'The living sandboxes of one owner, newest first, beginning after the given one; optionally only those of a name or with certain labels.';
+    'The living sandboxes of one owner, newest first, after the given one; optionally only those with a name or with certain labels.';

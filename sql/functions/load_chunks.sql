@@ -37,4 +37,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.load_chunks(uuid, uuid) IS
-    'The chunk rows of one layer of a sandbox in key order, as parallel arrays of up to 8192. A NULL hash is a hole. VF116 when the layer is not (or no longer) part of the sandbox.';
+    'The chunk rows of one layer of a sandbox in key order, as parallel arrays of up to 8192. A NULL hash is a hole. ESTALE when the layer is not, or no longer, part of the sandbox.';

@@ -37,4 +37,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.load_dirents(uuid, uuid) IS
-    'The names of one layer of a sandbox in key order, as parallel arrays of up to 8192. Inode 0 is a whiteout. VF116 when the layer is not (or no longer) part of the sandbox.';
+    'The dirents of one layer of a sandbox in key order, as parallel arrays of up to 8192. Inode 0 is a whiteout. ESTALE when the layer is not, or no longer, part of the sandbox.';

@@ -43,4 +43,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.load_inodes(uuid, uuid) IS
-    'The inode rows of one layer of a sandbox in key order, as parallel arrays of up to 8192. Kind 0 is a whiteout; target is empty except for symlinks. VF116 when the layer is not (or no longer) part of the sandbox.';
+    'The inode rows of one layer of a sandbox in key order, as parallel arrays of up to 8192. Kind 0 is a whiteout; target is empty except for symlinks. ESTALE when the layer is not, or no longer, part of the sandbox.';

@@ -14,4 +14,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.lock_sandbox(uuid) IS
-    'Begins a verb that is not one inside a sandbox: locks the row of a living sandbox and returns it (VF003). Scopes nothing; pgbox.enter() is for verbs inside one sandbox.';
+    'Begins a verb on a sandbox as a whole: locks the row of a living sandbox and returns it. ESRCH when there is none. It sets no scope; pgbox.enter() is for verbs inside a sandbox.';

@@ -33,4 +33,4 @@ $$;
 ALTER FUNCTION fs.log_execs(jsonb) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.log_execs(jsonb) IS
-    'Writes the audit rows of runs that committed nothing (read-only, failed, killed or without a change), of any sandboxes, and returns how many are new. An array of objects with the keys of fs.apply, sandbox_id, and version: the one the run saw. They cannot say that something was committed, nor a time before yesterday or in the future, nor a version that is not there yet; db_role and logged_at tell who wrote them and when.';
+    'Writes the audit rows of runs that committed nothing (read-only, failed, killed, or without a change), of any sandboxes, and returns how many were new. p_execs is an array of objects with the keys of fs.apply''s p_exec, sandbox_id, and version: the one the run saw. A row cannot claim a commit, a time before yesterday or in the future, or a version that does not exist yet. db_role and logged_at say who wrote it and when.';

@@ -21,4 +21,4 @@ $$;
 ALTER FUNCTION pgbox.log_verb(uuid, text, text, bigint, bigint) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.log_verb(uuid, text, text, bigint, bigint) IS
-    'Writes the audit row of a verb that has changed something, in the transaction of the change. Gateways say in the setting app.exec who asked (an object as fs.apply takes it); without it the caller is the database role and p_what what was done. (An empty object tells fs.create_sandbox that fs.apply will write the row.) The sandbox is the nil id for what concerns none.';
+    'Writes the audit row of a verb that has changed something, in the transaction of the change. Gateways put who asked into the setting app.exec (an object like the p_exec of fs.apply). Without it, the caller is the database role and the script is p_what. (An empty object tells fs.create_sandbox that fs.apply will write the row.) The sandbox is the nil id for what concerns no sandbox.';

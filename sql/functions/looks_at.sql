@@ -11,4 +11,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.looks_at(uuid[], text) IS
-    'Is pgbox.describe_inodes() of what is at a path, without following any symlink: NULL when there is nothing.';
+    'The text of pgbox.describe_inodes() for what is at a path, without following any symlink; NULL when there is nothing.';

@@ -13,4 +13,4 @@ BEGIN
     RETURN v_ino;
 END
 $$;
-COMMENT ON FUNCTION pgbox.lookup(uuid[], bigint, text) IS 'The inode a name has in a directory, NULL when the directory has no such name.';
+COMMENT ON FUNCTION pgbox.lookup(uuid[], bigint, text) IS 'The inode that a name in a directory refers to; NULL when the directory has no such name.';

@@ -19,4 +19,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.lstat(text) IS
-    'Is stat without following a symlink in the last component.';
+    'As fs.stat(), but a symlink in the last component is not followed.';

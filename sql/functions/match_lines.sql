@@ -122,4 +122,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.match_lines(integer[], integer[]) IS
-    'Which line of p_b is which line of p_a (0: none), in order, where equal numbers are equal lines: the common beginning and end, the lines that both have once, the same between those, and where all are there more than once, the longest sequence that both share.';
+    'For each line of p_a, which line of p_b it is (0: none), in order; equal numbers are equal lines. Matches the common beginning and end, then the lines that occur once in both, then the same between those, and where every line is repeated the longest common sequence.';

@@ -157,4 +157,4 @@ $$;
 ALTER FUNCTION pgbox.merge_change(uuid[], uuid[], uuid[], boolean, text, bigint[], text, text, smallint, bigint, text, bigint, text[], bigint[], jsonb) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.merge_change(uuid[], uuid[], uuid[], boolean, text, bigint[], text, text, smallint, bigint, text, bigint, text[], bigint[], jsonb) IS
-    'Does one change of pgbox.compare() in the sandbox in scope, or tells why not, as fs.merge() says. moved are the directories renamed so far, from and to by turns; aside the files that were put out of the way of others until they are renamed themselves; linked the places of files that were taken, by their numbers there. p_sources: the numbers of all that is renamed.';
+    'Does one change of pgbox.compare() in the sandbox in scope, or says why not, with the outcomes of fs.merge(). moved are the directories renamed so far: from and to by turns. aside are files that were moved out of the way and wait for their own rename. linked says where files that were taken are now, by their number on the other side. p_sources are the numbers of everything that is renamed.';

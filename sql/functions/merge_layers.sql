@@ -63,4 +63,4 @@ $$;
 ALTER FUNCTION pgbox.merge_layers(uuid[], integer) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.merge_layers(uuid[], integer) IS
-    'Copies what the newest p_count layers of a chain hold into one new layer, and returns the chain with that in their place.';
+    'Copies what the newest p_count layers of a chain hold into one new layer, and returns the chain with that layer in their place.';

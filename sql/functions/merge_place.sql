@@ -52,4 +52,4 @@ $$;
 ALTER FUNCTION pgbox.merge_place(uuid[], uuid[], uuid[], boolean, text[], text, text, text, bigint) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.merge_place(uuid[], uuid[], uuid[], boolean, text[], text, text, text, bigint) IS
-    'Where a change of another chain since a common one concerns the sandbox in scope: what was changed is here (by its number if both are of one line, p_kin, else by its path behind the directories renamed so far, p_moved), and is to be at target; renamed: it has been given another name here.';
+    'Where a change of the other side concerns the sandbox in scope. here is where the changed file is now: found by its number when both sides are of one line (p_kin), else by its path, following the directories renamed so far (p_moved). target is where it is to be. renamed: it was given another name here.';

@@ -110,4 +110,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.merge_texts(bytea, bytea, bytea) IS
-    'Merges the changes of two texts since a common one, line by line. Places that both changed differently have both sides between the lines <<<<<<< ours, ======= and >>>>>>> theirs, and are counted.';
+    'Merges the changes of two texts since a common base, line by line. A place that both changed differently gets both sides between the lines <<<<<<< ours, ======= and >>>>>>> theirs, and is counted.';

@@ -14,4 +14,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.missing_blobs(uuid, bytea[]) IS
-    'Which of the given hashes the database holds no content for: what to send with fs.put_blobs before fs.apply.';
+    'Which of the given hashes the database has no content for: what to send with fs.put_blobs before fs.apply.';

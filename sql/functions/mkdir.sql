@@ -43,4 +43,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.mkdir(text, integer, boolean) IS
-    'Makes a directory; with p_parents also what is missing above it, and a directory that exists is fine. Returns the inode number.';
+    'Makes a directory. With p_parents it also makes missing parents, and an existing directory is no error. Returns the inode number.';

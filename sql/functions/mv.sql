@@ -64,4 +64,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.mv(text, text) IS
-    'Renames as rename(2) does: over a file or an empty directory of the same sort, never a directory below itself; two names of one file are left as they are. A directory moves with one name and a whiteout, however large it is.';
+    'Renames as rename(2) does: over a file, or over an empty directory if p_from is a directory; a directory never goes below itself; two names of one file stay as they are. Moving a directory costs one dirent and one whiteout, however large it is.';

@@ -10,4 +10,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.need(boolean, text, text) IS
-    'Refuses an argument: VF022 that names it unless p_ok is true.';
+    'Raises EINVAL with the name of the argument unless p_ok is true.';

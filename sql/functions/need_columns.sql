@@ -10,4 +10,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.need_columns(anyarray, text, text, integer[]) IS
-    'Refuses rows that come as parallel arrays of different lengths (an array that is NULL has the length NULL, and is let through), or with NULL in their first column, VF022.';
+    'Raises EINVAL for parallel arrays of different lengths, or with a NULL in the first one. (An array that is NULL has the length NULL, which is let through.)';

@@ -18,4 +18,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.need_exec(jsonb, text) IS
-    'Refuses an object that cannot be a row of the log, VF022 with the name of what is wrong.';
+    'Raises EINVAL, with the name of what is wrong, for an object that cannot be an audit row.';

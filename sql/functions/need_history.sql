@@ -14,4 +14,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.need_history(jsonb, text) IS
-    'Refuses an object that does not say when commits take automatic snapshots, VF022.';
+    'Raises EINVAL for an object that does not say when commits take automatic snapshots.';

@@ -8,4 +8,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.need_limit(bigint, text) IS
-    'Refuses a negative number of rows, VF022; NULL is no limit.';
+    'Raises EINVAL for a negative number of rows. NULL is no limit.';

@@ -27,4 +27,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.need_type(text, regtype, text, text) IS
-    'Refuses a text that cannot be cast to a type, VF022; NULL can be.';
+    'Raises EINVAL for a text that cannot be cast to a type. NULL can be.';

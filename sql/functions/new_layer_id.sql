@@ -9,4 +9,4 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION pgbox.new_layer_id() IS
-    'A name for a new layer, greater than those before: the time in milliseconds and 74 random bits, as a UUID of version 8.';
+    'An id for a new layer, greater than those before: the time in milliseconds and 74 random bits, as a UUID of version 8.';

@@ -19,4 +19,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.obstacle(uuid[], text) IS
-    'The first part of a path, but for the last, that is there and is not a directory: a symlink, which is not followed, or a file. NULL when there is none.';
+    'The first directory part of a path that exists and is not a directory: a symlink, which is not followed, or a file. NULL when there is none.';

@@ -29,4 +29,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.open_file(pgbox.sandbox, text, text, integer) IS
-    'Opens a file for pgbox.write(). write_at and truncate want it to be there; the others make it as open(2) does with O_CREAT: a dangling symlink creates its target, a directory or a trailing slash is EISDIR.';
+    'Opens a file for pgbox.write(). For write_at and truncate the file must exist. The others create it as open(2) does with O_CREAT: a dangling symlink creates its target; a directory or a trailing slash is EISDIR.';

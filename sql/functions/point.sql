@@ -37,4 +37,4 @@ $$;
 ALTER FUNCTION pgbox.point(pgbox.sandbox, text) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.point(pgbox.sandbox, text) IS
-    'Takes the automatic snapshot of a locked sandbox that is about to change, on the stack of undo or of redo, and lets the oldest go beyond history_keep, and beyond what max_snapshots leaves beside those with names. Returns the row as it is now.';
+    'Takes the automatic snapshot of a locked sandbox that is about to change, on the stack of undo or of redo. Removes the oldest automatic snapshots beyond history_keep, and beyond what max_snapshots leaves beside the named ones. Returns the row as it is now.';

@@ -53,4 +53,4 @@ $$;
 ALTER FUNCTION fs.prune(interval, bigint, integer) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.prune(interval, bigint, integer) IS
-    'Removes up to p_limit operations of the journal and as many audit rows that are older than p_age, and of a sandbox''s journal what is more than its newest p_operations; NULL keeps all, less than a day or than 1000 operations is VF022. Returns how many went. The count is looked at where something was written since the last round of fs.housekeep(); a sandbox that is being written to is left for the next.';
+    'Removes up to p_limit journal rows and as many audit rows that are older than p_age, and journal rows of a sandbox beyond its newest p_operations. NULL keeps all; less than a day or less than 1000 operations is EINVAL. Returns how many were removed. Only sandboxes written to since the last round of fs.housekeep() are counted; one that is being written to is left for the next round.';

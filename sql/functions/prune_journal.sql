@@ -28,4 +28,4 @@ $$;
 ALTER FUNCTION pgbox.prune_journal(uuid, bigint, integer, bigint) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.prune_journal(uuid, bigint, integer, bigint) IS
-    'Removes up to p_limit operations of a sandbox''s journal, oldest first and none behind operation p_seq of p_version, and notes that they are gone. Returns how many; none while somebody writes to the sandbox.';
+    'Removes up to p_limit journal rows of a sandbox, oldest first and none after operation p_seq of p_version, and notes that they are gone. Returns how many; none while somebody writes to the sandbox.';

@@ -24,4 +24,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.put_blobs(uuid, bytea[]) IS
-    'Stores contents under their SHA-256 and returns how many were new. Nothing refers to them until fs.apply does; fs.gc collects those that never are.';
+    'Stores contents under their SHA-256 and returns how many were new. Nothing refers to them until fs.apply does; fs.gc removes those that are never used.';

@@ -37,4 +37,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.put_chunk_contents(uuid[], bigint[], integer[], bytea[], bytea[]) IS
-    'Stores the contents p_data, which the chunks p_ino, p_idx are about to get by the hashes p_sha256, and returns the hashes of those that are new (NULL: none). Nothing is updated: that would lock a popular row and queue up sandboxes that have nothing in common.';
+    'Stores the contents p_data, which the chunks p_ino, p_idx are about to refer to by the hashes p_sha256, and returns the hashes of those that were new (NULL: none). Nothing is updated: that would lock a popular row, and sandboxes that have nothing in common would wait for each other.';

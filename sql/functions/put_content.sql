@@ -28,4 +28,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.put_content(bytea[], bytea[]) IS
-    'Stores contents of 1 to 65536 bytes, each once for all sandboxes, and returns their hashes in the same order. p_old are the contents that they replace (pgbox.tail_of), NULL where there is none. The rows stay locked FOR KEY SHARE until the transaction ends, so gc cannot delete content that is being adopted.';
+    'Stores contents of 1 to 65536 bytes, each once for all sandboxes, and returns their hashes in the same order. p_old are the contents that they replace (pgbox.tail_of), NULL where there is none. The rows stay locked FOR KEY SHARE until the transaction ends, so that gc cannot delete what is being adopted.';

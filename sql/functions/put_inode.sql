@@ -13,4 +13,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.put_inode(uuid, pgbox.inode) IS
-    'Writes an inode row into the top layer. For an inode of a lower layer this is the copy-up: it keeps its number, and its chunks stay where they are.';
+    'Writes an inode row into the top layer. For an inode of a lower layer this is the copy-up: the number stays, and so do its chunks.';

@@ -28,4 +28,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.put_state(jsonb) IS
-    'Stores a state of a shell and returns its name; NULL for an empty one. VF022 when it is no object, VF027 when it has more than 16 MiB.';
+    'Stores a shell state and returns its hash; NULL for an empty one. EINVAL when it is not an object, EFBIG when it has more than 16 MiB.';

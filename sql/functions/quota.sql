@@ -20,4 +20,4 @@ $$;
 ALTER FUNCTION fs.quota(text, text) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.quota(text, text) IS
-    'What a tenant (its owner is empty) and one of its owners (empty: no second row) hold, and what they may; a limit that is NULL is none.';
+    'What a tenant (the row with an empty owner) and one of its owners (empty: no second row) hold and may hold. A NULL limit is no limit.';

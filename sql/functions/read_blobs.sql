@@ -12,4 +12,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.read_blobs(uuid, bytea[]) IS
-    'The contents with the given hashes, in any order; one that the database does not hold is left out.';
+    'The contents with the given hashes, in any order. A hash that the database has no content for has no row.';

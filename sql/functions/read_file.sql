@@ -27,4 +27,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.read_file(text, bigint, bigint) IS
-    'Reads a regular file from p_offset on, p_length bytes at most (NULL: to its end). Holes read as NUL bytes; past the end there is nothing. Devices other than /dev/null are ENXIO.';
+    'Reads a regular file from p_offset on, at most p_length bytes (NULL: to its end). Holes read as NUL bytes; there is nothing past the end. A device other than /dev/null is ENXIO.';

@@ -14,4 +14,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.read_file_at(text, text, bigint, bigint) IS
-    'Is fs.read_file() at a state of the sandbox: a snapshot, @base, a version or a time.';
+    'Is fs.read_file() at an earlier state of the sandbox: a snapshot, @base, a version or a time.';

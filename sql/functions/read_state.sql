@@ -23,4 +23,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.read_state(uuid, bytea) IS
-    'The state of a shell that fs.fence() names: working directory, exported variables and what else a script hands on to the next. VF116 when neither the sandbox nor one of its snapshots has it (any more).';
+    'The shell state that fs.fence() names: working directory, exported variables and what else a script leaves to the next. ESTALE when neither the sandbox nor one of its snapshots has it, or has it any more.';

@@ -12,4 +12,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.readdir_at(text, text) IS
-    'Is fs.readdir() at a state of the sandbox: a snapshot, @base, a version or a time.';
+    'Is fs.readdir() at an earlier state of the sandbox: a snapshot, @base, a version or a time.';

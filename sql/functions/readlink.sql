@@ -18,4 +18,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.readlink(text) IS
-    'Returns what a symlink says. Anything else is EINVAL.';
+    'Returns the target of a symlink. EINVAL for anything else.';

@@ -10,4 +10,4 @@ END;
 ALTER FUNCTION fs.recall(text, text, text[]) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.recall(text, text, text[]) IS
-    'The answers that are kept under idempotency keys of an owner, with the digest of the request each belongs to.';
+    'The answers kept under idempotency keys of an owner, each with the digest of its request.';

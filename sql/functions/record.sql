@@ -47,4 +47,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.record(pgbox.sandbox, text[], text[], text[], bigint[], bigint, bigint, bigint, bigint[], bytea[], bigint[], bytea[]) IS
-    'Ends a path verb that changed something: one bump of the version with the change of usage, and the journal rows. p_size_before and p_hash_before are for verbs that change content: what the regular files were, NULL for a new one; without them it stayed what it is. p_size_after and p_hash_after are for verbs that know what they leave of many files; without them it is read.';
+    'Ends a verb that changed something: makes one version, with the change of usage, and writes the journal rows. Verbs that change content pass p_size_before and p_hash_before: what the regular files were, NULL for a new one. Without them the content was not changed. Verbs that know what they leave of many files pass p_size_after and p_hash_after; without them that is read.';

@@ -88,4 +88,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.record_step(pgbox.sandbox, uuid[], uuid) IS
-    'The journal of a version that put a sandbox (p_sandbox is its row as it is now) from the layers p_before on other ones, or was made of many operations: what differs, as operations that lead from the one tree to the other when they are done in this order; what is in the way of another rename goes by a name in the root that begins with .pgbox-. An inode number means the same file in both.';
+    'Writes the journal of a version that put a sandbox on other layers, or consists of many operations: what differs between p_before and p_sandbox.layers, as operations that lead from the one tree to the other when they are done in order. A file in the way of another rename goes by a temporary name in the root that begins with .pgbox-. p_sandbox is the row as it is now; an inode number means the same file in both.';

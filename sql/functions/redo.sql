@@ -21,4 +21,4 @@ $$;
 ALTER FUNCTION fs.redo(uuid, integer, jsonb) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.redo(uuid, integer, jsonb) IS
-    'Brings back what fs.undo() took away, p_steps of it; VF061 when there is not as much, or a file was changed since. steps says what each step brought back. p_exec as in fs.undo().';
+    'Does again what the last p_steps of fs.undo() took back. ENODATA when there is not as much, or when a file was changed since. steps says what each step did; p_exec is as in fs.undo().';

@@ -62,4 +62,4 @@ $$;
 ALTER FUNCTION pgbox.refresh_base() OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.refresh_base() IS
-    'Makes the base layer that pgbox.base_entries() describes unless it is there already, and returns its id, which is a hash of its content. Called by the migrator.';
+    'Makes the base layer that pgbox.base_entries() describes, unless it exists, and returns its id, which is a hash of its content. The migrator calls it.';

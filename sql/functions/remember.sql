@@ -13,4 +13,4 @@ $$;
 ALTER FUNCTION fs.remember(text, text, text, bytea, bytea) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.remember(text, text, text, bytea, bytea) IS
-    'Keeps the answer to a request under its idempotency key, in the transaction of what the request changed. It violates idempotency_pkey when the key has been used: then nothing of the transaction is applied.';
+    'Keeps the answer to a request under its idempotency key, in the transaction of what the request changed. A key that was used before violates idempotency_pkey, and nothing of the transaction is applied.';

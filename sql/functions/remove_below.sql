@@ -61,4 +61,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.remove_below(uuid[], bigint, text, bigint, boolean) IS
-    'Removes all that is in a directory, set by set, and returns for the journal what it was, the deepest first (with p_hashes also its content), and what is left of files with names elsewhere; and what that does to the usage. Names of lower layers get whiteouts one by one, so that no effective name is left behind without its directory.';
+    'Removes everything below a directory with set-based statements. Returns what it was, for the journal, deepest first (with p_hashes also the content), what is left of files with names elsewhere, and the change of usage. Names of lower layers get a whiteout each, so that no effective name is left without its directory.';

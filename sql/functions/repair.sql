@@ -101,4 +101,4 @@ $$;
 ALTER FUNCTION fs.repair(uuid) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.repair(uuid) IS
-    'Mends what fs.fsck() finds in a sandbox and what can be mended without losing anything that can be reached: counters of usage, link counts, next_ino, names of nothing, chunks of nothing, seals. Files and directories without a name get one in /lost+found. It is one version; what was mended is returned, and what cannot be (lost or corrupt content, circles of directories, missing layers) is left for a restore.';
+    'Repairs what fs.fsck() finds in a sandbox, as far as nothing reachable is lost: usage, link counts, next_ino, dirents and chunks without an inode, seals. Files and directories without a name get one in /lost+found. All of it is one version. Returns what was repaired. The rest (lost or corrupt content, cycles of directories, missing layers) needs a restore.';

@@ -13,4 +13,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.resolve(text, boolean) IS
-    'Returns the inode number that a path names. p_follow says whether a symlink in the last component is followed.';
+    'Returns the inode number of a path. p_follow says whether a symlink in the last component is followed.';

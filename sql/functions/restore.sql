@@ -24,4 +24,4 @@ $$;
 ALTER FUNCTION fs.restore(uuid, text, jsonb) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.restore(uuid, text, jsonb) IS
-    'Puts the tree and shell state of a sandbox back to an earlier state (p_at as in pgbox.state_at; VF002 when there is none), whatever its size; the journal tells what changed by that. fs.undo() takes it back. p_exec is for the audit row, as in fs.apply; NULL: the database role did it.';
+    'Puts the tree and shell state of a sandbox back to an earlier state (p_at as in pgbox.state_at), in constant time. The journal says what changed by that, and fs.undo() takes it back. ENOENT when there is no such state. p_exec is the audit row, as in fs.apply; NULL: only the database role is known.';

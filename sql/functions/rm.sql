@@ -11,4 +11,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.rm(text, boolean) IS
-    'Removes a file or an empty directory; with p_recursive a directory with all that is in it.';
+    'Removes a file or an empty directory; with p_recursive a directory and everything below it.';

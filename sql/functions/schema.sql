@@ -12,4 +12,4 @@ $$;
 ALTER FUNCTION fs.schema() OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.schema() IS
-    'What this database was migrated to: the versioned migration, the digest of the repeatable files, the fingerprint of what they made, and the digests of other releases whose gateways it serves.';
+    'The schema of this database: its versioned migration, the digest of the repeatable files, the fingerprint of the objects they made, and the digests of other releases whose gateways it serves.';

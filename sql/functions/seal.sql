@@ -24,4 +24,4 @@ $$;
 ALTER FUNCTION pgbox.seal(pgbox.sandbox) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.seal(pgbox.sandbox) IS
-    'pgbox.seal_top() as a version of its own. Returns the row as it is now.';
+    'Is pgbox.seal_top() as a version of its own. Returns the row as it is now.';

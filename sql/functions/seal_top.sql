@@ -44,4 +44,4 @@ $$;
 ALTER FUNCTION pgbox.seal_top(pgbox.sandbox) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.seal_top(pgbox.sandbox) IS
-    'Makes everything below the top of a locked sandbox immutable: a top that holds rows is sealed and a new one put over it, an empty one stays. Returns the row with its new layers and leaves it to the caller to write it; layers[2:] is what others may stand on.';
+    'Makes everything below the top layer of a locked sandbox immutable. A top layer with rows is sealed and gets a new one over it; an empty one stays. Returns the row with its new layers, which the caller writes; layers[2:] is what others may stand on.';

@@ -12,4 +12,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.session() IS
-    'The server process that answers, the role that asks and whether that is a superuser.';
+    'The server process that answers, the role that asks, and whether that role is a superuser.';

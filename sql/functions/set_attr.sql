@@ -20,4 +20,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.set_attr(text, text, boolean, integer, integer, integer, bigint) IS
-    'Sets attributes of an inode, NULL leaves one as it is: what chmod, chown and utimes share.';
+    'Sets attributes of an inode, where NULL leaves one as it is: what chmod, chown and utimes share.';

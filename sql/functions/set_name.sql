@@ -15,4 +15,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.set_name(uuid[], bigint, text, bigint) IS
-    'Gives a name in a directory to an inode. NULL removes it: with a whiteout when a lower layer has the name.';
+    'Makes a name in a directory refer to an inode. NULL removes the name, with a whiteout when a lower layer has it.';

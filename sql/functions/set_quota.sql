@@ -30,4 +30,4 @@ $$;
 ALTER FUNCTION fs.set_quota(text, text, bigint, bigint, bigint, bigint) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.set_quota(text, text, bigint, bigint, bigint, bigint) IS
-    'Sets what all sandboxes of an owner together, or of a tenant (owner ''''), may hold; NULL is no limit. Nothing that is there already goes.';
+    'Sets what all sandboxes of an owner together, or of a tenant (owner ''''), may hold; NULL is no limit. Nothing that exists is removed.';

@@ -19,4 +19,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.settle(uuid, uuid) IS
-    'Settles what became of an fs.apply whose connection was lost: the version it led to, or no row when it was not applied and never will be. p_exec is the id of its audit row.';
+    'Settles the outcome of an fs.apply whose connection was lost: returns the version it made, or no row when it was not applied and never will be. p_exec is the id of its audit row.';

@@ -28,4 +28,4 @@ $$;
 ALTER FUNCTION fs.snapshot(uuid, text) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.snapshot(uuid, text) IS
-    'Keeps the tree and shell state of a sandbox as they are now under a name (VF017 when it is taken, VF022 when it begins with @), whatever its size.';
+    'Keeps the tree and shell state of a sandbox as they are now under a name, in constant time. EEXIST when the name is taken, EINVAL when it begins with @.';

@@ -25,4 +25,4 @@ $$;
 ALTER FUNCTION pgbox.stand_on(pgbox.sandbox, pgbox.snapshot) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.stand_on(pgbox.sandbox, pgbox.snapshot) IS
-    'Puts a locked sandbox on the layers of a state, with its usage and shell state, as its next version; VF122 when that takes it past one of its limits. Returns the row as it is now.';
+    'Puts a locked sandbox on the layers of a state, with the usage and shell state of that, as its next version. EDQUOT when that exceeds one of its limits. Returns the row as it is now.';

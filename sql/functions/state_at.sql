@@ -64,4 +64,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.state_at(pgbox.sandbox, text) IS
-    'A state of a sandbox: now (NULL, empty, @head), what it started from (@base), a snapshot by name or id, a version (@57 or 57), the newest kept state that is not younger than a time. VF002 when there is none or it is not kept any more. id is NULL for the present one.';
+    'A state of a sandbox: now (NULL, empty or @head), what it started from (@base), a snapshot by name or id, a version (@57 or 57), or the newest kept state at a time. ENOENT when there is none, or it is no longer kept. id is NULL for the present state.';

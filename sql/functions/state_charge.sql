@@ -6,4 +6,4 @@ BEGIN ATOMIC
 END;
 
 COMMENT ON FUNCTION pgbox.state_charge(bytea) IS
-    'What a state of a shell counts in used_bytes of the sandbox that has it: its size, when that is more than 4096 bytes.';
+    'What a shell state counts in used_bytes of its sandbox: its size, when that is more than 4096 bytes.';

@@ -53,4 +53,4 @@ $$;
 ALTER FUNCTION pgbox.step(pgbox.sandbox, text, text, integer, jsonb) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.step(pgbox.sandbox, text, text, integer, jsonb) IS
-    'Moves a locked sandbox to the newest states of one stack (undo, redo), leaving those it was in on the other. VF061 when the stack has fewer. p_exec is the audit row of all of it, as in fs.apply. Returns what each step (the first 100) did, as pgbox.describe_step() says it.';
+    'Moves a locked sandbox to the newest states of one stack (undo or redo), and puts those it leaves on the other. ENODATA when the stack has fewer than p_steps. p_exec is the audit row of all of it, as in fs.apply. Returns what each of the first 100 steps did (pgbox.describe_step).';

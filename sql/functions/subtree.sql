@@ -50,4 +50,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.subtree(uuid[], bigint, text, integer, boolean) IS
-    'An inode and all below it, p_depth levels deep (NULL: all; bounded, so that a damaged tree ends too), in no order. Symlinks are not followed. With p_hashes also the content hash of each regular file.';
+    'An inode and everything below it, p_depth levels deep (NULL: all, but bounded, so that a damaged tree ends too), in no order. Symlinks are not followed. With p_hashes also the content hash of each regular file.';

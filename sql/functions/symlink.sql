@@ -26,4 +26,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.symlink(text, text) IS
-    'Makes a symlink at p_path that says p_target, which need not exist. Returns the inode number.';
+    'Makes a symlink at p_path with the target p_target, which need not exist. Returns the inode number.';

@@ -25,4 +25,4 @@ $$;
 ALTER FUNCTION fs.tag_image(text, text, text, text, text) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION fs.tag_image(text, text, text, text, text) IS
-    'Gives an image another name and tag too, which then no longer mean what they did before; VF001 when they are somebody else''s.';
+    'Gives an image another name and tag, and takes them from the image that had them before. EPERM when that one has another owner.';

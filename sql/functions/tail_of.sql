@@ -35,4 +35,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.tail_of(bytea, bytea) IS
-    'How a content is stored that takes the place of p_old: when it begins with that, as what follows a base; base NULL: whole. The base needs no lock: p_old, which a chunk of a locked sandbox refers to, is it or is based on it.';
+    'How a content that replaces p_old is stored. When it begins with p_old: as base and what follows it; otherwise base is NULL and it is stored whole. The base needs no lock: p_old, which a chunk of a locked sandbox refers to, is the base or is based on it.';

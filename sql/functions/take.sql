@@ -51,4 +51,4 @@ $$;
 ALTER FUNCTION pgbox.take(uuid[], text, uuid[], bigint, boolean) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.take(uuid[], text, uuid[], bigint, boolean) IS
-    'Makes what is at a path of the sandbox in scope, which stands on p_layers, like an inode of another chain: kind, content, mode, owner, time. A directory stays with what is in it. p_fresh: it is another file there, so other names of the one here keep what they have.';
+    'Makes what is at a path of the sandbox in scope, which stands on p_layers, like an inode of another chain: kind, content, mode, owner, time. A directory keeps what is in it. p_fresh: it is a different file there, so other names of the file here keep their content.';

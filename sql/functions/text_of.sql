@@ -16,4 +16,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.text_of(bytea) IS
-    'Bytes as text: UTF-8, or ISO 8859-1 when they are not; NULL when there is a NUL byte, as grep tells a binary file.';
+    'Bytes as text: as UTF-8, or as ISO 8859-1 when they are not valid UTF-8; NULL when there is a NUL byte, by which grep recognizes a binary file.';

@@ -13,4 +13,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.touch_dir(uuid[], bigint, bigint, integer) IS
-    'Notes in a directory that its names changed: both times, and p_nlink subdirectories more or fewer.';
+    'Notes in a directory that its names changed: sets both times, and adds p_nlink to its link count.';

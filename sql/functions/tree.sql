@@ -23,4 +23,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.tree(text, integer) IS
-    'Lists all that is below a directory, p_depth levels deep (NULL: all), each directory followed by its content.';
+    'Lists everything below a directory, p_depth levels deep (NULL: all), each directory followed by its content.';

@@ -12,4 +12,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.tree_at(text, text, integer) IS
-    'Is fs.tree() at a state of the sandbox: a snapshot, @base, a version or a time.';
+    'Is fs.tree() at an earlier state of the sandbox: a snapshot, @base, a version or a time.';

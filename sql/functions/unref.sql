@@ -20,4 +20,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.unref(uuid[], pgbox.inode, bigint) IS
-    'Takes one name away from an inode (the empty directory loses its only one) and returns what that does to the usage.';
+    'Takes one name away from an inode (an empty directory loses its only one) and returns the change of usage.';

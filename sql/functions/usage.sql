@@ -20,4 +20,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.usage(uuid) IS
-    'What a sandbox uses of what it may (0 is no limit), how many layers it stands on and how many named snapshots it has.';
+    'What a sandbox uses and may use (0: no limit), how many layers it stands on and how many named snapshots it has.';

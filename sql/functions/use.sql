@@ -12,4 +12,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.use(uuid, text) IS
-    'Puts a sandbox in scope for the rest of the session, with p_at as it was then (a snapshot, @base, a version, a time; read-only). For psql; the functions of the gateway take the sandbox as an argument.';
+    'Puts a sandbox in scope for the rest of the session; with p_at as it was then (a snapshot, @base, a version or a time), read-only. For psql: the functions of the gateway take the sandbox as an argument.';

@@ -18,4 +18,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.vacant(uuid[], text, text, boolean) IS
-    'Finds the place of a new name as Linux does: what exists is EEXIST, also ".", ".." and "/"; a trailing slash is for directories only.';
+    'Finds the place of a new name as Linux does: EEXIST for what exists and for ".", ".." and "/"; a trailing slash is for directories only.';

@@ -9,4 +9,4 @@ $$;
 ALTER FUNCTION pgbox.veil(fs.fault, boolean) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.veil(fs.fault, boolean) IS
-    'A fault as it is told to who may know of all sandboxes, or else only which invariant is broken.';
+    'A fault in full for a caller who may know of all sandboxes, otherwise only the name of the broken invariant.';

@@ -153,4 +153,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION pgbox.walk(uuid[], text, text, text) IS
-'Resolves a path as Linux path_resolution(7) does. Modes: follow (stat), nofollow (lstat), parent (the last component is not followed and may be missing: unlink, mkdir), rename (the last component is not even looked up), create (open with O_CREAT), mkdirs (stops at the first missing directory). With a NULL p_op nothing is raised: ino is NULL where the path cannot be resolved.';
+'Resolves a path as path_resolution(7) says. Modes: follow (stat); nofollow (lstat); parent (unlink, mkdir: the last component is not followed and may be missing); rename (the last component is not even looked up); create (open with O_CREAT); mkdirs (stops at the first missing directory). With a NULL p_op nothing is raised: ino is NULL when the path cannot be resolved.';

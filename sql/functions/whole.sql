@@ -18,4 +18,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.whole(bytea, bytea) IS
-    'The bytes of a content from the base and data of its row; NULL when a base is missing.';
+    'The bytes of a content, from base and data of its row; NULL when a base is missing.';

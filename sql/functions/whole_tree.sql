@@ -51,4 +51,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.whole_tree(uuid[], bigint, text, boolean) IS
-    'What pgbox.subtree gives, for what is much of a tree: reads all rows of the layers, each table as a cold load does. With p_hashes also the content hash of each regular file.';
+    'As pgbox.subtree(), for what is much of a tree: reads all rows of the layers, each table once, as a cold load does. With p_hashes also the content hash of each regular file.';

@@ -41,4 +41,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.whole_usage(uuid[], bigint) IS
-    'What is at and below an inode that is much of a tree (pgbox.is_much): reads all rows of the layers, each table as a cold load does. At the root also what fs.fsck() calls unreachable.';
+    'What is at and below an inode that is much of a tree (pgbox.is_much): reads all rows of the layers, each table once, as a cold load does. At the root that includes what fs.fsck() calls unreachable.';

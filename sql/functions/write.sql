@@ -74,4 +74,4 @@ END
 $$;
 
 COMMENT ON FUNCTION pgbox.write(pgbox.sandbox, text, text, bytea, bigint, integer, pgbox.inode) IS
-    'Changes the content of one file, for all verbs that do: write puts p_data in place of it, append adds p_data, write_at writes it from p_offset on, truncate sets the size p_offset, cp puts the content of p_from in place of it. Of p_sandbox, which pgbox.enter(true) returned. write, append and cp make a missing file, with p_mode. Returns the inode number.';
+    'Changes the content of one file of p_sandbox, which pgbox.enter(true) returned: write replaces it by p_data, append adds p_data, write_at writes p_data from p_offset on, truncate sets the size to p_offset, cp replaces it by the content of p_from. write, append and cp create a missing file, with p_mode. Returns the inode number.';

@@ -11,4 +11,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.write_at(text, bytea, bigint) IS
-    'Overwrites an existing file from an offset on, as pwrite(2): the rest stays as it is, past the end there is a hole before it.';
+    'Overwrites an existing file from an offset on, as pwrite(2) does. The rest stays as it is; writing past the end leaves a hole.';

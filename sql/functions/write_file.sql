@@ -11,4 +11,4 @@ END
 $$;
 
 COMMENT ON FUNCTION fs.write_file(text, bytea, integer) IS
-    'Makes a file of p_data, or replaces the content of an existing one, which keeps its inode and mode. Returns the inode number.';
+    'Creates a file with the content p_data, or replaces the content of an existing one, which keeps its inode and mode. Returns the inode number.';

@@ -29,4 +29,4 @@ $$;
 ALTER FUNCTION pgbox.writer_of(uuid, bytea) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.writer_of(uuid, bytea) IS
-    'The run that wrote a content which run p_exec left in a file: that one, or, when it was a merge that brought the content unchanged, the run in the sandbox that was merged.';
+    'The run that wrote a content which run p_exec left in a file: p_exec itself or, when that was a merge that brought the content unchanged, the run in the merged sandbox.';

@@ -4,4 +4,4 @@ CREATE FUNCTION pgbox.zeros(p_length integer) RETURNS bytea
 AS $$
     SELECT decode(repeat('00', p_length), 'hex')
 $$;
-COMMENT ON FUNCTION pgbox.zeros(integer) IS 'A string of p_length NUL bytes: what a hole reads as.';
+COMMENT ON FUNCTION pgbox.zeros(integer) IS 'A string of p_length NUL bytes: how a hole reads.';

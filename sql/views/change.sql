@@ -3,4 +3,4 @@ SELECT c.sandbox_id, c.version, c.seq, c.exec_id, c.op, c.path, c.path_to, c.ino
   FROM pgbox.change c;
 
 COMMENT ON VIEW fs.change IS
-    'The journal of file operations as fs.changes_since() returns it; fs.changes adds whose sandbox it is.';
+    'The journal of file operations, as fs.changes_since() returns it; fs.changes adds the sandbox.';

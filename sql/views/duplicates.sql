@@ -9,4 +9,4 @@ SELECT f.content_hash, min(f.size) AS size, count(*) AS files, count(DISTINCT f.
 HAVING count(*) > 1;
 
 COMMENT ON VIEW fs.duplicates IS
-    'Content that several files hold, in one sandbox or in many, and what storing it once saves. Hard links and the base layer do not count.';
+    'Content that several files hold, in one sandbox or in many, and how much storing it once saves. Hard links and the base layer do not count.';

@@ -5,4 +5,4 @@ SELECT e.id, e.sandbox_id, coalesce(nullif(e.tenant, ''), s.tenant) AS tenant, s
   LEFT JOIN pgbox.sandbox s ON s.id = e.sandbox_id;
 
 COMMENT ON VIEW fs.execs IS
-    'Every run of every sandbox: who ran what, how it ended, what it changed (version_before, version_after).';
+    'Every run in every sandbox: who ran what, how it ended, and what it changed (version_before, version_after).';

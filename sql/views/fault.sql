@@ -4,4 +4,4 @@ SELECT NULL::uuid AS sandbox_id, ''::text AS check_name, NULL::bigint AS ino, ''
  WHERE false;
 
 COMMENT ON VIEW fs.fault IS
-    'The row type of fsck: one broken invariant; as a table it is empty. dir and name are of the name that is wrong, idx of the chunk, want is the number that it should be.';
+    'The row type of fsck: one broken invariant; as a table it is empty. dir and name are those of the wrong dirent, idx is that of the chunk, want is the right number.';

@@ -6,4 +6,4 @@ SELECT s.id, s.tenant, s.owner, s.name, s.version, s.layers, s.next_ino, s.used_
    AND (s.expires_at IS NULL OR s.expires_at > clock_timestamp());
 
 COMMENT ON VIEW fs.fence IS
-    'Every living sandbox, with what an exec has to know before it runs.';
+    'Every living sandbox, with what a run must know before it starts.';

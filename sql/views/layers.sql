@@ -11,4 +11,4 @@ SELECT l.id, l.created_at, l.sealed_at, b.sandboxes, n.snapshots, i.inodes, c.ch
         WHERE k.layer_id = l.id) c;
 
 COMMENT ON VIEW fs.layers IS
-    'Every layer with who stands on it: living sandboxes and snapshots (none: fs.gc takes it), and what it holds itself. sealed_at is NULL for the top layer of a sandbox.';
+    'Every layer, who stands on it (living sandboxes and snapshots; when there is none, fs.gc removes it), and what it holds itself. sealed_at is NULL for the top layer of a sandbox.';

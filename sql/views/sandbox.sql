@@ -5,4 +5,4 @@ SELECT s.id, s.tenant, s.owner, s.name, s.layers, s.next_ino, s.version, s.env, 
   FROM pgbox.sandbox s;
 
 COMMENT ON VIEW fs.sandbox IS
-    'Every sandbox, dropped ones too. steps is filled in by fs.undo() and fs.redo(), which say there what they did.';
+    'Every sandbox, dropped ones too. steps is only filled in by fs.undo() and fs.redo(), which say there what they did.';

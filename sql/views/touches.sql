@@ -5,4 +5,4 @@ SELECT c.sandbox_id, c.version, c.seq, c.op, c.path, c.path_to, c.ino, c.at, c.s
   LEFT JOIN pgbox.exec e ON e.id = c.exec_id;
 
 COMMENT ON VIEW fs.touches IS
-    'The journal of file operations with the run that did each: who touched a path (path, path_to) or a content (hash_before, hash_after; fs.hash_of tells the hash of bytes). exec_id is NULL for what was done in SQL, and caller the database role.';
+    'The journal of file operations with the run that did each: who touched a path (path, path_to) or a content (hash_before, hash_after; fs.hash_of gives the hash of bytes). For what was done in SQL, exec_id is NULL and caller is the database role.';

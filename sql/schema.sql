@@ -2032,7 +2032,7 @@ DECLARE
     v_exec      uuid;
     v_kin       boolean;
     v_sources   bigint[];
-    v_done      record;
+    v_plan      record;
     v_dirs      text[] := '{}'; -- that were made, whose times come last
     v_times     bigint[] := '{}';
     v_conflicts integer := 0;
@@ -2068,7 +2068,7 @@ BEGIN
         v_layers := v_ours.layers;
         UPDATE pgbox.sandbox s SET open_version = v_version + 1 WHERE s.id = p_sandbox;
         v_sources := ARRAY(SELECT d.ino FROM pgbox.compare(v_base, v_from, true) d WHERE d.status = 'R');
-        SELECT '{}'::text[] AS moved, '{}'::bigint[] AS aside, '{}'::jsonb AS linked INTO v_done;
+        SELECT '{}'::text[] AS moved, '{}'::bigint[] AS aside, '{}'::jsonb AS linked INTO v_plan;
         FOR c IN
             SELECT d.*,
                    CASE WHEN d.status <> 'D' THEN 1
@@ -2080,13 +2080,14 @@ BEGIN
               FROM pgbox.compare(v_base, v_from, true) d
              ORDER BY pass, CASE WHEN d.status = 'D' AND d.kind = 4 THEN -length(d.path) END, place, d.status = 'R'
         LOOP
-            v_done := pgbox.merge_change(v_layers, v_base, v_from, v_kin, p_conflict, v_sources, c.status, c.path, c.kind, c.ino, c.path_from, c.ino_from,
-                                         v_done.moved, v_done.aside, v_done.linked);
-            path := v_done.path;
+            v_plan := pgbox.merge_plan(v_layers, v_base, v_from, v_kin, p_conflict, v_sources, c.status, c.path, c.kind, c.ino, c.path_from, c.ino_from,
+                                       v_plan.moved, v_plan.aside, v_plan.linked);
+            PERFORM pgbox.merge_apply(v_layers, v_from, v_plan.steps);
+            path := v_plan.path;
             status := c.status;
-            outcome := v_done.outcome;
-            detail := v_done.detail;
-            winner := v_done.winner;
+            outcome := v_plan.outcome;
+            detail := v_plan.detail;
+            winner := v_plan.winner;
             IF status = 'A' AND c.kind = 4 AND outcome = 'merged' THEN
                 v_dirs := v_dirs || path;
                 v_times := v_times || (pgbox.inode_of(v_from, c.ino)).mtime;
@@ -5566,169 +5567,60 @@ ALTER FUNCTION pgbox.match_lines(p_a integer[], p_b integer[]) OWNER TO pgbox_ow
 
 COMMENT ON FUNCTION pgbox.match_lines(p_a integer[], p_b integer[]) IS 'For each line of p_a, which line of p_b it is (0: none), in order; equal numbers are equal lines. Matches the common beginning and end, then the lines that occur once in both, then the same between those, and where every line is repeated the longest common sequence.';
 
-CREATE FUNCTION pgbox.merge_change(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_conflict text, p_sources bigint[], p_status text, p_path text, p_kind smallint, p_ino bigint, p_path_from text, p_ino_from bigint, INOUT moved text[], INOUT aside bigint[], INOUT linked jsonb, OUT path text, OUT outcome text, OUT detail text, OUT winner text) RETURNS record
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET enable_seqscan TO 'off'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET jit TO 'off'
-    AS $_$
-DECLARE
-    v_at    record := pgbox.merge_place(p_layers, p_base, p_from, p_kin, moved, p_status, p_path, p_path_from, p_ino_from);
-    v_was   text := (SELECT d.looks FROM pgbox.describe_inodes(p_base, ARRAY[p_ino_from]) d);
-    v_new   text;
-    v_is    text := pgbox.looks_at(p_layers, v_at.here);
-    v_moved boolean := v_at.renamed AND p_ino_from <> ALL (aside);
-    v_wall  text;
-    v_apply boolean := true;
-    v_there record;
-    v_link  text;
-    v_dir   text;
-    v_count integer;
-BEGIN
-    path := v_at.target;
-    outcome := 'merged';
-    detail := '';
-    winner := '';
-    v_dir := coalesce(nullif(regexp_replace(path, '/[^/]*$', ''), ''), '/');
-    IF p_status = 'D' THEN
-        IF v_is IS NULL THEN
-            outcome := 'same';
-        ELSIF p_kind = 4 AND NOT pgbox.is_empty(p_layers, (pgbox.walk(p_layers, v_at.here, 'nofollow', NULL)).ino) THEN
-            outcome := 'kept';
-            detail := 'holds what the other side does not know';
-        ELSIF v_moved OR v_is <> v_was THEN
-            outcome := 'conflict';
-            detail := CASE WHEN v_moved THEN 'renamed here, deleted there' ELSE 'changed here, deleted there' END;
-        END IF;
-        IF outcome = 'merged' OR outcome = 'conflict' AND p_conflict = 'theirs' THEN
-            PERFORM fs.rm(v_at.here, p_kind <> 4);
-            winner := 'theirs';
-        END IF;
-        v_apply := false;
-    ELSE
-        v_new := (SELECT d.looks FROM pgbox.describe_inodes(p_from, ARRAY[p_ino]) d);
-        v_wall := pgbox.obstacle(p_layers, path);
-        IF v_wall IS NOT NULL THEN
-            -- Nothing is ever written through a symlink that has taken the place of a directory.
-            outcome := 'conflict';
-            detail := v_wall || ' is not a directory here';
-            v_apply := false;
-        ELSIF p_kin AND p_status IN ('A', 'R') AND p_conflict IN ('lines', 'fail') THEN
-            -- What has its place here goes elsewhere itself: out of the way until its turn comes.
-            v_there := pgbox.walk(p_layers, path, 'nofollow', NULL);
-            IF v_there.ino = ANY (p_sources) AND v_there.ino <> p_ino AND v_there.ino <> ALL (aside)
-               AND pgbox.lookup(p_base, v_there.dir, v_there.name) = v_there.ino THEN
-                PERFORM fs.mv(path, '/.merge-' || v_there.ino);
-                aside := aside || v_there.ino;
-            END IF;
-        END IF;
-    END IF;
+CREATE VIEW fs.merge_step WITH (security_invoker='true') AS
+ SELECT ''::text AS verb,
+    ''::text AS path,
+    ''::text AS path_to,
+    (0)::bigint AS ino,
+    '\x'::bytea AS data,
+    0 AS mode,
+    0 AS uid,
+    0 AS gid
+  WHERE false;
 
-    IF p_status = 'R' AND v_wall IS NULL THEN
-        IF v_at.here = path AND v_is IS NOT NULL OR v_is IS NULL AND pgbox.looks_at(p_layers, path) = v_new THEN
-            outcome := 'same';
-        ELSIF v_is IS NULL THEN
-            outcome := 'conflict';
-            detail := 'deleted here, renamed there';
-        ELSIF v_moved THEN
-            outcome := 'conflict';
-            detail := 'renamed on both sides';
-        ELSIF pgbox.looks_at(p_layers, path) IS NOT NULL THEN
-            outcome := 'conflict';
-            detail := 'renamed there to what exists here';
-        END IF;
-        IF v_is IS NOT NULL AND v_at.here <> path AND (outcome = 'merged' OR outcome = 'conflict' AND p_conflict = 'theirs')
-           AND NOT starts_with(path, v_at.here || '/') THEN
-            IF pgbox.looks_at(p_layers, path) IS NOT NULL THEN
-                PERFORM fs.rm(path, true);
-            END IF;
-            PERFORM fs.mkdir(v_dir, p_parents => true);
-            PERFORM fs.mv(v_at.here, path);
-            winner := 'theirs';
-            IF p_kind = 4 THEN
-                moved := moved || v_at.here || path;
-            END IF;
-            v_is := pgbox.looks_at(p_layers, path);
-        ELSIF v_is IS NULL AND outcome = 'conflict' AND p_conflict = 'theirs' AND p_kind <> 4 THEN
-            PERFORM fs.mkdir(v_dir, p_parents => true);
-            PERFORM pgbox.take(p_layers, path, p_from, p_ino, false);
-            winner := 'theirs';
-        END IF;
-        -- It may have been changed as well.
-        v_apply := v_was <> v_new AND outcome <> 'conflict';
-    ELSIF v_apply THEN
-        v_is := pgbox.looks_at(p_layers, path);
-    END IF;
+ALTER TABLE fs.merge_step OWNER TO pgbox_owner;
 
-    IF v_apply AND (v_is = v_new OR p_status = 'A' AND p_kind = 4 AND starts_with(v_is, '4|')) THEN
-        outcome := CASE WHEN p_status = 'R' THEN outcome ELSE 'same' END;
-        v_apply := false;
-    ELSIF v_apply THEN
-        IF v_is IS DISTINCT FROM (CASE WHEN p_status <> 'A' THEN v_was END) THEN
-            outcome := 'conflict';
-            detail := CASE WHEN p_status = 'A' THEN 'added on both sides' WHEN v_is IS NULL THEN 'deleted here, changed there' ELSE 'changed on both sides' END;
-        -- A directory that became something else must hold nothing that only ours knows.
-        ELSIF starts_with(v_is, '4|') AND p_kind <> 4 AND EXISTS (
-            SELECT FROM pgbox.subtree(p_layers, (pgbox.walk(p_layers, path, 'nofollow', NULL)).ino, path, NULL) t WHERE t.depth > 0 AND t.kind <> 4) THEN
-            outcome := 'conflict';
-            detail := 'holds what the other side does not know';
-        ELSIF (pgbox.walk(p_layers, v_dir, 'nofollow', NULL)).kind IS DISTINCT FROM 4 THEN
-            outcome := 'conflict';
-            detail := 'its directory was deleted here';
-        ELSE
-            outcome := 'merged';
-        END IF;
-        IF p_conflict IN ('lines', 'markers') AND detail IN ('added on both sides', 'changed on both sides') THEN
-            v_count := pgbox.merge_files(p_layers, path, p_base, CASE WHEN p_status = 'A' THEN 0 ELSE p_ino_from END, p_from, p_ino, p_conflict = 'markers');
-            IF v_count = 0 THEN
-                outcome := 'merged';
-                detail := 'line by line';
-                winner := 'both';
-                v_apply := false;
-            ELSIF v_count > 0 THEN
-                detail := format('%s, %s%s', detail, CASE v_count WHEN 1 THEN 'one place' ELSE v_count || ' places' END,
-                                 CASE p_conflict WHEN 'markers' THEN ' marked' ELSE '' END);
-                winner := CASE p_conflict WHEN 'markers' THEN 'both' ELSE '' END;
-            END IF;
-        END IF;
-        IF v_apply AND (outcome = 'merged' OR outcome = 'conflict' AND p_conflict = 'theirs') THEN
-            IF (pgbox.walk(p_layers, v_dir, 'nofollow', NULL)).kind IS DISTINCT FROM 4 THEN
-                PERFORM fs.mkdir(v_dir, p_parents => true);
-            END IF;
-            -- Another name of a file that is here is a link to it here, too.
-            IF p_status = 'A' AND v_is IS NULL AND p_kind = 8 AND (pgbox.inode_of(p_from, p_ino)).nlink > 1 THEN
-                v_link := CASE WHEN p_kin AND (pgbox.inode_of(p_base, p_ino)).ino IS NOT NULL
-                               THEN (SELECT min(d.path) FROM pgbox.dir_paths(p_layers, ARRAY[p_ino]) d) ELSE linked->>p_ino::text END;
-            END IF;
-            IF v_link IS NOT NULL THEN
-                PERFORM fs.link(v_link, path);
-            ELSE
-                PERFORM pgbox.take(p_layers, path, p_from, p_ino, p_ino <> p_ino_from);
-                linked := linked || jsonb_build_object(p_ino, path);
-            END IF;
-            winner := 'theirs';
-        END IF;
-    END IF;
-    IF outcome <> 'conflict' THEN
-        winner := '';
-    ELSIF winner = '' THEN
-        winner := CASE WHEN p_conflict IN ('lines', 'fail') THEN 'none' ELSE 'ours' END;
-    END IF;
-END
-$_$;
+COMMENT ON VIEW fs.merge_step IS 'The row type of one operation that fs.merge() has planned; as a table it is empty. verb is mkdir, mv, rm, rm -r, link, take or take new (the inode ino of the other side), write, or attributes.';
 
-ALTER FUNCTION pgbox.merge_change(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_conflict text, p_sources bigint[], p_status text, p_path text, p_kind smallint, p_ino bigint, p_path_from text, p_ino_from bigint, INOUT moved text[], INOUT aside bigint[], INOUT linked jsonb, OUT path text, OUT outcome text, OUT detail text, OUT winner text) OWNER TO pgbox_maintainer;
-
-COMMENT ON FUNCTION pgbox.merge_change(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_conflict text, p_sources bigint[], p_status text, p_path text, p_kind smallint, p_ino bigint, p_path_from text, p_ino_from bigint, INOUT moved text[], INOUT aside bigint[], INOUT linked jsonb, OUT path text, OUT outcome text, OUT detail text, OUT winner text) IS 'Does one change of pgbox.compare() in the sandbox in scope, or says why not, with the outcomes of fs.merge(). moved are the directories renamed so far: from and to by turns. aside are files that were moved out of the way and wait for their own rename. linked says where files that were taken are now, by their number on the other side. p_sources are the numbers of everything that is renamed.';
-
-CREATE FUNCTION pgbox.merge_files(p_layers uuid[], p_path text, p_base uuid[], p_base_ino bigint, p_from uuid[], p_from_ino bigint, p_markers boolean) RETURNS integer
+CREATE FUNCTION pgbox.merge_apply(p_layers uuid[], p_from uuid[], p_steps fs.merge_step[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
+    s fs.merge_step;
+BEGIN
+    FOREACH s IN ARRAY p_steps LOOP
+        CASE s.verb
+        WHEN 'mkdir' THEN
+            PERFORM fs.mkdir(s.path, p_parents => true);
+        WHEN 'mv' THEN
+            PERFORM fs.mv(s.path, s.path_to);
+        WHEN 'rm', 'rm -r' THEN
+            PERFORM fs.rm(s.path, s.verb = 'rm -r');
+        WHEN 'link' THEN
+            PERFORM fs.link(s.path, s.path_to);
+        WHEN 'take', 'take new' THEN
+            PERFORM pgbox.take(p_layers, s.path, p_from, s.ino, s.verb = 'take new');
+        WHEN 'write' THEN
+            PERFORM fs.write_file(s.path, s.data);
+        WHEN 'attributes' THEN
+            PERFORM fs.chmod(s.path, s.mode), fs.chown(s.path, s.uid, s.gid, false);
+        END CASE;
+    END LOOP;
+END
+$$;
+
+ALTER FUNCTION pgbox.merge_apply(p_layers uuid[], p_from uuid[], p_steps fs.merge_step[]) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION pgbox.merge_apply(p_layers uuid[], p_from uuid[], p_steps fs.merge_step[]) IS 'Does what pgbox.merge_plan() has planned for one change, in the sandbox in scope, which stands on p_layers.';
+
+CREATE FUNCTION pgbox.merge_files(p_layers uuid[], p_path text, p_ino bigint, p_base uuid[], p_base_ino bigint, p_from uuid[], p_from_ino bigint, p_markers boolean, OUT places integer, OUT steps fs.merge_step[]) RETURNS record
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
     c_longest constant bigint := 1048576;
-    v_ours    pgbox.inode := pgbox.inode_of(p_layers, (pgbox.walk(p_layers, p_path, 'nofollow', NULL)).ino);
+    v_ours    pgbox.inode := pgbox.inode_of(p_layers, p_ino);
     v_base    pgbox.inode := pgbox.inode_of(p_base, p_base_ino);
     v_theirs  pgbox.inode := pgbox.inode_of(p_from, p_from_ino);
     v_looks   text[]; -- size and content: of the base, ours, theirs
@@ -5739,10 +5631,10 @@ DECLARE
     v_data    bytea;
     v_new     bytea;
     v_text    record;
-    v_count   integer := 0;
 BEGIN
+    steps := '{}';
     IF v_ours.kind IS DISTINCT FROM 8 OR v_theirs.kind IS DISTINCT FROM 8 OR coalesce(v_base.kind, 8) <> 8 THEN
-        RETURN NULL;
+        RETURN;
     END IF;
     -- A mode or an owner that only the other side changed comes along.
     IF v_theirs.mode IS DISTINCT FROM v_base.mode AND v_theirs.mode <> v_ours.mode THEN
@@ -5753,18 +5645,20 @@ BEGIN
         v_gid := v_theirs.gid;
     END IF;
     IF v_mode IS NULL OR v_uid IS NULL THEN
-        RETURN NULL;
+        RETURN;
     END IF;
     v_looks := ARRAY[
         (SELECT d.looks FROM pgbox.describe_inodes(p_base, ARRAY[p_base_ino]) d),
         (SELECT d.looks FROM pgbox.describe_inodes(p_layers, ARRAY[v_ours.ino]) d),
         (SELECT d.looks FROM pgbox.describe_inodes(p_from, ARRAY[p_from_ino]) d)];
     v_looks := ARRAY(SELECT regexp_replace(u.looks, '^([0-9]+[|]){4}', '') FROM unnest(v_looks) WITH ORDINALITY AS u (looks, n) ORDER BY u.n);
+    places := 0;
     IF v_looks[2] = v_looks[1] THEN
-        PERFORM pgbox.take(p_layers, p_path, p_from, p_from_ino, false);
+        steps := steps || pgbox.merge_verb('take', p_path, p_ino => p_from_ino);
     ELSIF v_looks[3] NOT IN (coalesce(v_looks[1], ''), v_looks[2]) THEN
         IF greatest(v_ours.size, v_theirs.size, v_base.size) > c_longest THEN
-            RETURN NULL;
+            places := NULL;
+            RETURN;
         END IF;
         IF v_base.ino IS NOT NULL THEN
             v_old := pgbox.content_of(p_base, v_base.ino, v_base.size, 0, v_base.size);
@@ -5772,25 +5666,24 @@ BEGIN
         v_data := pgbox.content_of(p_layers, v_ours.ino, v_ours.size, 0, v_ours.size);
         v_new := pgbox.content_of(p_from, v_theirs.ino, v_theirs.size, 0, v_theirs.size);
         IF position('\x00'::bytea IN v_old || v_data || v_new) > 0 THEN
-            RETURN NULL;
+            places := NULL;
+            RETURN;
         END IF;
         v_text := pgbox.merge_texts(v_old, v_data, v_new);
-        v_count := v_text.conflicts;
-        IF v_text.merged <> v_data AND (p_markers OR v_count = 0) THEN
-            PERFORM fs.write_file(p_path, v_text.merged);
+        places := v_text.conflicts;
+        IF v_text.merged <> v_data AND (p_markers OR places = 0) THEN
+            steps := steps || pgbox.merge_verb('write', p_path, p_data => v_text.merged);
         END IF;
     END IF;
-    IF p_markers OR v_count = 0 THEN
-        PERFORM fs.chmod(p_path, v_mode);
-        PERFORM fs.chown(p_path, v_uid, v_gid, false);
+    IF p_markers OR places = 0 THEN
+        steps := steps || pgbox.merge_verb('attributes', p_path, p_mode => v_mode, p_uid => v_uid, p_gid => v_gid);
     END IF;
-    RETURN v_count;
 END
 $$;
 
-ALTER FUNCTION pgbox.merge_files(p_layers uuid[], p_path text, p_base uuid[], p_base_ino bigint, p_from uuid[], p_from_ino bigint, p_markers boolean) OWNER TO pgbox_maintainer;
+ALTER FUNCTION pgbox.merge_files(p_layers uuid[], p_path text, p_ino bigint, p_base uuid[], p_base_ino bigint, p_from uuid[], p_from_ino bigint, p_markers boolean, OUT places integer, OUT steps fs.merge_step[]) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.merge_files(p_layers uuid[], p_path text, p_base uuid[], p_base_ino bigint, p_from uuid[], p_from_ino bigint, p_markers boolean) IS 'Merges one regular file that both sides changed since a common base (p_base_ino 0: none) into the sandbox in scope: content, mode and owner each by itself, texts line by line (pgbox.merge_texts). Returns the number of places that both sides changed differently. If there are any, nothing is written, or with p_markers both sides are, marked. NULL, and nothing done, when it cannot be merged: binary or more than 1 MiB, not a regular file, or mode or owner changed differently.';
+COMMENT ON FUNCTION pgbox.merge_files(p_layers uuid[], p_path text, p_ino bigint, p_base uuid[], p_base_ino bigint, p_from uuid[], p_from_ino bigint, p_markers boolean, OUT places integer, OUT steps fs.merge_step[]) IS 'Plans the merge of one regular file that both sides changed since a common base (p_base_ino 0: none); p_path is where it will be when the steps are done. Content, mode and owner are merged each by itself, texts line by line (pgbox.merge_texts). places is the number of places that both sides changed differently. If there are any, nothing is to be written, or with p_markers both sides are, marked. places is NULL when the file cannot be merged: binary or more than 1 MiB, not a regular file, or mode or owner changed differently.';
 
 CREATE FUNCTION pgbox.merge_layers(p_layers uuid[], p_count integer) RETURNS uuid[]
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5910,6 +5803,190 @@ ALTER FUNCTION pgbox.merge_place(p_layers uuid[], p_base uuid[], p_from uuid[], 
 
 COMMENT ON FUNCTION pgbox.merge_place(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_moved text[], p_status text, p_path text, p_path_from text, p_ino bigint, OUT here text, OUT target text, OUT renamed boolean) IS 'Where a change of the other side concerns the sandbox in scope. here is where the changed file is now: found by its number when both sides are of one line (p_kin), else by its path, following the directories renamed so far (p_moved). target is where it is to be. renamed: it was given another name here.';
 
+CREATE FUNCTION pgbox.merge_plan(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_conflict text, p_sources bigint[], p_status text, p_path text, p_kind smallint, p_ino bigint, p_path_from text, p_ino_from bigint, INOUT moved text[], INOUT aside bigint[], INOUT linked jsonb, OUT path text, OUT outcome text, OUT detail text, OUT winner text, OUT steps fs.merge_step[]) RETURNS record
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    AS $_$
+DECLARE
+    c_strict constant boolean := p_conflict IN ('lines', 'fail'); -- a conflict takes everything back
+    v_at     record := pgbox.merge_place(p_layers, p_base, p_from, p_kin, moved, p_status, p_path, p_path_from, p_ino_from);
+    v_here   text := v_at.here;
+    v_was    text := (SELECT d.looks FROM pgbox.describe_inodes(p_base, ARRAY[p_ino_from]) d);
+    v_new    text := (SELECT d.looks FROM pgbox.describe_inodes(p_from, ARRAY[p_ino]) d WHERE p_status <> 'D');
+    v_is     text := pgbox.looks_at(p_layers, v_here);
+    v_moved  boolean := v_at.renamed AND p_ino_from <> ALL (aside);
+    v_taken  text; -- what is at path when the first steps are done
+    v_wall   text;
+    v_apply  boolean := true;
+    v_there  record;
+    v_stay   bigint := 0;
+    v_leave  fs.merge_step[];
+    v_leaving bigint[];
+    v_place  text; -- where what may have been changed is before the first step
+    v_link   text;
+    v_dir    text;
+    v_files  record;
+BEGIN
+    path := v_at.target;
+    outcome := 'merged';
+    detail := '';
+    winner := '';
+    steps := '{}';
+    v_place := CASE WHEN p_status = 'R' THEN v_at.here ELSE path END;
+    v_dir := coalesce(nullif(regexp_replace(path, '/[^/]*$', ''), ''), '/');
+
+    IF p_status = 'D' THEN
+        IF v_is IS NOT NULL AND p_kind = 4 THEN
+            -- What the other side has moved out of it goes out of the way until its turn comes.
+            SELECT count(*) FILTER (WHERE NOT g.leaves),
+                   array_agg(pgbox.merge_verb('mv', v_here || '/' || g.name, '/.merge-' || g.ino)) FILTER (WHERE g.leaves),
+                   array_agg(g.ino) FILTER (WHERE g.leaves)
+              INTO v_stay, v_leave, v_leaving
+              FROM (SELECT e.name, e.ino, c_strict AND p_kin AND e.ino = ANY (p_sources) AS leaves
+                      FROM pgbox.entries(p_layers, (pgbox.walk(p_layers, v_here, 'nofollow', NULL)).ino) e) g;
+        END IF;
+        IF v_is IS NULL THEN
+            outcome := 'same';
+        ELSIF v_stay > 0 THEN
+            outcome := 'kept';
+            detail := 'holds what the other side does not know';
+        ELSIF v_moved OR v_is <> v_was THEN
+            outcome := 'conflict';
+            detail := CASE WHEN v_moved THEN 'renamed here, deleted there' ELSE 'changed here, deleted there' END;
+        END IF;
+        IF outcome = 'merged' OR outcome = 'conflict' AND p_conflict = 'theirs' THEN
+            steps := steps || v_leave || pgbox.merge_verb(CASE WHEN p_kind = 4 THEN 'rm' ELSE 'rm -r' END, v_here);
+            aside := aside || v_leaving;
+            winner := 'theirs';
+        END IF;
+        v_apply := false;
+    ELSE
+        v_wall := pgbox.obstacle(p_layers, path);
+        v_taken := pgbox.looks_at(p_layers, path);
+        IF v_wall IS NOT NULL THEN
+            -- Nothing is ever written through a symlink that has taken the place of a directory.
+            outcome := 'conflict';
+            detail := v_wall || ' is not a directory here';
+            v_apply := false;
+        ELSIF p_kin AND p_status IN ('A', 'R') AND c_strict THEN
+            -- What has its place here goes elsewhere itself: out of the way until its turn comes.
+            v_there := pgbox.walk(p_layers, path, 'nofollow', NULL);
+            IF v_there.ino = ANY (p_sources) AND v_there.ino <> p_ino AND v_there.ino <> ALL (aside)
+               AND pgbox.lookup(p_base, v_there.dir, v_there.name) = v_there.ino THEN
+                steps := steps || pgbox.merge_verb('mv', path, '/.merge-' || v_there.ino);
+                aside := aside || v_there.ino;
+                v_taken := NULL;
+                IF starts_with(v_here, path || '/') THEN
+                    v_here := '/.merge-' || v_there.ino || substr(v_here, length(path) + 1);
+                END IF;
+            END IF;
+        END IF;
+    END IF;
+
+    IF p_status = 'R' AND v_wall IS NULL THEN
+        IF v_here = path AND v_is IS NOT NULL OR v_is IS NULL AND v_taken = v_new THEN
+            outcome := 'same';
+            v_is := coalesce(v_is, v_taken);
+        ELSIF v_is IS NULL THEN
+            outcome := 'conflict';
+            detail := 'deleted here, renamed there';
+        ELSIF v_moved THEN
+            outcome := 'conflict';
+            detail := 'renamed on both sides';
+        ELSIF v_taken IS NOT NULL THEN
+            outcome := 'conflict';
+            detail := 'renamed there to what exists here';
+        END IF;
+        IF v_is IS NOT NULL AND (outcome = 'merged' OR outcome = 'conflict' AND p_conflict = 'theirs')
+           AND v_here <> path AND NOT starts_with(path, v_here || '/') THEN
+            IF p_kind = 4 THEN
+                moved := moved || v_at.here || path;
+            END IF;
+            IF v_taken IS NOT NULL THEN
+                IF starts_with(v_here, path || '/') THEN -- it lies below what is removed
+                    steps := steps || pgbox.merge_verb('mv', v_here, '/.merge-' || p_ino);
+                    v_here := '/.merge-' || p_ino;
+                END IF;
+                steps := steps || pgbox.merge_verb('rm -r', path);
+            END IF;
+            steps := steps || pgbox.merge_verb('mkdir', v_dir) || pgbox.merge_verb('mv', v_here, path);
+            winner := 'theirs';
+        ELSIF v_is IS NULL AND outcome = 'conflict' AND p_conflict = 'theirs' AND p_kind <> 4 THEN
+            steps := steps || pgbox.merge_verb('mkdir', v_dir) || pgbox.merge_verb('take', path, p_ino => p_ino);
+            winner := 'theirs';
+        END IF;
+        -- It may have been changed as well.
+        v_apply := v_was <> v_new AND outcome <> 'conflict';
+    ELSIF v_apply THEN
+        v_is := v_taken;
+    END IF;
+
+    IF v_apply AND (v_is = v_new OR p_status = 'A' AND p_kind = 4 AND starts_with(v_is, '4|')) THEN
+        outcome := CASE WHEN p_status = 'R' THEN outcome ELSE 'same' END;
+    ELSIF v_apply THEN
+        IF v_is IS DISTINCT FROM (CASE WHEN p_status <> 'A' THEN v_was END) THEN
+            outcome := 'conflict';
+            detail := CASE WHEN p_status = 'A' THEN 'added on both sides' WHEN v_is IS NULL THEN 'deleted here, changed there' ELSE 'changed on both sides' END;
+        -- A directory that became something else must hold nothing that only ours knows.
+        ELSIF starts_with(v_is, '4|') AND p_kind <> 4 AND EXISTS (
+            SELECT FROM pgbox.subtree(p_layers, (pgbox.walk(p_layers, v_place, 'nofollow', NULL)).ino, v_place, NULL) t WHERE t.depth > 0 AND t.kind <> 4) THEN
+            outcome := 'conflict';
+            detail := 'holds what the other side does not know';
+        ELSIF p_status <> 'R' AND (pgbox.walk(p_layers, v_dir, 'nofollow', NULL)).kind IS DISTINCT FROM 4 THEN
+            outcome := 'conflict';
+            detail := 'its directory was deleted here';
+        ELSE
+            outcome := 'merged';
+        END IF;
+        IF p_conflict IN ('lines', 'markers') AND detail IN ('added on both sides', 'changed on both sides') THEN
+            v_files := pgbox.merge_files(p_layers, path, (pgbox.walk(p_layers, v_place, 'nofollow', NULL)).ino,
+                                         p_base, CASE WHEN p_status = 'A' THEN 0 ELSE p_ino_from END, p_from, p_ino, p_conflict = 'markers');
+            steps := steps || v_files.steps;
+            IF v_files.places = 0 THEN
+                outcome := 'merged';
+                detail := 'line by line';
+                winner := 'both';
+                v_apply := false;
+            ELSIF v_files.places > 0 THEN
+                detail := format('%s, %s%s', detail, CASE v_files.places WHEN 1 THEN 'one place' ELSE v_files.places || ' places' END,
+                                 CASE p_conflict WHEN 'markers' THEN ' marked' ELSE '' END);
+                winner := CASE p_conflict WHEN 'markers' THEN 'both' ELSE '' END;
+            END IF;
+        END IF;
+        IF v_apply AND (outcome = 'merged' OR outcome = 'conflict' AND p_conflict = 'theirs') THEN
+            IF p_status <> 'R' AND (pgbox.walk(p_layers, v_dir, 'nofollow', NULL)).kind IS DISTINCT FROM 4 THEN
+                steps := steps || pgbox.merge_verb('mkdir', v_dir);
+            END IF;
+            -- Another name of a file that is here is a link to it here, too.
+            IF p_status = 'A' AND v_is IS NULL AND p_kind = 8 AND (pgbox.inode_of(p_from, p_ino)).nlink > 1 THEN
+                v_link := CASE WHEN p_kin AND (pgbox.inode_of(p_base, p_ino)).ino IS NOT NULL
+                               THEN (SELECT min(d.path) FROM pgbox.dir_paths(p_layers, ARRAY[p_ino]) d) ELSE linked->>p_ino::text END;
+            END IF;
+            IF v_link IS NOT NULL THEN
+                steps := steps || pgbox.merge_verb('link', v_link, path);
+            ELSE
+                steps := steps || pgbox.merge_verb(CASE WHEN p_ino <> p_ino_from THEN 'take new' ELSE 'take' END, path, p_ino => p_ino);
+                linked := linked || jsonb_build_object(p_ino, path);
+            END IF;
+            winner := 'theirs';
+        END IF;
+    END IF;
+
+    IF outcome <> 'conflict' THEN
+        winner := '';
+    ELSIF winner = '' THEN
+        winner := CASE WHEN c_strict THEN 'none' ELSE 'ours' END;
+    END IF;
+END
+$_$;
+
+ALTER FUNCTION pgbox.merge_plan(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_conflict text, p_sources bigint[], p_status text, p_path text, p_kind smallint, p_ino bigint, p_path_from text, p_ino_from bigint, INOUT moved text[], INOUT aside bigint[], INOUT linked jsonb, OUT path text, OUT outcome text, OUT detail text, OUT winner text, OUT steps fs.merge_step[]) OWNER TO pgbox_maintainer;
+
+COMMENT ON FUNCTION pgbox.merge_plan(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_conflict text, p_sources bigint[], p_status text, p_path text, p_kind smallint, p_ino bigint, p_path_from text, p_ino_from bigint, INOUT moved text[], INOUT aside bigint[], INOUT linked jsonb, OUT path text, OUT outcome text, OUT detail text, OUT winner text, OUT steps fs.merge_step[]) IS 'Plans one change of pgbox.compare() for the sandbox in scope: its outcome, as fs.merge() says it, and the steps that pgbox.merge_apply() is to do. moved are the directories renamed so far: from and to by turns. aside are files that are moved out of the way and wait for their own rename. linked says where files that were taken are now, by their number on the other side. p_sources are the numbers of everything that is renamed.';
+
 CREATE FUNCTION pgbox.merge_texts(p_base bytea, p_ours bytea, p_theirs bytea, OUT merged bytea, OUT conflicts integer) RETURNS record
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -6024,6 +6101,19 @@ $$;
 ALTER FUNCTION pgbox.merge_texts(p_base bytea, p_ours bytea, p_theirs bytea, OUT merged bytea, OUT conflicts integer) OWNER TO pgbox_owner;
 
 COMMENT ON FUNCTION pgbox.merge_texts(p_base bytea, p_ours bytea, p_theirs bytea, OUT merged bytea, OUT conflicts integer) IS 'Merges the changes of two texts since a common base, line by line. A place that both changed differently gets both sides between the lines <<<<<<< ours, ======= and >>>>>>> theirs, and is counted.';
+
+CREATE FUNCTION pgbox.merge_verb(p_verb text, p_path text, p_path_to text DEFAULT NULL::text, p_ino bigint DEFAULT NULL::bigint, p_data bytea DEFAULT NULL::bytea, p_mode integer DEFAULT NULL::integer, p_uid integer DEFAULT NULL::integer, p_gid integer DEFAULT NULL::integer) RETURNS fs.merge_step
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN ROW (p_verb, p_path, p_path_to, p_ino, p_data, p_mode, p_uid, p_gid);
+END
+$$;
+
+ALTER FUNCTION pgbox.merge_verb(p_verb text, p_path text, p_path_to text, p_ino bigint, p_data bytea, p_mode integer, p_uid integer, p_gid integer) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.merge_verb(p_verb text, p_path text, p_path_to text, p_ino bigint, p_data bytea, p_mode integer, p_uid integer, p_gid integer) IS 'Makes one operation of a planned merge; what the verb does not need is left out.';
 
 CREATE FUNCTION pgbox.need(p_ok boolean, p_op text, p_argument text) RETURNS void
     LANGUAGE plpgsql STABLE
@@ -9088,11 +9178,14 @@ GRANT ALL ON FUNCTION pgbox.lookup(p_layers uuid[], p_dir bigint, p_name text) T
 REVOKE ALL ON FUNCTION pgbox.match_lines(p_a integer[], p_b integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.match_lines(p_a integer[], p_b integer[]) TO pgbox_maintainer;
 
-REVOKE ALL ON FUNCTION pgbox.merge_change(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_conflict text, p_sources bigint[], p_status text, p_path text, p_kind smallint, p_ino bigint, p_path_from text, p_ino_from bigint, INOUT moved text[], INOUT aside bigint[], INOUT linked jsonb, OUT path text, OUT outcome text, OUT detail text, OUT winner text) FROM PUBLIC;
-GRANT ALL ON FUNCTION pgbox.merge_change(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_conflict text, p_sources bigint[], p_status text, p_path text, p_kind smallint, p_ino bigint, p_path_from text, p_ino_from bigint, INOUT moved text[], INOUT aside bigint[], INOUT linked jsonb, OUT path text, OUT outcome text, OUT detail text, OUT winner text) TO pgbox_owner;
+GRANT SELECT ON TABLE fs.merge_step TO pgbox_maintainer;
+GRANT SELECT ON TABLE fs.merge_step TO pgbox_auditor;
 
-REVOKE ALL ON FUNCTION pgbox.merge_files(p_layers uuid[], p_path text, p_base uuid[], p_base_ino bigint, p_from uuid[], p_from_ino bigint, p_markers boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION pgbox.merge_files(p_layers uuid[], p_path text, p_base uuid[], p_base_ino bigint, p_from uuid[], p_from_ino bigint, p_markers boolean) TO pgbox_owner;
+REVOKE ALL ON FUNCTION pgbox.merge_apply(p_layers uuid[], p_from uuid[], p_steps fs.merge_step[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.merge_apply(p_layers uuid[], p_from uuid[], p_steps fs.merge_step[]) TO pgbox_owner;
+
+REVOKE ALL ON FUNCTION pgbox.merge_files(p_layers uuid[], p_path text, p_ino bigint, p_base uuid[], p_base_ino bigint, p_from uuid[], p_from_ino bigint, p_markers boolean, OUT places integer, OUT steps fs.merge_step[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.merge_files(p_layers uuid[], p_path text, p_ino bigint, p_base uuid[], p_base_ino bigint, p_from uuid[], p_from_ino bigint, p_markers boolean, OUT places integer, OUT steps fs.merge_step[]) TO pgbox_owner;
 
 REVOKE ALL ON FUNCTION pgbox.merge_layers(p_layers uuid[], p_count integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.merge_layers(p_layers uuid[], p_count integer) TO pgbox_owner;
@@ -9100,8 +9193,14 @@ GRANT ALL ON FUNCTION pgbox.merge_layers(p_layers uuid[], p_count integer) TO pg
 REVOKE ALL ON FUNCTION pgbox.merge_place(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_moved text[], p_status text, p_path text, p_path_from text, p_ino bigint, OUT here text, OUT target text, OUT renamed boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.merge_place(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_moved text[], p_status text, p_path text, p_path_from text, p_ino bigint, OUT here text, OUT target text, OUT renamed boolean) TO pgbox_owner;
 
+REVOKE ALL ON FUNCTION pgbox.merge_plan(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_conflict text, p_sources bigint[], p_status text, p_path text, p_kind smallint, p_ino bigint, p_path_from text, p_ino_from bigint, INOUT moved text[], INOUT aside bigint[], INOUT linked jsonb, OUT path text, OUT outcome text, OUT detail text, OUT winner text, OUT steps fs.merge_step[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.merge_plan(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_conflict text, p_sources bigint[], p_status text, p_path text, p_kind smallint, p_ino bigint, p_path_from text, p_ino_from bigint, INOUT moved text[], INOUT aside bigint[], INOUT linked jsonb, OUT path text, OUT outcome text, OUT detail text, OUT winner text, OUT steps fs.merge_step[]) TO pgbox_owner;
+
 REVOKE ALL ON FUNCTION pgbox.merge_texts(p_base bytea, p_ours bytea, p_theirs bytea, OUT merged bytea, OUT conflicts integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.merge_texts(p_base bytea, p_ours bytea, p_theirs bytea, OUT merged bytea, OUT conflicts integer) TO pgbox_maintainer;
+
+REVOKE ALL ON FUNCTION pgbox.merge_verb(p_verb text, p_path text, p_path_to text, p_ino bigint, p_data bytea, p_mode integer, p_uid integer, p_gid integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.merge_verb(p_verb text, p_path text, p_path_to text, p_ino bigint, p_data bytea, p_mode integer, p_uid integer, p_gid integer) TO pgbox_maintainer;
 
 REVOKE ALL ON FUNCTION pgbox.need(p_ok boolean, p_op text, p_argument text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.need(p_ok boolean, p_op text, p_argument text) TO pgbox_maintainer;

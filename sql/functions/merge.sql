@@ -23,7 +23,7 @@ DECLARE
     v_exec      uuid;
     v_kin       boolean;
     v_sources   bigint[];
-    v_done      record;
+    v_plan      record;
     v_dirs      text[] := '{}'; -- that were made, whose times come last
     v_times     bigint[] := '{}';
     v_conflicts integer := 0;
@@ -59,7 +59,7 @@ BEGIN
         v_layers := v_ours.layers;
         UPDATE pgbox.sandbox s SET open_version = v_version + 1 WHERE s.id = p_sandbox;
         v_sources := ARRAY(SELECT d.ino FROM pgbox.compare(v_base, v_from, true) d WHERE d.status = 'R');
-        SELECT '{}'::text[] AS moved, '{}'::bigint[] AS aside, '{}'::jsonb AS linked INTO v_done;
+        SELECT '{}'::text[] AS moved, '{}'::bigint[] AS aside, '{}'::jsonb AS linked INTO v_plan;
         FOR c IN
             SELECT d.*,
                    CASE WHEN d.status <> 'D' THEN 1
@@ -71,13 +71,14 @@ BEGIN
               FROM pgbox.compare(v_base, v_from, true) d
              ORDER BY pass, CASE WHEN d.status = 'D' AND d.kind = 4 THEN -length(d.path) END, place, d.status = 'R'
         LOOP
-            v_done := pgbox.merge_change(v_layers, v_base, v_from, v_kin, p_conflict, v_sources, c.status, c.path, c.kind, c.ino, c.path_from, c.ino_from,
-                                         v_done.moved, v_done.aside, v_done.linked);
-            path := v_done.path;
+            v_plan := pgbox.merge_plan(v_layers, v_base, v_from, v_kin, p_conflict, v_sources, c.status, c.path, c.kind, c.ino, c.path_from, c.ino_from,
+                                       v_plan.moved, v_plan.aside, v_plan.linked);
+            PERFORM pgbox.merge_apply(v_layers, v_from, v_plan.steps);
+            path := v_plan.path;
             status := c.status;
-            outcome := v_done.outcome;
-            detail := v_done.detail;
-            winner := v_done.winner;
+            outcome := v_plan.outcome;
+            detail := v_plan.detail;
+            winner := v_plan.winner;
             IF status = 'A' AND c.kind = 4 AND outcome = 'merged' THEN
                 v_dirs := v_dirs || path;
                 v_times := v_times || (pgbox.inode_of(v_from, c.ino)).mtime;

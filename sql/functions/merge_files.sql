@@ -1,11 +1,12 @@
 CREATE FUNCTION pgbox.merge_files(
-    p_layers uuid[], p_path text, p_base uuid[], p_base_ino bigint, p_from uuid[], p_from_ino bigint, p_markers boolean) RETURNS integer
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    p_layers uuid[], p_path text, p_ino bigint, p_base uuid[], p_base_ino bigint, p_from uuid[], p_from_ino bigint, p_markers boolean,
+    OUT places integer, OUT steps fs.merge_step[])
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     c_longest constant bigint := 1048576;
-    v_ours    pgbox.inode := pgbox.inode_of(p_layers, (pgbox.walk(p_layers, p_path, 'nofollow', NULL)).ino);
+    v_ours    pgbox.inode := pgbox.inode_of(p_layers, p_ino);
     v_base    pgbox.inode := pgbox.inode_of(p_base, p_base_ino);
     v_theirs  pgbox.inode := pgbox.inode_of(p_from, p_from_ino);
     v_looks   text[]; -- size and content: of the base, ours, theirs
@@ -16,10 +17,10 @@ DECLARE
     v_data    bytea;
     v_new     bytea;
     v_text    record;
-    v_count   integer := 0;
 BEGIN
+    steps := '{}';
     IF v_ours.kind IS DISTINCT FROM 8 OR v_theirs.kind IS DISTINCT FROM 8 OR coalesce(v_base.kind, 8) <> 8 THEN
-        RETURN NULL;
+        RETURN;
     END IF;
     -- A mode or an owner that only the other side changed comes along.
     IF v_theirs.mode IS DISTINCT FROM v_base.mode AND v_theirs.mode <> v_ours.mode THEN
@@ -30,18 +31,20 @@ BEGIN
         v_gid := v_theirs.gid;
     END IF;
     IF v_mode IS NULL OR v_uid IS NULL THEN
-        RETURN NULL;
+        RETURN;
     END IF;
     v_looks := ARRAY[
         (SELECT d.looks FROM pgbox.describe_inodes(p_base, ARRAY[p_base_ino]) d),
         (SELECT d.looks FROM pgbox.describe_inodes(p_layers, ARRAY[v_ours.ino]) d),
         (SELECT d.looks FROM pgbox.describe_inodes(p_from, ARRAY[p_from_ino]) d)];
     v_looks := ARRAY(SELECT regexp_replace(u.looks, '^([0-9]+[|]){4}', '') FROM unnest(v_looks) WITH ORDINALITY AS u (looks, n) ORDER BY u.n);
+    places := 0;
     IF v_looks[2] = v_looks[1] THEN
-        PERFORM pgbox.take(p_layers, p_path, p_from, p_from_ino, false);
+        steps := steps || pgbox.merge_verb('take', p_path, p_ino => p_from_ino);
     ELSIF v_looks[3] NOT IN (coalesce(v_looks[1], ''), v_looks[2]) THEN
         IF greatest(v_ours.size, v_theirs.size, v_base.size) > c_longest THEN
-            RETURN NULL;
+            places := NULL;
+            RETURN;
         END IF;
         IF v_base.ino IS NOT NULL THEN
             v_old := pgbox.content_of(p_base, v_base.ino, v_base.size, 0, v_base.size);
@@ -49,23 +52,22 @@ BEGIN
         v_data := pgbox.content_of(p_layers, v_ours.ino, v_ours.size, 0, v_ours.size);
         v_new := pgbox.content_of(p_from, v_theirs.ino, v_theirs.size, 0, v_theirs.size);
         IF position('\x00'::bytea IN v_old || v_data || v_new) > 0 THEN
-            RETURN NULL;
+            places := NULL;
+            RETURN;
         END IF;
         v_text := pgbox.merge_texts(v_old, v_data, v_new);
-        v_count := v_text.conflicts;
-        IF v_text.merged <> v_data AND (p_markers OR v_count = 0) THEN
-            PERFORM fs.write_file(p_path, v_text.merged);
+        places := v_text.conflicts;
+        IF v_text.merged <> v_data AND (p_markers OR places = 0) THEN
+            steps := steps || pgbox.merge_verb('write', p_path, p_data => v_text.merged);
         END IF;
     END IF;
-    IF p_markers OR v_count = 0 THEN
-        PERFORM fs.chmod(p_path, v_mode);
-        PERFORM fs.chown(p_path, v_uid, v_gid, false);
+    IF p_markers OR places = 0 THEN
+        steps := steps || pgbox.merge_verb('attributes', p_path, p_mode => v_mode, p_uid => v_uid, p_gid => v_gid);
     END IF;
-    RETURN v_count;
 END
 $$;
 
-ALTER FUNCTION pgbox.merge_files(uuid[], text, uuid[], bigint, uuid[], bigint, boolean) OWNER TO pgbox_maintainer;
+ALTER FUNCTION pgbox.merge_files(uuid[], text, bigint, uuid[], bigint, uuid[], bigint, boolean) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.merge_files(uuid[], text, uuid[], bigint, uuid[], bigint, boolean) IS
-    'Merges one regular file that both sides changed since a common base (p_base_ino 0: none) into the sandbox in scope: content, mode and owner each by itself, texts line by line (pgbox.merge_texts). Returns the number of places that both sides changed differently. If there are any, nothing is written, or with p_markers both sides are, marked. NULL, and nothing done, when it cannot be merged: binary or more than 1 MiB, not a regular file, or mode or owner changed differently.';
+COMMENT ON FUNCTION pgbox.merge_files(uuid[], text, bigint, uuid[], bigint, uuid[], bigint, boolean) IS
+    'Plans the merge of one regular file that both sides changed since a common base (p_base_ino 0: none); p_path is where it will be when the steps are done. Content, mode and owner are merged each by itself, texts line by line (pgbox.merge_texts). places is the number of places that both sides changed differently. If there are any, nothing is to be written, or with p_markers both sides are, marked. places is NULL when the file cannot be merged: binary or more than 1 MiB, not a regular file, or mode or owner changed differently.';

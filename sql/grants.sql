@@ -30,7 +30,7 @@ GRANT EXECUTE ON FUNCTION fs.housekeep(interval, interval, integer, interval, bi
 -- Auditors read the views of all sandboxes; views run with the rights of who asks.
 GRANT USAGE ON SCHEMA fs, pgbox TO pgbox_auditor;
 GRANT SELECT ON ALL TABLES IN SCHEMA fs, pgbox TO pgbox_auditor;
-GRANT EXECUTE ON FUNCTION pgbox.content_hash(bigint, bytea), pgbox.whole_tree(uuid[], bigint, text, boolean), pgbox.dirs_below(uuid[], bigint, text),
+GRANT EXECUTE ON FUNCTION pgbox.kind(text), pgbox.chunk_size(), pgbox.content_hash(bigint, bytea), pgbox.whole_tree(uuid[], bigint, text, boolean), pgbox.dirs_below(uuid[], bigint, text),
     fs.hash_of(bytea) TO pgbox_auditor;
 
 -- A dump sees one sandbox, through the row policies.

@@ -70,7 +70,7 @@ BEGIN
 
     -- Contents first.
     IF cardinality(p_blob) > 0 THEN
-        PERFORM pgbox.need((SELECT bool_and(coalesce(octet_length(d.data) BETWEEN 1 AND 65536, false)) FROM unnest(p_blob) AS d (data)), 'apply', 'p_blob');
+        PERFORM pgbox.need((SELECT bool_and(coalesce(octet_length(d.data) BETWEEN 1 AND pgbox.chunk_size(), false)) FROM unnest(p_blob) AS d (data)), 'apply', 'p_blob');
         v_new := pgbox.put_chunk_contents(v_layers, p_chunk_ino, p_chunk_idx, p_chunk_sha256, p_blob);
     END IF;
 
@@ -312,7 +312,7 @@ DECLARE
 BEGIN
     RETURN QUERY
     WITH file AS MATERIALIZED (
-        SELECT s.path, s.ino, s.size FROM pgbox.subtree(v_sandbox.layers, v.ino, v.path, NULL) s WHERE s.kind = 8 AND s.ino >= pgbox.first_ino()
+        SELECT s.path, s.ino, s.size FROM pgbox.subtree(v_sandbox.layers, v.ino, v.path, NULL) s WHERE s.kind = pgbox.kind('file') AND s.ino >= pgbox.first_ino()
     ), written AS MATERIALIZED (
         SELECT DISTINCT ON (c.ino) c.ino, c.version, c.at, c.exec_id, c.db_role, c.hash_after
           FROM pgbox.change c
@@ -421,8 +421,8 @@ BEGIN
     f := pgbox.walk(v_layers, p_from, CASE WHEN p_recursive THEN 'nofollow' ELSE 'follow' END, 'cp');
     n := pgbox.inode_of(v_layers, f.ino);
     IF NOT coalesce(p_recursive, false) THEN
-        IF n.kind <> 8 THEN
-            PERFORM pgbox.raise_errno(CASE WHEN n.kind = 4 THEN 'EISDIR' ELSE 'ENXIO' END, 'cp', p_from);
+        IF n.kind <> pgbox.kind('file') THEN
+            PERFORM pgbox.raise_errno(CASE WHEN n.kind = pgbox.kind('dir') THEN 'EISDIR' ELSE 'ENXIO' END, 'cp', p_from);
         END IF;
         RETURN pgbox.write(v_sandbox, 'cp', p_to, NULL, NULL, n.mode, n);
     END IF;
@@ -432,11 +432,11 @@ BEGIN
         PERFORM pgbox.raise_errno('EEXIST', 'cp', p_to);
     ELSIF n.ino = ANY (t.dirs) THEN
         PERFORM pgbox.raise_errno('EINVAL', 'cp', p_to);
-    ELSIF t.slash AND n.kind <> 4 THEN
+    ELSIF t.slash AND n.kind <> pgbox.kind('dir') THEN
         PERFORM pgbox.raise_errno('ENOENT', 'cp', p_to);
     END IF;
     v_copied := pgbox.copy_tree(v_sandbox, n.ino, t.dir, t.name, t.path, v_now);
-    PERFORM pgbox.touch_dir(v_layers, t.dir, v_now, CASE WHEN n.kind = 4 THEN 1 ELSE 0 END);
+    PERFORM pgbox.touch_dir(v_layers, t.dir, v_now, CASE WHEN n.kind = pgbox.kind('dir') THEN 1 ELSE 0 END);
     -- what came along, then the copy as a whole
     PERFORM pgbox.record(v_sandbox, v_copied.op[2:] || 'copy'::text, v_copied.path[2:] || f.path, v_copied.target[2:] || t.path, v_copied.ino[2:] || v_copied.ino[1],
                          v_copied.bytes, v_copied.inodes, v_sandbox.next_ino + v_copied.inodes, NULL, NULL,
@@ -797,7 +797,7 @@ BEGIN
         -- a file with several names counts once
         SELECT DISTINCT s.ino, s.kind, s.size FROM pgbox.subtree(v_sandbox.layers, v.ino, v.path, NULL) s
     )
-    SELECT v.path, (SELECT count(*) FROM t), (SELECT coalesce(sum(t.size), 0)::bigint FROM t WHERE t.kind = 8),
+    SELECT v.path, (SELECT count(*) FROM t), (SELECT coalesce(sum(t.size), 0)::bigint FROM t WHERE t.kind = pgbox.kind('file')),
            (SELECT coalesce(sum(b.size), 0)::bigint
               FROM t
              CROSS JOIN LATERAL (
@@ -806,7 +806,7 @@ BEGIN
                     WHERE c.layer_id = ANY (v_sandbox.layers) AND c.ino = t.ino
                     ORDER BY c.idx, array_position(v_sandbox.layers, c.layer_id)) e
               JOIN pgbox.blob b ON b.sha256 = e.sha256
-             WHERE t.kind = 8);
+             WHERE t.kind = pgbox.kind('file'));
 END
 $$;
 
@@ -1131,7 +1131,7 @@ BEGIN
          WHERE n.layer_id = ANY (v_layers)
          ORDER BY n.ino, array_position(v_layers, n.layer_id)
     ), live AS MATERIALIZED (
-        SELECT i.* FROM inode i WHERE i.kind <> 0
+        SELECT i.* FROM inode i WHERE i.kind <> pgbox.kind('whiteout')
     ), dirent AS MATERIALIZED (
         SELECT e.*
           FROM (SELECT DISTINCT ON (d.parent_ino, d.name) d.parent_ino, d.name, d.ino
@@ -1144,7 +1144,7 @@ BEGIN
         UNION
         SELECT d.ino FROM reached r JOIN dirent d ON d.parent_ino = r.ino
     ), edge AS MATERIALIZED (
-        SELECT d.parent_ino, d.name, d.ino FROM dirent d JOIN live i ON i.ino = d.ino AND i.kind = 4
+        SELECT d.parent_ino, d.name, d.ino FROM dirent d JOIN live i ON i.ino = d.ino AND i.kind = pgbox.kind('dir')
     ), above (start, ino) AS (
         -- only directories that the healthy case does not have: this is empty for a whole tree
         SELECT s.ino, e.parent_ino
@@ -1160,13 +1160,13 @@ BEGIN
         SELECT e.parent_ino AS ino, count(*) AS n FROM edge e GROUP BY e.parent_ino
     )
     SELECT v_sandbox.id, 'missing_root', 1::bigint, 'the root directory is missing', NULL::bigint, NULL::text, NULL::integer, NULL::bigint
-     WHERE NOT EXISTS (SELECT FROM live i WHERE i.ino = 1 AND i.kind = 4)
+     WHERE NOT EXISTS (SELECT FROM live i WHERE i.ino = 1 AND i.kind = pgbox.kind('dir'))
     UNION ALL
     SELECT v_sandbox.id, 'dangling_dirent', d.ino, format('%s in directory %s', d.name, d.parent_ino), d.parent_ino, d.name, NULL, NULL
       FROM dirent d WHERE NOT EXISTS (SELECT FROM live i WHERE i.ino = d.ino)
     UNION ALL
     SELECT v_sandbox.id, 'orphan_dirent', d.ino, format('%s in directory %s, which is none', d.name, d.parent_ino), d.parent_ino, d.name, NULL, NULL
-      FROM dirent d WHERE NOT EXISTS (SELECT FROM live i WHERE i.ino = d.parent_ino AND i.kind = 4)
+      FROM dirent d WHERE NOT EXISTS (SELECT FROM live i WHERE i.ino = d.parent_ino AND i.kind = pgbox.kind('dir'))
     UNION ALL
     SELECT v_sandbox.id, 'unreachable_inode', i.ino, format('kind %s', i.kind), NULL, NULL, NULL, NULL
       FROM live i WHERE NOT EXISTS (SELECT FROM reached r WHERE r.ino = i.ino)
@@ -1177,19 +1177,19 @@ BEGIN
     SELECT v_sandbox.id, 'directory_names', e.ino, format('%s names', count(*)), NULL, NULL, NULL, NULL
       FROM edge e GROUP BY e.ino HAVING count(*) > 1
     UNION ALL
-    SELECT v_sandbox.id, 'nlink', i.ino, format('%s, not %s', i.nlink, CASE i.kind WHEN 4 THEN 2 + coalesce(s.n, 0) ELSE coalesce(m.n, 0) END),
-           NULL, NULL, NULL, CASE i.kind WHEN 4 THEN 2 + coalesce(s.n, 0) ELSE coalesce(m.n, 0) END
+    SELECT v_sandbox.id, 'nlink', i.ino, format('%s, not %s', i.nlink, CASE i.kind WHEN pgbox.kind('dir') THEN 2 + coalesce(s.n, 0) ELSE coalesce(m.n, 0) END),
+           NULL, NULL, NULL, CASE i.kind WHEN pgbox.kind('dir') THEN 2 + coalesce(s.n, 0) ELSE coalesce(m.n, 0) END
       FROM live i
       LEFT JOIN names m ON m.ino = i.ino
       LEFT JOIN subdirs s ON s.ino = i.ino
-     WHERE i.nlink <> CASE i.kind WHEN 4 THEN 2 + coalesce(s.n, 0) ELSE coalesce(m.n, 0) END
+     WHERE i.nlink <> CASE i.kind WHEN pgbox.kind('dir') THEN 2 + coalesce(s.n, 0) ELSE coalesce(m.n, 0) END
     UNION ALL
     SELECT v_sandbox.id, 'next_ino', max(i.ino), format('next_ino is %s', v_sandbox.next_ino), NULL, NULL, NULL, greatest(max(i.ino) + 1, pgbox.first_ino())
       FROM inode i
     HAVING coalesce(max(i.ino), 0) >= v_sandbox.next_ino OR v_sandbox.next_ino < pgbox.first_ino()
     UNION ALL
     SELECT v_sandbox.id, 'used_bytes', NULL, format('%s, not %s', v_sandbox.used_bytes, u.bytes), NULL, NULL, NULL, u.bytes::bigint
-      FROM (SELECT (SELECT coalesce(sum(i.size), 0) FROM live i WHERE i.kind = 8 AND i.ino >= pgbox.first_ino())
+      FROM (SELECT (SELECT coalesce(sum(i.size), 0) FROM live i WHERE i.kind = pgbox.kind('file') AND i.ino >= pgbox.first_ino())
                  + (SELECT coalesce(sum(pgbox.kv_bytes(k.key, k.value)), 0)
                       FROM (SELECT DISTINCT ON (e.key) e.key, e.value FROM pgbox.kv e
                              WHERE e.layer_id = ANY (v_layers)
@@ -1222,12 +1222,12 @@ BEGIN
     )
     SELECT v_sandbox.id, f.check_name, f.ino, format('chunk %s: %s', f.idx, encode(f.sha256, 'hex')), NULL::bigint, NULL::text, f.idx, NULL::bigint
       FROM (SELECT c.*,
-                   CASE WHEN i.kind = 0 AND i.pos < c.pos THEN NULL -- a whiteout hides the chunks below it
-                        WHEN coalesce(i.kind, 0) <> 8 THEN 'orphan_chunk'
-                        WHEN c.idx * 65536::bigint >= i.size THEN 'chunk_past_end'
+                   CASE WHEN i.kind = pgbox.kind('whiteout') AND i.pos < c.pos THEN NULL -- a whiteout hides the chunks below it
+                        WHEN coalesce(i.kind, pgbox.kind('whiteout')) <> pgbox.kind('file') THEN 'orphan_chunk'
+                        WHEN c.idx * pgbox.chunk_size()::bigint >= i.size THEN 'chunk_past_end'
                         WHEN b.size IS NULL THEN 'missing_blob'
                         WHEN b.is_sha256 IS DISTINCT FROM c.sha256 THEN 'corrupt_blob'
-                        WHEN b.size <> least(65536, i.size - c.idx * 65536::bigint) THEN 'chunk_length' END AS check_name
+                        WHEN b.size <> least(pgbox.chunk_size(), i.size - c.idx * pgbox.chunk_size()::bigint) THEN 'chunk_length' END AS check_name
               FROM chunk c
               LEFT JOIN inode i ON i.ino = c.ino
               LEFT JOIN content b ON b.sha256 = c.sha256) f
@@ -1465,7 +1465,7 @@ BEGIN
                  CROSS JOIN LATERAL pgbox.subtree(v_sandbox.layers, w.ino, CASE WHEN p.path = '' THEN '/' ELSE p.path END, NULL) t
                  WHERE w.ino IS NOT NULL AND substr(t.path, length(p.path) + 1) !~ '/\.'
                    -- on the way to more, "**" is directories and no symlinks to them
-                   AND (t.kind = 4 OR v_i = cardinality(v_parts) AND NOT v_dirs));
+                   AND (t.kind = pgbox.kind('dir') OR v_i = cardinality(v_parts) AND NOT v_dirs));
         ELSIF v_part ~ '[*?[\\]' THEN
             v_regex := pgbox.glob_regex(v_part);
             v_paths := ARRAY(
@@ -1520,7 +1520,7 @@ BEGIN
     FOR v_file IN
         SELECT t.path, t.ino, t.size
           FROM pgbox.subtree(v_sandbox.layers, v.ino, v.path, NULL) t
-         WHERE t.kind = 8 AND t.size > 0 AND (v_regex IS NULL OR t.name ~ v_regex)
+         WHERE t.kind = pgbox.kind('file') AND t.size > 0 AND (v_regex IS NULL OR t.name ~ v_regex)
          ORDER BY replace(t.path, '/', E'\x01') COLLATE "C"
     LOOP
         v_text := pgbox.text_of(pgbox.content_of(v_sandbox.layers, v_file.ino, v_file.size, 0, v_file.size));
@@ -1547,8 +1547,8 @@ DECLARE
     v         record := pgbox.walk(v_sandbox.layers, p_path, 'follow', 'open');
     n         pgbox.inode := pgbox.inode_of(v_sandbox.layers, v.ino);
 BEGIN
-    IF n.kind <> 8 THEN
-        PERFORM pgbox.raise_errno(CASE WHEN n.kind = 4 THEN 'EISDIR' ELSE 'EINVAL' END, 'open', p_path);
+    IF n.kind <> pgbox.kind('file') THEN
+        PERFORM pgbox.raise_errno(CASE WHEN n.kind = pgbox.kind('dir') THEN 'EISDIR' ELSE 'EINVAL' END, 'open', p_path);
     END IF;
     RETURN pgbox.file_hash(v_sandbox.layers, n.ino, n.size);
 END
@@ -1565,8 +1565,8 @@ CREATE FUNCTION fs.hash_of(p_data bytea) RETURNS bytea
 DECLARE
     v_chunks bytea;
 BEGIN
-    SELECT string_agg(int4send(n.idx) || sha256(substring(p_data FROM n.idx * 65536 + 1 FOR 65536)), '' ORDER BY n.idx) INTO v_chunks
-      FROM generate_series(0, (octet_length(p_data) - 1) / 65536) AS n (idx)
+    SELECT string_agg(int4send(n.idx) || sha256(substring(p_data FROM n.idx * pgbox.chunk_size() + 1 FOR pgbox.chunk_size())), '' ORDER BY n.idx) INTO v_chunks
+      FROM generate_series(0, (octet_length(p_data) - 1) / pgbox.chunk_size()) AS n (idx)
      WHERE octet_length(p_data) > 0;
     RETURN pgbox.content_hash(octet_length(p_data), v_chunks);
 END
@@ -1778,7 +1778,7 @@ DECLARE
 BEGIN
     f := pgbox.walk(v_sandbox.layers, p_from, 'nofollow', 'link');
     t := pgbox.vacant(v_sandbox.layers, p_to, 'link', false);
-    IF f.kind = 4 THEN
+    IF f.kind = pgbox.kind('dir') THEN
         PERFORM pgbox.raise_errno('EPERM', 'link', p_from);
     END IF;
     n := pgbox.inode_of(v_sandbox.layers, f.ino);
@@ -2006,7 +2006,7 @@ BEGIN
     n := pgbox.inode_of(v_sandbox.layers, v.ino);
     RETURN QUERY
     SELECT v.path, regexp_replace(v.path, '^.*/', ''), n.ino, n.kind, n.mode, n.uid, n.gid, n.nlink, n.rdev,
-           CASE n.kind WHEN 10 THEN octet_length(n.target) ELSE n.size END, n.mtime, n.ctime, n.target;
+           CASE n.kind WHEN pgbox.kind('symlink') THEN octet_length(n.target) ELSE n.size END, n.mtime, n.ctime, n.target;
 END
 $$;
 
@@ -2072,13 +2072,13 @@ BEGIN
         FOR c IN
             SELECT d.*,
                    CASE WHEN d.status <> 'D' THEN 1
-                        WHEN d.kind <> 4 THEN 0
+                        WHEN d.kind <> pgbox.kind('dir') THEN 0
                         -- an empty directory whose place a rename takes
                         WHEN count(*) OVER (PARTITION BY d.path) > 1 THEN 1
                         ELSE 2 END AS pass,
                    replace(d.path, '/', E'\x01') COLLATE "C" AS place
               FROM pgbox.compare(v_base, v_from, true) d
-             ORDER BY pass, CASE WHEN d.status = 'D' AND d.kind = 4 THEN -length(d.path) END, place, d.status = 'R'
+             ORDER BY pass, CASE WHEN d.status = 'D' AND d.kind = pgbox.kind('dir') THEN -length(d.path) END, place, d.status = 'R'
         LOOP
             v_plan := pgbox.merge_plan(v_layers, v_base, v_from, v_kin, p_conflict, v_sources, c.status, c.path, c.kind, c.ino, c.path_from, c.ino_from,
                                        v_plan.moved, v_plan.aside, v_plan.linked);
@@ -2088,7 +2088,7 @@ BEGIN
             outcome := v_plan.outcome;
             detail := v_plan.detail;
             winner := v_plan.winner;
-            IF status = 'A' AND c.kind = 4 AND outcome = 'merged' THEN
+            IF status = 'A' AND c.kind = pgbox.kind('dir') AND outcome = 'merged' THEN
                 v_dirs := v_dirs || path;
                 v_times := v_times || (pgbox.inode_of(v_from, c.ino)).mtime;
             END IF;
@@ -2152,7 +2152,7 @@ DECLARE
 BEGIN
     IF NOT coalesce(p_parents, false) THEN
         v := pgbox.vacant(v_sandbox.layers, p_path, 'mkdir', true);
-        n.kind := 4;
+        n.kind := pgbox.kind('dir');
         n.mode := coalesce(p_mode, 493);
         n := pgbox.create_inode(v_sandbox, v.dir, v.name, n);
         PERFORM pgbox.record(v_sandbox, ARRAY['mkdir'], ARRAY[v.path], NULL, ARRAY[n.ino], 0, 1, n.ino + 1);
@@ -2162,14 +2162,14 @@ BEGIN
         v := pgbox.walk(v_sandbox.layers, p_path, 'mkdirs', 'mkdir');
         EXIT WHEN v.ino IS NOT NULL;
         n := NULL;
-        n.kind := 4;
+        n.kind := pgbox.kind('dir');
         n.mode := coalesce(p_mode, 493);
         n := pgbox.create_inode(v_sandbox, v.dir, v.name, n);
         v_sandbox.next_ino := n.ino + 1;
         v_paths := v_paths || v.path::text;
         v_inos := v_inos || n.ino;
     END LOOP;
-    IF v.kind <> 4 THEN
+    IF v.kind <> pgbox.kind('dir') THEN
         PERFORM pgbox.raise_errno('EEXIST', 'mkdir', p_path);
     END IF;
     IF cardinality(v_inos) > 0 THEN
@@ -2196,13 +2196,13 @@ DECLARE
     v         record;
     n         pgbox.inode;
 BEGIN
-    IF p_kind IS NULL OR p_kind NOT IN (1, 2, 8) THEN
-        PERFORM pgbox.raise_errno(CASE WHEN p_kind = 4 THEN 'EPERM' ELSE 'EINVAL' END, 'mknod', p_path);
+    IF p_kind IS NULL OR p_kind NOT IN (pgbox.kind('fifo'), pgbox.kind('char'), pgbox.kind('file')) THEN
+        PERFORM pgbox.raise_errno(CASE WHEN p_kind = pgbox.kind('dir') THEN 'EPERM' ELSE 'EINVAL' END, 'mknod', p_path);
     END IF;
     v := pgbox.vacant(v_sandbox.layers, p_path, 'mknod', false);
     n.kind := p_kind;
     n.mode := coalesce(p_mode, 420);
-    n.rdev := CASE WHEN p_kind = 2 THEN p_rdev ELSE 0 END;
+    n.rdev := CASE WHEN p_kind = pgbox.kind('char') THEN p_rdev ELSE 0 END;
     n := pgbox.create_inode(v_sandbox, v.dir, v.name, n);
     PERFORM pgbox.record(v_sandbox, ARRAY['mknod'], ARRAY[v.path], NULL, ARRAY[n.ino], 0, 1, n.ino + 1);
     RETURN n.ino;
@@ -2247,7 +2247,7 @@ BEGIN
         PERFORM pgbox.raise_errno('ENAMETOOLONG', 'rename', p_to);
     END IF;
     o := pgbox.inode_of(v_layers, pgbox.lookup(v_layers, t.dir, t.name));
-    IF n.kind <> 4 AND (f.slash OR t.slash) THEN
+    IF n.kind <> pgbox.kind('dir') AND (f.slash OR t.slash) THEN
         PERFORM pgbox.raise_errno('ENOTDIR', 'rename', CASE WHEN f.slash THEN p_from ELSE p_to END);
     ELSIF n.ino = ANY (t.dirs) THEN
         PERFORM pgbox.raise_errno('EINVAL', 'rename', p_to);
@@ -2255,11 +2255,11 @@ BEGIN
         PERFORM pgbox.raise_errno('ENOTEMPTY', 'rename', p_to);
     ELSIF o.ino = n.ino THEN
         RETURN;
-    ELSIF n.kind = 4 AND o.kind <> 4 THEN
+    ELSIF n.kind = pgbox.kind('dir') AND o.kind <> pgbox.kind('dir') THEN
         PERFORM pgbox.raise_errno('ENOTDIR', 'rename', p_to);
-    ELSIF n.kind <> 4 AND o.kind = 4 THEN
+    ELSIF n.kind <> pgbox.kind('dir') AND o.kind = pgbox.kind('dir') THEN
         PERFORM pgbox.raise_errno('EISDIR', 'rename', p_to);
-    ELSIF o.kind = 4 AND NOT pgbox.is_empty(v_layers, o.ino) THEN
+    ELSIF o.kind = pgbox.kind('dir') AND NOT pgbox.is_empty(v_layers, o.ino) THEN
         PERFORM pgbox.raise_errno('ENOTEMPTY', 'rename', p_to);
     END IF;
 
@@ -2272,8 +2272,8 @@ BEGIN
     END IF;
     n.ctime := v_now;
     PERFORM pgbox.put_inode(v_layers[1], n);
-    PERFORM pgbox.touch_dir(v_layers, f.dir, v_now, CASE WHEN n.kind = 4 THEN -1 ELSE 0 END);
-    PERFORM pgbox.touch_dir(v_layers, t.dir, v_now, CASE WHEN n.kind = 4 AND o.ino IS NULL THEN 1 ELSE 0 END);
+    PERFORM pgbox.touch_dir(v_layers, f.dir, v_now, CASE WHEN n.kind = pgbox.kind('dir') THEN -1 ELSE 0 END);
+    PERFORM pgbox.touch_dir(v_layers, t.dir, v_now, CASE WHEN n.kind = pgbox.kind('dir') AND o.ino IS NULL THEN 1 ELSE 0 END);
     PERFORM pgbox.record(v_sandbox, ARRAY['rename'], ARRAY[f.path], ARRAY[t.path], ARRAY[n.ino], v_bytes, v_inodes);
 END
 $$;
@@ -2346,7 +2346,7 @@ DECLARE
     v_new bytea[];
 BEGIN
     PERFORM pgbox.enter_sandbox_read(p_sandbox);
-    PERFORM pgbox.need((SELECT bool_and(coalesce(octet_length(d.data) BETWEEN 1 AND 65536, false)) FROM unnest(p_data) AS d (data)) IS NOT FALSE,
+    PERFORM pgbox.need((SELECT bool_and(coalesce(octet_length(d.data) BETWEEN 1 AND pgbox.chunk_size(), false)) FROM unnest(p_data) AS d (data)) IS NOT FALSE,
                        'put_blobs', 'p_data');
     -- In the order of hashes, so that two uploads of the same contents wait for each other one way round only.
     WITH new AS (
@@ -2516,15 +2516,15 @@ DECLARE
     n         pgbox.inode;
 BEGIN
     v := pgbox.walk(v_sandbox.layers, p_path, 'follow', 'open');
-    IF v.kind = 4 THEN
+    IF v.kind = pgbox.kind('dir') THEN
         PERFORM pgbox.raise_errno('EISDIR', 'read', p_path);
     ELSIF p_offset < 0 OR p_length < 0 THEN
         PERFORM pgbox.raise_errno('EINVAL', 'read', p_path);
     END IF;
     n := pgbox.inode_of(v_sandbox.layers, v.ino);
-    IF n.kind = 2 AND n.rdev = 259 THEN
+    IF n.kind = pgbox.kind('char') AND n.rdev = 259 THEN
         RETURN ''; -- /dev/null
-    ELSIF n.kind <> 8 THEN
+    ELSIF n.kind <> pgbox.kind('file') THEN
         PERFORM pgbox.raise_errno('ENXIO', 'open', p_path);
     END IF;
     RETURN pgbox.content_of(v_sandbox.layers, n.ino, n.size, coalesce(p_offset, 0), coalesce(p_length, n.size));
@@ -2594,7 +2594,7 @@ DECLARE
     v         record;
 BEGIN
     v := pgbox.walk(v_sandbox.layers, p_path, 'follow', 'readdir');
-    IF v.kind <> 4 THEN
+    IF v.kind <> pgbox.kind('dir') THEN
         PERFORM pgbox.raise_errno('ENOTDIR', 'readdir', p_path);
     END IF;
     RETURN QUERY
@@ -2638,7 +2638,7 @@ DECLARE
     v         record;
 BEGIN
     v := pgbox.walk(v_sandbox.layers, p_path, 'nofollow', 'readlink');
-    IF v.kind <> 10 THEN
+    IF v.kind <> pgbox.kind('symlink') THEN
         PERFORM pgbox.raise_errno('EINVAL', 'readlink', p_path);
     END IF;
     RETURN v.target;
@@ -2764,7 +2764,7 @@ DECLARE
     v_ino     bigint[] := '{}';
 BEGIN
     PERFORM set_config('app.sandbox_id', p_sandbox::text, true), set_config('app.at', '', true), set_config('app.layers', v_layers::text, true);
-    IF (pgbox.inode_of(v_layers, 1)).kind IS DISTINCT FROM 4 THEN
+    IF (pgbox.inode_of(v_layers, 1)).kind IS DISTINCT FROM pgbox.kind('dir') THEN
         RETURN; -- there is nothing to hang anything on
     END IF;
     FOR f IN SELECT c.* FROM fs.fsck() c WHERE c.check_name = 'sealed_top' LOOP
@@ -2807,7 +2807,7 @@ BEGIN
                     SELECT s.* INTO v_sandbox FROM pgbox.sandbox s WHERE s.id = p_sandbox;
                     v_sandbox.layers := v_layers;
                     n := NULL;
-                    n.kind := 4;
+                    n.kind := pgbox.kind('dir');
                     n.mode := 448;
                     v_lost := (pgbox.create_inode(v_sandbox, 1, 'lost+found', n)).ino;
                     UPDATE pgbox.sandbox s SET next_ino = v_lost + 1 WHERE s.id = p_sandbox;
@@ -2815,7 +2815,7 @@ BEGIN
                     v_path := v_path || '/lost+found'::text;
                     v_ino := v_ino || v_lost;
                 END IF;
-                CONTINUE WHEN (pgbox.inode_of(v_layers, v_lost)).kind IS DISTINCT FROM 4;
+                CONTINUE WHEN (pgbox.inode_of(v_layers, v_lost)).kind IS DISTINCT FROM pgbox.kind('dir');
                 PERFORM pgbox.set_name(v_layers, v_lost, '#' || f.ino, f.ino);
                 v_op := v_op || 'link'::text;
                 v_path := v_path || ('/lost+found/#' || f.ino);
@@ -3080,7 +3080,7 @@ BEGIN
     n := pgbox.inode_of(v_sandbox.layers, v.ino);
     RETURN QUERY
     SELECT v.path, regexp_replace(v.path, '^.*/', ''), n.ino, n.kind, n.mode, n.uid, n.gid, n.nlink, n.rdev,
-           CASE n.kind WHEN 10 THEN octet_length(n.target) ELSE n.size END, n.mtime, n.ctime, n.target;
+           CASE n.kind WHEN pgbox.kind('symlink') THEN octet_length(n.target) ELSE n.size END, n.mtime, n.ctime, n.target;
 END
 $$;
 
@@ -3106,7 +3106,7 @@ BEGIN
         PERFORM pgbox.raise_errno('ENAMETOOLONG', 'symlink', p_path);
     END IF;
     v := pgbox.vacant(v_sandbox.layers, p_path, 'symlink', false);
-    n.kind := 10;
+    n.kind := pgbox.kind('symlink');
     n.mode := 511;
     n.target := p_target;
     n := pgbox.create_inode(v_sandbox, v.dir, v.name, n);
@@ -3218,7 +3218,7 @@ DECLARE
     v         record;
 BEGIN
     v := pgbox.walk(v_sandbox.layers, p_path, 'follow', 'tree');
-    IF v.kind <> 4 THEN
+    IF v.kind <> pgbox.kind('dir') THEN
         PERFORM pgbox.raise_errno('ENOTDIR', 'tree', p_path);
     END IF;
     RETURN QUERY
@@ -3912,6 +3912,19 @@ ALTER FUNCTION pgbox.chunk_at(p_layers uuid[], p_ino bigint, p_idx integer) OWNE
 
 COMMENT ON FUNCTION pgbox.chunk_at(p_layers uuid[], p_ino bigint, p_idx integer) IS 'The content of one chunk, NULL for a hole.';
 
+CREATE FUNCTION pgbox.chunk_size() RETURNS integer
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN 65536;
+END
+$$;
+
+ALTER FUNCTION pgbox.chunk_size() OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.chunk_size() IS 'The bytes of a chunk; the last one of a file has what is left. The planner replaces the call by the number.';
+
 CREATE FUNCTION pgbox.compare(p_from uuid[], p_to uuid[], p_same boolean) RETURNS TABLE(path text, status text, kind smallint, ino bigint, path_from text, ino_from bigint)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3979,7 +3992,7 @@ BEGIN
         -- A directory takes what is in it along, so it is followed whatever has its old name now.
         SELECT o.path AS old_path, n.path AS new_path, o.ino
           FROM old_name o
-          JOIN old_look k ON k.ino = o.ino AND k.kind = 4
+          JOIN old_look k ON k.ino = o.ino AND k.kind = pgbox.kind('dir')
           JOIN new_name n ON n.ino = o.ino
          WHERE o.ino <= v_shared
     ), matched AS MATERIALIZED (
@@ -4047,7 +4060,7 @@ CREATE FUNCTION pgbox.content_hash(p_size bigint, p_chunks bytea) RETURNS bytea
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
     SELECT CASE WHEN p_size = 0 THEN sha256('')
-                WHEN p_size <= 65536 AND p_chunks IS NOT NULL THEN substring(p_chunks FROM 5)
+                WHEN p_size <= pgbox.chunk_size() AND p_chunks IS NOT NULL THEN substring(p_chunks FROM 5)
                 ELSE sha256(int8send(p_size) || coalesce(p_chunks, '')) END
 $$;
 
@@ -4077,13 +4090,13 @@ BEGIN
                '' ORDER BY g.idx),
            (array_agg(e.sha256) FILTER (WHERE e.sha256 IS NOT NULL AND b.data IS NULL))[1]
       INTO v_data, v_lost
-      FROM generate_series((p_offset / 65536)::integer, ((v_end - 1) / 65536)::integer) AS g (idx)
-     CROSS JOIN LATERAL (SELECT greatest(p_offset - g.idx * 65536::bigint, 0)::integer AS start,
-                                least(v_end - g.idx * 65536::bigint, 65536)::integer AS stop) r
+      FROM generate_series((p_offset / pgbox.chunk_size())::integer, ((v_end - 1) / pgbox.chunk_size())::integer) AS g (idx)
+     CROSS JOIN LATERAL (SELECT greatest(p_offset - g.idx * pgbox.chunk_size()::bigint, 0)::integer AS start,
+                                least(v_end - g.idx * pgbox.chunk_size()::bigint, pgbox.chunk_size())::integer AS stop) r
       LEFT JOIN (SELECT DISTINCT ON (c.idx) c.idx, c.sha256
                    FROM pgbox.chunk c
                   WHERE c.layer_id = ANY (p_layers) AND c.ino = p_ino
-                    AND c.idx BETWEEN (p_offset / 65536)::integer AND ((v_end - 1) / 65536)::integer
+                    AND c.idx BETWEEN (p_offset / pgbox.chunk_size())::integer AND ((v_end - 1) / pgbox.chunk_size())::integer
                   ORDER BY c.idx, array_position(p_layers, c.layer_id)) e ON e.idx = g.idx
       LEFT JOIN LATERAL (SELECT CASE WHEN o.base IS NULL THEN o.data ELSE pgbox.whole(o.base, o.data) END AS data
                            FROM pgbox.blob o WHERE o.sha256 = e.sha256) b ON true;
@@ -4164,13 +4177,13 @@ BEGIN
         -- each inode once, the copied one first
         SELECT t.ino, p_sandbox.next_ino - 1 + row_number() OVER (ORDER BY min(t.n)) AS copy, count(*)::integer AS names FROM t GROUP BY t.ino
     )
-    SELECT array_agg(CASE x.kind WHEN 4 THEN 'mkdir' WHEN 10 THEN 'symlink' WHEN 8 THEN 'create' ELSE 'mknod' END), array_agg(x.path),
-           array_agg(x.target), array_agg(x.copy), array_agg(CASE x.kind WHEN 8 THEN x.size END),
+    SELECT array_agg(CASE x.kind WHEN pgbox.kind('dir') THEN 'mkdir' WHEN pgbox.kind('symlink') THEN 'symlink' WHEN pgbox.kind('file') THEN 'create' ELSE 'mknod' END), array_agg(x.path),
+           array_agg(x.target), array_agg(x.copy), array_agg(CASE x.kind WHEN pgbox.kind('file') THEN x.size END),
            array_agg(CASE WHEN x.size <= 67108864 THEN x.content_hash END), array_agg(x.dir), array_agg(x.name),
-           array_agg(x.ino) FILTER (WHERE x.first AND x.kind = 8), array_agg(x.copy) FILTER (WHERE x.first AND x.kind = 8),
-           array_agg(ROW(p_sandbox.layers[1], x.copy, x.kind, x.mode, x.uid, x.gid, CASE x.kind WHEN 4 THEN x.nlink ELSE x.names END, x.rdev,
-                         CASE x.kind WHEN 8 THEN x.size ELSE 0 END, x.mtime, p_now, x.target)::pgbox.inode ORDER BY x.copy) FILTER (WHERE x.first),
-           coalesce(sum(x.size) FILTER (WHERE x.first AND x.kind = 8), 0), count(*) FILTER (WHERE x.first)
+           array_agg(x.ino) FILTER (WHERE x.first AND x.kind = pgbox.kind('file')), array_agg(x.copy) FILTER (WHERE x.first AND x.kind = pgbox.kind('file')),
+           array_agg(ROW(p_sandbox.layers[1], x.copy, x.kind, x.mode, x.uid, x.gid, CASE x.kind WHEN pgbox.kind('dir') THEN x.nlink ELSE x.names END, x.rdev,
+                         CASE x.kind WHEN pgbox.kind('file') THEN x.size ELSE 0 END, x.mtime, p_now, x.target)::pgbox.inode ORDER BY x.copy) FILTER (WHERE x.first),
+           coalesce(sum(x.size) FILTER (WHERE x.first AND x.kind = pgbox.kind('file')), 0), count(*) FILTER (WHERE x.first)
       INTO op, path, target, ino, size, hash, v_dir, v_name, v_old, v_new, v_inode, bytes, inodes
       FROM (SELECT t.*, o.copy, o.names, p.copy AS dir, row_number() OVER (PARTITION BY o.copy ORDER BY t.n) = 1 AS first
               FROM t
@@ -4223,12 +4236,12 @@ BEGIN
     p_inode.mode := p_inode.mode & 4095;
     p_inode.uid := 1000;
     p_inode.gid := 1000;
-    p_inode.nlink := CASE WHEN p_inode.kind = 4 THEN 2 ELSE 1 END;
+    p_inode.nlink := CASE WHEN p_inode.kind = pgbox.kind('dir') THEN 2 ELSE 1 END;
     p_inode.mtime := v_now;
     p_inode.ctime := v_now;
     PERFORM pgbox.put_inode(p_sandbox.layers[1], p_inode);
     PERFORM pgbox.set_name(p_sandbox.layers, p_dir, p_name, p_inode.ino);
-    PERFORM pgbox.touch_dir(p_sandbox.layers, p_dir, v_now, CASE WHEN p_inode.kind = 4 THEN 1 ELSE 0 END);
+    PERFORM pgbox.touch_dir(p_sandbox.layers, p_dir, v_now, CASE WHEN p_inode.kind = pgbox.kind('dir') THEN 1 ELSE 0 END);
     RETURN p_inode;
 END
 $$;
@@ -4285,17 +4298,15 @@ ALTER FUNCTION pgbox.delete_rows(p_inodes tid[], p_chunks tid[], p_dirents tid[]
 
 COMMENT ON FUNCTION pgbox.delete_rows(p_inodes tid[], p_chunks tid[], p_dirents tid[]) IS 'Deletes rows of the top layer by their addresses. The caller read those in the same transaction, holding the lock of the sandbox.';
 
-CREATE FUNCTION pgbox.describe_inodes(p_layers uuid[], p_inos bigint[]) RETURNS TABLE(ino bigint, kind smallint, looks text)
+CREATE FUNCTION pgbox.describe_inodes(p_layers uuid[], p_inos bigint[]) RETURNS TABLE(ino bigint, kind smallint, looks text, content text)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY
-    SELECT i.ino, i.kind,
-           -- Times and, of directories, link counts change with what is compared itself.
-           concat_ws('|', i.kind, i.mode, i.uid, i.gid, i.rdev, i.target,
-                     CASE WHEN i.kind <> 4 THEN i.size END, c.content)
+    -- Times and, of directories, link counts change with what is compared itself.
+    SELECT i.ino, i.kind, concat_ws('|', i.kind, i.mode, i.uid, i.gid, t.content), t.content
       FROM (SELECT DISTINCT u.ino FROM unnest(p_inos) AS u (ino)) x
      CROSS JOIN LATERAL (
            SELECT r.* FROM pgbox.inode r
@@ -4309,13 +4320,14 @@ BEGIN
                     WHERE r.layer_id = ANY (p_layers) AND r.ino = x.ino
                     ORDER BY r.idx, array_position(p_layers, r.layer_id)) k
             WHERE k.sha256 IS NOT NULL) c
-     WHERE i.kind <> 0;
+     CROSS JOIN LATERAL (SELECT concat_ws('|', i.rdev, i.target, CASE WHEN i.kind <> pgbox.kind('dir') THEN i.size END, c.content) AS content) t
+     WHERE i.kind <> pgbox.kind('whiteout');
 END
 $$;
 
 ALTER FUNCTION pgbox.describe_inodes(p_layers uuid[], p_inos bigint[]) OWNER TO pgbox_owner;
 
-COMMENT ON FUNCTION pgbox.describe_inodes(p_layers uuid[], p_inos bigint[]) IS 'Describes inodes over a chain of layers: the kind, and a text that is equal when attributes and content are equal.';
+COMMENT ON FUNCTION pgbox.describe_inodes(p_layers uuid[], p_inos bigint[]) IS 'Describes inodes over a chain of layers: the kind, a text that is equal when attributes and content are equal, and one that is equal when the content is (of a device its number, of a symlink its target).';
 
 CREATE FUNCTION pgbox.describe_step(p_sandbox pgbox.sandbox, p_before uuid[], p_since bigint, p_until bigint) RETURNS jsonb
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -4516,7 +4528,7 @@ DECLARE
 BEGIN
     WITH e AS MATERIALIZED (
         SELECT n.layer_id, n.parent_ino, n.name, n.ino
-          FROM (SELECT DISTINCT i.ino FROM pgbox.inode i WHERE i.layer_id = ANY (p_layers) AND i.kind = 4) g
+          FROM (SELECT DISTINCT i.ino FROM pgbox.inode i WHERE i.layer_id = ANY (p_layers) AND i.kind = pgbox.kind('dir')) g
           JOIN pgbox.dirent n ON n.ino = g.ino
          WHERE n.layer_id = ANY (p_layers) AND n.ino <> p_ino
     )
@@ -4971,7 +4983,7 @@ BEGIN
                 WHERE e.layer_id = ANY (p_layers[2:]) AND e.ino = u.ino
                 ORDER BY array_position(p_layers, e.layer_id)
                 LIMIT 1) l
-         WHERE l.kind <> 0;
+         WHERE l.kind <> pgbox.kind('whiteout');
     END IF;
 END
 $$;
@@ -5146,7 +5158,7 @@ BEGIN
      WHERE i.layer_id = ANY (p_layers) AND i.ino = p_ino
      ORDER BY array_position(p_layers, i.layer_id)
      LIMIT 1;
-    IF v_row.kind = 0 THEN
+    IF v_row.kind = pgbox.kind('whiteout') THEN
         RETURN NULL;
     END IF;
     RETURN v_row;
@@ -5233,6 +5245,19 @@ $$;
 ALTER FUNCTION pgbox.is_used(p_sha256 bytea) OWNER TO pgbox_maintainer;
 
 COMMENT ON FUNCTION pgbox.is_used(p_sha256 bytea) IS 'Whether a chunk refers to a content, or another content is based on it.';
+
+CREATE FUNCTION pgbox.kind(p_name text) RETURNS smallint
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN CASE p_name WHEN 'whiteout' THEN 0 WHEN 'fifo' THEN 1 WHEN 'char' THEN 2 WHEN 'dir' THEN 4 WHEN 'file' THEN 8 WHEN 'symlink' THEN 10 END;
+END
+$$;
+
+ALTER FUNCTION pgbox.kind(p_name text) OWNER TO pgbox_owner;
+
+COMMENT ON FUNCTION pgbox.kind(p_name text) IS 'The number of a kind of inode, as d_type in readdir(3): whiteout, fifo, char, dir, file or symlink. The planner replaces the call by the number.';
 
 CREATE FUNCTION pgbox.kv_at(p_layers uuid[], p_key text) RETURNS pgbox.kv
     LANGUAGE plpgsql STABLE
@@ -5620,10 +5645,11 @@ CREATE FUNCTION pgbox.merge_files(p_layers uuid[], p_path text, p_ino bigint, p_
     AS $$
 DECLARE
     c_longest constant bigint := 1048576;
+    c_file    constant smallint := pgbox.kind('file');
     v_ours    pgbox.inode := pgbox.inode_of(p_layers, p_ino);
     v_base    pgbox.inode := pgbox.inode_of(p_base, p_base_ino);
     v_theirs  pgbox.inode := pgbox.inode_of(p_from, p_from_ino);
-    v_looks   text[]; -- size and content: of the base, ours, theirs
+    v_content text[]; -- of the base, ours, theirs
     v_mode    integer := v_ours.mode;
     v_uid     integer := v_ours.uid;
     v_gid     integer := v_ours.gid;
@@ -5633,7 +5659,7 @@ DECLARE
     v_text    record;
 BEGIN
     steps := '{}';
-    IF v_ours.kind IS DISTINCT FROM 8 OR v_theirs.kind IS DISTINCT FROM 8 OR coalesce(v_base.kind, 8) <> 8 THEN
+    IF v_ours.kind IS DISTINCT FROM c_file OR v_theirs.kind IS DISTINCT FROM c_file OR v_base.kind <> c_file THEN
         RETURN;
     END IF;
     -- A mode or an owner that only the other side changed comes along.
@@ -5647,15 +5673,14 @@ BEGIN
     IF v_mode IS NULL OR v_uid IS NULL THEN
         RETURN;
     END IF;
-    v_looks := ARRAY[
-        (SELECT d.looks FROM pgbox.describe_inodes(p_base, ARRAY[p_base_ino]) d),
-        (SELECT d.looks FROM pgbox.describe_inodes(p_layers, ARRAY[v_ours.ino]) d),
-        (SELECT d.looks FROM pgbox.describe_inodes(p_from, ARRAY[p_from_ino]) d)];
-    v_looks := ARRAY(SELECT regexp_replace(u.looks, '^([0-9]+[|]){4}', '') FROM unnest(v_looks) WITH ORDINALITY AS u (looks, n) ORDER BY u.n);
+    v_content := ARRAY[
+        (SELECT d.content FROM pgbox.describe_inodes(p_base, ARRAY[p_base_ino]) d),
+        (SELECT d.content FROM pgbox.describe_inodes(p_layers, ARRAY[v_ours.ino]) d),
+        (SELECT d.content FROM pgbox.describe_inodes(p_from, ARRAY[p_from_ino]) d)];
     places := 0;
-    IF v_looks[2] = v_looks[1] THEN
+    IF v_content[2] = v_content[1] THEN
         steps := steps || pgbox.merge_verb('take', p_path, p_ino => p_from_ino);
-    ELSIF v_looks[3] NOT IN (coalesce(v_looks[1], ''), v_looks[2]) THEN
+    ELSIF v_content[3] NOT IN (coalesce(v_content[1], ''), v_content[2]) THEN
         IF greatest(v_ours.size, v_theirs.size, v_base.size) > c_longest THEN
             places := NULL;
             RETURN;
@@ -5706,7 +5731,7 @@ BEGIN
       FROM (SELECT DISTINCT ON (i.ino) i.* FROM pgbox.inode i
              WHERE i.layer_id = ANY (v_from)
              ORDER BY i.ino, array_position(v_from, i.layer_id)) r
-     WHERE r.kind <> 0 OR EXISTS (SELECT FROM pgbox.inode b WHERE b.layer_id = ANY (v_lower) AND b.ino = r.ino);
+     WHERE r.kind <> pgbox.kind('whiteout') OR EXISTS (SELECT FROM pgbox.inode b WHERE b.layer_id = ANY (v_lower) AND b.ino = r.ino);
     GET DIAGNOSTICS v_part = ROW_COUNT;
     v_rows := v_rows + v_part;
 
@@ -5730,7 +5755,7 @@ BEGIN
        AND NOT EXISTS (SELECT FROM (SELECT i.kind FROM pgbox.inode i
                                      WHERE i.layer_id = ANY (v_from) AND i.ino = r.ino
                                      ORDER BY array_position(v_from, i.layer_id) LIMIT 1) n
-                        WHERE n.kind = 0);
+                        WHERE n.kind = pgbox.kind('whiteout'));
     GET DIAGNOSTICS v_part = ROW_COUNT;
     v_rows := v_rows + v_part;
 
@@ -5812,11 +5837,13 @@ CREATE FUNCTION pgbox.merge_plan(p_layers uuid[], p_base uuid[], p_from uuid[], 
     AS $_$
 DECLARE
     c_strict constant boolean := p_conflict IN ('lines', 'fail'); -- a conflict takes everything back
+    c_dir    constant smallint := pgbox.kind('dir');
     v_at     record := pgbox.merge_place(p_layers, p_base, p_from, p_kin, moved, p_status, p_path, p_path_from, p_ino_from);
     v_here   text := v_at.here;
     v_was    text := (SELECT d.looks FROM pgbox.describe_inodes(p_base, ARRAY[p_ino_from]) d);
     v_new    text := (SELECT d.looks FROM pgbox.describe_inodes(p_from, ARRAY[p_ino]) d WHERE p_status <> 'D');
     v_is     text := pgbox.looks_at(p_layers, v_here);
+    v_is_dir boolean;
     v_moved  boolean := v_at.renamed AND p_ino_from <> ALL (aside);
     v_taken  text; -- what is at path when the first steps are done
     v_wall   text;
@@ -5839,7 +5866,7 @@ BEGIN
     v_dir := coalesce(nullif(regexp_replace(path, '/[^/]*$', ''), ''), '/');
 
     IF p_status = 'D' THEN
-        IF v_is IS NOT NULL AND p_kind = 4 THEN
+        IF v_is IS NOT NULL AND p_kind = c_dir THEN
             -- What the other side has moved out of it goes out of the way until its turn comes.
             SELECT count(*) FILTER (WHERE NOT g.leaves),
                    array_agg(pgbox.merge_verb('mv', v_here || '/' || g.name, '/.merge-' || g.ino)) FILTER (WHERE g.leaves),
@@ -5858,7 +5885,7 @@ BEGIN
             detail := CASE WHEN v_moved THEN 'renamed here, deleted there' ELSE 'changed here, deleted there' END;
         END IF;
         IF outcome = 'merged' OR outcome = 'conflict' AND p_conflict = 'theirs' THEN
-            steps := steps || v_leave || pgbox.merge_verb(CASE WHEN p_kind = 4 THEN 'rm' ELSE 'rm -r' END, v_here);
+            steps := steps || v_leave || pgbox.merge_verb(CASE WHEN p_kind = c_dir THEN 'rm' ELSE 'rm -r' END, v_here);
             aside := aside || v_leaving;
             winner := 'theirs';
         END IF;
@@ -5902,7 +5929,7 @@ BEGIN
         END IF;
         IF v_is IS NOT NULL AND (outcome = 'merged' OR outcome = 'conflict' AND p_conflict = 'theirs')
            AND v_here <> path AND NOT starts_with(path, v_here || '/') THEN
-            IF p_kind = 4 THEN
+            IF p_kind = c_dir THEN
                 moved := moved || v_at.here || path;
             END IF;
             IF v_taken IS NOT NULL THEN
@@ -5914,7 +5941,7 @@ BEGIN
             END IF;
             steps := steps || pgbox.merge_verb('mkdir', v_dir) || pgbox.merge_verb('mv', v_here, path);
             winner := 'theirs';
-        ELSIF v_is IS NULL AND outcome = 'conflict' AND p_conflict = 'theirs' AND p_kind <> 4 THEN
+        ELSIF v_is IS NULL AND outcome = 'conflict' AND p_conflict = 'theirs' AND p_kind <> c_dir THEN
             steps := steps || pgbox.merge_verb('mkdir', v_dir) || pgbox.merge_verb('take', path, p_ino => p_ino);
             winner := 'theirs';
         END IF;
@@ -5924,18 +5951,19 @@ BEGIN
         v_is := v_taken;
     END IF;
 
-    IF v_apply AND (v_is = v_new OR p_status = 'A' AND p_kind = 4 AND starts_with(v_is, '4|')) THEN
+    v_is_dir := v_is IS NOT NULL AND (pgbox.walk(p_layers, v_place, 'nofollow', NULL)).kind = c_dir;
+    IF v_apply AND (v_is = v_new OR p_status = 'A' AND p_kind = c_dir AND v_is_dir) THEN
         outcome := CASE WHEN p_status = 'R' THEN outcome ELSE 'same' END;
     ELSIF v_apply THEN
         IF v_is IS DISTINCT FROM (CASE WHEN p_status <> 'A' THEN v_was END) THEN
             outcome := 'conflict';
             detail := CASE WHEN p_status = 'A' THEN 'added on both sides' WHEN v_is IS NULL THEN 'deleted here, changed there' ELSE 'changed on both sides' END;
         -- A directory that became something else must hold nothing that only ours knows.
-        ELSIF starts_with(v_is, '4|') AND p_kind <> 4 AND EXISTS (
-            SELECT FROM pgbox.subtree(p_layers, (pgbox.walk(p_layers, v_place, 'nofollow', NULL)).ino, v_place, NULL) t WHERE t.depth > 0 AND t.kind <> 4) THEN
+        ELSIF v_is_dir AND p_kind <> c_dir AND EXISTS (
+            SELECT FROM pgbox.subtree(p_layers, (pgbox.walk(p_layers, v_place, 'nofollow', NULL)).ino, v_place, NULL) t WHERE t.depth > 0 AND t.kind <> c_dir) THEN
             outcome := 'conflict';
             detail := 'holds what the other side does not know';
-        ELSIF p_status <> 'R' AND (pgbox.walk(p_layers, v_dir, 'nofollow', NULL)).kind IS DISTINCT FROM 4 THEN
+        ELSIF p_status <> 'R' AND (pgbox.walk(p_layers, v_dir, 'nofollow', NULL)).kind IS DISTINCT FROM c_dir THEN
             outcome := 'conflict';
             detail := 'its directory was deleted here';
         ELSE
@@ -5957,11 +5985,11 @@ BEGIN
             END IF;
         END IF;
         IF v_apply AND (outcome = 'merged' OR outcome = 'conflict' AND p_conflict = 'theirs') THEN
-            IF p_status <> 'R' AND (pgbox.walk(p_layers, v_dir, 'nofollow', NULL)).kind IS DISTINCT FROM 4 THEN
+            IF p_status <> 'R' AND (pgbox.walk(p_layers, v_dir, 'nofollow', NULL)).kind IS DISTINCT FROM c_dir THEN
                 steps := steps || pgbox.merge_verb('mkdir', v_dir);
             END IF;
             -- Another name of a file that is here is a link to it here, too.
-            IF p_status = 'A' AND v_is IS NULL AND p_kind = 8 AND (pgbox.inode_of(p_from, p_ino)).nlink > 1 THEN
+            IF p_status = 'A' AND v_is IS NULL AND p_kind = pgbox.kind('file') AND (pgbox.inode_of(p_from, p_ino)).nlink > 1 THEN
                 v_link := CASE WHEN p_kin AND (pgbox.inode_of(p_base, p_ino)).ino IS NOT NULL
                                THEN (SELECT min(d.path) FROM pgbox.dir_paths(p_layers, ARRAY[p_ino]) d) ELSE linked->>p_ino::text END;
             END IF;
@@ -6266,7 +6294,7 @@ BEGIN
         v_dir := pgbox.lookup(p_layers, v_dir, v_parts[i]);
         IF v_dir IS NULL THEN
             RETURN NULL;
-        ELSIF (pgbox.inode_of(p_layers, v_dir)).kind <> 4 THEN
+        ELSIF (pgbox.inode_of(p_layers, v_dir)).kind <> pgbox.kind('dir') THEN
             RETURN '/' || array_to_string(v_parts[:i], '/');
         END IF;
     END LOOP;
@@ -6290,18 +6318,18 @@ BEGIN
     path := v.path;
     created := v.ino IS NULL;
     IF created THEN
-        inode.kind := 8;
+        inode.kind := pgbox.kind('file');
         inode.mode := p_mode;
         inode.size := 0;
         inode := pgbox.create_inode(p_sandbox, v.dir, v.name, inode);
-    ELSIF v.kind = 4 THEN
+    ELSIF v.kind = pgbox.kind('dir') THEN
         PERFORM pgbox.raise_errno('EISDIR', CASE WHEN p_op = 'truncate' THEN 'truncate' ELSE 'open' END, p_path);
-    ELSIF v.kind <> 8 AND p_op = 'truncate' THEN
+    ELSIF v.kind <> pgbox.kind('file') AND p_op = 'truncate' THEN
         PERFORM pgbox.raise_errno('EINVAL', 'truncate', p_path);
     ELSE
         inode := pgbox.inode_of(p_sandbox.layers, v.ino);
         -- 1:3 null, 1:5 zero, 1:7 full
-        IF inode.kind = 1 OR inode.kind = 2 AND inode.rdev NOT IN (259, 261, 263) THEN
+        IF inode.kind = pgbox.kind('fifo') OR inode.kind = pgbox.kind('char') AND inode.rdev NOT IN (259, 261, 263) THEN
             PERFORM pgbox.raise_errno('ENXIO', 'open', p_path);
         END IF;
     END IF;
@@ -6584,7 +6612,7 @@ BEGIN
                            WHERE o.layer_id = ANY (p_sandbox.layers) AND o.ino = c.ino
                            ORDER BY o.idx, array_position(p_sandbox.layers, o.layer_id)) e
                    WHERE e.sha256 IS NOT NULL) k ON i.size BETWEEN 1 AND 67108864
-            WHERE i.kind = 8) a ON true;
+            WHERE i.kind = pgbox.kind('file')) a ON true;
 END
 $$;
 
@@ -6606,26 +6634,26 @@ BEGIN
     WITH d AS MATERIALIZED (
         SELECT c.path, c.status, coalesce(nullif(c.path_from, ''), c.path) AS path_from,
                o.ino AS old_ino, o.kind AS old_kind, o.mode AS old_mode, o.uid AS old_uid, o.gid AS old_gid,
-               CASE WHEN o.kind = 8 THEN o.size END AS old_size,
-               CASE WHEN o.kind = 8 THEN pgbox.file_hash(p_before, o.ino, o.size) END AS old_hash,
+               CASE WHEN o.kind = pgbox.kind('file') THEN o.size END AS old_size,
+               CASE WHEN o.kind = pgbox.kind('file') THEN pgbox.file_hash(p_before, o.ino, o.size) END AS old_hash,
                n.ino, n.kind, n.mode, n.uid, n.gid, n.target,
-               CASE WHEN n.kind = 8 THEN n.size END AS size,
-               CASE WHEN n.kind = 8 THEN pgbox.file_hash(p_sandbox.layers, n.ino, n.size) END AS hash,
+               CASE WHEN n.kind = pgbox.kind('file') THEN n.size END AS size,
+               CASE WHEN n.kind = pgbox.kind('file') THEN pgbox.file_hash(p_sandbox.layers, n.ino, n.size) END AS hash,
                -- Another file of the same name, which may not be written over when either has other names.
-               c.status IN ('D', 'T') OR c.status = 'M' AND c.ino <> c.ino_from AND (c.kind NOT IN (4, 8) OR c.kind = 8 AND greatest(o.nlink, n.nlink) > 1) AS gone,
-               c.status IN ('A', 'T') OR c.status = 'M' AND c.ino <> c.ino_from AND (c.kind NOT IN (4, 8) OR c.kind = 8 AND greatest(o.nlink, n.nlink) > 1) AS made,
+               c.status IN ('D', 'T') OR c.status = 'M' AND c.ino <> c.ino_from AND (c.kind NOT IN (pgbox.kind('dir'), pgbox.kind('file')) OR c.kind = pgbox.kind('file') AND greatest(o.nlink, n.nlink) > 1) AS gone,
+               c.status IN ('A', 'T') OR c.status = 'M' AND c.ino <> c.ino_from AND (c.kind NOT IN (pgbox.kind('dir'), pgbox.kind('file')) OR c.kind = pgbox.kind('file') AND greatest(o.nlink, n.nlink) > 1) AS made,
                n.nlink
           FROM pgbox.compare(p_before, p_sandbox.layers, true) c
           LEFT JOIN LATERAL pgbox.inode_of(p_before, c.ino_from) o ON c.status <> 'A'
           LEFT JOIN LATERAL pgbox.inode_of(p_sandbox.layers, c.ino) n ON c.status <> 'D'
     ), busy AS MATERIALIZED (
         -- Places that something leaves, or takes by a rename: who goes there, or below them, has to wait.
-        SELECT d.path_from AS path, NULL::text AS own FROM d WHERE d.status = 'R' OR d.gone AND d.old_kind = 4
+        SELECT d.path_from AS path, NULL::text AS own FROM d WHERE d.status = 'R' OR d.gone AND d.old_kind = pgbox.kind('dir')
         UNION ALL
         SELECT d.path, d.path FROM d WHERE d.status = 'R'
     ), late AS MATERIALIZED (
         SELECT DISTINCT x.path
-          FROM (SELECT d.path, string_to_array(d.path, '/') AS parts FROM d WHERE d.status = 'R' OR d.made AND d.kind = 4) x
+          FROM (SELECT d.path, string_to_array(d.path, '/') AS parts FROM d WHERE d.status = 'R' OR d.made AND d.kind = pgbox.kind('dir')) x
          CROSS JOIN LATERAL (SELECT array_to_string(x.parts[:g.n], '/') AS path FROM generate_series(2, cardinality(x.parts)) AS g (n)) up
           JOIN busy b ON b.path = up.path AND b.own IS DISTINCT FROM x.path
     ), place AS MATERIALIZED (
@@ -6633,7 +6661,7 @@ BEGIN
                length(d.path) - length(replace(d.path, '/', '')) AS depth,
                length(d.path_from) - length(replace(d.path_from, '/', '')) AS depth_from,
                -- another name of what is there already, or is made first
-               CASE WHEN d.made AND d.kind = 8 AND d.nlink > 1 THEN
+               CASE WHEN d.made AND d.kind = pgbox.kind('file') AND d.nlink > 1 THEN
                    (SELECT coalesce(min(g.path) FILTER (WHERE m.path IS NULL), min(g.path))
                       FROM pgbox.dir_paths(p_sandbox.layers, ARRAY[d.ino]) g
                       LEFT JOIN d m ON m.path = g.path AND m.made) END AS anchor
@@ -6641,12 +6669,12 @@ BEGIN
     ), step AS (
         SELECT 1 AS pass, 0 AS depth, 'unlink' AS op, d.path_from AS path,
                NULL::text AS path_to, d.old_ino AS ino, d.old_size AS size_before, NULL::bigint AS size_after, d.old_hash AS hash_before, NULL::bytea AS hash_after
-          FROM place d WHERE d.gone AND d.old_kind <> 4
+          FROM place d WHERE d.gone AND d.old_kind <> pgbox.kind('dir')
         UNION ALL
-        SELECT 2, d.depth, 'mkdir', d.path, NULL, d.ino, NULL, NULL, NULL, NULL FROM place d WHERE d.made AND d.kind = 4 AND NOT d.late
+        SELECT 2, d.depth, 'mkdir', d.path, NULL, d.ino, NULL, NULL, NULL, NULL FROM place d WHERE d.made AND d.kind = pgbox.kind('dir') AND NOT d.late
         UNION ALL
         -- What is deeper goes first, so that its old path still holds.
-        SELECT 3, -d.depth_from, 'rmdir', d.path_from, NULL, d.old_ino, NULL, NULL, NULL, NULL FROM place d WHERE d.gone AND d.old_kind = 4
+        SELECT 3, -d.depth_from, 'rmdir', d.path_from, NULL, d.old_ino, NULL, NULL, NULL, NULL FROM place d WHERE d.gone AND d.old_kind = pgbox.kind('dir')
         UNION ALL
         SELECT 3, -d.depth_from, 'rename', d.path_from, CASE WHEN d.late THEN d.aside ELSE d.path END, d.ino, d.old_size, d.size, d.old_hash, d.hash
           FROM place d WHERE d.status = 'R'
@@ -6654,19 +6682,19 @@ BEGIN
         -- And from above to below into the new places.
         SELECT 4, d.depth, 'rename', d.aside, d.path, d.ino, d.old_size, d.size, d.old_hash, d.hash FROM place d WHERE d.status = 'R' AND d.late
         UNION ALL
-        SELECT 4, d.depth, CASE d.kind WHEN 4 THEN 'mkdir' WHEN 8 THEN 'create' WHEN 10 THEN 'symlink' ELSE 'mknod' END, d.path, d.target, d.ino, NULL, d.size, NULL, d.hash
-          FROM place d WHERE d.made AND (d.kind <> 4 OR d.late) AND coalesce(d.anchor, d.path) = d.path
+        SELECT 4, d.depth, CASE d.kind WHEN pgbox.kind('dir') THEN 'mkdir' WHEN pgbox.kind('file') THEN 'create' WHEN pgbox.kind('symlink') THEN 'symlink' ELSE 'mknod' END, d.path, d.target, d.ino, NULL, d.size, NULL, d.hash
+          FROM place d WHERE d.made AND (d.kind <> pgbox.kind('dir') OR d.late) AND coalesce(d.anchor, d.path) = d.path
         UNION ALL
         SELECT 5, 0, 'link', d.anchor, d.path, d.ino, d.size, d.size, d.hash, d.hash FROM place d WHERE d.made AND d.anchor <> d.path
         UNION ALL
         SELECT 6, 0, 'write', d.path, NULL, d.ino, d.old_size, d.size, d.old_hash, d.hash
           FROM d
-         WHERE d.status IN ('M', 'R') AND NOT d.made AND d.kind = 8
+         WHERE d.status IN ('M', 'R') AND NOT d.made AND d.kind = pgbox.kind('file')
            AND (d.size <> d.old_size OR coalesce(d.hash <> d.old_hash,
                    -- too long to have one
-                   (SELECT regexp_replace(o.looks, '^([0-9]+[|]){4}', '') FROM pgbox.describe_inodes(p_before, ARRAY[d.old_ino]) o)
+                   (SELECT o.content FROM pgbox.describe_inodes(p_before, ARRAY[d.old_ino]) o)
                 IS DISTINCT FROM
-                   (SELECT regexp_replace(o.looks, '^([0-9]+[|]){4}', '') FROM pgbox.describe_inodes(p_sandbox.layers, ARRAY[d.ino]) o)))
+                   (SELECT o.content FROM pgbox.describe_inodes(p_sandbox.layers, ARRAY[d.ino]) o)))
         UNION ALL
         SELECT 7, 0, 'chmod', d.path, NULL, d.ino, d.old_size, d.size, d.old_hash, d.hash
           FROM d WHERE d.status IN ('M', 'R') AND NOT d.made AND d.mode <> d.old_mode
@@ -6719,7 +6747,7 @@ BEGIN
 
     INSERT INTO pgbox.inode (layer_id, ino, kind, mode, uid, gid, nlink, rdev, size, mtime, ctime, target)
     SELECT v_id, b.ino, b.kind, b.mode, b.uid, b.uid,
-           CASE b.kind WHEN 4 THEN 2 + (SELECT count(*) FROM pg_temp.base_entry c WHERE c.dir = b.path AND c.kind = 4 AND c.path <> '/')
+           CASE b.kind WHEN pgbox.kind('dir') THEN 2 + (SELECT count(*) FROM pg_temp.base_entry c WHERE c.dir = b.path AND c.kind = pgbox.kind('dir') AND c.path <> '/')
                        ELSE 1 END,
            b.rdev, coalesce(octet_length(b.content), octet_length(b.target), 0), c_time, c_time, b.target
       FROM pg_temp.base_entry b;
@@ -6768,27 +6796,27 @@ BEGIN
         PERFORM pgbox.raise_errno(CASE WHEN NOT p_dirs THEN 'EISDIR' WHEN v.last = 'dot' THEN 'EINVAL' WHEN v.last = 'dotdot' THEN 'ENOTEMPTY' ELSE 'EBUSY' END, p_op, p_path);
     ELSIF v.ino IS NULL THEN
         PERFORM pgbox.raise_errno('ENOENT', p_op, p_path);
-    ELSIF v.kind = 4 AND NOT p_dirs THEN
+    ELSIF v.kind = pgbox.kind('dir') AND NOT p_dirs THEN
         PERFORM pgbox.raise_errno('EISDIR', p_op, p_path);
-    ELSIF v.kind <> 4 AND (v.slash OR NOT p_files) THEN
+    ELSIF v.kind <> pgbox.kind('dir') AND (v.slash OR NOT p_files) THEN
         PERFORM pgbox.raise_errno('ENOTDIR', p_op, p_path);
     END IF;
-    IF v.kind = 4 AND NOT pgbox.is_empty(v_sandbox.layers, v.ino) THEN
+    IF v.kind = pgbox.kind('dir') AND NOT pgbox.is_empty(v_sandbox.layers, v.ino) THEN
         IF NOT p_recursive THEN
             PERFORM pgbox.raise_errno('ENOTEMPTY', p_op, p_path);
         END IF;
         v_below := pgbox.remove_below(v_sandbox.layers, v.ino, v.path, v_now, v_sandbox.journal);
     END IF;
     n := pgbox.inode_of(v_sandbox.layers, v.ino);
-    IF v_sandbox.journal AND n.kind = 8 THEN
+    IF v_sandbox.journal AND n.kind = pgbox.kind('file') THEN
         v_hash := pgbox.file_hash(v_sandbox.layers, n.ino, n.size);
     END IF;
     PERFORM pgbox.set_name(v_sandbox.layers, v.dir, v.name, NULL);
     v_unref := pgbox.unref(v_sandbox.layers, n, v_now);
-    PERFORM pgbox.touch_dir(v_sandbox.layers, v.dir, v_now, CASE WHEN n.kind = 4 THEN -1 ELSE 0 END);
+    PERFORM pgbox.touch_dir(v_sandbox.layers, v.dir, v_now, CASE WHEN n.kind = pgbox.kind('dir') THEN -1 ELSE 0 END);
     IF v_below IS NULL THEN
         PERFORM pgbox.record(v_sandbox, ARRAY[p_op], ARRAY[v.path], NULL, ARRAY[n.ino], v_unref.bytes, v_unref.inodes, NULL,
-                             ARRAY[CASE n.kind WHEN 8 THEN n.size END], ARRAY[v_hash]);
+                             ARRAY[CASE n.kind WHEN pgbox.kind('file') THEN n.size END], ARRAY[v_hash]);
         RETURN;
     END IF;
     -- Children first, as they went.
@@ -6815,7 +6843,7 @@ DECLARE
     v_gone   bigint[];
 BEGIN
     WITH t AS MATERIALIZED (
-        SELECT s.path, s.name, s.parent, s.depth, s.ino, s.kind, s.nlink, CASE s.kind WHEN 8 THEN s.size END AS size,
+        SELECT s.path, s.name, s.parent, s.depth, s.ino, s.kind, s.nlink, CASE s.kind WHEN pgbox.kind('file') THEN s.size END AS size,
                CASE WHEN s.size <= 67108864 THEN s.content_hash END AS hash
           FROM pgbox.subtree(p_layers, p_dir, p_path, NULL, p_hashes) s
          WHERE s.depth > 0
@@ -6824,9 +6852,9 @@ BEGIN
            array_agg(CASE WHEN x.stays THEN x.size END), array_agg(CASE WHEN x.stays THEN x.hash END)
       INTO path, v_parent, v_name, ino, size, hash, v_stays, size_after, hash_after
       -- A file with names elsewhere stays.
-      FROM (SELECT t.*, t.kind <> 4 AND t.nlink > coalesce(l.names, 1) AS stays
+      FROM (SELECT t.*, t.kind <> pgbox.kind('dir') AND t.nlink > coalesce(l.names, 1) AS stays
               FROM t
-              LEFT JOIN (SELECT c.ino, count(*) AS names FROM t c WHERE c.kind <> 4 AND c.nlink > 1 GROUP BY c.ino) l ON l.ino = t.ino
+              LEFT JOIN (SELECT c.ino, count(*) AS names FROM t c WHERE c.kind <> pgbox.kind('dir') AND c.nlink > 1 GROUP BY c.ino) l ON l.ino = t.ino
              ORDER BY t.depth DESC, t.path COLLATE "C") x;
 
     PERFORM pgbox.forget_names(p_layers, v_parent, v_name);
@@ -6864,18 +6892,18 @@ DECLARE
     v_len  integer;
 BEGIN
     IF p_new < p_old THEN
-        PERFORM pgbox.cut_chunks(p_layers, p_ino, ((p_new + 65535) / 65536)::integer);
-        v_len := p_new % 65536;
+        PERFORM pgbox.cut_chunks(p_layers, p_ino, ((p_new + pgbox.chunk_size() - 1) / pgbox.chunk_size())::integer);
+        v_len := p_new % pgbox.chunk_size();
         IF v_len = 0 THEN
             RETURN;
         END IF;
-        v_idx := p_new / 65536;
+        v_idx := p_new / pgbox.chunk_size();
     ELSE
-        IF p_new = p_old OR p_old % 65536 = 0 THEN
+        IF p_new = p_old OR p_old % pgbox.chunk_size() = 0 THEN
             RETURN;
         END IF;
-        v_idx := p_old / 65536;
-        v_len := least(65536, p_new - v_idx * 65536::bigint);
+        v_idx := p_old / pgbox.chunk_size();
+        v_len := least(pgbox.chunk_size(), p_new - v_idx * pgbox.chunk_size()::bigint);
     END IF;
     v_data := pgbox.chunk_at(p_layers, p_ino, v_idx);
     IF v_data IS NULL THEN
@@ -7265,20 +7293,20 @@ BEGIN
                 WHERE n.layer_id = ANY (p_layers) AND n.ino = d.ino
                 ORDER BY array_position(p_layers, n.layer_id)
                 LIMIT 1) i
-         WHERE t.kind = 4 AND t.depth < least(coalesce(p_depth, 8192), 8192) AND d.ino IS NOT NULL AND i.kind <> 0
+         WHERE t.kind = pgbox.kind('dir') AND t.depth < least(coalesce(p_depth, 8192), 8192) AND d.ino IS NOT NULL AND i.kind <> pgbox.kind('whiteout')
     )
     SELECT t.path::text, t.name::text, t.parent, t.depth, t.ino, t.kind, t.mode, t.uid, t.gid, t.nlink, t.rdev,
-           CASE t.kind WHEN 10 THEN octet_length(t.target) ELSE t.size END, t.mtime, t.ctime, t.target::text,
-           CASE WHEN NOT p_hashes OR t.kind <> 8 THEN NULL
+           CASE t.kind WHEN pgbox.kind('symlink') THEN octet_length(t.target) ELSE t.size END, t.mtime, t.ctime, t.target::text,
+           CASE WHEN NOT p_hashes OR t.kind <> pgbox.kind('file') THEN NULL
                 WHEN t.size = 0 THEN sha256('')
-                WHEN t.size <= 65536 AND k.chunks IS NOT NULL THEN substring(k.chunks FROM 5)
+                WHEN t.size <= pgbox.chunk_size() AND k.chunks IS NOT NULL THEN substring(k.chunks FROM 5)
                 ELSE sha256(int8send(t.size) || coalesce(k.chunks, '')) END
       FROM t
       LEFT JOIN LATERAL (
            SELECT string_agg(int4send(e.idx) || e.sha256, '' ORDER BY e.idx) AS chunks
              FROM (SELECT DISTINCT ON (c.idx) c.idx, c.sha256
                      FROM pgbox.chunk c
-                    WHERE c.layer_id = ANY (p_layers) AND c.ino = t.ino AND t.kind = 8 AND p_hashes
+                    WHERE c.layer_id = ANY (p_layers) AND c.ino = t.ino AND t.kind = pgbox.kind('file') AND p_hashes
                     ORDER BY c.idx, array_position(p_layers, c.layer_id)) e
             WHERE e.sha256 IS NOT NULL) k ON true;
 END
@@ -7336,17 +7364,17 @@ DECLARE
     v_here    pgbox.inode := pgbox.inode_of(p_layers, (pgbox.walk(p_layers, p_path, 'nofollow', NULL)).ino);
     v_sandbox pgbox.sandbox;
 BEGIN
-    IF v_here.ino IS NOT NULL AND (v_here.kind <> v_from.kind OR v_from.kind NOT IN (4, 8) OR p_fresh AND v_here.nlink > 1) THEN
+    IF v_here.ino IS NOT NULL AND (v_here.kind <> v_from.kind OR v_from.kind NOT IN (pgbox.kind('dir'), pgbox.kind('file')) OR p_fresh AND v_here.nlink > 1) THEN
         PERFORM fs.rm(p_path, true);
         v_here := NULL;
     END IF;
-    IF v_from.kind = 4 THEN
+    IF v_from.kind = pgbox.kind('dir') THEN
         IF v_here.ino IS NULL THEN
             PERFORM fs.mkdir(p_path);
         END IF;
-    ELSIF v_from.kind = 10 THEN
+    ELSIF v_from.kind = pgbox.kind('symlink') THEN
         PERFORM fs.symlink(v_from.target, p_path);
-    ELSIF v_from.kind = 8 THEN
+    ELSIF v_from.kind = pgbox.kind('file') THEN
         PERFORM fs.write_file(p_path, '');
         v_here := pgbox.inode_of(p_layers, (pgbox.walk(p_layers, p_path, 'nofollow', 'merge')).ino);
         -- No bytes are copied: the chunks name the contents that the other side has.
@@ -7367,11 +7395,11 @@ BEGIN
     ELSE
         PERFORM fs.mknod(p_path, v_from.kind, v_from.mode, v_from.rdev);
     END IF;
-    IF v_from.kind <> 10 THEN
+    IF v_from.kind <> pgbox.kind('symlink') THEN
         PERFORM fs.chmod(p_path, v_from.mode);
     END IF;
     PERFORM fs.chown(p_path, v_from.uid, v_from.gid, false);
-    IF v_from.kind <> 4 THEN
+    IF v_from.kind <> pgbox.kind('dir') THEN
         PERFORM fs.utimes(p_path, v_from.mtime, false);
     END IF;
 END
@@ -7427,7 +7455,7 @@ CREATE FUNCTION pgbox.unref(p_layers uuid[], p_inode pgbox.inode, p_now bigint, 
 BEGIN
     bytes := 0;
     inodes := 0;
-    IF p_inode.kind <> 4 AND p_inode.nlink > 1 THEN
+    IF p_inode.kind <> pgbox.kind('dir') AND p_inode.nlink > 1 THEN
         p_inode.nlink := p_inode.nlink - 1;
         p_inode.ctime := p_now;
         PERFORM pgbox.put_inode(p_layers[1], p_inode);
@@ -7436,7 +7464,7 @@ BEGIN
     PERFORM pgbox.forget(p_layers, ARRAY[p_inode.ino]);
     IF p_inode.ino >= pgbox.first_ino() THEN
         inodes := -1;
-        bytes := CASE WHEN p_inode.kind = 8 THEN -p_inode.size ELSE 0 END;
+        bytes := CASE WHEN p_inode.kind = pgbox.kind('file') THEN -p_inode.size ELSE 0 END;
     END IF;
 END
 $$;
@@ -7566,11 +7594,11 @@ BEGIN
                 END IF;
                 EXIT;
             END IF;
-            IF coalesce(kind, 0) = 0 THEN
+            IF coalesce(kind, pgbox.kind('whiteout')) = pgbox.kind('whiteout') THEN
                 v_fault := 'EIO'; -- a name without an inode
                 EXIT;
             END IF;
-            IF kind = 10 AND (NOT v_final OR p_mode IN ('follow', 'create', 'mkdirs') OR slash AND p_mode = 'nofollow') THEN
+            IF kind = pgbox.kind('symlink') AND (NOT v_final OR p_mode IN ('follow', 'create', 'mkdirs') OR slash AND p_mode = 'nofollow') THEN
                 v_hops := v_hops + 1;
                 IF v_hops > 40 THEN
                     v_fault := 'ELOOP';
@@ -7596,7 +7624,7 @@ BEGIN
                 name := NULL;
                 CONTINUE;
             END IF;
-            IF kind <> 4 AND (NOT v_final OR slash AND p_mode <> 'parent') THEN
+            IF kind <> pgbox.kind('dir') AND (NOT v_final OR slash AND p_mode <> 'parent') THEN
                 v_fault := 'ENOTDIR';
                 EXIT;
             END IF;
@@ -7622,7 +7650,7 @@ BEGIN
     ELSE
         name := NULL;
         ino := dir;
-        kind := 4;
+        kind := pgbox.kind('dir');
         path := dir_path;
     END IF;
 END
@@ -7679,11 +7707,11 @@ BEGIN
          WHERE d.ino IS NOT NULL
     )
     SELECT t.path, t.name, t.parent, t.depth, i.ino, i.kind, i.mode, i.uid, i.gid, i.nlink, i.rdev,
-           CASE i.kind WHEN 10 THEN octet_length(i.target) ELSE i.size END, i.mtime, i.ctime, i.target::text,
+           CASE i.kind WHEN pgbox.kind('symlink') THEN octet_length(i.target) ELSE i.size END, i.mtime, i.ctime, i.target::text,
            -- as pgbox.content_hash says it, without a call for each file
-           CASE WHEN NOT p_hashes OR i.kind <> 8 THEN NULL
+           CASE WHEN NOT p_hashes OR i.kind <> pgbox.kind('file') THEN NULL
                 WHEN i.size = 0 THEN sha256('')
-                WHEN i.size <= 65536 AND k.sha256 IS NOT NULL THEN k.sha256
+                WHEN i.size <= pgbox.chunk_size() AND k.sha256 IS NOT NULL THEN k.sha256
                 ELSE sha256(int8send(i.size) || coalesce((
                      SELECT string_agg(int4send(c.idx) || c.sha256, '' ORDER BY c.idx)
                        FROM (SELECT DISTINCT ON (e.idx) e.idx, e.sha256
@@ -7700,7 +7728,7 @@ BEGIN
                    FROM pgbox.chunk e
                   WHERE e.layer_id = ANY (p_layers) AND e.idx = 0 AND p_hashes
                   ORDER BY e.ino, array_position(p_layers, e.layer_id)) k ON k.ino = i.ino
-     WHERE i.kind <> 0;
+     WHERE i.kind <> pgbox.kind('whiteout');
 END
 $$;
 
@@ -7727,7 +7755,7 @@ BEGIN
                  WHERE r.layer_id = ANY (p_layers)
                  ORDER BY r.ino, array_position(p_layers, r.layer_id)) i
          -- and everything is below the root
-         WHERE i.kind <> 0 AND (p_ino = 1 OR i.ino IN (
+         WHERE i.kind <> pgbox.kind('whiteout') AND (p_ino = 1 OR i.ino IN (
                SELECT p_ino
                UNION ALL
                SELECT d.ino
@@ -7738,14 +7766,14 @@ BEGIN
                         ORDER BY e.parent_ino, e.name, array_position(p_layers, e.layer_id)) d ON d.parent_ino = p.dir
                 WHERE d.ino IS NOT NULL))
     )
-    SELECT (SELECT count(*) FROM t), (SELECT coalesce(sum(t.size), 0) FROM t WHERE t.kind = 8),
+    SELECT (SELECT count(*) FROM t), (SELECT coalesce(sum(t.size), 0) FROM t WHERE t.kind = pgbox.kind('file')),
            (SELECT coalesce(sum((SELECT b.size FROM pgbox.blob b WHERE b.sha256 = c.sha256)), 0)
               FROM t
               JOIN (SELECT DISTINCT ON (e.ino, e.idx) e.ino, e.idx, e.sha256
                       FROM pgbox.chunk e
                      WHERE e.layer_id = ANY (p_layers)
                      ORDER BY e.ino, e.idx, array_position(p_layers, e.layer_id)) c ON c.ino = t.ino
-             WHERE t.kind = 8)
+             WHERE t.kind = pgbox.kind('file'))
       INTO inodes, bytes, stored;
 END
 $$;
@@ -7773,7 +7801,7 @@ BEGIN
     END IF;
     f := pgbox.open_file(p_sandbox, p_path, p_op, p_mode);
     n := f.inode;
-    IF n.kind = 2 THEN
+    IF n.kind = pgbox.kind('char') THEN
         IF n.rdev = 263 AND v_length > 0 THEN -- /dev/full
             PERFORM pgbox.raise_errno('ENOSPC', v_what, p_path);
         END IF;
@@ -7802,7 +7830,7 @@ BEGIN
     ELSE
         IF p_op = 'write' THEN
             -- what the new content does not cover
-            PERFORM pgbox.cut_chunks(p_sandbox.layers, n.ino, ((v_length + 65535) / 65536)::integer);
+            PERFORM pgbox.cut_chunks(p_sandbox.layers, n.ino, ((v_length + pgbox.chunk_size() - 1) / pgbox.chunk_size())::integer);
             n.size := 0;
         END IF;
         IF v_length > 0 THEN
@@ -7831,8 +7859,8 @@ CREATE FUNCTION pgbox.write_chunks(p_layers uuid[], p_ino bigint, p_size bigint,
     AS $$
 DECLARE
     v_end   bigint := p_offset + octet_length(p_data);
-    v_first integer := p_offset / 65536;
-    v_last  integer := (v_end - 1) / 65536;
+    v_first integer := p_offset / pgbox.chunk_size();
+    v_last  integer := (v_end - 1) / pgbox.chunk_size();
     v_size  bigint := p_size;
     v_base  bigint;
     v_from  integer;
@@ -7847,10 +7875,10 @@ BEGIN
         v_size := p_offset;
     END IF;
     FOR v_idx IN v_first..v_last LOOP
-        v_base := v_idx * 65536::bigint;
+        v_base := v_idx * pgbox.chunk_size()::bigint;
         v_from := greatest(p_offset - v_base, 0);
-        v_to := least(v_end - v_base, 65536);
-        v_has := greatest(least(v_size - v_base, 65536), 0);
+        v_to := least(v_end - v_base, pgbox.chunk_size());
+        v_has := greatest(least(v_size - v_base, pgbox.chunk_size()), 0);
         v_piece := substring(p_data FROM (v_base + v_from - p_offset)::integer + 1 FOR v_to - v_from);
         IF v_from > 0 OR v_to < v_has THEN
             v_old := coalesce(pgbox.chunk_at(p_layers, p_ino, v_idx), pgbox.zeros(v_has));
@@ -8015,7 +8043,7 @@ CREATE VIEW fs.duplicates WITH (security_invoker='true') AS
             v.path,
             v.content_hash
            FROM fs.files v
-          WHERE ((v.kind = 8) AND (v.size > 0) AND (v.ino >= 1024))
+          WHERE ((v.kind = pgbox.kind('file'::text)) AND (v.size > 0) AND (v.ino >= 1024))
           ORDER BY v.sandbox_id, v.ino, (v.path COLLATE "C")) f
   GROUP BY f.content_hash, f.size
  HAVING (count(*) > 1);
@@ -8069,7 +8097,7 @@ CREATE VIEW fs.layers WITH (security_invoker='true') AS
           WHERE (p.layers @> ARRAY[l.id])) n)
      CROSS JOIN LATERAL ( SELECT count(*) AS inodes
            FROM pgbox.inode e
-          WHERE ((e.layer_id = l.id) AND (e.kind <> 0))) i)
+          WHERE ((e.layer_id = l.id) AND (e.kind <> pgbox.kind('whiteout'::text)))) i)
      CROSS JOIN LATERAL ( SELECT count(*) AS chunks,
             COALESCE(sum(o.size), (0)::bigint) AS bytes
            FROM (pgbox.chunk k
@@ -9017,6 +9045,10 @@ GRANT ALL ON FUNCTION pgbox.bump(p_sandbox pgbox.sandbox, p_bytes bigint, p_inod
 REVOKE ALL ON FUNCTION pgbox.chunk_at(p_layers uuid[], p_ino bigint, p_idx integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.chunk_at(p_layers uuid[], p_ino bigint, p_idx integer) TO pgbox_maintainer;
 
+REVOKE ALL ON FUNCTION pgbox.chunk_size() FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.chunk_size() TO pgbox_maintainer;
+GRANT ALL ON FUNCTION pgbox.chunk_size() TO pgbox_auditor;
+
 REVOKE ALL ON FUNCTION pgbox.compare(p_from uuid[], p_to uuid[], p_same boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.compare(p_from uuid[], p_to uuid[], p_same boolean) TO pgbox_maintainer;
 
@@ -9141,6 +9173,10 @@ GRANT ALL ON FUNCTION pgbox.is_much(p_layers uuid[], p_ino bigint) TO pgbox_main
 
 REVOKE ALL ON FUNCTION pgbox.is_used(p_sha256 bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.is_used(p_sha256 bytea) TO pgbox_owner;
+
+REVOKE ALL ON FUNCTION pgbox.kind(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION pgbox.kind(p_name text) TO pgbox_maintainer;
+GRANT ALL ON FUNCTION pgbox.kind(p_name text) TO pgbox_auditor;
 
 REVOKE ALL ON FUNCTION pgbox.kv_at(p_layers uuid[], p_key text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pgbox.kv_at(p_layers uuid[], p_key text) TO pgbox_maintainer;

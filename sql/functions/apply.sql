@@ -86,7 +86,7 @@ BEGIN
 
     -- Contents first.
     IF cardinality(p_blob) > 0 THEN
-        PERFORM pgbox.need((SELECT bool_and(coalesce(octet_length(d.data) BETWEEN 1 AND 65536, false)) FROM unnest(p_blob) AS d (data)), 'apply', 'p_blob');
+        PERFORM pgbox.need((SELECT bool_and(coalesce(octet_length(d.data) BETWEEN 1 AND pgbox.chunk_size(), false)) FROM unnest(p_blob) AS d (data)), 'apply', 'p_blob');
         v_new := pgbox.put_chunk_contents(v_layers, p_chunk_ino, p_chunk_idx, p_chunk_sha256, p_blob);
     END IF;
 

@@ -10,7 +10,7 @@ DECLARE
 BEGIN
     RETURN QUERY
     WITH file AS MATERIALIZED (
-        SELECT s.path, s.ino, s.size FROM pgbox.subtree(v_sandbox.layers, v.ino, v.path, NULL) s WHERE s.kind = 8 AND s.ino >= pgbox.first_ino()
+        SELECT s.path, s.ino, s.size FROM pgbox.subtree(v_sandbox.layers, v.ino, v.path, NULL) s WHERE s.kind = pgbox.kind('file') AND s.ino >= pgbox.first_ino()
     ), written AS MATERIALIZED (
         SELECT DISTINCT ON (c.ino) c.ino, c.version, c.at, c.exec_id, c.db_role, c.hash_after
           FROM pgbox.change c

@@ -73,7 +73,7 @@ BEGIN
         -- A directory takes what is in it along, so it is followed whatever has its old name now.
         SELECT o.path AS old_path, n.path AS new_path, o.ino
           FROM old_name o
-          JOIN old_look k ON k.ino = o.ino AND k.kind = 4
+          JOIN old_look k ON k.ino = o.ino AND k.kind = pgbox.kind('dir')
           JOIN new_name n ON n.ino = o.ino
          WHERE o.ino <= v_shared
     ), matched AS MATERIALIZED (

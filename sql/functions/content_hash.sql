@@ -3,7 +3,7 @@ CREATE FUNCTION pgbox.content_hash(p_size bigint, p_chunks bytea) RETURNS bytea
     SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT CASE WHEN p_size = 0 THEN sha256('')
-                WHEN p_size <= 65536 AND p_chunks IS NOT NULL THEN substring(p_chunks FROM 5)
+                WHEN p_size <= pgbox.chunk_size() AND p_chunks IS NOT NULL THEN substring(p_chunks FROM 5)
                 ELSE sha256(int8send(p_size) || coalesce(p_chunks, '')) END
 $$;
 

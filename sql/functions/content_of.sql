@@ -20,13 +20,13 @@ BEGIN
                '' ORDER BY g.idx),
            (array_agg(e.sha256) FILTER (WHERE e.sha256 IS NOT NULL AND b.data IS NULL))[1]
       INTO v_data, v_lost
-      FROM generate_series((p_offset / 65536)::integer, ((v_end - 1) / 65536)::integer) AS g (idx)
-     CROSS JOIN LATERAL (SELECT greatest(p_offset - g.idx * 65536::bigint, 0)::integer AS start,
-                                least(v_end - g.idx * 65536::bigint, 65536)::integer AS stop) r
+      FROM generate_series((p_offset / pgbox.chunk_size())::integer, ((v_end - 1) / pgbox.chunk_size())::integer) AS g (idx)
+     CROSS JOIN LATERAL (SELECT greatest(p_offset - g.idx * pgbox.chunk_size()::bigint, 0)::integer AS start,
+                                least(v_end - g.idx * pgbox.chunk_size()::bigint, pgbox.chunk_size())::integer AS stop) r
       LEFT JOIN (SELECT DISTINCT ON (c.idx) c.idx, c.sha256
                    FROM pgbox.chunk c
                   WHERE c.layer_id = ANY (p_layers) AND c.ino = p_ino
-                    AND c.idx BETWEEN (p_offset / 65536)::integer AND ((v_end - 1) / 65536)::integer
+                    AND c.idx BETWEEN (p_offset / pgbox.chunk_size())::integer AND ((v_end - 1) / pgbox.chunk_size())::integer
                   ORDER BY c.idx, array_position(p_layers, c.layer_id)) e ON e.idx = g.idx
       LEFT JOIN LATERAL (SELECT CASE WHEN o.base IS NULL THEN o.data ELSE pgbox.whole(o.base, o.data) END AS data
                            FROM pgbox.blob o WHERE o.sha256 = e.sha256) b ON true;

@@ -34,13 +34,13 @@ BEGIN
         -- each inode once, the copied one first
         SELECT t.ino, p_sandbox.next_ino - 1 + row_number() OVER (ORDER BY min(t.n)) AS copy, count(*)::integer AS names FROM t GROUP BY t.ino
     )
-    SELECT array_agg(CASE x.kind WHEN 4 THEN 'mkdir' WHEN 10 THEN 'symlink' WHEN 8 THEN 'create' ELSE 'mknod' END), array_agg(x.path),
-           array_agg(x.target), array_agg(x.copy), array_agg(CASE x.kind WHEN 8 THEN x.size END),
+    SELECT array_agg(CASE x.kind WHEN pgbox.kind('dir') THEN 'mkdir' WHEN pgbox.kind('symlink') THEN 'symlink' WHEN pgbox.kind('file') THEN 'create' ELSE 'mknod' END), array_agg(x.path),
+           array_agg(x.target), array_agg(x.copy), array_agg(CASE x.kind WHEN pgbox.kind('file') THEN x.size END),
            array_agg(CASE WHEN x.size <= 67108864 THEN x.content_hash END), array_agg(x.dir), array_agg(x.name),
-           array_agg(x.ino) FILTER (WHERE x.first AND x.kind = 8), array_agg(x.copy) FILTER (WHERE x.first AND x.kind = 8),
-           array_agg(ROW(p_sandbox.layers[1], x.copy, x.kind, x.mode, x.uid, x.gid, CASE x.kind WHEN 4 THEN x.nlink ELSE x.names END, x.rdev,
-                         CASE x.kind WHEN 8 THEN x.size ELSE 0 END, x.mtime, p_now, x.target)::pgbox.inode ORDER BY x.copy) FILTER (WHERE x.first),
-           coalesce(sum(x.size) FILTER (WHERE x.first AND x.kind = 8), 0), count(*) FILTER (WHERE x.first)
+           array_agg(x.ino) FILTER (WHERE x.first AND x.kind = pgbox.kind('file')), array_agg(x.copy) FILTER (WHERE x.first AND x.kind = pgbox.kind('file')),
+           array_agg(ROW(p_sandbox.layers[1], x.copy, x.kind, x.mode, x.uid, x.gid, CASE x.kind WHEN pgbox.kind('dir') THEN x.nlink ELSE x.names END, x.rdev,
+                         CASE x.kind WHEN pgbox.kind('file') THEN x.size ELSE 0 END, x.mtime, p_now, x.target)::pgbox.inode ORDER BY x.copy) FILTER (WHERE x.first),
+           coalesce(sum(x.size) FILTER (WHERE x.first AND x.kind = pgbox.kind('file')), 0), count(*) FILTER (WHERE x.first)
       INTO op, path, target, ino, size, hash, v_dir, v_name, v_old, v_new, v_inode, bytes, inodes
       FROM (SELECT t.*, o.copy, o.names, p.copy AS dir, row_number() OVER (PARTITION BY o.copy ORDER BY t.n) = 1 AS first
               FROM t

@@ -17,8 +17,8 @@ BEGIN
     f := pgbox.walk(v_layers, p_from, CASE WHEN p_recursive THEN 'nofollow' ELSE 'follow' END, 'cp');
     n := pgbox.inode_of(v_layers, f.ino);
     IF NOT coalesce(p_recursive, false) THEN
-        IF n.kind <> 8 THEN
-            PERFORM pgbox.raise_errno(CASE WHEN n.kind = 4 THEN 'EISDIR' ELSE 'ENXIO' END, 'cp', p_from);
+        IF n.kind <> pgbox.kind('file') THEN
+            PERFORM pgbox.raise_errno(CASE WHEN n.kind = pgbox.kind('dir') THEN 'EISDIR' ELSE 'ENXIO' END, 'cp', p_from);
         END IF;
         RETURN pgbox.write(v_sandbox, 'cp', p_to, NULL, NULL, n.mode, n);
     END IF;
@@ -28,11 +28,11 @@ BEGIN
         PERFORM pgbox.raise_errno('EEXIST', 'cp', p_to);
     ELSIF n.ino = ANY (t.dirs) THEN
         PERFORM pgbox.raise_errno('EINVAL', 'cp', p_to);
-    ELSIF t.slash AND n.kind <> 4 THEN
+    ELSIF t.slash AND n.kind <> pgbox.kind('dir') THEN
         PERFORM pgbox.raise_errno('ENOENT', 'cp', p_to);
     END IF;
     v_copied := pgbox.copy_tree(v_sandbox, n.ino, t.dir, t.name, t.path, v_now);
-    PERFORM pgbox.touch_dir(v_layers, t.dir, v_now, CASE WHEN n.kind = 4 THEN 1 ELSE 0 END);
+    PERFORM pgbox.touch_dir(v_layers, t.dir, v_now, CASE WHEN n.kind = pgbox.kind('dir') THEN 1 ELSE 0 END);
     -- what came along, then the copy as a whole
     PERFORM pgbox.record(v_sandbox, v_copied.op[2:] || 'copy'::text, v_copied.path[2:] || f.path, v_copied.target[2:] || t.path, v_copied.ino[2:] || v_copied.ino[1],
                          v_copied.bytes, v_copied.inodes, v_sandbox.next_ino + v_copied.inodes, NULL, NULL,

@@ -9,12 +9,12 @@ BEGIN
     p_inode.mode := p_inode.mode & 4095;
     p_inode.uid := 1000;
     p_inode.gid := 1000;
-    p_inode.nlink := CASE WHEN p_inode.kind = 4 THEN 2 ELSE 1 END;
+    p_inode.nlink := CASE WHEN p_inode.kind = pgbox.kind('dir') THEN 2 ELSE 1 END;
     p_inode.mtime := v_now;
     p_inode.ctime := v_now;
     PERFORM pgbox.put_inode(p_sandbox.layers[1], p_inode);
     PERFORM pgbox.set_name(p_sandbox.layers, p_dir, p_name, p_inode.ino);
-    PERFORM pgbox.touch_dir(p_sandbox.layers, p_dir, v_now, CASE WHEN p_inode.kind = 4 THEN 1 ELSE 0 END);
+    PERFORM pgbox.touch_dir(p_sandbox.layers, p_dir, v_now, CASE WHEN p_inode.kind = pgbox.kind('dir') THEN 1 ELSE 0 END);
     RETURN p_inode;
 END
 $$;

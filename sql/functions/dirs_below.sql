@@ -16,7 +16,7 @@ DECLARE
 BEGIN
     WITH e AS MATERIALIZED (
         SELECT n.layer_id, n.parent_ino, n.name, n.ino
-          FROM (SELECT DISTINCT i.ino FROM pgbox.inode i WHERE i.layer_id = ANY (p_layers) AND i.kind = 4) g
+          FROM (SELECT DISTINCT i.ino FROM pgbox.inode i WHERE i.layer_id = ANY (p_layers) AND i.kind = pgbox.kind('dir')) g
           JOIN pgbox.dirent n ON n.ino = g.ino
          WHERE n.layer_id = ANY (p_layers) AND n.ino <> p_ino
     )

@@ -19,7 +19,7 @@ BEGIN
         -- a file with several names counts once
         SELECT DISTINCT s.ino, s.kind, s.size FROM pgbox.subtree(v_sandbox.layers, v.ino, v.path, NULL) s
     )
-    SELECT v.path, (SELECT count(*) FROM t), (SELECT coalesce(sum(t.size), 0)::bigint FROM t WHERE t.kind = 8),
+    SELECT v.path, (SELECT count(*) FROM t), (SELECT coalesce(sum(t.size), 0)::bigint FROM t WHERE t.kind = pgbox.kind('file')),
            (SELECT coalesce(sum(b.size), 0)::bigint
               FROM t
              CROSS JOIN LATERAL (
@@ -28,7 +28,7 @@ BEGIN
                     WHERE c.layer_id = ANY (v_sandbox.layers) AND c.ino = t.ino
                     ORDER BY c.idx, array_position(v_sandbox.layers, c.layer_id)) e
               JOIN pgbox.blob b ON b.sha256 = e.sha256
-             WHERE t.kind = 8);
+             WHERE t.kind = pgbox.kind('file'));
 END
 $$;
 

@@ -19,7 +19,7 @@ BEGIN
                 WHERE e.layer_id = ANY (p_layers[2:]) AND e.ino = u.ino
                 ORDER BY array_position(p_layers, e.layer_id)
                 LIMIT 1) l
-         WHERE l.kind <> 0;
+         WHERE l.kind <> pgbox.kind('whiteout');
     END IF;
 END
 $$;

@@ -24,7 +24,7 @@ BEGIN
          WHERE n.layer_id = ANY (v_layers)
          ORDER BY n.ino, array_position(v_layers, n.layer_id)
     ), live AS MATERIALIZED (
-        SELECT i.* FROM inode i WHERE i.kind <> 0
+        SELECT i.* FROM inode i WHERE i.kind <> pgbox.kind('whiteout')
     ), dirent AS MATERIALIZED (
         SELECT e.*
           FROM (SELECT DISTINCT ON (d.parent_ino, d.name) d.parent_ino, d.name, d.ino
@@ -37,7 +37,7 @@ BEGIN
         UNION
         SELECT d.ino FROM reached r JOIN dirent d ON d.parent_ino = r.ino
     ), edge AS MATERIALIZED (
-        SELECT d.parent_ino, d.name, d.ino FROM dirent d JOIN live i ON i.ino = d.ino AND i.kind = 4
+        SELECT d.parent_ino, d.name, d.ino FROM dirent d JOIN live i ON i.ino = d.ino AND i.kind = pgbox.kind('dir')
     ), above (start, ino) AS (
         -- only directories that the healthy case does not have: this is empty for a whole tree
         SELECT s.ino, e.parent_ino
@@ -53,13 +53,13 @@ BEGIN
         SELECT e.parent_ino AS ino, count(*) AS n FROM edge e GROUP BY e.parent_ino
     )
     SELECT v_sandbox.id, 'missing_root', 1::bigint, 'the root directory is missing', NULL::bigint, NULL::text, NULL::integer, NULL::bigint
-     WHERE NOT EXISTS (SELECT FROM live i WHERE i.ino = 1 AND i.kind = 4)
+     WHERE NOT EXISTS (SELECT FROM live i WHERE i.ino = 1 AND i.kind = pgbox.kind('dir'))
     UNION ALL
     SELECT v_sandbox.id, 'dangling_dirent', d.ino, format('%s in directory %s', d.name, d.parent_ino), d.parent_ino, d.name, NULL, NULL
       FROM dirent d WHERE NOT EXISTS (SELECT FROM live i WHERE i.ino = d.ino)
     UNION ALL
     SELECT v_sandbox.id, 'orphan_dirent', d.ino, format('%s in directory %s, which is none', d.name, d.parent_ino), d.parent_ino, d.name, NULL, NULL
-      FROM dirent d WHERE NOT EXISTS (SELECT FROM live i WHERE i.ino = d.parent_ino AND i.kind = 4)
+      FROM dirent d WHERE NOT EXISTS (SELECT FROM live i WHERE i.ino = d.parent_ino AND i.kind = pgbox.kind('dir'))
     UNION ALL
     SELECT v_sandbox.id, 'unreachable_inode', i.ino, format('kind %s', i.kind), NULL, NULL, NULL, NULL
       FROM live i WHERE NOT EXISTS (SELECT FROM reached r WHERE r.ino = i.ino)
@@ -70,19 +70,19 @@ BEGIN
     SELECT v_sandbox.id, 'directory_names', e.ino, format('%s names', count(*)), NULL, NULL, NULL, NULL
       FROM edge e GROUP BY e.ino HAVING count(*) > 1
     UNION ALL
-    SELECT v_sandbox.id, 'nlink', i.ino, format('%s, not %s', i.nlink, CASE i.kind WHEN 4 THEN 2 + coalesce(s.n, 0) ELSE coalesce(m.n, 0) END),
-           NULL, NULL, NULL, CASE i.kind WHEN 4 THEN 2 + coalesce(s.n, 0) ELSE coalesce(m.n, 0) END
+    SELECT v_sandbox.id, 'nlink', i.ino, format('%s, not %s', i.nlink, CASE i.kind WHEN pgbox.kind('dir') THEN 2 + coalesce(s.n, 0) ELSE coalesce(m.n, 0) END),
+           NULL, NULL, NULL, CASE i.kind WHEN pgbox.kind('dir') THEN 2 + coalesce(s.n, 0) ELSE coalesce(m.n, 0) END
       FROM live i
       LEFT JOIN names m ON m.ino = i.ino
       LEFT JOIN subdirs s ON s.ino = i.ino
-     WHERE i.nlink <> CASE i.kind WHEN 4 THEN 2 + coalesce(s.n, 0) ELSE coalesce(m.n, 0) END
+     WHERE i.nlink <> CASE i.kind WHEN pgbox.kind('dir') THEN 2 + coalesce(s.n, 0) ELSE coalesce(m.n, 0) END
     UNION ALL
     SELECT v_sandbox.id, 'next_ino', max(i.ino), format('next_ino is %s', v_sandbox.next_ino), NULL, NULL, NULL, greatest(max(i.ino) + 1, pgbox.first_ino())
       FROM inode i
     HAVING coalesce(max(i.ino), 0) >= v_sandbox.next_ino OR v_sandbox.next_ino < pgbox.first_ino()
     UNION ALL
     SELECT v_sandbox.id, 'used_bytes', NULL, format('%s, not %s', v_sandbox.used_bytes, u.bytes), NULL, NULL, NULL, u.bytes::bigint
-      FROM (SELECT (SELECT coalesce(sum(i.size), 0) FROM live i WHERE i.kind = 8 AND i.ino >= pgbox.first_ino())
+      FROM (SELECT (SELECT coalesce(sum(i.size), 0) FROM live i WHERE i.kind = pgbox.kind('file') AND i.ino >= pgbox.first_ino())
                  + (SELECT coalesce(sum(pgbox.kv_bytes(k.key, k.value)), 0)
                       FROM (SELECT DISTINCT ON (e.key) e.key, e.value FROM pgbox.kv e
                              WHERE e.layer_id = ANY (v_layers)
@@ -115,12 +115,12 @@ BEGIN
     )
     SELECT v_sandbox.id, f.check_name, f.ino, format('chunk %s: %s', f.idx, encode(f.sha256, 'hex')), NULL::bigint, NULL::text, f.idx, NULL::bigint
       FROM (SELECT c.*,
-                   CASE WHEN i.kind = 0 AND i.pos < c.pos THEN NULL -- a whiteout hides the chunks below it
-                        WHEN coalesce(i.kind, 0) <> 8 THEN 'orphan_chunk'
-                        WHEN c.idx * 65536::bigint >= i.size THEN 'chunk_past_end'
+                   CASE WHEN i.kind = pgbox.kind('whiteout') AND i.pos < c.pos THEN NULL -- a whiteout hides the chunks below it
+                        WHEN coalesce(i.kind, pgbox.kind('whiteout')) <> pgbox.kind('file') THEN 'orphan_chunk'
+                        WHEN c.idx * pgbox.chunk_size()::bigint >= i.size THEN 'chunk_past_end'
                         WHEN b.size IS NULL THEN 'missing_blob'
                         WHEN b.is_sha256 IS DISTINCT FROM c.sha256 THEN 'corrupt_blob'
-                        WHEN b.size <> least(65536, i.size - c.idx * 65536::bigint) THEN 'chunk_length' END AS check_name
+                        WHEN b.size <> least(pgbox.chunk_size(), i.size - c.idx * pgbox.chunk_size()::bigint) THEN 'chunk_length' END AS check_name
               FROM chunk c
               LEFT JOIN inode i ON i.ino = c.ino
               LEFT JOIN content b ON b.sha256 = c.sha256) f

@@ -26,7 +26,7 @@ BEGIN
                  CROSS JOIN LATERAL pgbox.subtree(v_sandbox.layers, w.ino, CASE WHEN p.path = '' THEN '/' ELSE p.path END, NULL) t
                  WHERE w.ino IS NOT NULL AND substr(t.path, length(p.path) + 1) !~ '/\.'
                    -- on the way to more, "**" is directories and no symlinks to them
-                   AND (t.kind = 4 OR v_i = cardinality(v_parts) AND NOT v_dirs));
+                   AND (t.kind = pgbox.kind('dir') OR v_i = cardinality(v_parts) AND NOT v_dirs));
         ELSIF v_part ~ '[*?[\\]' THEN
             v_regex := pgbox.glob_regex(v_part);
             v_paths := ARRAY(

@@ -17,7 +17,7 @@ BEGIN
     FOR v_file IN
         SELECT t.path, t.ino, t.size
           FROM pgbox.subtree(v_sandbox.layers, v.ino, v.path, NULL) t
-         WHERE t.kind = 8 AND t.size > 0 AND (v_regex IS NULL OR t.name ~ v_regex)
+         WHERE t.kind = pgbox.kind('file') AND t.size > 0 AND (v_regex IS NULL OR t.name ~ v_regex)
          ORDER BY replace(t.path, '/', E'\x01') COLLATE "C"
     LOOP
         v_text := pgbox.text_of(pgbox.content_of(v_sandbox.layers, v_file.ino, v_file.size, 0, v_file.size));

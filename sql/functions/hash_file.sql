@@ -9,8 +9,8 @@ DECLARE
     v         record := pgbox.walk(v_sandbox.layers, p_path, 'follow', 'open');
     n         pgbox.inode := pgbox.inode_of(v_sandbox.layers, v.ino);
 BEGIN
-    IF n.kind <> 8 THEN
-        PERFORM pgbox.raise_errno(CASE WHEN n.kind = 4 THEN 'EISDIR' ELSE 'EINVAL' END, 'open', p_path);
+    IF n.kind <> pgbox.kind('file') THEN
+        PERFORM pgbox.raise_errno(CASE WHEN n.kind = pgbox.kind('dir') THEN 'EISDIR' ELSE 'EINVAL' END, 'open', p_path);
     END IF;
     RETURN pgbox.file_hash(v_sandbox.layers, n.ino, n.size);
 END

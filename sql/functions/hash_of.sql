@@ -5,8 +5,8 @@ AS $$
 DECLARE
     v_chunks bytea;
 BEGIN
-    SELECT string_agg(int4send(n.idx) || sha256(substring(p_data FROM n.idx * 65536 + 1 FOR 65536)), '' ORDER BY n.idx) INTO v_chunks
-      FROM generate_series(0, (octet_length(p_data) - 1) / 65536) AS n (idx)
+    SELECT string_agg(int4send(n.idx) || sha256(substring(p_data FROM n.idx * pgbox.chunk_size() + 1 FOR pgbox.chunk_size())), '' ORDER BY n.idx) INTO v_chunks
+      FROM generate_series(0, (octet_length(p_data) - 1) / pgbox.chunk_size()) AS n (idx)
      WHERE octet_length(p_data) > 0;
     RETURN pgbox.content_hash(octet_length(p_data), v_chunks);
 END

@@ -10,7 +10,7 @@ BEGIN
      WHERE i.layer_id = ANY (p_layers) AND i.ino = p_ino
      ORDER BY array_position(p_layers, i.layer_id)
      LIMIT 1;
-    IF v_row.kind = 0 THEN
+    IF v_row.kind = pgbox.kind('whiteout') THEN
         RETURN NULL;
     END IF;
     RETURN v_row;

@@ -14,7 +14,7 @@ DECLARE
 BEGIN
     f := pgbox.walk(v_sandbox.layers, p_from, 'nofollow', 'link');
     t := pgbox.vacant(v_sandbox.layers, p_to, 'link', false);
-    IF f.kind = 4 THEN
+    IF f.kind = pgbox.kind('dir') THEN
         PERFORM pgbox.raise_errno('EPERM', 'link', p_from);
     END IF;
     n := pgbox.inode_of(v_sandbox.layers, f.ino);

@@ -14,7 +14,7 @@ BEGIN
     n := pgbox.inode_of(v_sandbox.layers, v.ino);
     RETURN QUERY
     SELECT v.path, regexp_replace(v.path, '^.*/', ''), n.ino, n.kind, n.mode, n.uid, n.gid, n.nlink, n.rdev,
-           CASE n.kind WHEN 10 THEN octet_length(n.target) ELSE n.size END, n.mtime, n.ctime, n.target;
+           CASE n.kind WHEN pgbox.kind('symlink') THEN octet_length(n.target) ELSE n.size END, n.mtime, n.ctime, n.target;
 END
 $$;
 

@@ -63,13 +63,13 @@ BEGIN
         FOR c IN
             SELECT d.*,
                    CASE WHEN d.status <> 'D' THEN 1
-                        WHEN d.kind <> 4 THEN 0
+                        WHEN d.kind <> pgbox.kind('dir') THEN 0
                         -- an empty directory whose place a rename takes
                         WHEN count(*) OVER (PARTITION BY d.path) > 1 THEN 1
                         ELSE 2 END AS pass,
                    replace(d.path, '/', E'\x01') COLLATE "C" AS place
               FROM pgbox.compare(v_base, v_from, true) d
-             ORDER BY pass, CASE WHEN d.status = 'D' AND d.kind = 4 THEN -length(d.path) END, place, d.status = 'R'
+             ORDER BY pass, CASE WHEN d.status = 'D' AND d.kind = pgbox.kind('dir') THEN -length(d.path) END, place, d.status = 'R'
         LOOP
             v_plan := pgbox.merge_plan(v_layers, v_base, v_from, v_kin, p_conflict, v_sources, c.status, c.path, c.kind, c.ino, c.path_from, c.ino_from,
                                        v_plan.moved, v_plan.aside, v_plan.linked);
@@ -79,7 +79,7 @@ BEGIN
             outcome := v_plan.outcome;
             detail := v_plan.detail;
             winner := v_plan.winner;
-            IF status = 'A' AND c.kind = 4 AND outcome = 'merged' THEN
+            IF status = 'A' AND c.kind = pgbox.kind('dir') AND outcome = 'merged' THEN
                 v_dirs := v_dirs || path;
                 v_times := v_times || (pgbox.inode_of(v_from, c.ino)).mtime;
             END IF;

@@ -6,10 +6,11 @@ CREATE FUNCTION pgbox.merge_files(
 AS $$
 DECLARE
     c_longest constant bigint := 1048576;
+    c_file    constant smallint := pgbox.kind('file');
     v_ours    pgbox.inode := pgbox.inode_of(p_layers, p_ino);
     v_base    pgbox.inode := pgbox.inode_of(p_base, p_base_ino);
     v_theirs  pgbox.inode := pgbox.inode_of(p_from, p_from_ino);
-    v_looks   text[]; -- size and content: of the base, ours, theirs
+    v_content text[]; -- of the base, ours, theirs
     v_mode    integer := v_ours.mode;
     v_uid     integer := v_ours.uid;
     v_gid     integer := v_ours.gid;
@@ -19,7 +20,7 @@ DECLARE
     v_text    record;
 BEGIN
     steps := '{}';
-    IF v_ours.kind IS DISTINCT FROM 8 OR v_theirs.kind IS DISTINCT FROM 8 OR coalesce(v_base.kind, 8) <> 8 THEN
+    IF v_ours.kind IS DISTINCT FROM c_file OR v_theirs.kind IS DISTINCT FROM c_file OR v_base.kind <> c_file THEN
         RETURN;
     END IF;
     -- A mode or an owner that only the other side changed comes along.
@@ -33,15 +34,14 @@ BEGIN
     IF v_mode IS NULL OR v_uid IS NULL THEN
         RETURN;
     END IF;
-    v_looks := ARRAY[
-        (SELECT d.looks FROM pgbox.describe_inodes(p_base, ARRAY[p_base_ino]) d),
-        (SELECT d.looks FROM pgbox.describe_inodes(p_layers, ARRAY[v_ours.ino]) d),
-        (SELECT d.looks FROM pgbox.describe_inodes(p_from, ARRAY[p_from_ino]) d)];
-    v_looks := ARRAY(SELECT regexp_replace(u.looks, '^([0-9]+[|]){4}', '') FROM unnest(v_looks) WITH ORDINALITY AS u (looks, n) ORDER BY u.n);
+    v_content := ARRAY[
+        (SELECT d.content FROM pgbox.describe_inodes(p_base, ARRAY[p_base_ino]) d),
+        (SELECT d.content FROM pgbox.describe_inodes(p_layers, ARRAY[v_ours.ino]) d),
+        (SELECT d.content FROM pgbox.describe_inodes(p_from, ARRAY[p_from_ino]) d)];
     places := 0;
-    IF v_looks[2] = v_looks[1] THEN
+    IF v_content[2] = v_content[1] THEN
         steps := steps || pgbox.merge_verb('take', p_path, p_ino => p_from_ino);
-    ELSIF v_looks[3] NOT IN (coalesce(v_looks[1], ''), v_looks[2]) THEN
+    ELSIF v_content[3] NOT IN (coalesce(v_content[1], ''), v_content[2]) THEN
         IF greatest(v_ours.size, v_theirs.size, v_base.size) > c_longest THEN
             places := NULL;
             RETURN;

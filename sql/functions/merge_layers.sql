@@ -19,7 +19,7 @@ BEGIN
       FROM (SELECT DISTINCT ON (i.ino) i.* FROM pgbox.inode i
              WHERE i.layer_id = ANY (v_from)
              ORDER BY i.ino, array_position(v_from, i.layer_id)) r
-     WHERE r.kind <> 0 OR EXISTS (SELECT FROM pgbox.inode b WHERE b.layer_id = ANY (v_lower) AND b.ino = r.ino);
+     WHERE r.kind <> pgbox.kind('whiteout') OR EXISTS (SELECT FROM pgbox.inode b WHERE b.layer_id = ANY (v_lower) AND b.ino = r.ino);
     GET DIAGNOSTICS v_part = ROW_COUNT;
     v_rows := v_rows + v_part;
 
@@ -43,7 +43,7 @@ BEGIN
        AND NOT EXISTS (SELECT FROM (SELECT i.kind FROM pgbox.inode i
                                      WHERE i.layer_id = ANY (v_from) AND i.ino = r.ino
                                      ORDER BY array_position(v_from, i.layer_id) LIMIT 1) n
-                        WHERE n.kind = 0);
+                        WHERE n.kind = pgbox.kind('whiteout'));
     GET DIAGNOSTICS v_part = ROW_COUNT;
     v_rows := v_rows + v_part;
 

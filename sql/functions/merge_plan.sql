@@ -12,11 +12,13 @@ CREATE FUNCTION pgbox.merge_plan(
 AS $$
 DECLARE
     c_strict constant boolean := p_conflict IN ('lines', 'fail'); -- a conflict takes everything back
+    c_dir    constant smallint := pgbox.kind('dir');
     v_at     record := pgbox.merge_place(p_layers, p_base, p_from, p_kin, moved, p_status, p_path, p_path_from, p_ino_from);
     v_here   text := v_at.here;
     v_was    text := (SELECT d.looks FROM pgbox.describe_inodes(p_base, ARRAY[p_ino_from]) d);
     v_new    text := (SELECT d.looks FROM pgbox.describe_inodes(p_from, ARRAY[p_ino]) d WHERE p_status <> 'D');
     v_is     text := pgbox.looks_at(p_layers, v_here);
+    v_is_dir boolean;
     v_moved  boolean := v_at.renamed AND p_ino_from <> ALL (aside);
     v_taken  text; -- what is at path when the first steps are done
     v_wall   text;
@@ -39,7 +41,7 @@ BEGIN
     v_dir := coalesce(nullif(regexp_replace(path, '/[^/]*$', ''), ''), '/');
 
     IF p_status = 'D' THEN
-        IF v_is IS NOT NULL AND p_kind = 4 THEN
+        IF v_is IS NOT NULL AND p_kind = c_dir THEN
             -- What the other side has moved out of it goes out of the way until its turn comes.
             SELECT count(*) FILTER (WHERE NOT g.leaves),
                    array_agg(pgbox.merge_verb('mv', v_here || '/' || g.name, '/.merge-' || g.ino)) FILTER (WHERE g.leaves),
@@ -58,7 +60,7 @@ BEGIN
             detail := CASE WHEN v_moved THEN 'renamed here, deleted there' ELSE 'changed here, deleted there' END;
         END IF;
         IF outcome = 'merged' OR outcome = 'conflict' AND p_conflict = 'theirs' THEN
-            steps := steps || v_leave || pgbox.merge_verb(CASE WHEN p_kind = 4 THEN 'rm' ELSE 'rm -r' END, v_here);
+            steps := steps || v_leave || pgbox.merge_verb(CASE WHEN p_kind = c_dir THEN 'rm' ELSE 'rm -r' END, v_here);
             aside := aside || v_leaving;
             winner := 'theirs';
         END IF;
@@ -102,7 +104,7 @@ BEGIN
         END IF;
         IF v_is IS NOT NULL AND (outcome = 'merged' OR outcome = 'conflict' AND p_conflict = 'theirs')
            AND v_here <> path AND NOT starts_with(path, v_here || '/') THEN
-            IF p_kind = 4 THEN
+            IF p_kind = c_dir THEN
                 moved := moved || v_at.here || path;
             END IF;
             IF v_taken IS NOT NULL THEN
@@ -114,7 +116,7 @@ BEGIN
             END IF;
             steps := steps || pgbox.merge_verb('mkdir', v_dir) || pgbox.merge_verb('mv', v_here, path);
             winner := 'theirs';
-        ELSIF v_is IS NULL AND outcome = 'conflict' AND p_conflict = 'theirs' AND p_kind <> 4 THEN
+        ELSIF v_is IS NULL AND outcome = 'conflict' AND p_conflict = 'theirs' AND p_kind <> c_dir THEN
             steps := steps || pgbox.merge_verb('mkdir', v_dir) || pgbox.merge_verb('take', path, p_ino => p_ino);
             winner := 'theirs';
         END IF;
@@ -124,18 +126,19 @@ BEGIN
         v_is := v_taken;
     END IF;
 
-    IF v_apply AND (v_is = v_new OR p_status = 'A' AND p_kind = 4 AND starts_with(v_is, '4|')) THEN
+    v_is_dir := v_is IS NOT NULL AND (pgbox.walk(p_layers, v_place, 'nofollow', NULL)).kind = c_dir;
+    IF v_apply AND (v_is = v_new OR p_status = 'A' AND p_kind = c_dir AND v_is_dir) THEN
         outcome := CASE WHEN p_status = 'R' THEN outcome ELSE 'same' END;
     ELSIF v_apply THEN
         IF v_is IS DISTINCT FROM (CASE WHEN p_status <> 'A' THEN v_was END) THEN
             outcome := 'conflict';
             detail := CASE WHEN p_status = 'A' THEN 'added on both sides' WHEN v_is IS NULL THEN 'deleted here, changed there' ELSE 'changed on both sides' END;
         -- A directory that became something else must hold nothing that only ours knows.
-        ELSIF starts_with(v_is, '4|') AND p_kind <> 4 AND EXISTS (
-            SELECT FROM pgbox.subtree(p_layers, (pgbox.walk(p_layers, v_place, 'nofollow', NULL)).ino, v_place, NULL) t WHERE t.depth > 0 AND t.kind <> 4) THEN
+        ELSIF v_is_dir AND p_kind <> c_dir AND EXISTS (
+            SELECT FROM pgbox.subtree(p_layers, (pgbox.walk(p_layers, v_place, 'nofollow', NULL)).ino, v_place, NULL) t WHERE t.depth > 0 AND t.kind <> c_dir) THEN
             outcome := 'conflict';
             detail := 'holds what the other side does not know';
-        ELSIF p_status <> 'R' AND (pgbox.walk(p_layers, v_dir, 'nofollow', NULL)).kind IS DISTINCT FROM 4 THEN
+        ELSIF p_status <> 'R' AND (pgbox.walk(p_layers, v_dir, 'nofollow', NULL)).kind IS DISTINCT FROM c_dir THEN
             outcome := 'conflict';
             detail := 'its directory was deleted here';
         ELSE
@@ -157,11 +160,11 @@ BEGIN
             END IF;
         END IF;
         IF v_apply AND (outcome = 'merged' OR outcome = 'conflict' AND p_conflict = 'theirs') THEN
-            IF p_status <> 'R' AND (pgbox.walk(p_layers, v_dir, 'nofollow', NULL)).kind IS DISTINCT FROM 4 THEN
+            IF p_status <> 'R' AND (pgbox.walk(p_layers, v_dir, 'nofollow', NULL)).kind IS DISTINCT FROM c_dir THEN
                 steps := steps || pgbox.merge_verb('mkdir', v_dir);
             END IF;
             -- Another name of a file that is here is a link to it here, too.
-            IF p_status = 'A' AND v_is IS NULL AND p_kind = 8 AND (pgbox.inode_of(p_from, p_ino)).nlink > 1 THEN
+            IF p_status = 'A' AND v_is IS NULL AND p_kind = pgbox.kind('file') AND (pgbox.inode_of(p_from, p_ino)).nlink > 1 THEN
                 v_link := CASE WHEN p_kin AND (pgbox.inode_of(p_base, p_ino)).ino IS NOT NULL
                                THEN (SELECT min(d.path) FROM pgbox.dir_paths(p_layers, ARRAY[p_ino]) d) ELSE linked->>p_ino::text END;
             END IF;

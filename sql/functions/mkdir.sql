@@ -14,7 +14,7 @@ DECLARE
 BEGIN
     IF NOT coalesce(p_parents, false) THEN
         v := pgbox.vacant(v_sandbox.layers, p_path, 'mkdir', true);
-        n.kind := 4;
+        n.kind := pgbox.kind('dir');
         n.mode := coalesce(p_mode, 493);
         n := pgbox.create_inode(v_sandbox, v.dir, v.name, n);
         PERFORM pgbox.record(v_sandbox, ARRAY['mkdir'], ARRAY[v.path], NULL, ARRAY[n.ino], 0, 1, n.ino + 1);
@@ -24,14 +24,14 @@ BEGIN
         v := pgbox.walk(v_sandbox.layers, p_path, 'mkdirs', 'mkdir');
         EXIT WHEN v.ino IS NOT NULL;
         n := NULL;
-        n.kind := 4;
+        n.kind := pgbox.kind('dir');
         n.mode := coalesce(p_mode, 493);
         n := pgbox.create_inode(v_sandbox, v.dir, v.name, n);
         v_sandbox.next_ino := n.ino + 1;
         v_paths := v_paths || v.path::text;
         v_inos := v_inos || n.ino;
     END LOOP;
-    IF v.kind <> 4 THEN
+    IF v.kind <> pgbox.kind('dir') THEN
         PERFORM pgbox.raise_errno('EEXIST', 'mkdir', p_path);
     END IF;
     IF cardinality(v_inos) > 0 THEN

@@ -10,13 +10,13 @@ DECLARE
     v         record;
     n         pgbox.inode;
 BEGIN
-    IF p_kind IS NULL OR p_kind NOT IN (1, 2, 8) THEN
-        PERFORM pgbox.raise_errno(CASE WHEN p_kind = 4 THEN 'EPERM' ELSE 'EINVAL' END, 'mknod', p_path);
+    IF p_kind IS NULL OR p_kind NOT IN (pgbox.kind('fifo'), pgbox.kind('char'), pgbox.kind('file')) THEN
+        PERFORM pgbox.raise_errno(CASE WHEN p_kind = pgbox.kind('dir') THEN 'EPERM' ELSE 'EINVAL' END, 'mknod', p_path);
     END IF;
     v := pgbox.vacant(v_sandbox.layers, p_path, 'mknod', false);
     n.kind := p_kind;
     n.mode := coalesce(p_mode, 420);
-    n.rdev := CASE WHEN p_kind = 2 THEN p_rdev ELSE 0 END;
+    n.rdev := CASE WHEN p_kind = pgbox.kind('char') THEN p_rdev ELSE 0 END;
     n := pgbox.create_inode(v_sandbox, v.dir, v.name, n);
     PERFORM pgbox.record(v_sandbox, ARRAY['mknod'], ARRAY[v.path], NULL, ARRAY[n.ino], 0, 1, n.ino + 1);
     RETURN n.ino;

@@ -32,7 +32,7 @@ BEGIN
         PERFORM pgbox.raise_errno('ENAMETOOLONG', 'rename', p_to);
     END IF;
     o := pgbox.inode_of(v_layers, pgbox.lookup(v_layers, t.dir, t.name));
-    IF n.kind <> 4 AND (f.slash OR t.slash) THEN
+    IF n.kind <> pgbox.kind('dir') AND (f.slash OR t.slash) THEN
         PERFORM pgbox.raise_errno('ENOTDIR', 'rename', CASE WHEN f.slash THEN p_from ELSE p_to END);
     ELSIF n.ino = ANY (t.dirs) THEN
         PERFORM pgbox.raise_errno('EINVAL', 'rename', p_to);
@@ -40,11 +40,11 @@ BEGIN
         PERFORM pgbox.raise_errno('ENOTEMPTY', 'rename', p_to);
     ELSIF o.ino = n.ino THEN
         RETURN;
-    ELSIF n.kind = 4 AND o.kind <> 4 THEN
+    ELSIF n.kind = pgbox.kind('dir') AND o.kind <> pgbox.kind('dir') THEN
         PERFORM pgbox.raise_errno('ENOTDIR', 'rename', p_to);
-    ELSIF n.kind <> 4 AND o.kind = 4 THEN
+    ELSIF n.kind <> pgbox.kind('dir') AND o.kind = pgbox.kind('dir') THEN
         PERFORM pgbox.raise_errno('EISDIR', 'rename', p_to);
-    ELSIF o.kind = 4 AND NOT pgbox.is_empty(v_layers, o.ino) THEN
+    ELSIF o.kind = pgbox.kind('dir') AND NOT pgbox.is_empty(v_layers, o.ino) THEN
         PERFORM pgbox.raise_errno('ENOTEMPTY', 'rename', p_to);
     END IF;
 
@@ -57,8 +57,8 @@ BEGIN
     END IF;
     n.ctime := v_now;
     PERFORM pgbox.put_inode(v_layers[1], n);
-    PERFORM pgbox.touch_dir(v_layers, f.dir, v_now, CASE WHEN n.kind = 4 THEN -1 ELSE 0 END);
-    PERFORM pgbox.touch_dir(v_layers, t.dir, v_now, CASE WHEN n.kind = 4 AND o.ino IS NULL THEN 1 ELSE 0 END);
+    PERFORM pgbox.touch_dir(v_layers, f.dir, v_now, CASE WHEN n.kind = pgbox.kind('dir') THEN -1 ELSE 0 END);
+    PERFORM pgbox.touch_dir(v_layers, t.dir, v_now, CASE WHEN n.kind = pgbox.kind('dir') AND o.ino IS NULL THEN 1 ELSE 0 END);
     PERFORM pgbox.record(v_sandbox, ARRAY['rename'], ARRAY[f.path], ARRAY[t.path], ARRAY[n.ino], v_bytes, v_inodes);
 END
 $$;

@@ -10,7 +10,7 @@ BEGIN
         v_dir := pgbox.lookup(p_layers, v_dir, v_parts[i]);
         IF v_dir IS NULL THEN
             RETURN NULL;
-        ELSIF (pgbox.inode_of(p_layers, v_dir)).kind <> 4 THEN
+        ELSIF (pgbox.inode_of(p_layers, v_dir)).kind <> pgbox.kind('dir') THEN
             RETURN '/' || array_to_string(v_parts[:i], '/');
         END IF;
     END LOOP;

@@ -10,18 +10,18 @@ BEGIN
     path := v.path;
     created := v.ino IS NULL;
     IF created THEN
-        inode.kind := 8;
+        inode.kind := pgbox.kind('file');
         inode.mode := p_mode;
         inode.size := 0;
         inode := pgbox.create_inode(p_sandbox, v.dir, v.name, inode);
-    ELSIF v.kind = 4 THEN
+    ELSIF v.kind = pgbox.kind('dir') THEN
         PERFORM pgbox.raise_errno('EISDIR', CASE WHEN p_op = 'truncate' THEN 'truncate' ELSE 'open' END, p_path);
-    ELSIF v.kind <> 8 AND p_op = 'truncate' THEN
+    ELSIF v.kind <> pgbox.kind('file') AND p_op = 'truncate' THEN
         PERFORM pgbox.raise_errno('EINVAL', 'truncate', p_path);
     ELSE
         inode := pgbox.inode_of(p_sandbox.layers, v.ino);
         -- 1:3 null, 1:5 zero, 1:7 full
-        IF inode.kind = 1 OR inode.kind = 2 AND inode.rdev NOT IN (259, 261, 263) THEN
+        IF inode.kind = pgbox.kind('fifo') OR inode.kind = pgbox.kind('char') AND inode.rdev NOT IN (259, 261, 263) THEN
             PERFORM pgbox.raise_errno('ENXIO', 'open', p_path);
         END IF;
     END IF;

@@ -6,7 +6,7 @@ DECLARE
     v_new bytea[];
 BEGIN
     PERFORM pgbox.enter_sandbox_read(p_sandbox);
-    PERFORM pgbox.need((SELECT bool_and(coalesce(octet_length(d.data) BETWEEN 1 AND 65536, false)) FROM unnest(p_data) AS d (data)) IS NOT FALSE,
+    PERFORM pgbox.need((SELECT bool_and(coalesce(octet_length(d.data) BETWEEN 1 AND pgbox.chunk_size(), false)) FROM unnest(p_data) AS d (data)) IS NOT FALSE,
                        'put_blobs', 'p_data');
     -- In the order of hashes, so that two uploads of the same contents wait for each other one way round only.
     WITH new AS (

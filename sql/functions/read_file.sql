@@ -11,15 +11,15 @@ DECLARE
     n         pgbox.inode;
 BEGIN
     v := pgbox.walk(v_sandbox.layers, p_path, 'follow', 'open');
-    IF v.kind = 4 THEN
+    IF v.kind = pgbox.kind('dir') THEN
         PERFORM pgbox.raise_errno('EISDIR', 'read', p_path);
     ELSIF p_offset < 0 OR p_length < 0 THEN
         PERFORM pgbox.raise_errno('EINVAL', 'read', p_path);
     END IF;
     n := pgbox.inode_of(v_sandbox.layers, v.ino);
-    IF n.kind = 2 AND n.rdev = 259 THEN
+    IF n.kind = pgbox.kind('char') AND n.rdev = 259 THEN
         RETURN ''; -- /dev/null
-    ELSIF n.kind <> 8 THEN
+    ELSIF n.kind <> pgbox.kind('file') THEN
         PERFORM pgbox.raise_errno('ENXIO', 'open', p_path);
     END IF;
     RETURN pgbox.content_of(v_sandbox.layers, n.ino, n.size, coalesce(p_offset, 0), coalesce(p_length, n.size));

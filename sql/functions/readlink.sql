@@ -10,7 +10,7 @@ DECLARE
     v         record;
 BEGIN
     v := pgbox.walk(v_sandbox.layers, p_path, 'nofollow', 'readlink');
-    IF v.kind <> 10 THEN
+    IF v.kind <> pgbox.kind('symlink') THEN
         PERFORM pgbox.raise_errno('EINVAL', 'readlink', p_path);
     END IF;
     RETURN v.target;

@@ -42,7 +42,7 @@ BEGIN
                            WHERE o.layer_id = ANY (p_sandbox.layers) AND o.ino = c.ino
                            ORDER BY o.idx, array_position(p_sandbox.layers, o.layer_id)) e
                    WHERE e.sha256 IS NOT NULL) k ON i.size BETWEEN 1 AND 67108864
-            WHERE i.kind = 8) a ON true;
+            WHERE i.kind = pgbox.kind('file')) a ON true;
 END
 $$;
 

@@ -12,26 +12,26 @@ BEGIN
     WITH d AS MATERIALIZED (
         SELECT c.path, c.status, coalesce(nullif(c.path_from, ''), c.path) AS path_from,
                o.ino AS old_ino, o.kind AS old_kind, o.mode AS old_mode, o.uid AS old_uid, o.gid AS old_gid,
-               CASE WHEN o.kind = 8 THEN o.size END AS old_size,
-               CASE WHEN o.kind = 8 THEN pgbox.file_hash(p_before, o.ino, o.size) END AS old_hash,
+               CASE WHEN o.kind = pgbox.kind('file') THEN o.size END AS old_size,
+               CASE WHEN o.kind = pgbox.kind('file') THEN pgbox.file_hash(p_before, o.ino, o.size) END AS old_hash,
                n.ino, n.kind, n.mode, n.uid, n.gid, n.target,
-               CASE WHEN n.kind = 8 THEN n.size END AS size,
-               CASE WHEN n.kind = 8 THEN pgbox.file_hash(p_sandbox.layers, n.ino, n.size) END AS hash,
+               CASE WHEN n.kind = pgbox.kind('file') THEN n.size END AS size,
+               CASE WHEN n.kind = pgbox.kind('file') THEN pgbox.file_hash(p_sandbox.layers, n.ino, n.size) END AS hash,
                -- Another file of the same name, which may not be written over when either has other names.
-               c.status IN ('D', 'T') OR c.status = 'M' AND c.ino <> c.ino_from AND (c.kind NOT IN (4, 8) OR c.kind = 8 AND greatest(o.nlink, n.nlink) > 1) AS gone,
-               c.status IN ('A', 'T') OR c.status = 'M' AND c.ino <> c.ino_from AND (c.kind NOT IN (4, 8) OR c.kind = 8 AND greatest(o.nlink, n.nlink) > 1) AS made,
+               c.status IN ('D', 'T') OR c.status = 'M' AND c.ino <> c.ino_from AND (c.kind NOT IN (pgbox.kind('dir'), pgbox.kind('file')) OR c.kind = pgbox.kind('file') AND greatest(o.nlink, n.nlink) > 1) AS gone,
+               c.status IN ('A', 'T') OR c.status = 'M' AND c.ino <> c.ino_from AND (c.kind NOT IN (pgbox.kind('dir'), pgbox.kind('file')) OR c.kind = pgbox.kind('file') AND greatest(o.nlink, n.nlink) > 1) AS made,
                n.nlink
           FROM pgbox.compare(p_before, p_sandbox.layers, true) c
           LEFT JOIN LATERAL pgbox.inode_of(p_before, c.ino_from) o ON c.status <> 'A'
           LEFT JOIN LATERAL pgbox.inode_of(p_sandbox.layers, c.ino) n ON c.status <> 'D'
     ), busy AS MATERIALIZED (
         -- Places that something leaves, or takes by a rename: who goes there, or below them, has to wait.
-        SELECT d.path_from AS path, NULL::text AS own FROM d WHERE d.status = 'R' OR d.gone AND d.old_kind = 4
+        SELECT d.path_from AS path, NULL::text AS own FROM d WHERE d.status = 'R' OR d.gone AND d.old_kind = pgbox.kind('dir')
         UNION ALL
         SELECT d.path, d.path FROM d WHERE d.status = 'R'
     ), late AS MATERIALIZED (
         SELECT DISTINCT x.path
-          FROM (SELECT d.path, string_to_array(d.path, '/') AS parts FROM d WHERE d.status = 'R' OR d.made AND d.kind = 4) x
+          FROM (SELECT d.path, string_to_array(d.path, '/') AS parts FROM d WHERE d.status = 'R' OR d.made AND d.kind = pgbox.kind('dir')) x
          CROSS JOIN LATERAL (SELECT array_to_string(x.parts[:g.n], '/') AS path FROM generate_series(2, cardinality(x.parts)) AS g (n)) up
           JOIN busy b ON b.path = up.path AND b.own IS DISTINCT FROM x.path
     ), place AS MATERIALIZED (
@@ -39,7 +39,7 @@ BEGIN
                length(d.path) - length(replace(d.path, '/', '')) AS depth,
                length(d.path_from) - length(replace(d.path_from, '/', '')) AS depth_from,
                -- another name of what is there already, or is made first
-               CASE WHEN d.made AND d.kind = 8 AND d.nlink > 1 THEN
+               CASE WHEN d.made AND d.kind = pgbox.kind('file') AND d.nlink > 1 THEN
                    (SELECT coalesce(min(g.path) FILTER (WHERE m.path IS NULL), min(g.path))
                       FROM pgbox.dir_paths(p_sandbox.layers, ARRAY[d.ino]) g
                       LEFT JOIN d m ON m.path = g.path AND m.made) END AS anchor
@@ -47,12 +47,12 @@ BEGIN
     ), step AS (
         SELECT 1 AS pass, 0 AS depth, 'unlink' AS op, d.path_from AS path,
                NULL::text AS path_to, d.old_ino AS ino, d.old_size AS size_before, NULL::bigint AS size_after, d.old_hash AS hash_before, NULL::bytea AS hash_after
-          FROM place d WHERE d.gone AND d.old_kind <> 4
+          FROM place d WHERE d.gone AND d.old_kind <> pgbox.kind('dir')
         UNION ALL
-        SELECT 2, d.depth, 'mkdir', d.path, NULL, d.ino, NULL, NULL, NULL, NULL FROM place d WHERE d.made AND d.kind = 4 AND NOT d.late
+        SELECT 2, d.depth, 'mkdir', d.path, NULL, d.ino, NULL, NULL, NULL, NULL FROM place d WHERE d.made AND d.kind = pgbox.kind('dir') AND NOT d.late
         UNION ALL
         -- What is deeper goes first, so that its old path still holds.
-        SELECT 3, -d.depth_from, 'rmdir', d.path_from, NULL, d.old_ino, NULL, NULL, NULL, NULL FROM place d WHERE d.gone AND d.old_kind = 4
+        SELECT 3, -d.depth_from, 'rmdir', d.path_from, NULL, d.old_ino, NULL, NULL, NULL, NULL FROM place d WHERE d.gone AND d.old_kind = pgbox.kind('dir')
         UNION ALL
         SELECT 3, -d.depth_from, 'rename', d.path_from, CASE WHEN d.late THEN d.aside ELSE d.path END, d.ino, d.old_size, d.size, d.old_hash, d.hash
           FROM place d WHERE d.status = 'R'
@@ -60,19 +60,19 @@ BEGIN
         -- And from above to below into the new places.
         SELECT 4, d.depth, 'rename', d.aside, d.path, d.ino, d.old_size, d.size, d.old_hash, d.hash FROM place d WHERE d.status = 'R' AND d.late
         UNION ALL
-        SELECT 4, d.depth, CASE d.kind WHEN 4 THEN 'mkdir' WHEN 8 THEN 'create' WHEN 10 THEN 'symlink' ELSE 'mknod' END, d.path, d.target, d.ino, NULL, d.size, NULL, d.hash
-          FROM place d WHERE d.made AND (d.kind <> 4 OR d.late) AND coalesce(d.anchor, d.path) = d.path
+        SELECT 4, d.depth, CASE d.kind WHEN pgbox.kind('dir') THEN 'mkdir' WHEN pgbox.kind('file') THEN 'create' WHEN pgbox.kind('symlink') THEN 'symlink' ELSE 'mknod' END, d.path, d.target, d.ino, NULL, d.size, NULL, d.hash
+          FROM place d WHERE d.made AND (d.kind <> pgbox.kind('dir') OR d.late) AND coalesce(d.anchor, d.path) = d.path
         UNION ALL
         SELECT 5, 0, 'link', d.anchor, d.path, d.ino, d.size, d.size, d.hash, d.hash FROM place d WHERE d.made AND d.anchor <> d.path
         UNION ALL
         SELECT 6, 0, 'write', d.path, NULL, d.ino, d.old_size, d.size, d.old_hash, d.hash
           FROM d
-         WHERE d.status IN ('M', 'R') AND NOT d.made AND d.kind = 8
+         WHERE d.status IN ('M', 'R') AND NOT d.made AND d.kind = pgbox.kind('file')
            AND (d.size <> d.old_size OR coalesce(d.hash <> d.old_hash,
                    -- too long to have one
-                   (SELECT regexp_replace(o.looks, '^([0-9]+[|]){4}', '') FROM pgbox.describe_inodes(p_before, ARRAY[d.old_ino]) o)
+                   (SELECT o.content FROM pgbox.describe_inodes(p_before, ARRAY[d.old_ino]) o)
                 IS DISTINCT FROM
-                   (SELECT regexp_replace(o.looks, '^([0-9]+[|]){4}', '') FROM pgbox.describe_inodes(p_sandbox.layers, ARRAY[d.ino]) o)))
+                   (SELECT o.content FROM pgbox.describe_inodes(p_sandbox.layers, ARRAY[d.ino]) o)))
         UNION ALL
         SELECT 7, 0, 'chmod', d.path, NULL, d.ino, d.old_size, d.size, d.old_hash, d.hash
           FROM d WHERE d.status IN ('M', 'R') AND NOT d.made AND d.mode <> d.old_mode

@@ -32,7 +32,7 @@ BEGIN
 
     INSERT INTO pgbox.inode (layer_id, ino, kind, mode, uid, gid, nlink, rdev, size, mtime, ctime, target)
     SELECT v_id, b.ino, b.kind, b.mode, b.uid, b.uid,
-           CASE b.kind WHEN 4 THEN 2 + (SELECT count(*) FROM pg_temp.base_entry c WHERE c.dir = b.path AND c.kind = 4 AND c.path <> '/')
+           CASE b.kind WHEN pgbox.kind('dir') THEN 2 + (SELECT count(*) FROM pg_temp.base_entry c WHERE c.dir = b.path AND c.kind = pgbox.kind('dir') AND c.path <> '/')
                        ELSE 1 END,
            b.rdev, coalesce(octet_length(b.content), octet_length(b.target), 0), c_time, c_time, b.target
       FROM pg_temp.base_entry b;

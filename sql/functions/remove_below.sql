@@ -25,7 +25,7 @@ DECLARE
     v_gone   bigint[];
 BEGIN
     WITH t AS MATERIALIZED (
-        SELECT s.path, s.name, s.parent, s.depth, s.ino, s.kind, s.nlink, CASE s.kind WHEN 8 THEN s.size END AS size,
+        SELECT s.path, s.name, s.parent, s.depth, s.ino, s.kind, s.nlink, CASE s.kind WHEN pgbox.kind('file') THEN s.size END AS size,
                CASE WHEN s.size <= 67108864 THEN s.content_hash END AS hash
           FROM pgbox.subtree(p_layers, p_dir, p_path, NULL, p_hashes) s
          WHERE s.depth > 0
@@ -34,9 +34,9 @@ BEGIN
            array_agg(CASE WHEN x.stays THEN x.size END), array_agg(CASE WHEN x.stays THEN x.hash END)
       INTO path, v_parent, v_name, ino, size, hash, v_stays, size_after, hash_after
       -- A file with names elsewhere stays.
-      FROM (SELECT t.*, t.kind <> 4 AND t.nlink > coalesce(l.names, 1) AS stays
+      FROM (SELECT t.*, t.kind <> pgbox.kind('dir') AND t.nlink > coalesce(l.names, 1) AS stays
               FROM t
-              LEFT JOIN (SELECT c.ino, count(*) AS names FROM t c WHERE c.kind <> 4 AND c.nlink > 1 GROUP BY c.ino) l ON l.ino = t.ino
+              LEFT JOIN (SELECT c.ino, count(*) AS names FROM t c WHERE c.kind <> pgbox.kind('dir') AND c.nlink > 1 GROUP BY c.ino) l ON l.ino = t.ino
              ORDER BY t.depth DESC, t.path COLLATE "C") x;
 
     PERFORM pgbox.forget_names(p_layers, v_parent, v_name);

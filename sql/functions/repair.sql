@@ -21,7 +21,7 @@ DECLARE
     v_ino     bigint[] := '{}';
 BEGIN
     PERFORM set_config('app.sandbox_id', p_sandbox::text, true), set_config('app.at', '', true), set_config('app.layers', v_layers::text, true);
-    IF (pgbox.inode_of(v_layers, 1)).kind IS DISTINCT FROM 4 THEN
+    IF (pgbox.inode_of(v_layers, 1)).kind IS DISTINCT FROM pgbox.kind('dir') THEN
         RETURN; -- there is nothing to hang anything on
     END IF;
     FOR f IN SELECT c.* FROM fs.fsck() c WHERE c.check_name = 'sealed_top' LOOP
@@ -64,7 +64,7 @@ BEGIN
                     SELECT s.* INTO v_sandbox FROM pgbox.sandbox s WHERE s.id = p_sandbox;
                     v_sandbox.layers := v_layers;
                     n := NULL;
-                    n.kind := 4;
+                    n.kind := pgbox.kind('dir');
                     n.mode := 448;
                     v_lost := (pgbox.create_inode(v_sandbox, 1, 'lost+found', n)).ino;
                     UPDATE pgbox.sandbox s SET next_ino = v_lost + 1 WHERE s.id = p_sandbox;
@@ -72,7 +72,7 @@ BEGIN
                     v_path := v_path || '/lost+found'::text;
                     v_ino := v_ino || v_lost;
                 END IF;
-                CONTINUE WHEN (pgbox.inode_of(v_layers, v_lost)).kind IS DISTINCT FROM 4;
+                CONTINUE WHEN (pgbox.inode_of(v_layers, v_lost)).kind IS DISTINCT FROM pgbox.kind('dir');
                 PERFORM pgbox.set_name(v_layers, v_lost, '#' || f.ino, f.ino);
                 v_op := v_op || 'link'::text;
                 v_path := v_path || ('/lost+found/#' || f.ino);

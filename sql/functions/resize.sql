@@ -10,18 +10,18 @@ DECLARE
     v_len  integer;
 BEGIN
     IF p_new < p_old THEN
-        PERFORM pgbox.cut_chunks(p_layers, p_ino, ((p_new + 65535) / 65536)::integer);
-        v_len := p_new % 65536;
+        PERFORM pgbox.cut_chunks(p_layers, p_ino, ((p_new + pgbox.chunk_size() - 1) / pgbox.chunk_size())::integer);
+        v_len := p_new % pgbox.chunk_size();
         IF v_len = 0 THEN
             RETURN;
         END IF;
-        v_idx := p_new / 65536;
+        v_idx := p_new / pgbox.chunk_size();
     ELSE
-        IF p_new = p_old OR p_old % 65536 = 0 THEN
+        IF p_new = p_old OR p_old % pgbox.chunk_size() = 0 THEN
             RETURN;
         END IF;
-        v_idx := p_old / 65536;
-        v_len := least(65536, p_new - v_idx * 65536::bigint);
+        v_idx := p_old / pgbox.chunk_size();
+        v_len := least(pgbox.chunk_size(), p_new - v_idx * pgbox.chunk_size()::bigint);
     END IF;
     v_data := pgbox.chunk_at(p_layers, p_ino, v_idx);
     IF v_data IS NULL THEN

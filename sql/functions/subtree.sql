@@ -30,20 +30,20 @@ BEGIN
                 WHERE n.layer_id = ANY (p_layers) AND n.ino = d.ino
                 ORDER BY array_position(p_layers, n.layer_id)
                 LIMIT 1) i
-         WHERE t.kind = 4 AND t.depth < least(coalesce(p_depth, 8192), 8192) AND d.ino IS NOT NULL AND i.kind <> 0
+         WHERE t.kind = pgbox.kind('dir') AND t.depth < least(coalesce(p_depth, 8192), 8192) AND d.ino IS NOT NULL AND i.kind <> pgbox.kind('whiteout')
     )
     SELECT t.path::text, t.name::text, t.parent, t.depth, t.ino, t.kind, t.mode, t.uid, t.gid, t.nlink, t.rdev,
-           CASE t.kind WHEN 10 THEN octet_length(t.target) ELSE t.size END, t.mtime, t.ctime, t.target::text,
-           CASE WHEN NOT p_hashes OR t.kind <> 8 THEN NULL
+           CASE t.kind WHEN pgbox.kind('symlink') THEN octet_length(t.target) ELSE t.size END, t.mtime, t.ctime, t.target::text,
+           CASE WHEN NOT p_hashes OR t.kind <> pgbox.kind('file') THEN NULL
                 WHEN t.size = 0 THEN sha256('')
-                WHEN t.size <= 65536 AND k.chunks IS NOT NULL THEN substring(k.chunks FROM 5)
+                WHEN t.size <= pgbox.chunk_size() AND k.chunks IS NOT NULL THEN substring(k.chunks FROM 5)
                 ELSE sha256(int8send(t.size) || coalesce(k.chunks, '')) END
       FROM t
       LEFT JOIN LATERAL (
            SELECT string_agg(int4send(e.idx) || e.sha256, '' ORDER BY e.idx) AS chunks
              FROM (SELECT DISTINCT ON (c.idx) c.idx, c.sha256
                      FROM pgbox.chunk c
-                    WHERE c.layer_id = ANY (p_layers) AND c.ino = t.ino AND t.kind = 8 AND p_hashes
+                    WHERE c.layer_id = ANY (p_layers) AND c.ino = t.ino AND t.kind = pgbox.kind('file') AND p_hashes
                     ORDER BY c.idx, array_position(p_layers, c.layer_id)) e
             WHERE e.sha256 IS NOT NULL) k ON true;
 END

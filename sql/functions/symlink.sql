@@ -16,7 +16,7 @@ BEGIN
         PERFORM pgbox.raise_errno('ENAMETOOLONG', 'symlink', p_path);
     END IF;
     v := pgbox.vacant(v_sandbox.layers, p_path, 'symlink', false);
-    n.kind := 10;
+    n.kind := pgbox.kind('symlink');
     n.mode := 511;
     n.target := p_target;
     n := pgbox.create_inode(v_sandbox, v.dir, v.name, n);

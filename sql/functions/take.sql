@@ -7,17 +7,17 @@ DECLARE
     v_here    pgbox.inode := pgbox.inode_of(p_layers, (pgbox.walk(p_layers, p_path, 'nofollow', NULL)).ino);
     v_sandbox pgbox.sandbox;
 BEGIN
-    IF v_here.ino IS NOT NULL AND (v_here.kind <> v_from.kind OR v_from.kind NOT IN (4, 8) OR p_fresh AND v_here.nlink > 1) THEN
+    IF v_here.ino IS NOT NULL AND (v_here.kind <> v_from.kind OR v_from.kind NOT IN (pgbox.kind('dir'), pgbox.kind('file')) OR p_fresh AND v_here.nlink > 1) THEN
         PERFORM fs.rm(p_path, true);
         v_here := NULL;
     END IF;
-    IF v_from.kind = 4 THEN
+    IF v_from.kind = pgbox.kind('dir') THEN
         IF v_here.ino IS NULL THEN
             PERFORM fs.mkdir(p_path);
         END IF;
-    ELSIF v_from.kind = 10 THEN
+    ELSIF v_from.kind = pgbox.kind('symlink') THEN
         PERFORM fs.symlink(v_from.target, p_path);
-    ELSIF v_from.kind = 8 THEN
+    ELSIF v_from.kind = pgbox.kind('file') THEN
         PERFORM fs.write_file(p_path, '');
         v_here := pgbox.inode_of(p_layers, (pgbox.walk(p_layers, p_path, 'nofollow', 'merge')).ino);
         -- No bytes are copied: the chunks name the contents that the other side has.
@@ -38,11 +38,11 @@ BEGIN
     ELSE
         PERFORM fs.mknod(p_path, v_from.kind, v_from.mode, v_from.rdev);
     END IF;
-    IF v_from.kind <> 10 THEN
+    IF v_from.kind <> pgbox.kind('symlink') THEN
         PERFORM fs.chmod(p_path, v_from.mode);
     END IF;
     PERFORM fs.chown(p_path, v_from.uid, v_from.gid, false);
-    IF v_from.kind <> 4 THEN
+    IF v_from.kind <> pgbox.kind('dir') THEN
         PERFORM fs.utimes(p_path, v_from.mtime, false);
     END IF;
 END

@@ -10,7 +10,7 @@ DECLARE
     v         record;
 BEGIN
     v := pgbox.walk(v_sandbox.layers, p_path, 'follow', 'tree');
-    IF v.kind <> 4 THEN
+    IF v.kind <> pgbox.kind('dir') THEN
         PERFORM pgbox.raise_errno('ENOTDIR', 'tree', p_path);
     END IF;
     RETURN QUERY

@@ -5,7 +5,7 @@ AS $$
 BEGIN
     bytes := 0;
     inodes := 0;
-    IF p_inode.kind <> 4 AND p_inode.nlink > 1 THEN
+    IF p_inode.kind <> pgbox.kind('dir') AND p_inode.nlink > 1 THEN
         p_inode.nlink := p_inode.nlink - 1;
         p_inode.ctime := p_now;
         PERFORM pgbox.put_inode(p_layers[1], p_inode);
@@ -14,7 +14,7 @@ BEGIN
     PERFORM pgbox.forget(p_layers, ARRAY[p_inode.ino]);
     IF p_inode.ino >= pgbox.first_ino() THEN
         inodes := -1;
-        bytes := CASE WHEN p_inode.kind = 8 THEN -p_inode.size ELSE 0 END;
+        bytes := CASE WHEN p_inode.kind = pgbox.kind('file') THEN -p_inode.size ELSE 0 END;
     END IF;
 END
 $$;

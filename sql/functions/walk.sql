@@ -91,11 +91,11 @@ BEGIN
                 END IF;
                 EXIT;
             END IF;
-            IF coalesce(kind, 0) = 0 THEN
+            IF coalesce(kind, pgbox.kind('whiteout')) = pgbox.kind('whiteout') THEN
                 v_fault := 'EIO'; -- a name without an inode
                 EXIT;
             END IF;
-            IF kind = 10 AND (NOT v_final OR p_mode IN ('follow', 'create', 'mkdirs') OR slash AND p_mode = 'nofollow') THEN
+            IF kind = pgbox.kind('symlink') AND (NOT v_final OR p_mode IN ('follow', 'create', 'mkdirs') OR slash AND p_mode = 'nofollow') THEN
                 v_hops := v_hops + 1;
                 IF v_hops > 40 THEN
                     v_fault := 'ELOOP';
@@ -121,7 +121,7 @@ BEGIN
                 name := NULL;
                 CONTINUE;
             END IF;
-            IF kind <> 4 AND (NOT v_final OR slash AND p_mode <> 'parent') THEN
+            IF kind <> pgbox.kind('dir') AND (NOT v_final OR slash AND p_mode <> 'parent') THEN
                 v_fault := 'ENOTDIR';
                 EXIT;
             END IF;
@@ -147,7 +147,7 @@ BEGIN
     ELSE
         name := NULL;
         ino := dir;
-        kind := 4;
+        kind := pgbox.kind('dir');
         path := dir_path;
     END IF;
 END

@@ -25,11 +25,11 @@ BEGIN
          WHERE d.ino IS NOT NULL
     )
     SELECT t.path, t.name, t.parent, t.depth, i.ino, i.kind, i.mode, i.uid, i.gid, i.nlink, i.rdev,
-           CASE i.kind WHEN 10 THEN octet_length(i.target) ELSE i.size END, i.mtime, i.ctime, i.target::text,
+           CASE i.kind WHEN pgbox.kind('symlink') THEN octet_length(i.target) ELSE i.size END, i.mtime, i.ctime, i.target::text,
            -- as pgbox.content_hash says it, without a call for each file
-           CASE WHEN NOT p_hashes OR i.kind <> 8 THEN NULL
+           CASE WHEN NOT p_hashes OR i.kind <> pgbox.kind('file') THEN NULL
                 WHEN i.size = 0 THEN sha256('')
-                WHEN i.size <= 65536 AND k.sha256 IS NOT NULL THEN k.sha256
+                WHEN i.size <= pgbox.chunk_size() AND k.sha256 IS NOT NULL THEN k.sha256
                 ELSE sha256(int8send(i.size) || coalesce((
                      SELECT string_agg(int4send(c.idx) || c.sha256, '' ORDER BY c.idx)
                        FROM (SELECT DISTINCT ON (e.idx) e.idx, e.sha256
@@ -46,7 +46,7 @@ BEGIN
                    FROM pgbox.chunk e
                   WHERE e.layer_id = ANY (p_layers) AND e.idx = 0 AND p_hashes
                   ORDER BY e.ino, array_position(p_layers, e.layer_id)) k ON k.ino = i.ino
-     WHERE i.kind <> 0;
+     WHERE i.kind <> pgbox.kind('whiteout');
 END
 $$;
 

@@ -17,7 +17,7 @@ BEGIN
                  WHERE r.layer_id = ANY (p_layers)
                  ORDER BY r.ino, array_position(p_layers, r.layer_id)) i
          -- and everything is below the root
-         WHERE i.kind <> 0 AND (p_ino = 1 OR i.ino IN (
+         WHERE i.kind <> pgbox.kind('whiteout') AND (p_ino = 1 OR i.ino IN (
                SELECT p_ino
                UNION ALL
                SELECT d.ino
@@ -28,14 +28,14 @@ BEGIN
                         ORDER BY e.parent_ino, e.name, array_position(p_layers, e.layer_id)) d ON d.parent_ino = p.dir
                 WHERE d.ino IS NOT NULL))
     )
-    SELECT (SELECT count(*) FROM t), (SELECT coalesce(sum(t.size), 0) FROM t WHERE t.kind = 8),
+    SELECT (SELECT count(*) FROM t), (SELECT coalesce(sum(t.size), 0) FROM t WHERE t.kind = pgbox.kind('file')),
            (SELECT coalesce(sum((SELECT b.size FROM pgbox.blob b WHERE b.sha256 = c.sha256)), 0)
               FROM t
               JOIN (SELECT DISTINCT ON (e.ino, e.idx) e.ino, e.idx, e.sha256
                       FROM pgbox.chunk e
                      WHERE e.layer_id = ANY (p_layers)
                      ORDER BY e.ino, e.idx, array_position(p_layers, e.layer_id)) c ON c.ino = t.ino
-             WHERE t.kind = 8)
+             WHERE t.kind = pgbox.kind('file'))
       INTO inodes, bytes, stored;
 END
 $$;

@@ -25,7 +25,7 @@ BEGIN
     END IF;
     f := pgbox.open_file(p_sandbox, p_path, p_op, p_mode);
     n := f.inode;
-    IF n.kind = 2 THEN
+    IF n.kind = pgbox.kind('char') THEN
         IF n.rdev = 263 AND v_length > 0 THEN -- /dev/full
             PERFORM pgbox.raise_errno('ENOSPC', v_what, p_path);
         END IF;
@@ -54,7 +54,7 @@ BEGIN
     ELSE
         IF p_op = 'write' THEN
             -- what the new content does not cover
-            PERFORM pgbox.cut_chunks(p_sandbox.layers, n.ino, ((v_length + 65535) / 65536)::integer);
+            PERFORM pgbox.cut_chunks(p_sandbox.layers, n.ino, ((v_length + pgbox.chunk_size() - 1) / pgbox.chunk_size())::integer);
             n.size := 0;
         END IF;
         IF v_length > 0 THEN

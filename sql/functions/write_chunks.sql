@@ -4,8 +4,8 @@ CREATE FUNCTION pgbox.write_chunks(p_layers uuid[], p_ino bigint, p_size bigint,
 AS $$
 DECLARE
     v_end   bigint := p_offset + octet_length(p_data);
-    v_first integer := p_offset / 65536;
-    v_last  integer := (v_end - 1) / 65536;
+    v_first integer := p_offset / pgbox.chunk_size();
+    v_last  integer := (v_end - 1) / pgbox.chunk_size();
     v_size  bigint := p_size;
     v_base  bigint;
     v_from  integer;
@@ -20,10 +20,10 @@ BEGIN
         v_size := p_offset;
     END IF;
     FOR v_idx IN v_first..v_last LOOP
-        v_base := v_idx * 65536::bigint;
+        v_base := v_idx * pgbox.chunk_size()::bigint;
         v_from := greatest(p_offset - v_base, 0);
-        v_to := least(v_end - v_base, 65536);
-        v_has := greatest(least(v_size - v_base, 65536), 0);
+        v_to := least(v_end - v_base, pgbox.chunk_size());
+        v_has := greatest(least(v_size - v_base, pgbox.chunk_size()), 0);
         v_piece := substring(p_data FROM (v_base + v_from - p_offset)::integer + 1 FOR v_to - v_from);
         IF v_from > 0 OR v_to < v_has THEN
             v_old := coalesce(pgbox.chunk_at(p_layers, p_ino, v_idx), pgbox.zeros(v_has));

@@ -3,7 +3,7 @@ SELECT f.content_hash, min(f.size) AS size, count(*) AS files, count(DISTINCT f.
        min(f.size) * (count(*) - 1) AS saved_bytes, min(f.path) AS example
   FROM (SELECT DISTINCT ON (v.sandbox_id, v.ino) v.sandbox_id, v.ino, v.size, v.path, v.content_hash
           FROM fs.files v
-         WHERE v.kind = 8 AND v.size > 0 AND v.ino >= 1024
+         WHERE v.kind = pgbox.kind('file') AND v.size > 0 AND v.ino >= 1024
          ORDER BY v.sandbox_id, v.ino, v.path COLLATE "C") f
  GROUP BY f.content_hash, f.size
 HAVING count(*) > 1;

@@ -3,7 +3,7 @@ SELECT l.id, l.created_at, l.sealed_at, b.sandboxes, n.snapshots, i.inodes, c.ch
   FROM pgbox.layer l
  CROSS JOIN LATERAL (SELECT count(*) AS sandboxes FROM pgbox.sandbox s WHERE s.deleted_at IS NULL AND s.layers @> ARRAY[l.id]) b
  CROSS JOIN LATERAL (SELECT count(*) AS snapshots FROM pgbox.snapshot p WHERE p.layers @> ARRAY[l.id]) n
- CROSS JOIN LATERAL (SELECT count(*) AS inodes FROM pgbox.inode e WHERE e.layer_id = l.id AND e.kind <> 0) i
+ CROSS JOIN LATERAL (SELECT count(*) AS inodes FROM pgbox.inode e WHERE e.layer_id = l.id AND e.kind <> pgbox.kind('whiteout')) i
  CROSS JOIN LATERAL (
        SELECT count(*) AS chunks, coalesce(sum(o.size), 0)::bigint AS bytes
          FROM pgbox.chunk k

@@ -2067,7 +2067,7 @@ BEGIN
         v_ours := pgbox.point(v_ours, 'undo');
         v_layers := v_ours.layers;
         UPDATE pgbox.sandbox s SET open_version = v_version + 1 WHERE s.id = p_sandbox;
-        v_sources := ARRAY(SELECT d.ino FROM pgbox.compare(v_base, v_from, true) d WHERE d.status = 'R');
+        v_sources := ARRAY(SELECT d.ino FROM pgbox.compare(v_base, v_from, true) d WHERE d.status = 'R' ORDER BY d.ino);
         SELECT '{}'::text[] AS moved, '{}'::bigint[] AS aside, '{}'::jsonb AS linked INTO v_plan;
         FOR c IN
             SELECT d.*,
@@ -5872,7 +5872,7 @@ BEGIN
                    array_agg(pgbox.merge_verb('mv', v_here || '/' || g.name, '/.merge-' || g.ino)) FILTER (WHERE g.leaves),
                    array_agg(g.ino) FILTER (WHERE g.leaves)
               INTO v_stay, v_leave, v_leaving
-              FROM (SELECT e.name, e.ino, c_strict AND p_kin AND e.ino = ANY (p_sources) AS leaves
+              FROM (SELECT e.name, e.ino, coalesce(c_strict AND p_kin AND p_sources[width_bucket(e.ino, p_sources)] = e.ino, false) AS leaves
                       FROM pgbox.entries(p_layers, (pgbox.walk(p_layers, v_here, 'nofollow', NULL)).ino) e) g;
         END IF;
         IF v_is IS NULL THEN
@@ -5901,7 +5901,7 @@ BEGIN
         ELSIF p_kin AND p_status IN ('A', 'R') AND c_strict THEN
             -- What has its place here goes elsewhere itself: out of the way until its turn comes.
             v_there := pgbox.walk(p_layers, path, 'nofollow', NULL);
-            IF v_there.ino = ANY (p_sources) AND v_there.ino <> p_ino AND v_there.ino <> ALL (aside)
+            IF p_sources[width_bucket(v_there.ino, p_sources)] = v_there.ino AND v_there.ino <> p_ino AND v_there.ino <> ALL (aside)
                AND pgbox.lookup(p_base, v_there.dir, v_there.name) = v_there.ino THEN
                 steps := steps || pgbox.merge_verb('mv', path, '/.merge-' || v_there.ino);
                 aside := aside || v_there.ino;
@@ -6013,7 +6013,7 @@ $_$;
 
 ALTER FUNCTION pgbox.merge_plan(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_conflict text, p_sources bigint[], p_status text, p_path text, p_kind smallint, p_ino bigint, p_path_from text, p_ino_from bigint, INOUT moved text[], INOUT aside bigint[], INOUT linked jsonb, OUT path text, OUT outcome text, OUT detail text, OUT winner text, OUT steps fs.merge_step[]) OWNER TO pgbox_maintainer;
 
-COMMENT ON FUNCTION pgbox.merge_plan(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_conflict text, p_sources bigint[], p_status text, p_path text, p_kind smallint, p_ino bigint, p_path_from text, p_ino_from bigint, INOUT moved text[], INOUT aside bigint[], INOUT linked jsonb, OUT path text, OUT outcome text, OUT detail text, OUT winner text, OUT steps fs.merge_step[]) IS 'Plans one change of pgbox.compare() for the sandbox in scope: its outcome, as fs.merge() says it, and the steps that pgbox.merge_apply() is to do. moved are the directories renamed so far: from and to by turns. aside are files that are moved out of the way and wait for their own rename. linked says where files that were taken are now, by their number on the other side. p_sources are the numbers of everything that is renamed.';
+COMMENT ON FUNCTION pgbox.merge_plan(p_layers uuid[], p_base uuid[], p_from uuid[], p_kin boolean, p_conflict text, p_sources bigint[], p_status text, p_path text, p_kind smallint, p_ino bigint, p_path_from text, p_ino_from bigint, INOUT moved text[], INOUT aside bigint[], INOUT linked jsonb, OUT path text, OUT outcome text, OUT detail text, OUT winner text, OUT steps fs.merge_step[]) IS 'Plans one change of pgbox.compare() for the sandbox in scope: its outcome, as fs.merge() says it, and the steps that pgbox.merge_apply() is to do. moved are the directories renamed so far: from and to by turns. aside are files that are moved out of the way and wait for their own rename. linked says where files that were taken are now, by their number on the other side. p_sources are the numbers of everything that is renamed, in order, so that one is found by halving.';
 
 CREATE FUNCTION pgbox.merge_texts(p_base bytea, p_ours bytea, p_theirs bytea, OUT merged bytea, OUT conflicts integer) RETURNS record
     LANGUAGE plpgsql IMMUTABLE

@@ -58,7 +58,7 @@ BEGIN
         v_ours := pgbox.point(v_ours, 'undo');
         v_layers := v_ours.layers;
         UPDATE pgbox.sandbox s SET open_version = v_version + 1 WHERE s.id = p_sandbox;
-        v_sources := ARRAY(SELECT d.ino FROM pgbox.compare(v_base, v_from, true) d WHERE d.status = 'R');
+        v_sources := ARRAY(SELECT d.ino FROM pgbox.compare(v_base, v_from, true) d WHERE d.status = 'R' ORDER BY d.ino);
         SELECT '{}'::text[] AS moved, '{}'::bigint[] AS aside, '{}'::jsonb AS linked INTO v_plan;
         FOR c IN
             SELECT d.*,

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/pgbox/pgbox/gateway/cache"
-	"github.com/pgbox/pgbox/gateway/shell/diff"
+	"github.com/pgbox/pgbox/gateway/shell/text/diff"
 	"github.com/pgbox/pgbox/gateway/store"
 	"github.com/pgbox/pgbox/gateway/tree"
 	"github.com/pgbox/pgbox/gateway/vfs"

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/pgbox/pgbox/gateway/shell"
-	"github.com/pgbox/pgbox/gateway/shell/archive"
 	"github.com/pgbox/pgbox/gateway/shell/casetest"
 	"github.com/pgbox/pgbox/gateway/shell/command"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/shell/text/archive"
 )
 
 type zeroReader struct{}

@@ -1,7 +1,7 @@
 package shell
 
 import (
-	"github.com/pgbox/pgbox/gateway/shell/arith"
+	"github.com/pgbox/pgbox/gateway/shell/text/arith"
 	"mvdan.cc/sh/v3/syntax"
 )
 

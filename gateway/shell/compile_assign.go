@@ -3,7 +3,7 @@ package shell
 import (
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/shell/arith"
+	"github.com/pgbox/pgbox/gateway/shell/text/arith"
 	"mvdan.cc/sh/v3/syntax"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/shell/pattern"
+	"github.com/pgbox/pgbox/gateway/shell/text/pattern"
 )
 
 // completion is what complete remembers of a command.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/pgbox/pgbox/gateway/shell/pattern"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/shell/text/pattern"
 	"github.com/pgbox/pgbox/gateway/vfs"
 	"mvdan.cc/sh/v3/syntax"
 )

@@ -10,7 +10,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/shell/archive"
+	"github.com/pgbox/pgbox/gateway/shell/text/archive"
 )
 
 // streams is n bytes of streams one after the other, each of which is zeros without end, compared with what it takes.

@@ -3,7 +3,7 @@ package shell
 import (
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/shell/regex"
+	"github.com/pgbox/pgbox/gateway/shell/text/regex"
 )
 
 // expandRegex expands the right side of =~ : quoted text matches itself.

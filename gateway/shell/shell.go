@@ -14,10 +14,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/pgbox/pgbox/gateway/shell/arith"
-	"github.com/pgbox/pgbox/gateway/shell/pattern"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
-	"github.com/pgbox/pgbox/gateway/shell/regex"
+	"github.com/pgbox/pgbox/gateway/shell/text/arith"
+	"github.com/pgbox/pgbox/gateway/shell/text/pattern"
+	"github.com/pgbox/pgbox/gateway/shell/text/regex"
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 

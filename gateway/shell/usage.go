@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/shell/pattern"
+	"github.com/pgbox/pgbox/gateway/shell/text/pattern"
 )
 
 // Usage is what help and the page of commands say of a builtin.

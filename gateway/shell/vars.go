@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/pgbox/pgbox/gateway/shell/arith"
+	"github.com/pgbox/pgbox/gateway/shell/text/arith"
 )
 
 // lookup finds a variable by name; what is computed on demand comes as a temporary one.

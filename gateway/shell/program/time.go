@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pgbox/pgbox/gateway/shell/datetime"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/shell/text/datetime"
 )
 
 // Pause waits and returns 0, or ends like a killed process when the exec is over first.

@@ -16,9 +16,9 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"github.com/pgbox/pgbox/gateway/shell/archive"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/shell/text/archive"
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 

@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pgbox/pgbox/gateway/shell/archive"
-	"github.com/pgbox/pgbox/gateway/shell/datetime"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/program"
+	"github.com/pgbox/pgbox/gateway/shell/text/archive"
+	"github.com/pgbox/pgbox/gateway/shell/text/datetime"
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 

@@ -7,8 +7,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/shell/archive"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/shell/text/archive"
 )
 
 // tarInput reads the members of an archive one after the other. Between two members it looks at the blocks itself: a reader of

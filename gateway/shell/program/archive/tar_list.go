@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/pgbox/pgbox/gateway/shell/datetime"
 	"github.com/pgbox/pgbox/gateway/shell/program"
+	"github.com/pgbox/pgbox/gateway/shell/text/datetime"
 )
 
 func (t *tarRun) user(id uint32) string {

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/shell/archive"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/shell/text/archive"
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 

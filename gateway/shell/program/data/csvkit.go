@@ -13,9 +13,9 @@ import (
 
 	"github.com/itchyny/timefmt-go"
 
-	"github.com/pgbox/pgbox/gateway/shell/csv"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/shell/text/csv"
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 

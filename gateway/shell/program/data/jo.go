@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
-	"github.com/pgbox/pgbox/gateway/shell/jq"
+	"github.com/pgbox/pgbox/gateway/shell/lang/jq"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/program"
 	"github.com/pgbox/pgbox/gateway/vfs"

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pgbox/pgbox/gateway/shell/lang/sqlite"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
-	"github.com/pgbox/pgbox/gateway/shell/sqlite"
 )
 
 const sqliteUsage = `Usage: sqlite3 [OPTIONS] FILENAME [SQL]

@@ -6,9 +6,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/shell/jq"
+	"github.com/pgbox/pgbox/gateway/shell/lang/jq"
+	"github.com/pgbox/pgbox/gateway/shell/lang/xan"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
-	"github.com/pgbox/pgbox/gateway/shell/xan"
 )
 
 // xanTo prints the table in another format; cells that are numbers become numbers.

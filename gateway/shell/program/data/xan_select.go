@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/shell/regex"
-	"github.com/pgbox/pgbox/gateway/shell/xan"
+	"github.com/pgbox/pgbox/gateway/shell/lang/xan"
+	"github.com/pgbox/pgbox/gateway/shell/text/regex"
 )
 
 func pick(row []string, columns []int) []string {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/shell/xan"
+	"github.com/pgbox/pgbox/gateway/shell/lang/xan"
 )
 
 func xanSort(x *xanRun) error {

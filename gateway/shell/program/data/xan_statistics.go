@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/shell/xan"
+	"github.com/pgbox/pgbox/gateway/shell/lang/xan"
 )
 
 func xanFrequency(x *xanRun) error {

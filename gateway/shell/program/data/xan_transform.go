@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/shell/xan"
+	"github.com/pgbox/pgbox/gateway/shell/lang/xan"
 )
 
 func xanMap(x *xanRun) error {

@@ -10,9 +10,9 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/pgbox/pgbox/gateway/shell/lang/xpath"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
-	"github.com/pgbox/pgbox/gateway/shell/xml"
-	"github.com/pgbox/pgbox/gateway/shell/xpath"
+	"github.com/pgbox/pgbox/gateway/shell/text/xml"
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 

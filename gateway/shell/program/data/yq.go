@@ -10,13 +10,13 @@ import (
 
 	yamlnode "go.yaml.in/yaml/v3"
 
-	"github.com/pgbox/pgbox/gateway/shell/format"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
-	"github.com/pgbox/pgbox/gateway/shell/jq"
+	"github.com/pgbox/pgbox/gateway/shell/lang/jq"
+	yqlang "github.com/pgbox/pgbox/gateway/shell/lang/yq"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/program"
-	"github.com/pgbox/pgbox/gateway/shell/yaml"
-	yqlang "github.com/pgbox/pgbox/gateway/shell/yq"
+	"github.com/pgbox/pgbox/gateway/shell/text/format"
+	"github.com/pgbox/pgbox/gateway/shell/text/yaml"
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 

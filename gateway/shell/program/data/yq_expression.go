@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/shell/jq"
+	"github.com/pgbox/pgbox/gateway/shell/lang/jq"
 	"github.com/pgbox/pgbox/gateway/shell/program"
 )
 

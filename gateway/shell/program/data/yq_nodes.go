@@ -10,12 +10,12 @@ import (
 
 	nodes "go.yaml.in/yaml/v3"
 
-	"github.com/pgbox/pgbox/gateway/shell/datetime"
-	"github.com/pgbox/pgbox/gateway/shell/format"
-	"github.com/pgbox/pgbox/gateway/shell/jq"
+	"github.com/pgbox/pgbox/gateway/shell/lang/jq"
+	yqlang "github.com/pgbox/pgbox/gateway/shell/lang/yq"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
-	"github.com/pgbox/pgbox/gateway/shell/yaml"
-	yqlang "github.com/pgbox/pgbox/gateway/shell/yq"
+	"github.com/pgbox/pgbox/gateway/shell/text/datetime"
+	"github.com/pgbox/pgbox/gateway/shell/text/format"
+	"github.com/pgbox/pgbox/gateway/shell/text/yaml"
 )
 
 // machine is what yq's own expressions may use.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/pgbox/pgbox/gateway/shell/diff"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/shell/text/diff"
 )
 
 var diff3Spec = getopt.New("aeAxXE3miTL:v",

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pgbox/pgbox/gateway/shell/datetime"
-	"github.com/pgbox/pgbox/gateway/shell/diff"
 	"github.com/pgbox/pgbox/gateway/shell/program"
+	"github.com/pgbox/pgbox/gateway/shell/text/datetime"
+	"github.com/pgbox/pgbox/gateway/shell/text/diff"
 )
 
 // diffOutput prints the comparison of two files.

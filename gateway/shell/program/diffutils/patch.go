@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
-	"github.com/pgbox/pgbox/gateway/shell/patch"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/program"
+	"github.com/pgbox/pgbox/gateway/shell/text/patch"
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 

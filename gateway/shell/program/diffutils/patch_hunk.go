@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/pgbox/pgbox/gateway/shell/patch"
+	"github.com/pgbox/pgbox/gateway/shell/text/patch"
 )
 
 // next reads a hunk the way round it is wanted.

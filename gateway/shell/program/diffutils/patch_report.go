@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/pgbox/pgbox/gateway/shell/patch"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/shell/text/patch"
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 

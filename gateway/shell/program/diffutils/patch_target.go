@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/shell/patch"
 	"github.com/pgbox/pgbox/gateway/shell/program"
+	"github.com/pgbox/pgbox/gateway/shell/text/patch"
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/shell/ignore"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
+	"github.com/pgbox/pgbox/gateway/shell/text/ignore"
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/shell/archive"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/program"
+	"github.com/pgbox/pgbox/gateway/shell/text/archive"
 )
 
 // grepArgs are the options of grep that take the next word.

@@ -7,8 +7,8 @@ import (
 	slash "path"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/shell/awk"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
+	"github.com/pgbox/pgbox/gateway/shell/lang/awk"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/program"
 )

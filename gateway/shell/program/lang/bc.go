@@ -3,8 +3,8 @@ package lang
 import (
 	"context"
 
-	"github.com/pgbox/pgbox/gateway/shell/bc"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
+	"github.com/pgbox/pgbox/gateway/shell/lang/bc"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
 

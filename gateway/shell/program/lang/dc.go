@@ -5,8 +5,8 @@ import (
 	"context"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/shell/dc"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
+	"github.com/pgbox/pgbox/gateway/shell/lang/dc"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/program"
 )

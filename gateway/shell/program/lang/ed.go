@@ -3,8 +3,8 @@ package lang
 import (
 	"context"
 
-	"github.com/pgbox/pgbox/gateway/shell/ed"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
+	"github.com/pgbox/pgbox/gateway/shell/lang/ed"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/program"
 )

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
-	"github.com/pgbox/pgbox/gateway/shell/makefile"
+	"github.com/pgbox/pgbox/gateway/shell/lang/makefile"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/vfs"
 )

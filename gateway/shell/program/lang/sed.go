@@ -12,9 +12,9 @@ import (
 	"strings"
 
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
+	"github.com/pgbox/pgbox/gateway/shell/lang/sed"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/program"
-	"github.com/pgbox/pgbox/gateway/shell/sed"
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 

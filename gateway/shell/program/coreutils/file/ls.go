@@ -14,10 +14,10 @@ import (
 
 	"github.com/mattn/go-runewidth"
 
-	"github.com/pgbox/pgbox/gateway/shell/datetime"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/program"
+	"github.com/pgbox/pgbox/gateway/shell/text/datetime"
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pgbox/pgbox/gateway/shell/datetime"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/program"
+	"github.com/pgbox/pgbox/gateway/shell/text/datetime"
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 

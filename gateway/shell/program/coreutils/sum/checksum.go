@@ -14,10 +14,10 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/pgbox/pgbox/gateway/shell/digest"
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/program"
+	"github.com/pgbox/pgbox/gateway/shell/text/digest"
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 

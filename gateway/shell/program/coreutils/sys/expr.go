@@ -11,7 +11,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/program"
-	"github.com/pgbox/pgbox/gateway/shell/regex"
+	"github.com/pgbox/pgbox/gateway/shell/text/regex"
 )
 
 // expression is a parser over the arguments of expr that computes as it goes.

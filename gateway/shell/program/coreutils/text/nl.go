@@ -12,7 +12,7 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/program"
-	"github.com/pgbox/pgbox/gateway/shell/regex"
+	"github.com/pgbox/pgbox/gateway/shell/text/regex"
 )
 
 var nlSpec = getopt.New("h:b:f:v:i:pl:s:w:n:d:",

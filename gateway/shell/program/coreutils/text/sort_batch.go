@@ -8,9 +8,9 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/pgbox/pgbox/gateway/shell/archive"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 	"github.com/pgbox/pgbox/gateway/shell/program"
+	"github.com/pgbox/pgbox/gateway/shell/text/archive"
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 

@@ -15,12 +15,13 @@ TEST := CGO_ENABLED=0 $(GO) test -trimpath -vet=off -count=1
 # Tools have a module of their own, so that the product's holds what the product needs.
 tool = $$($(GO) -C .ci/tools tool -n $(1))
 
-.PHONY: help check run cluster test-cluster test build generate verify lint bench clean install unit functions oracle hostile postgres18 pooled bench-once
+.PHONY: help check runtimes run cluster test-cluster test build generate verify lint bench clean install unit functions oracle hostile postgres18 pooled bench-once
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | while IFS=$$'\t' read -r t d; do printf '  %-12s %s\n' "$$t" "$$d"; done
 
 run: build ## build and start everything; prints a URL, a token and curl lines (needs nothing; DATABASE_URL is used if set)
+	@$(MAKE) --no-print-directory runtimes || echo 'sandboxes have no python3: see above' >&2
 	@exec $(BIN) dev
 
 cluster: ## three gateways on a replicated Postgres, PgBouncer and Redis, on loopback; prints URLs and a token
@@ -43,8 +44,12 @@ test: ## everything CI runs: lint, drift, race tests, Postgres 15 and 18, end to
 check: ## build, vet, and test the packages that the change since main touches; BASE=COMMIT compares with that
 	@.ci/check $(BASE)
 
-install: ## install the tools the tests need, where missing (root: with apt)
+install: ## install the tools the tests need, where missing (root: with apt), and the interpreters
 	@.ci/install
+	@$(MAKE) --no-print-directory runtimes
+
+runtimes: build ## fetch the interpreters that sandboxes can have (python3) with npm, where they are missing
+	@$(BIN) runtimes install || { ! command -v npm >/dev/null || exit 1; echo 'there is no npm: the interpreters are not installed' >&2; }
 
 # The SQL functions' tests have nothing for the race detector to see; they are a stage of their own. The shell, which takes longest, begins first: what
 # comes last has no other package beside it.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/pgbox/pgbox/gateway/auth"
 	"github.com/pgbox/pgbox/gateway/confine"
+	"github.com/pgbox/pgbox/gateway/machine"
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
 
@@ -44,7 +45,8 @@ type Config struct {
 	LogLevel           string
 	MetricsAddr        string // where /metrics is instead of beside everything else; "": beside
 	Sandbox            confine.Mode
-	Supervise          bool // a parent keeps the listening socket and starts the server again
+	Runtimes           string // directory of the interpreters that run on machines
+	Supervise          bool   // a parent keeps the listening socket and starts the server again
 
 	TreeCacheBytes    int64
 	ContentCacheBytes int64
@@ -289,6 +291,8 @@ var sections = []section{
 	{"The server process", []variable{
 		{name: "SANDBOX", def: "auto", help: "whether the server gives up files, TCP ports and system calls that it does not need (Landlock, seccomp): `auto` as far as the kernel can, `required` fully or it does not start, `off`",
 			set: oneOf(func(c *Config) *string { return (*string)(&c.Sandbox) }, string(confine.Auto), string(confine.Required), string(confine.Off))},
+		{name: "PGBOX_RUNTIMES", shown: "`pgbox/runtimes` in the user's cache directory", help: "directory of the interpreters that sandboxes can have (python3); `pgbox runtimes install` fetches them with npm, another machine's directory can be copied",
+			set: text(func(c *Config) *string { return &c.Runtimes })},
 		{name: "SUPERVISE", def: "on", help: "`on`: a small parent keeps the listening socket and restarts the server when it dies; `off`: one process",
 			set: onOff(func(c *Config) *bool { return &c.Supervise })},
 		{name: "SHUTDOWN_TIMEOUT", def: "30s", help: "longest wait for running scripts when told to stop",
@@ -386,6 +390,9 @@ func Load(getenv func(string) string) (*Config, error) {
 	}
 	if c.DatabaseDirectURL == "" {
 		c.DatabaseDirectURL = c.DatabaseURL
+	}
+	if c.Runtimes == "" {
+		c.Runtimes = machine.DefaultDir()
 	}
 	return c, errors.Join(bad...)
 }

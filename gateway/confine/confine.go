@@ -18,6 +18,8 @@ type Needs struct {
 	ConnectTCP []int
 	// Unix: Unix sockets may be made and connected to. Only kernels from Landlock 9 on can say which.
 	Unix bool
+	// Offline: no sockets of the Internet are made.
+	Offline bool
 }
 
 // Restrictions is what is in force.

@@ -32,7 +32,7 @@ var allowed = []string{
 
 // parents is what a process that starts others uses besides, and what those use until they confine themselves.
 var parents = []string{
-	"execve", "fork", "vfork", "wait4", "waitid", "kill", "pidfd_open", "pidfd_send_signal", "setpgid", "setrlimit", "chdir", "bind", "listen",
+	"execve", "fork", "vfork", "wait4", "waitid", "kill", "pidfd_open", "pidfd_send_signal", "setpgid", "setrlimit", "setpriority", "chdir", "bind", "listen",
 	"memfd_create", "ftruncate", "arch_prctl", "seccomp", "landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self", "socketpair",
 	"ioctl",
 }
@@ -78,7 +78,10 @@ func policy(needs Needs) (seccomp.Policy, error) {
 	not := func(argument uint32, bits uint64) seccomp.Condition {
 		return seccomp.Condition{Argument: argument, Operation: seccomp.BitsNotSet, Value: bits}
 	}
-	families := []uint64{unix.AF_INET, unix.AF_INET6}
+	var families []uint64
+	if !needs.Offline {
+		families = append(families, unix.AF_INET, unix.AF_INET6)
+	}
 	if needs.Unix || parent {
 		families = append(families, unix.AF_UNIX)
 	}

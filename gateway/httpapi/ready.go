@@ -60,11 +60,12 @@ func (p *probe) run(ctx context.Context, flight chan struct{}) {
 
 // state is the body of the probes.
 type state struct {
-	Status  string                `json:"status" enum:"ok,degraded,draining"`
-	Down    map[string]string     `json:"down,omitempty" doc:"what is down, with the reason"`
-	Cache   *feed.Status          `json:"cacheInvalidation,omitempty" doc:"readyz: how cached trees are kept current"`
-	Replica *store.ReplicaStatus  `json:"replica,omitempty" doc:"readyz: how often a standby answered what it was asked, and how often the primary had to"`
-	Sandbox *confine.Restrictions `json:"sandbox,omitempty" doc:"readyz: what the kernel keeps this process from"`
+	Status   string                `json:"status" enum:"ok,degraded,draining"`
+	Down     map[string]string     `json:"down,omitempty" doc:"what is down, with the reason"`
+	Cache    *feed.Status          `json:"cacheInvalidation,omitempty" doc:"readyz: how cached trees are kept current"`
+	Replica  *store.ReplicaStatus  `json:"replica,omitempty" doc:"readyz: how often a standby answered what it was asked, and how often the primary had to"`
+	Runtimes map[string]string     `json:"runtimes,omitempty" doc:"readyz: the interpreters of sandboxes: ready, or why a command is missing"`
+	Sandbox  *confine.Restrictions `json:"sandbox,omitempty" doc:"readyz: what the kernel keeps this process from"`
 }
 
 type readiness struct {
@@ -79,6 +80,7 @@ func (s *server) readyRoute() {
 	handle(s, operation(http.MethodGet, "/readyz", "ready", "The process can serve", "service", true), func(ctx context.Context, _ *struct{}) (*readiness, error) {
 		h := &readiness{Status: http.StatusOK}
 		h.Body.Status, h.Body.Sandbox = "ok", s.Sandbox
+		h.Body.Runtimes = s.Runtimes
 		if s.Feed != nil {
 			st := s.Feed()
 			h.Body.Cache = &st

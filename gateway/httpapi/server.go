@@ -47,6 +47,8 @@ type Config struct {
 	Draining func() bool
 	// Sandbox is what the process is confined to; may be nil.
 	Sandbox *confine.Restrictions
+	// Runtimes says of each interpreter that sandboxes can have that it is ready, or why it is missing; may be nil.
+	Runtimes map[string]string
 	// Feed describes what keeps cached trees current; may be nil.
 	Feed func() feed.Status
 	// Replica describes the use of a standby, nil when there is none; may be nil.

@@ -54,7 +54,7 @@ type StaticKey struct {
 // maxBody bounds a request: what an agent sends, files in base64 included.
 const maxBody = 64 << 20
 
-const instructions = `Each sandbox is a persistent Linux-like filesystem with bash 5.2, GNU tools, jq, rg, sqlite3, awk and more; there is no network and no python, node or git
+const instructions = `Each sandbox is a persistent Linux-like filesystem with bash 5.2, GNU tools, jq, rg, sqlite3, awk, python3 (where the server has it) and more; there is no network, node or git
 (what is absent says what to use instead).
 Create one with sandbox_create and keep its id: files, the working directory and exported variables are still there in the next call, and days later.
 Run scripts with bash_exec; several commands in one script are one transaction: a script that is killed (timeout, limit) changes nothing.

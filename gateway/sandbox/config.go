@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -21,6 +22,8 @@ type Config struct {
 	Locker   lock.Locker // default: in process
 	Feed     Feed        // what keeps the cached trees current besides the fence; default: nothing
 	Commands map[string]proc.Func
+	// Machines gives an owner's scripts machines for programs that run in processes of their own; nil: there are none.
+	Machines func(ctx context.Context, owner, program string) (proc.Machine, error)
 
 	BlobCacheBytes int64 // default 256 MiB
 	TreeCacheBytes int64 // default 512 MiB

@@ -340,7 +340,7 @@ func (n *run) run(ctx context.Context, fs vfs.FS, lease lock.Lease, stdin io.Rea
 	res, err := shell.Run(ctx, shell.Config{
 		FS: fs, Commands: s.cfg.Commands, State: state, Env: n.env(), Dir: r.Cwd, Stdin: stdin,
 		Stdout: n.stdout, Stderr: n.stderr, Debug: r.Debug, Session: r.Session.Full, Now: s.cfg.Now, Budget: budget, User: user, Hostname: hostname(n.fence),
-		Linger: r.Linger,
+		Linger: r.Linger, Machines: s.machines(ownerKey(r.Caller)),
 	}, r.Script)
 	n.exit, n.after, n.left = res.ExitCode, res.State, res.BackgroundEnded
 	if err != nil {
@@ -377,6 +377,16 @@ func (p *replayReader) inMemory() io.Reader {
 type text string
 
 func (text) Read([]byte) (int, error) { return 0, io.EOF }
+
+// machines is where the scripts of an owner get their machines, nil when there are none.
+func (s *Service) machines(owner string) func(ctx context.Context, program string) (proc.Machine, error) {
+	if s.cfg.Machines == nil {
+		return nil
+	}
+	return func(ctx context.Context, program string) (proc.Machine, error) {
+		return s.cfg.Machines(ctx, owner, program)
+	}
+}
 
 // hostname is what the sandbox calls itself.
 func hostname(f *store.Fence) string { return f.ID.String()[:8] }

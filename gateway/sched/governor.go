@@ -83,6 +83,14 @@ func (g *Governor) Begin(ctx context.Context, owner string) *Share {
 // CPU is the CPU time used so far, as far as it was noticed.
 func (s *Share) CPU() time.Duration { return time.Duration(s.cpu.Load()) }
 
+// Charge counts CPU time that was used outside of this process, and returns all that the script has used.
+func (s *Share) Charge(d time.Duration) time.Duration {
+	if s.g != nil {
+		s.account.free.Add(-int64(d))
+	}
+	return time.Duration(s.cpu.Add(int64(d)))
+}
+
 // young reports whether the script needs no place yet.
 func (s *Share) young() bool {
 	return s.g == nil || s.cpu.Load() < int64(young) && s.account.free.Load() > 0

@@ -16,14 +16,14 @@ const (
 	noEditor   = "there is no terminal; edit with sed -i, ed, patch or a here-document"
 	noRoot     = "the user owns every file and needs no other rights; run the command itself"
 	noServices = "there are no services, no containers and no processes after the script"
-	noPython   = "use awk, jq, sqlite3 or bash"
+	noPython   = "use python3, awk or bash"
 )
 
 // absent holds no command that exists: TestAbsentCommandsSayWhatToUse.
 var absent = map[string]string{
-	"python": noPython, "python3": noPython, "perl": "use awk, sed or grep -P", "ruby": noPython, "php": noPython, "lua": noPython,
+	"python2": noPython, "perl": "use awk, sed or grep -P", "ruby": noPython, "php": noPython, "lua": noPython,
 	"node": "use jq for JSON, awk or bash", "deno": "use jq for JSON, awk or bash", "bun": "use jq for JSON, awk or bash",
-	"pip": noPackages, "pip3": noPackages, "uv": noPackages, "npm": noPackages, "npx": noPackages, "yarn": noPackages, "pnpm": noPackages,
+	"pipx": noPackages, "uv": noPackages, "npm": noPackages, "npx": noPackages, "yarn": noPackages, "pnpm": noPackages,
 	"apt": noPackages, "apt-get": noPackages, "apk": noPackages, "yum": noPackages, "dnf": noPackages, "brew": noPackages, "dpkg": noPackages,
 	"git": "use diff and patch for changes; the sandbox has versions, snapshots and undo in its API",
 	"gh":  noNetwork, "curl": noNetwork, "wget": noNetwork, "ssh": noNetwork, "scp": noNetwork, "rsync": "use cp -a, or tar", "nc": noNetwork, "ping": noNetwork,
@@ -38,7 +38,7 @@ var absent = map[string]string{
 // advice follows "command not found"; it is empty for a name that nobody expects.
 func advice(name string) string {
 	if strings.HasPrefix(name, "python3.") {
-		name = "python3"
+		name = "python2"
 	}
 	if use := absent[name]; use != "" {
 		return ": not available in this sandbox; " + use

@@ -31,7 +31,7 @@ func TestAbsentCommandsSayWhatToUse(t *testing.T) {
 		}
 	}
 	r := base.Run(ctx, casetest.Case{Script: "python3.11 x; sh -c 'git log'; nosuchthing"})
-	want := "bash: line 1: python3.11: command not found: not available in this sandbox; use awk, jq, sqlite3 or bash\n" +
+	want := "bash: line 1: python3.11: command not found: not available in this sandbox; use python3, awk or bash\n" +
 		"sh: 1: git: not found: not available in this sandbox; "
 	if !strings.HasPrefix(r.Stderr, want) || !strings.HasSuffix(r.Stderr, "nosuchthing: command not found\n") {
 		t.Errorf("stderr %q", r.Stderr)

@@ -108,6 +108,28 @@ func (o *fifos) Open(ctx context.Context, path string, flag int) (vfs.File, erro
 	return f, nil
 }
 
+// Pipe is proc.Process.Pipe.
+func (o *fifos) Pipe(ctx context.Context) (r, w vfs.File, err error) {
+	p := newPipe(o.x.budget)
+	rd, wd := newDesc(o.x.budget, pipeReader{p}), newDesc(o.x.budget, pipeWriter{p})
+	if rd == nil || wd == nil {
+		for _, d := range []*desc{rd, wd} {
+			if d != nil {
+				d.release()
+			}
+		}
+		return nil, nil, vfs.EMFILE
+	}
+	ends := []*fifoFile{{handle: handle{rd, ctx}}, {handle: handle{wd, ctx}}}
+	o.x.mu.Lock()
+	defer o.x.mu.Unlock()
+	o.open = append(o.open, ends...)
+	return ends[0], ends[1], nil
+}
+
+// Bind is the file for somebody who waits under another context.
+func (f *fifoFile) Bind(ctx context.Context) vfs.File { return &fifoFile{handle: handle{f.d, ctx}} }
+
 // closeAll closes what the program has left open.
 func (o *fifos) closeAll() {
 	o.x.mu.Lock()

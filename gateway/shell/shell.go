@@ -40,6 +40,8 @@ type Config struct {
 	User     proc.User        // zero is user 1000 with home /home/user
 	Hostname string
 	PID      int // $$
+	// Machines gives processes their machines; nil where there are none.
+	Machines func(ctx context.Context, program string) (proc.Machine, error)
 	// Linger is how long the background processes of a script may go on when it has ended; 0 ends them at once.
 	Linger time.Duration
 }

@@ -666,7 +666,7 @@ func (sh *Shell) external(args []string, temps [][2]string) {
 func (sh *Shell) runFile(ctx context.Context, p *proc.Process, path string) int {
 	open := &fifos{x: sh.x}
 	defer open.closeAll()
-	p.FIFO = open.Open
+	p.FIFO, p.Pipe = open.Open, open.Pipe
 	return sh.x.runFile(ctx, p, path, sh.prefix(), 0)
 }
 
@@ -682,7 +682,7 @@ func (sh *Shell) process(args []string, env proc.Environ) *proc.Process {
 			}
 			return bind(sh.ctx, d), true
 		},
-		Spawn: sh.x.spawnProgram, Alive: sh.x.alive, Processes: sh.x.processes, Signal: sh.x.signalPID, Interrupt: sh.x.interrupt, Now: sh.x.now, PID: sh.x.newPID(), Ignored: sh.proc.ignored.Load(), User: sh.x.cfg.User, Hostname: sh.x.cfg.Hostname,
+		Spawn: sh.x.spawnProgram, Alive: sh.x.alive, Processes: sh.x.processes, Signal: sh.x.signalPID, Interrupt: sh.x.interrupt, Machine: sh.x.cfg.Machines, Now: sh.x.now, PID: sh.x.newPID(), Ignored: sh.proc.ignored.Load(), User: sh.x.cfg.User, Hostname: sh.x.cfg.Hostname,
 	}
 	p.Stdin, _ = in.(reader)
 	p.Stdout, _ = out.(writer)

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pgbox/pgbox/gateway/keeper"
+	"github.com/pgbox/pgbox/gateway/machine"
 )
 
 // version is set by the linker.
@@ -27,6 +28,13 @@ type exitStatus int
 func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
 func main() {
+	if ours, err := machine.Entry(os.Args[1:]); ours {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "pgbox: "+os.Args[1]+": "+err.Error())
+			os.Exit(1)
+		}
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := rootCommand().ExecuteContext(ctx)
 	stop()
@@ -53,7 +61,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.AddGroup(&cobra.Group{ID: "server", Title: "Server:"}, &cobra.Group{ID: "client", Title: "Client (of a running server):"})
-	root.AddCommand(devCommand(), serveCommand(), workerCommand(), migrateCommand(), gcCommand(), fsckCommand(), exportCommand(), importCommand(), tokenCommand())
+	root.AddCommand(runtimesCommand(), devCommand(), serveCommand(), workerCommand(), migrateCommand(), gcCommand(), fsckCommand(), exportCommand(), importCommand(), tokenCommand())
 	c := new(client)
 	for _, cmd := range []*cobra.Command{
 		sandboxCommand(c), execCommand(c), sessionCommand(c), fsCommand(c), ingestCommand(c), imageCommand(c), kvCommand(c),

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"debug/elf"
 	"errors"
 	"net"
 	"net/url"
@@ -87,21 +86,4 @@ func needAddress(n *confine.Needs, network, address string) {
 			n.ConnectTCP = append(n.ConnectTCP, int(p))
 		}
 	}
-}
-
-// parentNeeds is what the parent of such a server keeps: what it hands on, and what it takes to start one.
-func parentNeeds(n confine.Needs) (confine.Needs, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return n, err
-	}
-	n.Read = append([]string{"/proc"}, n.Read...) // each server has a number of its own
-	n.Programs = []string{self}
-	if f, err := elf.Open(self); err == nil {
-		defer func() { _ = f.Close() }()
-		if libraries, err := f.ImportedLibraries(); err == nil && len(libraries) > 0 {
-			n.Programs = append(n.Programs, "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache")
-		}
-	}
-	return n, nil
 }

@@ -79,12 +79,17 @@ func serve(ctx context.Context, cfg *config.Config, on sockets, ready func() err
 		return err
 	}
 	defer closeLocks()
+	programs, runtimes, err := machines(cfg)
+	if err != nil {
+		return err
+	}
+	defer programs.Close()
 	follow := feed.New(feed.Config{Mode: feed.Mode(cfg.CacheInvalidation), URL: string(cfg.DatabaseDirectURL)})
 	service := sandbox.New(sandbox.Config{
 		Store: st, Feed: follow, Locker: locks, Commands: command.All(), Governor: sched.Start(),
 		BlobCacheBytes: cfg.ContentCacheBytes, TreeCacheBytes: cfg.TreeCacheBytes, MaxLiveBytes: cfg.MemoryLimit,
 		Limits: cfg.Limits, MaxFileSize: cfg.MaxFileSize, MaxState: cfg.MaxState, OutputKeep: int(cfg.MaxOutput), OutputMax: cfg.MaxPrinted, MaxRuns: cfg.MaxExecs, MaxQueue: cfg.MaxQueue,
-		LockTimeout: cfg.LockTimeout,
+		LockTimeout: cfg.LockTimeout, Machines: programs.Source(),
 	})
 	started, cancelStart := context.WithTimeout(ctx, 10*time.Second)
 	err = follow.Start(started, service.Trees())
@@ -119,7 +124,7 @@ func serve(ctx context.Context, cfg *config.Config, on sockets, ready func() err
 		MCP:     tools,
 		Version: version, Service: service, Verifier: verifier, AuthSecret: string(cfg.AuthSecret), AdminSecret: string(cfg.AdminSecret),
 		TrustProxy: cfg.TrustProxy, Metrics: metrics, MetricsElsewhere: on.metrics != nil, Replica: st.Replica, Feed: func() feed.Status { s, _ := follow.Status(); return s },
-		MaxBytes: cfg.SandboxMaxBytes, MaxInodes: cfg.SandboxMaxInodes, Sandbox: &confined, Draining: func() bool { return ctx.Err() != nil },
+		MaxBytes: cfg.SandboxMaxBytes, MaxInodes: cfg.SandboxMaxInodes, Sandbox: &confined, Runtimes: runtimes, Draining: func() bool { return ctx.Err() != nil },
 		Ready: func(ctx context.Context) map[string]string {
 			ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 			defer cancel()

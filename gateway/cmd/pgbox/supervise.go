@@ -71,7 +71,8 @@ func start(ctx context.Context, cfg *config.Config, env []string, alone bool, re
 	if alone {
 		n, err := needs(cfg)
 		if err == nil {
-			n, err = parentNeeds(n)
+			n.Read = append(n.Read, cfg.Runtimes) // for what the server starts before it confines itself
+			n, err = n.Parent()
 		}
 		if err != nil {
 			return err

@@ -53,6 +53,8 @@ type Base struct {
 	tree     *tree.Tree
 	content  *blobs
 	commands map[string]proc.Func
+	// Machines is shell.Config.Machines of the cases.
+	Machines func(ctx context.Context, program string) (proc.Machine, error)
 }
 
 // NewBase makes a base tree for the commands; those that the shell brings itself are added.
@@ -136,7 +138,7 @@ func (b *Base) Run(ctx context.Context, c Case) Result {
 		}
 	}
 	var out, errs syncBuffer
-	cfg := shell.Config{FS: w, Commands: b.commands, State: shell.State{Dir: Home, Env: Env(Home)}, Budget: budget, Stdout: &out, Stderr: &errs, Linger: lingering}
+	cfg := shell.Config{FS: w, Commands: b.commands, State: shell.State{Dir: Home, Env: Env(Home)}, Budget: budget, Stdout: &out, Stderr: &errs, Linger: lingering, Machines: b.Machines}
 	if !c.NoStdin {
 		cfg.Stdin = strings.NewReader(c.Stdin)
 	}

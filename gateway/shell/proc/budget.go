@@ -132,6 +132,14 @@ func (b *Budget) count(n int64) error {
 // CPU is the CPU time used so far, as far as it was noticed.
 func (b *Budget) CPU() time.Duration { return b.share.CPU() }
 
+// Charge counts CPU time that the exec has used outside of this process.
+func (b *Budget) Charge(d time.Duration) error {
+	if most := b.Limits.CPU; b.share.Charge(d) > most {
+		return b.exceed("milliseconds of CPU time", most.Milliseconds())
+	}
+	return nil
+}
+
 // Hold counts n more live bytes; the holder calls Release(n) when it lets go.
 func (b *Budget) Hold(n int64) error {
 	v := b.live.Add(n)

@@ -59,6 +59,10 @@ type Process struct {
 	Interrupt func(child *Process, signal int) bool
 	// FIFO opens a named pipe, which waits for the other end.
 	FIFO func(ctx context.Context, path string, flag int) (vfs.File, error)
+	// Pipe makes a pipe between processes of the exec.
+	Pipe func(ctx context.Context) (r, w vfs.File, err error)
+	// Machine gives a machine that runs a program by this name; nil where there are none.
+	Machine func(ctx context.Context, program string) (Machine, error)
 	// Now is the clock of the exec.
 	Now func() time.Time
 	// PID is the process number the sandbox shows, and PPID that of the process which started it, 0 for the exec itself.
@@ -76,6 +80,14 @@ type Process struct {
 	ctx   context.Context
 	turn  *Turn
 	ticks int64
+}
+
+// Machine is a process of its own in which a program runs that is not part of this one; it knows nothing but what it is told through the
+// connection that this is.
+type Machine interface {
+	io.ReadWriter
+	// Release gives it back, to be used again when it is idle, to be ended otherwise. It may be called more than once; the first call counts.
+	Release(idle bool)
 }
 
 // Info describes a process of the exec.

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -33,6 +34,7 @@ type system struct {
 	mem       api.Memory
 	frame     []byte // reused
 	answer    []byte
+	pattern   []byte // that the program looks for in its memory
 }
 
 // function is a system call: letters are the types of its parameters, i for 32 and I for 64 bits.
@@ -58,12 +60,22 @@ var functions = []function{
 	{"fd_filestat_get", "ii", func(s *system, a []uint64) uint32 { return s.into(wasi.FdFilestatGet, a, "i", a[1], 64) }},
 	{"fd_filestat_set_size", "iI", func(s *system, a []uint64) uint32 { return s.plain(wasi.FdFilestatSetSize, a, "iI") }},
 	{"fd_filestat_set_times", "iIIi", func(s *system, a []uint64) uint32 { return s.plain(wasi.FdFilestatSetTimes, a, "iIIh") }},
-	{"fd_pread", "iiiIi", func(s *system, a []uint64) uint32 { return s.read(wasi.FdPread, a[0], a[1], a[2], &a[3], a[4]) }},
+	{"fd_pread", "iiiIi", func(s *system, a []uint64) uint32 {
+		if a[3]>>62 == 1 {
+			return s.peek(a)
+		}
+		return s.read(wasi.FdPread, a[0], a[1], a[2], &a[3], a[4])
+	}},
 	{"fd_prestat_get", "ii", (*system).fdPrestatGet},
 	{"fd_prestat_dir_name", "iii", func(s *system, a []uint64) uint32 {
 		return s.text(wasi.FdPrestatDirName, a, "i", a[1], a[2], nil)
 	}},
-	{"fd_pwrite", "iiiIi", func(s *system, a []uint64) uint32 { return s.write(wasi.FdPwrite, a[0], a[1], a[2], &a[3], a[4]) }},
+	{"fd_pwrite", "iiiIi", func(s *system, a []uint64) uint32 {
+		if a[3]>>62 == 1 {
+			return s.poke(a)
+		}
+		return s.write(wasi.FdPwrite, a[0], a[1], a[2], &a[3], a[4])
+	}},
 	{"fd_read", "iiii", func(s *system, a []uint64) uint32 { return s.read(wasi.FdRead, a[0], a[1], a[2], nil, a[3]) }},
 	{"fd_readdir", "iiiIi", func(s *system, a []uint64) uint32 {
 		return s.text(wasi.FdReaddir, []uint64{a[0], a[3], a[2]}, "iIi", a[1], a[2], &a[4])
@@ -294,6 +306,47 @@ func (s *system) write(kind wasi.Call, fd, vecs, n uint64, off *uint64, used uin
 		return errno
 	}
 	return s.put32(used, answer.U32())
+}
+
+// Offsets from 1<<62 on are not those of a file: there, a program reads and writes its own memory, which a language may have no other means for. With
+// this bit set, what is written is looked for by the next read, which tells the address where it stands at or behind its own.
+const search = 1 << 61
+
+func (s *system) peek(a []uint64) uint32 {
+	pieces, total, ok := s.vectors(a[1], a[2])
+	if !ok {
+		return errnoFault
+	}
+	from, n := uint32(a[3]), uint32(total)
+	var data []byte
+	if a[3]&search == 0 {
+		if data, ok = s.mem.Read(from, n); !ok {
+			return errnoFault
+		}
+	} else if all, ok := s.mem.Read(from, s.mem.Size()-min(from, s.mem.Size())); ok && len(s.pattern) > 0 {
+		if at := bytes.Index(all, s.pattern); at >= 0 {
+			data = binary.LittleEndian.AppendUint32(nil, from+uint32(at))
+		}
+	}
+	got := 0
+	for _, p := range pieces {
+		got += copy(p, data[min(got, len(data)):])
+	}
+	return s.put32(a[4], uint32(got))
+}
+
+func (s *system) poke(a []uint64) uint32 {
+	pieces, total, ok := s.vectors(a[1], a[2])
+	if !ok {
+		return errnoFault
+	}
+	data := bytes.Join(pieces, nil)
+	if a[3]&search != 0 {
+		s.pattern = data
+	} else if !s.mem.Write(uint32(a[3]), data) {
+		return errnoFault
+	}
+	return s.put32(a[4], uint32(total))
 }
 
 // fdPrestatGet: a preopened directory (0) and the length of its name.

@@ -6,10 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/pgbox/pgbox/gateway/machine"
+	"github.com/pgbox/pgbox/gateway/machine/machinetest"
 	"github.com/pgbox/pgbox/gateway/shell"
 	"github.com/pgbox/pgbox/gateway/shell/casetest"
 	"github.com/pgbox/pgbox/gateway/shell/command"
@@ -204,5 +206,34 @@ E
 python3 f.py 1; echo $?`)
 	if !strings.Contains(out, "1\n2\n3\n4\n126\n") || !strings.Contains(errs, "ERUNTIME_BUSY") || err != nil {
 		t.Errorf("%q %q %v", out, errs, err)
+	}
+}
+
+// However busy one owner's programs are, another's run.
+func TestANeighbourIsServed(t *testing.T) {
+	pool := machinetest.Pool(t, machine.Config{Most: 3, PerOwner: 2, Queue: 16})
+	base, err := casetest.NewBase(command.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(owner string) *casetest.Base {
+		b := *base
+		b.Machines = func(ctx context.Context, program string) (proc.Machine, error) { return pool.Get(ctx, owner, program) }
+		return &b
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var busy sync.WaitGroup
+	for range 6 {
+		busy.Go(func() { _, _, _ = run(ctx, t, of("busy"), proc.Limits{}, "python3 -c 'while True: pass'") })
+	}
+	defer busy.Wait()
+	defer cancel()
+	for range 3 {
+		limited, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		out, errs, err := run(limited, t, of("neighbour"), proc.Limits{}, "python3 -c 'print(1)'")
+		cancel()
+		if out != "1\n" || err != nil {
+			t.Errorf("%q %q %v", out, errs, err)
+		}
 	}
 }

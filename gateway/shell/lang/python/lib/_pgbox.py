@@ -8,10 +8,6 @@ _CONTROL = "/.pgbox/control"
 _MARK = 0x706762_6f7801
 _marks = 0
 _open, _read, _write, _close = os.open, os.read, os.write, os.close
-# The system below has numbers of its own for errors; requests are answered with those of Linux.
-_LINUX = {1: "EPERM", 2: "ENOENT", 3: "ESRCH", 5: "EIO", 7: "E2BIG", 9: "EBADF", 10: "ECHILD", 12: "ENOMEM", 13: "EACCES", 17: "EEXIST",
-          20: "ENOTDIR", 21: "EISDIR", 22: "EINVAL", 24: "EMFILE", 28: "ENOSPC", 30: "EROFS", 36: "ENAMETOOLONG", 38: "ENOSYS",
-          39: "ENOTEMPTY", 40: "ELOOP", 95: "ENOTSUP", 122: "EDQUOT"}
 
 
 def _quote(s):
@@ -59,8 +55,7 @@ def ask(op, *names, **args):
     a = eval(answer, {"__builtins__": {}, "true": True, "false": False, "null": None})
     e = a.get("errno")
     if e:
-        code = getattr(errno, _LINUX.get(e, "EIO"))
-        raise OSError(code, os.strerror(code), *names)
+        raise OSError(e, os.strerror(e), *names)
     return a
 
 
@@ -195,6 +190,8 @@ def install():
         "uname": lambda: os.uname_result(("Linux", os.environ.get("HOSTNAME", "sandbox"), "6.1.0", "#1 SMP", "wasm32")),
     }
     import posix
+    import _pgbox_errno
+    _pgbox_errno.install()
     for name, value in add.items():
         if callable(value) and value.__name__ == "<lambda>":
             value.__name__ = value.__qualname__ = name

@@ -58,7 +58,7 @@ def place(target, name):
 
 
 def remove(dist):
-    directories = set()
+    directories, top = set(), os.path.normpath(str(dist.locate_file("")))
     for f in dist.files or []:
         path = str(dist.locate_file(f))
         try:
@@ -67,16 +67,15 @@ def remove(dist):
             continue
         directories.add(os.path.dirname(path))
     for d in sorted(directories, key=len, reverse=True):
-        try:
-            os.removedirs(d)
-        except OSError:
-            pass
+        while d.startswith(top + "/") and not os.listdir(d):
+            os.rmdir(d)
+            d = os.path.dirname(d)
 
 
 def install_wheel(path, target, scripts):
     import zipfile
     name, version = wheel_name(path)
-    lines, entry = [], ""
+    lines, files, entry = [], [], ""
     with zipfile.ZipFile(path) as z:
         info = [n for n in z.namelist() if n.endswith(".dist-info/WHEEL")]
         if not info:
@@ -93,7 +92,8 @@ def install_wheel(path, target, scripts):
                     base = scripts
                 elif scheme not in ("purelib", "platlib"):
                     base = os.path.dirname(os.path.dirname(os.path.dirname(target)))
-            file = place(base, to)
+            files.append((n, base, place(base, to)))
+        for n, base, file in files:
             os.makedirs(os.path.dirname(file), exist_ok=True)
             with z.open(n) as source, open(file, "wb") as f:
                 data = source.read()
@@ -202,9 +202,10 @@ def uninstall(args):
         if d is None:
             print("WARNING: Skipping %s as it is not installed." % name, file=sys.stderr)
             continue
-        print("Found existing installation: %s %s" % (d.metadata["Name"], d.version))
+        known = (d.metadata["Name"], d.version)
+        print("Found existing installation: %s %s" % known)
         remove(d)
-        print("  Successfully uninstalled %s-%s" % (d.metadata["Name"], d.version))
+        print("  Successfully uninstalled %s-%s" % known)
 
 
 def show(args):

@@ -80,6 +80,9 @@ func start(ctx context.Context, quick bool) (_ *env, err error) {
 	if err != nil {
 		return e, err
 	}
+	if out, err := exec.CommandContext(ctx, binary, "runtimes", "install").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "bench: the interpreters are not installed: %s", out)
+	}
 	if e.pgbox, err = launch(e.serve(ctx, binary, e.dbURL)); err != nil {
 		return e, fmt.Errorf("start %s: %w", binary, err)
 	}

@@ -13,14 +13,16 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// serveBare is the baseline of the HTTP benchmarks: handlers with one statement each, and, with Redis, one that writes under a key of it.
+// serveBare is the baseline of the HTTP benchmarks: handlers with one statement each, and, with Redis, one that writes
+// under a key of it.
 func serveBare(ctx context.Context, url, redisURL string) error {
 	pool, err := pgxpool.New(ctx, url)
 	if err != nil {
 		return err
 	}
 	defer pool.Close()
-	if _, err := pool.Exec(ctx, "CREATE TABLE IF NOT EXISTS bare (id int PRIMARY KEY, n bigint NOT NULL) WITH (fillfactor = 50); INSERT INTO bare SELECT i, 0 FROM generate_series(1, 64) AS i ON CONFLICT DO NOTHING"); err != nil {
+	if _, err := pool.Exec(ctx,
+		"CREATE TABLE IF NOT EXISTS bare (id int PRIMARY KEY, n bigint NOT NULL) WITH (fillfactor = 50); INSERT INTO bare SELECT i, 0 FROM generate_series(1, 64) AS i ON CONFLICT DO NOTHING"); err != nil {
 		return err
 	}
 	// row is the one that a request is for.
@@ -62,7 +64,8 @@ func serveBare(ctx context.Context, url, redisURL string) error {
 			return
 		}
 		var n int64
-		if err := pool.QueryRow(r.Context(), "UPDATE bare SET n = n + 1 WHERE id = $1 RETURNING n", row(r)).Scan(&n); err != nil {
+		if err := pool.QueryRow(r.Context(), "UPDATE bare SET n = n + 1 WHERE id = $1 RETURNING n",
+			row(r)).Scan(&n); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
@@ -87,7 +90,8 @@ func serveBare(ctx context.Context, url, redisURL string) error {
 	return nil
 }
 
-// lockedUpdate is the least that a write under a lock does: set a key, read a row by its key, commit one row, delete the key.
+// lockedUpdate is the least that a write under a lock does: set a key, read a row by its key, commit one row, delete
+// the key.
 func lockedUpdate(r *http.Request, client *redis.Client, pool *pgxpool.Pool, id int) (n int64, err error) {
 	ctx := r.Context()
 	if _, err := io.Copy(io.Discard, r.Body); err != nil {

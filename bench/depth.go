@@ -101,7 +101,8 @@ func benchFlatten(ctx context.Context, e *env) (ratio, error) {
 	})
 	raw := step(func(tx pgx.Tx) error {
 		for table, columns := range map[string]string{
-			"inode": "ino, kind, mode, uid, gid, nlink, rdev, size, mtime, ctime, target", "dirent": "parent_ino, name, ino", "chunk": "ino, idx, sha256",
+			"inode": "ino, kind, mode, uid, gid, nlink, rdev, size, mtime, ctime, target", "dirent": "parent_ino, name, ino",
+			"chunk": "ino, idx, sha256",
 		} {
 			sql := fmt.Sprintf("INSERT INTO pgbox.%s (layer_id, %s) SELECT gen.id, %s FROM pgbox.%s r, (SELECT gen_random_uuid() AS id OFFSET 0) gen WHERE r.layer_id = (SELECT layers[cardinality(layers) - 1] FROM pgbox.sandbox WHERE id = $1)", table, columns, columns, table)
 			if _, err := tx.Exec(ctx, sql, id); err != nil {
@@ -140,14 +141,16 @@ func benchEdit(ctx context.Context, e *env) (ratio, error) {
 		n := 0
 		steps[i] = timed(func(ctx context.Context) error {
 			n++
-			_, err := e.exec(ctx, route, map[string]any{"script": fmt.Sprintf("printf y | dd of=f bs=1 seek=%d conv=notrunc status=none", n*4099%(1<<20))})
+			_, err := e.exec(ctx, route,
+				map[string]any{"script": fmt.Sprintf("printf y | dd of=f bs=1 seek=%d conv=notrunc status=none", n*4099%(1<<20))})
 			return err
 		})
 	}
 	return compare(ctx, e.times(10, 1), e.times(7, 1), e.times(20, 2), steps[0], steps[1])
 }
 
-// benchWarmForks is the memory of the trees of 1000 forks of a sandbox of 10 000 files in a gateway's cache, against that of one.
+// benchWarmForks is the memory of the trees of 1000 forks of a sandbox of 10 000 files in a gateway's cache, against
+// that of one.
 func benchWarmForks(ctx context.Context, e *env) (ratio, error) {
 	id, _, err := e.filled(ctx, e.times(10_000, 500))
 	if err != nil {

@@ -61,7 +61,8 @@ func start(ctx context.Context, quick bool) (_ *env, err error) {
 	if err := os.Chmod(e.dir, 0o755); err != nil {
 		return e, err
 	}
-	bin, err := devdb.EnsureBinaries(ctx, filepath.Join(e.dir, "postgresql"), func(s string) { fmt.Fprintln(os.Stderr, s) })
+	bin, err := devdb.EnsureBinaries(ctx, filepath.Join(e.dir, "postgresql"),
+		func(s string) { fmt.Fprintln(os.Stderr, s) })
 	if err != nil {
 		return e, err
 	}
@@ -283,7 +284,8 @@ func (e *env) trips(ctx context.Context, f func(url string) error) (int64, error
 // serve is a pgbox process on a database.
 func (e *env) serve(ctx context.Context, binary, dbURL string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, binary, "serve")
-	cmd.Env = append(os.Environ(), "DATABASE_URL="+dbURL, "AUTH_SECRET="+secret, "PORT=0", "HOST=127.0.0.1", "LOG_LEVEL=warn",
+	cmd.Env = append(os.Environ(), "DATABASE_URL="+dbURL, "AUTH_SECRET="+secret, "PORT=0", "HOST=127.0.0.1",
+		"LOG_LEVEL=warn",
 		"SANDBOX_MAX_BYTES=0", "SANDBOX_MAX_INODES=0", "SUPERVISE=off") // its memory and processor time are read by process
 	return cmd
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/pgbox/pgbox/sql/migrate"
 )
 
-// portable is a sandbox and a plain table with the same contents, with a dump of each and an empty database to restore them in.
+// portable is a sandbox and a plain table with the same contents, with a dump of each and an empty database to restore
+// them in.
 type portable struct {
 	id               string
 	bytes            int64
@@ -29,11 +30,14 @@ func (e *env) portable(ctx context.Context) (*portable, error) {
 	if err != nil {
 		return nil, err
 	}
-	script := fmt.Sprintf(`mkdir p && cd p && for ((i = 0; i < %d; i++)); do head -c %d /dev/urandom > f$i; done`, n, portableFile)
-	if _, err := e.post(ctx, route+"/exec-sync", []byte(fmt.Sprintf(`{"script":%q,"timeoutMs":300000}`, script))); err != nil {
+	script := fmt.Sprintf(`mkdir p && cd p && for ((i = 0; i < %d; i++)); do head -c %d /dev/urandom > f$i; done`, n,
+		portableFile)
+	if _, err := e.post(ctx, route+"/exec-sync", []byte(fmt.Sprintf(`{"script":%q,"timeoutMs":300000}`,
+		script))); err != nil {
 		return nil, err
 	}
-	p := &portable{id: id, box: filepath.Join(e.dir, "box.sql"), plain: filepath.Join(e.dir, "plain.sql"), template: "portable", target: "target"}
+	p := &portable{id: id, box: filepath.Join(e.dir, "box.sql"), plain: filepath.Join(e.dir, "plain.sql"),
+		template: "portable", target: "target"}
 	if err := e.owner.QueryRow(ctx, "SELECT used_bytes FROM pgbox.sandbox WHERE id = $1", id).Scan(&p.bytes); err != nil {
 		return nil, err
 	}
@@ -41,7 +45,8 @@ func (e *env) portable(ctx context.Context) (*portable, error) {
 		return nil, fmt.Errorf("the sandbox holds %d bytes", p.bytes)
 	}
 	for _, sql := range []string{
-		"CREATE TABLE IF NOT EXISTS public.plain (id uuid PRIMARY KEY, data bytea NOT NULL)", "ALTER TABLE public.plain ALTER COLUMN data SET STORAGE EXTERNAL", "TRUNCATE public.plain",
+		"CREATE TABLE IF NOT EXISTS public.plain (id uuid PRIMARY KEY, data bytea NOT NULL)",
+		"ALTER TABLE public.plain ALTER COLUMN data SET STORAGE EXTERNAL", "TRUNCATE public.plain",
 		"INSERT INTO public.plain SELECT gen_random_uuid(), b.data FROM pgbox.blob b JOIN pgbox.chunk c ON c.sha256 = b.sha256 JOIN pgbox.sandbox s ON c.layer_id = s.layers[1] WHERE s.id = '" + id + "'",
 		"DROP DATABASE IF EXISTS " + p.template, "CREATE DATABASE " + p.template,
 	} {
@@ -97,7 +102,8 @@ func (e *env) dumpTable(p *portable) work {
 // restored times a program that fills a new database.
 func (e *env) restored(p *portable, template, name string, args ...string) work {
 	return func(ctx context.Context) (time.Duration, error) {
-		for _, sql := range []string{"DROP DATABASE IF EXISTS " + p.target + " WITH (FORCE)", "CREATE DATABASE " + p.target + " TEMPLATE " + template, "CHECKPOINT"} {
+		for _, sql := range []string{"DROP DATABASE IF EXISTS " + p.target + " WITH (FORCE)",
+			"CREATE DATABASE " + p.target + " TEMPLATE " + template, "CHECKPOINT"} {
 			if _, err := e.owner.Exec(ctx, sql); err != nil {
 				return 0, err
 			}
@@ -128,5 +134,6 @@ func benchImport(ctx context.Context, e *env) (ratio, error) {
 		return ratio{}, err
 	}
 	return p.speeds(compare(ctx, 0, e.times(3, 1), 1, e.restored(p, p.template, e.pgbox.cmd.Path, "import", p.box),
-		e.restored(p, "template0", "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", e.cluster.URL(p.target), "-f", p.plain)))
+		e.restored(p, "template0", "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", e.cluster.URL(p.target), "-f",
+			p.plain)))
 }

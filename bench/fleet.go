@@ -86,7 +86,8 @@ func (f *fleet) startRedis(ctx context.Context) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", dir, "--loglevel", "warning")
+	cmd := exec.CommandContext(ctx, "redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly",
+		"no", "--dir", dir, "--loglevel", "warning")
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
@@ -143,14 +144,15 @@ func (f *fleet) filled(ctx context.Context, n int) (string, error) {
 // at is the route of a sandbox on a gateway.
 func (p *process) at(id string) string { return p.url + "/v1/sandboxes/" + id }
 
-// visible writes one file through the writer and measures a read-only exec on another gateway that must print what was written: begun when the
-// writer has answered, or some time after that.
+// visible writes one file through the writer and measures a read-only exec on another gateway that must print what was
+// written: begun when the writer has answered, or some time after that.
 func (f *fleet) visible(ctx context.Context, on *process, entries int, after time.Duration) (work, error) {
 	id, err := f.filled(ctx, entries)
 	return func(ctx context.Context) (time.Duration, error) {
 		f.written++
 		want := strconv.Itoa(f.written)
-		if _, err := f.e.exec(ctx, f.writer.at(id), map[string]any{"script": "echo " + want + " > /tmp/written"}); err != nil {
+		if _, err := f.e.exec(ctx, f.writer.at(id), map[string]any{"script": "echo " + want +
+			" > /tmp/written"}); err != nil {
 			return 0, err
 		}
 		time.Sleep(after)
@@ -272,8 +274,8 @@ func benchLocked(ctx context.Context, e *env) (ratio, error) {
 		}))
 }
 
-// benchRecovery ends the replication connection of a gateway and waits until it follows again; its answers stay right meanwhile. The
-// baseline connects, makes a slot and starts a stream.
+// benchRecovery ends the replication connection of a gateway and waits until it follows again; its answers stay right
+// meanwhile. The baseline connects, makes a slot and starts a stream.
 func benchRecovery(ctx context.Context, e *env) (ratio, error) {
 	f, err := e.replicas(ctx)
 	if err != nil {
@@ -304,7 +306,8 @@ func benchRecovery(ctx context.Context, e *env) (ratio, error) {
 			}
 			cut := 0
 			for cut == 0 { // a new stream answers a moment before the view shows it
-				err := e.owner.QueryRow(ctx, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_replication WHERE pid <> ALL ($1)", others).Scan(&cut)
+				err := e.owner.QueryRow(ctx,
+					"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_replication WHERE pid <> ALL ($1)", others).Scan(&cut)
 				if err != nil {
 					return 0, err
 				}

@@ -16,8 +16,8 @@ import (
 	"github.com/pgbox/pgbox/gateway/lock"
 )
 
-// waiter is a process that locks what it is told to on standard input and prints when it had the lock, or when it heard a bare message, in
-// nanoseconds of the machine's clock.
+// waiter is a process that locks what it is told to on standard input and prints when it had the lock, or when it heard
+// a bare message, in nanoseconds of the machine's clock.
 type waiter struct {
 	cmd *exec.Cmd
 	in  *os.File
@@ -106,8 +106,8 @@ func (w *waiter) answer() (time.Time, error) {
 	return time.Unix(0, ns), err
 }
 
-// benchHandover gives a lock back while a process waits for it, until that process has it, against a message on a bare channel of Redis until a
-// process that listens has it. With bar, a time, the ratio is to that instead.
+// benchHandover gives a lock back while a process waits for it, until that process has it, against a message on a bare
+// channel of Redis until a process that listens has it. With bar, a time, the ratio is to that instead.
 func benchHandover(bar time.Duration) func(ctx context.Context, e *env) (ratio, error) {
 	return func(ctx context.Context, e *env) (ratio, error) {
 		f, err := e.replicas(ctx)
@@ -184,7 +184,8 @@ func benchReadTrips(ctx context.Context, e *env) (ratio, error) {
 		for line := range strings.Lines(stats) {
 			name, rest, _ := strings.Cut(line, ":calls=")
 			var k int64
-			if _, err := fmt.Sscanf(rest, "%d,", &k); err == nil && name != "cmdstat_info" && name != "cmdstat_ping" { // ping is of the connections' own
+			// ping is of the connections' own
+			if _, err := fmt.Sscanf(rest, "%d,", &k); err == nil && name != "cmdstat_info" && name != "cmdstat_ping" {
 				n += k
 			}
 		}

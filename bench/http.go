@@ -38,7 +38,8 @@ func benchRefused(ctx context.Context, e *env) (_ ratio, err error) {
 	if err != nil {
 		return ratio{}, err
 	}
-	if _, err := e.exec(ctx, route, map[string]any{"script": fmt.Sprintf("mkdir d; touch d/{1..%d}", e.times(20_000, 20))}); err != nil {
+	if _, err := e.exec(ctx, route, map[string]any{"script": fmt.Sprintf("mkdir d; touch d/{1..%d}",
+		e.times(20_000, 20))}); err != nil {
 		return ratio{}, err
 	}
 	if _, err := e.owner.Exec(ctx, "SELECT fs.set_quota($1, 'bench', p_max_inodes => 1)", auth.DefaultTenant); err != nil {
@@ -53,7 +54,8 @@ func benchRefused(ctx context.Context, e *env) (_ ratio, err error) {
 		return err
 	})
 	refused := func(ctx context.Context) (time.Duration, error) {
-		if _, err := e.post(ctx, route+"/exec-sync", []byte(`{"script":"mkdir more"}`)); err == nil || !strings.Contains(err.Error(), "EDQUOT") {
+		if _, err := e.post(ctx, route+"/exec-sync", []byte(`{"script":"mkdir more"}`)); err == nil ||
+			!strings.Contains(err.Error(), "EDQUOT") {
 			return 0, fmt.Errorf("not refused: %w", err)
 		}
 		return read(ctx)
@@ -69,7 +71,8 @@ func appendTo(ctx context.Context, e *env, size int) (ratio, error) {
 		if err != nil {
 			return ratio{}, err
 		}
-		if _, err := e.exec(ctx, route, map[string]any{"script": fmt.Sprintf("yes 0123456789abcdef | head -c %d > log", n)}); err != nil {
+		if _, err := e.exec(ctx, route, map[string]any{"script": fmt.Sprintf("yes 0123456789abcdef | head -c %d > log",
+			n)}); err != nil {
 			return ratio{}, err
 		}
 		routes[i] = route

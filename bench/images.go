@@ -16,13 +16,17 @@ func (e *env) branchSizes() (small, large int) { return 10, e.times(100_000, 100
 // change is what precedes a verb that needs something to have changed, in a transaction of its own.
 func (e *env) change(ctx context.Context, id string) error {
 	return pgx.BeginFunc(ctx, e.owner, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, "SELECT fs.write_file(p, 'changed') FROM fs.use($1), unnest(ARRAY['/home/user/new0', '/home/user/new1']) p", id)
+		_, err := tx.Exec(ctx,
+			"SELECT fs.write_file(p, 'changed') FROM fs.use($1), unnest(ARRAY['/home/user/new0', '/home/user/new1']) p", id)
 		return err
 	})
 }
 
-// onTrees compares a verb, in SQL, on a large tree (A) with the same on a small one (B). What before does is not measured.
-func onTrees(before func(e *env, ctx context.Context, id string) error, verb func(ctx context.Context, tx pgx.Tx, id string) error) func(ctx context.Context, e *env) (ratio, error) {
+// onTrees compares a verb, in SQL, on a large tree (A) with the same on a small one (B). What before does is not
+// measured.
+func onTrees(
+	before func(e *env, ctx context.Context, id string) error, verb func(ctx context.Context, tx pgx.Tx, id string) error,
+) func(ctx context.Context, e *env) (ratio, error) {
 	return func(ctx context.Context, e *env) (ratio, error) {
 		small, large := e.branchSizes()
 		var steps [2]work
@@ -55,13 +59,16 @@ func (e *env) branched(ctx context.Context, n int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if _, err := e.owner.Exec(ctx, "SELECT fs.snapshot($1, 'full'), fs.create_image($1, $2)", id, "bench-"+id); err != nil {
+	if _, err := e.owner.Exec(ctx, "SELECT fs.snapshot($1, 'full'), fs.create_image($1, $2)", id,
+		"bench-"+id); err != nil {
 		return "", err
 	}
-	if _, err := e.exec(ctx, route, map[string]any{"script": "for i in 0 1 2 3 4 5 6 7 8 9; do echo changed > new$i; done"}); err != nil {
+	if _, err := e.exec(ctx, route,
+		map[string]any{"script": "for i in 0 1 2 3 4 5 6 7 8 9; do echo changed > new$i; done"}); err != nil {
 		return "", err
 	}
-	_, err = e.owner.Exec(ctx, "ANALYZE pgbox.inode, pgbox.dirent, pgbox.chunk, pgbox.layer, pgbox.sandbox, pgbox.snapshot")
+	_, err = e.owner.Exec(ctx,
+		"ANALYZE pgbox.inode, pgbox.dirent, pgbox.chunk, pgbox.layer, pgbox.sandbox, pgbox.snapshot")
 	return id, err
 }
 
@@ -75,8 +82,9 @@ func sqlVerb(sql string) func(ctx context.Context, tx pgx.Tx, id string) error {
 var (
 	benchSnapshot    = onTrees((*env).change, sqlVerb("SELECT fs.snapshot($1, gen_random_uuid()::text)"))
 	benchRestore     = onTrees((*env).change, sqlVerb("SELECT fs.restore($1, 'full')"))
-	benchCreateImage = onTrees(nil, sqlVerb("SELECT fs.create_sandbox(NULL, i.tenant, i.owner, 'n', NULL, NULL, NULL, NULL, NULL, NULL, i.name) FROM pgbox.image i WHERE i.name = 'bench-' || $1::text"))
-	benchDiff        = onTrees(nil, func(ctx context.Context, tx pgx.Tx, id string) error {
+	benchCreateImage = onTrees(nil,
+		sqlVerb("SELECT fs.create_sandbox(NULL, i.tenant, i.owner, 'n', NULL, NULL, NULL, NULL, NULL, NULL, i.name) FROM pgbox.image i WHERE i.name = 'bench-' || $1::text"))
+	benchDiff = onTrees(nil, func(ctx context.Context, tx pgx.Tx, id string) error {
 		var n int
 		if err := tx.QueryRow(ctx, "SELECT count(*) FROM fs.diff($1, NULL, NULL, 'full')", id).Scan(&n); err != nil {
 			return err
@@ -126,7 +134,8 @@ func benchHistory(ctx context.Context, e *env) (ratio, error) {
 			return ratio{}, err
 		}
 		if i == 0 {
-			if _, err := e.owner.Exec(ctx, `SELECT fs.update_sandbox($1, NULL, NULL, NULL, NULL, NULL, NULL, p_history => '{"commits": 1}')`, id); err != nil {
+			if _, err := e.owner.Exec(ctx,
+				`SELECT fs.update_sandbox($1, NULL, NULL, NULL, NULL, NULL, NULL, p_history => '{"commits": 1}')`, id); err != nil {
 				return ratio{}, err
 			}
 		}

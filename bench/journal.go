@@ -29,7 +29,8 @@ func benchJournal(ctx context.Context, e *env) (ratio, error) {
 			}
 			took := time.Since(start)
 			var journaled bool
-			if err := e.owner.QueryRow(ctx, "SELECT count(*) >= $2 FROM pgbox.change WHERE sandbox_id = $1", id, e.times(10_000, 200)).Scan(&journaled); err != nil {
+			if err := e.owner.QueryRow(ctx, "SELECT count(*) >= $2 FROM pgbox.change WHERE sandbox_id = $1", id,
+				e.times(10_000, 200)).Scan(&journaled); err != nil {
 				return 0, err
 			}
 			if journaled != journal {

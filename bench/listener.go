@@ -96,7 +96,8 @@ func (w *otherWriter) write(ctx context.Context) (time.Time, error) {
 		return time.Time{}, err
 	}
 	d := work.Delta()
-	a, err := w.st.Apply(ctx, store.Commit{Sandbox: w.id, Version: w.f.Version, Delta: d, Exec: store.Exec{ID: uuid.New(), Route: "bench"}})
+	a, err := w.st.Apply(ctx, store.Commit{Sandbox: w.id, Version: w.f.Version, Delta: d,
+		Exec: store.Exec{ID: uuid.New(), Route: "bench"}})
 	at := time.Now()
 	if err != nil {
 		return at, err
@@ -163,7 +164,8 @@ func benchListenerFlat(ctx context.Context, e *env) (ratio, error) {
 	return compare(ctx, 10, e.times(9, 1), e.times(100, 2), steps[0], steps[1])
 }
 
-// benchApplied compares the time from a commit until the tree is patched with the time until a bare receiver has the commit.
+// benchApplied compares the time from a commit until the tree is patched with the time until a bare receiver has the
+// commit.
 func benchApplied(ctx context.Context, e *env) (ratio, error) {
 	w, err := e.otherWriter(ctx, e.times(20_000, 500))
 	if err != nil {
@@ -243,12 +245,15 @@ func bareReceiver(ctx context.Context, url string) (<-chan time.Time, func(), er
 	go func() {
 		defer close(done)
 		defer close(commits)
-		slot, err := pglogrepl.CreateReplicationSlot(ctx, conn, "bench_"+fmt.Sprint(time.Now().UnixNano()), "pgoutput", pglogrepl.CreateReplicationSlotOptions{Temporary: true, Mode: pglogrepl.LogicalReplication, SnapshotAction: "NOEXPORT_SNAPSHOT"})
+		slot, err := pglogrepl.CreateReplicationSlot(ctx, conn, "bench_"+fmt.Sprint(time.Now().UnixNano()), "pgoutput",
+			pglogrepl.CreateReplicationSlotOptions{Temporary: true, Mode: pglogrepl.LogicalReplication,
+				SnapshotAction: "NOEXPORT_SNAPSHOT"})
 		if err != nil {
 			return
 		}
 		err = pglogrepl.StartReplication(ctx, conn, slot.SlotName, 0, pglogrepl.StartReplicationOptions{
-			Mode: pglogrepl.LogicalReplication, PluginArgs: []string{"proto_version '1'", "publication_names '" + feed.Publication + "'"},
+			Mode: pglogrepl.LogicalReplication, PluginArgs: []string{"proto_version '1'",
+				"publication_names '" + feed.Publication + "'"},
 		})
 		if err != nil {
 			return

@@ -42,7 +42,8 @@ type usage struct {
 }
 
 func (u usage) String() string {
-	return fmt.Sprintf("gateways %.1f %%, Postgres %.1f %% (slots %.1f %%), %.0f writes/s", 100*u.gateways, 100*u.postgres, 100*u.slots, u.writes)
+	return fmt.Sprintf("gateways %.1f %%, Postgres %.1f %% (slots %.1f %%), %.0f writes/s", 100*u.gateways, 100*u.postgres,
+		100*u.slots, u.writes)
 }
 
 // benchListeners compares the processor time of both modes: one gateway commits, n others read what it has written.
@@ -84,7 +85,8 @@ func benchListeners(n int) func(ctx context.Context, e *env) (ratio, error) {
 			mid[i] = both[i][len(both[i])/2]
 		}
 		e.plot.cpu(n, mid[0], mid[1])
-		return ratio{median: ratios[len(ratios)/2], lo: ratios[0], hi: ratios[len(ratios)-1], detail: fmt.Sprintf("%v / %v", mid[0], mid[1])}, nil
+		return ratio{median: ratios[len(ratios)/2], lo: ratios[0], hi: ratios[len(ratios)-1],
+			detail: fmt.Sprintf("%v / %v", mid[0], mid[1])}, nil
 	}
 }
 
@@ -186,7 +188,8 @@ func (f *fleet) paced(ctx context.Context, mode feed.Mode, n int, ids []string) 
 	}
 	wg.Wait()
 	after, took := sample(), time.Since(start).Seconds()
-	return usage{(after.gateways - before.gateways) / took, (after.postgres - before.postgres) / took, (after.slots - before.slots) / took, float64(writes) / took}, err
+	return usage{(after.gateways - before.gateways) / took, (after.postgres - before.postgres) / took,
+		(after.slots - before.slots) / took, float64(writes) / took}, err
 }
 
 // treeCPU is the processor time of a process and its children, present and past.
@@ -208,7 +211,9 @@ func treeCPU(pid int) time.Duration {
 }
 
 // closed runs clients that send one request after another for a while, and returns how long each took.
-func closed(ctx context.Context, clients int, d time.Duration, f func(ctx context.Context, client int) error) (took []time.Duration, rate float64, err error) {
+func closed(
+	ctx context.Context, clients int, d time.Duration, f func(ctx context.Context, client int) error,
+) (took []time.Duration, rate float64, err error) {
 	var wg sync.WaitGroup
 	all := make([][]time.Duration, clients)
 	errs := make([]error, clients)
@@ -233,8 +238,8 @@ func closed(ctx context.Context, clients int, d time.Duration, f func(ctx contex
 	return took, float64(len(took)) / sec, nil
 }
 
-// benchThroughput compares what clients get done, on sandboxes of their own or all on one, over two gateways, with what as many get done of the
-// baseline's requests, on rows of their own or all on one.
+// benchThroughput compares what clients get done, on sandboxes of their own or all on one, over two gateways, with what
+// as many get done of the baseline's requests, on rows of their own or all on one.
 func benchThroughput(clients int, own, writing bool) func(ctx context.Context, e *env) (ratio, error) {
 	return func(ctx context.Context, e *env) (ratio, error) {
 		f, err := e.replicas(ctx)
@@ -295,7 +300,8 @@ func benchThroughput(clients int, own, writing bool) func(ctx context.Context, e
 			text[i] = fmt.Sprintf("%.0f/s, p50 %s, p99 %s", mid[i], round(median(took[i])), round(percentile(took[i], 99)))
 		}
 		e.plot.throughput(kind(own, writing), clients, mid[0], median(took[0]), percentile(took[0], 99))
-		return ratio{median: ratios[len(ratios)/2], lo: ratios[0], hi: ratios[len(ratios)-1], detail: text[0] + " / " + text[1]}, nil
+		return ratio{median: ratios[len(ratios)/2], lo: ratios[0], hi: ratios[len(ratios)-1],
+			detail: text[0] + " / " + text[1]}, nil
 	}
 }
 

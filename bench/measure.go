@@ -27,7 +27,8 @@ func timed(f func(ctx context.Context) error) work {
 	}
 }
 
-// compare runs a and b in turn, n pairs after warm-up ones, in blocks; a block's ratio is that of its medians (p50 against p50).
+// compare runs a and b in turn, n pairs after warm-up ones, in blocks; a block's ratio is that of its medians (p50
+// against p50).
 func compare(ctx context.Context, warm, blocks, n int, a, b work) (ratio, error) {
 	var ratios []float64
 	var allA, allB []time.Duration

@@ -41,7 +41,8 @@ func newPeer(ctx context.Context, dir string) (*peer, error) {
 		if err := os.MkdirAll(root, 0o755); err != nil {
 			return nil, err
 		}
-		cmd := exec.CommandContext(ctx, "npm", "install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", root, "-E", "just-bash@"+peerVersion)
+		cmd := exec.CommandContext(ctx, "npm", "install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts",
+			"--prefix", root, "-E", "just-bash@"+peerVersion)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("npm: %w\n%s", err, out)
 		}

@@ -63,7 +63,8 @@ func (f *figures) throughput(name string, clients int, rate float64, p50, p99 ti
 }
 
 var palette = []color.Color{
-	color.RGBA{0x00, 0x72, 0xb2, 0xff}, color.RGBA{0xd5, 0x5e, 0x00, 0xff}, color.RGBA{0x00, 0x9e, 0x73, 0xff}, color.RGBA{0xcc, 0x79, 0xa7, 0xff},
+	color.RGBA{0x00, 0x72, 0xb2, 0xff}, color.RGBA{0xd5, 0x5e, 0x00, 0xff}, color.RGBA{0x00, 0x9e, 0x73, 0xff},
+	color.RGBA{0xcc, 0x79, 0xa7, 0xff},
 }
 
 // draw writes the figures as SVG; nothing when there are none.
@@ -101,7 +102,8 @@ func (f *figures) draw(w io.Writer) error {
 	rows := (len(panels) + columns - 1) / columns
 	const width, height = 13 * vg.Centimeter, 9 * vg.Centimeter
 	canvas := vgsvg.New(width*vg.Length(columns), height*vg.Length(rows))
-	tiles := draw.Tiles{Rows: rows, Cols: columns, PadX: vg.Centimeter, PadY: vg.Centimeter, PadLeft: vg.Points(5), PadRight: vg.Centimeter, PadTop: vg.Points(5), PadBottom: vg.Points(5)}
+	tiles := draw.Tiles{Rows: rows, Cols: columns, PadX: vg.Centimeter, PadY: vg.Centimeter, PadLeft: vg.Points(5),
+		PadRight: vg.Centimeter, PadTop: vg.Points(5), PadBottom: vg.Points(5)}
 	dc := draw.New(canvas)
 	for i, p := range panels {
 		p.Draw(tiles.At(dc, i%columns, i/columns))
@@ -152,7 +154,8 @@ func (l *lines) panel(title, x, y string, group int) (*plot.Plot, error) {
 // cpuPanel draws gateways and Postgres upon each other, the modes beside each other.
 func (f *figures) cpuPanel() (*plot.Plot, error) {
 	p := plot.New()
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = strconv.Itoa(pacedWrites)+" writes/s: processor time", "replicas that read", "% of one core"
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = strconv.Itoa(pacedWrites)+" writes/s: processor time",
+		"replicas that read", "% of one core"
 	p.Legend.Top, p.Legend.Left = true, true
 	const width = vg.Length(22)
 	var names []string
@@ -164,7 +167,8 @@ func (f *figures) cpuPanel() (*plot.Plot, error) {
 		}
 	}
 	var below *plotter.BarChart
-	for i, name := range []string{"replication: gateways", "replication: Postgres", "version: gateways", "version: Postgres"} {
+	for i, name := range []string{"replication: gateways", "replication: Postgres", "version: gateways",
+		"version: Postgres"} {
 		c, err := plotter.NewBarChart(values[i], width)
 		if err != nil {
 			return nil, err

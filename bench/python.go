@@ -50,7 +50,8 @@ func benchPythonMemory(ctx context.Context, e *env) (ratio, error) {
 	largest := 0
 	for _, name := range names {
 		args, err := os.ReadFile(name)
-		if err != nil || !bytes.HasSuffix(args, []byte("\x00python\x00")) || !bytes.Contains(args, []byte("\x00machine\x00")) {
+		if err != nil || !bytes.HasSuffix(args, []byte("\x00python\x00")) ||
+			!bytes.Contains(args, []byte("\x00machine\x00")) {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(filepath.Dir(name), "smaps_rollup"))

@@ -138,5 +138,6 @@ func row(bm benchmark, m measured) string {
 		}
 	}
 	what := strings.TrimSuffix(bm.what, shellSuffix)
-	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n", bm.name, strings.ReplaceAll(what, "|", `\|`), number(m.Ratio), bar, verdict)
+	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n", bm.name, strings.ReplaceAll(what, "|", `\|`), number(m.Ratio), bar,
+		verdict)
 }

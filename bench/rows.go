@@ -73,7 +73,8 @@ func benchCommit(ctx context.Context, e *env) (ratio, error) {
 	return compare(ctx, e.times(3, 1), e.times(7, 1), e.times(5, 1),
 		timed(func(ctx context.Context) error {
 			a++
-			_, err := e.exec(ctx, route, map[string]any{"script": fmt.Sprintf("mkdir d%[1]d; for ((i=0;i<1000;i++)); do printf '%%-1024d' $((%[1]d*1000003+i)) > d%[1]d/f$i; done", a)})
+			_, err := e.exec(ctx, route,
+				map[string]any{"script": fmt.Sprintf("mkdir d%[1]d; for ((i=0;i<1000;i++)); do printf '%%-1024d' $((%[1]d*1000003+i)) > d%[1]d/f$i; done", a)})
 			return err
 		}),
 		func(ctx context.Context) (time.Duration, error) {

@@ -22,12 +22,12 @@ import (
 	"github.com/pgbox/pgbox/gateway/store"
 )
 
-// pairsTime is about how long one script is run by pgbox and bash in turn, if three blocks of pairs do not take longer: the whole table takes
-// ten minutes.
+// pairsTime is about how long one script is run by pgbox and bash in turn, if three blocks of pairs do not take longer:
+// the whole table takes ten minutes.
 const pairsTime = 4 * time.Second
 
-// script is one line of the shell's table: the same text is run by pgbox in process over the tree and content caches, by bash with the
-// GNU tools as processes on tmpfs, and by just-bash in its own process over its in-memory filesystem.
+// script is one line of the shell's table: the same text is run by pgbox in process over the tree and content caches,
+// by bash with the GNU tools as processes on tmpfs, and by just-bash in its own process over its in-memory filesystem.
 type script struct {
 	name string
 	bar  float64
@@ -46,11 +46,14 @@ var scripts = []script{
 	{"loop", loopBar, `for ((i = 0; i < 10000; i++)); do ((s += i * 2)); done; echo $s`},
 	{"while-read", loopBar, `n=0; while read -r a b; do ((n++)); done < lines; echo $n $a`},
 	{"append-string", loopBar, `for ((i = 0; i < 20000; i++)); do s+=x; done; echo ${#s}`},
-	{"function", loopBar, `f() { local a=$1; [[ $a == 9* ]] && r=$((r + ${#a})); }; r=0; for i in {1..10000}; do f $i; done; echo $r`},
-	{"array", loopBar, `a=(); for ((i = 0; i < 10000; i++)); do a[i]=$i; done; s=0; for x in "${a[@]}"; do ((s += x)); done; echo $s`},
+	{"function", loopBar,
+		`f() { local a=$1; [[ $a == 9* ]] && r=$((r + ${#a})); }; r=0; for i in {1..10000}; do f $i; done; echo $r`},
+	{"array", loopBar,
+		`a=(); for ((i = 0; i < 10000; i++)); do a[i]=$i; done; s=0; for x in "${a[@]}"; do ((s += x)); done; echo $s`},
 	{"substitution", smallBar, `for ((i = 0; i < 1000; i++)); do x=$(basename /a/b$i .c); done; echo $x`},
 	{"pipeline-100", smallBar, `eval "seq 100 $(printf '| cat %.0s' {1..99})" | wc -l`},
-	{"small", smallBar, `for ((i = 0; i < 30; i++)); do head -3 few | tail -1 | cut -d' ' -f2 | tr a-z A-Z; wc -l few; sed -n 5p few; grep -c 9 few; sort -r few; done | wc -c`},
+	{"small", smallBar,
+		`for ((i = 0; i < 30; i++)); do head -3 few | tail -1 | cut -d' ' -f2 | tr a-z A-Z; wc -l few; sed -n 5p few; grep -c 9 few; sort -r few; done | wc -c`},
 
 	{"grep-literal", textBar, `grep 'status=503' log | wc -c`},
 	{"grep-i", textBar, `grep -i 'TIMEOUT' log | wc -c`},
@@ -126,7 +129,8 @@ func (e *env) shell(ctx context.Context) (_ *shellData, err error) {
 	if d.store, err = store.Open(ctx, store.Config{URL: e.dbURL}); err != nil {
 		return nil, err
 	}
-	d.service = sandbox.New(sandbox.Config{Governor: sched.Start(), Store: d.store, Commands: command.All(), BlobCacheBytes: 1 << 30, MaxTimeout: time.Hour})
+	d.service = sandbox.New(sandbox.Config{Governor: sched.Start(), Store: d.store, Commands: command.All(),
+		BlobCacheBytes: 1 << 30, MaxTimeout: time.Hour})
 	sb, err := d.service.CreateSandbox(ctx, benchCaller, sandbox.NewSandbox{Name: "shell"})
 	if err != nil {
 		return nil, err
@@ -145,7 +149,8 @@ func (e *env) shell(ctx context.Context) (_ *shellData, err error) {
 			files = append(files, sandbox.IngestFile{Path: name, Data: content})
 			continue
 		}
-		if _, err := d.service.WriteFile(ctx, benchCaller, d.sandbox, "/home/user/"+name, content, sandbox.WriteOptions{}); err != nil {
+		if _, err := d.service.WriteFile(ctx, benchCaller, d.sandbox, "/home/user/"+name, content,
+			sandbox.WriteOptions{}); err != nil {
 			return nil, err
 		}
 	}
@@ -178,7 +183,8 @@ func (d *shellData) stop() {
 
 // run executes a script in process, on a snapshot, as exec-sync with readOnly does.
 func (d *shellData) run(ctx context.Context, text string) (string, error) {
-	res, err := d.service.Exec(ctx, sandbox.Request{Sandbox: d.sandbox, Caller: benchCaller, Script: "set -o pipefail; " + text, ReadOnly: true, Timeout: time.Hour})
+	res, err := d.service.Exec(ctx, sandbox.Request{Sandbox: d.sandbox, Caller: benchCaller,
+		Script: "set -o pipefail; " + text, ReadOnly: true, Timeout: time.Hour})
 	if err != nil {
 		return "", err
 	}
@@ -254,8 +260,8 @@ func cpuTime(who int) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// shellPeak measures the largest resident size that a pgbox process of its own reaches while a script reads 1 GiB, over the size
-// of the input. The server is started anew, so its caches are empty.
+// shellPeak measures the largest resident size that a pgbox process of its own reaches while a script reads 1 GiB, over
+// the size of the input. The server is started anew, so its caches are empty.
 func shellPeak(text string) func(ctx context.Context, e *env) (ratio, error) {
 	return func(ctx context.Context, e *env) (ratio, error) {
 		size := int64(e.times(1<<30, 4<<20))
@@ -273,7 +279,8 @@ func shellPeak(text string) func(ctx context.Context, e *env) (ratio, error) {
 		}
 		in, out := io.Pipe()
 		go func() { out.CloseWithError(writeLog(out, size)) }()
-		res, err := d.service.Exec(ctx, sandbox.Request{Sandbox: sb.ID, Caller: benchCaller, Script: "cat > large", Stdin: in, Timeout: time.Hour})
+		res, err := d.service.Exec(ctx, sandbox.Request{Sandbox: sb.ID, Caller: benchCaller, Script: "cat > large", Stdin: in,
+			Timeout: time.Hour})
 		if err != nil || res.ExitCode != 0 {
 			return ratio{}, fmt.Errorf("write the input: %w, %+v", err, res)
 		}
@@ -283,7 +290,8 @@ func shellPeak(text string) func(ctx context.Context, e *env) (ratio, error) {
 		}
 		defer p.stop()
 		start := time.Now()
-		if _, err := e.exec(ctx, p.url+"/v1/sandboxes/"+sb.ID.String(), map[string]any{"script": text, "readOnly": true, "timeoutMs": 300_000}); err != nil {
+		if _, err := e.exec(ctx, p.url+"/v1/sandboxes/"+sb.ID.String(),
+			map[string]any{"script": text, "readOnly": true, "timeoutMs": 300_000}); err != nil {
 			return ratio{}, err
 		}
 		took := time.Since(start)
@@ -292,7 +300,8 @@ func shellPeak(text string) func(ctx context.Context, e *env) (ratio, error) {
 			return ratio{}, err
 		}
 		r := float64(peak) / float64(size)
-		return ratio{median: r, lo: r, hi: r, detail: fmt.Sprintf("%d MiB / %d MiB in %s", peak>>20, size>>20, round(took))}, nil
+		return ratio{median: r, lo: r, hi: r, detail: fmt.Sprintf("%d MiB / %d MiB in %s", peak>>20, size>>20,
+			round(took))}, nil
 	}
 }
 

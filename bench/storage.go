@@ -84,7 +84,8 @@ func (e *env) collect(ctx context.Context) error {
 	return nil
 }
 
-// benchStorage has scripts make many small files, each with a content of its own, and prints what they take table by table.
+// benchStorage has scripts make many small files, each with a content of its own, and prints what they take table by
+// table.
 func benchStorage(ctx context.Context, e *env) (ratio, error) {
 	_, route, err := e.sandbox(ctx)
 	if err != nil {
@@ -116,7 +117,8 @@ func benchStorage(ctx context.Context, e *env) (ratio, error) {
 	return ratio{median: r, lo: r, hi: r, detail: fmt.Sprintf("%.0f B / %d B", per, storageBytes)}, nil
 }
 
-// benchAppends is what many small appends to one file leave when the garbage has been collected and all is vacuumed, in units of 2 MB.
+// benchAppends is what many small appends to one file leave when the garbage has been collected and all is vacuumed, in
+// units of 2 MB.
 func benchAppends(ctx context.Context, e *env) (ratio, error) {
 	_, route, err := e.sandbox(ctx)
 	if err != nil {
@@ -129,7 +131,8 @@ func benchAppends(ctx context.Context, e *env) (ratio, error) {
 	start := time.Now()
 	n := e.times(3000, 30)
 	for i := range n {
-		if _, err := e.exec(ctx, route, map[string]any{"script": fmt.Sprintf("printf '%%-19d\\n' %d >> log", i)}); err != nil {
+		if _, err := e.exec(ctx, route, map[string]any{"script": fmt.Sprintf("printf '%%-19d\\n' %d >> log",
+			i)}); err != nil {
 			return ratio{}, err
 		}
 	}
@@ -147,5 +150,6 @@ func benchAppends(ctx context.Context, e *env) (ratio, error) {
 		return ratio{}, err
 	}
 	mb := after.grown(before, "KiB when fs.gc has been there", 1024) / 1000 * 1.024
-	return ratio{median: mb / 2, lo: mb / 2, hi: mb / 2, detail: fmt.Sprintf("%.2f MB / 2 MB, in %s", mb, round(took))}, nil
+	return ratio{median: mb / 2, lo: mb / 2, hi: mb / 2, detail: fmt.Sprintf("%.2f MB / 2 MB, in %s", mb,
+		round(took))}, nil
 }

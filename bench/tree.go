@@ -94,13 +94,15 @@ func (e *env) rawSelect(ctx context.Context, layers []uuid.UUID) error {
 		dirents []dirent
 		chunks  []chunk
 	)
-	rows, err := e.owner.Query(ctx, "SELECT ino, kind, mode, uid, gid, nlink, rdev, size, mtime, ctime, target FROM pgbox.inode WHERE layer_id = ANY ($1) ORDER BY layer_id, ino", layers)
+	rows, err := e.owner.Query(ctx,
+		"SELECT ino, kind, mode, uid, gid, nlink, rdev, size, mtime, ctime, target FROM pgbox.inode WHERE layer_id = ANY ($1) ORDER BY layer_id, ino", layers)
 	if err != nil {
 		return err
 	}
 	for rows.Next() {
 		var i inode
-		if err := rows.Scan(&i.ino, &i.kind, &i.mode, &i.uid, &i.gid, &i.nlink, &i.rdev, &i.size, &i.mtime, &i.ctime, &i.target); err != nil {
+		if err := rows.Scan(&i.ino, &i.kind, &i.mode, &i.uid, &i.gid, &i.nlink, &i.rdev, &i.size, &i.mtime, &i.ctime,
+			&i.target); err != nil {
 			return err
 		}
 		inodes = append(inodes, i)
@@ -108,7 +110,9 @@ func (e *env) rawSelect(ctx context.Context, layers []uuid.UUID) error {
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	rows, err = e.owner.Query(ctx, "SELECT parent_ino, name, ino FROM pgbox.dirent WHERE layer_id = ANY ($1) ORDER BY layer_id, parent_ino, name", layers)
+	rows, err = e.owner.Query(ctx,
+		"SELECT parent_ino, name, ino FROM pgbox.dirent WHERE layer_id = ANY ($1) ORDER BY layer_id, parent_ino, name",
+		layers)
 	if err != nil {
 		return err
 	}
@@ -122,7 +126,8 @@ func (e *env) rawSelect(ctx context.Context, layers []uuid.UUID) error {
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	rows, err = e.owner.Query(ctx, "SELECT ino, idx, sha256 FROM pgbox.chunk WHERE layer_id = ANY ($1) ORDER BY layer_id, ino, idx", layers)
+	rows, err = e.owner.Query(ctx,
+		"SELECT ino, idx, sha256 FROM pgbox.chunk WHERE layer_id = ANY ($1) ORDER BY layer_id, ino, idx", layers)
 	if err != nil {
 		return err
 	}
@@ -163,5 +168,6 @@ func benchTreeBytes(ctx context.Context, e *env) (ratio, error) {
 	per := float64(heap()-before) / float64(t.Len())
 	runtime.KeepAlive(t)
 	r := per / bytesPerEntry
-	return ratio{median: r, lo: r, hi: r, detail: fmt.Sprintf("%.0f bytes / %d (%d entries, %s)", per, bytesPerEntry, t.Len(), round(time.Since(start)))}, nil
+	return ratio{median: r, lo: r, hi: r, detail: fmt.Sprintf("%.0f bytes / %d (%d entries, %s)", per, bytesPerEntry,
+		t.Len(), round(time.Since(start)))}, nil
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// spread is a sandbox of so many files in 100 directories, a part of them in each of so many layers. Their directory is /home/user/r.
+// spread is a sandbox of so many files in 100 directories, a part of them in each of so many layers. Their directory is
+// /home/user/r.
 func (e *env) spread(ctx context.Context, files, layers int) (id string, err error) {
 	id, route, err := e.sandbox(ctx)
 	if err != nil {
@@ -60,7 +61,8 @@ func (e *env) drain(ctx context.Context, id, sql string, args ...any) (took time
 	return took, err
 }
 
-// benchReadVerb compares a verb that reads a whole tree with the loads of all its rows, which are all that a gateway asks for.
+// benchReadVerb compares a verb that reads a whole tree with the loads of all its rows, which are all that a gateway
+// asks for.
 func benchReadVerb(layers int, sql string) func(context.Context, *env) (ratio, error) {
 	return func(ctx context.Context, e *env) (ratio, error) {
 		id, err := e.spread(ctx, e.times(10_000, 100), layers)
@@ -88,7 +90,8 @@ func benchReadVerb(layers int, sql string) func(context.Context, *env) (ratio, e
 	}
 }
 
-// benchWriteVerb compares a verb that changes a whole tree with the script that does the same, in a fork of the same sandbox each.
+// benchWriteVerb compares a verb that changes a whole tree with the script that does the same, in a fork of the same
+// sandbox each.
 func benchWriteVerb(layers int, before, sql, script string) func(context.Context, *env) (ratio, error) {
 	return func(ctx context.Context, e *env) (ratio, error) {
 		id, err := e.spread(ctx, e.times(10_000, 100), layers)
@@ -148,7 +151,8 @@ func benchFiles(ctx context.Context, e *env) (ratio, error) {
 	loads := "SELECT l.* FROM (SELECT s.id, unnest(s.layers) AS layer FROM pgbox.sandbox s WHERE s.id::text IN (SELECT jsonb_array_elements_text($1))) s CROSS JOIN LATERAL fs.load_%s(s.id, s.layer) l"
 	return compare(ctx, 1, e.times(3, 1), 1,
 		func(ctx context.Context) (time.Duration, error) {
-			return e.drain(ctx, prototype, "SELECT * FROM fs.files WHERE sandbox_id::text IN (SELECT jsonb_array_elements_text($1))", all)
+			return e.drain(ctx, prototype,
+				"SELECT * FROM fs.files WHERE sandbox_id::text IN (SELECT jsonb_array_elements_text($1))", all)
 		},
 		func(ctx context.Context) (sum time.Duration, err error) {
 			for _, load := range []string{"dirents", "inodes", "chunks"} {

@@ -25,7 +25,8 @@ type room struct {
 func rooms(t *testing.T) map[string]*room {
 	all := map[string]*room{}
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || !strings.Contains(path, "/") || strings.HasPrefix(path, "shell/casetest/") {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") ||
+			!strings.Contains(path, "/") || strings.HasPrefix(path, "shell/casetest/") {
 			return err
 		}
 		name, _, _ := strings.Cut(path, "/")
@@ -87,7 +88,8 @@ func TestMapOfTheRooms(t *testing.T) {
 	for name, r := range all {
 		at, ok := place[name]
 		if !ok {
-			t.Errorf("%s is not on the map: %s", name, fmt.Sprintf("| [%s](%s) | | %s | %.1f |", name, name, strings.Join(r.imports, ", "), float64(r.lines)/1000))
+			t.Errorf("%s is not on the map: %s", name, fmt.Sprintf("| [%s](%s) | | %s | %.1f |", name, name,
+				strings.Join(r.imports, ", "), float64(r.lines)/1000))
 		}
 		for _, to := range r.imports {
 			if ok && place[to] < at {

@@ -22,7 +22,8 @@ func (p *printer) Commit(c *replication.Commit) { fmt.Println(c.LSN, p.tables) }
 // Follow a database for a minute.
 func Example() {
 	l := replication.New(replication.Config{
-		URL: "postgres://listener@localhost/app", Publication: "pgbox", Tables: []string{"pgbox.inode", "pgbox.dirent"}, Handler: &printer{},
+		URL: "postgres://listener@localhost/app", Publication: "pgbox", Tables: []string{"pgbox.inode", "pgbox.dirent"},
+		Handler: &printer{},
 	})
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
 	defer stop()

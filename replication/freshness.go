@@ -28,7 +28,8 @@ func (f *freshness) init() {
 
 func (f *freshness) now() int64 { return int64(time.Since(f.base)) }
 
-// within reports whether the follower is known to be at most max old, and makes barriers come often enough for that to stay so.
+// within reports whether the follower is known to be at most max old, and makes barriers come often enough for that to
+// stay so.
 func (f *freshness) within(max time.Duration) bool {
 	now := f.now()
 	d := f.demand.Load()
@@ -69,8 +70,8 @@ func (f *freshness) interval(idle time.Duration) time.Duration {
 	return min(idle, max(time.Duration(d)/3, 5*time.Millisecond))
 }
 
-// Fresh reports whether everything that was committed until max ago has been handed over. It asks nobody; the first call may say no until
-// the barriers have taken up the pace.
+// Fresh reports whether everything that was committed until max ago has been handed over. It asks nobody; the first
+// call may say no until the barriers have taken up the pace.
 func (l *Listener) Fresh(max time.Duration) bool {
 	fresh := l.fresh.within(max)
 	_, live := l.pos.get()

@@ -27,16 +27,17 @@ const (
 	Deleted
 )
 
-// Change is one changed row. Old is nil for an insert, and for an update that left the replica identity as it was; New is nil for a
-// delete. Both are valid until Change returns only.
+// Change is one changed row. Old is nil for an insert, and for an update that left the replica identity as it was; New
+// is nil for a delete. Both are valid until Change returns only.
 type Change struct {
 	Op       Op
 	Relation *Relation
 	Old, New Tuple
 }
 
-// Handler hears what happens, from one goroutine: Reset, then for each transaction Begin, its changes, and Commit. An error of
-// Change means that the change cannot be understood: the rest of the transaction is skipped, and Reset follows.
+// Handler hears what happens, from one goroutine: Reset, then for each transaction Begin, its changes, and Commit. An
+// error of Change means that the change cannot be understood: the rest of the transaction is skipped, and Reset
+// follows.
 type Handler interface {
 	// Reset: everything learned so far is void. reason is for logs and metrics; one of the Reason constants.
 	Reset(reason string)
@@ -61,7 +62,8 @@ type Config struct {
 	Tables      []string // that the publication must have, as schema.table
 	Handler     Handler
 
-	StatusInterval time.Duration // between acknowledgements; default 5 s. A server silent for three of them is taken for dead
+	// between acknowledgements; default 5 s. A server silent for three of them is taken for dead
+	StatusInterval time.Duration
 	RetryMin       time.Duration // first pause before another attempt; doubled each time; default 100 ms
 	RetryMax       time.Duration // default 10 s
 	FindingsRetry  time.Duration // pause after a failed preflight; default 1 min
@@ -128,8 +130,8 @@ func New(c Config) *Listener {
 // Applied is the position before which every commit has been handed over, and whether there is a stream.
 func (l *Listener) Applied() (LSN, bool) { return l.pos.get() }
 
-// WaitFor returns when everything that was committed before a position has been handed over. It is ErrInterrupted when there is no stream, or
-// it ends meanwhile: Reset follows, or has been called.
+// WaitFor returns when everything that was committed before a position has been handed over. It is ErrInterrupted when
+// there is no stream, or it ends meanwhile: Reset follows, or has been called.
 func (l *Listener) WaitFor(ctx context.Context, want LSN) error {
 	return l.pos.wait(ctx, want, l.ask)
 }
@@ -190,8 +192,8 @@ func (l *Listener) Run(ctx context.Context) {
 	}
 }
 
-// worked is how many failures still count after a stream that delivered something: none, but when it lived shortly, enough for a pause, or a stream that
-// is cut again and again would be made again and again.
+// worked is how many failures still count after a stream that delivered something: none, but when it lived shortly,
+// enough for a pause, or a stream that is cut again and again would be made again and again.
 func (l *Listener) worked(fails int, lived time.Duration) int {
 	if lived > 10*l.cfg.RetryMin {
 		return 0
@@ -199,8 +201,8 @@ func (l *Listener) worked(fails int, lived time.Duration) int {
 	return min(fails, 3)
 }
 
-// pause is how long to wait after an attempt that failed, the fails-th in a row: half of it by chance, so that many processes do not come back
-// at one moment.
+// pause is how long to wait after an attempt that failed, the fails-th in a row: half of it by chance, so that many
+// processes do not come back at one moment.
 func (l *Listener) pause(fails int, err error) time.Duration {
 	d := l.cfg.RetryMax
 	if fails < 30 {
@@ -262,7 +264,8 @@ func (l *Listener) stream(ctx context.Context) (delivered bool, err error) {
 		_ = conn.Close(octx)
 		return false, err
 	}
-	st := &stream{l: l, conn: hc.Conn, front: hc.Frontend, relations: map[uint32]*Relation{}, progress: progress{applied: s.start}}
+	st := &stream{l: l, conn: hc.Conn, front: hc.Frontend, relations: map[uint32]*Relation{},
+		progress: progress{applied: s.start}}
 	err = st.run(ctx, s, plain)
 	return st.progress.applied > s.start, err
 }
@@ -290,7 +293,8 @@ func (st *stream) run(ctx context.Context, s *slot, plain *pgconn.PgConn) error 
 	l.heard.Store(time.Now().UnixNano())
 	l.server.Store(uint64(s.start))
 	l.set(func(state *State) {
-		state.Since, state.Slot, state.System, state.Timeline, state.Err, state.Findings = time.Now(), s.name, s.system, s.timeline, nil, nil
+		state.Since, state.Slot, state.System, state.Timeline, state.Err, state.Findings = time.Now(), s.name, s.system,
+			s.timeline, nil, nil
 		state.Streams++
 	})
 	l.cfg.Handler.Reset(ReasonConnected)
@@ -440,8 +444,8 @@ func (st *stream) moved(p progress) {
 	st.l.pos.advance(p.applied)
 }
 
-// askAgain asks for another keepalive when the one that came did not reach as far as somebody waits for: the server had not read its log
-// to that point yet.
+// askAgain asks for another keepalive when the one that came did not reach as far as somebody waits for: the server had
+// not read its log to that point yet.
 func (st *stream) askAgain() {
 	if st.l.pos.waiting() <= st.progress.applied {
 		st.again = 0

@@ -57,7 +57,8 @@ func (s *scribe) Change(c *replication.Change) error {
 	if c.Relation.Name == s.refuse {
 		return errors.New("refused")
 	}
-	word := map[replication.Op]string{replication.Inserted: "insert", replication.Updated: "update", replication.Deleted: "delete"}[c.Op]
+	word := map[replication.Op]string{replication.Inserted: "insert", replication.Updated: "update",
+		replication.Deleted: "delete"}[c.Op]
 	s.note("%s %s%s%s", word, c.Relation.Name, show(c.Old), show(c.New))
 	return nil
 }
@@ -131,7 +132,8 @@ func database(t *testing.T) (string, *pgx.Conn) {
 	u := sqltest.EmptyDatabase(t)
 	conn := sqltest.Connect(t, u)
 	t.Cleanup(func() { unused(t, conn) })
-	do(t, conn, "CREATE TABLE t (k int PRIMARY KEY, v text)", "ALTER TABLE t ALTER v SET STORAGE EXTERNAL", "CREATE PUBLICATION p FOR TABLE t")
+	do(t, conn, "CREATE TABLE t (k int PRIMARY KEY, v text)", "ALTER TABLE t ALTER v SET STORAGE EXTERNAL",
+		"CREATE PUBLICATION p FOR TABLE t")
 	return u, conn
 }
 
@@ -139,7 +141,8 @@ func database(t *testing.T) (string, *pgx.Conn) {
 func unused(t *testing.T, conn *pgx.Conn) {
 	t.Helper()
 	for n := 1; n > 0; {
-		if err := conn.QueryRow(context.Background(), "SELECT count(*) FROM pg_replication_slots WHERE database = current_database()").Scan(&n); err != nil {
+		if err := conn.QueryRow(context.Background(),
+			"SELECT count(*) FROM pg_replication_slots WHERE database = current_database()").Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -228,13 +231,15 @@ func TestEveryChangeIsHeardInOrder(t *testing.T) {
 	// A value out of line that does not change is not sent; an old key is, when it changed.
 	do(t, conn, "UPDATE t SET k = 2 WHERE k = 1")
 	s.wait(t, "begin", "update t (1, null) (2, unchanged)", "commit")
-	do(t, conn, "BEGIN", "UPDATE t SET v = 'y'", "SAVEPOINT s", "INSERT INTO t VALUES (9, 'undone')", "ROLLBACK TO s", "DELETE FROM t", "COMMIT")
+	do(t, conn, "BEGIN", "UPDATE t SET v = 'y'", "SAVEPOINT s", "INSERT INTO t VALUES (9, 'undone')", "ROLLBACK TO s",
+		"DELETE FROM t", "COMMIT")
 	s.wait(t, "begin", "update t (2, y)", "delete t (2, null)", "commit")
 	reached(t, l, conn)
 	if at, live := l.Applied(); !live || at == 0 {
 		t.Fatalf("applied %s, live %v", at, live)
 	}
-	if st := l.State(); st.Commits != 3 || st.Changes != 4 || st.Streams != 1 || st.Slot == "" || st.System == "" || st.Timeline == 0 {
+	if st := l.State(); st.Commits != 3 || st.Changes != 4 || st.Streams != 1 || st.Slot == "" || st.System == "" ||
+		st.Timeline == 0 {
 		t.Fatalf("%+v", st)
 	}
 }
@@ -297,7 +302,8 @@ func TestFreshIsProvenByABarrier(t *testing.T) {
 	eventually(t, l, "freshness", func() bool { return l.Fresh(200 * time.Millisecond) })
 	// A transaction that keeps the listener from going on keeps it from being fresh, too.
 	hold := make(chan struct{})
-	l2 := replication.New(replication.Config{URL: u, Publication: "p", Tables: []string{"public.t"}, Handler: &holder{scribe: newScribe(), hold: hold}})
+	l2 := replication.New(replication.Config{URL: u, Publication: "p", Tables: []string{"public.t"},
+		Handler: &holder{scribe: newScribe(), hold: hold}})
 	run(t, l2)
 	fresh := func() bool { return l2.Fresh(100 * time.Millisecond) }
 	eventually(t, l2, "freshness", fresh)
@@ -345,7 +351,8 @@ func TestNewStreamAfterTheWalsenderWasKilled(t *testing.T) {
 	// The backend of the old slot says goodbye before it drops it.
 	eventually(t, l, "the end of the old slot", func() bool {
 		var left int
-		if err := conn.QueryRow(ctx, "SELECT count(*) FROM pg_replication_slots WHERE database = current_database()").Scan(&left); err != nil {
+		if err := conn.QueryRow(ctx,
+			"SELECT count(*) FROM pg_replication_slots WHERE database = current_database()").Scan(&left); err != nil {
 			t.Fatal(err)
 		}
 		return left == 1
@@ -365,7 +372,8 @@ func TestPausesDoNotGrowWhileStreamsWork(t *testing.T) {
 		awaitLive(t, l)
 		do(t, conn, fmt.Sprintf("INSERT INTO t VALUES (%d, 'v')", i))
 		reached(t, l, conn)
-		do(t, conn, "SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE slot_name = '"+l.State().Slot+"'")
+		do(t, conn, "SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE slot_name = '"+
+			l.State().Slot+"'")
 		eventually(t, l, "the cut", func() bool { return s.count("reset lost") > i })
 	}
 	s.wait(t, "reset lost", "reset connected")
@@ -404,7 +412,8 @@ func TestMissingPreconditionIsFoundAndFollowingBeginsOnceItIsThere(t *testing.T)
 	run(t, l)
 	<-l.Tried()
 	st := l.State()
-	if st.Live || len(st.Findings) != 1 || !strings.Contains(st.Findings[0].Advice, `ALTER PUBLICATION "p" ADD TABLE public.t`) {
+	if st.Live || len(st.Findings) != 1 || !strings.Contains(st.Findings[0].Advice,
+		`ALTER PUBLICATION "p" ADD TABLE public.t`) {
 		t.Fatalf("%+v", st)
 	}
 	do(t, conn, strings.ReplaceAll(st.Findings[0].Advice, "public.t", "t"))
@@ -500,9 +509,12 @@ func TestSilentServerIsGivenUp(t *testing.T) {
 	s.wait(t, "reset lost", "reset connected")
 }
 
-// The server takes the slot of a listener that is too far behind, and goes on without it: so does the listener, with another.
+// The server takes the slot of a listener that is too far behind, and goes on without it: so does the listener, with
+// another.
 func TestSlotLostToMaxSlotWALKeepSizeIsReplaced(t *testing.T) {
-	cluster, err := devdb.Start(t.Context(), devdb.Config{Dir: sqltest.ServerDir(t), BinDir: os.Getenv("PGBOX_TEST_POSTGRES_BIN"), Settings: map[string]string{"max_slot_wal_keep_size": "1MB", "wal_keep_size": "0"}})
+	cluster, err := devdb.Start(t.Context(), devdb.Config{Dir: sqltest.ServerDir(t),
+		BinDir: os.Getenv("PGBOX_TEST_POSTGRES_BIN"), Settings: map[string]string{"max_slot_wal_keep_size": "1MB",
+			"wal_keep_size": "0"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -525,7 +537,8 @@ func TestSlotLostToMaxSlotWALKeepSizeIsReplaced(t *testing.T) {
 	}
 	for n := 1; n > 0; {
 		do(t, conn, "CHECKPOINT")
-		if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM pg_replication_slots WHERE slot_name = $1 AND active", slot).Scan(&n); err != nil {
+		if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM pg_replication_slots WHERE slot_name = $1 AND active",
+			slot).Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -46,7 +46,8 @@ type Insert struct {
 	New      Tuple
 }
 
-// Update is a changed row. Old is nil unless the replica identity changed (then it holds the old key; other columns are NULL) or is FULL.
+// Update is a changed row. Old is nil unless the replica identity changed (then it holds the old key; other columns are
+// NULL) or is FULL.
 type Update struct {
 	Relation uint32
 	Old, New Tuple
@@ -198,7 +199,8 @@ func relation(r *reader) (Message, error) {
 
 // equal reports whether two descriptions are of the same shape.
 func (a *Relation) equal(b *Relation) bool {
-	if a.ID != b.ID || a.Namespace != b.Namespace || a.Name != b.Name || a.Identity != b.Identity || len(a.Columns) != len(b.Columns) {
+	if a.ID != b.ID || a.Namespace != b.Namespace || a.Name != b.Name || a.Identity != b.Identity ||
+		len(a.Columns) != len(b.Columns) {
 		return false
 	}
 	for i := range a.Columns {

@@ -88,7 +88,8 @@ func (f *facts) check(name string, tables []string) []Finding {
 		return out
 	}
 	if p := f.Publication; !p.Insert || !p.Update || !p.Delete || !p.Truncate {
-		add("publication "+name+" leaves out operations", fmt.Sprintf("ALTER PUBLICATION %s SET (publish = 'insert, update, delete, truncate')", quote(name)))
+		add("publication "+name+" leaves out operations",
+			fmt.Sprintf("ALTER PUBLICATION %s SET (publish = 'insert, update, delete, truncate')", quote(name)))
 	}
 	for _, t := range tables {
 		i := slices.IndexFunc(f.Tables, func(have table) bool { return have.Name == t })
@@ -102,10 +103,12 @@ func (f *facts) check(name string, tables []string) []Finding {
 			add("publication "+name+" has no table "+t, fmt.Sprintf("ALTER PUBLICATION %s ADD TABLE %s", quote(name), t))
 		} else if p := f.Published[j]; p.Filter != nil || !subset(have.Columns, p.Columns) {
 			add("publication "+name+" shows only a part of table "+t,
-				fmt.Sprintf("ALTER PUBLICATION %s DROP TABLE %s; ALTER PUBLICATION %s ADD TABLE %s", quote(name), t, quote(name), t))
+				fmt.Sprintf("ALTER PUBLICATION %s DROP TABLE %s; ALTER PUBLICATION %s ADD TABLE %s", quote(name), t,
+					quote(name), t))
 		}
 		if have.Identity != "f" && (have.Identity == "n" || len(have.Key) == 0) {
-			add("table "+t+" has no replica identity, so a removed row does not say which it was", fmt.Sprintf("ALTER TABLE %s REPLICA IDENTITY DEFAULT (it needs a primary key)", t))
+			add("table "+t+" has no replica identity, so a removed row does not say which it was",
+				fmt.Sprintf("ALTER TABLE %s REPLICA IDENTITY DEFAULT (it needs a primary key)", t))
 		}
 	}
 	return out

@@ -21,8 +21,8 @@ func (p progress) commit(end LSN) progress {
 	return p
 }
 
-// keepalive: the server has sent everything before end. Within a transaction that proves nothing: it is sent from its commit
-// on, and end may lie behind that.
+// keepalive: the server has sent everything before end. Within a transaction that proves nothing: it is sent from its
+// commit on, and end may lie behind that.
 func (p progress) keepalive(end LSN) progress {
 	p.server = max(p.server, end)
 	if !p.open {
@@ -37,6 +37,6 @@ func (p progress) seen(end LSN) progress {
 	return p
 }
 
-// status is what to acknowledge as written, flushed and applied. All three are the same, for nothing is written here; none may be
-// zero, which servers and libraries read as "as above".
+// status is what to acknowledge as written, flushed and applied. All three are the same, for nothing is written here;
+// none may be zero, which servers and libraries read as "as above".
 func (p progress) status() LSN { return max(p.applied, 1) }

@@ -23,7 +23,8 @@ func TestProgress(t *testing.T) {
 		{"a commit is acknowledged at its end", []event{begin, commit(100)}, 100, 100, 100},
 		{"a transaction under way is not acknowledged", []event{begin, commit(100), begin}, 100, 100, 100},
 		{"nor by a keepalive in the midst of it", []event{begin, commit(100), begin, keepalive(500)}, 100, 500, 100},
-		{"after which its commit counts for itself", []event{begin, commit(100), begin, keepalive(500), commit(300)}, 300, 500, 300},
+		{"after which its commit counts for itself", []event{begin, commit(100), begin, keepalive(500), commit(300)}, 300,
+			500, 300},
 		{"between transactions a keepalive counts", []event{begin, commit(100), keepalive(500)}, 500, 500, 500},
 		{"what the server has beyond is known, not acknowledged", []event{begin, commit(100), seen(900)}, 100, 900, 100},
 		{"nothing goes back", []event{keepalive(500), begin, commit(100), keepalive(50), seen(1)}, 500, 500, 500},
@@ -34,7 +35,8 @@ func TestProgress(t *testing.T) {
 				p = e(p)
 			}
 			if p.applied != c.applied || p.server != c.server || p.status() != c.status {
-				t.Errorf("applied %d, server %d, status %d; want %d, %d, %d", p.applied, p.server, p.status(), c.applied, c.server, c.status)
+				t.Errorf("applied %d, server %d, status %d; want %d, %d, %d", p.applied, p.server, p.status(), c.applied, c.server,
+					c.status)
 			}
 		})
 	}
@@ -43,9 +45,10 @@ func TestProgress(t *testing.T) {
 func TestCheck(t *testing.T) {
 	good := func() *facts {
 		return &facts{
-			WALLevel: "logical", User: "o'user", MayReplicate: true, MaxSlots: 10, MaxSenders: 10, Publication: &publication{true, true, true, true},
-			Published: []published{{Name: "s.t", Columns: []string{"k", "v"}}},
-			Tables:    []table{{Name: "s.t", Columns: []string{"k", "v"}, Identity: "d", Key: []string{"k"}}},
+			WALLevel: "logical", User: "o'user", MayReplicate: true, MaxSlots: 10, MaxSenders: 10,
+			Publication: &publication{true, true, true, true},
+			Published:   []published{{Name: "s.t", Columns: []string{"k", "v"}}},
+			Tables:      []table{{Name: "s.t", Columns: []string{"k", "v"}, Identity: "d", Key: []string{"k"}}},
 		}
 	}
 	filter := "(k > 1)"

@@ -24,12 +24,16 @@ var recordings = []struct {
 	statements []string
 }{
 	{"insert", []string{"INSERT INTO t VALUES (1, 'text'), (2, NULL), (3, '')"}},
-	{"update", []string{"INSERT INTO t VALUES (1, repeat('x', 3000))", "UPDATE t SET k = 2", "UPDATE t SET v = 'short'", "UPDATE t SET v = NULL"}},
+	{"update", []string{"INSERT INTO t VALUES (1, repeat('x', 3000))", "UPDATE t SET k = 2", "UPDATE t SET v = 'short'",
+		"UPDATE t SET v = NULL"}},
 	{"delete", []string{"INSERT INTO t VALUES (1, 'x')", "DELETE FROM t"}},
-	{"full", []string{"ALTER TABLE t REPLICA IDENTITY FULL", "INSERT INTO t VALUES (1, 'x')", "UPDATE t SET v = 'y'", "DELETE FROM t"}},
+	{"full", []string{"ALTER TABLE t REPLICA IDENTITY FULL", "INSERT INTO t VALUES (1, 'x')", "UPDATE t SET v = 'y'",
+		"DELETE FROM t"}},
 	{"truncate", []string{"TRUNCATE t"}},
-	{"subtransaction", []string{"BEGIN; INSERT INTO t VALUES (1, 'a'); SAVEPOINT s; INSERT INTO t VALUES (2, 'undone'); ROLLBACK TO s; INSERT INTO t VALUES (3, 'b'); COMMIT"}},
-	{"schema", []string{"INSERT INTO t VALUES (1, 'a')", "ALTER TABLE t ADD w uuid", "INSERT INTO t VALUES (2, 'b', '00112233-4455-6677-8899-aabbccddeeff')"}},
+	{"subtransaction",
+		[]string{"BEGIN; INSERT INTO t VALUES (1, 'a'); SAVEPOINT s; INSERT INTO t VALUES (2, 'undone'); ROLLBACK TO s; INSERT INTO t VALUES (3, 'b'); COMMIT"}},
+	{"schema", []string{"INSERT INTO t VALUES (1, 'a')", "ALTER TABLE t ADD w uuid",
+		"INSERT INTO t VALUES (2, 'b', '00112233-4455-6677-8899-aabbccddeeff')"}},
 	{"types", []string{
 		"ALTER TABLE t ADD j jsonb, ADD a uuid[], ADD z timestamptz, ADD b bytea, ADD s smallint, ADD l bigint",
 		`INSERT INTO t VALUES (1, 'a', '{"k": [1]}', '{00112233-4455-6677-8899-aabbccddeeff}', '2026-01-02 03:04:05.6+00', '\x0001ff', -1, 1099511627776)`,
@@ -71,10 +75,12 @@ func TestGolden(t *testing.T) {
 func writeGolden(t *testing.T, name string, statements []string) {
 	t.Helper()
 	conn := sqltest.Connect(t, sqltest.EmptyDatabase(t))
-	do(t, conn, "CREATE TABLE t (k int PRIMARY KEY, v text)", "ALTER TABLE t ALTER v SET STORAGE EXTERNAL", "CREATE PUBLICATION p FOR TABLE t")
+	do(t, conn, "CREATE TABLE t (k int PRIMARY KEY, v text)", "ALTER TABLE t ALTER v SET STORAGE EXTERNAL",
+		"CREATE PUBLICATION p FOR TABLE t")
 	do(t, conn, "SELECT pg_create_logical_replication_slot('golden', 'pgoutput', true)")
 	do(t, conn, statements...)
-	rows, err := conn.Query(t.Context(), "SELECT data FROM pg_logical_slot_get_binary_changes('golden', NULL, NULL, 'proto_version', '1', 'binary', 'true', 'publication_names', 'p')")
+	rows, err := conn.Query(t.Context(),
+		"SELECT data FROM pg_logical_slot_get_binary_changes('golden', NULL, NULL, 'proto_version', '1', 'binary', 'true', 'publication_names', 'p')")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,8 +139,8 @@ func describe(d *replication.Decoder, b []byte) string {
 	return fmt.Sprintf("%T", m)
 }
 
-// Whatever comes, decoding neither panics nor takes memory beyond what the message is worth; a message that decodes does so again, and
-// none of its prefixes does.
+// Whatever comes, decoding neither panics nor takes memory beyond what the message is worth; a message that decodes
+// does so again, and none of its prefixes does.
 func FuzzDecode(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.golden")
 	if err != nil {

@@ -57,7 +57,8 @@ func connect(ctx context.Context, url string, replicating bool) (*pgconn.PgConn,
 	if c.ConnectTimeout == 0 {
 		c.ConnectTimeout = 5 * time.Second
 	}
-	// The gateway's role may not replicate; the user behind it may. The others are meant for pgx and unknown to the server.
+	// The gateway's role may not replicate; the user behind it may. The others are meant for pgx and unknown to the
+	// server.
 	for k := range c.RuntimeParams {
 		switch k {
 		case "role", "default_query_exec_mode", "statement_cache_capacity", "description_cache_capacity":
@@ -155,8 +156,9 @@ func open(ctx context.Context, conn *pgconn.PgConn, publication string) (*slot, 
 		return nil, err
 	}
 	err = pglogrepl.StartReplication(ctx, conn, s.name, pglogrepl.LSN(s.start), pglogrepl.StartReplicationOptions{
-		Mode:       pglogrepl.LogicalReplication,
-		PluginArgs: []string{"proto_version '1'", "binary 'true'", "publication_names '" + strings.ReplaceAll(quote(publication), "'", "''") + "'"},
+		Mode: pglogrepl.LogicalReplication,
+		PluginArgs: []string{"proto_version '1'", "binary 'true'",
+			"publication_names '" + strings.ReplaceAll(quote(publication), "'", "''") + "'"},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("START_REPLICATION: %w", err)

@@ -13,8 +13,9 @@ import (
 	"github.com/pgbox/pgbox/bench/cluster/testbed"
 )
 
-// appendLines has many clients append to one file over all gateways, each its lines in order, and holds what every gateway shows against that: every
-// line once, those of a client in the order in which it was answered, and all gateways the same.
+// appendLines has many clients append to one file over all gateways, each its lines in order, and holds what every
+// gateway shows against that: every line once, those of a client in the order in which it was answered, and all
+// gateways the same.
 func appendLines(ctx context.Context, o *options) error {
 	return withBed(ctx, o, func(b *testbed.Bed) error {
 		t, err := token("alice")
@@ -66,7 +67,8 @@ func appendLines(ctx context.Context, o *options) error {
 		if err := inOrder(first, o.clients, o.each); err != nil {
 			return err
 		}
-		fmt.Printf("%d clients, %d lines over %d gateways in %v: each once and in its client's order\n", o.clients, o.clients*o.each, len(replicas), took.Round(time.Millisecond))
+		fmt.Printf("%d clients, %d lines over %d gateways in %v: each once and in its client's order\n", o.clients,
+			o.clients*o.each, len(replicas), took.Round(time.Millisecond))
 		return nil
 	})
 }

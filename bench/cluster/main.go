@@ -74,7 +74,8 @@ func run(ctx context.Context, args []string) error {
 // build makes the gateway's binary.
 func build(ctx context.Context, dir string, flags ...string) (string, error) {
 	bin := filepath.Join(dir, "pgbox")
-	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build"}, flags, []string{"-o", bin, "github.com/pgbox/pgbox/gateway/cmd/pgbox"})...)
+	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build"}, flags,
+		[]string{"-o", bin, "github.com/pgbox/pgbox/gateway/cmd/pgbox"})...)
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	return bin, cmd.Run()
 }

@@ -1,5 +1,6 @@
-// Mutate shows that the tests notice. Each entry of mutants.txt takes one thing out of the product or turns it round, by an overlay of the
-// build that leaves the checkout alone, and names the tests that have to fail with it. It exits with 1 when one of them passes.
+// Mutate shows that the tests notice. Each entry of mutants.txt takes one thing out of the product or turns it round,
+// by an overlay of the build that leaves the checkout alone, and names the tests that have to fail with it. It exits
+// with 1 when one of them passes.
 //
 //	go run ./bench/mutate             all of them (half an hour)
 //	go run ./bench/mutate kv snapshot those whose names hold one of the words
@@ -28,7 +29,8 @@ func noticed(ctx context.Context, m *mutant.Mutant, dir string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if out, err := exec.CommandContext(ctx, "go", "test", "-overlay", list, "-run", "^$", m.Pkg).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "go", "test", "-overlay", list, "-run", "^$",
+		m.Pkg).CombinedOutput(); err != nil {
 		return false, fmt.Errorf("%s does not build: %s", m.Name, out)
 	}
 	test := exec.CommandContext(ctx, "go", "test", "-count=1", "-timeout", "5m", "-run", m.Run, m.Pkg)

@@ -84,8 +84,8 @@ type claims struct {
 	jwt.RegisteredClaims
 }
 
-// UnmarshalJSON reads the claims by their exact names (RFC 7519, section 10.1.1): encoding/json takes "SUB" for "sub", so that two
-// readers of one token could see two owners.
+// UnmarshalJSON reads the claims by their exact names (RFC 7519, section 10.1.1): encoding/json takes "SUB" for "sub",
+// so that two readers of one token could see two owners.
 func (c *claims) UnmarshalJSON(data []byte) error {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(data, &all); err != nil {

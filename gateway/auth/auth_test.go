@@ -62,7 +62,8 @@ func TestForgedTokensAreRefused(t *testing.T) {
 	good, _, _ := v.Issue("alice", "", 0)
 	other, _ := NewVerifier("another secret entirely", nil)
 	foreign, _, _ := other.Issue("alice", "", 0)
-	none, err := jwt.NewWithClaims(jwt.SigningMethodNone, jwt.MapClaims{"sub": "alice"}).SignedString(jwt.UnsafeAllowNoneSignatureType)
+	none, err := jwt.NewWithClaims(jwt.SigningMethodNone,
+		jwt.MapClaims{"sub": "alice"}).SignedString(jwt.UnsafeAllowNoneSignatureType)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,9 +77,11 @@ func TestForgedTokensAreRefused(t *testing.T) {
 	}
 	parts := strings.Split(good, ".")
 	for name, h := range map[string]string{
-		"empty token": "Bearer ", "other scheme": "Basic " + good, "foreign key": "Bearer " + foreign, "alg none": "Bearer " + none,
-		"other algorithm": "Bearer " + hs512, "no subject": "Bearer " + noSub, "no signature": "Bearer " + parts[0] + "." + parts[1] + ".",
-		"noise": "Bearer x.y.z", "no scheme": good,
+		"empty token": "Bearer ", "other scheme": "Basic " + good, "foreign key": "Bearer " + foreign,
+		"alg none":        "Bearer " + none,
+		"other algorithm": "Bearer " + hs512, "no subject": "Bearer " + noSub,
+		"no signature": "Bearer " + parts[0] + "." + parts[1] + ".",
+		"noise":        "Bearer x.y.z", "no scheme": good,
 	} {
 		if _, err := v.Header(h); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
@@ -134,12 +137,14 @@ func TestClaimsAreCaseSensitive(t *testing.T) {
 		t.Errorf("SUB is taken for sub: %v", err)
 	}
 	for range 20 { // whatever comes first
-		id, err := v.Token(signed(t, nil, jwt.MapClaims{"sub": "alice", "Sub": "bob", "Tenant": "evil", "tEnant": "evil", "iat": time.Now().UnixNano()}))
+		id, err := v.Token(signed(t, nil, jwt.MapClaims{"sub": "alice", "Sub": "bob", "Tenant": "evil", "tEnant": "evil",
+			"iat": time.Now().UnixNano()}))
 		if err != nil || id.Subject != "alice" || id.Tenant != DefaultTenant {
 			t.Fatalf("%+v %v", id, err)
 		}
 	}
-	if _, err := v.Token(signed(t, nil, jwt.MapClaims{"sub": "alice", "exp": 1, "EXP": time.Now().Add(time.Hour).Unix()})); !errors.Is(err, ErrInvalid) {
+	if _, err := v.Token(signed(t, nil, jwt.MapClaims{"sub": "alice", "exp": 1,
+		"EXP": time.Now().Add(time.Hour).Unix()})); !errors.Is(err, ErrInvalid) {
 		t.Errorf("EXP is taken for exp: %v", err)
 	}
 }
@@ -148,7 +153,8 @@ func TestClaimsAreCaseSensitive(t *testing.T) {
 func TestCriticalHeadersAreRefused(t *testing.T) {
 	v := verifier(t)
 	for _, crit := range []any{[]string{"b64"}, []string{"exp"}, []string{}, nil, "x"} {
-		if _, err := v.Token(signed(t, map[string]any{"crit": crit, "b64": false}, jwt.MapClaims{"sub": "alice"})); !errors.Is(err, ErrInvalid) {
+		if _, err := v.Token(signed(t, map[string]any{"crit": crit, "b64": false},
+			jwt.MapClaims{"sub": "alice"})); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%v: %v", crit, err)
 		}
 	}

@@ -148,7 +148,8 @@ func (c *Content) fetch(ctx context.Context, hashes []tree.Hash, missing []int, 
 			out[i] = d
 			continue
 		}
-		// The other reader failed for reasons of its own (its sandbox is gone, its caller went away), or the chunk was evicted at once.
+		// The other reader failed for reasons of its own (its sandbox is gone, its caller went away), or the chunk was
+		// evicted at once.
 		again, at = append(again, hashes[i]), append(at, i)
 	}
 	if len(again) == 0 {

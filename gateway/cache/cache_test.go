@@ -53,7 +53,9 @@ func (s *source) wait(ctx context.Context) error {
 	return nil
 }
 
-func (s *source) LoadLayers(ctx context.Context, asked *store.Fence, layers []uuid.UUID) (*store.Fence, []*tree.Patch, error) {
+func (s *source) LoadLayers(
+	ctx context.Context, asked *store.Fence, layers []uuid.UUID,
+) (*store.Fence, []*tree.Patch, error) {
 	s.loads.Add(1)
 	if err := s.wait(ctx); err != nil {
 		return nil, nil, err
@@ -113,7 +115,8 @@ func commit(t testing.TB, s *source, id uuid.UUID, fn func(w *tree.Work) error) 
 		t.Fatal(err)
 	}
 	d := w.Delta()
-	if _, err := s.Apply(ctx, store.Commit{Sandbox: id, Version: p.Fence.Version, Delta: d, Exec: store.Exec{ID: uuid.New()}}); err != nil {
+	if _, err := s.Apply(ctx, store.Commit{Sandbox: id, Version: p.Fence.Version, Delta: d,
+		Exec: store.Exec{ID: uuid.New()}}); err != nil {
 		t.Fatal(err)
 	}
 	return fence(t, s, id), d
@@ -309,7 +312,8 @@ func TestDatabaseThatWentBackIsBelieved(t *testing.T) {
 	p := get(t, c, f)
 	p.Release()
 	// As after a failover to a standby that lacked the last commits.
-	if _, err := sqltest.Owner(t).Exec(t.Context(), "UPDATE pgbox.sandbox SET version = version - 1 WHERE id = $1", id); err != nil {
+	if _, err := sqltest.Owner(t).Exec(t.Context(), "UPDATE pgbox.sandbox SET version = version - 1 WHERE id = $1",
+		id); err != nil {
 		t.Fatal(err)
 	}
 	back := fence(t, s, id)
@@ -320,7 +324,8 @@ func TestDatabaseThatWentBackIsBelieved(t *testing.T) {
 	}
 }
 
-// After a failover that lost the last commit, and another one in its place: the version is that of the cached tree, the tree is not.
+// After a failover that lost the last commit, and another one in its place: the version is that of the cached tree, the
+// tree is not.
 func TestTreeOfALostHistoryIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	s := newSource(t)
@@ -331,7 +336,8 @@ func TestTreeOfALostHistoryIsNotBelieved(t *testing.T) {
 	p := get(t, c, f)
 	p.Release()
 	owner, lost := sqltest.Owner(t), f.Version
-	for _, sql := range []string{"UPDATE pgbox.sandbox SET version = version - 1 WHERE id = $1", "DELETE FROM pgbox.change c USING pgbox.sandbox s WHERE s.id = $1 AND c.sandbox_id = s.id AND c.version > s.version"} {
+	for _, sql := range []string{"UPDATE pgbox.sandbox SET version = version - 1 WHERE id = $1",
+		"DELETE FROM pgbox.change c USING pgbox.sandbox s WHERE s.id = $1 AND c.sandbox_id = s.id AND c.version > s.version"} {
 		if _, err := owner.Exec(t.Context(), sql, id); err != nil {
 			t.Fatal(err)
 		}
@@ -345,8 +351,8 @@ func TestTreeOfALostHistoryIsNotBelieved(t *testing.T) {
 	}
 }
 
-// A commit that is heard of a primary that dies before its standby has it: what comes in its place has the same version. Nothing is made of the tree
-// of what was lost, however far the listener of the dead one had come.
+// A commit that is heard of a primary that dies before its standby has it: what comes in its place has the same
+// version. Nothing is made of the tree of what was lost, however far the listener of the dead one had come.
 func TestTreeOfALostCommitThatWasHeardIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	s := newSource(t)
@@ -384,7 +390,8 @@ func TestTreeOfALostCommitThatWasHeardIsNotBelieved(t *testing.T) {
 	}
 }
 
-// The cache has a version that Postgres has shown, and then Postgres goes back behind it: the next who asks sees what Postgres has.
+// The cache has a version that Postgres has shown, and then Postgres goes back behind it: the next who asks sees what
+// Postgres has.
 func TestTreeAheadOfADatabaseThatWentBackIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	s := newSource(t)
@@ -396,7 +403,8 @@ func TestTreeAheadOfADatabaseThatWentBackIsNotBelieved(t *testing.T) {
 	p := get(t, c, f1)
 	p.Release()
 	owner := sqltest.Owner(t)
-	if _, err := owner.Exec(t.Context(), "UPDATE pgbox.sandbox SET version = version - 1, last_used_at = $2 WHERE id = $1", id, f0.ChangedAt); err != nil {
+	if _, err := owner.Exec(t.Context(), "UPDATE pgbox.sandbox SET version = version - 1, last_used_at = $2 WHERE id = $1",
+		id, f0.ChangedAt); err != nil {
 		t.Fatal(err)
 	}
 	p = get(t, c, fence(t, s, id))
@@ -425,7 +433,8 @@ func TestOlderFenceGetsTheNewerTree(t *testing.T) {
 
 // heard is a commit as a listener hands it in.
 func heard(f *store.Fence, d *tree.Delta) *cache.Commit {
-	return &cache.Commit{Fence: *f, First: f.Version, Layers: map[uuid.UUID]*cache.Rows{f.Layers[0]: {Patch: *d.Patch(f.Version)}}}
+	return &cache.Commit{Fence: *f, First: f.Version,
+		Layers: map[uuid.UUID]*cache.Rows{f.Layers[0]: {Patch: *d.Patch(f.Version)}}}
 }
 
 func TestFollowPatchesOrDrops(t *testing.T) {
@@ -522,7 +531,8 @@ func TestForkIsFollowed(t *testing.T) {
 	}
 	f1 := fence(t, s, id)
 	loads := s.loads.Load()
-	if out := c.Follow(&cache.Commit{Fence: *f1, First: f1.Version, Layers: map[uuid.UUID]*cache.Rows{f1.Layers[0]: {New: true}}}); out != cache.Patched {
+	if out := c.Follow(&cache.Commit{Fence: *f1, First: f1.Version,
+		Layers: map[uuid.UUID]*cache.Rows{f1.Layers[0]: {New: true}}}); out != cache.Patched {
 		t.Fatalf("a fork: %v", out)
 	}
 	p = get(t, c, f1)
@@ -681,7 +691,8 @@ func TestBlobIsReadOnce(t *testing.T) {
 	close(hold)
 	wg.Wait()
 	reads := s.reads.Load()
-	if got, err := content.Load(t.Context(), []tree.Hash{h}); err != nil || string(got[0]) != string(data) || s.reads.Load() != reads {
+	if got, err := content.Load(t.Context(), []tree.Hash{h}); err != nil || string(got[0]) != string(data) ||
+		s.reads.Load() != reads {
 		t.Fatalf("%q, %v after %d more reads", got, err, s.reads.Load()-reads)
 	}
 	if _, ok := content.Peek(h); !ok {

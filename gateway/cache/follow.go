@@ -47,8 +47,9 @@ const (
 // maxHeard bounds the commits kept for a sandbox that is being loaded.
 const maxHeard = 256
 
-// Follow brings the cached tree of a sandbox to the version a commit has led to. When that cannot be done from its rows alone, the tree is dropped
-// and loaded again by the next who wants it. It is for one goroutine, which hands in every commit in order while Following is on.
+// Follow brings the cached tree of a sandbox to the version a commit has led to. When that cannot be done from its rows
+// alone, the tree is dropped and loaded again by the next who wants it. It is for one goroutine, which hands in every
+// commit in order while Following is on.
 func (c *Trees) Follow(h *Commit) Outcome {
 	c.mu.Lock()
 	if l := c.loads[h.Fence.ID]; l != nil {
@@ -215,7 +216,8 @@ func versionOf(f *store.Fence) *tree.Patch {
 	return &tree.Patch{Version: f.Version, NextIno: tree.Ino(f.NextIno), UsedBytes: f.UsedBytes, UsedInodes: f.UsedInodes}
 }
 
-// Following tells whether a listener is at work: whether Follow will be called for every commit from now on. DropAll comes first.
+// Following tells whether a listener is at work: whether Follow will be called for every commit from now on. DropAll
+// comes first.
 func (c *Trees) Following(on bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -240,8 +242,8 @@ func (c *Trees) Wants(layer uuid.UUID) bool {
 	return ok || len(c.loads) > 0
 }
 
-// Cached pins the tree of a sandbox as the cache has it, without asking the database. A tree that Postgres has not been seen to show is not
-// given out: a Get has to ask for it first.
+// Cached pins the tree of a sandbox as the cache has it, without asking the database. A tree that Postgres has not been
+// seen to show is not given out: a Get has to ask for it first.
 func (c *Trees) Cached(sandbox uuid.UUID) (Pin, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -252,8 +254,8 @@ func (c *Trees) Cached(sandbox uuid.UUID) (Pin, bool) {
 	return c.pin(e), true
 }
 
-// reloadTime is about what loading a tree costs, and so how long it is worth waiting for its patch: a patch that is late costs
-// at most as much again.
+// reloadTime is about what loading a tree costs, and so how long it is worth waiting for its patch: a patch that is
+// late costs at most as much again.
 func reloadTime(t *tree.Tree) time.Duration {
 	return 5*time.Millisecond + time.Duration(t.Len())*time.Microsecond
 }

@@ -29,7 +29,8 @@ func NewStates(src StateReader, max int64) *States {
 	})}
 }
 
-// Get returns a state, which must not be changed; the one without a name is empty. It is ESTALE when the state is not kept any more.
+// Get returns a state, which must not be changed; the one without a name is empty. It is ESTALE when the state is not
+// kept any more.
 func (s *States) Get(ctx context.Context, sandbox uuid.UUID, hash *tree.Hash) (json.RawMessage, error) {
 	if hash == nil {
 		return json.RawMessage("{}"), nil

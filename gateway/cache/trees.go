@@ -17,8 +17,9 @@ import (
 
 // LayerReader loads the rows of layers.
 type LayerReader interface {
-	// LoadLayers reads the fence and the rows of some of the layers of the sandbox of asked in one snapshot of the database that has its version or a later one. The patches are in the
-	// order of layers and have only rows. It is ESTALE when a layer is not the sandbox's any more.
+	// LoadLayers reads the fence and the rows of some of the layers of the sandbox of asked in one snapshot of the
+	// database that has its version or a later one. The patches are in the order of layers and have only rows. It is
+	// ESTALE when a layer is not the sandbox's any more.
 	LoadLayers(ctx context.Context, asked *store.Fence, layers []uuid.UUID) (*store.Fence, []*tree.Patch, error)
 	// Fence reads the fence alone.
 	Fence(ctx context.Context, sandbox uuid.UUID) (*store.Fence, error)
@@ -28,7 +29,8 @@ type LayerReader interface {
 const entryOverhead = 2 << 10
 
 // Trees caches trees: one per sandbox, and those of sealed chains of layers, which all sandboxes that stand on
-// them share. Trees are dropped, least recently used first, when they hold more than the budget; never one that is in use.
+// them share. Trees are dropped, least recently used first, when they hold more than the budget; never one that is in
+// use.
 type Trees struct {
 	src LayerReader
 	max int64
@@ -112,11 +114,12 @@ func NewTrees(src LayerReader, max int64) *Trees {
 
 // Get returns the tree of a sandbox at the version of its fence or a later one; Pin.Fence belongs to it.
 //
-// The listener may be ahead of what Postgres shows: a commit is sent when it is written, and shown when the standbys have it. Until then it may
-// still come to nothing, and its contents cannot be read. So the tree before it is kept, for those whose fence is that of before.
+// The listener may be ahead of what Postgres shows: a commit is sent when it is written, and shown when the standbys
+// have it. Until then it may still come to nothing, and its contents cannot be read. So the tree before it is kept, for
+// those whose fence is that of before.
 //
-// A tree that lacks the version, while a listener is at work, is about to be patched: Get waits for that, but not for much longer than
-// loading the tree again would take.
+// A tree that lacks the version, while a listener is at work, is about to be patched: Get waits for that, but not for
+// much longer than loading the tree again would take.
 func (c *Trees) Get(ctx context.Context, f *store.Fence) (Pin, error) {
 	var patience *time.Timer
 	over := false
@@ -155,7 +158,8 @@ func (c *Trees) Get(ctx context.Context, f *store.Fence) (Pin, error) {
 			}
 			if e.fence.Version > f.Version {
 				c.mu.Unlock()
-				// Another request of this process has gone ahead since the fence was read. If it has not, the database has gone back.
+				// Another request of this process has gone ahead since the fence was read. If it has not, the database has gone
+				// back.
 				now, err := c.src.Fence(ctx, f.ID)
 				if err != nil {
 					return Pin{}, err
@@ -354,13 +358,14 @@ func (c *Trees) replace(f *store.Fence, t *tree.Tree, heard bool) {
 	c.shrink()
 }
 
-// Sealed tells that the top layer of a sandbox was sealed and a new, empty one put on it (a fork, a snapshot): what was the
-// sandbox's tree before is now that of a sealed chain too, which the other side stands on.
+// Sealed tells that the top layer of a sandbox was sealed and a new, empty one put on it (a fork, a snapshot): what was
+// the sandbox's tree before is now that of a sealed chain too, which the other side stands on.
 func (c *Trees) Sealed(before, after *store.Fence) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	old := c.sandboxes[before.ID]
-	if old == nil || old.fence.Version != before.Version || !slices.Equal(old.fence.Layers, before.Layers) || after.Version > before.Version+1 {
+	if old == nil || old.fence.Version != before.Version || !slices.Equal(old.fence.Layers, before.Layers) ||
+		after.Version > before.Version+1 {
 		return
 	}
 	base := old.base
@@ -379,8 +384,8 @@ func (c *Trees) Sealed(before, after *store.Fence) {
 	c.shrink()
 }
 
-// Known returns the last fence seen of a sandbox whose tree is cached. Only what never changes about a sandbox may be believed:
-// its tenant and owner.
+// Known returns the last fence seen of a sandbox whose tree is cached. Only what never changes about a sandbox may be
+// believed: its tenant and owner.
 func (c *Trees) Known(sandbox uuid.UUID) (*store.Fence, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -403,7 +408,8 @@ func (c *Trees) Chain(layers []uuid.UUID) (*tree.Tree, bool) {
 	return e.tree, true
 }
 
-// At returns the tree of an earlier state of a sandbox: of a fence whose layers, but for a first one that stands for no top, are all sealed.
+// At returns the tree of an earlier state of a sandbox: of a fence whose layers, but for a first one that stands for no
+// top, are all sealed.
 func (c *Trees) At(ctx context.Context, f *store.Fence) (Pin, error) {
 	p, err := c.sealed(ctx, f)
 	if err != nil {
@@ -478,7 +484,8 @@ func (c *Trees) put(e *entry) {
 		e.base.pins++
 		shared = e.base.tree.Bytes()
 	}
-	// What a tree does not share with the chain below it, estimated: what it has more, or has less (the copied paths to what is gone).
+	// What a tree does not share with the chain below it, estimated: what it has more, or has less (the copied paths to
+	// what is gone).
 	e.weight = entryOverhead + max(e.tree.Bytes()-shared, shared-e.tree.Bytes())
 	c.size += e.weight
 	if e.fence != nil {

@@ -51,8 +51,10 @@ func TestDirectURLDefaultsToDatabaseURL(t *testing.T) {
 
 func TestEveryBadValueIsOneLine(t *testing.T) {
 	bad := map[string]string{
-		"PORT": "http", "DATABASE_URL": "mysql://secret@h/db", "AUTH_SECRET": "short", "TREE_CACHE_SIZE": "lots", "LOCK_TIMEOUT": "-1s",
-		"DATABASE_EXEC_MODE": "fast", "TRUST_PROXY": "maybe", "EXEC_CONCURRENCY": "0", "REDIS_URL": "h:6379", "LOG_LEVEL": "loud", "ADMIN_SECRET": "x",
+		"PORT": "http", "DATABASE_URL": "mysql://secret@h/db", "AUTH_SECRET": "short", "TREE_CACHE_SIZE": "lots",
+		"LOCK_TIMEOUT":       "-1s",
+		"DATABASE_EXEC_MODE": "fast", "TRUST_PROXY": "maybe", "EXEC_CONCURRENCY": "0", "REDIS_URL": "h:6379",
+		"LOG_LEVEL": "loud", "ADMIN_SECRET": "x",
 	}
 	_, err := Load(env(bad))
 	if err == nil {
@@ -115,7 +117,8 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "config", c, "url", c.DatabaseURL)
 	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "config", *c, "url", c.DatabaseURL)
 	for how, text := range map[string]string{
-		"%v": fmt.Sprintf("%v", c), "%+v": fmt.Sprintf("%+v", *c), "%#v": fmt.Sprintf("%#v", *c), "String": c.AuthSecret.String(), "%q": fmt.Sprintf("%q", c.RedisURL),
+		"%v": fmt.Sprintf("%v", c), "%+v": fmt.Sprintf("%+v", *c), "%#v": fmt.Sprintf("%#v", *c),
+		"String": c.AuthSecret.String(), "%q": fmt.Sprintf("%q", c.RedisURL),
 		"JSON": string(asJSON), "log": log.String(), "help": strings.Join(Variables(), "\n"),
 	} {
 		if strings.Contains(text, "hunter2") {

@@ -64,8 +64,8 @@ func restrict(needs Needs) error {
 	if needs.Unix {
 		cfg = landlock.V8 // from 9 on sockets with a name are restricted, too, and their directories would have to be known
 	}
-	// Each thread gets a domain of its own, so the scope of signals would keep a parent from ending what another of its threads has started. Whom a
-	// process without children may signal, the filter of system calls says.
+	// Each thread gets a domain of its own, so the scope of signals would keep a parent from ending what another of its
+	// threads has started. Whom a process without children may signal, the filter of system calls says.
 	cfg.Scoped &^= ll.ScopeSignal
 	return cfg.BestEffort().Restrict(rules...)
 }

@@ -59,7 +59,8 @@ func attempt(t task) {
 	}()
 	if t.NoLandlock && seccomp.Supported() {
 		deny := seccomp.SyscallGroup{Action: seccomp.ActionErrno, Names: []string{"landlock_create_ruleset"}}
-		err := seccomp.LoadFilter(seccomp.Filter{NoNewPrivs: true, Flag: seccomp.FilterFlagTSync, Policy: seccomp.Policy{DefaultAction: seccomp.ActionAllow, Syscalls: []seccomp.SyscallGroup{deny}}})
+		err := seccomp.LoadFilter(seccomp.Filter{NoNewPrivs: true, Flag: seccomp.FilterFlagTSync,
+			Policy: seccomp.Policy{DefaultAction: seccomp.ActionAllow, Syscalls: []seccomp.SyscallGroup{deny}}})
 		if err != nil {
 			panic(err)
 		}
@@ -110,7 +111,8 @@ func attempt(t task) {
 	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	_ = l
 	say("listen", errno(err))
-	_, err = syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, unix.IPPROTO_MPTCP)
+	_, err = syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK,
+		unix.IPPROTO_MPTCP)
 	say("socket of Multipath TCP", err)
 	_, err = syscall.Socket(syscall.AF_INET, syscall.SOCK_RAW|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, unix.IPPROTO_UDP)
 	say("raw socket", err)
@@ -120,7 +122,8 @@ func attempt(t task) {
 	say("netlink socket", err)
 	fast, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
 	say("socket of TCP", err)
-	say("fast open", syscall.Sendto(fast, []byte("x"), unix.MSG_FASTOPEN, &syscall.SockaddrInet4{Port: t.ClosedPort, Addr: [4]byte{127, 0, 0, 1}}))
+	say("fast open", syscall.Sendto(fast, []byte("x"), unix.MSG_FASTOPEN,
+		&syscall.SockaddrInet4{Port: t.ClosedPort, Addr: [4]byte{127, 0, 0, 1}}))
 	say("start a program", errors.Unwrap(exec.CommandContext(context.Background(), "/bin/true").Run()))
 	_, _, e := syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD|unix.CLONE_NEWUSER), 0, 0, 0, 0, 0)
 	say("clone into a namespace", e)
@@ -186,7 +189,8 @@ func errno(err error) error {
 func run(t *testing.T, change func(*task)) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
-	k := task{Mode: Required, Readable: filepath.Join(dir, "open"), Writable: filepath.Join(dir, "rw"), Dir: filepath.Join(dir, "closed")}
+	k := task{Mode: Required, Readable: filepath.Join(dir, "open"), Writable: filepath.Join(dir, "rw"),
+		Dir: filepath.Join(dir, "closed")}
 	if err := os.Mkdir(k.Dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +207,8 @@ func run(t *testing.T, change func(*task)) map[string]string {
 		defer func() { _ = l.Close() }()
 		*p = l.Addr().(*net.TCPAddr).Port
 	}
-	k.Needs = Needs{Read: []string{k.Readable, filepath.Join(dir, "missing")}, ReadWrite: []string{k.Writable}, ConnectTCP: []int{k.OpenPort}}
+	k.Needs = Needs{Read: []string{k.Readable, filepath.Join(dir, "missing")}, ReadWrite: []string{k.Writable},
+		ConnectTCP: []int{k.OpenPort}}
 	if change != nil {
 		change(&k)
 	}
@@ -225,8 +230,9 @@ func run(t *testing.T, change func(*task)) map[string]string {
 	return said
 }
 
-// supported reports whether this kernel can do all of it. On one that cannot there are no walls to test, but what is said of them is true: a
-// process that asks for all is refused, and one that makes do with less is told what is missing.
+// supported reports whether this kernel can do all of it. On one that cannot there are no walls to test, but what is
+// said of them is true: a process that asks for all is refused, and one that makes do with less is told what is
+// missing.
 func supported(t *testing.T) bool {
 	t.Helper()
 	auto, required := run(t, func(k *task) { k.Mode = Auto }), run(t, func(k *task) { k.Mode = Required })
@@ -236,16 +242,19 @@ func supported(t *testing.T) bool {
 		t.Fatalf("status %q", auto["status"])
 	}
 	complete := abi >= enough && seccomp == "true"
-	if auto["enter"] != "<nil>" || (required["enter"] == "<nil>") != complete || !complete && !strings.Contains(required["enter"], ErrIncomplete.Error()) {
+	if auto["enter"] != "<nil>" || (required["enter"] == "<nil>") != complete ||
+		!complete && !strings.Contains(required["enter"], ErrIncomplete.Error()) {
 		t.Errorf("offered %q: auto %s, required %s", auto["status"], auto["enter"], required["enter"])
 	}
 	return complete
 }
 
-// A kernel that can do less: who asks for all is refused, who makes do is told what is missing, who wants nothing gets nothing.
+// A kernel that can do less: who asks for all is refused, who makes do is told what is missing, who wants nothing gets
+// nothing.
 func TestKernelWithoutLandlockIsToldOf(t *testing.T) {
 	supported(t)
-	for mode, want := range map[Mode]string{Required: "this process cannot be confined: this kernel has no Landlock", Auto: "<nil>", Off: "<nil>"} {
+	for mode, want := range map[Mode]string{Required: "this process cannot be confined: this kernel has no Landlock",
+		Auto: "<nil>", Off: "<nil>"} {
 		said := run(t, func(k *task) { k.NoLandlock, k.Mode = true, mode })
 		if !strings.HasPrefix(said["enter"], want) || said["status"] != fmt.Sprint(0, mode != Off && seccomp.Supported()) {
 			t.Errorf("%s: %s, status %s", mode, said["enter"], said["status"])
@@ -269,7 +278,8 @@ func TestConfinedProcessIsRefusedEverythingElse(t *testing.T) {
 
 func refused(t *testing.T, said map[string]string) {
 	t.Helper()
-	allowed := []string{"enter", "read what is needed", "write what is needed", "connect to what is needed", "socket of TCP"}
+	allowed := []string{"enter", "read what is needed", "write what is needed", "connect to what is needed",
+		"socket of TCP"}
 	for name, outcome := range said {
 		switch {
 		case name == "status":
@@ -300,7 +310,8 @@ func TestUnixSocketsWhereTheyAreNeeded(t *testing.T) {
 	if !supported(t) {
 		return
 	}
-	if said := run(t, func(k *task) { k.Needs.Unix = true }); said["unix socket"] != "<nil>" || said["read"] != "permission denied" {
+	if said := run(t, func(k *task) { k.Needs.Unix = true }); said["unix socket"] != "<nil>" ||
+		said["read"] != "permission denied" {
 		t.Errorf("%v", said)
 	}
 }
@@ -310,7 +321,8 @@ func TestParentMayStartItsProgramOnly(t *testing.T) {
 		return
 	}
 	said := run(t, func(k *task) { k.Needs.Programs = []string{"/proc/self/exe"} })
-	for name, want := range map[string]string{"start a program": "permission denied", "read": "permission denied", "call ptrace": "operation not permitted", "call mount": "operation not permitted"} {
+	for name, want := range map[string]string{"start a program": "permission denied", "read": "permission denied",
+		"call ptrace": "operation not permitted", "call mount": "operation not permitted"} {
 		if said[name] != want {
 			t.Errorf("%s: %s, want %s", name, said[name], want)
 		}

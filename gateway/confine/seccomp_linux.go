@@ -9,31 +9,41 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// allowed is what Go's runtime, its net package, and os for reading use, and the C library where a build has one. The names that an
-// architecture does not have are left out.
+// allowed is what Go's runtime, its net package, and os for reading use, and the C library where a build has one. The
+// names that an architecture does not have are left out.
 var allowed = []string{
 	// memory
 	"brk", "madvise", "mincore", "mmap", "mprotect", "mremap", "munmap", "membarrier",
 	// threads, time, signals to itself
-	"exit", "exit_group", "futex", "futex_waitv", "get_robust_list", "set_robust_list", "set_tid_address", "rseq", "restart_syscall",
-	"sched_getaffinity", "sched_yield", "nanosleep", "clock_nanosleep", "clock_gettime", "clock_getres", "gettimeofday", "time",
-	"timer_create", "timer_settime", "timer_delete", "setitimer", "getitimer", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigtimedwait",
+	"exit", "exit_group", "futex", "futex_waitv", "get_robust_list", "set_robust_list", "set_tid_address", "rseq",
+	"restart_syscall",
+	"sched_getaffinity", "sched_yield", "nanosleep", "clock_nanosleep", "clock_gettime", "clock_getres", "gettimeofday",
+	"time",
+	"timer_create", "timer_settime", "timer_delete", "setitimer", "getitimer", "rt_sigaction", "rt_sigprocmask",
+	"rt_sigreturn", "rt_sigtimedwait",
 	"sigaltstack", "getrandom",
 	// who and where this is
-	"getpid", "gettid", "getppid", "getuid", "geteuid", "getgid", "getegid", "getrlimit", "prlimit64", "getrusage", "times", "uname", "sysinfo", "getcwd",
+	"getpid", "gettid", "getppid", "getuid", "geteuid", "getgid", "getegid", "getrlimit", "prlimit64", "getrusage",
+	"times", "uname", "sysinfo", "getcwd",
 	// files that Landlock lets through
-	"open", "openat", "close", "close_range", "read", "readv", "pread64", "preadv", "write", "writev", "pwrite64", "lseek", "stat", "lstat", "fstat",
-	"newfstatat", "statx", "fstatfs", "statfs", "access", "faccessat", "faccessat2", "readlink", "readlinkat", "getdents64", "fcntl", "dup", "dup2",
+	"open", "openat", "close", "close_range", "read", "readv", "pread64", "preadv", "write", "writev", "pwrite64", "lseek",
+	"stat", "lstat", "fstat",
+	"newfstatat", "statx", "fstatfs", "statfs", "access", "faccessat", "faccessat2", "readlink", "readlinkat",
+	"getdents64", "fcntl", "dup", "dup2",
 	"dup3", "pipe", "pipe2", "fadvise64", "sendfile", "splice", "copy_file_range",
 	// sockets; socket itself, sendto and sendmsg are below
-	"connect", "accept", "accept4", "getsockname", "getpeername", "setsockopt", "getsockopt", "recvfrom", "recvmsg", "recvmmsg", "shutdown",
-	"poll", "ppoll", "select", "pselect6", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "epoll_pwait2", "eventfd2",
+	"connect", "accept", "accept4", "getsockname", "getpeername", "setsockopt", "getsockopt", "recvfrom", "recvmsg",
+	"recvmmsg", "shutdown",
+	"poll", "ppoll", "select", "pselect6", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "epoll_pwait2",
+	"eventfd2",
 }
 
 // parents is what a process that starts others uses besides, and what those use until they confine themselves.
 var parents = []string{
-	"execve", "fork", "vfork", "wait4", "waitid", "kill", "pidfd_open", "pidfd_send_signal", "setpgid", "setrlimit", "setpriority", "chdir", "bind", "listen",
-	"memfd_create", "ftruncate", "arch_prctl", "seccomp", "landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self", "socketpair",
+	"execve", "fork", "vfork", "wait4", "waitid", "kill", "pidfd_open", "pidfd_send_signal", "setpgid", "setrlimit",
+	"setpriority", "chdir", "bind", "listen",
+	"memfd_create", "ftruncate", "arch_prctl", "seccomp", "landlock_create_ruleset", "landlock_add_rule",
+	"landlock_restrict_self", "socketpair",
 	"ioctl",
 }
 
@@ -70,7 +80,8 @@ func policy(needs Needs) (seccomp.Policy, error) {
 		}
 	}
 	when := func(name string, conditions ...seccomp.Condition) {
-		allow.NamesWithCondtions = append(allow.NamesWithCondtions, seccomp.NameWithConditions{Name: name, Conditions: conditions})
+		allow.NamesWithCondtions = append(allow.NamesWithCondtions,
+			seccomp.NameWithConditions{Name: name, Conditions: conditions})
 	}
 	is := func(argument uint32, value uint64) seccomp.Condition {
 		return seccomp.Condition{Argument: argument, Operation: seccomp.Equal, Value: value}
@@ -102,9 +113,11 @@ func policy(needs Needs) (seccomp.Policy, error) {
 	// A parent starts processes; anyone else only threads.
 	if parent {
 		when("clone", not(0, namespaces))
-		allow.Names = append(allow.Names, "prctl", "tgkill", "tkill") // with the C library a process confines its threads by tkill
+		// with the C library a process confines its threads by tkill
+		allow.Names = append(allow.Names, "prctl", "tgkill", "tkill")
 	} else {
-		when("clone", seccomp.Condition{Argument: 0, Operation: seccomp.BitsSet, Value: unix.CLONE_THREAD}, not(0, namespaces))
+		when("clone", seccomp.Condition{Argument: 0, Operation: seccomp.BitsSet, Value: unix.CLONE_THREAD},
+			not(0, namespaces))
 		when("tgkill", is(0, uint64(os.Getpid())))
 		when("prctl", is(0, unix.PR_SET_VMA)) // the runtime names its memory
 	}

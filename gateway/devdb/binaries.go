@@ -40,7 +40,8 @@ func FindBinaries(ctx context.Context, dirs ...string) (Binaries, error) {
 			places = append(places, filepath.Dir(p))
 		}
 	}
-	for _, pattern := range []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql@*/bin", "/usr/local/opt/postgresql@*/bin"} {
+	for _, pattern := range []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql@*/bin",
+		"/usr/local/opt/postgresql@*/bin"} {
 		found, _ := filepath.Glob(pattern) // the patterns are well-formed
 		places = append(places, found...)
 	}
@@ -52,7 +53,8 @@ func FindBinaries(ctx context.Context, dirs ...string) (Binaries, error) {
 		}
 	}
 	if best.Version < MinVersion {
-		return Binaries{}, fmt.Errorf("%w: version %d or newer is needed (looked in PATH and the usual folders)", ErrNoPostgres, MinVersion)
+		return Binaries{}, fmt.Errorf("%w: version %d or newer is needed (looked in PATH and the usual folders)",
+			ErrNoPostgres, MinVersion)
 	}
 	return best, nil
 }

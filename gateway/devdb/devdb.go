@@ -46,8 +46,8 @@ type Config struct {
 	// Settings are more server settings, for example {"max_connections": "50"}.
 	Settings map[string]string
 	// Primary is the URL of another server's superuser. The cluster is then made as a copy of that one and follows it as a
-	// streaming standby until it is promoted. Its superuser's password is the one in this URL. The settings that a standby must
-	// have as large as its primary (max_connections and the like) are the caller's to repeat.
+	// streaming standby until it is promoted. Its superuser's password is the one in this URL. The settings that a standby
+	// must have as large as its primary (max_connections and the like) are the caller's to repeat.
 	Primary string
 	// Log receives what the server prints; nil discards it.
 	Log io.Writer
@@ -250,7 +250,9 @@ func (c *Cluster) command(data string, cred *syscall.Credential, cfg Config) *ex
 // initialize runs initdb, or pg_basebackup for a standby, unless that was done before, and returns the
 // superuser's password. A run that was cut short is begun anew: PG_VERSION may
 // be there, but the password file is written last.
-func (c *Cluster) initialize(ctx context.Context, dir, data string, cred *syscall.Credential, cfg Config) (string, error) {
+func (c *Cluster) initialize(
+	ctx context.Context, dir, data string, cred *syscall.Credential, cfg Config,
+) (string, error) {
 	file := filepath.Join(dir, "password")
 	if have, err := os.ReadFile(file); err == nil {
 		version, err := os.ReadFile(filepath.Join(data, "PG_VERSION"))

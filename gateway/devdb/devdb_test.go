@@ -52,7 +52,8 @@ func TestClusterKeepsItsDataAcrossRestarts(t *testing.T) {
 	}
 	query(t, c.TCPURL("postgres"), "SELECT lo_create(4711)::text")
 	c.Stop()
-	if got := query(t, start(t, d).URL("postgres"), "SELECT count(*)::text FROM pg_largeobject_metadata WHERE oid = 4711"); got != "1" {
+	if got := query(t, start(t, d).URL("postgres"),
+		"SELECT count(*)::text FROM pg_largeobject_metadata WHERE oid = 4711"); got != "1" {
 		t.Fatalf("%s rows", got)
 	}
 }
@@ -207,7 +208,8 @@ func TestStandbyFollowsAndIsPromoted(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	d := sqltest.ServerDir(t)
-	standby, err := devdb.Start(ctx, devdb.Config{Dir: d, BinDir: primary.Binaries.Dir, Listen: true, Primary: primary.TCPURL("postgres")})
+	standby, err := devdb.Start(ctx, devdb.Config{Dir: d, BinDir: primary.Binaries.Dir, Listen: true,
+		Primary: primary.TCPURL("postgres")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +225,8 @@ func TestStandbyFollowsAndIsPromoted(t *testing.T) {
 	}
 	// It is what it is after a crash too.
 	standby.Kill()
-	if standby, err = devdb.Start(ctx, devdb.Config{Dir: d, BinDir: primary.Binaries.Dir, Listen: true, Primary: primary.TCPURL("postgres")}); err != nil {
+	if standby, err = devdb.Start(ctx, devdb.Config{Dir: d, BinDir: primary.Binaries.Dir, Listen: true,
+		Primary: primary.TCPURL("postgres")}); err != nil {
 		t.Fatal(err)
 	}
 	if query(t, standby.URL("postgres"), "SELECT pg_is_in_recovery()::text") != "true" || !there(standby) {
@@ -239,7 +242,8 @@ func TestStandbyFollowsAndIsPromoted(t *testing.T) {
 func TestPoolerPoolsTransactions(t *testing.T) {
 	c := start(t, sqltest.ServerDir(t))
 	for _, target := range []string{c.URL("postgres"), c.TCPURL("postgres")} {
-		p, err := devdb.StartPooler(t.Context(), devdb.PoolerConfig{Dir: sqltest.ServerDir(t), Target: target, Role: "pg_monitor", PoolSize: 1})
+		p, err := devdb.StartPooler(t.Context(), devdb.PoolerConfig{Dir: sqltest.ServerDir(t), Target: target,
+			Role: "pg_monitor", PoolSize: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

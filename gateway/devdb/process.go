@@ -25,8 +25,8 @@ type process struct {
 	output *tail
 }
 
-// startProcess starts cmd; what it prints goes to log, if there is one. The goroutine that starts it keeps its thread until
-// the server is gone, because the parent-death signal is bound to the thread.
+// startProcess starts cmd; what it prints goes to log, if there is one. The goroutine that starts it keeps its thread
+// until the server is gone, because the parent-death signal is bound to the thread.
 func startProcess(cmd *exec.Cmd, log io.Writer) (*process, error) {
 	p := &process{cmd: cmd, exited: make(chan struct{}), output: &tail{next: log}}
 	cmd.Stdout, cmd.Stderr = p.output, p.output
@@ -89,8 +89,9 @@ func (p *process) end(signals ...syscall.Signal) {
 	}
 }
 
-// endAll kills the process and its children. A backend of Postgres leads a session of its own, and one that waits for a lock whose holder is
-// gone never notices that it is alone; as long as it is there, no other server can start in its directory.
+// endAll kills the process and its children. A backend of Postgres leads a session of its own, and one that waits for a
+// lock whose holder is gone never notices that it is alone; as long as it is there, no other server can start in its
+// directory.
 func (p *process) endAll() {
 	pid := p.cmd.Process.Pid
 	_ = syscall.Kill(pid, syscall.SIGSTOP) // it starts no more of them

@@ -67,8 +67,8 @@ func New(c Config) *Feed {
 	return &Feed{cfg: c, counts: newCounts()}
 }
 
-// Start starts the listener, and waits until it streams or has failed once, but not for longer than ctx lasts. In mode Replication a
-// failed preflight is an error; otherwise the listener goes on trying. Stop ends it.
+// Start starts the listener, and waits until it streams or has failed once, but not for longer than ctx lasts. In mode
+// Replication a failed preflight is an error; otherwise the listener goes on trying. Stop ends it.
 func (f *Feed) Start(ctx context.Context, trees *cache.Trees) error {
 	if f.cfg.Mode == Version {
 		return nil
@@ -94,7 +94,8 @@ func (f *Feed) Start(ctx context.Context, trees *cache.Trees) error {
 			f.Stop()
 			return fmt.Errorf("CACHE_INVALIDATION=replication cannot be: %w", err)
 		}
-		slog.Warn("trees are reloaded, not patched, when another process changes them (CACHE_INVALIDATION=version)", "err", err)
+		slog.Warn("trees are reloaded, not patched, when another process changes them (CACHE_INVALIDATION=version)",
+			"err", err)
 	}
 	return nil
 }
@@ -135,8 +136,8 @@ func (f *Feed) Fresh(max time.Duration) bool {
 	return l != nil && max > 0 && l.Fresh(max)
 }
 
-// Subscribe returns a channel that holds a token when there may be something new in a sandbox, and how long to wait for it at most before
-// looking without one. cancel must be called.
+// Subscribe returns a channel that holds a token when there may be something new in a sandbox, and how long to wait for
+// it at most before looking without one. cancel must be called.
 func (f *Feed) Subscribe(sandbox uuid.UUID) (ch <-chan struct{}, look func() time.Duration, cancel func()) {
 	ch, cancel = f.news.subscribe(sandbox)
 	return ch, func() time.Duration {
@@ -162,7 +163,8 @@ type Status struct {
 // Status describes the feed. down is not empty when the mode that was asked for has not been at work for too long.
 func (f *Feed) Status() (st Status, down string) {
 	s, ok := f.state()
-	st = Status{Mode: string(Version), Configured: string(f.cfg.Mode), Patches: f.counts.patched.Load(), Drops: f.counts.dropped.Load()}
+	st = Status{Mode: string(Version), Configured: string(f.cfg.Mode), Patches: f.counts.patched.Load(),
+		Drops: f.counts.dropped.Load()}
 	if !ok {
 		return st, ""
 	}

@@ -78,7 +78,8 @@ func TestCutAndReconnectEmptyTheCacheAndShow(t *testing.T) {
 	}
 	trees := cache.NewTrees(st, 1<<30)
 	f := feed.New(feed.Config{
-		Mode: feed.Replication, URL: listening.String(), Silence: time.Millisecond, Listener: replication.Config{RetryMin: time.Millisecond, RetryMax: 20 * time.Millisecond},
+		Mode: feed.Replication, URL: listening.String(), Silence: time.Millisecond,
+		Listener: replication.Config{RetryMin: time.Millisecond, RetryMax: 20 * time.Millisecond},
 	})
 	metrics := prometheus.NewRegistry()
 	f.Register(metrics)
@@ -89,7 +90,8 @@ func TestCutAndReconnectEmptyTheCacheAndShow(t *testing.T) {
 		f.Stop()
 		eventually(t, "the slot to go", func() bool {
 			n := 1
-			err := owner.QueryRow(context.Background(), "SELECT count(*) FROM pg_replication_slots WHERE database = current_database()").Scan(&n)
+			err := owner.QueryRow(context.Background(),
+				"SELECT count(*) FROM pg_replication_slots WHERE database = current_database()").Scan(&n)
 			return err != nil || n == 0
 		})
 	})
@@ -111,7 +113,8 @@ func TestCutAndReconnectEmptyTheCacheAndShow(t *testing.T) {
 	healthy := func(reconnects int64) func() bool {
 		return func() bool {
 			s, down := f.Status()
-			return s.Mode == "replication" && s.Configured == "replication" && s.Reason == "" && s.Reconnects == reconnects && down == ""
+			return s.Mode == "replication" && s.Configured == "replication" && s.Reason == "" && s.Reconnects == reconnects &&
+				down == ""
 		}
 	}
 	eventually(t, "health", healthy(0))
@@ -134,7 +137,8 @@ func TestCutAndReconnectEmptyTheCacheAndShow(t *testing.T) {
 	if trees.Len() != 0 {
 		t.Fatal("a tree from between the streams is still there")
 	}
-	for name, want := range map[string]float64{"pgbox_feed_reconnects_total": 1, "pgbox_feed_resets_total connected": 2, "pgbox_feed_resets_total lost": 1, "pgbox_feed_active version": 0} {
+	for name, want := range map[string]float64{"pgbox_feed_reconnects_total": 1, "pgbox_feed_resets_total connected": 2,
+		"pgbox_feed_resets_total lost": 1, "pgbox_feed_active version": 0} {
 		if got := metric(t, metrics, name); got != want {
 			t.Errorf("%s is %v, want %v", name, got, want)
 		}
@@ -142,11 +146,15 @@ func TestCutAndReconnectEmptyTheCacheAndShow(t *testing.T) {
 	// Rows that the publication does not tell about, and an altered table.
 	load()
 	do("ALTER TABLE pgbox.inode RENAME COLUMN rdev TO device")
-	if _, err := owner.Exec(t.Context(), "INSERT INTO pgbox.inode (layer_id, ino, kind, mode, uid, gid, nlink, mtime, ctime) SELECT layers[1], 5000, 1, 0, 0, 0, 1, 0, 0 FROM pgbox.sandbox WHERE id = $1", b.ID); err != nil {
+	if _, err := owner.Exec(t.Context(),
+		"INSERT INTO pgbox.inode (layer_id, ino, kind, mode, uid, gid, nlink, mtime, ctime) SELECT layers[1], 5000, 1, 0, 0, 0, 1, 0, 0 FROM pgbox.sandbox WHERE id = $1", b.ID); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the cache to be empty", func() bool { return trees.Len() == 0 })
-	eventually(t, "the reset to be counted", func() bool { return metric(t, metrics, "pgbox_feed_resets_total unknown") == 1 })
+	eventually(t, "the reset to be counted", func() bool {
+		return metric(t, metrics,
+			"pgbox_feed_resets_total unknown") == 1
+	})
 	do("DELETE FROM pgbox.inode WHERE ino = 5000")
 	do("ALTER TABLE pgbox.inode RENAME COLUMN device TO rdev")
 }
@@ -157,7 +165,8 @@ func TestVersionModeHasNoListener(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Stop()
-	if s, down := f.Status(); s.Mode != "version" || s.Configured != "version" || down != "" || f.Fresh(time.Hour) || f.Active() != feed.Version {
+	if s, down := f.Status(); s.Mode != "version" || s.Configured != "version" || down != "" || f.Fresh(time.Hour) ||
+		f.Active() != feed.Version {
 		t.Fatalf("%+v, %q", s, down)
 	}
 	_, look, cancel := f.Subscribe([16]byte{1})
@@ -178,7 +187,8 @@ func TestUnreachableServerIsNoError(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Stop()
-	if s, down := f.Status(); s.Mode != "version" || down != "" || strings.Contains(s.Reason, "secret") || strings.Contains(s.Reason, "127.0.0.1") {
+	if s, down := f.Status(); s.Mode != "version" || down != "" || strings.Contains(s.Reason, "secret") ||
+		strings.Contains(s.Reason, "127.0.0.1") {
 		t.Fatalf("%+v, %q", s, down)
 	}
 }

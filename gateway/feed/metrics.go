@@ -18,7 +18,8 @@ type counts struct {
 func newCounts() *counts {
 	return &counts{
 		outcomes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "pgbox_feed_commits_total", Help: "Commits heard, by what became of the sandbox's cached tree: patched, current (it had the change), dropped, absent (not cached).",
+			Name: "pgbox_feed_commits_total",
+			Help: "Commits heard, by what became of the sandbox's cached tree: patched, current (it had the change), dropped, absent (not cached).",
 		}, []string{"outcome"}),
 		resets: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "pgbox_feed_resets_total", Help: "Times the whole cache was emptied, by reason.",
@@ -29,7 +30,8 @@ func newCounts() *counts {
 	}
 }
 
-var outcomes = map[cache.Outcome]string{cache.Absent: "absent", cache.Current: "current", cache.Patched: "patched", cache.Dropped: "dropped"}
+var outcomes = map[cache.Outcome]string{cache.Absent: "absent", cache.Current: "current", cache.Patched: "patched",
+	cache.Dropped: "dropped"}
 
 func (c *counts) follow(o cache.Outcome) {
 	switch o {
@@ -45,13 +47,16 @@ func (c *counts) follow(o cache.Outcome) {
 type collector struct{ f *Feed }
 
 var (
-	descActive     = prometheus.NewDesc("pgbox_feed_active", "1 for the mode that keeps cached trees current now.", []string{"mode"}, nil)
+	descActive = prometheus.NewDesc("pgbox_feed_active", "1 for the mode that keeps cached trees current now.",
+		[]string{"mode"}, nil)
 	descLagBytes   = prometheus.NewDesc("pgbox_feed_lag_bytes", "Bytes of the write-ahead log not applied yet.", nil, nil)
-	descLagSeconds = prometheus.NewDesc("pgbox_feed_lag_seconds", "How long the log has not been applied as far as it was on disk.", nil, nil)
-	descReconnects = prometheus.NewDesc("pgbox_feed_reconnects_total", "Replication streams begun after the first.", nil, nil)
-	descCommits    = prometheus.NewDesc("pgbox_feed_transactions_total", "Transactions heard.", nil, nil)
-	descRows       = prometheus.NewDesc("pgbox_feed_rows_total", "Row changes heard.", nil, nil)
-	descFollowers  = prometheus.NewDesc("pgbox_feed_followers", "Streams of events that are open.", nil, nil)
+	descLagSeconds = prometheus.NewDesc("pgbox_feed_lag_seconds",
+		"How long the log has not been applied as far as it was on disk.", nil, nil)
+	descReconnects = prometheus.NewDesc("pgbox_feed_reconnects_total", "Replication streams begun after the first.",
+		nil, nil)
+	descCommits   = prometheus.NewDesc("pgbox_feed_transactions_total", "Transactions heard.", nil, nil)
+	descRows      = prometheus.NewDesc("pgbox_feed_rows_total", "Row changes heard.", nil, nil)
+	descFollowers = prometheus.NewDesc("pgbox_feed_followers", "Streams of events that are open.", nil, nil)
 )
 
 func (c *collector) Describe(ch chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, ch) }

@@ -35,14 +35,18 @@ type column struct {
 // tables are the columns that are read, by table of schema pgbox. Their order is that of the constants below.
 var tables = map[string][]column{
 	"sandbox": {
-		{"id", oidUUID}, {"tenant", oidText}, {"owner", oidText}, {"name", oidText}, {"version", oidInt8}, {"layers", oidUUIDArray},
-		{"next_ino", oidInt8}, {"used_bytes", oidInt8}, {"used_inodes", oidInt8}, {"max_bytes", oidInt8}, {"max_inodes", oidInt8},
-		{"env", oidJSONB}, {"config", oidJSONB}, {"state_sha256", oidBytea}, {"expires_at", oidTimestamptz}, {"deleted_at", oidTimestamptz},
+		{"id", oidUUID}, {"tenant", oidText}, {"owner", oidText}, {"name", oidText}, {"version", oidInt8},
+		{"layers", oidUUIDArray},
+		{"next_ino", oidInt8}, {"used_bytes", oidInt8}, {"used_inodes", oidInt8}, {"max_bytes", oidInt8},
+		{"max_inodes", oidInt8},
+		{"env", oidJSONB}, {"config", oidJSONB}, {"state_sha256", oidBytea}, {"expires_at", oidTimestamptz},
+		{"deleted_at", oidTimestamptz},
 		{"last_used_at", oidTimestamptz},
 	},
 	"layer": {{"id", oidUUID}},
 	"inode": {
-		{"layer_id", oidUUID}, {"ino", oidInt8}, {"kind", oidInt2}, {"mode", oidInt4}, {"uid", oidInt4}, {"gid", oidInt4}, {"nlink", oidInt4},
+		{"layer_id", oidUUID}, {"ino", oidInt8}, {"kind", oidInt2}, {"mode", oidInt4}, {"uid", oidInt4}, {"gid", oidInt4},
+		{"nlink", oidInt4},
 		{"rdev", oidInt4}, {"size", oidInt8}, {"mtime", oidInt8}, {"ctime", oidInt8}, {"target", oidText},
 	},
 	"dirent": {{"layer_id", oidUUID}, {"parent_ino", oidInt8}, {"name", oidText}, {"ino", oidInt8}},
@@ -242,7 +246,8 @@ func (r *row) time(i int) *time.Time {
 // uuids is a uuid[] of one dimension: dimensions, flags, type; length, lower bound; then each element with its length.
 func (r *row) uuids(i int) []uuid.UUID {
 	b, ok := r.raw(i)
-	if !ok || len(b) < 20 || binary.BigEndian.Uint32(b) != 1 || binary.BigEndian.Uint32(b[4:]) != 0 || binary.BigEndian.Uint32(b[8:]) != oidUUID {
+	if !ok || len(b) < 20 || binary.BigEndian.Uint32(b) != 1 || binary.BigEndian.Uint32(b[4:]) != 0 ||
+		binary.BigEndian.Uint32(b[8:]) != oidUUID {
 		r.fail(i, "not an array of uuids")
 		return nil
 	}

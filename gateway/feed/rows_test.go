@@ -36,7 +36,8 @@ func TestShapeRefusesWhatIsNotExpected(t *testing.T) {
 			}
 		}
 	}
-	for _, other := range []*replication.Relation{{Namespace: "pgbox", Name: "blob"}, {Namespace: "public", Name: "sandbox"}} {
+	for _, other := range []*replication.Relation{{Namespace: "pgbox", Name: "blob"},
+		{Namespace: "public", Name: "sandbox"}} {
 		if s, err := shapeOf(other); err != nil || s.table != "" {
 			t.Errorf("%+v: %+v, %v", other, s, err)
 		}
@@ -54,7 +55,8 @@ func FuzzFence(f *testing.F) {
 	f.Add(id[:], []byte("text"), make([]byte, 8), array, []byte("\x01{}"), false)
 	f.Add([]byte{}, []byte{}, []byte{1}, []byte{0, 0, 0, 1}, []byte{}, true)
 	f.Fuzz(func(t *testing.T, id, text, number, array, jsonb []byte, null bool) {
-		by := map[uint32][]byte{oidUUID: id, oidText: text, oidInt8: number, oidUUIDArray: array, oidJSONB: jsonb, oidTimestamptz: number}
+		by := map[uint32][]byte{oidUUID: id, oidText: text, oidInt8: number, oidUUIDArray: array, oidJSONB: jsonb,
+			oidTimestamptz: number}
 		tuple := make(replication.Tuple, len(tables["sandbox"]))
 		for i, c := range tables["sandbox"] {
 			tuple[i] = replication.Value{Kind: replication.Binary, Data: by[c.oid]}

@@ -14,8 +14,8 @@ import (
 	"github.com/pgbox/pgbox/gateway/wire"
 )
 
-// recorder remembers the status for the metrics, and gives the errors and redirections that others write as plain text (net/http, the
-// SDK of /mcp) the one form of errors.
+// recorder remembers the status for the metrics, and gives the errors and redirections that others write as plain text
+// (net/http, the SDK of /mcp) the one form of errors.
 type recorder struct {
 	http.ResponseWriter
 	req    *http.Request
@@ -32,12 +32,14 @@ func (r *recorder) WriteHeader(status int) {
 	}
 	if r.status == 0 {
 		r.status = status
-		if status >= http.StatusBadRequest && r.body.isLong(r.req) && http.NewResponseController(r.ResponseWriter).EnableFullDuplex() == nil {
+		if status >= http.StatusBadRequest && r.body.isLong(r.req) &&
+			http.NewResponseController(r.ResponseWriter).EnableFullDuplex() == nil {
 			r.Header().Set("Connection", "close")
 			r.late = true
 		}
 		redirect := status >= http.StatusMultipleChoices && status < http.StatusBadRequest && status != http.StatusNotModified
-		if (redirect || status >= http.StatusBadRequest) && !strings.HasPrefix(r.Header().Get("Content-Type"), "application/json") {
+		if (redirect || status >= http.StatusBadRequest) && !strings.HasPrefix(r.Header().Get("Content-Type"),
+			"application/json") {
 			r.plain = true
 			return
 		}
@@ -98,7 +100,8 @@ func (*watched) Close() error { return nil }
 
 // isLong reports whether more of the body is left than net/http reads by itself.
 func (b *watched) isLong(r *http.Request) bool {
-	return b != nil && !b.over && r.ProtoMajor == 1 && (r.ContentLength < 0 || r.ContentLength > unheard) && r.Header.Get("Expect") == ""
+	return b != nil && !b.over && r.ProtoMajor == 1 && (r.ContentLength < 0 || r.ContentLength > unheard) &&
+		r.Header.Get("Expect") == ""
 }
 
 func (b *watched) Read(p []byte) (int, error) {
@@ -114,8 +117,9 @@ const (
 	hearOutTime = 30 * time.Second
 )
 
-// hearOut reads the rest of a body whose answer is an error. A connection that is closed on a client that still sends is reset, and clients that
-// read the answer when they have sent everything (Python's http.client, for one) would never see it.
+// hearOut reads the rest of a body whose answer is an error. A connection that is closed on a client that still sends
+// is reset, and clients that read the answer when they have sent everything (Python's http.client, for one) would never
+// see it.
 func (r *recorder) hearOut() {
 	rc := http.NewResponseController(r.ResponseWriter)
 	if rc.Flush() != nil || rc.SetReadDeadline(time.Now().Add(hearOutTime)) != nil {
@@ -127,7 +131,8 @@ func (r *recorder) hearOut() {
 // noRoute answers what no route matches, in particular another method of a path that has some.
 func (s *server) noRoute(w http.ResponseWriter, r *http.Request) {
 	var allow []string
-	for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+	for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+		http.MethodDelete} {
 		other := &http.Request{Method: m, URL: r.URL, Host: r.Host}
 		if _, pattern := s.mux.Handler(other); pattern != "/" && pattern != "" {
 			allow = append(allow, m)
@@ -141,8 +146,8 @@ func (s *server) noRoute(w http.ResponseWriter, r *http.Request) {
 	writeError(w, r, newErrorBody(r.Context(), wire.CodeMethodNotAllowed, "this path takes "+strings.Join(allow, ", ")))
 }
 
-// knownQuery refuses parameters that a route does not have, or has once and is given twice: to pass over one is to answer another
-// question.
+// knownQuery refuses parameters that a route does not have, or has once and is given twice: to pass over one is to
+// answer another question.
 func knownQuery(r *http.Request, op *huma.Operation) error {
 	if r.URL.RawQuery == "" || !strings.HasPrefix(r.URL.Path, "/v1/") {
 		return nil

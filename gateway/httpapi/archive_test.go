@@ -48,7 +48,8 @@ func sparseArchive(t *testing.T, size int64) string {
 	entry := func(kind byte, name, data string) string {
 		var out bytes.Buffer
 		w := tar.NewWriter(&out)
-		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(data)), Mode: 0o644, Format: tar.FormatUSTAR}); err != nil {
+		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(data)), Mode: 0o644,
+			Format: tar.FormatUSTAR}); err != nil {
 			t.Fatal(err)
 		}
 		_, _ = io.WriteString(w, data)
@@ -64,8 +65,10 @@ func sparseArchive(t *testing.T, size int64) string {
 		return out.String()
 	}
 	// GNU's format 1.0: the list of what is not a hole is in the first block of the contents.
-	return entry(tar.TypeXHeader, "PaxHeaders.0/hole", record("GNU.sparse.major", "1")+record("GNU.sparse.minor", "0")+record("GNU.sparse.name", "hole")+
-		record("GNU.sparse.realsize", strconv.FormatInt(size, 10))) + entry(tar.TypeReg, "GNUSparseFile.0/hole", "0\n"+strings.Repeat("\x00", 510)) + strings.Repeat("\x00", 1024)
+	return entry(tar.TypeXHeader, "PaxHeaders.0/hole", record("GNU.sparse.major", "1")+record("GNU.sparse.minor", "0")+
+		record("GNU.sparse.name", "hole")+
+		record("GNU.sparse.realsize", strconv.FormatInt(size, 10))) +
+		entry(tar.TypeReg, "GNUSparseFile.0/hole", "0\n"+strings.Repeat("\x00", 510)) + strings.Repeat("\x00", 1024)
 }
 
 // What a tar archive may hold goes in and comes out; an archive that holds anything else changes nothing.
@@ -78,16 +81,23 @@ func TestArchive(t *testing.T) {
 	}
 	at := time.Unix(1e9, 123456789)
 	whole := archiveOf(t,
-		tar.Header{Typeflag: tar.TypeXGlobalHeader, Name: "pax_global_header", PAXRecords: map[string]string{"comment": "of git"}},
-		tar.Header{Typeflag: tar.TypeDir, Name: "./d/", Mode: 0o710, ModTime: at, Format: tar.FormatPAX}, tar.Header{Typeflag: tar.TypeReg, Name: "./d/f", Mode: 0o4751, ModTime: at, Format: tar.FormatPAX},
-		tar.Header{Typeflag: tar.TypeReg, Name: "/deep/er/f", Mode: 0o600}, tar.Header{Typeflag: tar.TypeSymlink, Name: "l", Linkname: "d/f", Mode: 0o777, ModTime: at}, tar.Header{Typeflag: tar.TypeLink, Name: "h", Linkname: "./d/f"},
-		tar.Header{Typeflag: tar.TypeFifo, Name: "p", Mode: 0o622}, tar.Header{Typeflag: tar.TypeChar, Name: "c", Mode: 0o666, Devmajor: 1, Devminor: 3}, tar.Header{Typeflag: tar.TypeDir, Name: "e/"})
+		tar.Header{Typeflag: tar.TypeXGlobalHeader, Name: "pax_global_header",
+			PAXRecords: map[string]string{"comment": "of git"}},
+		tar.Header{Typeflag: tar.TypeDir, Name: "./d/", Mode: 0o710, ModTime: at, Format: tar.FormatPAX},
+		tar.Header{Typeflag: tar.TypeReg, Name: "./d/f", Mode: 0o4751, ModTime: at, Format: tar.FormatPAX},
+		tar.Header{Typeflag: tar.TypeReg, Name: "/deep/er/f", Mode: 0o600},
+		tar.Header{Typeflag: tar.TypeSymlink, Name: "l", Linkname: "d/f", Mode: 0o777, ModTime: at},
+		tar.Header{Typeflag: tar.TypeLink, Name: "h", Linkname: "./d/f"},
+		tar.Header{Typeflag: tar.TypeFifo, Name: "p", Mode: 0o622},
+		tar.Header{Typeflag: tar.TypeChar, Name: "c", Mode: 0o666, Devmajor: 1, Devminor: 3},
+		tar.Header{Typeflag: tar.TypeDir, Name: "e/"})
 	if n := into[importedBody](t, put("/srv/x", whole)); n.Entries != 8 {
 		t.Errorf("%d entries", n.Entries)
 	}
 	const state = "cd /srv/x && stat -c '%n %a %F %h %.9Y' d d/f h l p e; stat -c %t,%T c; cat l deep/er/f; readlink l; ls -A /srv"
 	want := fmt.Sprintf("d 710 directory 2 %[1]s\nd/f 4751 regular file 2 %[1]s\nh 4751 regular file 2 %[1]s\nl 777 symbolic link 1 1000000000.000000000\np 622 fifo 1 ", "1000000000.123456789")
-	if got := a.exec(id, state).Stdout; !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "\n1,3\n./d/f/deep/er/fd/f\nx\n") {
+	if got := a.exec(id, state).Stdout; !strings.HasPrefix(got, want) ||
+		!strings.HasSuffix(got, "\n1,3\n./d/f/deep/er/fd/f\nx\n") {
 		t.Errorf("%q", got)
 	}
 	// There and back, over what is there, and to another place.
@@ -105,7 +115,8 @@ func TestArchive(t *testing.T) {
 	}
 	a.do(http.MethodPost, base+"/snapshots", object{"name": "s"})
 	a.exec(id, "echo x > /srv/x/later")
-	if old := a.do(http.MethodGet, base+"/export?path=/srv/x&at=s", nil); old.status != 200 || bytes.Contains(old.body, []byte("later")) {
+	if old := a.do(http.MethodGet, base+"/export?path=/srv/x&at=s", nil); old.status != 200 ||
+		bytes.Contains(old.body, []byte("later")) {
 		t.Errorf("an earlier state: %d", old.status)
 	}
 	// Once.
@@ -119,7 +130,8 @@ func TestArchive(t *testing.T) {
 	}
 	a.want(put("/once", archiveOf(t, tar.Header{Typeflag: tar.TypeReg, Name: "g"}), key...), 409, "IDEMPOTENCY_KEY_REUSED")
 	// A link of the archive that stays inside is followed, and a hole stays one.
-	into[importedBody](t, put("/srv/y", archiveOf(t, tar.Header{Typeflag: tar.TypeDir, Name: "usr/lib/"}, tar.Header{Typeflag: tar.TypeSymlink, Name: "lib", Linkname: "usr/lib"},
+	into[importedBody](t, put("/srv/y", archiveOf(t, tar.Header{Typeflag: tar.TypeDir, Name: "usr/lib/"},
+		tar.Header{Typeflag: tar.TypeSymlink, Name: "lib", Linkname: "usr/lib"},
 		tar.Header{Typeflag: tar.TypeReg, Name: "lib/new/so"})))
 	into[importedBody](t, put("/srv/y", sparseArchive(t, 1<<20)))
 	if got := a.exec(id, "cat /srv/y/usr/lib/new/so; stat -c %s /srv/y/hole").Stdout; got != "lib/new/so1048576\n" {
@@ -133,25 +145,33 @@ func TestArchive(t *testing.T) {
 		code int
 		text string
 	}{
-		"no archive":           {put("/bad", strings.Repeat("x", 2000)), 400, "EINVAL"},
-		"cut":                  {put("/bad", whole[:2000]), 400, "EINVAL"},
-		"without its end":      {put("/bad", whole[:len(whole)-1024]), 400, "EINVAL"},
-		"cut in a file":        {put("/bad", cutFile), 400, "EINVAL"},
-		"holes beyond bounds":  {put("/bad", sparseArchive(t, 1<<40)), 413, "EFBIG"},
-		"through its link":     {put("/bad", archiveOf(t, etc, tar.Header{Typeflag: tar.TypeReg, Name: "l/made"})), 400, "EINVAL"},
-		"through two links":    {put("/bad", archiveOf(t, etc, tar.Header{Typeflag: tar.TypeSymlink, Name: "m", Linkname: "l"}, tar.Header{Typeflag: tar.TypeReg, Name: "m/made"})), 400, "EINVAL"},
-		"a folder by its link": {put("/bad", archiveOf(t, etc, tar.Header{Typeflag: tar.TypeDir, Name: "l/", Mode: 0o777})), 400, "EINVAL"},
-		"a link by its link":   {put("/bad", archiveOf(t, etc, tar.Header{Typeflag: tar.TypeLink, Name: "p", Linkname: "l/passwd"})), 400, "EINVAL"},
-		"a dangling link":      {put("/bad", archiveOf(t, tar.Header{Typeflag: tar.TypeSymlink, Name: "l", Linkname: "/none"}, tar.Header{Typeflag: tar.TypeReg, Name: "l/made"})), 400, "EINVAL"},
-		"empty":                {put("/bad", ""), 400, "EINVAL"},
-		"leads out":            {put("/bad", archiveOf(t, tar.Header{Typeflag: tar.TypeReg, Name: "ok"}, tar.Header{Typeflag: tar.TypeReg, Name: "a/../../f"})), 400, "EINVAL"},
-		"links to the outside": {put("/bad", archiveOf(t, tar.Header{Typeflag: tar.TypeLink, Name: "h", Linkname: "../etc/passwd"})), 400, "EINVAL"},
-		"link to nothing":      {put("/bad", archiveOf(t, tar.Header{Typeflag: tar.TypeLink, Name: "h", Linkname: "none"})), 404, "ENOENT"},
-		"a block device":       {put("/bad", archiveOf(t, tar.Header{Typeflag: tar.TypeBlock, Name: "b"})), 400, "EINVAL"},
-		"over a directory":     {put("/srv/x", archiveOf(t, tar.Header{Typeflag: tar.TypeReg, Name: "d"})), 400, "EISDIR"},
-		"relative":             {put("bad", whole), 400, "INVALID_INPUT"},
-		"export of nothing":    {a.do(http.MethodGet, base+"/export?path=/none", nil), 404, "ENOENT"},
-		"export of a file":     {a.do(http.MethodGet, base+"/export?path=/srv/x/h", nil), 400, "ENOTDIR"},
+		"no archive":          {put("/bad", strings.Repeat("x", 2000)), 400, "EINVAL"},
+		"cut":                 {put("/bad", whole[:2000]), 400, "EINVAL"},
+		"without its end":     {put("/bad", whole[:len(whole)-1024]), 400, "EINVAL"},
+		"cut in a file":       {put("/bad", cutFile), 400, "EINVAL"},
+		"holes beyond bounds": {put("/bad", sparseArchive(t, 1<<40)), 413, "EFBIG"},
+		"through its link": {put("/bad", archiveOf(t, etc, tar.Header{Typeflag: tar.TypeReg, Name: "l/made"})), 400,
+			"EINVAL"},
+		"through two links": {put("/bad", archiveOf(t, etc, tar.Header{Typeflag: tar.TypeSymlink, Name: "m",
+			Linkname: "l"}, tar.Header{Typeflag: tar.TypeReg, Name: "m/made"})), 400, "EINVAL"},
+		"a folder by its link": {put("/bad", archiveOf(t, etc, tar.Header{Typeflag: tar.TypeDir, Name: "l/", Mode: 0o777})),
+			400, "EINVAL"},
+		"a link by its link": {put("/bad", archiveOf(t, etc, tar.Header{Typeflag: tar.TypeLink, Name: "p",
+			Linkname: "l/passwd"})), 400, "EINVAL"},
+		"a dangling link": {put("/bad", archiveOf(t, tar.Header{Typeflag: tar.TypeSymlink, Name: "l", Linkname: "/none"},
+			tar.Header{Typeflag: tar.TypeReg, Name: "l/made"})), 400, "EINVAL"},
+		"empty": {put("/bad", ""), 400, "EINVAL"},
+		"leads out": {put("/bad", archiveOf(t, tar.Header{Typeflag: tar.TypeReg, Name: "ok"},
+			tar.Header{Typeflag: tar.TypeReg, Name: "a/../../f"})), 400, "EINVAL"},
+		"links to the outside": {put("/bad", archiveOf(t, tar.Header{Typeflag: tar.TypeLink, Name: "h",
+			Linkname: "../etc/passwd"})), 400, "EINVAL"},
+		"link to nothing": {put("/bad", archiveOf(t, tar.Header{Typeflag: tar.TypeLink, Name: "h", Linkname: "none"})),
+			404, "ENOENT"},
+		"a block device":    {put("/bad", archiveOf(t, tar.Header{Typeflag: tar.TypeBlock, Name: "b"})), 400, "EINVAL"},
+		"over a directory":  {put("/srv/x", archiveOf(t, tar.Header{Typeflag: tar.TypeReg, Name: "d"})), 400, "EISDIR"},
+		"relative":          {put("bad", whole), 400, "INVALID_INPUT"},
+		"export of nothing": {a.do(http.MethodGet, base+"/export?path=/none", nil), 404, "ENOENT"},
+		"export of a file":  {a.do(http.MethodGet, base+"/export?path=/srv/x/h", nil), 400, "ENOTDIR"},
 	} {
 		t.Run(name, func(t *testing.T) { a.want(c.got, c.code, c.text) })
 	}

@@ -39,10 +39,12 @@ func TestImageRoutes(t *testing.T) {
 	image := func(in object) answer { return a.do(http.MethodPost, imagesPath, in) }
 	from := func(name string) string { return a.sandbox(object{"from": name}) }
 	made := into[imageBody](t, image(object{"sandbox": origin, "image": "tools"}))
-	if made.Name != "tools" || made.Tag != "latest" || made.Owner != "alice" || made.Usage.Bytes != 9 || made.Usage.Inodes != 5 {
+	if made.Name != "tools" || made.Tag != "latest" || made.Owner != "alice" || made.Usage.Bytes != 9 ||
+		made.Usage.Inodes != 5 {
 		t.Errorf("%+v", made)
 	}
-	if e := a.want(image(object{"sandbox": origin, "image": "tools:latest"}), http.StatusConflict, "EEXIST"); e.Message != "there is an image of that name and tag already: tools" || e.Applied != "no" {
+	if e := a.want(image(object{"sandbox": origin, "image": "tools:latest"}), http.StatusConflict,
+		"EEXIST"); e.Message != "there is an image of that name and tag already: tools" || e.Applied != "no" {
 		t.Errorf("%+v", e)
 	}
 	a.want(image(object{"sandbox": origin, "image": "Tools"}), http.StatusBadRequest, "INVALID_INPUT")
@@ -53,7 +55,8 @@ func TestImageRoutes(t *testing.T) {
 	const all = "find . -printf '%y %m %p\\n' | sort; cat d/*/g"
 	tree := a.exec(one, "cd ..; "+all).Stdout
 	a.prints(origin, "cd ..; "+all, tree)
-	// A directory of the image that is moved keeps what the image holds of it; the image and the other sandbox keep the directory.
+	// A directory of the image that is moved keeps what the image holds of it; the image and the other sandbox keep the
+	// directory.
 	a.prints(one, "mv d moved; cat moved/f moved/e/g; cat link/f 2> /dev/null || echo dangling", "one\ndeep\ndangling\n")
 	a.prints(one, "mkdir d; echo new > d/h; ls d moved", "d:\nh\n\nmoved:\ne\nf\n")
 	a.prints(one, "rm -r moved/e; ls moved", "f\n")
@@ -75,7 +78,8 @@ func TestImageRoutes(t *testing.T) {
 	if got := a.images(); !slices.Equal(got, []string{"tools:latest", "tools:v2"}) {
 		t.Errorf("%q", got)
 	}
-	if list := into[struct{ Images []imageBody }](t, a.do(http.MethodGet, imagesPath+"?name=other", nil)).Images; len(list) != 0 {
+	if list := into[struct{ Images []imageBody }](t, a.do(http.MethodGet, imagesPath+"?name=other",
+		nil)).Images; len(list) != 0 {
 		t.Errorf("%+v", list)
 	}
 
@@ -84,7 +88,8 @@ func TestImageRoutes(t *testing.T) {
 	a.token = a.tokenOf("bob", a.tenant)
 	a.prints(from("tools:v2"), "cat ~/d/f", "v2\n")
 	a.want(a.do(http.MethodDelete, imagesPath+"?image=tools:v2", nil), http.StatusForbidden, "EPERM")
-	a.want(a.do(http.MethodPost, imagesPath+"/tag", object{"image": "tools:v2", "as": "tools"}), http.StatusForbidden, "EPERM")
+	a.want(a.do(http.MethodPost, imagesPath+"/tag", object{"image": "tools:v2", "as": "tools"}), http.StatusForbidden,
+		"EPERM")
 	a.want(image(object{"sandbox": origin, "image": "mine"}), http.StatusForbidden, "FORBIDDEN")
 	a.token = a.tokenOf("alice", "another-"+a.tenant)
 	if got := a.images(); got != nil {
@@ -96,7 +101,8 @@ func TestImageRoutes(t *testing.T) {
 	// In use or not, an image can go; sandboxes of it stay what they are.
 	inUse := from("tools:v2")
 	for _, name := range []string{"tools:v2", "tools"} {
-		if got := a.do(http.MethodDelete, imagesPath+"?image="+url.QueryEscape(name), nil); got.status != http.StatusNoContent {
+		if got := a.do(http.MethodDelete, imagesPath+"?image="+url.QueryEscape(name),
+			nil); got.status != http.StatusNoContent {
 			t.Errorf("%d %s", got.status, got.body)
 		}
 		a.want(a.do(http.MethodDelete, imagesPath+"?image="+url.QueryEscape(name), nil), http.StatusNotFound, "ENOENT")
@@ -126,7 +132,8 @@ func TestUndoRoutes(t *testing.T) {
 		for _, s := range steps {
 			s := s.(object)
 			run := s["runs"].([]any)[0].(object)
-			if !strings.HasPrefix(run["script"].(string), "echo ") || run["caller"] != "alice" || run["version"] != s["last"] || s["total"] != 1.0 ||
+			if !strings.HasPrefix(run["script"].(string), "echo ") || run["caller"] != "alice" || run["version"] != s["last"] ||
+				s["total"] != 1.0 ||
 				!reflect.DeepEqual(s["paths"], []any{"/home/user/f"}) {
 				t.Errorf("%s says %v", verb, s)
 			}
@@ -191,11 +198,14 @@ func TestDiffRoute(t *testing.T) {
 	const home = "/home/user/"
 	want := []difference{
 		{Path: home + "bin", Status: "M", Kind: "file", Binary: true},
-		{Path: home + "f", Status: "M", Kind: "file", Inserted: 1, Deleted: 1, Unified: "--- a/home/user/f\n+++ b/home/user/f\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n"},
-		{Path: home + "gone", Status: "D", Kind: "file", Deleted: 1, Unified: "--- a/home/user/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"},
+		{Path: home + "f", Status: "M", Kind: "file", Inserted: 1, Deleted: 1,
+			Unified: "--- a/home/user/f\n+++ b/home/user/f\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n"},
+		{Path: home + "gone", Status: "D", Kind: "file", Deleted: 1,
+			Unified: "--- a/home/user/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"},
 		{Path: home + "moved", Status: "R", Kind: "dir", PathFrom: home + "d"},
 		{Path: home + "moved/y", Status: "M", Kind: "file", PathFrom: home + "d/y"},
-		{Path: home + "new", Status: "A", Kind: "file", Inserted: 1, Unified: "--- /dev/null\n+++ b/home/user/new\n@@ -0,0 +1 @@\n+z\n"},
+		{Path: home + "new", Status: "A", Kind: "file", Inserted: 1,
+			Unified: "--- /dev/null\n+++ b/home/user/new\n@@ -0,0 +1 @@\n+z\n"},
 	}
 	if got := differs("?fromAt=1&lines=true"); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)
@@ -257,11 +267,13 @@ func TestMergeRoute(t *testing.T) {
 	const home = "/home/user/"
 	const both = "changed on both sides"
 	refused := func(f string) []mergeChange {
-		return []mergeChange{{home + "k", "D", "merged", "", ""}, {home + "bin", "M", "conflict", both, "none"}, {home + "f", "M", "conflict", f, "none"}, {home + "new", "A", "merged", "", ""}}
+		return []mergeChange{{home + "k", "D", "merged", "", ""}, {home + "bin", "M", "conflict", both, "none"},
+			{home + "f", "M", "conflict", f, "none"}, {home + "new", "A", "merged", "", ""}}
 	}
 	before := a.version(id)
 	for conflict, f := range map[string]string{"": both + ", one place", "lines": both + ", one place", "fail": both} {
-		if got := merge(conflict); got.Merged || got.OK || got.Applied != "no" || got.Conflicts != 2 || !reflect.DeepEqual(got.Changes, refused(f)) {
+		if got := merge(conflict); got.Merged || got.OK || got.Applied != "no" || got.Conflicts != 2 ||
+			!reflect.DeepEqual(got.Changes, refused(f)) {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -275,7 +287,8 @@ func TestMergeRoute(t *testing.T) {
 		"markers": "1\ntwo\n3\n4\n5\n6\n<<<<<<< ours\nSEVEN\n=======\nseven\n>>>>>>> theirs\n8\n 00 02\nbin\nf\nnew\n",
 	} {
 		got := merge(conflict)
-		if !got.Merged || !got.OK || got.Applied != "yes" || got.Conflicts != 2 || got.Changes[1].Winner != map[string]string{"ours": "ours", "theirs": "theirs", "markers": "ours"}[conflict] {
+		if !got.Merged || !got.OK || got.Applied != "yes" || got.Conflicts != 2 ||
+			got.Changes[1].Winner != map[string]string{"ours": "ours", "theirs": "theirs", "markers": "ours"}[conflict] {
 			t.Errorf("%s: %+v", conflict, got)
 		}
 		a.prints(id, left, want)
@@ -283,7 +296,8 @@ func TestMergeRoute(t *testing.T) {
 		a.prints(id, left, "1\n2\n3\n4\n5\n6\nSEVEN\n8\n 00 02\nbin\nf\nk\n")
 	}
 	a.want(a.do(http.MethodPost, base+"/merge", object{"from": id}), http.StatusBadRequest, "INVALID_INPUT")
-	a.want(a.do(http.MethodPost, base+"/merge", object{"from": fork, "conflict": "mine"}), http.StatusBadRequest, "INVALID_INPUT")
+	a.want(a.do(http.MethodPost, base+"/merge", object{"from": fork, "conflict": "mine"}), http.StatusBadRequest,
+		"INVALID_INPUT")
 	a.want(a.do(http.MethodPost, base+"/merge", object{"from": fork, "base": "nothing"}), http.StatusNotFound, "ENOENT")
 	mallory := a.tokenOf("mallory", a.tenant)
 	a.token = mallory
@@ -313,7 +327,8 @@ func TestKvRoutes(t *testing.T) {
 	into[kvEntry](t, set(fork, "a/b", object{"value": "the fork's"}))
 	get := func(id, key string, want any) {
 		t.Helper()
-		if got := into[kvEntry](t, a.do(http.MethodGet, kv(id)+"/"+key, nil)); got.Key != key || !reflect.DeepEqual(got.Value, want) {
+		if got := into[kvEntry](t, a.do(http.MethodGet, kv(id)+"/"+key, nil)); got.Key != key ||
+			!reflect.DeepEqual(got.Value, want) {
 			t.Errorf("%+v, want %v", got, want)
 		}
 	}
@@ -324,14 +339,18 @@ func TestKvRoutes(t *testing.T) {
 		Entries []kvEntry
 		More    bool
 	}
-	if p := into[page](t, a.do(http.MethodGet, kv(id)+"?prefix=a/&limit=1", nil)); len(p.Entries) != 1 || p.Entries[0].Key != "a/b" || !p.More {
+	if p := into[page](t, a.do(http.MethodGet, kv(id)+"?prefix=a/&limit=1", nil)); len(p.Entries) != 1 ||
+		p.Entries[0].Key != "a/b" || !p.More {
 		t.Errorf("%+v", p)
 	}
-	if p := into[page](t, a.do(http.MethodGet, kv(id)+"?prefix=a/&limit=1&after=a/b", nil)); len(p.Entries) != 1 || p.Entries[0].Key != "a/c" || p.More {
+	if p := into[page](t, a.do(http.MethodGet, kv(id)+"?prefix=a/&limit=1&after=a/b", nil)); len(p.Entries) != 1 ||
+		p.Entries[0].Key != "a/c" || p.More {
 		t.Errorf("%+v", p)
 	}
-	a.want(a.do(http.MethodDelete, fmt.Sprintf("%s/a/b?expectVersion=%d", kv(id), first), nil), http.StatusConflict, "ESTALE")
-	if got := a.do(http.MethodDelete, fmt.Sprintf("%s/a/b?expectVersion=%d", kv(id), second), nil); got.status != http.StatusNoContent {
+	a.want(a.do(http.MethodDelete, fmt.Sprintf("%s/a/b?expectVersion=%d", kv(id), first), nil), http.StatusConflict,
+		"ESTALE")
+	if got := a.do(http.MethodDelete, fmt.Sprintf("%s/a/b?expectVersion=%d", kv(id), second),
+		nil); got.status != http.StatusNoContent {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 	a.want(a.do(http.MethodDelete, kv(id)+"/a/b", nil), http.StatusNotFound, "ENOENT")
@@ -340,7 +359,8 @@ func TestKvRoutes(t *testing.T) {
 	a.want(a.do(http.MethodGet, kv(id)+"/a/c", nil), http.StatusNotFound, "ENOENT")
 }
 
-// Every situation of a merge, by scripts and over the wire: the tree is what git merge makes of it, or all stays as it was.
+// Every situation of a merge, by scripts and over the wire: the tree is what git merge makes of it, or all stays as it
+// was.
 func TestMergeRoute_cases(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
@@ -369,7 +389,8 @@ func TestMergeRoute_cases(t *testing.T) {
 			Conflicts int
 			Changes   []mergeChange
 		}](t, a.do(http.MethodPost, base+"/merge", object{"from": fork}))
-		if clean := c.Want != ""; got.OK != clean || (got.Conflicts == 0) != clean || got.Applied == "yes" && a.version(id) != version+1 ||
+		if clean := c.Want != ""; got.OK != clean || (got.Conflicts == 0) != clean ||
+			got.Applied == "yes" && a.version(id) != version+1 ||
 			got.Applied == "no" && a.version(id) != version || !clean && got.Applied != "no" {
 			t.Errorf("%s: %+v, version %v was %v", c.Name, got, a.version(id), version)
 		}

@@ -16,7 +16,8 @@ import (
 
 var everyCase = flag.Int("every", 50, "TestCasesOnTheRoutes replays one of so many recorded cases")
 
-// looksAround are commands that look at LANG, TERM and SHELL, which every sandbox has and the shells that recorded the cases had not.
+// looksAround are commands that look at LANG, TERM and SHELL, which every sandbox has and the shells that recorded the
+// cases had not.
 var looksAround = regexp.MustCompile(`\b(locale|dircolors|tput|clear|ul|tree -C)\b`)
 
 // asksInput are scripts that can tell an empty pipe from /dev/null.
@@ -55,7 +56,8 @@ func TestCasesOnTheRoutes(t *testing.T) {
 			return r
 		},
 		func(t *testing.T, id string, c casetest.Case) casetest.Result {
-			r := into[struct{ Results []batchResult }](t, a.do(http.MethodPost, "/v1/sandboxes/"+id+"/exec-sync-batch", object{"scripts": []object{{"id": "1", "script": c.Script}}})).Results[0]
+			r := into[struct{ Results []batchResult }](t, a.do(http.MethodPost, "/v1/sandboxes/"+id+"/exec-sync-batch",
+				object{"scripts": []object{{"id": "1", "script": c.Script}}})).Results[0]
 			res := casetest.Result{Stdout: r.Stdout, Stderr: r.Stderr, Exit: r.ExitCode}
 			if r.Error != "" {
 				res.Err = fmt.Errorf("%s", r.Error)
@@ -79,7 +81,8 @@ func TestCasesOnTheRoutes(t *testing.T) {
 		}
 		id := a.sandbox(object{"env": casetest.Env(casetest.Home)})
 		for _, f := range c.Files {
-			if got := a.do(http.MethodPut, "/v1/sandboxes/"+id+"/files"+casetest.Home+"/"+f.Path, []byte(f.Content)); got.status != http.StatusNoContent {
+			if got := a.do(http.MethodPut, "/v1/sandboxes/"+id+"/files"+casetest.Home+"/"+f.Path,
+				[]byte(f.Content)); got.status != http.StatusNoContent {
 				return casetest.Result{Err: fmt.Errorf("%s: %s", f.Path, got.body)}
 			}
 		}

@@ -158,7 +158,8 @@ func (lostLease) Done() <-chan struct{} {
 
 func (lostLease) Err() error { return lock.ErrLost }
 
-// darkAt returns the URL of a way to the database that breaks for good at the first commit, which gets through or does not.
+// darkAt returns the URL of a way to the database that breaks for good at the first commit, which gets through or does
+// not.
 func darkAt(t *testing.T, direct string, through bool) string {
 	t.Helper()
 	u, err := url.Parse(direct)
@@ -274,14 +275,29 @@ var elsewhere = map[wire.Code]string{
 }
 
 var faults = []fault{
-	{code: wire.CodeAuthRequired, do: func(f *faulty) answer { f.token = ""; return f.script("echo x > f", "Authorization", "") }},
-	{code: wire.CodeAuthInvalid, do: func(f *faulty) answer { return f.script("echo x > f", "Authorization", "Bearer nonsense") }},
-	{code: wire.CodeAuthUnknownTenant, server: func(c *Config) { c.Verifier, _ = auth.NewVerifier(testSecret, []string{"another"}) }, do: func(f *faulty) answer { return f.script("echo x > f") }},
-	{code: wire.CodeAuthNotConfigured, server: func(c *Config) { c.Verifier = nil }, do: func(f *faulty) answer { return f.script("echo x > f") }},
+	{code: wire.CodeAuthRequired, do: func(f *faulty) answer {
+		f.token = ""
+		return f.script("echo x > f", "Authorization",
+			"")
+	}},
+	{code: wire.CodeAuthInvalid, do: func(f *faulty) answer {
+		return f.script("echo x > f", "Authorization",
+			"Bearer nonsense")
+	}},
+	{code: wire.CodeAuthUnknownTenant, server: func(c *Config) {
+		c.Verifier,
+			_ = auth.NewVerifier(testSecret, []string{"another"})
+	}, do: func(f *faulty) answer { return f.script("echo x > f") }},
+	{code: wire.CodeAuthNotConfigured, server: func(c *Config) { c.Verifier = nil },
+		do: func(f *faulty) answer { return f.script("echo x > f") }},
 	{code: wire.CodeAdminNotConfigured, do: func(f *faulty) answer {
 		return f.do(http.MethodPost, adminPath, object{"sub": "x"}, "X-Admin-Secret", testSecret)
 	}},
-	{code: wire.CodeForbidden, do: func(f *faulty) answer { f.token = f.tokenOf("mallory", f.tenant); return f.script("echo x > f") }},
+	{code: wire.CodeForbidden, do: func(f *faulty) answer {
+		f.token = f.tokenOf("mallory",
+			f.tenant)
+		return f.script("echo x > f")
+	}},
 	{code: wire.CodeENOENT, do: func(f *faulty) answer {
 		return f.do(http.MethodPatch, f.base+"/files/home/user/none", object{"oldString": "a", "newString": "b"})
 	}},
@@ -298,7 +314,8 @@ var faults = []fault{
 		return f.do(http.MethodGet, f.base+"/files/home/user/f", nil, "Range", "bytes=99-")
 	}},
 	{code: wire.CodeRedirect, do: func(f *faulty) answer {
-		r := httptest.NewRequestWithContext(f.t.Context(), http.MethodPut, f.base+"/files//home/user/f", strings.NewReader("x"))
+		r := httptest.NewRequestWithContext(f.t.Context(), http.MethodPut, f.base+"/files//home/user/f",
+			strings.NewReader("x"))
 		r.Header.Set("Authorization", "Bearer "+f.token)
 		rec := httptest.NewRecorder()
 		f.handler.ServeHTTP(rec, r)
@@ -307,8 +324,14 @@ var faults = []fault{
 	{code: wire.CodeExecTimeout, do: func(f *faulty) answer {
 		return f.do(http.MethodPost, f.base+"/exec-sync", object{"script": "echo x > f; sleep 60", "timeoutMs": 200})
 	}},
-	{code: wire.CodeEEXIST, do: func(f *faulty) answer { return f.do(http.MethodPost, f.base+"/mkdir", object{"path": "/home/user/f"}) }},
-	{code: wire.CodeENOTEMPTY, do: func(f *faulty) answer { return f.do(http.MethodDelete, f.base+"/files/home/user/d", nil) }},
+	{code: wire.CodeEEXIST, do: func(f *faulty) answer {
+		return f.do(http.MethodPost, f.base+"/mkdir",
+			object{"path": "/home/user/f"})
+	}},
+	{code: wire.CodeENOTEMPTY, do: func(f *faulty) answer {
+		return f.do(http.MethodDelete, f.base+"/files/home/user/d",
+			nil)
+	}},
 	{code: wire.CodeEditNoMatch, do: func(f *faulty) answer {
 		return f.do(http.MethodPatch, f.base+"/files/home/user/f", object{"oldString": "none", "newString": "b"})
 	}},
@@ -323,22 +346,27 @@ var faults = []fault{
 	{code: wire.CodeEditLoneSurrogate, do: func(f *faulty) answer {
 		return f.do(http.MethodPatch, f.base+"/files/home/user/f", `{"oldString":"before\ud83d","newString":"x"}`)
 	}},
-	{code: wire.CodeESTALE, config: func(_ *faulty, c *sandbox.Config) { c.StaleRetries = -1 }, do: func(f *faulty) answer {
-		f.during = func() {
-			if _, err := sqltest.Owner(f.t).Exec(context.Background(), "SELECT fs.use('"+f.id+"'); SELECT fs.write_file('/tmp/psql', 'x')"); err != nil {
-				f.t.Error(err)
+	{code: wire.CodeESTALE, config: func(_ *faulty, c *sandbox.Config) { c.StaleRetries = -1 },
+		do: func(f *faulty) answer {
+			f.during = func() {
+				if _, err := sqltest.Owner(f.t).Exec(context.Background(),
+					"SELECT fs.use('"+f.id+"'); SELECT fs.write_file('/tmp/psql', 'x')"); err != nil {
+					f.t.Error(err)
+				}
+				f.before = f.state()
 			}
-			f.before = f.state()
-		}
-		return f.script("echo x > f; /tmp/sync")
-	}},
+			return f.script("echo x > f; /tmp/sync")
+		}},
 	{code: wire.CodeIdempotencyKeyReused, do: func(f *faulty) answer {
 		f.script("echo first > f", idempotencyHeader, "k-"+f.id)
 		f.before = f.state()
 		return f.script("echo second > f", idempotencyHeader, "k-"+f.id)
 	}},
 	{code: wire.CodePreconditionFailed, do: func(f *faulty) answer { return f.put("f", "x", "If-Match", `"another"`) }},
-	{code: wire.CodeInvalidInput, do: func(f *faulty) answer { return f.do(http.MethodPost, f.base+"/exec-sync", `{"script":`) }},
+	{code: wire.CodeInvalidInput, do: func(f *faulty) answer {
+		return f.do(http.MethodPost, f.base+"/exec-sync",
+			`{"script":`)
+	}},
 	{code: wire.CodeEISDIR, do: func(f *faulty) answer { return f.put("d", "x") }},
 	{code: wire.CodeENOTDIR, do: func(f *faulty) answer { return f.put("f/x", "x") }},
 	{code: wire.CodeELOOP, do: func(f *faulty) answer { return f.put("loop/x", "x") }},
@@ -347,15 +375,21 @@ var faults = []fault{
 	}},
 	{code: wire.CodeEILSEQ, do: func(f *faulty) answer { return f.put("bad%FFname", "x") }},
 	{code: wire.CodeENAMETOOLONG, do: func(f *faulty) answer { return f.put(strings.Repeat("n", 256), "x") }},
-	{code: wire.CodePayloadTooLarge, config: func(_ *faulty, c *sandbox.Config) { c.Limits.ScriptSize = 10 }, do: func(f *faulty) answer { return f.script("echo x > f # too long") }},
-	{code: wire.CodeEFBIG, config: func(_ *faulty, c *sandbox.Config) { c.MaxFileSize = 10 }, do: func(f *faulty) answer { return f.put("f", strings.Repeat("x", 11)) }},
-	{code: wire.CodeENOBUFS, config: func(_ *faulty, c *sandbox.Config) { c.OutputMax = 1000 }, do: func(f *faulty) answer { return f.script("echo x > f; yes") }},
+	{code: wire.CodePayloadTooLarge, config: func(_ *faulty, c *sandbox.Config) { c.Limits.ScriptSize = 10 },
+		do: func(f *faulty) answer { return f.script("echo x > f # too long") }},
+	{code: wire.CodeEFBIG, config: func(_ *faulty, c *sandbox.Config) { c.MaxFileSize = 10 },
+		do: func(f *faulty) answer { return f.put("f", strings.Repeat("x", 11)) }},
+	{code: wire.CodeENOBUFS, config: func(_ *faulty, c *sandbox.Config) { c.OutputMax = 1000 },
+		do: func(f *faulty) answer { return f.script("echo x > f; yes") }},
 	{code: wire.CodeEDQUOT, do: func(f *faulty) answer {
 		f.do(http.MethodPatch, f.base, object{"limits": object{"maxBytes": 20}})
 		f.before = f.state()
 		return f.put("g", strings.Repeat("x", 1000))
 	}},
-	{code: wire.CodeUnsupportedMediaType, do: func(f *faulty) answer { return f.script("echo x > f", "Content-Type", "application/xml") }},
+	{code: wire.CodeUnsupportedMediaType, do: func(f *faulty) answer {
+		return f.script("echo x > f", "Content-Type",
+			"application/xml")
+	}},
 	{code: wire.CodeReadOnlyViolation, do: func(f *faulty) answer {
 		return f.do(http.MethodPost, f.base+"/exec-sync", object{"script": "echo x > f", "readOnly": true})
 	}},
@@ -366,8 +400,11 @@ var faults = []fault{
 		return a
 	}},
 	{code: wire.CodeLockTimeout, do: func(f *faulty) answer { f.hold(); return f.script("echo x > f") }},
-	{code: wire.CodeLockLost, config: func(f *faulty, c *sandbox.Config) { c.Locker = lostLocks{f.locks} }, do: func(f *faulty) answer { return f.script("echo x > f; sleep 60") }},
-	{name: "lost while a file is written", code: wire.CodeLockLost, config: func(f *faulty, c *sandbox.Config) { c.Locker = lostLocks{f.locks} }, do: func(f *faulty) answer { return f.put("f", "x") }},
+	{code: wire.CodeLockLost, config: func(f *faulty, c *sandbox.Config) { c.Locker = lostLocks{f.locks} },
+		do: func(f *faulty) answer { return f.script("echo x > f; sleep 60") }},
+	{name: "lost while a file is written", code: wire.CodeLockLost,
+		config: func(f *faulty, c *sandbox.Config) { c.Locker = lostLocks{f.locks} },
+		do:     func(f *faulty) answer { return f.put("f", "x") }},
 	{code: wire.CodeSessionClosing, do: func(f *faulty) answer {
 		ctx, cancel := context.WithCancel(f.t.Context())
 		defer cancel()
@@ -415,20 +452,26 @@ var faults = []fault{
 		f.t.Cleanup(func() { _ = l.Close() })
 		c.Locker = l
 	}, do: func(f *faulty) answer { return f.script("echo x > f") }},
-	{name: "the commit arrives", code: wire.CodeOutcomeUnknown, applied: sandbox.AppliedUnknown, changed: true, config: func(f *faulty, c *sandbox.Config) {
-		c.Store = f.store(store.Config{URL: darkAt(f.t, sqltest.ServingURL(f.t, sqltest.URL(f.t)), true), Timeout: 8 * time.Second})
-	}, do: func(f *faulty) answer { return f.script("echo x > f # the marked script") }},
-	{name: "the commit is lost", code: wire.CodeOutcomeUnknown, applied: sandbox.AppliedUnknown, config: func(f *faulty, c *sandbox.Config) {
-		c.Store = f.store(store.Config{URL: darkAt(f.t, sqltest.ServingURL(f.t, sqltest.URL(f.t)), false), Timeout: 8 * time.Second})
-	}, do: func(f *faulty) answer { return f.script("echo x > f # the marked script") }},
-	{code: wire.CodeInternal, config: func(f *faulty, _ *sandbox.Config) { f.put("lost", f.id) }, do: func(f *faulty) answer {
-		// A content that the database has lost.
-		if tag, err := sqltest.Owner(f.t).Exec(f.t.Context(), "DELETE FROM pgbox.blob WHERE data = $1", []byte(f.id)); err != nil || tag.RowsAffected() != 1 {
-			f.t.Fatal(tag, err)
-		}
-		f.before = f.state()
-		return f.do(http.MethodPatch, f.base+"/files/home/user/lost", object{"oldString": f.id, "newString": "b"})
-	}},
+	{name: "the commit arrives", code: wire.CodeOutcomeUnknown, applied: sandbox.AppliedUnknown, changed: true,
+		config: func(f *faulty, c *sandbox.Config) {
+			c.Store = f.store(store.Config{URL: darkAt(f.t, sqltest.ServingURL(f.t, sqltest.URL(f.t)), true),
+				Timeout: 8 * time.Second})
+		}, do: func(f *faulty) answer { return f.script("echo x > f # the marked script") }},
+	{name: "the commit is lost", code: wire.CodeOutcomeUnknown, applied: sandbox.AppliedUnknown,
+		config: func(f *faulty, c *sandbox.Config) {
+			c.Store = f.store(store.Config{URL: darkAt(f.t, sqltest.ServingURL(f.t, sqltest.URL(f.t)), false),
+				Timeout: 8 * time.Second})
+		}, do: func(f *faulty) answer { return f.script("echo x > f # the marked script") }},
+	{code: wire.CodeInternal, config: func(f *faulty, _ *sandbox.Config) { f.put("lost", f.id) },
+		do: func(f *faulty) answer {
+			// A content that the database has lost.
+			if tag, err := sqltest.Owner(f.t).Exec(f.t.Context(), "DELETE FROM pgbox.blob WHERE data = $1",
+				[]byte(f.id)); err != nil || tag.RowsAffected() != 1 {
+				f.t.Fatal(tag, err)
+			}
+			f.before = f.state()
+			return f.do(http.MethodPatch, f.base+"/files/home/user/lost", object{"oldString": f.id, "newString": "b"})
+		}},
 }
 
 // Every code is provoked on a route that writes, and what the error says of the change is what has become of the tree.

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// longString is the length from which the output of a script is encoded in pieces: megabytes of it would take memory several times
-// and hold up every other request meanwhile.
+// longString is the length from which the output of a script is encoded in pieces: megabytes of it would take memory
+// several times and hold up every other request meanwhile.
 const longString = 64 << 10
 
 // encode writes the body of an answer.

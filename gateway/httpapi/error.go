@@ -41,7 +41,8 @@ func (e *ErrorBody) GetStatus() int { return e.status }
 
 func newErrorBody(ctx context.Context, code wire.Code, message string, details ...string) *ErrorBody {
 	return &ErrorBody{
-		Message: message, Code: string(code), Details: details, Retryable: code.Retryable(), Applied: string(sandbox.AppliedNo),
+		Message: message, Code: string(code), Details: details, Retryable: code.Retryable(),
+		Applied:   string(sandbox.AppliedNo),
 		RequestID: requestID(ctx), status: code.Status(),
 	}
 }

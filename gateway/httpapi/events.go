@@ -51,7 +51,8 @@ type chunk struct {
 	ev   *event
 }
 
-// heartbeat is how often a stream in which nothing comes says that it lives: proxies give up on one often after a minute.
+// heartbeat is how often a stream in which nothing comes says that it lives: proxies give up on one often after a
+// minute.
 const heartbeat = 15 * time.Second
 
 func newEvents(w http.ResponseWriter, every time.Duration, gone func()) *events {

@@ -114,7 +114,8 @@ func (f *following) want(base int64, want ...string) {
 }
 
 func TestEventsShowEveryCommitAndGoOnWhereTheyEnded(t *testing.T) {
-	for name, configure := range map[string]func(*sandbox.Config){"listener": withFeed(t), "version": func(*sandbox.Config) {}} {
+	for name, configure := range map[string]func(*sandbox.Config){"listener": withFeed(t),
+		"version": func(*sandbox.Config) {}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := newAPI(t, configure)
@@ -168,7 +169,8 @@ func TestEventsShowEveryCommitAndGoOnWhereTheyEnded(t *testing.T) {
 			_ = f.res.Body.Close()
 			// What the journal no longer has is told, once.
 			old, recent := fmt.Sprintf("%d.0", base), fmt.Sprint(base+4)
-			if _, err := sqltest.Owner(t).Exec(t.Context(), "SELECT pgbox.prune_journal($1, $2, 1000, 1000)", id, base); err != nil {
+			if _, err := sqltest.Owner(t).Exec(t.Context(), "SELECT pgbox.prune_journal($1, $2, 1000, 1000)", id,
+				base); err != nil {
 				t.Fatal(err)
 			}
 			for _, from := range []string{"0", old} {
@@ -260,14 +262,15 @@ func TestEventsEndAtShutdown(t *testing.T) {
 	id := sqltest.Sandbox(t, sqltest.Pool(t))
 	began, done := make(chan struct{}), make(chan error)
 	go func() {
-		done <- svc.Follow(context.Background(), sandbox.Caller{Tenant: "test", Subject: "owner"}, id, nil, func(sandbox.News) error {
-			select {
-			case <-began:
-			default:
-				close(began)
-			}
-			return nil
-		})
+		done <- svc.Follow(context.Background(), sandbox.Caller{Tenant: "test", Subject: "owner"}, id, nil,
+			func(sandbox.News) error {
+				select {
+				case <-began:
+				default:
+					close(began)
+				}
+				return nil
+			})
 	}()
 	<-began
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -294,7 +297,9 @@ func TestSlowClientIsToldAndClosed(t *testing.T) {
 	if err := conn.(*net.TCPConn).SetReadBuffer(64 << 10); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := fmt.Fprintf(conn, "GET /v1/sandboxes/%s/events?after=0 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", id, a.token); err != nil {
+	if _, err := fmt.Fprintf(conn,
+		"GET /v1/sandboxes/%s/events?after=0 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", id,
+		a.token); err != nil {
 		t.Fatal(err)
 	}
 	// More than the buffers of both sides hold.
@@ -337,20 +342,25 @@ func TestReadsTakeAStaleness(t *testing.T) {
 	id := a.sandbox(object{"name": "stale"})
 	a.exec(id, "echo content > f")
 	base := "/v1/sandboxes/" + id
-	if got := a.do(http.MethodGet, base+"/files/home/user/f?maxStalenessMs=1000", nil); got.status != 200 || string(got.body) != "content\n" {
+	if got := a.do(http.MethodGet, base+"/files/home/user/f?maxStalenessMs=1000", nil); got.status != 200 ||
+		string(got.body) != "content\n" {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
-	if got := a.do(http.MethodGet, base+"/tree?prefix=/home&maxStalenessMs=1000", nil); got.status != 200 || !strings.Contains(string(got.body), "/home/user/f") {
+	if got := a.do(http.MethodGet, base+"/tree?prefix=/home&maxStalenessMs=1000", nil); got.status != 200 ||
+		!strings.Contains(string(got.body), "/home/user/f") {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
 	for _, bad := range []string{"-1", "x", "60001"} {
 		a.want(a.do(http.MethodGet, base+"/files/home/user/f?maxStalenessMs="+bad, nil), 400, "INVALID_INPUT")
 		a.want(a.do(http.MethodGet, base+"/tree?maxStalenessMs="+bad, nil), 400, "INVALID_INPUT")
 	}
-	r := into[execResult](t, a.do(http.MethodPost, base+"/exec-sync", object{"script": "cat f", "readOnly": true, "maxStalenessMs": 1000}))
+	r := into[execResult](t, a.do(http.MethodPost, base+"/exec-sync",
+		object{"script": "cat f", "readOnly": true, "maxStalenessMs": 1000}))
 	if r.Stdout != "content\n" {
 		t.Fatalf("%+v", r)
 	}
-	a.want(a.do(http.MethodPost, base+"/exec-sync", object{"script": "cat f", "readOnly": true, "maxStalenessMs": 60001}), 400, "INVALID_INPUT")
-	a.do(http.MethodPost, base+"/exec-sync-batch", object{"scripts": []object{{"id": "1", "script": "cat f"}}, "readOnly": true, "maxStalenessMs": 1000})
+	a.want(a.do(http.MethodPost, base+"/exec-sync", object{"script": "cat f", "readOnly": true, "maxStalenessMs": 60001}),
+		400, "INVALID_INPUT")
+	a.do(http.MethodPost, base+"/exec-sync-batch", object{"scripts": []object{{"id": "1", "script": "cat f"}},
+		"readOnly": true, "maxStalenessMs": 1000})
 }

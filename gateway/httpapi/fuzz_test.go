@@ -47,8 +47,9 @@ func newTarget(f *testing.F) *target {
 		f.Fatal(err)
 	}
 	return &target{
-		Handler: New(Config{Version: "test", Service: svc, Verifier: v, AuthSecret: testSecret, AdminSecret: testAdminSecret, MaxBytes: 1 << 20, MaxInodes: 200}),
-		token:   token, id: sqltest.Sandbox(f, sqltest.Pool(f)).String(),
+		Handler: New(Config{Version: "test", Service: svc, Verifier: v, AuthSecret: testSecret, AdminSecret: testAdminSecret,
+			MaxBytes: 1 << 20, MaxInodes: 200}),
+		token: token, id: sqltest.Sandbox(f, sqltest.Pool(f)).String(),
 	}
 }
 
@@ -79,7 +80,8 @@ func (g *target) send(t *testing.T, method, path, body, authorization string) *h
 				t.Errorf("%s %q %q: the answer leaks %q: %s", method, path, body, word, w.Body)
 			}
 		}
-	} else if strings.HasPrefix(w.Header().Get("Content-Type"), "application/json") && !strings.Contains(path, "/files/") && !json.Valid(w.Body.Bytes()) {
+	} else if strings.HasPrefix(w.Header().Get("Content-Type"), "application/json") &&
+		!strings.Contains(path, "/files/") && !json.Valid(w.Body.Bytes()) {
 		t.Errorf("%s %q %q: not JSON: %q", method, path, body, w.Body)
 	}
 	return w
@@ -90,18 +92,27 @@ func FuzzBody(f *testing.F) {
 	g := newTarget(f)
 	base := "/v1/sandboxes/" + g.id
 	routes := []struct{ method, path string }{
-		{http.MethodPost, base + "/exec-sync"}, {http.MethodPost, base + "/exec-sync-batch"}, {http.MethodPost, base + "/exec"}, {http.MethodPost, base + "/ingest-files"},
-		{http.MethodPatch, base + "/files/home/user/f"}, {http.MethodPost, base + "/writeFiles"}, {http.MethodPost, base + "/mkdir"}, {http.MethodPatch, base},
+		{http.MethodPost, base + "/exec-sync"}, {http.MethodPost, base + "/exec-sync-batch"},
+		{http.MethodPost, base + "/exec"}, {http.MethodPost, base + "/ingest-files"},
+		{http.MethodPatch, base + "/files/home/user/f"}, {http.MethodPost, base + "/writeFiles"},
+		{http.MethodPost, base + "/mkdir"}, {http.MethodPatch, base},
 		{http.MethodPost, "/v1/sandboxes"}, {http.MethodPost, "/v1/auth/bootstrap"},
 	}
 	for i := range routes {
 		for _, body := range []string{
-			"", "{", "{}", "[]", "null", `"x"`, "1e999", `{"script":"echo hi"}`, `{"script":1}`, `{"script":null,"cwd":7,"env":[],"timeoutMs":-1}`,
-			`{"script":"echo $A","env":{"A":"\u0000"},"cwd":"/tmp\u0000"}`, `{"script":"echo \ud83d","stdin":"\udfff"}`, `{"script":"x","timeoutMs":1e3,"timeoutMs":"a"}`,
-			`{"scripts":[{"id":"1","script":"echo hi"},{"id":null}],"readOnly":true}`, `{"files":{"a":"eA=="},"basePath":"/home/user"}`, `{"files":{"../x":"eA==","":"?"}}`,
-			`{"files":{"/a":"b"}}`, `{"files":{"/a/b":"x","/a":"y"},"name":"\u0000"}`, `{"path":"/a/b/../c\u0000","recursive":true}`, `{"path":"/\ud800"}`,
-			`{"oldString":"a","newString":"b","replaceAll":true}`, `{"oldString":"","newString":"\ud800"}`, `{"name":"n","labels":{"\u0000":"x"},"limits":{"maxBytes":-1,"maxInodes":1e30},"expiresIn":"-1h"}`,
-			`{"labels":{"k":"\ud800"},"env":{"":"x","A=B":"y","é\u0000":""}}`, `{"sub":"a","tenant":"\u0000","expiresIn":"forever"}`, strings.Repeat("[", 20_000), `{"a":` + strings.Repeat(`{"a":`, 20_000),
+			"", "{", "{}", "[]", "null", `"x"`, "1e999", `{"script":"echo hi"}`, `{"script":1}`,
+			`{"script":null,"cwd":7,"env":[],"timeoutMs":-1}`,
+			`{"script":"echo $A","env":{"A":"\u0000"},"cwd":"/tmp\u0000"}`, `{"script":"echo \ud83d","stdin":"\udfff"}`,
+			`{"script":"x","timeoutMs":1e3,"timeoutMs":"a"}`,
+			`{"scripts":[{"id":"1","script":"echo hi"},{"id":null}],"readOnly":true}`,
+			`{"files":{"a":"eA=="},"basePath":"/home/user"}`, `{"files":{"../x":"eA==","":"?"}}`,
+			`{"files":{"/a":"b"}}`, `{"files":{"/a/b":"x","/a":"y"},"name":"\u0000"}`,
+			`{"path":"/a/b/../c\u0000","recursive":true}`, `{"path":"/\ud800"}`,
+			`{"oldString":"a","newString":"b","replaceAll":true}`, `{"oldString":"","newString":"\ud800"}`,
+			`{"name":"n","labels":{"\u0000":"x"},"limits":{"maxBytes":-1,"maxInodes":1e30},"expiresIn":"-1h"}`,
+			`{"labels":{"k":"\ud800"},"env":{"":"x","A=B":"y","é\u0000":""}}`,
+			`{"sub":"a","tenant":"\u0000","expiresIn":"forever"}`, strings.Repeat("[", 20_000),
+			`{"a":` + strings.Repeat(`{"a":`, 20_000),
 			"\xff\xfe{}", `{"script":"` + "\xff\xc0\x80" + `"}`,
 		} {
 			f.Add(uint8(i), body)
@@ -119,9 +130,12 @@ func FuzzAuthorization(f *testing.F) {
 	part := func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
 	unsigned := part(`{"alg":"none","typ":"JWT"}`) + "." + part(`{"sub":"owner","tenant":"test"}`) + "."
 	for _, h := range []string{
-		"", "Bearer", "Bearer ", "bearer x", "Basic b3duZXI6", "Bearer a.b.c", "Bearer ..", "Bearer " + unsigned, "Bearer " + g.token + "x", "Bearer " + g.token[:len(g.token)-2],
-		"Bearer " + part(`{"alg":"HS256"}`) + "." + part(`{"sub":"owner"}`) + "." + part("sig"), "Bearer " + part(`{"alg":"RS256","jwk":{},"kid":"../../x"}`) + ".e30.e30",
-		"Bearer " + strings.Repeat("a", 100_000), "Bearer \x00", "Bearer " + part(`{"alg":"HS256"}`) + "." + part(`{"sub":1,"exp":"x","tenant":[]}`) + ".", "Bearer " + strings.Repeat(".", 1000),
+		"", "Bearer", "Bearer ", "bearer x", "Basic b3duZXI6", "Bearer a.b.c", "Bearer ..", "Bearer " + unsigned,
+		"Bearer " + g.token + "x", "Bearer " + g.token[:len(g.token)-2],
+		"Bearer " + part(`{"alg":"HS256"}`) + "." + part(`{"sub":"owner"}`) + "." + part("sig"),
+		"Bearer " + part(`{"alg":"RS256","jwk":{},"kid":"../../x"}`) + ".e30.e30",
+		"Bearer " + strings.Repeat("a", 100_000), "Bearer \x00", "Bearer " + part(`{"alg":"HS256"}`) + "." +
+			part(`{"sub":1,"exp":"x","tenant":[]}`) + ".", "Bearer " + strings.Repeat(".", 1000),
 	} {
 		f.Add(h)
 	}
@@ -141,8 +155,10 @@ func FuzzAuthorization(f *testing.F) {
 func FuzzFilePath(f *testing.F) {
 	g := newTarget(f)
 	for _, p := range []string{
-		"home/user/f", "", "/", "//", ".", "..", "../..", "home/user/../../etc/passwd", "home/user/" + strings.Repeat("n", 255), "home/user/" + strings.Repeat("n", 256), strings.Repeat("d/", 2100) + "f",
-		"home/user/\x00", "home/user/\xff", "home/user/%2e%2e/x", "home/user/ü", "dev/null", "dev/zero", "dev/stdin", "proc/self/environ", "home/user/a\nb", "home/user/?x=1", "home/user/#x", "tmp/f/", "bin/ls/x", "etc", ";'\"\\",
+		"home/user/f", "", "/", "//", ".", "..", "../..", "home/user/../../etc/passwd",
+		"home/user/" + strings.Repeat("n", 255), "home/user/" + strings.Repeat("n", 256), strings.Repeat("d/", 2100) + "f",
+		"home/user/\x00", "home/user/\xff", "home/user/%2e%2e/x", "home/user/ü", "dev/null", "dev/zero", "dev/stdin",
+		"proc/self/environ", "home/user/a\nb", "home/user/?x=1", "home/user/#x", "tmp/f/", "bin/ls/x", "etc", ";'\"\\",
 	} {
 		f.Add(p, "content")
 	}

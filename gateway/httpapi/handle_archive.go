@@ -19,21 +19,28 @@ type importedBody struct {
 
 func (s *server) archiveRoutes() {
 	const base = sandboxesPath + "/{id}"
-	archive := map[string]*huma.MediaType{"application/x-tar": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}
-	path := &huma.Param{Name: "path", In: "query", Description: "the directory; names in the archive are relative to it", Schema: &huma.Schema{Type: huma.TypeString, Default: "/home/user"}}
+	archive := map[string]*huma.MediaType{"application/x-tar": {Schema: &huma.Schema{Type: huma.TypeString,
+		Format: "binary"}}}
+	path := &huma.Param{Name: "path", In: "query", Description: "the directory; names in the archive are relative to it",
+		Schema: &huma.Schema{Type: huma.TypeString, Default: "/home/user"}}
 
-	out := operation(http.MethodGet, base+"/export", "exportTar", "Read everything below a directory as a tar stream, with modes, times and links", "files", false)
-	format := &huma.Param{Name: "format", In: "query", Description: "SQL is what the command `pgbox export` writes", Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{"tar"}}}
+	out := operation(http.MethodGet, base+"/export", "exportTar",
+		"Read everything below a directory as a tar stream, with modes, times and links", "files", false)
+	format := &huma.Param{Name: "format", In: "query", Description: "SQL is what the command `pgbox export` writes",
+		Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{"tar"}}}
 	out.Parameters = []*huma.Param{path, format, at, stale}
 	out.Responses = map[string]*huma.Response{"200": {Description: "The archive; a connection that ends early is a failure", Content: archive}}
 	s.raw(out, s.exportTar)
 
-	in := operation(http.MethodPost, base+"/import", "importTar", "Write what a tar archive holds below a directory, all or nothing", "files", false)
-	in.Parameters = []*huma.Param{path, {Name: idempotencyHeader, In: "header", Schema: &huma.Schema{Type: huma.TypeString}}}
+	in := operation(http.MethodPost, base+"/import", "importTar",
+		"Write what a tar archive holds below a directory, all or nothing", "files", false)
+	in.Parameters = []*huma.Param{path, {Name: idempotencyHeader, In: "header",
+		Schema: &huma.Schema{Type: huma.TypeString}}}
 	in.RequestBody = &huma.RequestBody{Required: true, Content: archive}
-	in.Responses = map[string]*huma.Response{"200": {Description: "Done", Content: map[string]*huma.MediaType{"application/json": {
-		Schema: huma.SchemaFromType(s.api.OpenAPI().Components.Schemas, typeOfImported),
-	}}}}
+	in.Responses = map[string]*huma.Response{"200": {Description: "Done",
+		Content: map[string]*huma.MediaType{"application/json": {
+			Schema: huma.SchemaFromType(s.api.OpenAPI().Components.Schemas, typeOfImported),
+		}}}}
 	s.raw(in, s.importTar)
 }
 

@@ -21,7 +21,8 @@ const (
 	adminPath     = "/v1/auth/admin"
 )
 
-var lifetimes = map[string]time.Duration{"24h": 24 * time.Hour, "30d": 30 * 24 * time.Hour, "1y": 365 * 24 * time.Hour, "never": 0}
+var lifetimes = map[string]time.Duration{"24h": 24 * time.Hour, "30d": 30 * 24 * time.Hour, "1y": 365 * 24 * time.Hour,
+	"never": 0}
 
 type tokenInput struct {
 	Body struct {
@@ -43,7 +44,8 @@ type tokenOutput struct {
 }
 
 func (s *server) authRoutes() {
-	bootstrap := operation(http.MethodPost, bootstrapPath, "bootstrap", "Issue a token, with the deployment's secret", "auth", true)
+	bootstrap := operation(http.MethodPost, bootstrapPath, "bootstrap", "Issue a token, with the deployment's secret",
+		"auth", true)
 	bootstrap.DefaultStatus = http.StatusCreated
 	bootstrap.Middlewares = huma.Middlewares{s.secretGate("X-Auth-Secret", s.AuthSecret, wire.CodeAuthNotConfigured)}
 	handle(s, bootstrap, s.issue)
@@ -53,9 +55,9 @@ func (s *server) authRoutes() {
 	handle(s, admin, s.issue)
 }
 
-// secretGate lets a request pass whose header holds the secret. It runs before the body is read. Every wrong attempt counts against the
-// rate limit of the client's address and, where there is one, of the token's owner; the right secret always passes, so that nobody
-// locks out who shares an address with them.
+// secretGate lets a request pass whose header holds the secret. It runs before the body is read. Every wrong attempt
+// counts against the rate limit of the client's address and, where there is one, of the token's owner; the right secret
+// always passes, so that nobody locks out who shares an address with them.
 func (s *server) secretGate(header, secret string, missing wire.Code) func(huma.Context, func(huma.Context)) {
 	want := sha256.Sum256([]byte(secret))
 	return func(hctx huma.Context, next func(huma.Context)) {

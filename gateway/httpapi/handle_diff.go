@@ -88,8 +88,10 @@ func (s *server) merge(ctx context.Context, in *mergeInput) (*mergeOutput, error
 }
 
 func (s *server) diffRoutes() {
-	handle(s, operation(http.MethodPost, sandboxesPath+"/{id}/merge", "merge", "Do in a sandbox what happened in another, all of it or nothing; undo takes it back", "snapshots", false), s.merge)
-	handle(s, operation(http.MethodGet, sandboxesPath+"/{id}/diff", "diff", "What differs between two states, by content, mode and owner", "snapshots", false), s.diff)
+	handle(s, operation(http.MethodPost, sandboxesPath+"/{id}/merge", "merge",
+		"Do in a sandbox what happened in another, all of it or nothing; undo takes it back", "snapshots", false), s.merge)
+	handle(s, operation(http.MethodGet, sandboxesPath+"/{id}/diff", "diff",
+		"What differs between two states, by content, mode and owner", "snapshots", false), s.diff)
 }
 
 func (s *server) diff(ctx context.Context, in *diffInput) (*diffOutput, error) {
@@ -111,7 +113,8 @@ func (s *server) diff(ctx context.Context, in *diffInput) (*diffOutput, error) {
 	out.Body.Changes = make([]difference, len(list))
 	for i := range list {
 		d := &list[i]
-		out.Body.Changes[i] = difference{d.Path, d.Status, d.Kind.Name(), d.PathFrom, d.Inserted, d.Deleted, d.Binary, d.Unified}
+		out.Body.Changes[i] = difference{d.Path, d.Status, d.Kind.Name(), d.PathFrom, d.Inserted, d.Deleted, d.Binary,
+			d.Unified}
 	}
 	return out, nil
 }

@@ -44,16 +44,19 @@ const (
 var errSlow = errors.New("the client reads too slowly")
 
 func (s *server) eventRoutes() {
-	op := operation(http.MethodGet, sandboxesPath+"/{id}/events", "events", "Follow what is committed in a sandbox, as server-sent events", "sandboxes", false)
+	op := operation(http.MethodGet, sandboxesPath+"/{id}/events", "events",
+		"Follow what is committed in a sandbox, as server-sent events", "sandboxes", false)
 	op.Description = "An event `change` for every operation on a file, in order, and `version` for a version that changed no file; the first event of a stream that is not resumed is the version it begins at. " +
 		"Every event has an id: with it in Last-Event-ID the stream goes on behind that event, and nothing is missed or repeated; if operations behind it are no longer in the journal, `gap` is the first event, with the version up to which they may be missing. A client that reads too slowly is told so in an event `error` (code ESLOW), and the stream ends."
 	place := &huma.Schema{Type: huma.TypeString, Pattern: `^[0-9]+(\.[0-9]+)?$`}
 	op.Parameters = []*huma.Param{
 		{Name: lastEvent, In: "header", Description: "id of the last event that was received", Schema: place},
-		{Name: afterParam, In: "query", Description: "the same, for clients that cannot set headers; a version is the place behind all its changes, 0 the beginning", Schema: place},
+		{Name: afterParam, In: "query",
+			Description: "the same, for clients that cannot set headers; a version is the place behind all its changes, 0 the beginning", Schema: place},
 	}
 	op.Responses = map[string]*huma.Response{"200": {Description: "The stream", Content: map[string]*huma.MediaType{
-		"text/event-stream": {Schema: huma.SchemaFromType(s.api.OpenAPI().Components.Schemas, reflect.TypeFor[sandboxEvent]())},
+		"text/event-stream": {Schema: huma.SchemaFromType(s.api.OpenAPI().Components.Schemas,
+			reflect.TypeFor[sandboxEvent]())},
 	}}}
 	s.raw(op, s.sandboxEvents)
 }
@@ -129,8 +132,8 @@ type eventWriter struct {
 	last time.Time      // when something was written
 }
 
-// deliver writes news. It holds up the caller while the client does not read, for a bounded time: what the client did not get
-// is in the journal.
+// deliver writes news. It holds up the caller while the client does not read, for a bounded time: what the client did
+// not get is in the journal.
 func (e *eventWriter) deliver(n sandbox.News) error {
 	for i := range n.Changes {
 		c := &n.Changes[i]
@@ -190,7 +193,8 @@ func (e *eventWriter) flush() error {
 	return nil
 }
 
-// end says why the stream ends, to a client that is still there. The event has no id: the client resumes behind the one before.
+// end says why the stream ends, to a client that is still there. The event has no id: the client resumes behind the one
+// before.
 func (e *eventWriter) end(ctx context.Context, err error) {
 	if ctx.Err() != nil || errors.Is(err, errClientGone) {
 		return

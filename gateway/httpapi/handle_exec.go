@@ -78,12 +78,14 @@ type execOutput struct{ Body execResult }
 
 func (s *server) execRoutes() {
 	const base = sandboxesPath + "/{id}"
-	sync := operation(http.MethodPost, base+"/exec-sync", "execSync", "Run a bash script and wait for its end", "exec", false)
+	sync := operation(http.MethodPost, base+"/exec-sync", "execSync", "Run a bash script and wait for its end", "exec",
+		false)
 	sync.MaxBodyBytes = 4 * maxScript
 	sync.RequestBody = s.execRequestBody()
 	handle(s, sync, s.execSync)
 
-	stream := operation(http.MethodPost, base+"/exec", "exec", "Run a bash script and stream its output as server-sent events", "exec", false)
+	stream := operation(http.MethodPost, base+"/exec", "exec",
+		"Run a bash script and stream its output as server-sent events", "exec", false)
 	stream.MaxBodyBytes = 4 * maxScript
 	stream.RequestBody = s.execRequestBody()
 	stream.Responses = map[string]*huma.Response{"200": {Description: "Events stdout, stderr, error (not for a timeout) and, always last, exit; a comment when nothing comes for 15 s", Content: map[string]*huma.MediaType{
@@ -116,15 +118,18 @@ func (s *server) request(ctx context.Context, in *execInput, route string) (sand
 		return sandbox.Request{}, invalidInput(ctx, "cwd: must be absolute")
 	}
 	if len(b.Script) > maxScript {
-		return sandbox.Request{}, newErrorBody(ctx, wire.CodePayloadTooLarge, fmt.Sprintf("a script has at most %d bytes", maxScript))
+		return sandbox.Request{}, newErrorBody(ctx, wire.CodePayloadTooLarge,
+			fmt.Sprintf("a script has at most %d bytes", maxScript))
 	}
 	c, err := keyed(ctx, caller(ctx, route), in.IdempotencyKey, in)
 	if err != nil {
 		return sandbox.Request{}, err
 	}
 	r := sandbox.Request{
-		Sandbox: id, Caller: c, Script: b.Script, Cwd: b.Cwd, Env: b.Env, Debug: b.Debug, ReadOnly: b.ReadOnly, Atomic: b.Atomic, Session: b.Session.Session,
-		Timeout: time.Duration(max(b.TimeoutMs, in.TimeoutMs)) * time.Millisecond, Linger: time.Duration(b.WaitMs) * time.Millisecond,
+		Sandbox: id, Caller: c, Script: b.Script, Cwd: b.Cwd, Env: b.Env, Debug: b.Debug, ReadOnly: b.ReadOnly,
+		Atomic: b.Atomic, Session: b.Session.Session,
+		Timeout: time.Duration(max(b.TimeoutMs, in.TimeoutMs)) * time.Millisecond,
+		Linger:  time.Duration(b.WaitMs) * time.Millisecond,
 	}
 	r.Caller.MaxStaleness, r.Caller.At = time.Duration(b.Stale)*time.Millisecond, b.At
 	if b.Stdin != nil {
@@ -135,8 +140,9 @@ func (s *server) request(ctx context.Context, in *execInput, route string) (sand
 
 func result(r *sandbox.Result) execResult {
 	return execResult{
-		Stdout: string(r.Stdout), Stderr: string(r.Stderr), ExitCode: r.ExitCode, TimedOut: r.TimedOut, DurationMs: r.Duration.Milliseconds(),
-		Version: r.Version, Committed: r.Committed, Truncated: r.Truncated, Ended: r.BackgroundEnded,
+		Stdout: string(r.Stdout), Stderr: string(r.Stderr), ExitCode: r.ExitCode, TimedOut: r.TimedOut,
+		DurationMs: r.Duration.Milliseconds(),
+		Version:    r.Version, Committed: r.Committed, Truncated: r.Truncated, Ended: r.BackgroundEnded,
 	}
 }
 
@@ -151,7 +157,8 @@ func (s *server) execSync(ctx context.Context, in *execInput) (*execOutput, erro
 		if res != nil {
 			// What the script had printed when it was ended.
 			out, errOut, ms := string(res.Stdout), string(res.Stderr), res.Duration.Milliseconds()
-			body.Stdout, body.Stderr, body.DurationMs, body.TimedOut = &out, &errOut, &ms, body.Code == string(wire.CodeExecTimeout)
+			body.Stdout, body.Stderr, body.DurationMs, body.TimedOut = &out, &errOut, &ms,
+				body.Code == string(wire.CodeExecTimeout)
 			body.Truncated = res.Truncated
 		}
 		return nil, body
@@ -235,7 +242,8 @@ func (s *server) execBatch(ctx context.Context, in *batchInput) (*batchOutput, e
 	out.Body.Results = make([]batchResult, len(results))
 	for i := range results {
 		r := result(&results[i].Result)
-		b := batchResult{results[i].ID, r.Stdout, r.Stderr, r.ExitCode, r.DurationMs, "", r.Version, r.Committed, r.Truncated, r.Ended}
+		b := batchResult{results[i].ID, r.Stdout, r.Stderr, r.ExitCode, r.DurationMs, "", r.Version, r.Committed, r.Truncated,
+			r.Ended}
 		if e := results[i].Err; e != nil {
 			b.ExitCode, b.Error = -1, shortError(e.Code)
 			if b.Error == "error" {

@@ -36,18 +36,22 @@ const (
 
 func (s *server) fileRoutes() {
 	const base = sandboxesPath + "/{id}"
-	content := map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}
+	content := map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString,
+		Format: "binary"}}}
 	noContent := map[string]*huma.Response{"204": {Description: "Done"}}
 
-	get := operation(http.MethodGet, base+"/files/{path...}", "readFile", "Read a file; Range and If-None-Match are honoured", "files", false)
-	get.Responses = map[string]*huma.Response{"200": {Description: "The bytes", Content: content, Headers: map[string]*huma.Header{
-		"X-FS-Stat": {Description: "kind, mode, size and mtime as JSON", Schema: &huma.Schema{Type: huma.TypeString}},
-		"ETag":      {Description: "changes exactly when the content does", Schema: &huma.Schema{Type: huma.TypeString}},
-	}}, "206": {Description: "A range of the bytes", Content: content}, "304": {Description: "Not modified"}}
+	get := operation(http.MethodGet, base+"/files/{path...}", "readFile",
+		"Read a file; Range and If-None-Match are honoured", "files", false)
+	get.Responses = map[string]*huma.Response{"200": {Description: "The bytes", Content: content,
+		Headers: map[string]*huma.Header{
+			"X-FS-Stat": {Description: "kind, mode, size and mtime as JSON", Schema: &huma.Schema{Type: huma.TypeString}},
+			"ETag":      {Description: "changes exactly when the content does", Schema: &huma.Schema{Type: huma.TypeString}},
+		}}, "206": {Description: "A range of the bytes", Content: content}, "304": {Description: "Not modified"}}
 	get.Parameters = []*huma.Param{at, stale}
 	s.raw(get, s.readFile)
 
-	put := operation(http.MethodPut, base+"/files/{path...}", "writeFile", "Write a file; parents are made, an existing file keeps its mode", "files", false)
+	put := operation(http.MethodPut, base+"/files/{path...}", "writeFile",
+		"Write a file; parents are made, an existing file keeps its mode", "files", false)
 	put.RequestBody = &huma.RequestBody{Required: true, Content: content}
 	put.Responses = noContent
 	s.raw(put, s.writeFile)
@@ -60,7 +64,8 @@ func (s *server) fileRoutes() {
 	rm.DefaultStatus = http.StatusNoContent
 	handle(s, rm, s.deleteFile)
 
-	write := operation(http.MethodPost, base+"/writeFiles", "writeFiles", "Write several files, all or none", "files", false)
+	write := operation(http.MethodPost, base+"/writeFiles", "writeFiles", "Write several files, all or none", "files",
+		false)
 	write.DefaultStatus, write.MaxBodyBytes = http.StatusNoContent, maxFilesBody
 	handle(s, write, s.writeFiles)
 
@@ -69,25 +74,30 @@ func (s *server) fileRoutes() {
 	handle(s, mkdir, s.mkdir)
 
 	entries := huma.SchemaFromType(s.api.OpenAPI().Components.Schemas, typeOfTree)
-	tree := operation(http.MethodGet, base+"/tree", "tree", "List everything below a directory; as NDJSON without a bound", "files", false)
+	tree := operation(http.MethodGet, base+"/tree", "tree", "List everything below a directory; as NDJSON without a bound",
+		"files", false)
 	tree.Parameters = []*huma.Param{
 		{Name: "prefix", In: "query", Schema: &huma.Schema{Type: huma.TypeString, Default: "/"}},
-		{Name: "depth", In: "query", Description: "levels to descend; all by default", Schema: &huma.Schema{Type: huma.TypeInteger}},
+		{Name: "depth", In: "query", Description: "levels to descend; all by default",
+			Schema: &huma.Schema{Type: huma.TypeInteger}},
 		at, stale,
 	}
-	tree.Responses = map[string]*huma.Response{"200": {Description: "Entries, parents first", Content: map[string]*huma.MediaType{
-		"application/json": {Schema: entries}, "application/x-ndjson": {Schema: entries.Items},
-	}}}
+	tree.Responses = map[string]*huma.Response{"200": {Description: "Entries, parents first",
+		Content: map[string]*huma.MediaType{
+			"application/json": {Schema: entries}, "application/x-ndjson": {Schema: entries.Items},
+		}}}
 	s.raw(tree, s.tree)
 
-	ingest := operation(http.MethodPost, base+"/ingest-files", "ingestFiles", "Write many binary files below a directory, all or none", "files", false)
+	ingest := operation(http.MethodPost, base+"/ingest-files", "ingestFiles",
+		"Write many binary files below a directory, all or none", "files", false)
 	ingest.Parameters = []*huma.Param{{Name: idempotencyHeader, In: "header", Schema: &huma.Schema{Type: huma.TypeString}}}
 	ingest.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {
 		Schema: huma.SchemaFromType(s.api.OpenAPI().Components.Schemas, typeOfIngest),
 	}}}
-	ingest.Responses = map[string]*huma.Response{"200": {Description: "Done", Content: map[string]*huma.MediaType{"application/json": {
-		Schema: huma.SchemaFromType(s.api.OpenAPI().Components.Schemas, typeOfIngested),
-	}}}}
+	ingest.Responses = map[string]*huma.Response{"200": {Description: "Done",
+		Content: map[string]*huma.MediaType{"application/json": {
+			Schema: huma.SchemaFromType(s.api.OpenAPI().Components.Schemas, typeOfIngested),
+		}}}}
 	s.raw(ingest, s.ingest)
 }
 
@@ -95,11 +105,16 @@ func (s *server) fileRoutes() {
 func filePath(p string) string { return "/" + p }
 
 var contentTypes = map[string]string{
-	".css": "text/css", ".csv": "text/csv", ".gif": "image/gif", ".gz": "application/gzip", ".htm": "text/html", ".html": "text/html",
-	".jpeg": "image/jpeg", ".jpg": "image/jpeg", ".js": "text/javascript", ".json": "application/json", ".md": "text/markdown",
-	".mjs": "text/javascript", ".pdf": "application/pdf", ".png": "image/png", ".py": "text/x-python", ".sh": "text/x-shellscript",
-	".svg": "image/svg+xml", ".tar": "application/x-tar", ".toml": "application/toml", ".ts": "text/typescript", ".txt": "text/plain",
-	".wasm": "application/wasm", ".webp": "image/webp", ".xml": "application/xml", ".yaml": "application/yaml", ".yml": "application/yaml",
+	".css": "text/css", ".csv": "text/csv", ".gif": "image/gif", ".gz": "application/gzip", ".htm": "text/html",
+	".html": "text/html",
+	".jpeg": "image/jpeg", ".jpg": "image/jpeg", ".js": "text/javascript", ".json": "application/json",
+	".md":  "text/markdown",
+	".mjs": "text/javascript", ".pdf": "application/pdf", ".png": "image/png", ".py": "text/x-python",
+	".sh":  "text/x-shellscript",
+	".svg": "image/svg+xml", ".tar": "application/x-tar", ".toml": "application/toml", ".ts": "text/typescript",
+	".txt":  "text/plain",
+	".wasm": "application/wasm", ".webp": "image/webp", ".xml": "application/xml", ".yaml": "application/yaml",
+	".yml": "application/yaml",
 	".zip": "application/zip", ".log": "text/plain", ".go": "text/x-go", ".sql": "application/sql",
 }
 
@@ -162,14 +177,16 @@ func (s *server) writeFile(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if r.ContentLength > maxFileBytes {
-		return newErrorBody(r.Context(), wire.CodePayloadTooLarge, fmt.Sprintf("a file written this way has at most %d bytes", maxFileBytes))
+		return newErrorBody(r.Context(), wire.CodePayloadTooLarge,
+			fmt.Sprintf("a file written this way has at most %d bytes", maxFileBytes))
 	}
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxFileBytes))
 	if err != nil {
 		return bodyError(r.Context(), err)
 	}
 	o := sandbox.WriteOptions{IfMatch: strings.Trim(r.Header.Get("If-Match"), `"`)}
-	if _, err := s.Service.WriteFile(r.Context(), caller(r.Context(), "files"), id, filePath(r.PathValue("path")), data, o); err != nil {
+	if _, err := s.Service.WriteFile(r.Context(), caller(r.Context(), "files"), id, filePath(r.PathValue("path")), data,
+		o); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -238,7 +255,8 @@ func (s *server) editFile(ctx context.Context, in *editInput) (*editOutput, erro
 	if in.Body.OldString == in.Body.NewString {
 		return nil, invalidInput(ctx, "newString: must differ from oldString")
 	}
-	res, err := s.Service.Edit(ctx, caller(ctx, "files"), id, filePath(in.Path), []sandbox.Edit{{Old: in.Body.OldString, New: in.Body.NewString, All: in.Body.ReplaceAll}}, sandbox.EditOptions{})
+	res, err := s.Service.Edit(ctx, caller(ctx, "files"), id, filePath(in.Path),
+		[]sandbox.Edit{{Old: in.Body.OldString, New: in.Body.NewString, All: in.Body.ReplaceAll}}, sandbox.EditOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -361,7 +379,8 @@ func (s *server) tree(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	})
 	if errors.Is(err, errTooMany) {
-		return newErrorBody(ctx, wire.CodePayloadTooLarge, fmt.Sprintf("more than %d entries: ask for a smaller depth, or for application/x-ndjson", maxTreeEntries))
+		return newErrorBody(ctx, wire.CodePayloadTooLarge,
+			fmt.Sprintf("more than %d entries: ask for a smaller depth, or for application/x-ndjson", maxTreeEntries))
 	}
 	if err != nil && !isMissing(err) {
 		return err
@@ -406,7 +425,8 @@ func (s *server) ingest(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); r.Header.Get("Content-Type") != "" && (err != nil || t != "application/json") {
+	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); r.Header.Get("Content-Type") != "" &&
+		(err != nil || t != "application/json") {
 		return newErrorBody(ctx, wire.CodeUnsupportedMediaType, "send application/json")
 	}
 	body := io.Reader(http.MaxBytesReader(w, r.Body, maxIngestBody))

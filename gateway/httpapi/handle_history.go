@@ -131,9 +131,12 @@ type blameOutput struct {
 
 func (s *server) historyRoutes() {
 	const base = sandboxesPath + "/{id}"
-	handle(s, operation(http.MethodGet, base+"/execs", "listExecs", "List the runs in a sandbox, newest first; filters apply before the limit", "history", false), s.execs)
-	handle(s, operation(http.MethodGet, base+"/changes", "listChanges", "List the operations on files, oldest first", "history", false), s.changes)
-	handle(s, operation(http.MethodGet, base+"/history", "history", "What happened to a path and to the file that has it now, newest first", "history", false), s.history)
+	handle(s, operation(http.MethodGet, base+"/execs", "listExecs",
+		"List the runs in a sandbox, newest first; filters apply before the limit", "history", false), s.execs)
+	handle(s, operation(http.MethodGet, base+"/changes", "listChanges", "List the operations on files, oldest first",
+		"history", false), s.changes)
+	handle(s, operation(http.MethodGet, base+"/history", "history",
+		"What happened to a path and to the file that has it now, newest first", "history", false), s.history)
 	handle(s, operation(http.MethodGet, base+"/blame", "blame", "Who wrote each file last", "history", false), s.blame)
 }
 
@@ -159,7 +162,8 @@ func (s *server) execs(ctx context.Context, in *timelineInput) (*timelineOutput,
 		return nil, err
 	}
 	f := store.TimelineFilter{
-		Limit: in.Limit, Caller: optional(in.Caller), Route: optional(in.Route), Agent: optional(in.Agent), Script: optional(in.Script),
+		Limit: in.Limit, Caller: optional(in.Caller), Route: optional(in.Route), Agent: optional(in.Agent),
+		Script:    optional(in.Script),
 		Committed: optionalBool(in.Committed), Failed: optionalBool(in.Failed),
 	}
 	if in.Since != "" {
@@ -187,9 +191,12 @@ func (s *server) execs(ctx context.Context, in *timelineInput) (*timelineOutput,
 	for i := range runs {
 		r := &runs[i]
 		out.Body.Execs[i] = runBody{
-			ID: r.ID.String(), Route: r.Route, Caller: r.Caller, Agent: r.Agent, Script: r.Script, Cwd: r.Cwd, ReadOnly: r.ReadOnly, ExitCode: r.ExitCode, Error: r.Error,
-			IdempotencyKey: r.Key, StartedAt: sandbox.Timestamp(r.StartedAt), DurationMs: r.Duration.Milliseconds(), StdoutBytes: r.StdoutBytes, StderrBytes: r.StderrBytes,
-			StdoutHead: string(r.StdoutHead), StderrHead: string(r.StderrHead), VersionBefore: r.VersionBefore, VersionAfter: r.VersionAfter, Committed: r.Committed,
+			ID: r.ID.String(), Route: r.Route, Caller: r.Caller, Agent: r.Agent, Script: r.Script, Cwd: r.Cwd,
+			ReadOnly: r.ReadOnly, ExitCode: r.ExitCode, Error: r.Error,
+			IdempotencyKey: r.Key, StartedAt: sandbox.Timestamp(r.StartedAt), DurationMs: r.Duration.Milliseconds(),
+			StdoutBytes: r.StdoutBytes, StderrBytes: r.StderrBytes,
+			StdoutHead: string(r.StdoutHead), StderrHead: string(r.StderrHead), VersionBefore: r.VersionBefore,
+			VersionAfter: r.VersionAfter, Committed: r.Committed,
 		}
 	}
 	if n := len(runs); n == in.Limit {
@@ -200,7 +207,8 @@ func (s *server) execs(ctx context.Context, in *timelineInput) (*timelineOutput,
 
 func describeChange(c *store.Change) changeBody {
 	b := changeBody{
-		Version: c.Version, Seq: c.Seq, Op: c.Op, Path: c.Path, PathTo: c.PathTo, Ino: c.Ino, SizeBefore: c.SizeBefore, SizeAfter: c.SizeAfter,
+		Version: c.Version, Seq: c.Seq, Op: c.Op, Path: c.Path, PathTo: c.PathTo, Ino: c.Ino, SizeBefore: c.SizeBefore,
+		SizeAfter:  c.SizeAfter,
 		HashBefore: hex.EncodeToString(c.HashBefore), HashAfter: hex.EncodeToString(c.HashAfter), At: sandbox.Timestamp(c.At),
 	}
 	if c.Exec != nil {
@@ -275,7 +283,8 @@ func (s *server) blame(ctx context.Context, in *blameInput) (*blameOutput, error
 	out.Body.Files = make([]blameBody, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		b := blameBody{Path: r.Path, Size: r.Size, Version: r.Version, At: sandbox.OptionalTimestamp(r.At), Caller: r.Caller, Agent: r.Agent, Route: r.Route, Script: r.Script}
+		b := blameBody{Path: r.Path, Size: r.Size, Version: r.Version, At: sandbox.OptionalTimestamp(r.At), Caller: r.Caller,
+			Agent: r.Agent, Route: r.Route, Script: r.Script}
 		if r.Exec != nil {
 			b.Exec = r.Exec.String()
 		}

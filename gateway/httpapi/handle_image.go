@@ -53,12 +53,16 @@ type dropImageInput struct {
 }
 
 func (s *server) imageRoutes() {
-	create := operation(http.MethodPost, imagesPath, "createImage", "Make an image of a sandbox; nothing is copied", "images", false)
+	create := operation(http.MethodPost, imagesPath, "createImage", "Make an image of a sandbox; nothing is copied",
+		"images", false)
 	create.DefaultStatus = http.StatusCreated
 	handle(s, create, s.createImage)
-	handle(s, operation(http.MethodGet, imagesPath, "listImages", "List the images of your tenant", "images", false), s.listImages)
-	handle(s, operation(http.MethodPost, imagesPath+"/tag", "tagImage", "Give an image another name and tag too", "images", false), s.tagImage)
-	drop := operation(http.MethodDelete, imagesPath, "deleteImage", "Forget a name and tag of an image; the sandboxes made of it stay", "images", false)
+	handle(s, operation(http.MethodGet, imagesPath, "listImages", "List the images of your tenant", "images", false),
+		s.listImages)
+	handle(s, operation(http.MethodPost, imagesPath+"/tag", "tagImage", "Give an image another name and tag too", "images",
+		false), s.tagImage)
+	drop := operation(http.MethodDelete, imagesPath, "deleteImage",
+		"Forget a name and tag of an image; the sandboxes made of it stay", "images", false)
 	drop.DefaultStatus = http.StatusNoContent
 	handle(s, drop, func(ctx context.Context, in *dropImageInput) (*struct{}, error) {
 		return nil, s.Service.DropImage(ctx, caller(ctx, "image"), in.Image)
@@ -77,7 +81,8 @@ func splitImage(ctx context.Context, field, image string) (name, tag string, err
 }
 
 func describeImage(i *sandbox.Image) imageBody {
-	return imageBody{i.ID.String(), i.Name, i.Tag, i.Owner, sandboxUsage{i.UsedBytes, i.UsedInodes}, sandbox.Timestamp(i.CreatedAt)}
+	return imageBody{i.ID.String(), i.Name, i.Tag, i.Owner, sandboxUsage{i.UsedBytes, i.UsedInodes},
+		sandbox.Timestamp(i.CreatedAt)}
 }
 
 func (s *server) createImage(ctx context.Context, in *createImageInput) (*imageOutput, error) {

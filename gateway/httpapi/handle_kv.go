@@ -61,7 +61,8 @@ func (s *server) kvRoutes() {
 	const base = sandboxesPath + "/{id}/kv"
 	handle(s, operation(http.MethodGet, base, "kvList", "List keys and their values by prefix", "kv", false), s.kvList)
 	handle(s, operation(http.MethodGet, base+"/{key...}", "kvGet", "Read a key", "kv", false), s.kvGet)
-	set := operation(http.MethodPut, base+"/{key...}", "kvSet", "Set a key, perhaps only if it is as expected", "kv", false)
+	set := operation(http.MethodPut, base+"/{key...}", "kvSet", "Set a key, perhaps only if it is as expected", "kv",
+		false)
 	set.MaxBodyBytes = 4 << 20
 	handle(s, set, s.kvSet)
 	drop := operation(http.MethodDelete, base+"/{key...}", "kvDelete", "Remove a key", "kv", false)

@@ -45,12 +45,14 @@ type setQuotaInput struct {
 }
 
 func (s *server) quotaRoutes() {
-	handle(s, operation(http.MethodGet, quotaPath, "getQuota", "What the caller's sandboxes hold together, and may", "sandboxes", false),
+	handle(s, operation(http.MethodGet, quotaPath, "getQuota", "What the caller's sandboxes hold together, and may",
+		"sandboxes", false),
 		func(ctx context.Context, _ *struct{}) (*quotaOutput, error) {
 			c := caller(ctx, "quota")
 			return s.quota(ctx, c.Tenant, c.Subject)
 		})
-	set := operation(http.MethodPut, quotaPath, "setQuota", "Set what all sandboxes of a tenant, or of an owner, may hold together, as an administrator; without a limit there is none", "sandboxes", false)
+	set := operation(http.MethodPut, quotaPath, "setQuota",
+		"Set what all sandboxes of a tenant, or of an owner, may hold together, as an administrator; without a limit there is none", "sandboxes", false)
 	set.Middlewares = huma.Middlewares{s.secretGate("X-Admin-Secret", s.AdminSecret, wire.CodeAdminNotConfigured)}
 	handle(s, set, func(ctx context.Context, in *setQuotaInput) (*quotaOutput, error) {
 		tenant := in.Body.Tenant
@@ -58,7 +60,8 @@ func (s *server) quotaRoutes() {
 			tenant = auth.DefaultTenant
 		}
 		l := &in.Body
-		q := sandbox.Quota{MaxBytes: l.MaxBytes, MaxInodes: l.MaxInodes, MaxSnapshots: l.MaxSnapshots, MaxSandboxes: l.MaxSandboxes}
+		q := sandbox.Quota{MaxBytes: l.MaxBytes, MaxInodes: l.MaxInodes, MaxSnapshots: l.MaxSnapshots,
+			MaxSandboxes: l.MaxSandboxes}
 		if err := s.Service.SetQuota(ctx, tenant, in.Body.Owner, q); err != nil {
 			return nil, err
 		}

@@ -125,7 +125,8 @@ func detail(b *sandbox.Sandbox) (*sandboxDetail, error) {
 	}
 	d := &sandboxDetail{
 		sandboxSummary: sum, Version: b.Version, Usage: sandboxUsage{b.UsedBytes, b.UsedInodes},
-		Limits: limits{b.MaxBytes, b.MaxInodes}, MaxSnapshots: b.MaxSnapshots, Journal: b.Journal, LastUsedAt: sandbox.OptionalTimestamp(b.LastUsedAt), ExpiresAt: sandbox.OptionalTimestamp(b.ExpiresAt),
+		Limits: limits{b.MaxBytes, b.MaxInodes}, MaxSnapshots: b.MaxSnapshots, Journal: b.Journal,
+		LastUsedAt: sandbox.OptionalTimestamp(b.LastUsedAt), ExpiresAt: sandbox.OptionalTimestamp(b.ExpiresAt),
 	}
 	if !b.History.Off() {
 		d.History = &history{b.History.Commits, b.History.Seconds, b.History.Keep}
@@ -168,10 +169,12 @@ type updateInput struct {
 const sandboxesPath = "/v1/sandboxes"
 
 func (s *server) sandboxRoutes() {
-	create := operation(http.MethodPost, sandboxesPath, "createSandbox", "Create a sandbox, with its first files", "sandboxes", false)
+	create := operation(http.MethodPost, sandboxesPath, "createSandbox", "Create a sandbox, with its first files",
+		"sandboxes", false)
 	create.DefaultStatus, create.MaxBodyBytes = http.StatusCreated, maxFilesBody
 	handle(s, create, s.createSandbox)
-	handle(s, operation(http.MethodGet, sandboxesPath, "listSandboxes", "List your sandboxes, newest first", "sandboxes", false), s.listSandboxes)
+	handle(s, operation(http.MethodGet, sandboxesPath, "listSandboxes", "List your sandboxes, newest first", "sandboxes",
+		false), s.listSandboxes)
 	handle(s, operation(http.MethodGet, sandboxesPath+"/{id}", "getSandbox", "Describe a sandbox", "sandboxes", false),
 		func(ctx context.Context, in *SandboxID) (*detailOutput, error) {
 			id, err := sandbox.ParseID(in.ID)
@@ -186,8 +189,10 @@ func (s *server) sandboxRoutes() {
 			d, err := detail(b)
 			return &detailOutput{d}, err
 		})
-	handle(s, operation(http.MethodPatch, sandboxesPath+"/{id}", "updateSandbox", "Change name, environment, labels, limits or expiry", "sandboxes", false), s.updateSandbox)
-	drop := operation(http.MethodDelete, sandboxesPath+"/{id}", "deleteSandbox", "Delete a sandbox and everything in it", "sandboxes", false)
+	handle(s, operation(http.MethodPatch, sandboxesPath+"/{id}", "updateSandbox",
+		"Change name, environment, labels, limits or expiry", "sandboxes", false), s.updateSandbox)
+	drop := operation(http.MethodDelete, sandboxesPath+"/{id}", "deleteSandbox", "Delete a sandbox and everything in it",
+		"sandboxes", false)
 	drop.DefaultStatus = http.StatusNoContent
 	handle(s, drop, func(ctx context.Context, in *SandboxID) (*struct{}, error) {
 		id, err := sandbox.ParseID(in.ID)
@@ -203,7 +208,8 @@ func (s *server) createSandbox(ctx context.Context, in *createInput) (*summaryOu
 	if b == nil {
 		b = new(createBody)
 	}
-	n := sandbox.NewSandbox{Name: b.Name, Env: b.Env, Labels: b.Labels, MaxBytes: b.Limits.MaxBytes, MaxInodes: b.Limits.MaxInodes, Image: b.From, History: b.History.of()}
+	n := sandbox.NewSandbox{Name: b.Name, Env: b.Env, Labels: b.Labels, MaxBytes: b.Limits.MaxBytes,
+		MaxInodes: b.Limits.MaxInodes, Image: b.From, History: b.History.of()}
 	if n.MaxBytes == nil && s.MaxBytes > 0 {
 		n.MaxBytes = &s.MaxBytes
 	}
@@ -253,7 +259,8 @@ func (s *server) createSandbox(ctx context.Context, in *createInput) (*summaryOu
 // textFiles checks the files of a create or writeFiles body: absolute paths, and bounded.
 func textFiles(ctx context.Context, files map[string]string) (map[string][]byte, error) {
 	if len(files) > maxFiles {
-		return nil, newErrorBody(ctx, wire.CodePayloadTooLarge, fmt.Sprintf("too many files: %d (max %d)", len(files), maxFiles))
+		return nil, newErrorBody(ctx, wire.CodePayloadTooLarge,
+			fmt.Sprintf("too many files: %d (max %d)", len(files), maxFiles))
 	}
 	var bad []string
 	total := 0
@@ -261,7 +268,8 @@ func textFiles(ctx context.Context, files map[string]string) (map[string][]byte,
 	for name, content := range files {
 		total += len(content)
 		if total > maxFileBytes {
-			return nil, newErrorBody(ctx, wire.CodePayloadTooLarge, fmt.Sprintf("the files hold more than %d bytes", maxFileBytes))
+			return nil, newErrorBody(ctx, wire.CodePayloadTooLarge,
+				fmt.Sprintf("the files hold more than %d bytes", maxFileBytes))
 		}
 		if !strings.HasPrefix(name, "/") || path.Clean(name) == "/" || strings.ContainsRune(name, 0) {
 			bad = append(bad, fmt.Sprintf("files: %q is not an absolute file path", name))
@@ -328,7 +336,9 @@ func (s *server) updateSandbox(ctx context.Context, in *updateInput) (*detailOut
 	if err != nil {
 		return nil, err
 	}
-	u := sandbox.SandboxUpdate{Name: in.Body.Name, Env: in.Body.Env, Labels: in.Body.Labels, MaxBytes: in.Body.Limits.MaxBytes, MaxInodes: in.Body.Limits.MaxInodes, MaxSnapshots: in.Body.MaxSnapshots, Journal: in.Body.Journal}
+	u := sandbox.SandboxUpdate{Name: in.Body.Name, Env: in.Body.Env, Labels: in.Body.Labels,
+		MaxBytes: in.Body.Limits.MaxBytes, MaxInodes: in.Body.Limits.MaxInodes, MaxSnapshots: in.Body.MaxSnapshots,
+		Journal: in.Body.Journal}
 	if in.Body.History != nil {
 		if u.History = in.Body.History.of(); u.History == nil {
 			u.Clear = append(u.Clear, "history")

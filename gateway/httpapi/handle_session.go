@@ -43,8 +43,10 @@ type sessionInput struct {
 
 func (s *server) sessionRoutes() {
 	const base = sandboxesPath + "/{id}/sessions"
-	handle(s, operation(http.MethodGet, base, "listSessions", "List the named sessions of runs", "exec", false), s.listSessions)
-	drop := operation(http.MethodDelete, base+"/{name}", "deleteSession", "Forget a named session; the next run that names it begins afresh", "exec", false)
+	handle(s, operation(http.MethodGet, base, "listSessions", "List the named sessions of runs", "exec", false),
+		s.listSessions)
+	drop := operation(http.MethodDelete, base+"/{name}", "deleteSession",
+		"Forget a named session; the next run that names it begins afresh", "exec", false)
 	drop.DefaultStatus = http.StatusNoContent
 	handle(s, drop, func(ctx context.Context, in *sessionInput) (*struct{}, error) {
 		id, err := sandbox.ParseID(in.ID)
@@ -67,7 +69,8 @@ func (s *server) listSessions(ctx context.Context, in *SandboxID) (*sessionsOutp
 	out := new(sessionsOutput)
 	out.Body.Sessions = make([]sessionBody, len(list))
 	for i, e := range list {
-		out.Body.Sessions[i] = sessionBody{e.Name, e.Dir, e.Variables, e.Bytes, sandbox.Timestamp(e.UsedAt), sandbox.Timestamp(e.ExpiresAt)}
+		out.Body.Sessions[i] = sessionBody{e.Name, e.Dir, e.Variables, e.Bytes, sandbox.Timestamp(e.UsedAt),
+			sandbox.Timestamp(e.ExpiresAt)}
 	}
 	return out, nil
 }

@@ -104,18 +104,24 @@ type snapshotID struct {
 
 func (s *server) snapshotRoutes() {
 	const base = sandboxesPath + "/{id}"
-	fork := operation(http.MethodPost, base+"/fork", "forkSandbox", "Make a new sandbox that starts as a copy; nothing is copied", "snapshots", false)
+	fork := operation(http.MethodPost, base+"/fork", "forkSandbox",
+		"Make a new sandbox that starts as a copy; nothing is copied", "snapshots", false)
 	fork.DefaultStatus = http.StatusCreated
 	handle(s, fork, s.fork)
-	snap := operation(http.MethodPost, base+"/snapshots", "createSnapshot", "Name the present state of a sandbox", "snapshots", false)
+	snap := operation(http.MethodPost, base+"/snapshots", "createSnapshot", "Name the present state of a sandbox",
+		"snapshots", false)
 	snap.DefaultStatus = http.StatusCreated
 	handle(s, snap, s.snapshot)
-	handle(s, operation(http.MethodGet, base+"/snapshots", "listSnapshots", "List the snapshots of a sandbox, oldest first", "snapshots", false), s.snapshots)
-	handle(s, operation(http.MethodPost, base+"/restore", "restoreSnapshot", "Bring a sandbox back to an earlier state; undo takes it back", "snapshots", false), s.restore)
-	drop := operation(http.MethodDelete, base+"/snapshots/{snapshot}", "deleteSnapshot", "Forget a snapshot", "snapshots", false)
+	handle(s, operation(http.MethodGet, base+"/snapshots", "listSnapshots",
+		"List the snapshots of a sandbox, oldest first", "snapshots", false), s.snapshots)
+	handle(s, operation(http.MethodPost, base+"/restore", "restoreSnapshot",
+		"Bring a sandbox back to an earlier state; undo takes it back", "snapshots", false), s.restore)
+	drop := operation(http.MethodDelete, base+"/snapshots/{snapshot}", "deleteSnapshot", "Forget a snapshot", "snapshots",
+		false)
 	drop.DefaultStatus = http.StatusNoContent
 	handle(s, drop, s.dropSnapshot)
-	handle(s, operation(http.MethodPost, base+"/undo", "undo", "Take back what was committed since the newest automatic snapshot; needs history. Runs that changed no file (cd, export) are no steps", "snapshots", false),
+	handle(s, operation(http.MethodPost, base+"/undo", "undo",
+		"Take back what was committed since the newest automatic snapshot; needs history. Runs that changed no file (cd, export) are no steps", "snapshots", false),
 		func(ctx context.Context, in *stepsInput) (*stepsOutput, error) {
 			return s.step(ctx, in, "undo", s.Service.Undo)
 		})
@@ -123,7 +129,8 @@ func (s *server) snapshotRoutes() {
 		func(ctx context.Context, in *stepsInput) (*stepsOutput, error) {
 			return s.step(ctx, in, "redo", s.Service.Redo)
 		})
-	handle(s, operation(http.MethodPost, base+"/flatten", "flattenSandbox", "Merge the layers of a sandbox into one over the base, for faster cold loads; snapshots and forks keep theirs, and its files stay as they are", "snapshots", false), s.flatten)
+	handle(s, operation(http.MethodPost, base+"/flatten", "flattenSandbox",
+		"Merge the layers of a sandbox into one over the base, for faster cold loads; snapshots and forks keep theirs, and its files stay as they are", "snapshots", false), s.flatten)
 }
 
 func (s *server) fork(ctx context.Context, in *forkInput) (*forkOutput, error) {
@@ -159,7 +166,8 @@ func (s *server) fork(ctx context.Context, in *forkInput) (*forkOutput, error) {
 }
 
 func describeSnapshot(n *sandbox.Snapshot) snapshotBody {
-	return snapshotBody{ID: n.ID.String(), Name: n.Name, Automatic: n.Automatic, Version: n.Version, CreatedAt: sandbox.Timestamp(n.CreatedAt)}
+	return snapshotBody{ID: n.ID.String(), Name: n.Name, Automatic: n.Automatic, Version: n.Version,
+		CreatedAt: sandbox.Timestamp(n.CreatedAt)}
 }
 
 func (s *server) snapshot(ctx context.Context, in *snapshotInput) (*snapshotOutput, error) {
@@ -237,7 +245,10 @@ func (s *server) flatten(ctx context.Context, in *SandboxID) (*flattenOutput, er
 	return out, nil
 }
 
-func (s *server) step(ctx context.Context, in *stepsInput, route string, fn func(context.Context, sandbox.Caller, uuid.UUID, int) (*sandbox.Sandbox, error)) (*stepsOutput, error) {
+func (s *server) step(
+	ctx context.Context, in *stepsInput, route string, fn func(context.Context, sandbox.Caller, uuid.UUID,
+		int) (*sandbox.Sandbox, error),
+) (*stepsOutput, error) {
 	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err
@@ -254,7 +265,8 @@ func (s *server) step(ctx context.Context, in *stepsInput, route string, fn func
 	for _, p := range b.Steps {
 		e := stepBody{Version: p.Version, First: p.First, Last: p.Last, Runs: []stepRun{}, Paths: p.Paths, Total: p.Total}
 		for _, r := range p.Runs {
-			run := stepRun{Version: r.Version, Script: r.Script, Caller: r.Caller, Agent: r.Agent, Route: r.Route, At: sandbox.Timestamp(r.At)}
+			run := stepRun{Version: r.Version, Script: r.Script, Caller: r.Caller, Agent: r.Agent, Route: r.Route,
+				At: sandbox.Timestamp(r.At)}
 			if r.Exec != nil {
 				run.Exec = r.Exec.String()
 			}

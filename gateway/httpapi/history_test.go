@@ -16,11 +16,13 @@ func TestChangesNameWhereScriptsPutThings(t *testing.T) {
 	a.exec(id, "mkdir d; echo 1 > f")
 	a.exec(id, "mv f g; ln g h; ln -s g s; mv d e")
 	var got []string
-	for _, c := range into[struct{ Changes []changeBody }](t, a.do(http.MethodGet, sandboxesPath+"/"+id+"/changes?since=1", nil)).Changes {
+	for _, c := range into[struct{ Changes []changeBody }](t, a.do(http.MethodGet, sandboxesPath+"/"+id+"/changes?since=1",
+		nil)).Changes {
 		got = append(got, c.Op+" "+c.Path+" "+c.PathTo)
 	}
 	want := []string{
-		"rename /home/user/f /home/user/g", "link /home/user/g /home/user/h", "symlink /home/user/s g", "rename /home/user/d /home/user/e",
+		"rename /home/user/f /home/user/g", "link /home/user/g /home/user/h", "symlink /home/user/s g",
+		"rename /home/user/d /home/user/e",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
@@ -50,7 +52,8 @@ func TestHistoryRoutes(t *testing.T) {
 		}
 		return scripts, out.Body.NextCursor
 	}
-	if got, next := execs("?route=exec-sync"); !slices.Equal(got, []string{"false", "echo 2 >> f", "cat f", "echo 1 > f"}) || next != "" {
+	if got, next := execs("?route=exec-sync"); !slices.Equal(got,
+		[]string{"false", "echo 2 >> f", "cat f", "echo 1 > f"}) || next != "" {
 		t.Errorf("%q, %q", got, next)
 	}
 	if got, _ := execs("?committed=true&script=2"); !slices.Equal(got, []string{"echo 2 >> f"}) {
@@ -72,11 +75,13 @@ func TestHistoryRoutes(t *testing.T) {
 		t.Errorf("in pages: %q", paged)
 	}
 	changes := into[struct{ Changes []changeBody }](t, a.do(http.MethodGet, base+"/changes", nil)).Changes
-	if len(changes) != 2 || changes[0].Op != "create" || changes[0].SizeBefore != nil || changes[1].Op != "write" || *changes[1].SizeBefore != 2 || *changes[1].SizeAfter != 4 ||
+	if len(changes) != 2 || changes[0].Op != "create" || changes[0].SizeBefore != nil || changes[1].Op != "write" ||
+		*changes[1].SizeBefore != 2 || *changes[1].SizeAfter != 4 ||
 		len(changes[1].HashAfter) != 64 || changes[0].HashAfter != changes[1].HashBefore {
 		t.Errorf("%+v", changes)
 	}
-	if later := into[struct{ Changes []changeBody }](t, a.do(http.MethodGet, base+"/changes?since=1", nil)).Changes; len(later) != 1 || later[0].Version != 2 {
+	if later := into[struct{ Changes []changeBody }](t, a.do(http.MethodGet, base+"/changes?since=1",
+		nil)).Changes; len(later) != 1 || later[0].Version != 2 {
 		t.Errorf("%+v", later)
 	}
 	history := into[struct{ Changes []touchBody }](t, a.do(http.MethodGet, base+"/history?path=/home/user/f", nil)).Changes
@@ -88,9 +93,11 @@ func TestHistoryRoutes(t *testing.T) {
 		t.Errorf("%+v", files)
 	}
 	for path, status := range map[string]int{
-		"/history?path=relative": 400, "/history": 400, "/history?path=/nowhere/f": 404, "/execs?cursor=x": 400, "/execs?since=x": 400, "/changes?since=x": 400, "/execs?failed=x": 400, "/blame?path=/nowhere": 404,
+		"/history?path=relative": 400, "/history": 400, "/history?path=/nowhere/f": 404, "/execs?cursor=x": 400,
+		"/execs?since=x": 400, "/changes?since=x": 400, "/execs?failed=x": 400, "/blame?path=/nowhere": 404,
 	} {
-		if got := a.do(http.MethodGet, base+path, nil); got.status != status || !strings.Contains(string(got.body), `"applied":"no"`) {
+		if got := a.do(http.MethodGet, base+path, nil); got.status != status ||
+			!strings.Contains(string(got.body), `"applied":"no"`) {
 			t.Errorf("%s: %d %s", path, got.status, got.body)
 		}
 	}
@@ -104,7 +111,8 @@ func TestHistoryRoutes(t *testing.T) {
 	// Without a journal there is no history.
 	into[map[string]any](t, a.do(http.MethodPatch, base, map[string]any{"journal": false}))
 	into[execResult](t, a.do(http.MethodPost, base+"/exec-sync", map[string]any{"script": "echo 3 >> f"}))
-	if later := into[struct{ Changes []changeBody }](t, a.do(http.MethodGet, base+"/changes?since=2", nil)).Changes; len(later) != 0 {
+	if later := into[struct{ Changes []changeBody }](t, a.do(http.MethodGet, base+"/changes?since=2",
+		nil)).Changes; len(later) != 0 {
 		t.Errorf("%+v", later)
 	}
 }

@@ -13,15 +13,21 @@ import (
 // What no route expects, in a query or a path, and as JSON.
 var (
 	hostileTexts = []string{
-		"", " ", "-1", "0", "1e9", "9223372036854775808", "-9223372036854775809", "NaN", "infinity", "\x00", "a\x00b", "\xff\xfe", "\ud7ff\uffff", "'", `"`, `\`, "%", "..", "../../etc", "[", "[!", "{a,b", "***", "(",
-		"$1", ";SELECT 1", "0001-01-01T00:00:00Z", "9999999-12-31T00:00:00Z", "2026-13-45", "@99999999999999999999", "@-1", "@base", "00000000-0000-0000-0000-000000000000",
-		strings.Repeat("n", 300), strings.Repeat("/a", 3000), "null", "true", "{}", "\u202e", "1.5.7", "99999999999.99999999999", "99999999999999_00000000-0000-0000-0000-000000000000",
+		"", " ", "-1", "0", "1e9", "9223372036854775808", "-9223372036854775809", "NaN", "infinity", "\x00", "a\x00b",
+		"\xff\xfe", "\ud7ff\uffff", "'", `"`, `\`, "%", "..", "../../etc", "[", "[!", "{a,b", "***", "(",
+		"$1", ";SELECT 1", "0001-01-01T00:00:00Z", "9999999-12-31T00:00:00Z", "2026-13-45", "@99999999999999999999", "@-1",
+		"@base", "00000000-0000-0000-0000-000000000000",
+		strings.Repeat("n", 300), strings.Repeat("/a", 3000), "null", "true", "{}", "\u202e", "1.5.7",
+		"99999999999.99999999999", "99999999999999_00000000-0000-0000-0000-000000000000",
 		"0000-01-01T00:00:00Z_00000000-0000-0000-0000-000000000000",
 	}
 	hostileJSON = []string{
-		`null`, `true`, `-1`, `0`, `1.5`, `1e400`, `9223372036854775807`, `-9223372036854775808`, `""`, `"\u0000"`, `"a\u0000b"`, `"\ud800"`, `"\udfff\ud800"`, `[]`, `{}`, `[null]`, `{"":""}`, `{"a":null}`,
-		`{"\u0000":"\u0000"}`, `{"\ud800":"\ud800"}`, `{"/a\u0000":"x"}`, `"@-1"`, `"@99999999999999999999"`, `"9999999-01-01"`, `"../.."`, `"/` + strings.Repeat("a/", 3000) + `"`,
-		`"` + strings.Repeat("é", 255) + `"`, `"` + strings.Repeat("n", 256) + `"`, `{"maxBytes":9223372036854775807,"maxInodes":0}`, `{"commits":1000000,"seconds":1000000000,"keep":10000}`,
+		`null`, `true`, `-1`, `0`, `1.5`, `1e400`, `9223372036854775807`, `-9223372036854775808`, `""`, `"\u0000"`,
+		`"a\u0000b"`, `"\ud800"`, `"\udfff\ud800"`, `[]`, `{}`, `[null]`, `{"":""}`, `{"a":null}`,
+		`{"\u0000":"\u0000"}`, `{"\ud800":"\ud800"}`, `{"/a\u0000":"x"}`, `"@-1"`, `"@99999999999999999999"`,
+		`"9999999-01-01"`, `"../.."`, `"/` + strings.Repeat("a/", 3000) + `"`,
+		`"` + strings.Repeat("é", 255) + `"`, `"` + strings.Repeat("n", 256) + `"`,
+		`{"maxBytes":9223372036854775807,"maxInodes":0}`, `{"commits":1000000,"seconds":1000000000,"keep":10000}`,
 	}
 )
 
@@ -74,12 +80,14 @@ func FuzzEveryRoute(f *testing.F) {
 		}
 	}
 	// Fields that a body has to have for the others to be looked at.
-	needed := map[string]string{"script": `"true"`, "scripts": `[{"id":"1","script":"true"}]`, "files": `{}`, "path": `"/tmp/x"`, "oldString": `"a"`, "newString": `"b"`, "value": `1`, "from": `"` + g.id + `"`,
+	needed := map[string]string{"script": `"true"`, "scripts": `[{"id":"1","script":"true"}]`, "files": `{}`,
+		"path": `"/tmp/x"`, "oldString": `"a"`, "newString": `"b"`, "value": `1`, "from": `"` + g.id + `"`,
 		"sandbox": `"` + g.id + `"`, "image": `"fuzz"`, "as": `"fuzz:2"`, "at": `"@base"`}
 	f.Fuzz(func(t *testing.T, i uint16, value string) {
 		c := fields[int(i)%len(fields)]
 		switch {
-		case strings.HasSuffix(c.path, "/events") || c.in == "header" || c.method == http.MethodDelete && c.path == sandboxesPath+"/{id}":
+		case strings.HasSuffix(c.path, "/events") || c.in == "header" ||
+			c.method == http.MethodDelete && c.path == sandboxesPath+"/{id}":
 			return // does not end; is not of the body; would take the sandbox away
 		case c.in == "body" && !json.Valid([]byte(value)):
 			return

@@ -46,7 +46,8 @@ func TestWindowLimitsEachKeyAndTurns(t *testing.T) {
 func TestLoneSurrogate(t *testing.T) {
 	for body, want := range map[string]bool{
 		`{"a":"\ud83d\ude00"}`: false, `{"a":"\uD83D"}`: true, `{"a":"\ude00"}`: true, `{"a":"\ud83d x \ude00"}`: true,
-		`{"a":"\\ud83d"}`: false, `{"a":"\\\ud83d"}`: true, `{"a":"\ud83d\ud83d\ude00"}`: true, `{"a":"plain"}`: false, `{"a":"\u00e9"}`: false,
+		`{"a":"\\ud83d"}`: false, `{"a":"\\\ud83d"}`: true, `{"a":"\ud83d\ud83d\ude00"}`: true, `{"a":"plain"}`: false,
+		`{"a":"\u00e9"}`: false,
 	} {
 		if got := loneSurrogate([]byte(body)); got != want {
 			t.Errorf("%s: %v", body, got)
@@ -65,11 +66,13 @@ func decode(t *testing.T, body string) (*ingestRequest, *ErrorBody) {
 }
 
 func TestIngestBody(t *testing.T) {
-	in, e := decode(t, `{"files":{"a/b":"aGk=","c":""},"modes":{"a/b":493},"symlinks":{"l":"a/b"},"basePath":"/srv","other":[1,{}]}`)
+	in, e := decode(t,
+		`{"files":{"a/b":"aGk=","c":""},"modes":{"a/b":493},"symlinks":{"l":"a/b"},"basePath":"/srv","other":[1,{}]}`)
 	if e != nil {
 		t.Fatal(e)
 	}
-	if in.base != "/srv" || len(in.files) != 3 || string(in.files[0].Data) != "hi" || in.files[0].Mode != 0o755 || in.files[2].Target != "a/b" {
+	if in.base != "/srv" || len(in.files) != 3 || string(in.files[0].Data) != "hi" || in.files[0].Mode != 0o755 ||
+		in.files[2].Target != "a/b" {
 		t.Fatalf("%+v", in)
 	}
 }
@@ -79,14 +82,15 @@ func TestIngestReportsEveryFault(t *testing.T) {
 		body string
 		want []string
 	}{
-		"not JSON":      {`{"files":`, []string{"Invalid JSON body"}},
-		"trailing":      {`{"files":{}} x`, []string{"Invalid JSON body"}},
-		"array":         {`[]`, []string{"Invalid JSON body"}},
-		"wrong type":    {`{"files":{"a":1}}`, []string{"Invalid JSON body"}},
-		"files a list":  {`{"files":[]}`, []string{"files: expected object"}},
-		"nothing":       {`{}`, []string{"files: required"}},
-		"base64":        {`{"files":{"a":"a","b":"aGk","c":"aGl="}}`, []string{"invalid base64: a, b, c"}},
-		"base path":     {`{"basePath":"/a/../b","files":{}}`, []string{"basePath: must match " + validBase.String() + " without .."}},
+		"not JSON":     {`{"files":`, []string{"Invalid JSON body"}},
+		"trailing":     {`{"files":{}} x`, []string{"Invalid JSON body"}},
+		"array":        {`[]`, []string{"Invalid JSON body"}},
+		"wrong type":   {`{"files":{"a":1}}`, []string{"Invalid JSON body"}},
+		"files a list": {`{"files":[]}`, []string{"files: expected object"}},
+		"nothing":      {`{}`, []string{"files: required"}},
+		"base64":       {`{"files":{"a":"a","b":"aGk","c":"aGl="}}`, []string{"invalid base64: a, b, c"}},
+		"base path": {`{"basePath":"/a/../b","files":{}}`, []string{"basePath: must match " + validBase.String() +
+			" without .."}},
 		"mode":          {`{"files":{"a":""},"modes":{"a":65536}}`, []string{`modes: "a": want permission bits`}},
 		"empty symlink": {`{"symlinks":{"a":""}}`, []string{`symlinks: "a": want a target`}},
 	} {
@@ -267,16 +271,24 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 	}
 	for _, route := range []string{
 		"get /healthz", "get /readyz", "post /v1/auth/bootstrap", "post /v1/auth/admin",
-		"post /v1/sandboxes", "get /v1/sandboxes", "get /v1/sandboxes/{id}", "patch /v1/sandboxes/{id}", "delete /v1/sandboxes/{id}",
-		"get /v1/sandboxes/{id}/files/{path}", "put /v1/sandboxes/{id}/files/{path}", "patch /v1/sandboxes/{id}/files/{path}", "delete /v1/sandboxes/{id}/files/{path}",
-		"post /v1/sandboxes/{id}/writeFiles", "post /v1/sandboxes/{id}/mkdir", "get /v1/sandboxes/{id}/tree", "post /v1/sandboxes/{id}/ingest-files",
+		"post /v1/sandboxes", "get /v1/sandboxes", "get /v1/sandboxes/{id}", "patch /v1/sandboxes/{id}",
+		"delete /v1/sandboxes/{id}",
+		"get /v1/sandboxes/{id}/files/{path}", "put /v1/sandboxes/{id}/files/{path}", "patch /v1/sandboxes/{id}/files/{path}",
+		"delete /v1/sandboxes/{id}/files/{path}",
+		"post /v1/sandboxes/{id}/writeFiles", "post /v1/sandboxes/{id}/mkdir", "get /v1/sandboxes/{id}/tree",
+		"post /v1/sandboxes/{id}/ingest-files",
 		"post /v1/sandboxes/{id}/exec-sync", "post /v1/sandboxes/{id}/exec-sync-batch", "post /v1/sandboxes/{id}/exec",
 		"get /v1/sandboxes/{id}/sessions", "delete /v1/sandboxes/{id}/sessions/{name}",
-		"post /v1/sandboxes/{id}/fork", "post /v1/sandboxes/{id}/snapshots", "get /v1/sandboxes/{id}/snapshots", "post /v1/sandboxes/{id}/restore",
-		"get /v1/sandboxes/{id}/execs", "get /v1/sandboxes/{id}/changes", "get /v1/sandboxes/{id}/history", "get /v1/sandboxes/{id}/blame",
-		"post /v1/sandboxes/{id}/undo", "post /v1/sandboxes/{id}/redo", "post /v1/sandboxes/{id}/flatten", "get /v1/sandboxes/{id}/diff", "post /v1/sandboxes/{id}/merge",
-		"delete /v1/sandboxes/{id}/snapshots/{snapshot}", "get /v1/images", "post /v1/images", "post /v1/images/tag", "delete /v1/images",
-		"get /v1/sandboxes/{id}/kv", "get /v1/sandboxes/{id}/kv/{key...}", "put /v1/sandboxes/{id}/kv/{key...}", "delete /v1/sandboxes/{id}/kv/{key...}",
+		"post /v1/sandboxes/{id}/fork", "post /v1/sandboxes/{id}/snapshots", "get /v1/sandboxes/{id}/snapshots",
+		"post /v1/sandboxes/{id}/restore",
+		"get /v1/sandboxes/{id}/execs", "get /v1/sandboxes/{id}/changes", "get /v1/sandboxes/{id}/history",
+		"get /v1/sandboxes/{id}/blame",
+		"post /v1/sandboxes/{id}/undo", "post /v1/sandboxes/{id}/redo", "post /v1/sandboxes/{id}/flatten",
+		"get /v1/sandboxes/{id}/diff", "post /v1/sandboxes/{id}/merge",
+		"delete /v1/sandboxes/{id}/snapshots/{snapshot}", "get /v1/images", "post /v1/images", "post /v1/images/tag",
+		"delete /v1/images",
+		"get /v1/sandboxes/{id}/kv", "get /v1/sandboxes/{id}/kv/{key...}", "put /v1/sandboxes/{id}/kv/{key...}",
+		"delete /v1/sandboxes/{id}/kv/{key...}",
 		"get /v1/sandboxes/{id}/export", "post /v1/sandboxes/{id}/import",
 	} {
 		method, path, _ := strings.Cut(route, " ")
@@ -291,7 +303,8 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 		// The described route is the one that answers: without a token it must be refused, not unknown.
 		if strings.HasPrefix(path, "/v1/sandboxes") {
 			rec := httptest.NewRecorder()
-			s.ServeHTTP(rec, httptest.NewRequest(strings.ToUpper(method), strings.NewReplacer("{id}", "x", "{path}", "y").Replace(path), nil))
+			s.ServeHTTP(rec, httptest.NewRequest(strings.ToUpper(method),
+				strings.NewReplacer("{id}", "x", "{path}", "y").Replace(path), nil))
 			if rec.Code == http.StatusNotFound {
 				t.Errorf("%s is described but not served", route)
 			}
@@ -332,15 +345,18 @@ func TestBootstrapChecksTheSecretBeforeTheBody(t *testing.T) {
 	if rec := post(s, "wrong", "not json"); rec.Code != 403 || errorOf(t, rec).Code != "FORBIDDEN" {
 		t.Errorf("wrong secret: %d %s", rec.Code, rec.Body)
 	}
-	if rec := post(s, secret, "not json"); rec.Code != 400 || !slices.Equal(errorOf(t, rec).Details, []string{"Invalid JSON body"}) {
+	if rec := post(s, secret, "not json"); rec.Code != 400 || !slices.Equal(errorOf(t, rec).Details,
+		[]string{"Invalid JSON body"}) {
 		t.Errorf("bad body: %d %s", rec.Code, rec.Body)
 	}
-	if rec := post(s, secret, `{"sub":"","expiresIn":"2h"}`); rec.Code != 400 || len(errorOf(t, rec).Details) != 2 || errorOf(t, rec).Message != "validation_error" {
+	if rec := post(s, secret, `{"sub":"","expiresIn":"2h"}`); rec.Code != 400 || len(errorOf(t, rec).Details) != 2 ||
+		errorOf(t, rec).Message != "validation_error" {
 		t.Errorf("invalid body: %d %s", rec.Code, rec.Body)
 	}
 	rec := post(s, secret, `{"sub":"alice","expiresIn":"never"}`)
 	var out map[string]any
-	if err := json.Unmarshal(rec.Body.Bytes(), &out); err != nil || rec.Code != 201 || out["expiresAt"] != nil || out["sub"] != "alice" {
+	if err := json.Unmarshal(rec.Body.Bytes(), &out); err != nil || rec.Code != 201 || out["expiresAt"] != nil ||
+		out["sub"] != "alice" {
 		t.Fatalf("%d %s", rec.Code, rec.Body)
 	}
 	if id, err := v.Token(out["token"].(string)); err != nil || id.Subject != "alice" {
@@ -349,10 +365,12 @@ func TestBootstrapChecksTheSecretBeforeTheBody(t *testing.T) {
 	for range 4 {
 		post(s, "wrong", "")
 	}
-	if rec := post(s, "wrong", `{"sub":"alice"}`); rec.Code != 429 || rec.Header().Get("Retry-After") == "" || !errorOf(t, rec).Retryable {
+	if rec := post(s, "wrong", `{"sub":"alice"}`); rec.Code != 429 || rec.Header().Get("Retry-After") == "" ||
+		!errorOf(t, rec).Retryable {
 		t.Errorf("the sixth wrong attempt: %d %s", rec.Code, rec.Body)
 	}
-	if rec := post(newServer(t, Config{}), secret, `{}`); rec.Code != 500 || errorOf(t, rec).Code != "AUTH_NOT_CONFIGURED" {
+	if rec := post(newServer(t, Config{}), secret, `{}`); rec.Code != 500 ||
+		errorOf(t, rec).Code != "AUTH_NOT_CONFIGURED" {
 		t.Errorf("not configured: %d %s", rec.Code, rec.Body)
 	}
 }
@@ -368,11 +386,13 @@ func TestEveryApiRouteNeedsAToken(t *testing.T) {
 			if !strings.HasPrefix(path, "/v1/") || path == bootstrapPath {
 				continue
 			}
-			r := httptest.NewRequest(http.MethodPost, strings.NewReplacer("{id}", "x", "{path}", "y").Replace(path), strings.NewReader("{"))
+			r := httptest.NewRequest(http.MethodPost, strings.NewReplacer("{id}", "x", "{path}", "y").Replace(path),
+				strings.NewReader("{"))
 			r.Header.Set("Authorization", header)
 			rec := httptest.NewRecorder()
 			s.ServeHTTP(rec, r)
-			if e := errorOf(t, rec); rec.Code != 401 || e.Code != code || e.Applied != "no" || e.RequestID == "" || e.RequestID != rec.Header().Get("X-Request-Id") {
+			if e := errorOf(t, rec); rec.Code != 401 || e.Code != code || e.Applied != "no" || e.RequestID == "" ||
+				e.RequestID != rec.Header().Get("X-Request-Id") {
 				t.Errorf("%s with %q: %d %+v", path, header, rec.Code, e)
 			}
 		}
@@ -380,7 +400,8 @@ func TestEveryApiRouteNeedsAToken(t *testing.T) {
 }
 
 func TestContentTypeGoesByExtension(t *testing.T) {
-	for name, want := range map[string]string{"a.html": "text/html; charset=utf-8", "A.PNG": "image/png", "Makefile": "application/octet-stream", "x.unknown": "application/octet-stream"} {
+	for name, want := range map[string]string{"a.html": "text/html; charset=utf-8", "A.PNG": "image/png",
+		"Makefile": "application/octet-stream", "x.unknown": "application/octet-stream"} {
 		if got := contentType(name); got != want {
 			t.Errorf("%s: %s", name, got)
 		}
@@ -389,10 +410,12 @@ func TestContentTypeGoesByExtension(t *testing.T) {
 
 // Long output is encoded in pieces, to the same text.
 func TestEncode(t *testing.T) {
-	for _, unit := range []string{"x", "é", "日本", "\x00", "\xff", "a\xe6\x97", "\U0001f600", "\"\\\n<>&\u2028", `"stdout":"","stderr":""`} {
+	for _, unit := range []string{"x", "é", "日本", "\x00", "\xff", "a\xe6\x97", "\U0001f600", "\"\\\n<>&\u2028",
+		`"stdout":"","stderr":""`} {
 		for _, n := range []int{0, 1, longString / len(unit), longString/len(unit) + 1, 3*longString/len(unit) + 7} {
 			out, errs := strings.Repeat(unit, n), strings.Repeat(unit, n/3)
-			for _, v := range []any{execResult{Stdout: out, Stderr: errs, ExitCode: 3}, &execResult{Stdout: out, Stderr: errs}, &ErrorBody{Message: unit, Stdout: &out, Stderr: &errs}} {
+			for _, v := range []any{execResult{Stdout: out, Stderr: errs, ExitCode: 3}, &execResult{Stdout: out, Stderr: errs},
+				&ErrorBody{Message: unit, Stdout: &out, Stderr: &errs}} {
 				var got, want bytes.Buffer
 				if err := encode(&got, v); err != nil {
 					t.Fatal(err)

@@ -31,14 +31,17 @@ func TestQuotaRoutes(t *testing.T) {
 	one, two := a.sandbox(object{}), a.sandbox(object{})
 	a.exec(one, "echo 12345 > f")
 	q := get().Body
-	if q.Tenant != a.tenant || q.Owner != "alice" || q.OwnerQuota == nil || q.OwnerQuota.Bytes != 6 || q.OwnerQuota.Sandboxes != 2 || q.OwnerQuota.MaxBytes != nil || q.TenantQuota.Inodes != 1 {
+	if q.Tenant != a.tenant || q.Owner != "alice" || q.OwnerQuota == nil || q.OwnerQuota.Bytes != 6 ||
+		q.OwnerQuota.Sandboxes != 2 || q.OwnerQuota.MaxBytes != nil || q.TenantQuota.Inodes != 1 {
 		t.Fatalf("%+v", q)
 	}
 
 	a.want(a.do(http.MethodPut, quotaPath, object{"tenant": a.tenant, "maxBytes": 1}), http.StatusForbidden, "FORBIDDEN")
-	a.want(a.do(http.MethodPut, quotaPath, object{"tenant": a.tenant, "maxBytes": 1}, "X-Admin-Secret", testSecret), http.StatusForbidden, "FORBIDDEN")
+	a.want(a.do(http.MethodPut, quotaPath, object{"tenant": a.tenant, "maxBytes": 1}, "X-Admin-Secret", testSecret),
+		http.StatusForbidden, "FORBIDDEN")
 	a.want(put(object{"tenant": a.tenant, "maxBytes": -1}), http.StatusBadRequest, "INVALID_INPUT")
-	if got := put(object{"tenant": a.tenant, "owner": "alice", "maxBytes": 10, "maxSandboxes": 2}); got.status != http.StatusOK {
+	if got := put(object{"tenant": a.tenant, "owner": "alice", "maxBytes": 10,
+		"maxSandboxes": 2}); got.status != http.StatusOK {
 		t.Fatalf("%+v", got)
 	}
 	if q := get().Body; *q.OwnerQuota.MaxBytes != 10 || *q.OwnerQuota.MaxSandboxes != 2 || q.TenantQuota.MaxBytes != nil {
@@ -47,7 +50,8 @@ func TestQuotaRoutes(t *testing.T) {
 	over := func(id, script string) {
 		t.Helper()
 		before := a.version(id)
-		e := a.want(a.do(http.MethodPost, sandboxesPath+"/"+id+"/exec-sync", object{"script": script}), http.StatusRequestEntityTooLarge, "EDQUOT")
+		e := a.want(a.do(http.MethodPost, sandboxesPath+"/"+id+"/exec-sync", object{"script": script}),
+			http.StatusRequestEntityTooLarge, "EDQUOT")
 		if e.Applied != "no" || a.version(id) != before {
 			t.Errorf("%+v, version %v, was %v", e, a.version(id), before)
 		}

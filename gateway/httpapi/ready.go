@@ -11,10 +11,12 @@ import (
 	"github.com/pgbox/pgbox/gateway/store"
 )
 
-// readyFor is how long the outcome of a check answers /readyz. However many ask, there is one check at a time, and none more often.
+// readyFor is how long the outcome of a check answers /readyz. However many ask, there is one check at a time, and none
+// more often.
 const readyFor = time.Second
 
-// retryAfter is how many seconds a client is told to wait when this process cannot serve it now; another one behind the same address may at once.
+// retryAfter is how many seconds a client is told to wait when this process cannot serve it now; another one behind the
+// same address may at once.
 const retryAfter = "1"
 
 // probe checks what the process stands on, for whoever asks.
@@ -77,32 +79,33 @@ type readiness struct {
 // readyRoute is GET /readyz.
 func (s *server) readyRoute() {
 	p := &probe{check: s.Ready}
-	handle(s, operation(http.MethodGet, "/readyz", "ready", "The process can serve", "service", true), func(ctx context.Context, _ *struct{}) (*readiness, error) {
-		h := &readiness{Status: http.StatusOK}
-		h.Body.Status, h.Body.Sandbox = "ok", s.Sandbox
-		h.Body.Runtimes = s.Runtimes
-		if s.Feed != nil {
-			st := s.Feed()
-			h.Body.Cache = &st
-		}
-		if s.Replica != nil {
-			h.Body.Replica = s.Replica()
-		}
-		// Asked before the check, which may take its time, and after it: a balancer must hear of it at once.
-		draining := func() bool { return s.Draining != nil && s.Draining() }
-		if s.Ready != nil && !draining() {
-			if down := p.get(ctx); len(down) > 0 {
-				h.Status, h.Body.Status, h.Body.Down = http.StatusServiceUnavailable, "degraded", down
+	handle(s, operation(http.MethodGet, "/readyz", "ready", "The process can serve", "service", true),
+		func(ctx context.Context, _ *struct{}) (*readiness, error) {
+			h := &readiness{Status: http.StatusOK}
+			h.Body.Status, h.Body.Sandbox = "ok", s.Sandbox
+			h.Body.Runtimes = s.Runtimes
+			if s.Feed != nil {
+				st := s.Feed()
+				h.Body.Cache = &st
 			}
-		}
-		if draining() {
-			h.Status, h.Body.Status = http.StatusServiceUnavailable, "draining"
-		}
-		if h.Status != http.StatusOK {
-			h.RetryAfter = retryAfter
-		}
-		return h, nil
-	})
+			if s.Replica != nil {
+				h.Body.Replica = s.Replica()
+			}
+			// Asked before the check, which may take its time, and after it: a balancer must hear of it at once.
+			draining := func() bool { return s.Draining != nil && s.Draining() }
+			if s.Ready != nil && !draining() {
+				if down := p.get(ctx); len(down) > 0 {
+					h.Status, h.Body.Status, h.Body.Down = http.StatusServiceUnavailable, "degraded", down
+				}
+			}
+			if draining() {
+				h.Status, h.Body.Status = http.StatusServiceUnavailable, "draining"
+			}
+			if h.Status != http.StatusOK {
+				h.RetryAfter = retryAfter
+			}
+			return h, nil
+		})
 }
 
 // GetHeaders tells clients when to come back to a process that cannot serve them now.

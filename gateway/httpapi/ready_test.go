@@ -52,13 +52,15 @@ func TestReadyIsDrainingTheMomentItBegins(t *testing.T) {
 			}
 			continue
 		}
-		if got.status != http.StatusServiceUnavailable || !strings.Contains(string(got.body), `"status":"draining"`) || got.header.Get("Retry-After") == "" {
+		if got.status != http.StatusServiceUnavailable || !strings.Contains(string(got.body), `"status":"draining"`) ||
+			got.header.Get("Retry-After") == "" {
 			t.Errorf("%+v: %d %v %s", tt, got.status, got.header, got.body)
 		}
 	}
 }
 
-// Who is refused because the server stops is told when to come back: the next one behind the address may be there at once.
+// Who is refused because the server stops is told when to come back: the next one behind the address may be there at
+// once.
 func TestRefusalsOfAServerThatStopsCarryRetryAfter(t *testing.T) {
 	svc := sandbox.New(sandbox.Config{})
 	a := probed(t, Config{Service: svc})
@@ -67,7 +69,8 @@ func TestRefusalsOfAServerThatStopsCarryRetryAfter(t *testing.T) {
 	}
 	const sandbox = "/v1/sandboxes/00000000-0000-4000-8000-000000000000"
 	for path, body := range map[string]any{
-		sandbox + "/exec-sync": object{"script": "true"}, sandbox + "/exec": object{"script": "true"}, sandbox + "/fork": object{}, "/v1/sandboxes": object{},
+		sandbox + "/exec-sync": object{"script": "true"}, sandbox + "/exec": object{"script": "true"},
+		sandbox + "/fork": object{}, "/v1/sandboxes": object{},
 	} {
 		got := a.do(http.MethodPost, path, body)
 		if a.want(got, http.StatusServiceUnavailable, "ESHUTTINGDOWN"); got.header.Get("Retry-After") == "" {

@@ -92,7 +92,8 @@ func New(cfg Config) http.Handler {
 		"application/json": jsonFormat, "json": jsonFormat,
 		"text/plain": scriptFormat, "text/x-shellscript": scriptFormat,
 	}
-	hc.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"bearer": {Type: "http", Scheme: "bearer", BearerFormat: "JWT"}}
+	hc.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"bearer": {Type: "http", Scheme: "bearer",
+		BearerFormat: "JWT"}}
 	s.api = humago.New(s.mux, hc)
 	s.api.UseMiddleware(func(hctx huma.Context, next func(huma.Context)) {
 		r, w := humago.Unwrap(hctx)
@@ -150,7 +151,8 @@ func describe(doc *huma.OpenAPI) {
 			if op.Responses == nil {
 				op.Responses = map[string]*huma.Response{}
 			}
-			op.Responses["default"] = &huma.Response{Description: "Error", Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}
+			op.Responses["default"] = &huma.Response{Description: "Error",
+				Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}
 		}
 	}
 }
@@ -191,7 +193,8 @@ func (s *server) raw(op huma.Operation, f func(w http.ResponseWriter, r *http.Re
 		}
 	})
 	for _, m := range pathParameter.FindAllStringSubmatch(op.Path, -1) {
-		op.Parameters = append([]*huma.Param{{Name: m[1], In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}}}, op.Parameters...)
+		op.Parameters = append([]*huma.Param{{Name: m[1], In: "path", Required: true,
+			Schema: &huma.Schema{Type: huma.TypeString}}}, op.Parameters...)
 	}
 	s.api.OpenAPI().AddOperation(&op)
 }
@@ -288,8 +291,9 @@ const maxStaleness = 60_000
 
 // stale is the parameter of a route that reads.
 var stale = &huma.Param{
-	Name: "maxStalenessMs", In: "query", Description: "the sandbox may be shown as it was up to that many milliseconds ago, which spares a question to the database; 0: as last committed",
-	Schema: &huma.Schema{Type: huma.TypeInteger, Minimum: new(0.0), Maximum: new(float64(maxStaleness))},
+	Name: "maxStalenessMs", In: "query",
+	Description: "the sandbox may be shown as it was up to that many milliseconds ago, which spares a question to the database; 0: as last committed",
+	Schema:      &huma.Schema{Type: huma.TypeInteger, Minimum: new(0.0), Maximum: new(float64(maxStaleness))},
 }
 
 // at is the parameter of a route that can read an earlier state.
@@ -334,11 +338,12 @@ func MetricsHandler(metrics *prometheus.Registry) http.Handler {
 
 func (s *server) serviceRoutes() {
 	type health struct{ Body state }
-	handle(s, operation(http.MethodGet, "/healthz", "health", "The process answers", "service", true), func(context.Context, *struct{}) (*health, error) {
-		h := new(health)
-		h.Body.Status = "ok"
-		return h, nil
-	})
+	handle(s, operation(http.MethodGet, "/healthz", "health", "The process answers", "service", true),
+		func(context.Context, *struct{}) (*health, error) {
+			h := new(health)
+			h.Body.Status = "ok"
+			return h, nil
+		})
 	s.readyRoute()
 	if !s.MetricsElsewhere {
 		s.mux.Handle("GET /metrics", MetricsHandler(s.Metrics))

@@ -215,7 +215,8 @@ func (a *api) want(got answer, status int, code string) ErrorBody {
 func TestSandboxes(t *testing.T) {
 	a := newAPI(t)
 	made := into[object](t, a.do(http.MethodPost, "/v1/sandboxes", object{
-		"name": "first", "env": object{"GREETING": "hi there"}, "files": object{"/home/user/a/b.txt": "text\n"}, "python_runtime": nil, "labels": object{"k": "v"},
+		"name": "first", "env": object{"GREETING": "hi there"}, "files": object{"/home/user/a/b.txt": "text\n"},
+		"python_runtime": nil, "labels": object{"k": "v"},
 	}))
 	id := made["id"].(string)
 	for _, key := range []string{"id", "name", "owner", "createdAt", "python", "python_runtime", "javascript", "network"} {
@@ -257,11 +258,14 @@ func TestSandboxes(t *testing.T) {
 		Sandboxes  []sandboxSummary
 		NextCursor string
 	}](t, a.do(http.MethodGet, "/v1/sandboxes?limit=1", nil))
-	rest := into[struct{ Sandboxes []sandboxSummary }](t, a.do(http.MethodGet, "/v1/sandboxes?limit=1&cursor="+page.NextCursor, nil))
-	if len(page.Sandboxes) != 1 || page.Sandboxes[0].ID != second || len(rest.Sandboxes) != 1 || rest.Sandboxes[0].ID != id {
+	rest := into[struct{ Sandboxes []sandboxSummary }](t, a.do(http.MethodGet,
+		"/v1/sandboxes?limit=1&cursor="+page.NextCursor, nil))
+	if len(page.Sandboxes) != 1 || page.Sandboxes[0].ID != second || len(rest.Sandboxes) != 1 ||
+		rest.Sandboxes[0].ID != id {
 		t.Errorf("pages: %+v, %+v", page, rest)
 	}
-	if got := into[object](t, a.do(http.MethodPatch, "/v1/sandboxes/"+id, object{"name": "renamed", "labels": object{"a": "b"}})); got["name"] != "renamed" {
+	if got := into[object](t, a.do(http.MethodPatch, "/v1/sandboxes/"+id,
+		object{"name": "renamed", "labels": object{"a": "b"}})); got["name"] != "renamed" {
 		t.Errorf("patch: %v", got)
 	}
 	if got := a.do(http.MethodDelete, "/v1/sandboxes/"+id, nil); got.status != 204 {
@@ -288,12 +292,17 @@ func TestOwnership(t *testing.T) {
 	}{
 		{http.MethodGet, "", nil}, {http.MethodPatch, "", object{"name": "x"}}, {http.MethodDelete, "", nil},
 		{http.MethodGet, "/files/home/user/f", nil}, {http.MethodPut, "/files/home/user/f", []byte("y")},
-		{http.MethodPatch, "/files/home/user/f", object{"oldString": "x", "newString": "y"}}, {http.MethodDelete, "/files/home/user/f", nil},
-		{http.MethodPost, "/writeFiles", object{"files": object{"/a": "b"}}}, {http.MethodPost, "/mkdir", object{"path": "/d"}}, {http.MethodGet, "/tree", nil},
-		{http.MethodPost, "/ingest-files", object{"files": object{"a": ""}}}, {http.MethodPost, "/exec-sync", object{"script": "true"}},
-		{http.MethodPost, "/fork", object{}}, {http.MethodPost, "/snapshots", object{"name": "n"}}, {http.MethodGet, "/snapshots", nil},
+		{http.MethodPatch, "/files/home/user/f", object{"oldString": "x", "newString": "y"}},
+		{http.MethodDelete, "/files/home/user/f", nil},
+		{http.MethodPost, "/writeFiles", object{"files": object{"/a": "b"}}},
+		{http.MethodPost, "/mkdir", object{"path": "/d"}}, {http.MethodGet, "/tree", nil},
+		{http.MethodPost, "/ingest-files", object{"files": object{"a": ""}}},
+		{http.MethodPost, "/exec-sync", object{"script": "true"}},
+		{http.MethodPost, "/fork", object{}}, {http.MethodPost, "/snapshots", object{"name": "n"}},
+		{http.MethodGet, "/snapshots", nil},
 		{http.MethodPost, "/restore", object{"snapshot": "00000000-0000-4000-8000-000000000000"}},
-		{http.MethodPost, "/exec", object{"script": "true"}}, {http.MethodPost, "/exec-sync-batch", object{"scripts": []object{{"id": "1", "script": "true"}}}},
+		{http.MethodPost, "/exec", object{"script": "true"}}, {http.MethodPost, "/exec-sync-batch",
+			object{"scripts": []object{{"id": "1", "script": "true"}}}},
 	}
 	alice := a.token
 	for _, r := range routes {
@@ -329,7 +338,8 @@ func TestFiles(t *testing.T) {
 	if !bytes.Equal(got.body, content) {
 		t.Fatalf("%d bytes of %d", len(got.body), len(content))
 	}
-	for k, v := range map[string]string{"Content-Type": "application/octet-stream", "X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'; sandbox; frame-ancestors 'none'"} {
+	for k, v := range map[string]string{"Content-Type": "application/octet-stream", "X-Content-Type-Options": "nosniff",
+		"Content-Security-Policy": "default-src 'none'; sandbox; frame-ancestors 'none'"} {
 		if got.header.Get(k) != v {
 			t.Errorf("%s: %q", k, got.header.Get(k))
 		}
@@ -338,11 +348,13 @@ func TestFiles(t *testing.T) {
 		t.Errorf("disposition %q", got.header.Get("Content-Disposition"))
 	}
 	var stat fileStat
-	if err := json.Unmarshal([]byte(got.header.Get("X-FS-Stat")), &stat); err != nil || stat.Kind != "file" || stat.Mode != 0o644 || stat.Size != int64(len(content)) {
+	if err := json.Unmarshal([]byte(got.header.Get("X-FS-Stat")), &stat); err != nil || stat.Kind != "file" ||
+		stat.Mode != 0o644 || stat.Size != int64(len(content)) {
 		t.Errorf("%+v, %v", stat, err)
 	}
 	etag := got.header.Get("ETag")
-	if part := a.do(http.MethodGet, file, nil, "Range", "bytes=65530-65545"); part.status != 206 || !bytes.Equal(part.body, content[65530:65546]) {
+	if part := a.do(http.MethodGet, file, nil, "Range", "bytes=65530-65545"); part.status != 206 ||
+		!bytes.Equal(part.body, content[65530:65546]) {
 		t.Errorf("range: %d %q", part.status, part.body)
 	}
 	if same := a.do(http.MethodGet, file, nil, "If-None-Match", etag); same.status != 304 {
@@ -390,20 +402,24 @@ func TestEdit(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	a.do(http.MethodPut, base+"/files/home/user/many", bytes.Repeat([]byte("a"), 1<<20))
-	a.want(a.do(http.MethodPatch, base+"/files/home/user/many", object{"oldString": "a", "newString": strings.Repeat("b", 1<<20), "replaceAll": true}), 413, "EFBIG")
+	a.want(a.do(http.MethodPatch, base+"/files/home/user/many",
+		object{"oldString": "a", "newString": strings.Repeat("b", 1<<20), "replaceAll": true}), 413, "EFBIG")
 	a.want(a.do(http.MethodPatch, base+"/files/dev/zero", object{"oldString": "a", "newString": "b"}), 413, "EFBIG")
 	a.do(http.MethodPut, base+"/files/home/user/bin", []byte("a\x00\xff"))
-	a.want(a.do(http.MethodPatch, base+"/files/home/user/bin", object{"oldString": "a", "newString": "b"}), 400, "EDIT_BINARY")
+	a.want(a.do(http.MethodPatch, base+"/files/home/user/bin", object{"oldString": "a", "newString": "b"}), 400,
+		"EDIT_BINARY")
 }
 
 func TestWriteFilesMkdirTree(t *testing.T) {
 	a := newAPI(t)
 	id := a.sandbox(object{})
 	base := "/v1/sandboxes/" + id
-	if got := a.do(http.MethodPost, base+"/writeFiles", object{"files": object{"/srv/a": "1", "/srv/b/c": "22"}}); got.status != 204 {
+	if got := a.do(http.MethodPost, base+"/writeFiles", object{"files": object{"/srv/a": "1",
+		"/srv/b/c": "22"}}); got.status != 204 {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
-	a.want(a.do(http.MethodPost, base+"/writeFiles", object{"files": object{"/srv/new": "1", "/srv/a/x": "2"}}), 400, "ENOTDIR")
+	a.want(a.do(http.MethodPost, base+"/writeFiles", object{"files": object{"/srv/new": "1", "/srv/a/x": "2"}}), 400,
+		"ENOTDIR")
 	a.want(a.do(http.MethodGet, base+"/files/srv/new", nil), 404, "ENOENT")
 	a.want(a.do(http.MethodPost, base+"/writeFiles", object{"files": object{"relative": "1"}}), 400, "INVALID_INPUT")
 	if got := a.do(http.MethodPost, base+"/mkdir", object{"path": "/srv/d"}); got.status != 204 {
@@ -429,13 +445,15 @@ func TestWriteFilesMkdirTree(t *testing.T) {
 	if got := paths(all); !slices.Equal(got, want) {
 		t.Errorf("%v", got)
 	}
-	if got := paths(into[[]entry](t, a.do(http.MethodGet, base+"/tree?prefix=/srv&depth=1", nil))); !slices.Equal(got, []string{"/srv/a:file", "/srv/b:dir", "/srv/d:dir", "/srv/x:dir"}) {
+	if got := paths(into[[]entry](t, a.do(http.MethodGet, base+"/tree?prefix=/srv&depth=1", nil))); !slices.Equal(got,
+		[]string{"/srv/a:file", "/srv/b:dir", "/srv/d:dir", "/srv/x:dir"}) {
 		t.Errorf("%v", got)
 	}
 	if got := a.do(http.MethodGet, base+"/tree?prefix=/srv/d", nil); strings.TrimSpace(string(got.body)) != "[]" {
 		t.Errorf("an empty directory: %s", got.body)
 	}
-	if nd := a.do(http.MethodGet, base+"/tree?prefix=/srv", nil, "Accept", "application/x-ndjson"); bytes.Count(nd.body, []byte("\n")) != len(want) {
+	if nd := a.do(http.MethodGet, base+"/tree?prefix=/srv", nil, "Accept", "application/x-ndjson"); bytes.Count(nd.body,
+		[]byte("\n")) != len(want) {
 		t.Errorf("NDJSON: %s", nd.body)
 	}
 	a.want(a.do(http.MethodGet, base+"/tree?depth=0", nil), 400, "INVALID_INPUT")
@@ -448,7 +466,8 @@ func TestIngest(t *testing.T) {
 	base := "/v1/sandboxes/" + id
 	ingest := func(in any) answer { return a.do(http.MethodPost, base+"/ingest-files", in) }
 	b64 := base64.StdEncoding.EncodeToString
-	got := into[ingestedBody](t, ingest(object{"files": object{"src/a.go": b64([]byte("package a\n")), "bin": b64([]byte{0, 255})}, "modes": object{"bin": 0o755}, "symlinks": object{"l": "src/a.go"}}))
+	got := into[ingestedBody](t, ingest(object{"files": object{"src/a.go": b64([]byte("package a\n")),
+		"bin": b64([]byte{0, 255})}, "modes": object{"bin": 0o755}, "symlinks": object{"l": "src/a.go"}}))
 	if got.Status != "ok" || got.FileCount != 3 {
 		t.Errorf("%+v", got)
 	}
@@ -460,7 +479,8 @@ func TestIngest(t *testing.T) {
 		code string
 		want string
 	}{
-		{object{"files": object{"../x": "", "/abs": "", "a//b": "", "a/./b": "", "ok": "", "n\x00l": ""}}, "INVALID_INPUT", "invalid paths"},
+		{object{"files": object{"../x": "", "/abs": "", "a//b": "", "a/./b": "", "ok": "", "n\x00l": ""}}, "INVALID_INPUT",
+			"invalid paths"},
 		{object{"files": object{"a": "no base64"}}, "INVALID_INPUT", "invalid base64: a"},
 		{object{"basePath": "relative", "files": object{}}, "INVALID_INPUT", "basePath"},
 		{"{", "INVALID_INPUT", "Invalid JSON body"},
@@ -480,7 +500,8 @@ func TestExecSync(t *testing.T) {
 	a := newAPI(t)
 	id := a.sandbox(object{})
 	base := "/v1/sandboxes/" + id
-	raw := into[object](t, a.do(http.MethodPost, base+"/exec-sync", object{"script": "echo out; echo err >&2; exit 3", "retryOn5xx": true}))
+	raw := into[object](t, a.do(http.MethodPost, base+"/exec-sync",
+		object{"script": "echo out; echo err >&2; exit 3", "retryOn5xx": true}))
 	if raw["stdout"] != "out\n" || raw["stderr"] != "err\n" || raw["exitCode"] != 3.0 || raw["timedOut"] != false {
 		t.Errorf("%v", raw)
 	}
@@ -488,29 +509,38 @@ func TestExecSync(t *testing.T) {
 		t.Errorf("exitSignal %v", v)
 	}
 	for _, ct := range []string{"text/plain", "text/x-shellscript; charset=utf-8"} {
-		if r := into[execResult](t, a.do(http.MethodPost, base+"/exec-sync?timeoutMs=5000", `echo "bare $((1+1))"`, "Content-Type", ct)); r.Stdout != "bare 2\n" {
+		if r := into[execResult](t, a.do(http.MethodPost, base+"/exec-sync?timeoutMs=5000", `echo "bare $((1+1))"`,
+			"Content-Type", ct)); r.Stdout != "bare 2\n" {
 			t.Errorf("%s: %+v", ct, r)
 		}
 	}
-	a.want(a.do(http.MethodPost, base+"/exec-sync", "<x/>", "Content-Type", "application/xml"), 415, "UNSUPPORTED_MEDIA_TYPE")
-	if r := into[execResult](t, a.do(http.MethodPost, base+"/exec-sync", object{"script": "pwd; echo $A; cat", "cwd": "/tmp", "env": object{"A": "b"}, "stdin": "in"})); r.Stdout != "/tmp\nb\nin" {
+	a.want(a.do(http.MethodPost, base+"/exec-sync", "<x/>", "Content-Type", "application/xml"), 415,
+		"UNSUPPORTED_MEDIA_TYPE")
+	if r := into[execResult](t, a.do(http.MethodPost, base+"/exec-sync",
+		object{"script": "pwd; echo $A; cat", "cwd": "/tmp", "env": object{"A": "b"},
+			"stdin": "in"})); r.Stdout != "/tmp\nb\nin" {
 		t.Errorf("%+v", r)
 	}
-	if r := into[execResult](t, a.do(http.MethodPost, base+"/exec-sync", object{"script": "x=1; echo $x", "debug": true})); r.Stderr != "+ x=1\n+ echo 1\n" {
+	if r := into[execResult](t, a.do(http.MethodPost, base+"/exec-sync",
+		object{"script": "x=1; echo $x", "debug": true})); r.Stderr != "+ x=1\n+ echo 1\n" {
 		t.Errorf("debug: %q", r.Stderr)
 	}
 	a.exec(id, "mkdir w; cd w; export KEPT=yes; local_only=1")
 	if r := a.exec(id, `pwd; echo "$KEPT$local_only"`); r.Stdout != "/home/user/w\nyes\n" {
 		t.Errorf("state between scripts: %q", r.Stdout)
 	}
-	if e := a.want(a.do(http.MethodPost, base+"/exec-sync", object{"script": "echo part; echo x > /home/user/late; sleep 60", "timeoutMs": 300}), 408, "EXEC_TIMEOUT"); !e.TimedOut || e.Stdout == nil || *e.Stdout != "part\n" || e.DurationMs == nil || e.Applied != "no" {
+	if e := a.want(a.do(http.MethodPost, base+"/exec-sync",
+		object{"script": "echo part; echo x > /home/user/late; sleep 60", "timeoutMs": 300}), 408,
+		"EXEC_TIMEOUT"); !e.TimedOut || e.Stdout == nil || *e.Stdout != "part\n" || e.DurationMs == nil || e.Applied != "no" {
 		t.Errorf("%+v", e)
 	}
 	a.want(a.do(http.MethodGet, base+"/files/home/user/late", nil), 404, "ENOENT")
-	if e := a.want(a.do(http.MethodPost, base+"/exec-sync", object{"script": "echo x > /home/user/ro", "readOnly": true}), 422, "EREADONLY_VIOLATION"); e.Applied != "no" {
+	if e := a.want(a.do(http.MethodPost, base+"/exec-sync", object{"script": "echo x > /home/user/ro", "readOnly": true}),
+		422, "EREADONLY_VIOLATION"); e.Applied != "no" {
 		t.Errorf("%+v", e)
 	}
-	r := into[execResult](t, a.do(http.MethodPost, base+"/exec-sync", object{"script": "echo x > /home/user/at; false", "atomic": true}))
+	r := into[execResult](t, a.do(http.MethodPost, base+"/exec-sync",
+		object{"script": "echo x > /home/user/at; false", "atomic": true}))
 	if r.ExitCode != 1 || r.Committed {
 		t.Errorf("atomic: %+v", r)
 	}
@@ -526,7 +556,8 @@ func TestSession(t *testing.T) {
 		t.Helper()
 		return into[execResult](t, a.do(http.MethodPost, base+"/exec-sync", object{"script": script, "session": session}))
 	}
-	first := run(true, "set -o pipefail; shopt -s extglob expand_aliases; alias hi='echo hello'\nf() { echo \"f $1\"; }; export -f f")
+	first := run(true,
+		"set -o pipefail; shopt -s extglob expand_aliases; alias hi='echo hello'\nf() { echo \"f $1\"; }; export -f f")
 	if first.ExitCode != 0 || !first.Committed {
 		t.Fatalf("%+v", first)
 	}
@@ -547,7 +578,8 @@ func TestSession(t *testing.T) {
 	if r := run(true, probe); r.Stdout != "pipefailoff\nbash: line 1: f: command not found\n" {
 		t.Errorf("after it was taken back: %q", r.Stdout)
 	}
-	if r := run(true, "g() { :; }; eval \"f() { echo $(printf '%300000s' | tr ' ' x); }\""); r.ExitCode != 0 || !strings.Contains(r.Stderr, "session: ") {
+	if r := run(true, "g() { :; }; eval \"f() { echo $(printf '%300000s' | tr ' ' x); }\""); r.ExitCode != 0 ||
+		!strings.Contains(r.Stderr, "session: ") {
 		t.Errorf("too much to keep: exit %d, %q", r.ExitCode, r.Stderr)
 	}
 	if r := run(true, "type -t g f; set -n"); r.Stdout != "" {
@@ -563,8 +595,10 @@ func TestExecValidation(t *testing.T) {
 	id := a.sandbox(object{})
 	path := "/v1/sandboxes/" + id + "/exec-sync"
 	for name, body := range map[string]any{
-		"not JSON": "{", "empty": "", "no script": object{}, "script a number": object{"script": 1}, "timeout 0": object{"script": "", "timeoutMs": 0},
-		"timeout too long": object{"script": "", "timeoutMs": 300_001}, "relative cwd": object{"script": "", "cwd": "x"}, "env name": object{"script": "", "env": object{"A=B": ""}},
+		"not JSON": "{", "empty": "", "no script": object{}, "script a number": object{"script": 1},
+		"timeout 0":        object{"script": "", "timeoutMs": 0},
+		"timeout too long": object{"script": "", "timeoutMs": 300_001}, "relative cwd": object{"script": "", "cwd": "x"},
+		"env name":  object{"script": "", "env": object{"A=B": ""}},
 		"env value": object{"script": "", "env": object{"A": 1}}, "array": "[]", "null": "null",
 	} {
 		e := a.want(a.do(http.MethodPost, path, body), 400, "INVALID_INPUT")
@@ -585,24 +619,32 @@ func TestBatch(t *testing.T) {
 	run := func(in object) []batchResult {
 		return into[struct{ Results []batchResult }](t, a.do(http.MethodPost, path, in)).Results
 	}
-	rs := run(object{"scripts": []object{{"id": "a", "script": "mkdir d; cd d"}, {"id": "b", "script": "pwd; echo 1 > f; exit 2"}, {"id": "c", "script": "cat f"}}})
-	if len(rs) != 3 || rs[1].Stdout != "/home/user/d\n" || rs[1].ExitCode != 2 || rs[2].Stdout != "1\n" || rs[2].ID != "c" {
+	rs := run(object{"scripts": []object{{"id": "a", "script": "mkdir d; cd d"},
+		{"id": "b", "script": "pwd; echo 1 > f; exit 2"}, {"id": "c", "script": "cat f"}}})
+	if len(rs) != 3 || rs[1].Stdout != "/home/user/d\n" || rs[1].ExitCode != 2 || rs[2].Stdout != "1\n" ||
+		rs[2].ID != "c" {
 		t.Errorf("%+v", rs)
 	}
-	rs = run(object{"readOnly": true, "scripts": []object{{"id": "1", "script": "cat /home/user/d/f"}, {"id": "2", "script": "echo two"}}})
+	rs = run(object{"readOnly": true, "scripts": []object{{"id": "1", "script": "cat /home/user/d/f"},
+		{"id": "2", "script": "echo two"}}})
 	if rs[0].Stdout != "1\n" || rs[1].Stdout != "two\n" {
 		t.Errorf("%+v", rs)
 	}
-	a.want(a.do(http.MethodPost, path, object{"readOnly": true, "scripts": []object{{"id": "1", "script": "echo"}, {"id": "2", "script": "rm -rf /home/user/d"}}}), 422, "EREADONLY_VIOLATION")
-	rs = run(object{"timeoutMs": 400, "scripts": []object{{"id": "1", "script": "echo first > /home/user/kept"}, {"id": "2", "script": "sleep 60"}, {"id": "3", "script": "echo never"}}})
-	if rs[0].ExitCode != 0 || rs[1].ExitCode != -1 || rs[1].Error != "timeout" || rs[2].ExitCode != -1 || rs[2].Error != "timeout" {
+	a.want(a.do(http.MethodPost, path, object{"readOnly": true,
+		"scripts": []object{{"id": "1", "script": "echo"}, {"id": "2", "script": "rm -rf /home/user/d"}}}), 422,
+		"EREADONLY_VIOLATION")
+	rs = run(object{"timeoutMs": 400, "scripts": []object{{"id": "1", "script": "echo first > /home/user/kept"},
+		{"id": "2", "script": "sleep 60"}, {"id": "3", "script": "echo never"}}})
+	if rs[0].ExitCode != 0 || rs[1].ExitCode != -1 || rs[1].Error != "timeout" || rs[2].ExitCode != -1 ||
+		rs[2].Error != "timeout" {
 		t.Errorf("%+v", rs)
 	}
 	if r := a.exec(id, "cat /home/user/kept"); r.Stdout != "first\n" {
 		t.Errorf("the first script's commit is gone: %+v", r)
 	}
 	a.want(a.do(http.MethodPost, path, object{"scripts": []object{}}), 400, "INVALID_INPUT")
-	a.want(a.do(http.MethodPost, path, object{"scripts": slices.Repeat([]object{{"id": "x", "script": ""}}, 51)}), 400, "INVALID_INPUT")
+	a.want(a.do(http.MethodPost, path, object{"scripts": slices.Repeat([]object{{"id": "x", "script": ""}}, 51)}), 400,
+		"INVALID_INPUT")
 }
 
 // open starts a stream and returns its reader and a way to hang up.
@@ -664,11 +706,13 @@ func TestStreamEndsWithAnExitEvent(t *testing.T) {
 			t.Errorf("%s: last event %+v", name, last)
 		}
 		// To a client of sql-fs an error event is the end.
-		if errors := slices.DeleteFunc(evs, func(e event) bool { return e.T != "error" }); (len(errors) > 0) != (c.short == "read_only_violation") {
+		if errors := slices.DeleteFunc(evs,
+			func(e event) bool { return e.T != "error" }); (len(errors) > 0) != (c.short == "read_only_violation") {
 			t.Errorf("%s: %+v", name, errors)
 		}
 	}
-	a.want(a.do(http.MethodPost, "/v1/sandboxes/00000000-0000-4000-8000-000000000000/exec", object{"script": "true"}), 404, "SANDBOX_NOT_FOUND")
+	a.want(a.do(http.MethodPost, "/v1/sandboxes/00000000-0000-4000-8000-000000000000/exec", object{"script": "true"}), 404,
+		"SANDBOX_NOT_FOUND")
 }
 
 func TestClientThatGoesAwayStopsTheScript(t *testing.T) {
@@ -712,12 +756,15 @@ func TestPathTraversal(t *testing.T) {
 	a := newAPI(t)
 	id := a.sandbox(object{})
 	host := strings.TrimPrefix(a.url, "http://")
-	for _, p := range []string{"/files/../../../../etc/passwd", "/files/%2e%2e/%2e%2e/%2e%2e/etc/hostname", "/files/home/..%2f..%2f..%2fetc/shadow", "/files//etc/shadow"} {
+	for _, p := range []string{"/files/../../../../etc/passwd", "/files/%2e%2e/%2e%2e/%2e%2e/etc/hostname",
+		"/files/home/..%2f..%2f..%2fetc/shadow", "/files//etc/shadow"} {
 		conn, err := net.Dial("tcp", host)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = fmt.Fprintf(conn, "GET /v1/sandboxes/%s%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nConnection: close\r\n\r\n", id, p, a.token)
+		_, err = fmt.Fprintf(conn,
+			"GET /v1/sandboxes/%s%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nConnection: close\r\n\r\n", id, p,
+			a.token)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -729,7 +776,8 @@ func TestPathTraversal(t *testing.T) {
 			t.Errorf("%s: %s", p, reply)
 		}
 	}
-	a.want(a.do(http.MethodPost, "/v1/sandboxes/"+id+"/ingest-files", object{"basePath": "/home/../etc", "files": object{"x": ""}}), 400, "INVALID_INPUT")
+	a.want(a.do(http.MethodPost, "/v1/sandboxes/"+id+"/ingest-files",
+		object{"basePath": "/home/../etc", "files": object{"x": ""}}), 400, "INVALID_INPUT")
 }
 
 func TestBodiesOverTheLimit(t *testing.T) {
@@ -737,7 +785,8 @@ func TestBodiesOverTheLimit(t *testing.T) {
 	id := a.sandbox(object{})
 	base := "/v1/sandboxes/" + id
 	// Without a Content-Length, so that it is counted on the stream.
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, a.url+base+"/files/home/user/big", io.LimitReader(zeros{}, maxFileBytes+1))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, a.url+base+"/files/home/user/big",
+		io.LimitReader(zeros{}, maxFileBytes+1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -773,8 +822,10 @@ func (zeros) Read(p []byte) (int, error) {
 func TestQuota(t *testing.T) {
 	a := newAPI(t)
 	id := a.sandbox(object{"limits": object{"maxBytes": 100_000, "maxInodes": 20}})
-	r := a.exec(id, "head -c 90000 /dev/zero > a && echo a; head -c 90000 /dev/zero > b || echo full; rm b; for i in {1..50}; do : > f$i || { echo no more; break; }; done")
-	if !strings.HasPrefix(r.Stdout, "a\nfull\n") || !strings.HasSuffix(r.Stdout, "no more\n") || !strings.Contains(r.Stderr, "Disk quota exceeded") {
+	r := a.exec(id,
+		"head -c 90000 /dev/zero > a && echo a; head -c 90000 /dev/zero > b || echo full; rm b; for i in {1..50}; do : > f$i || { echo no more; break; }; done")
+	if !strings.HasPrefix(r.Stdout, "a\nfull\n") || !strings.HasSuffix(r.Stdout, "no more\n") ||
+		!strings.Contains(r.Stderr, "Disk quota exceeded") {
 		t.Errorf("%+v", r)
 	}
 	a.want(a.do(http.MethodPut, "/v1/sandboxes/"+id+"/files/home/user/c", make([]byte, 50_000)), 413, "EDQUOT")
@@ -794,7 +845,8 @@ func TestForkSnapshotRestore(t *testing.T) {
 	snap := into[object](t, a.do(http.MethodPost, base+"/snapshots", object{"name": "two"}))
 	a.want(a.do(http.MethodPost, base+"/snapshots", object{"name": "two"}), 409, "EEXIST")
 	a.exec(id, "rm f; touch g")
-	if list := into[struct{ Snapshots []snapshotBody }](t, a.do(http.MethodGet, base+"/snapshots", nil)); len(list.Snapshots) != 1 || list.Snapshots[0].Name != "two" {
+	if list := into[struct{ Snapshots []snapshotBody }](t, a.do(http.MethodGet, base+"/snapshots",
+		nil)); len(list.Snapshots) != 1 || list.Snapshots[0].Name != "two" {
 		t.Errorf("%+v", list)
 	}
 	into[object](t, a.do(http.MethodPost, base+"/restore", object{"snapshot": snap["id"]}))
@@ -804,18 +856,22 @@ func TestForkSnapshotRestore(t *testing.T) {
 	if r := a.exec(fork["id"].(string), "cat f; echo *"); r.Stdout != "3\nf only\n" {
 		t.Errorf("the fork: %q", r.Stdout)
 	}
-	a.want(a.do(http.MethodPost, base+"/restore", object{"snapshot": "00000000-0000-4000-8000-000000000000"}), 404, "ENOENT")
+	a.want(a.do(http.MethodPost, base+"/restore", object{"snapshot": "00000000-0000-4000-8000-000000000000"}), 404,
+		"ENOENT")
 	a.want(a.do(http.MethodPost, base+"/restore", object{"snapshot": "x"}), 400, "INVALID_INPUT")
 }
 
 func TestReadiness(t *testing.T) {
 	down := map[string]string{}
 	a := probed(t, Config{Ready: func(context.Context) map[string]string { return down }})
-	if got := a.do(http.MethodGet, "/readyz", nil); got.status != http.StatusOK || !strings.Contains(string(got.body), `"status":"ok"`) {
+	if got := a.do(http.MethodGet, "/readyz", nil); got.status != http.StatusOK ||
+		!strings.Contains(string(got.body), `"status":"ok"`) {
 		t.Errorf("ready: %d %s", got.status, got.body)
 	}
 	down["postgres"] = "does not answer"
-	if got := a.do(http.MethodGet, "/readyz", nil); got.status != http.StatusServiceUnavailable || !strings.Contains(string(got.body), `"status":"degraded"`) || !strings.Contains(string(got.body), `"postgres":"does not answer"`) {
+	if got := a.do(http.MethodGet, "/readyz", nil); got.status != http.StatusServiceUnavailable ||
+		!strings.Contains(string(got.body), `"status":"degraded"`) ||
+		!strings.Contains(string(got.body), `"postgres":"does not answer"`) {
 		t.Errorf("not ready: %d %s", got.status, got.body)
 	}
 	if got := a.do(http.MethodGet, "/healthz", nil); got.status != http.StatusOK {
@@ -832,9 +888,13 @@ func TestIdempotencyKey(t *testing.T) {
 	routes := map[string]struct{ path, body, other string }{
 		"create": {"/v1/sandboxes", `{"name":"n"}`, `{"name":"m"}`},
 		"fork":   {"/v1/sandboxes/" + id + "/fork", `{"name":"n"}`, `{"name":"m"}`},
-		"sync":   {"/v1/sandboxes/" + id + "/exec-sync", `{"script":"echo sync >> log; echo $RANDOM"}`, `{"script":"echo other >> log"}`},
-		"stream": {"/v1/sandboxes/" + id + "/exec", `{"script":"echo stream >> log; echo $RANDOM"}`, `{"script":"echo other >> log"}`},
-		"batch":  {"/v1/sandboxes/" + id + "/exec-sync-batch", `{"scripts":[{"id":"1","script":"echo batch >> log; echo $RANDOM"}]}`, `{"scripts":[{"id":"1","script":"echo other >> log"}]}`},
+		"sync": {"/v1/sandboxes/" + id + "/exec-sync", `{"script":"echo sync >> log; echo $RANDOM"}`,
+			`{"script":"echo other >> log"}`},
+		"stream": {"/v1/sandboxes/" + id + "/exec", `{"script":"echo stream >> log; echo $RANDOM"}`,
+			`{"script":"echo other >> log"}`},
+		"batch": {"/v1/sandboxes/" + id + "/exec-sync-batch",
+			`{"scripts":[{"id":"1","script":"echo batch >> log; echo $RANDOM"}]}`,
+			`{"scripts":[{"id":"1","script":"echo other >> log"}]}`},
 		"ingest": {"/v1/sandboxes/" + id + "/ingest-files", `{"files":{"in":"aW4K"}}`, `{"files":{"in":"b3RoZXI="}}`},
 	}
 	for name, r := range routes {
@@ -849,7 +909,8 @@ func TestIdempotencyKey(t *testing.T) {
 			if !strings.Contains(string(other.body), "IDEMPOTENCY_KEY_REUSED") {
 				t.Errorf("%s with another body: %d %s", name, other.status, other.body)
 			}
-		} else if other.status != http.StatusConflict || !strings.Contains(string(other.body), `"code":"IDEMPOTENCY_KEY_REUSED"`) {
+		} else if other.status != http.StatusConflict || !strings.Contains(string(other.body),
+			`"code":"IDEMPOTENCY_KEY_REUSED"`) {
 			t.Errorf("%s with another body: %d %s", name, other.status, other.body)
 		}
 		for _, bad := range []string{strings.Repeat("x", 256), "caf\u00e9"} {
@@ -870,7 +931,8 @@ func TestStdin_NotGivenIsTheNullDevice(t *testing.T) {
 	const script = "[ -c /dev/stdin ] && echo device; [ -p /dev/stdin ] && echo pipe; cat; rg needle"
 	const null, pipe = "device\nf:needle\n", "pipe\n"
 	id := a.sandbox(object{})
-	if got := a.do(http.MethodPut, "/v1/sandboxes/"+id+"/files/home/user/f", []byte("needle\n")); got.status != http.StatusNoContent {
+	if got := a.do(http.MethodPut, "/v1/sandboxes/"+id+"/files/home/user/f",
+		[]byte("needle\n")); got.status != http.StatusNoContent {
 		t.Fatal(got.status, string(got.body))
 	}
 	base := "/v1/sandboxes/" + id
@@ -897,8 +959,10 @@ func TestStdin_NotGivenIsTheNullDevice(t *testing.T) {
 			hangUp()
 			check("exec "+what, out.String(), want)
 		}
-		batch := object{"readOnly": readOnly, "scripts": []object{{"id": "1", "script": script}, {"id": "2", "script": script}}}
-		for _, r := range into[struct{ Results []batchResult }](t, a.do(http.MethodPost, base+"/exec-sync-batch", batch)).Results {
+		batch := object{"readOnly": readOnly, "scripts": []object{{"id": "1", "script": script},
+			{"id": "2", "script": script}}}
+		for _, r := range into[struct{ Results []batchResult }](t,
+			a.do(http.MethodPost, base+"/exec-sync-batch", batch)).Results {
 			check("batch", r.Stdout, null)
 		}
 	}

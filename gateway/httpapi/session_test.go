@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestSessionRoutes: a name on any of the exec routes is a directory and an environment of its own, listed and removed under it.
+// TestSessionRoutes: a name on any of the exec routes is a directory and an environment of its own, listed and removed
+// under it.
 func TestSessionRoutes(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
@@ -28,7 +29,8 @@ func TestSessionRoutes(t *testing.T) {
 	prints(true, "g", "g\n")
 	prints(false, "pwd", "/home/user\n")
 	type batch struct{ Results []batchResult }
-	got := into[batch](t, a.do(http.MethodPost, base+"/exec-sync-batch", object{"session": "one", "scripts": []object{{"id": "1", "script": "cd /bin"}, {"id": "2", "script": "pwd; f"}}}))
+	got := into[batch](t, a.do(http.MethodPost, base+"/exec-sync-batch",
+		object{"session": "one", "scripts": []object{{"id": "1", "script": "cd /bin"}, {"id": "2", "script": "pwd; f"}}}))
 	if got.Results[1].Stdout != "/bin\nf\n" {
 		t.Fatalf("%+v", got)
 	}
@@ -39,7 +41,8 @@ func TestSessionRoutes(t *testing.T) {
 
 	type list struct{ Sessions []sessionBody }
 	l := into[list](t, a.do(http.MethodGet, base+"/sessions", nil)).Sessions
-	if len(l) != 2 || l[0].Name != odd || l[0].Cwd != "/usr" || l[1].Name != "one" || l[1].Cwd != "/bin" || l[1].Variables == 0 || l[1].Bytes == 0 || l[1].ExpiresAt <= l[1].LastUsedAt {
+	if len(l) != 2 || l[0].Name != odd || l[0].Cwd != "/usr" || l[1].Name != "one" || l[1].Cwd != "/bin" ||
+		l[1].Variables == 0 || l[1].Bytes == 0 || l[1].ExpiresAt <= l[1].LastUsedAt {
 		t.Fatalf("%+v", l)
 	}
 	if got := a.do(http.MethodDelete, base+"/sessions/"+url.PathEscape(odd), nil); got.status != http.StatusNoContent {
@@ -50,12 +53,14 @@ func TestSessionRoutes(t *testing.T) {
 
 	for _, bad := range []any{"", ".", "..", "a\nb", strings.Repeat("a", 129), 1, object{}, []string{"a"}} {
 		for _, route := range []string{"/exec-sync", "/exec"} {
-			e := a.want(a.do(http.MethodPost, base+route, object{"script": "true", "session": bad}), http.StatusBadRequest, "INVALID_INPUT")
+			e := a.want(a.do(http.MethodPost, base+route, object{"script": "true", "session": bad}), http.StatusBadRequest,
+				"INVALID_INPUT")
 			if said := e.Message + strings.Join(e.Details, " "); !strings.Contains(said, "session: ") {
 				t.Errorf("%v: %s", bad, said)
 			}
 		}
-		a.want(a.do(http.MethodPost, base+"/exec-sync-batch", object{"session": bad, "scripts": []object{{"id": "1", "script": "true"}}}), http.StatusBadRequest, "INVALID_INPUT")
+		a.want(a.do(http.MethodPost, base+"/exec-sync-batch", object{"session": bad,
+			"scripts": []object{{"id": "1", "script": "true"}}}), http.StatusBadRequest, "INVALID_INPUT")
 	}
 	a.token = a.tokenOf("mallory", a.tenant)
 	a.want(a.do(http.MethodGet, base+"/sessions", nil), http.StatusForbidden, "FORBIDDEN")

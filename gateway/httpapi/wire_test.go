@@ -20,7 +20,8 @@ func TestCreateWithoutABody(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
 	for _, body := range []any{nil, "{}"} {
-		if got := into[sandboxSummary](t, a.do(http.MethodPost, "/v1/sandboxes", body)); got.ID == "" || !strings.HasPrefix(got.Name, "sandbox-") {
+		if got := into[sandboxSummary](t, a.do(http.MethodPost, "/v1/sandboxes", body)); got.ID == "" ||
+			!strings.HasPrefix(got.Name, "sandbox-") {
 			t.Errorf("%v: %+v", body, got)
 		}
 	}
@@ -35,7 +36,8 @@ func TestStreamOfASilentScriptStaysAlive(t *testing.T) {
 	r, hangUp := a.open(id, object{"script": "sleep 1; echo over", "readOnly": true})
 	defer hangUp()
 	b, err := io.ReadAll(r)
-	if n := strings.Count(string(b), ": still here\n\n"); err != nil || n < 2 || !strings.Contains(string(b), `over\n`) || !strings.Contains(string(b), "event: exit") {
+	if n := strings.Count(string(b), ": still here\n\n"); err != nil || n < 2 || !strings.Contains(string(b), `over\n`) ||
+		!strings.Contains(string(b), "event: exit") {
 		t.Errorf("%d heartbeats: %s %v", n, b, err)
 	}
 }
@@ -72,7 +74,8 @@ func TestTimeOfABatchIsCut(t *testing.T) {
 			t.Errorf("%d: %+v", ms, got)
 		}
 	}
-	a.want(a.do(http.MethodPost, base+"/exec-sync-batch", object{"scripts": []object{{"id": "a", "script": ":"}}, "timeoutMs": -1}), 400, "INVALID_INPUT")
+	a.want(a.do(http.MethodPost, base+"/exec-sync-batch", object{"scripts": []object{{"id": "a", "script": ":"}},
+		"timeoutMs": -1}), 400, "INVALID_INPUT")
 	a.want(a.do(http.MethodPost, base+"/exec-sync", object{"script": ":", "timeoutMs": 300_001}), 400, "INVALID_INPUT")
 }
 
@@ -116,7 +119,9 @@ func TestLargeBodiesAreRefusedAudibly(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := bufio.NewWriter(conn)
-		_, _ = fmt.Fprintf(w, "%s /v1/sandboxes/%s%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n", c.method, id, c.path, c.token)
+		_, _ = fmt.Fprintf(w,
+			"%s /v1/sandboxes/%s%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n",
+			c.method, id, c.path, c.token)
 		piece := []byte(strings.Repeat(" ", 1<<20))
 		if c.declared {
 			_, _ = fmt.Fprintf(w, "Content-Length: %d\r\n\r\n", c.size)
@@ -157,8 +162,10 @@ func TestUnknownParametersAreRefused(t *testing.T) {
 	a := newAPI(t)
 	base := "/v1/sandboxes/" + a.sandbox(object{})
 	for _, path := range []string{
-		"/v1/sandboxes?names=x", "/v1/sandboxes?limit=1&limit=2", "/v1/sandboxes?label=k", "/v1/sandboxes?label=k=1&label=k=2", "/v1/sandboxes?a;b", "/v1/sandboxes?%zz=1",
-		base + "?full=1", base + "/tree?dept=1", base + "/files/etc?recursive=true", base + "/export?format=sql", base + "/export?format=zip", base + "/events?since=1",
+		"/v1/sandboxes?names=x", "/v1/sandboxes?limit=1&limit=2", "/v1/sandboxes?label=k",
+		"/v1/sandboxes?label=k=1&label=k=2", "/v1/sandboxes?a;b", "/v1/sandboxes?%zz=1",
+		base + "?full=1", base + "/tree?dept=1", base + "/files/etc?recursive=true", base + "/export?format=sql",
+		base + "/export?format=zip", base + "/events?since=1",
 		base + "/kv?limits=1", base + "/execs?status=1", "/v1/quota?owner=bob",
 	} {
 		if e := a.want(a.do(http.MethodGet, path, nil), 400, "INVALID_INPUT"); len(e.Details) == 0 {
@@ -180,7 +187,8 @@ func TestListFilters(t *testing.T) {
 	one := a.sandbox(object{"name": "one", "labels": object{"k": "1", "l": "a=b"}})
 	two := a.sandbox(object{"name": "two", "labels": object{"k": "2"}})
 	for query, want := range map[string]string{
-		"": two + one, "name=one": one, "name=none": "", "label=k=2": two, "label=k%3D1&label=l%3Da=b": one, "name=two&label=k=1": "", "label=k=": "",
+		"": two + one, "name=one": one, "name=none": "", "label=k=2": two, "label=k%3D1&label=l%3Da=b": one,
+		"name=two&label=k=1": "", "label=k=": "",
 	} {
 		var out struct{ Sandboxes []sandboxSummary }
 		if err := json.Unmarshal(a.do(http.MethodGet, "/v1/sandboxes?"+query, nil).body, &out); err != nil {
@@ -200,9 +208,12 @@ func TestListFilters(t *testing.T) {
 func TestTokensAreNotWiderThanAskedFor(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
-	for _, body := range []string{`{"sub":"x","scopes":["read"]}`, `{"sub":"x","scope":"read"}`, `{"sub":"x","sandbox":"y"}`, `{"sub":"x","Scopes":[]}`} {
-		for path, header := range map[string][2]string{bootstrapPath: {"X-Auth-Secret", testSecret}, adminPath: {"X-Admin-Secret", testAdminSecret}} {
-			if e := a.want(a.do(http.MethodPost, path, body, header[0], header[1]), 400, "INVALID_INPUT"); !strings.Contains(strings.Join(e.Details, " "), "unexpected") {
+	for _, body := range []string{`{"sub":"x","scopes":["read"]}`, `{"sub":"x","scope":"read"}`,
+		`{"sub":"x","sandbox":"y"}`, `{"sub":"x","Scopes":[]}`} {
+		for path, header := range map[string][2]string{bootstrapPath: {"X-Auth-Secret", testSecret},
+			adminPath: {"X-Admin-Secret", testAdminSecret}} {
+			if e := a.want(a.do(http.MethodPost, path, body, header[0], header[1]), 400,
+				"INVALID_INPUT"); !strings.Contains(strings.Join(e.Details, " "), "unexpected") {
 				t.Errorf("%s: %+v", body, e)
 			}
 		}
@@ -221,7 +232,8 @@ func TestBootstrapRefusesUnknownTenants(t *testing.T) {
 	for _, body := range []object{{"sub": "x", "tenant": "evil"}, {"sub": "x"}} {
 		a.want(a.do(http.MethodPost, bootstrapPath, body, "X-Auth-Secret", testSecret), 401, "AUTH_UNKNOWN_TENANT")
 	}
-	if got := a.do(http.MethodPost, bootstrapPath, object{"sub": "x", "tenant": "acme"}, "X-Auth-Secret", testSecret); got.status != 201 {
+	if got := a.do(http.MethodPost, bootstrapPath, object{"sub": "x", "tenant": "acme"}, "X-Auth-Secret",
+		testSecret); got.status != 201 {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 }
@@ -256,7 +268,8 @@ func TestAdminLimitCountsTenantAndSubject(t *testing.T) {
 	n := 0
 	try := func(token string) answer {
 		n++
-		return a.do(http.MethodPost, adminPath, object{"sub": "x"}, "X-Admin-Secret", "wrong", "Authorization", "Bearer "+token, "X-Forwarded-For", fmt.Sprintf("10.0.0.%d", n))
+		return a.do(http.MethodPost, adminPath, object{"sub": "x"}, "X-Admin-Secret", "wrong", "Authorization",
+			"Bearer "+token, "X-Forwarded-For", fmt.Sprintf("10.0.0.%d", n))
 	}
 	for range 5 {
 		a.want(try(a.token), 403, "FORBIDDEN")
@@ -265,7 +278,8 @@ func TestAdminLimitCountsTenantAndSubject(t *testing.T) {
 	a.want(try(a.tokenOf("alice", "another tenant")), 403, "FORBIDDEN")
 }
 
-// Errors that others would write in plain text have the one form, and every answer the headers that keep browsers out of trouble.
+// Errors that others would write in plain text have the one form, and every answer the headers that keep browsers out
+// of trouble.
 func TestEveryErrorHasTheOneForm(t *testing.T) {
 	t.Parallel()
 	a := newAPIOf(t, func(c *Config) {
@@ -312,7 +326,8 @@ func TestEveryErrorHasTheOneForm(t *testing.T) {
 			t.Fatal(err)
 		}
 		what := fmt.Sprintf("%s %s: %d %s %.300s", c.method, c.path, res.StatusCode, res.Header, b)
-		if res.Header.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(res.Header.Get("Content-Security-Policy"), "frame-ancestors 'none'") {
+		if res.Header.Get("X-Content-Type-Options") != "nosniff" ||
+			!strings.Contains(res.Header.Get("Content-Security-Policy"), "frame-ancestors 'none'") {
 			t.Errorf("headers: %s", what)
 		}
 		var e ErrorBody
@@ -320,11 +335,13 @@ func TestEveryErrorHasTheOneForm(t *testing.T) {
 			t.Error(what)
 		} else if c.code != "" {
 			err := json.Unmarshal(b, &e)
-			if err != nil || e.Code != c.code || e.Applied != "no" || e.RequestID == "" || !strings.Contains(e.Message, c.says) || !strings.HasPrefix(res.Header.Get("Content-Type"), "application/json") {
+			if err != nil || e.Code != c.code || e.Applied != "no" || e.RequestID == "" ||
+				!strings.Contains(e.Message, c.says) || !strings.HasPrefix(res.Header.Get("Content-Type"), "application/json") {
 				t.Errorf("%v: %s", err, what)
 			}
 		}
-		if c.status == 405 && res.Header.Get("Allow") != c.says || c.status == 307 && res.Header.Get("Location") == "" || c.status == 416 && res.Header.Get("Content-Range") == "" {
+		if c.status == 405 && res.Header.Get("Allow") != c.says || c.status == 307 && res.Header.Get("Location") == "" ||
+			c.status == 416 && res.Header.Get("Content-Range") == "" {
 			t.Errorf("%s", what)
 		}
 	}
@@ -368,8 +385,10 @@ func TestForksOfLongNames(t *testing.T) {
 		Name  string
 		Forks []sandboxSummary
 	}
-	for count, name := range map[int]string{1: long, 2: strings.Repeat("é", 253) + "-1", 10: strings.Repeat("é", 252) + "-1"} {
-		if err := json.Unmarshal(a.do(http.MethodPost, base+"/fork", object{"count": count}).body, &out); err != nil || out.Name != name {
+	for count, name := range map[int]string{1: long, 2: strings.Repeat("é", 253) + "-1",
+		10: strings.Repeat("é", 252) + "-1"} {
+		if err := json.Unmarshal(a.do(http.MethodPost, base+"/fork", object{"count": count}).body, &out); err != nil ||
+			out.Name != name {
 			t.Errorf("%d: %q %v", count, out.Name, err)
 		}
 	}
@@ -425,16 +444,20 @@ func TestBackgroundProcessesEndWithTheScript(t *testing.T) {
 		t.Helper()
 		return into[execResult](t, a.do(http.MethodPost, "/v1/sandboxes/"+id+"/exec-sync", in))
 	}
-	if r := run(object{"script": "sleep 100 & sleep 101 &"}); r.Ended != 2 || !strings.Contains(r.Stderr, "sleep 100") || r.ExitCode != 0 || r.DurationMs > 60_000 {
+	if r := run(object{"script": "sleep 100 & sleep 101 &"}); r.Ended != 2 || !strings.Contains(r.Stderr, "sleep 100") ||
+		r.ExitCode != 0 || r.DurationMs > 60_000 {
 		t.Errorf("%+v", r)
 	}
-	if r := run(object{"script": "{ sleep 0.2; echo late; } &", "backgroundWaitMs": 25_000}); r.Ended != 0 || r.Stdout != "late\n" {
+	if r := run(object{"script": "{ sleep 0.2; echo late; } &", "backgroundWaitMs": 25_000}); r.Ended != 0 ||
+		r.Stdout != "late\n" {
 		t.Errorf("%+v", r)
 	}
-	if r := run(object{"script": "{ sleep 100; echo late; } &", "backgroundWaitMs": 100}); r.Ended != 1 || r.Stdout != "" || r.DurationMs > 60_000 {
+	if r := run(object{"script": "{ sleep 100; echo late; } &", "backgroundWaitMs": 100}); r.Ended != 1 ||
+		r.Stdout != "" || r.DurationMs > 60_000 {
 		t.Errorf("%+v", r)
 	}
-	a.want(a.do(http.MethodPost, "/v1/sandboxes/"+id+"/exec-sync", object{"script": ":", "backgroundWaitMs": -1}), 400, "INVALID_INPUT")
+	a.want(a.do(http.MethodPost, "/v1/sandboxes/"+id+"/exec-sync", object{"script": ":", "backgroundWaitMs": -1}), 400,
+		"INVALID_INPUT")
 	r, hangUp := a.open(id, object{"script": "sleep 100 &"})
 	defer hangUp()
 	evs := sse(t, r)

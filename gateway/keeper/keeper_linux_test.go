@@ -182,13 +182,17 @@ func TestRequestsUnderWayAreAnswered(t *testing.T) {
 	type answer struct{ name, text string }
 	answers := make(chan answer)
 	requests := map[string]struct{ send, want string }{
-		"reads":         {"GET /wait HTTP/1.1\r\nHost: h\r\n\r\n", `"code":"EUNAVAILABLE","retryable":true,"applied":"no"`},
-		"changes":       {"POST /wait HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n", `"code":"EOUTCOMEUNKNOWN","retryable":false,"applied":"unknown"`},
-		"repeatable":    {"POST /wait HTTP/1.1\r\nHost: h\r\nIdempotency-Key: k\r\nContent-Length: 0\r\n\r\n", `"code":"EOUTCOMEUNKNOWN","retryable":true,"applied":"unknown"`},
-		"second of two": {"GET /pid HTTP/1.1\r\nHost: h\r\n\r\nPOST /wait HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n", `"retryable":false,"applied":"unknown"`},
-		"with a body":   {"POST /body HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n12", `"retryable":false,"applied":"unknown"`},
-		"begun":         {"POST /begin HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n", "begun"},
-		"half sent":     {"POST /wait HT", `"code":"EUNAVAILABLE","retryable":true,"applied":"no"`},
+		"reads": {"GET /wait HTTP/1.1\r\nHost: h\r\n\r\n", `"code":"EUNAVAILABLE","retryable":true,"applied":"no"`},
+		"changes": {"POST /wait HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n",
+			`"code":"EOUTCOMEUNKNOWN","retryable":false,"applied":"unknown"`},
+		"repeatable": {"POST /wait HTTP/1.1\r\nHost: h\r\nIdempotency-Key: k\r\nContent-Length: 0\r\n\r\n",
+			`"code":"EOUTCOMEUNKNOWN","retryable":true,"applied":"unknown"`},
+		"second of two": {"GET /pid HTTP/1.1\r\nHost: h\r\n\r\nPOST /wait HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n",
+			`"retryable":false,"applied":"unknown"`},
+		"with a body": {"POST /body HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n12",
+			`"retryable":false,"applied":"unknown"`},
+		"begun":     {"POST /begin HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n", "begun"},
+		"half sent": {"POST /wait HT", `"code":"EUNAVAILABLE","retryable":true,"applied":"no"`},
 	}
 	var conns []net.Conn
 	for name, r := range requests {
@@ -232,7 +236,8 @@ func TestRequestsUnderWayAreAnswered(t *testing.T) {
 	}
 }
 
-// A connection that the server has closed is closed, and its slot is used again, although the parent has had a duplicate.
+// A connection that the server has closed is closed, and its slot is used again, although the parent has had a
+// duplicate.
 func TestClosedConnectionsAreLetGo(t *testing.T) {
 	base, stop := kept(t)
 	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(base, "http://"))
@@ -279,7 +284,8 @@ func TestServerThatCannotStartEndsTheParent(t *testing.T) {
 }
 
 func TestBreaksGetLonger(t *testing.T) {
-	for deaths, want := range map[int]time.Duration{1: 0, 2: firstBreak, 3: 2 * firstBreak, 4: 4 * firstBreak, 50: lastBreak} {
+	for deaths, want := range map[int]time.Duration{1: 0, 2: firstBreak, 3: 2 * firstBreak, 4: 4 * firstBreak,
+		50: lastBreak} {
 		if got := pause(deaths); got != want {
 			t.Errorf("after %d deaths %v, want %v", deaths, got, want)
 		}

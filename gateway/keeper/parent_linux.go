@@ -21,8 +21,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A server that lived less than shortLife died at once. From the second such death in a row there is a break before the next server, which doubles
-// from firstBreak to lastBreak.
+// A server that lived less than shortLife died at once. From the second such death in a row there is a break before the
+// next server, which doubles from firstBreak to lastBreak.
 const (
 	shortLife  = 2 * time.Second
 	firstBreak = 100 * time.Millisecond
@@ -90,7 +90,8 @@ func Run(ctx context.Context, cfg Config) error {
 			deaths = 1
 		}
 		wait := pause(deaths)
-		slog.Error("the server died and is started again", "op", "serve", "how", s.how(), "connections", len(s.held), "break_ms", wait.Milliseconds())
+		slog.Error("the server died and is started again", "op", "serve", "how", s.how(), "connections", len(s.held),
+			"break_ms", wait.Milliseconds())
 		p.answer(s)
 		if wait > 0 {
 			select {
@@ -118,7 +119,8 @@ func (p *parent) start(fallenAt time.Time) (*server, error) {
 	}
 	theirs := os.NewFile(uintptr(pair[1]), "control")
 	defer func() { _ = theirs.Close() }()
-	s := &server{exited: make(chan struct{}), silent: make(chan struct{}), held: map[uint32]int{}, started: time.Now(), fallenAt: fallenAt}
+	s := &server{exited: make(chan struct{}), silent: make(chan struct{}), held: map[uint32]int{}, started: time.Now(),
+		fallenAt: fallenAt}
 	if s.control, err = fileConn(pair[0]); err != nil {
 		return nil, err
 	}
@@ -141,8 +143,8 @@ func (p *parent) start(fallenAt time.Time) (*server, error) {
 	return s, nil
 }
 
-// run starts the process and takes its status. It keeps its thread, because the signal that the kernel sends to the server when its parent is gone
-// is bound to the thread that started it.
+// run starts the process and takes its status. It keeps its thread, because the signal that the kernel sends to the
+// server when its parent is gone is bound to the thread that started it.
 func (p *parent) run(s *server, files []*os.File, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -329,8 +331,9 @@ func reply(fd int, state uint32) {
 	}
 	defer func() { _ = c.Close() }()
 	_ = c.SetDeadline(time.Now().Add(lingerTimeout))
-	if _, err := fmt.Fprintf(c, "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nCache-Control: no-store\r\n"+
-		"Retry-After: 1\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(text), text); err != nil {
+	if _, err := fmt.Fprintf(c,
+		"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nCache-Control: no-store\r\n"+
+			"Retry-After: 1\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(text), text); err != nil {
 		return
 	}
 	// Closing with bytes unread would take the answer away from a client that is still sending.

@@ -23,7 +23,8 @@ var (
 
 // Locker hands out the lock of a sandbox.
 type Locker interface {
-	// Lock waits for its turn and returns the lease. The error is ErrTimeout, ErrQueueFull, ErrUnavailable or the cause of ctx.
+	// Lock waits for its turn and returns the lease. The error is ErrTimeout, ErrQueueFull, ErrUnavailable or the cause of
+	// ctx.
 	Lock(ctx context.Context, sandbox uuid.UUID) (Lease, error)
 }
 

@@ -40,18 +40,18 @@ type RedisConfig struct {
 	// Call bounds one call of Redis, with what the client repeats of it; default 2 s. A writer is told that locks are
 	// unavailable after at most this long.
 	Call time.Duration
-	// Fallback is how often a waiter asks again although nobody woke it: a wake-up is lost when the connection that carries
-	// them breaks. Default 1 s.
+	// Fallback is how often a waiter asks again although nobody woke it: a wake-up is lost when the connection that
+	// carries them breaks. Default 1 s.
 	Fallback time.Duration
 	Config
 }
 
 // Redis locks among the processes that share a Redis. Within a process writers wait in order of arrival and only the
-// first of a sandbox asks Redis; among processes the first ones wait in a line that Redis keeps. Whoever releases hands the lock to the
-// first process in line and wakes it: nobody polls.
+// first of a sandbox asks Redis; among processes the first ones wait in a line that Redis keeps. Whoever releases hands
+// the lock to the first process in line and wakes it: nobody polls.
 //
-// What Redis says is advice. It may forget (restart, flush, failover) and it may answer late; two writers at once cost one of them a
-// repetition, since the compare-and-set of the commit lets only one through.
+// What Redis says is advice. It may forget (restart, flush, failover) and it may answer late; two writers at once cost
+// one of them a repetition, since the compare-and-set of the commit lets only one through.
 type Redis struct {
 	c       RedisConfig
 	process string
@@ -106,7 +106,8 @@ func NewRedis(c RedisConfig) (*Redis, error) {
 	o.ContextTimeoutEnabled = true
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = c.Call/2, c.Call, c.Call
 	o.MaxRetries = 2
-	l := &Redis{c: c, process: uuid.NewString(), local: NewLocal(c.Config), client: redis.NewClient(o), waiting: map[string]chan struct{}{}, kept: map[uuid.UUID]*tenure{}, began: time.Now()}
+	l := &Redis{c: c, process: uuid.NewString(), local: NewLocal(c.Config), client: redis.NewClient(o),
+		waiting: map[string]chan struct{}{}, kept: map[uuid.UUID]*tenure{}, began: time.Now()}
 	l.local.idle = l.abandoned
 	l.wakes = l.client.Subscribe(context.Background(), l.channel()+l.process)
 	// Made at once, so that Close ends it also when it comes first.
@@ -129,7 +130,8 @@ func (l *Redis) Close() error {
 // Ping reports whether Redis answers.
 func (l *Redis) Ping(ctx context.Context) error { return l.client.Ping(ctx).Err() }
 
-// Waiting is the number of callers of this process in line for a sandbox behind the one that holds the lock or asks Redis for it.
+// Waiting is the number of callers of this process in line for a sandbox behind the one that holds the lock or asks
+// Redis for it.
 func (l *Redis) Waiting(sandbox uuid.UUID) int { return l.local.Waiting(sandbox) }
 
 func (l *Redis) channel() string { return l.c.Prefix + "wake:" }
@@ -139,7 +141,8 @@ func (l *Redis) keys(sandbox uuid.UUID) []string {
 	return []string{l.c.Prefix + "lock:{" + sandbox.String() + "}", l.c.Prefix + "line:{" + sandbox.String() + "}"}
 }
 
-// wake tells the waiter that a grant is for ("token sandbox"). A grant for one that is not there any more is given back.
+// wake tells the waiter that a grant is for ("token sandbox"). A grant for one that is not there any more is given
+// back.
 func (l *Redis) wake(grant string) {
 	token, of, _ := strings.Cut(grant, " ")
 	l.mu.Lock()
@@ -167,7 +170,8 @@ func (l *Redis) Lock(ctx context.Context, sandbox uuid.UUID) (Lease, error) {
 	if e := l.adopt(sandbox, turn); e != nil {
 		return e, nil
 	}
-	h := &tenure{l: l, sandbox: sandbox, token: l.process + "/" + strconv.FormatUint(l.tokens.Add(1), 10), done: make(chan struct{})}
+	h := &tenure{l: l, sandbox: sandbox, token: l.process + "/" + strconv.FormatUint(l.tokens.Add(1), 10),
+		done: make(chan struct{})}
 	woken := make(chan struct{}, 1)
 	l.mu.Lock()
 	l.waiting[h.token] = woken
@@ -178,8 +182,8 @@ func (l *Redis) Lock(ctx context.Context, sandbox uuid.UUID) (Lease, error) {
 		l.mu.Unlock()
 	}()
 	if err := l.obtain(ctx, h, woken, deadline); err != nil {
-		// Perhaps it is ours, or will be, and we did not hear of it. When Redis does not answer, those behind us need not wait
-		// until it was told.
+		// Perhaps it is ours, or will be, and we did not hear of it. When Redis does not answer, those behind us need not
+		// wait until it was told.
 		h.giveBack(turn, errors.Is(err, ErrUnavailable))
 		return nil, err
 	}
@@ -253,8 +257,8 @@ func (l *Redis) obtain(ctx context.Context, h *tenure, woken <-chan struct{}, de
 	}
 }
 
-// grant is how long a lock waits for the process it was handed to. One that is stopped must not keep the others longer than
-// needed; one that is merely slow must not lose its turn.
+// grant is how long a lock waits for the process it was handed to. One that is stopped must not keep the others longer
+// than needed; one that is merely slow must not lose its turn.
 func (l *Redis) grant() time.Duration { return min(l.c.Lease, 2*time.Second) }
 
 func (l *Redis) call(ctx context.Context, s *redis.Script, keys []string, args ...any) (bool, error) {
@@ -264,9 +268,9 @@ func (l *Redis) call(ctx context.Context, s *redis.Script, keys []string, args .
 	return n == 1, err
 }
 
-// keepFor is how long a lock may be passed on within a process before the other processes have their turn: handing it to one of them takes longer than
-// a short exec, and there it finds a tree that is not current yet and contents that are not cached. So with many writers in each of several processes
-// most of the time would go into that.
+// keepFor is how long a lock may be passed on within a process before the other processes have their turn: handing it
+// to one of them takes longer than a short exec, and there it finds a tree that is not current yet and contents that
+// are not cached. So with many writers in each of several processes most of the time would go into that.
 const keepFor = 50 * time.Millisecond
 
 // tenure is the time for which this process has a lock in Redis. It belongs to one lease after the other.
@@ -353,7 +357,8 @@ func (h *tenure) beat() {
 	h.timer = time.AfterFunc(next, h.beat)
 }
 
-// Unlock implements [Lease]. The caller does not wait for Redis; the next one in this process does, unless the lock is kept for it.
+// Unlock implements [Lease]. The caller does not wait for Redis; the next one in this process does, unless the lock is
+// kept for it.
 func (e *redisLease) Unlock() {
 	e.once.Do(func() {
 		if !e.keep() {
@@ -364,7 +369,8 @@ func (e *redisLease) Unlock() {
 	})
 }
 
-// keep leaves the tenure to the next in line within this process, if there is one and the others have not waited long enough.
+// keep leaves the tenure to the next in line within this process, if there is one and the others have not waited long
+// enough.
 func (h *tenure) keep() bool {
 	if time.Since(h.began) > keepFor || h.l.local.Waiting(h.sandbox) == 0 || h.Err() != nil {
 		return false
@@ -405,5 +411,6 @@ func (h *tenure) giveBack(turn Lease, nextFirst bool) {
 
 // release gives back what Redis may know of a token. When it cannot be told, the lease expires.
 func (l *Redis) release(sandbox uuid.UUID, token string) {
-	_, _ = l.call(context.Background(), releaseScript, l.keys(sandbox), token, l.c.Lease.Milliseconds(), l.grant().Milliseconds(), l.channel())
+	_, _ = l.call(context.Background(), releaseScript, l.keys(sandbox), token, l.c.Lease.Milliseconds(),
+		l.grant().Milliseconds(), l.channel())
 }

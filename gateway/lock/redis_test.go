@@ -38,8 +38,8 @@ func locker(t *testing.T, s *redistest.Server, c lock.RedisConfig) *lock.Redis {
 	return l
 }
 
-// patiently does what depends on a lease with longer and longer ones, until the machine is not too busy for one: wrong is what was to be seen and was
-// not.
+// patiently does what depends on a lease with longer and longer ones, until the machine is not too busy for one: wrong
+// is what was to be seen and was not.
 func patiently(t *testing.T, lease time.Duration, do func(lease time.Duration) (wrong string)) {
 	t.Helper()
 	wrong := ""
@@ -354,7 +354,8 @@ func TestRedis_fullMemory(t *testing.T) {
 		}
 	}
 	memory("1")
-	if _, err := l.Lock(t.Context(), other); !errors.Is(err, lock.ErrUnavailable) || !strings.Contains(err.Error(), "OOM") {
+	if _, err := l.Lock(t.Context(), other); !errors.Is(err, lock.ErrUnavailable) ||
+		!strings.Contains(err.Error(), "OOM") {
 		t.Fatalf("got %v", err)
 	}
 	held.Unlock() // what is there can be given back
@@ -385,7 +386,10 @@ func TestRedis_foreignValuesUnderOurKeys(t *testing.T) {
 		"expiry in a year":  func(id uuid.UUID) error { return c.Set(t.Context(), key(id), "x", 8760*time.Hour).Err() },
 		"list for the lock": func(id uuid.UUID) error { return c.LPush(t.Context(), key(id), "x").Err() },
 		"text for the line": func(id uuid.UUID) error { return c.Set(t.Context(), lineKey(id), "x", 0).Err() },
-		"noise in the line": func(id uuid.UUID) error { return c.RPush(t.Context(), lineKey(id), "", "/", "x", "\x00\xff").Err() },
+		"noise in the line": func(id uuid.UUID) error {
+			return c.RPush(t.Context(), lineKey(id), "", "/", "x",
+				"\x00\xff").Err()
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			id := uuid.New()
@@ -529,7 +533,8 @@ func TestRedis_isGivenBackWhenTheNextOneLeaves(t *testing.T) {
 		wg.Go(cancel)
 		held.Unlock()
 		wg.Wait()
-		for deadline := time.Now().Add(30 * time.Second); c.Exists(t.Context(), key(id)).Val() != 0; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(30 * time.Second); c.Exists(t.Context(),
+			key(id)).Val() != 0; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal("the lock is still held")
 			}
@@ -538,7 +543,8 @@ func TestRedis_isGivenBackWhenTheNextOneLeaves(t *testing.T) {
 }
 
 func TestRedis_badURL(t *testing.T) {
-	if _, err := lock.NewRedis(lock.RedisConfig{URL: "redis://u:secret@h:port"}); err == nil || strings.Contains(err.Error(), "secret") {
+	if _, err := lock.NewRedis(lock.RedisConfig{URL: "redis://u:secret@h:port"}); err == nil ||
+		strings.Contains(err.Error(), "secret") {
 		t.Fatalf("got %v", err)
 	}
 }

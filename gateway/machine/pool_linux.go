@@ -155,7 +155,8 @@ func (p *Pool) enter(ctx context.Context, owner string) error {
 	return err
 }
 
-// nestedWait is how long a request may wait for whom a program waits that has a machine: all places may be held by such programs.
+// nestedWait is how long a request may wait for whom a program waits that has a machine: all places may be held by such
+// programs.
 const nestedWait = 2 * time.Second
 
 func (p *Pool) room(owner string) bool {
@@ -234,7 +235,8 @@ func (p *Pool) start(ctx context.Context, program string) (*Machine, error) {
 	return m, nil
 }
 
-// keep lets a machine wait for its next program. There are as many as may run at once; the one that has waited longest makes room.
+// keep lets a machine wait for its next program. There are as many as may run at once; the one that has waited longest
+// makes room.
 func (p *Pool) keep(m *Machine) {
 	p.mu.Lock()
 	var old *Machine

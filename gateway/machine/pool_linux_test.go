@@ -25,7 +25,8 @@ func enterLater(t *testing.T, p *Pool, ctx context.Context, owner string) chan e
 	return ch
 }
 
-// A place goes to the owner that has the fewest, in order of arrival; too many requests are refused, and one that is given up takes none.
+// A place goes to the owner that has the fewest, in order of arrival; too many requests are refused, and one that is
+// given up takes none.
 func TestPlaces(t *testing.T) {
 	ctx := t.Context()
 	p := &Pool{cfg: Config{Most: 3, PerOwner: 2, Queue: 4}, owners: map[string]int{}}
@@ -35,7 +36,8 @@ func TestPlaces(t *testing.T) {
 		}
 	}
 	givenUp, giveUp := context.WithCancel(ctx)
-	a, gone, b, c := enterLater(t, p, ctx, "a"), enterLater(t, p, givenUp, "c"), enterLater(t, p, ctx, "b"), enterLater(t, p, ctx, "c")
+	a, gone, b, c := enterLater(t, p, ctx, "a"), enterLater(t, p, givenUp, "c"), enterLater(t, p, ctx, "b"),
+		enterLater(t, p, ctx, "c")
 	if err := p.enter(ctx, "d"); !errors.Is(err, ErrBusy) {
 		t.Errorf("the fifth that waits: %v", err)
 	}
@@ -63,7 +65,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// What a machine sends is not trusted, and neither is the other direction: no frame makes either end fail otherwise than by an error.
+// What a machine sends is not trusted, and neither is the other direction: no frame makes either end fail otherwise
+// than by an error.
 func FuzzFrames(f *testing.F) {
 	f.Add([]byte{5, 0, 0, 0, 1, 1, 2, 3, 4})
 	f.Add([]byte{255, 255, 255, 255, 0})

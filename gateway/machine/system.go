@@ -25,7 +25,8 @@ const (
 	errnoNotsup = 58
 )
 
-// system is what a running module calls. What concerns only itself (its arguments, the clock, random bytes) is answered here.
+// system is what a running module calls. What concerns only itself (its arguments, the clock, random bytes) is answered
+// here.
 type system struct {
 	w         *worker
 	args, env []string
@@ -59,7 +60,10 @@ var functions = []function{
 	{"fd_fdstat_set_rights", "iII", func(*system, []uint64) uint32 { return 0 }},
 	{"fd_filestat_get", "ii", func(s *system, a []uint64) uint32 { return s.into(wasi.FdFilestatGet, a, "i", a[1], 64) }},
 	{"fd_filestat_set_size", "iI", func(s *system, a []uint64) uint32 { return s.plain(wasi.FdFilestatSetSize, a, "iI") }},
-	{"fd_filestat_set_times", "iIIi", func(s *system, a []uint64) uint32 { return s.plain(wasi.FdFilestatSetTimes, a, "iIIh") }},
+	{"fd_filestat_set_times", "iIIi", func(s *system, a []uint64) uint32 {
+		return s.plain(wasi.FdFilestatSetTimes, a,
+			"iIIh")
+	}},
 	{"fd_pread", "iiiIi", func(s *system, a []uint64) uint32 {
 		if a[3]>>62 == 1 {
 			return s.peek(a)
@@ -83,9 +87,15 @@ var functions = []function{
 	{"fd_renumber", "ii", func(s *system, a []uint64) uint32 { return s.plain(wasi.FdRenumber, a, "ii") }},
 	{"fd_seek", "iIii", func(s *system, a []uint64) uint32 { return s.into(wasi.FdSeek, a, "iIi", a[3], 8) }},
 	{"fd_sync", "i", func(s *system, a []uint64) uint32 { return s.plain(wasi.FdSync, a, "i") }},
-	{"fd_tell", "ii", func(s *system, a []uint64) uint32 { return s.into(wasi.FdSeek, []uint64{a[0], 0, 1}, "iIi", a[1], 8) }},
+	{"fd_tell", "ii", func(s *system, a []uint64) uint32 {
+		return s.into(wasi.FdSeek, []uint64{a[0], 0, 1}, "iIi", a[1],
+			8)
+	}},
 	{"fd_write", "iiii", func(s *system, a []uint64) uint32 { return s.write(wasi.FdWrite, a[0], a[1], a[2], nil, a[3]) }},
-	{"path_create_directory", "iii", func(s *system, a []uint64) uint32 { return s.plain(wasi.PathCreateDirectory, a, "is") }},
+	{"path_create_directory", "iii", func(s *system, a []uint64) uint32 {
+		return s.plain(wasi.PathCreateDirectory, a,
+			"is")
+	}},
 	{"path_filestat_get", "iiiii", func(s *system, a []uint64) uint32 {
 		return s.into(wasi.PathFilestatGet, []uint64{a[1], a[0], a[2], a[3]}, "iis", a[4], 64)
 	}},
@@ -98,8 +108,14 @@ var functions = []function{
 	{"path_open", "iiiiiIIii", func(s *system, a []uint64) uint32 {
 		return s.into(wasi.PathOpen, []uint64{a[1], a[0], a[2], a[3], a[4], a[5], a[7]}, "iisiIh", a[8], 4)
 	}},
-	{"path_readlink", "iiiiii", func(s *system, a []uint64) uint32 { return s.text(wasi.PathReadlink, a, "is", a[3], a[4], &a[5]) }},
-	{"path_remove_directory", "iii", func(s *system, a []uint64) uint32 { return s.plain(wasi.PathRemoveDirectory, a, "is") }},
+	{"path_readlink", "iiiiii", func(s *system, a []uint64) uint32 {
+		return s.text(wasi.PathReadlink, a, "is", a[3], a[4],
+			&a[5])
+	}},
+	{"path_remove_directory", "iii", func(s *system, a []uint64) uint32 {
+		return s.plain(wasi.PathRemoveDirectory, a,
+			"is")
+	}},
 	{"path_rename", "iiiiii", func(s *system, a []uint64) uint32 { return s.plain(wasi.PathRename, a, "isis") }},
 	{"path_symlink", "iiiii", func(s *system, a []uint64) uint32 { return s.plain(wasi.PathSymlink, a, "sis") }},
 	{"path_unlink_file", "iii", func(s *system, a []uint64) uint32 { return s.plain(wasi.PathUnlinkFile, a, "is") }},
@@ -144,7 +160,8 @@ func (s *system) module(rt wazero.Runtime) wazero.HostModuleBuilder {
 	return b
 }
 
-// request builds a call from parameters: types are h, i and I for 16, 32 and 64 bits, and s for an address and a length.
+// request builds a call from parameters: types are h, i and I for 16, 32 and 64 bits, and s for an address and a
+// length.
 func (s *system) request(kind wasi.Call, a []uint64, types string) (f wasi.Frame, ok bool) {
 	f = wasi.NewFrame(s.frame, kind)
 	for _, c := range types {
@@ -308,8 +325,9 @@ func (s *system) write(kind wasi.Call, fd, vecs, n uint64, off *uint64, used uin
 	return s.put32(used, answer.U32())
 }
 
-// Offsets from 1<<62 on are not those of a file: there, a program reads and writes its own memory, which a language may have no other means for. With
-// this bit set, what is written is looked for by the next read, which tells the address where it stands at or behind its own.
+// Offsets from 1<<62 on are not those of a file: there, a program reads and writes its own memory, which a language may
+// have no other means for. With this bit set, what is written is looked for by the next read, which tells the address
+// where it stands at or behind its own.
 const search = 1 << 61
 
 func (s *system) peek(a []uint64) uint32 {

@@ -41,8 +41,8 @@ type worker struct {
 	began  chan struct{} // a job has
 }
 
-// work serves jobs from conn, one after the other, until it ends. code is the module of jobs that bring none, compiled into cacheDir;
-// confine is called when nothing more of the machine is needed.
+// work serves jobs from conn, one after the other, until it ends. code is the module of jobs that bring none, compiled
+// into cacheDir; confine is called when nothing more of the machine is needed.
 func work(ctx context.Context, conn io.ReadWriter, code []byte, cacheDir string, confine func() error) error {
 	w := &worker{conn: conn, in: bufio.NewReaderSize(conn, 32<<10), began: make(chan struct{}, 1)}
 	defer close(w.began)
@@ -85,7 +85,8 @@ func work(ctx context.Context, conn io.ReadWriter, code []byte, cacheDir string,
 const maxMemory = 4 << 30
 
 func config(memory uint64) wazero.RuntimeConfig {
-	return wazero.NewRuntimeConfigCompiler().WithDebugInfoEnabled(false).WithMemoryLimitPages(uint32(min(memory, maxMemory) >> 16))
+	return wazero.NewRuntimeConfigCompiler().WithDebugInfoEnabled(false).WithMemoryLimitPages(uint32(min(memory,
+		maxMemory) >> 16))
 }
 
 // run runs one job and says how it ended.
@@ -107,8 +108,8 @@ func (w *worker) run(ctx context.Context, job wasi.Job) error {
 	return end.Send(w.conn)
 }
 
-// report says now and then what the machine uses, while it runs a job. It sleeps in the kernel: a timer of Go's can belong to the very processor that
-// computes, and then nobody looks at it.
+// report says now and then what the machine uses, while it runs a job. It sleeps in the kernel: a timer of Go's can
+// belong to the very processor that computes, and then nobody looks at it.
 func (w *worker) report() {
 	for range w.began {
 		for w.busy.Load() {

@@ -11,9 +11,12 @@ import (
 
 // otherNames are what clients of other servers call an argument.
 var otherNames = map[string]string{
-	"sandboxId": "id", "sandbox_id": "id", "sandbox": "id", "timeoutMs": "timeout", "timeout_ms": "timeout", "perScriptTimeoutMs": "perScriptTimeout", "backgroundWaitMs": "backgroundWait",
-	"file_path": "path", "filePath": "path", "old_string": "oldString", "new_string": "newString", "replace_all": "replaceAll", "command": "script",
-	"read_only": "readOnly", "base_path": "basePath", "oldText": "oldString", "newText": "newString", "glob": "include", "-i": "ignoreCase", "head_limit": "limit",
+	"sandboxId": "id", "sandbox_id": "id", "sandbox": "id", "timeoutMs": "timeout", "timeout_ms": "timeout",
+	"perScriptTimeoutMs": "perScriptTimeout", "backgroundWaitMs": "backgroundWait",
+	"file_path": "path", "filePath": "path", "old_string": "oldString", "new_string": "newString",
+	"replace_all": "replaceAll", "command": "script",
+	"read_only": "readOnly", "base_path": "basePath", "oldText": "oldString", "newText": "newString", "glob": "include",
+	"-i": "ignoreCase", "head_limit": "limit",
 }
 
 // accept gives arguments of sql-fs and of well-known tools the names that they have here, and reports whether it did.

@@ -103,9 +103,12 @@ type kvListResult struct {
 }
 
 func (s *server) branchTools(m *sdk.Server) {
-	add(m, "sandbox_diff", "Compare states", "List what differs between two states of sandboxes: by default what changed in this one since it was created, forked or restored.", reads, s.diff)
-	add(m, "sandbox_merge", "Merge a sandbox", "Do in this sandbox what happened in another one since it was forked, all of it in one commit or nothing: ok is false when conflicts kept it from being done.", overrides, s.merge)
-	add(m, "kv_get", "Get a key", "Get a value of the sandbox's key-value store, which is forked, snapshotted and restored with its files.", reads,
+	add(m, "sandbox_diff", "Compare states",
+		"List what differs between two states of sandboxes: by default what changed in this one since it was created, forked or restored.", reads, s.diff)
+	add(m, "sandbox_merge", "Merge a sandbox",
+		"Do in this sandbox what happened in another one since it was forked, all of it in one commit or nothing: ok is false when conflicts kept it from being done.", overrides, s.merge)
+	add(m, "kv_get", "Get a key",
+		"Get a value of the sandbox's key-value store, which is forked, snapshotted and restored with its files.", reads,
 		func(ctx context.Context, c call, in *keyArg) (any, error) {
 			id, err := in.parse()
 			if err != nil {
@@ -117,7 +120,8 @@ func (s *server) branchTools(m *sdk.Server) {
 			}
 			return kvResult{done, keyValue(*v)}, nil
 		})
-	add(m, "kv_set", "Set a key", "Set a value of the sandbox's key-value store; with expectVersion only when nobody else has meanwhile.", repeats,
+	add(m, "kv_set", "Set a key",
+		"Set a value of the sandbox's key-value store; with expectVersion only when nobody else has meanwhile.", repeats,
 		func(ctx context.Context, c call, in *kvSetArgs) (any, error) {
 			id, err := in.parse()
 			if err != nil {

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// fit cuts an answer that is longer than its budget: of the longest list the first entries stay, of long texts the head and the tail. The answer
-// says so: "truncated", and how many entries are left out.
+// fit cuts an answer that is longer than its budget: of the longest list the first entries stay, of long texts the head
+// and the tail. The answer says so: "truncated", and how many entries are left out.
 func fit(text []byte, budget int) []byte {
 	if len(text) <= budget {
 		return text

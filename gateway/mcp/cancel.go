@@ -33,10 +33,12 @@ const (
 )
 
 // errCancelled ends a call that its client has cancelled.
-var errCancelled = &sandbox.Error{Code: wire.CodeSessionClosing, Errno: vfs.ECANCELED, Applied: sandbox.AppliedNo, Message: "the call was cancelled; nothing was applied"}
+var errCancelled = &sandbox.Error{Code: wire.CodeSessionClosing, Errno: vfs.ECANCELED, Applied: sandbox.AppliedNo,
+	Message: "the call was cancelled; nothing was applied"}
 
-// callKey is what a cancellation names: a request of a client of a user. Request ids are a client's own, and a client is told apart
-// from the user's others by the session that the answer to its initialize names. An empty ID is every request of the session.
+// callKey is what a cancellation names: a request of a client of a user. Request ids are a client's own, and a client
+// is told apart from the user's others by the session that the answer to its initialize names. An empty ID is every
+// request of the session.
 type callKey struct {
 	Tenant  string `json:"t"`
 	Subject string `json:"u"`
@@ -184,7 +186,8 @@ func requestID(raw json.RawMessage) string {
 	return ""
 }
 
-// enter finds the calls in a body and obeys the cancellations in it. initialize reports whether a client introduces itself.
+// enter finds the calls in a body and obeys the cancellations in it. initialize reports whether a client introduces
+// itself.
 func (s *server) enter(r *http.Request, id auth.Identity, body []byte) (keys []callKey, initialize bool) {
 	session := r.Header.Get(sessionHeader)
 	for _, f := range frames(body) {
@@ -208,8 +211,8 @@ func (s *server) enter(r *http.Request, id auth.Identity, body []byte) (keys []c
 	return keys, initialize
 }
 
-// within is the context of a tool: the protocol's own, which before version 2026-07-28 outlives the connection, ended by what ends
-// the request. It also begins to keep the connection alive.
+// within is the context of a tool: the protocol's own, which before version 2026-07-28 outlives the connection, ended
+// by what ends the request. It also begins to keep the connection alive.
 func within(ctx context.Context, req *sdk.CallToolRequest) (context.Context, func()) {
 	if req.Extra == nil || req.Extra.TokenInfo == nil {
 		return ctx, func() {}

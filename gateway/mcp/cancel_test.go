@@ -37,7 +37,8 @@ func (c *raw) post(ctx context.Context, url, method string, id any, params objec
 	}
 	if c.version == current {
 		params["_meta"] = object{"io.modelcontextprotocol/protocolVersion": current, "progressToken": "p",
-			"io.modelcontextprotocol/clientInfo": object{"name": "raw", "version": "1"}, "io.modelcontextprotocol/clientCapabilities": object{}}
+			"io.modelcontextprotocol/clientInfo":         object{"name": "raw", "version": "1"},
+			"io.modelcontextprotocol/clientCapabilities": object{}}
 	} else if id != nil {
 		params["_meta"] = object{"progressToken": "p"}
 	}
@@ -78,7 +79,8 @@ func (c *raw) initialize(url string) {
 	if c.version == current {
 		return
 	}
-	res := c.post(c.t.Context(), url, "initialize", 0, object{"protocolVersion": c.version, "capabilities": object{}, "clientInfo": object{"name": "raw", "version": "1"}})
+	res := c.post(c.t.Context(), url, "initialize", 0, object{"protocolVersion": c.version, "capabilities": object{},
+		"clientInfo": object{"name": "raw", "version": "1"}})
 	b, err := io.ReadAll(res.Body)
 	if err != nil || res.StatusCode != http.StatusOK || !strings.Contains(string(b), c.version) {
 		c.t.Fatalf("initialize: %d %s %v", res.StatusCode, b, err)
@@ -91,7 +93,8 @@ func (c *raw) initialize(url string) {
 // script calls bash_exec and returns its stream once the script has begun.
 func (c *raw) script(ctx context.Context, url string, id any, box, script string) *bufio.Scanner {
 	c.t.Helper()
-	res := c.post(ctx, url, "tools/call", id, object{"name": "bash_exec", "arguments": object{"id": box, "script": script, "timeout": 120_000}})
+	res := c.post(ctx, url, "tools/call", id, object{"name": "bash_exec",
+		"arguments": object{"id": box, "script": script, "timeout": 120_000}})
 	lines := bufio.NewScanner(res.Body)
 	for lines.Scan() {
 		if strings.Contains(lines.Text(), "begun") {
@@ -120,8 +123,8 @@ func rest(lines *bufio.Scanner) string {
 	return b.String()
 }
 
-// A call that its client gives up ends its script, which then changes nothing: whatever the protocol, however it is said, and
-// whichever gateway is told.
+// A call that its client gives up ends its script, which then changes nothing: whatever the protocol, however it is
+// said, and whichever gateway is told.
 func TestCancelledCallStopsItsScript(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
@@ -140,7 +143,8 @@ func TestCancelledCallStopsItsScript(t *testing.T) {
 	a := replica("")
 	b := replica(a.tenant)
 	for _, version := range versions {
-		for _, way := range []string{"closed connection", "notification", "notification to another gateway", "end of the session"} {
+		for _, way := range []string{"closed connection", "notification", "notification to another gateway",
+			"end of the session"} {
 			if version == current && way != "closed connection" {
 				continue // the one way there
 			}
@@ -200,7 +204,8 @@ func TestCancellationIsTheClientsOwn(t *testing.T) {
 	other := &raw{t: t, token: c.token, version: c.version}
 	other.initialize(e.url)
 	mallory := &raw{t: t, token: e.token("mallory"), version: c.version, session: c.session}
-	lines := c.script(t.Context(), e.url, 1, box, "echo begun; until test -n \"$(find /tmp -newermt '2 seconds ago' -name none)\"; do sleep 0.1; (( ++n < 10 )) || break; done; echo over")
+	lines := c.script(t.Context(), e.url, 1, box,
+		"echo begun; until test -n \"$(find /tmp -newermt '2 seconds ago' -name none)\"; do sleep 0.1; (( ++n < 10 )) || break; done; echo over")
 	other.cancelled(e.url, 1)
 	mallory.cancelled(e.url, 1)
 	if s := rest(lines); !strings.Contains(s, "over") || strings.Contains(s, "ESESSIONCLOSING") {
@@ -217,15 +222,16 @@ func TestCancellationBeforeItsCall(t *testing.T) {
 	c := &raw{t: t, token: e.token("alice"), version: "2025-06-18"}
 	c.initialize(e.url)
 	c.cancelled(e.url, 5)
-	res := c.post(t.Context(), e.url, "tools/call", 5, object{"name": "bash_exec", "arguments": object{"id": box, "script": "touch ran"}})
+	res := c.post(t.Context(), e.url, "tools/call", 5, object{"name": "bash_exec",
+		"arguments": object{"id": box, "script": "touch ran"}})
 	if b, err := io.ReadAll(res.Body); err != nil || !strings.Contains(string(b), "ESESSIONCLOSING") {
 		t.Errorf("%s %v", b, err)
 	}
 	same(t, "files", user.must("bash_exec", object{"id": box, "script": "ls"})["stdout"], "")
 }
 
-// A call that takes long is answered with headers at once and with a comment every now and then, so that no proxy gives up; clients do
-// not mind.
+// A call that takes long is answered with headers at once and with a comment every now and then, so that no proxy gives
+// up; clients do not mind.
 func TestLongCallStaysAlive(t *testing.T) {
 	t.Parallel()
 	e := newEndpoint(t, func(c *Config) { c.Heartbeat = 50 * time.Millisecond })
@@ -233,16 +239,20 @@ func TestLongCallStaysAlive(t *testing.T) {
 	for _, version := range versions {
 		c := &raw{t: t, token: e.token("alice"), version: version}
 		c.initialize(e.url)
-		res := c.post(t.Context(), e.url, "tools/call", 1, object{"name": "bash_exec", "arguments": object{"id": box, "script": "sleep 1", "readOnly": true}})
-		if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") || res.Header.Get("X-Accel-Buffering") != "no" {
+		res := c.post(t.Context(), e.url, "tools/call", 1, object{"name": "bash_exec",
+			"arguments": object{"id": box, "script": "sleep 1", "readOnly": true}})
+		if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") ||
+			res.Header.Get("X-Accel-Buffering") != "no" {
 			t.Errorf("%s: %v", version, res.Header)
 		}
 		b, err := io.ReadAll(res.Body)
-		if n := strings.Count(string(b), ": still here\n\n"); err != nil || n < 2 || !strings.Contains(string(b), "event: message") {
+		if n := strings.Count(string(b), ": still here\n\n"); err != nil || n < 2 ||
+			!strings.Contains(string(b), "event: message") {
 			t.Errorf("%s: %d heartbeats in %s %v", version, n, b, err)
 		}
 	}
-	same(t, "the SDK's client", e.as("alice").must("bash_exec", object{"id": box, "script": "sleep 0.3; echo well"})["stdout"], "well\n")
+	same(t, "the SDK's client", e.as("alice").must("bash_exec",
+		object{"id": box, "script": "sleep 0.3; echo well"})["stdout"], "well\n")
 }
 
 // What is larger than a request may be is refused, in the one form of errors.
@@ -256,7 +266,8 @@ func TestLargeRequestIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	b, _ := io.ReadAll(res.Body)
-	if res.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(string(b), fmt.Sprintf("more than %d bytes", maxBody)) {
+	if res.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(string(b),
+		fmt.Sprintf("more than %d bytes", maxBody)) {
 		t.Errorf("%d %s", res.StatusCode, b)
 	}
 }

@@ -53,7 +53,8 @@ type bashResult struct {
 	Version    int64  `json:"version"`
 	Committed  bool   `json:"committed"`
 	Truncated  bool   `json:"truncated"`
-	Ended      int    `json:"backgroundEnded,omitempty"` // background processes that outlived the script; stderr names them
+	// background processes that outlived the script; stderr names them
+	Ended int `json:"backgroundEnded,omitempty"`
 }
 
 type batchArgs struct {
@@ -86,9 +87,12 @@ type batchResult struct {
 }
 
 func (s *server) execTools(m *sdk.Server) {
-	add(m, "bash_exec", "Run bash", "Run a bash script in a sandbox and return its output and exit status. What it changes is committed when it ends, all at once; a script that is killed changes nothing. The working directory and exported variables are kept for the next script; session names a set of your own. Background processes end with their script (stderr says which): nothing runs on between calls, so start a server and use it in one script.",
+	add(m, "bash_exec", "Run bash",
+		"Run a bash script in a sandbox and return its output and exit status. What it changes is committed when it ends, all at once; a script that is killed changes nothing. The working directory and exported variables are kept for the next script; session names a set of your own. Background processes end with their script (stderr says which): nothing runs on between calls, so start a server and use it in one script.",
 		overrides, s.bash)
-	add(m, "bash_exec_batch", "Run several scripts", "Run up to 50 scripts in sequence, each committed by itself; with readOnly in parallel on one snapshot.", overrides, s.batch)
+	add(m, "bash_exec_batch", "Run several scripts",
+		"Run up to 50 scripts in sequence, each committed by itself; with readOnly in parallel on one snapshot.", overrides,
+		s.batch)
 }
 
 func milliseconds(name string, ms int64) (time.Duration, error) {
@@ -151,7 +155,8 @@ func (s *server) bash(ctx context.Context, c call, in *bashArgs) (any, error) {
 			return nil, failure(wire.CodeInvalidInput, fmt.Sprintf("env: %q cannot be a variable", name))
 		}
 	}
-	req := sandbox.Request{Sandbox: id, Caller: c.Caller, Script: in.Script, Cwd: in.Cwd, Env: in.Env, Timeout: timeout, Linger: linger, Debug: in.Debug, ReadOnly: in.ReadOnly || in.At != "", Atomic: in.Atomic, Session: in.Session}
+	req := sandbox.Request{Sandbox: id, Caller: c.Caller, Script: in.Script, Cwd: in.Cwd, Env: in.Env, Timeout: timeout,
+		Linger: linger, Debug: in.Debug, ReadOnly: in.ReadOnly || in.At != "", Atomic: in.Atomic, Session: in.Session}
 	req.Caller.At = in.At
 	if in.Stdin != nil {
 		req.Stdin = strings.NewReader(*in.Stdin)
@@ -170,7 +175,8 @@ func (s *server) bash(ctx context.Context, c call, in *bashArgs) (any, error) {
 func shown(r *sandbox.Result, keep int, well bool) bashResult {
 	stdout, cut1 := middle(r.Stdout, keep)
 	stderr, cut2 := middle(r.Stderr, keep)
-	return bashResult{ok: ok{well}, Stdout: stdout, Stderr: stderr, ExitCode: r.ExitCode, TimedOut: r.TimedOut, DurationMs: r.Duration.Milliseconds(), Version: r.Version,
+	return bashResult{ok: ok{well}, Stdout: stdout, Stderr: stderr, ExitCode: r.ExitCode, TimedOut: r.TimedOut,
+		DurationMs: r.Duration.Milliseconds(), Version: r.Version,
 		Committed: r.Committed, Truncated: r.Truncated || cut1 || cut2, Ended: r.BackgroundEnded}
 }
 
@@ -292,7 +298,9 @@ func (p *progress) send(ctx context.Context) {
 	if text == "" {
 		return
 	}
-	_ = p.session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: p.token, Message: text, Progress: float64(printed)}) // only news: the result has it all
+	// only news: the result has it all
+	_ = p.session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: p.token, Message: text,
+		Progress: float64(printed)})
 }
 
 func (p *progress) stop() {

@@ -173,14 +173,21 @@ type exportResult struct {
 }
 
 func (s *server) fileTools(m *sdk.Server) {
-	add(m, "file_read", "Read a file", "Read lines of a text file, bytes (base64) of another, or an image. When there is more, next says how to go on.", reads, s.read)
+	add(m, "file_read", "Read a file",
+		"Read lines of a text file, bytes (base64) of another, or an image. When there is more, next says how to go on.",
+		reads, s.read)
 	add(m, "file_write", "Write a file", "Create or replace a file. Missing directories are made.", repeats, s.write)
-	add(m, "file_edit", "Edit a file", "Replace a text that occurs once in a file, or all places with replaceAll, or several texts with edits. The answer shows the changed lines. The file is untouched by an error.", overrides, s.edit)
+	add(m, "file_edit", "Edit a file",
+		"Replace a text that occurs once in a file, or all places with replaceAll, or several texts with edits. The answer shows the changed lines. The file is untouched by an error.", overrides, s.edit)
 	add(m, "fs_ingest", "Write many files", "Write up to 10000 files below a directory, all or none.", repeats, s.ingest)
-	add(m, "fs_export", "Read many files", "Read a whole directory: every file with its content. When there is more, nextAfter says how to go on.", reads, s.export)
+	add(m, "fs_export", "Read many files",
+		"Read a whole directory: every file with its content. When there is more, nextAfter says how to go on.", reads,
+		s.export)
 	add(m, "fs_list", "List a directory", "List what is in a directory, or below it.", reads, s.list)
-	add(m, "fs_glob", "Find files by pattern", "List the paths that a pattern matches, sorted; braces, ** and [] work as in bash.", reads, s.glob)
-	add(m, "fs_grep", "Search in files", "Search all text files below a directory with ripgrep: lines as PATH:NUMBER:TEXT, or paths, or counts. What .gitignore names is left out.", reads, s.grep)
+	add(m, "fs_glob", "Find files by pattern",
+		"List the paths that a pattern matches, sorted; braces, ** and [] work as in bash.", reads, s.glob)
+	add(m, "fs_grep", "Search in files",
+		"Search all text files below a directory with ripgrep: lines as PATH:NUMBER:TEXT, or paths, or counts. What .gitignore names is left out.", reads, s.grep)
 }
 
 // absolute checks a path and gives an empty one its default.
@@ -244,7 +251,8 @@ func (s *server) read(ctx context.Context, c call, in *readArgs) (any, error) {
 		return nil, err
 	}
 	defer f.Close()
-	out := readResult{ok: done, Path: f.Path, Size: f.Size, Version: f.Version, ETag: f.ETag, Encoding: "utf-8", Start: first}
+	out := readResult{ok: done, Path: f.Path, Size: f.Size, Version: f.Version, ETag: f.ETag, Encoding: "utf-8",
+		Start: first}
 	if out.Lines, err = countLines(ctx, f); err != nil {
 		return nil, err
 	}
@@ -508,7 +516,8 @@ func (s *server) list(ctx context.Context, c call, in *listDirArgs) (any, error)
 			out.Truncated, out.NextOffset = true, seen-1
 			return errEnough
 		}
-		out.Entries = append(out.Entries, entry{i.Path, i.Kind.Name(), i.Size, i.Mode, sandbox.Timestamp(time.Unix(0, i.Mtime))})
+		out.Entries = append(out.Entries, entry{i.Path, i.Kind.Name(), i.Size, i.Mode,
+			sandbox.Timestamp(time.Unix(0, i.Mtime))})
 		return nil
 	})
 	if err != nil && !errors.Is(err, errEnough) {
@@ -553,7 +562,8 @@ func (s *server) export(ctx context.Context, c call, in *exportArgs) (any, error
 		if top {
 			out.BasePath = i.Path
 		}
-		e := exported{Path: strings.TrimPrefix(strings.TrimPrefix(i.Path, strings.TrimSuffix(out.BasePath, "/")), "/"), Mode: i.Mode}
+		e := exported{Path: strings.TrimPrefix(strings.TrimPrefix(i.Path, strings.TrimSuffix(out.BasePath, "/")), "/"),
+			Mode: i.Mode}
 		if top {
 			e.Path = i.Path[strings.LastIndexByte(i.Path, '/')+1:]
 		}

@@ -98,9 +98,12 @@ type blameResult struct {
 }
 
 func (s *server) historyTools(m *sdk.Server) {
-	add(m, "sandbox_timeline", "List what was run", "List the scripts and changes that were run in a sandbox, newest first, with how they ended and the head of their output. Filters apply before the limit.", reads, s.timeline)
-	add(m, "file_log", "History of a file", "List what happened to a path and to the file that has it now, newest first, with the script that did it. Read the file as it was then with file_read and at.", reads, s.log)
-	add(m, "file_blame", "Last writers", "List who wrote each file at or below a path last, and with which script.", reads, s.blame)
+	add(m, "sandbox_timeline", "List what was run",
+		"List the scripts and changes that were run in a sandbox, newest first, with how they ended and the head of their output. Filters apply before the limit.", reads, s.timeline)
+	add(m, "file_log", "History of a file",
+		"List what happened to a path and to the file that has it now, newest first, with the script that did it. Read the file as it was then with file_read and at.", reads, s.log)
+	add(m, "file_blame", "Last writers", "List who wrote each file at or below a path last, and with which script.", reads,
+		s.blame)
 }
 
 // atMost gives a limit its default and checks it.
@@ -127,7 +130,8 @@ func (s *server) timeline(ctx context.Context, c call, in *timelineArgs) (any, e
 	if err != nil {
 		return nil, err
 	}
-	f := store.TimelineFilter{Caller: given(in.Caller), Agent: given(in.Agent), Script: given(in.Script), Committed: in.Committed, Failed: in.Failed}
+	f := store.TimelineFilter{Caller: given(in.Caller), Agent: given(in.Agent), Script: given(in.Script),
+		Committed: in.Committed, Failed: in.Failed}
 	if f.Limit, err = atMost(in.Limit); err != nil {
 		return nil, err
 	}
@@ -146,8 +150,10 @@ func (s *server) timeline(ctx context.Context, c call, in *timelineArgs) (any, e
 	for i := range runs {
 		r := &runs[i]
 		out.Execs[i] = run{
-			ID: r.ID.String(), StartedAt: sandbox.Timestamp(r.StartedAt), DurationMs: r.Duration.Milliseconds(), Caller: r.Caller, Agent: r.Agent, Route: r.Route, Script: r.Script, Cwd: r.Cwd,
-			ReadOnly: r.ReadOnly, ExitCode: r.ExitCode, Error: r.Error, StdoutHead: string(r.StdoutHead), StderrHead: string(r.StderrHead),
+			ID: r.ID.String(), StartedAt: sandbox.Timestamp(r.StartedAt), DurationMs: r.Duration.Milliseconds(),
+			Caller: r.Caller, Agent: r.Agent, Route: r.Route, Script: r.Script, Cwd: r.Cwd,
+			ReadOnly: r.ReadOnly, ExitCode: r.ExitCode, Error: r.Error, StdoutHead: string(r.StdoutHead),
+			StderrHead:    string(r.StderrHead),
 			VersionBefore: r.VersionBefore, VersionAfter: r.VersionAfter, Committed: r.Committed,
 		}
 	}
@@ -171,8 +177,10 @@ func (s *server) log(ctx context.Context, c call, in *logArgs) (any, error) {
 	for i := range rows {
 		r := &rows[i]
 		out.Changes[i] = touch{
-			Version: r.Version, At: sandbox.Timestamp(r.At), Op: r.Op, Path: r.Path, PathTo: r.PathTo, SizeBefore: r.SizeBefore, SizeAfter: r.SizeAfter,
-			HashBefore: hex.EncodeToString(r.HashBefore), HashAfter: hex.EncodeToString(r.HashAfter), Caller: r.Caller, Agent: r.Agent, Script: r.Script,
+			Version: r.Version, At: sandbox.Timestamp(r.At), Op: r.Op, Path: r.Path, PathTo: r.PathTo, SizeBefore: r.SizeBefore,
+			SizeAfter:  r.SizeAfter,
+			HashBefore: hex.EncodeToString(r.HashBefore), HashAfter: hex.EncodeToString(r.HashAfter), Caller: r.Caller,
+			Agent: r.Agent, Script: r.Script,
 		}
 		if r.Exec != nil {
 			out.Changes[i].Exec = r.Exec.String()
@@ -197,7 +205,8 @@ func (s *server) blame(ctx context.Context, c call, in *blameArgs) (any, error) 
 	out := blameResult{ok: done, Files: make([]lastWrite, len(rows))}
 	for i := range rows {
 		r := &rows[i]
-		out.Files[i] = lastWrite{Path: r.Path, Size: r.Size, Version: r.Version, At: sandbox.OptionalTimestamp(r.At), Caller: r.Caller, Agent: r.Agent, Script: r.Script}
+		out.Files[i] = lastWrite{Path: r.Path, Size: r.Size, Version: r.Version, At: sandbox.OptionalTimestamp(r.At),
+			Caller: r.Caller, Agent: r.Agent, Script: r.Script}
 		if r.Exec != nil {
 			out.Files[i].Exec = r.Exec.String()
 		}

@@ -40,8 +40,10 @@ type sandboxResult struct {
 }
 
 func describe(b *sandbox.Sandbox) sandboxResult {
-	return sandboxResult{ok: done, ID: b.ID.String(), Name: b.Name, CreatedAt: sandbox.Timestamp(b.CreatedAt), LastUsedAt: sandbox.OptionalTimestamp(b.LastUsedAt),
-		ExpiresAt: sandbox.OptionalTimestamp(b.ExpiresAt), Version: b.Version, UsedBytes: b.UsedBytes, UsedInodes: b.UsedInodes, Labels: b.Labels}
+	return sandboxResult{ok: done, ID: b.ID.String(), Name: b.Name, CreatedAt: sandbox.Timestamp(b.CreatedAt),
+		LastUsedAt: sandbox.OptionalTimestamp(b.LastUsedAt),
+		ExpiresAt:  sandbox.OptionalTimestamp(b.ExpiresAt), Version: b.Version, UsedBytes: b.UsedBytes,
+		UsedInodes: b.UsedInodes, Labels: b.Labels}
 }
 
 type listArgs struct {
@@ -78,7 +80,8 @@ type snapshotResult struct {
 }
 
 func describeSnapshot(n *sandbox.Snapshot) snapshotResult {
-	return snapshotResult{ok: done, ID: n.ID.String(), Name: n.Name, Version: n.Version, CreatedAt: sandbox.Timestamp(n.CreatedAt)}
+	return snapshotResult{ok: done, ID: n.ID.String(), Name: n.Name, Version: n.Version,
+		CreatedAt: sandbox.Timestamp(n.CreatedAt)}
 }
 
 type restoreArgs struct {
@@ -125,7 +128,8 @@ type imagesResult struct {
 }
 
 func (s *server) sandboxTools(m *sdk.Server) {
-	add(m, "sandbox_create", "Create a sandbox", "Create a persistent sandbox, optionally with first files. Keep the id it returns.", adds,
+	add(m, "sandbox_create", "Create a sandbox",
+		"Create a persistent sandbox, optionally with first files. Keep the id it returns.", adds,
 		func(ctx context.Context, c call, in *createArgs) (any, error) {
 			n := sandbox.NewSandbox{Name: in.Name, Env: in.Env, Labels: in.Labels, Image: in.Image, Files: map[string][]byte{}}
 			if len(in.Name) > 255 {
@@ -194,7 +198,8 @@ func (s *server) sandboxTools(m *sdk.Server) {
 			}
 			return done, s.Service.DropSandbox(ctx, c.Caller, id)
 		})
-	add(m, "sandbox_fork", "Fork a sandbox", "Make a new sandbox that starts as a copy of this one. It takes no time, whatever its size.", adds,
+	add(m, "sandbox_fork", "Fork a sandbox",
+		"Make a new sandbox that starts as a copy of this one. It takes no time, whatever its size.", adds,
 		func(ctx context.Context, c call, in *forkArgs) (any, error) {
 			id, err := sandbox.ParseID(in.ID)
 			if err != nil {
@@ -213,7 +218,8 @@ func (s *server) sandboxTools(m *sdk.Server) {
 			}
 			return out, nil
 		})
-	add(m, "sandbox_snapshot", "Snapshot a sandbox", "Name the present state of a sandbox, so that sandbox_restore can bring it back. It takes no time.", adds,
+	add(m, "sandbox_snapshot", "Snapshot a sandbox",
+		"Name the present state of a sandbox, so that sandbox_restore can bring it back. It takes no time.", adds,
 		func(ctx context.Context, c call, in *snapshotArgs) (any, error) {
 			id, err := sandbox.ParseID(in.ID)
 			if err != nil {
@@ -241,7 +247,8 @@ func (s *server) sandboxTools(m *sdk.Server) {
 			}
 			return out, nil
 		})
-	add(m, "sandbox_restore", "Restore an earlier state", "Bring a sandbox back to an earlier state: files, working directory and variables. sandbox_undo takes it back where undo is on.", overrides,
+	add(m, "sandbox_restore", "Restore an earlier state",
+		"Bring a sandbox back to an earlier state: files, working directory and variables. sandbox_undo takes it back where undo is on.", overrides,
 		func(ctx context.Context, c call, in *restoreArgs) (any, error) {
 			id, err := sandbox.ParseID(in.ID)
 			if err != nil {
@@ -252,7 +259,8 @@ func (s *server) sandboxTools(m *sdk.Server) {
 			}
 			return moved(s.Service.Restore(ctx, c.Caller, id, in.At))
 		})
-	add(m, "sandbox_undo", "Undo", "Take back the last commits of a sandbox that was created with undo, and tell which: the scripts, who ran them, the paths that changed. Runs that changed no file (cd, export) do not count.", overrides,
+	add(m, "sandbox_undo", "Undo",
+		"Take back the last commits of a sandbox that was created with undo, and tell which: the scripts, who ran them, the paths that changed. Runs that changed no file (cd, export) do not count.", overrides,
 		func(ctx context.Context, c call, in *stepsArgs) (any, error) { return step(ctx, c, in, s.Service.Undo) })
 	add(m, "sandbox_redo", "Redo", "Bring back what sandbox_undo took away, until a file is changed.", overrides,
 		func(ctx context.Context, c call, in *stepsArgs) (any, error) { return step(ctx, c, in, s.Service.Redo) })
@@ -278,7 +286,10 @@ func moved(b *sandbox.Sandbox, err error) (any, error) {
 	return describe(b), nil
 }
 
-func step(ctx context.Context, c call, in *stepsArgs, f func(ctx context.Context, c sandbox.Caller, id uuid.UUID, steps int) (*sandbox.Sandbox, error)) (any, error) {
+func step(
+	ctx context.Context, c call, in *stepsArgs, f func(ctx context.Context, c sandbox.Caller, id uuid.UUID,
+		steps int) (*sandbox.Sandbox, error),
+) (any, error) {
 	id, err := sandbox.ParseID(in.ID)
 	if err != nil {
 		return nil, err

@@ -47,8 +47,11 @@ type textResult struct {
 }
 
 // script runs one of ours, with its arguments as variables: a pattern is never part of a script.
-func (s *server) script(ctx context.Context, c call, id uuid.UUID, text string, env map[string]string) (*sandbox.Result, error) {
-	return s.Service.Exec(ctx, sandbox.Request{Sandbox: id, Caller: c.Caller, Script: text, Cwd: env["DIR"], Env: env, ReadOnly: true})
+func (s *server) script(
+	ctx context.Context, c call, id uuid.UUID, text string, env map[string]string,
+) (*sandbox.Result, error) {
+	return s.Service.Exec(ctx, sandbox.Request{Sandbox: id, Caller: c.Caller, Script: text, Cwd: env["DIR"], Env: env,
+		ReadOnly: true})
 }
 
 const globScript = `shopt -s globstar nullglob; IFS=
@@ -192,7 +195,8 @@ func (s *server) grep(ctx context.Context, c call, in *grepArgs) (any, error) {
 	if _, err := s.Service.Stat(ctx, c.Caller, id, in.Path); err != nil {
 		return nil, err
 	}
-	env := map[string]string{"DIR": "/", "TARGET": in.Path, "PATTERN": in.Pattern, "LINES_WANTED": fmt.Sprint(in.Offset + in.Limit + 1)}
+	env := map[string]string{"DIR": "/", "TARGET": in.Path, "PATTERN": in.Pattern,
+		"LINES_WANTED": fmt.Sprint(in.Offset + in.Limit + 1)}
 	script := "FLAGS=()\n"
 	flag := func(on bool, words string) {
 		if on {

@@ -77,11 +77,12 @@ func New(cfg Config) http.Handler {
 	if s.Relay != nil {
 		s.Relay.Hear(s.hear)
 	}
-	impl := sdk.NewServer(&sdk.Implementation{Name: "pgbox", Title: "pgbox sandboxes", Version: cfg.Version}, &sdk.ServerOptions{
-		Instructions: instructions,
-		// Nothing is kept between requests, so a change of the list cannot be told.
-		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
-	})
+	impl := sdk.NewServer(&sdk.Implementation{Name: "pgbox", Title: "pgbox sandboxes", Version: cfg.Version},
+		&sdk.ServerOptions{
+			Instructions: instructions,
+			// Nothing is kept between requests, so a change of the list cannot be told.
+			Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
+		})
 	s.sandboxTools(impl)
 	s.branchTools(impl)
 	s.historyTools(impl)
@@ -130,7 +131,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Set("Access-Control-Expose-Headers", "Mcp-Session-Id, Mcp-Protocol-Version, WWW-Authenticate, X-Request-Id")
 		if r.Method == http.MethodOptions {
 			h.Set("Access-Control-Allow-Methods", "POST, DELETE, OPTIONS")
-			h.Set("Access-Control-Allow-Headers", strings.Join(append([]string{"Authorization, Content-Type, Accept, Last-Event-ID, Mcp-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name"}, s.identityHeaders()...), ", "))
+			h.Set("Access-Control-Allow-Headers",
+				strings.Join(append([]string{"Authorization, Content-Type, Accept, Last-Event-ID, Mcp-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name"}, s.identityHeaders()...), ", "))
 			h.Set("Access-Control-Max-Age", "86400")
 			w.WriteHeader(http.StatusNoContent)
 			return
@@ -223,9 +225,11 @@ func (s *server) identify(r *http.Request) (auth.Identity, error) {
 	}
 	switch {
 	case subject == "":
-		return auth.Identity{}, failure(wire.CodeAuthIdentityRequired, fmt.Sprintf("the header %s has to name the user", s.Static.Header))
+		return auth.Identity{}, failure(wire.CodeAuthIdentityRequired,
+			fmt.Sprintf("the header %s has to name the user", s.Static.Header))
 	case len(subject) > 256 || !utf8.ValidString(subject) || strings.ContainsFunc(subject, unicode.IsControl):
-		return auth.Identity{}, failure(wire.CodeAuthIdentityInvalid, fmt.Sprintf("the header %s has to be at most 256 bytes of text", s.Static.Header))
+		return auth.Identity{}, failure(wire.CodeAuthIdentityInvalid,
+			fmt.Sprintf("the header %s has to be at most 256 bytes of text", s.Static.Header))
 	}
 	return auth.Identity{Subject: subject, Tenant: s.Static.Tenant}, nil
 }
@@ -241,11 +245,14 @@ func refuse(w http.ResponseWriter, code wire.Code, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(code.Status())
-	_ = json.NewEncoder(w).Encode(map[string]any{"error": message, "code": code, "retryable": code.Retryable(), "applied": sandbox.AppliedNo}) // the client is gone when this fails
+	// the client is gone when this fails
+	_ = json.NewEncoder(w).Encode(map[string]any{"error": message, "code": code, "retryable": code.Retryable(),
+		"applied": sandbox.AppliedNo})
 }
 
 func failure(code wire.Code, message string, details ...string) *sandbox.Error {
-	return &sandbox.Error{Code: code, Applied: sandbox.AppliedNo, Retryable: code.Retryable(), Message: message, Details: details}
+	return &sandbox.Error{Code: code, Applied: sandbox.AppliedNo, Retryable: code.Retryable(), Message: message,
+		Details: details}
 }
 
 // caller is who a tool is called by.

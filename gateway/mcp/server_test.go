@@ -53,8 +53,9 @@ func newEndpoint(t *testing.T, change func(*Config)) *endpoint {
 		t.Fatal(err)
 	}
 	e := &endpoint{t: t, tenant: uuid.NewString(), verifier: v}
-	cfg := Config{Version: "test", Service: svc, Verifier: v, Origins: []string{"https://app.example"}, MaxInodes: 1000, MaxBytes: 1 << 30,
-		Static: StaticKey{Key: staticKey, Header: "X-User", Tenant: e.tenant}}
+	cfg := Config{Version: "test", Service: svc, Verifier: v, Origins: []string{"https://app.example"}, MaxInodes: 1000,
+		MaxBytes: 1 << 30,
+		Static:   StaticKey{Key: staticKey, Header: "X-User", Tenant: e.tenant}}
 	if change != nil {
 		change(&cfg)
 	}
@@ -97,7 +98,8 @@ func (e *endpoint) connect(h headers, progress func(*sdk.ProgressNotificationCli
 		o.ProgressNotificationHandler = func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { progress(r) }
 	}
 	c := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, o)
-	s, err := c.Connect(e.t.Context(), &sdk.StreamableClientTransport{Endpoint: e.url, HTTPClient: &http.Client{Transport: h}}, nil)
+	s, err := c.Connect(e.t.Context(), &sdk.StreamableClientTransport{Endpoint: e.url,
+		HTTPClient: &http.Client{Transport: h}}, nil)
 	if err != nil {
 		e.t.Fatal(err)
 	}
@@ -125,7 +127,8 @@ func (c *client) read(tool string, res *sdk.CallToolResult) (out object, isError
 	out, _ = res.StructuredContent.(object)
 	text, isText := res.Content[0].(*sdk.TextContent)
 	var again object
-	if len(res.Content) != 1 || !isText || json.Unmarshal([]byte(text.Text), &again) != nil || !reflect.DeepEqual(out, again) {
+	if len(res.Content) != 1 || !isText || json.Unmarshal([]byte(text.Text), &again) != nil ||
+		!reflect.DeepEqual(out, again) {
 		c.t.Fatalf("%s: content %+v, structured %v", tool, res.Content, out)
 	}
 	if out["ok"] == res.IsError {
@@ -177,12 +180,15 @@ func TestToolsAreDescribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reading := map[string]bool{"sandbox_list": true, "file_read": true, "fs_list": true, "fs_glob": true, "fs_grep": true, "fs_export": true, "sandbox_snapshots": true, "image_list": true,
-		"sandbox_diff": true, "sandbox_timeline": true, "file_log": true, "file_blame": true, "kv_get": true, "kv_list": true, "session_list": true}
+	reading := map[string]bool{"sandbox_list": true, "file_read": true, "fs_list": true, "fs_glob": true, "fs_grep": true,
+		"fs_export": true, "sandbox_snapshots": true, "image_list": true,
+		"sandbox_diff": true, "sandbox_timeline": true, "file_log": true, "file_blame": true, "kv_get": true, "kv_list": true,
+		"session_list": true}
 	for _, tool := range tools.Tools {
 		a := tool.Annotations
 		schema, _ := tool.InputSchema.(object)
-		if tool.Description == "" || a == nil || a.Title == "" || a.ReadOnlyHint != reading[tool.Name] || a.OpenWorldHint == nil || *a.OpenWorldHint || schema["type"] != "object" {
+		if tool.Description == "" || a == nil || a.Title == "" || a.ReadOnlyHint != reading[tool.Name] ||
+			a.OpenWorldHint == nil || *a.OpenWorldHint || schema["type"] != "object" {
 			t.Errorf("%s: %+v, annotations %+v", tool.Name, tool, a)
 		}
 		delete(reading, tool.Name)
@@ -196,7 +202,8 @@ func TestSandboxes(t *testing.T) {
 	t.Parallel()
 	e := newEndpoint(t, nil)
 	alice, bob := e.as("alice"), e.as("bob")
-	id := alice.sandbox(object{"name": "first", "files": object{"/home/user/a": "one\n"}, "env": object{"GREETING": "hi"}, "labels": object{"k": "v"}, "expiresIn": 3600})
+	id := alice.sandbox(object{"name": "first", "files": object{"/home/user/a": "one\n"}, "env": object{"GREETING": "hi"},
+		"labels": object{"k": "v"}, "expiresIn": 3600})
 	alice.sandbox(object{"name": "second"})
 	list := alice.must("sandbox_list", object{"limit": 1})["sandboxes"].([]any)
 	if len(list) != 1 || list[0].(object)["name"] != "second" {
@@ -264,14 +271,18 @@ func TestScripts(t *testing.T) {
 	e := newEndpoint(t, nil)
 	c := e.as("alice")
 	id := c.sandbox(object{})
-	got := c.must("bash_exec", object{"id": id, "script": "mkdir d; cd d; export X=1; read l; echo \"$l $Y\"; echo bad >&2; exit 3", "stdin": "in\n", "env": object{"Y": "2"}})
+	got := c.must("bash_exec", object{"id": id,
+		"script": "mkdir d; cd d; export X=1; read l; echo \"$l $Y\"; echo bad >&2; exit 3", "stdin": "in\n",
+		"env": object{"Y": "2"}})
 	same(t, "stdout", got["stdout"], "in 2\n")
 	same(t, "stderr", got["stderr"], "bad\n")
 	same(t, "exitCode", got["exitCode"], 3)
 	same(t, "committed", got["committed"], true)
 	const input = "[ -c /dev/stdin ] && echo device; [ -p /dev/stdin ] && echo pipe; echo needle > /tmp/f; cd /tmp; rg needle"
-	same(t, "without stdin", c.must("bash_exec", object{"id": id, "script": input, "cwd": "/"})["stdout"], "device\nf:needle\n")
-	same(t, "with empty stdin", c.must("bash_exec", object{"id": id, "script": input, "cwd": "/", "stdin": ""})["stdout"], "pipe\n")
+	same(t, "without stdin", c.must("bash_exec", object{"id": id, "script": input, "cwd": "/"})["stdout"],
+		"device\nf:needle\n")
+	same(t, "with empty stdin", c.must("bash_exec", object{"id": id, "script": input, "cwd": "/", "stdin": ""})["stdout"],
+		"pipe\n")
 	same(t, "what is kept", c.must("bash_exec", object{"id": id, "script": "pwd; echo $X"})["stdout"], "/home/user/d\n1\n")
 	c.must("bash_exec", object{"id": id, "script": "touch never; false", "atomic": true})
 	same(t, "atomic", c.must("bash_exec", object{"id": id, "script": "ls", "readOnly": true})["stdout"], "")
@@ -282,15 +293,20 @@ func TestScripts(t *testing.T) {
 	c.fails("bash_exec", object{"id": id, "script": ":", "cwd": "d"}, "INVALID_INPUT")
 	c.fails("bash_exec", object{"id": id, "script": ":", "env": object{"a=b": ""}}, "INVALID_INPUT")
 	long := c.must("bash_exec", object{"id": id, "script": "seq 100000", "maxOutputBytes": 100, "readOnly": true})
-	if s := long["stdout"].(string); long["truncated"] != true || len(s) > 200 || !strings.HasPrefix(s, "1\n2\n") || !strings.HasSuffix(s, "100000\n") || !strings.Contains(s, "left out") {
+	if s := long["stdout"].(string); long["truncated"] != true || len(s) > 200 || !strings.HasPrefix(s, "1\n2\n") ||
+		!strings.HasSuffix(s, "100000\n") || !strings.Contains(s, "left out") {
 		t.Errorf("%v", long)
 	}
 
-	results := c.must("bash_exec_batch", object{"id": id, "timeout": 20_000, "scripts": []object{{"id": "a", "script": "echo 1 > n; cd /tmp"}, {"id": "b", "script": "pwd; cat ~/d/n"}, {"id": "c", "script": "exit 7"}}})["results"].([]any)
+	results := c.must("bash_exec_batch", object{"id": id, "timeout": 20_000,
+		"scripts": []object{{"id": "a", "script": "echo 1 > n; cd /tmp"}, {"id": "b", "script": "pwd; cat ~/d/n"},
+			{"id": "c", "script": "exit 7"}}})["results"].([]any)
 	same(t, "second", results[1].(object)["stdout"], "/tmp\n1\n")
 	same(t, "third", results[2].(object)["exitCode"], 7)
-	results = c.must("bash_exec_batch", object{"id": id, "perScriptTimeout": 200, "readOnly": true, "scripts": []object{{"id": "a", "script": "sleep 60"}, {"id": "b", "script": "echo x"}}})["results"].([]any)
-	if a, b := results[0].(object), results[1].(object); a["code"] != "EXEC_TIMEOUT" || a["ok"] != false || b["stdout"] != "x\n" || b["ok"] != true {
+	results = c.must("bash_exec_batch", object{"id": id, "perScriptTimeout": 200, "readOnly": true,
+		"scripts": []object{{"id": "a", "script": "sleep 60"}, {"id": "b", "script": "echo x"}}})["results"].([]any)
+	if a, b := results[0].(object), results[1].(object); a["code"] != "EXEC_TIMEOUT" || a["ok"] != false ||
+		b["stdout"] != "x\n" || b["ok"] != true {
 		t.Errorf("%v", results)
 	}
 	c.fails("bash_exec_batch", object{"id": id, "scripts": []object{}}, "INVALID_INPUT")
@@ -311,12 +327,16 @@ func TestFiles(t *testing.T) {
 	c.fails("fs_ingest", object{"id": id, "files": []object{{"path": "x", "base64": "?"}}}, "INVALID_INPUT")
 	c.fails("fs_ingest", object{"id": id, "files": []object{{"path": "x", "text": "x", "symlink": "y"}}}, "INVALID_INPUT")
 
-	same(t, "glob", c.must("fs_glob", object{"id": id, "pattern": "**/*.go"})["lines"], []string{"src/a.go", "src/sub/b.go"})
+	same(t, "glob", c.must("fs_glob", object{"id": id, "pattern": "**/*.go"})["lines"],
+		[]string{"src/a.go", "src/sub/b.go"})
 	same(t, "nothing", c.must("fs_glob", object{"id": id, "pattern": "$(touch /tmp/x)*"})["lines"], []string{})
 	c.fails("fs_glob", object{"id": id, "path": "/home/user/src/a.go", "pattern": "*"}, "ENOTDIR")
-	same(t, "grep", c.must("fs_grep", object{"id": id, "path": "/home/user/src", "pattern": "^(func|package) [as]", "include": "*.go", "ignoreCase": true})["lines"],
-		[]string{"/home/user/src/a.go:1:package a", "/home/user/src/a.go:3:func A() {}", "/home/user/src/sub/b.go:1:package sub // é"})
-	same(t, "fixed", c.must("fs_grep", object{"id": id, "pattern": "A() {", "fixed": true})["lines"], []string{"/home/user/src/a.go:3:func A() {}"})
+	same(t, "grep", c.must("fs_grep", object{"id": id, "path": "/home/user/src", "pattern": "^(func|package) [as]",
+		"include": "*.go", "ignoreCase": true})["lines"],
+		[]string{"/home/user/src/a.go:1:package a", "/home/user/src/a.go:3:func A() {}",
+			"/home/user/src/sub/b.go:1:package sub // é"})
+	same(t, "fixed", c.must("fs_grep", object{"id": id, "pattern": "A() {", "fixed": true})["lines"],
+		[]string{"/home/user/src/a.go:3:func A() {}"})
 	limited := c.must("fs_grep", object{"id": id, "pattern": ".", "limit": 1})
 	same(t, "limited", []any{len(limited["lines"].([]any)), limited["truncated"]}, []any{1, true})
 	c.fails("fs_grep", object{"id": id, "pattern": "("}, "INVALID_INPUT")
@@ -336,16 +356,21 @@ func TestFiles(t *testing.T) {
 		{"path": "a.go", "mode": 0o755, "content": "package a\n\nfunc A() {}\n", "encoding": "utf-8"},
 		{"path": "link", "mode": 0o777, "symlink": "a.go"},
 		{"path": "sub/b.go", "mode": 0o644, "content": "package sub // é\n", "encoding": "utf-8"},
-		{"path": "sub/bin", "mode": 0o644, "content": base64.StdEncoding.EncodeToString([]byte{0, 1, 255}), "encoding": "base64"},
+		{"path": "sub/bin", "mode": 0o644, "content": base64.StdEncoding.EncodeToString([]byte{0, 1, 255}),
+			"encoding": "base64"},
 	})
-	same(t, "one", c.must("fs_export", object{"id": id, "path": "/home/user/src/a.go"})["files"].([]any)[0].(object)["path"], "a.go")
+	same(t, "one", c.must("fs_export", object{"id": id,
+		"path": "/home/user/src/a.go"})["files"].([]any)[0].(object)["path"], "a.go")
 	same(t, "too much", c.must("fs_export", object{"id": id, "path": "/home/user/src", "maxBytes": 30})["truncated"], true)
 
-	same(t, "write", c.must("file_write", object{"id": id, "path": "/home/user/new/f", "content": "a b a"}), object{"ok": true, "path": "/home/user/new/f", "size": 5})
-	c.fails("file_edit", object{"id": id, "path": "/home/user/new/f", "oldString": "a", "newString": "c"}, "EDIT_NOT_UNIQUE")
+	same(t, "write", c.must("file_write", object{"id": id, "path": "/home/user/new/f", "content": "a b a"}),
+		object{"ok": true, "path": "/home/user/new/f", "size": 5})
+	c.fails("file_edit", object{"id": id, "path": "/home/user/new/f", "oldString": "a", "newString": "c"},
+		"EDIT_NOT_UNIQUE")
 	c.fails("file_edit", object{"id": id, "path": "/home/user/new/f", "oldString": "x", "newString": "c"}, "EDIT_NO_MATCH")
 	c.fails("file_edit", object{"id": id, "path": "/home/user/new/f", "oldString": "a", "newString": "a"}, "INVALID_INPUT")
-	same(t, "edit", c.must("file_edit", object{"id": id, "path": "/home/user/new/f", "oldString": "a", "newString": "c", "replaceAll": true})["replacements"], 2)
+	same(t, "edit", c.must("file_edit", object{"id": id, "path": "/home/user/new/f", "oldString": "a", "newString": "c",
+		"replaceAll": true})["replacements"], 2)
 	same(t, "edited", c.must("file_read", object{"id": id, "path": "/home/user/new/f"})["content"], "c b c")
 	c.must("file_write", object{"id": id, "path": "/home/user/new/f", "content": "AAH/", "encoding": "base64"})
 	bin := c.must("file_read", object{"id": id, "path": "/home/user/new/f"})
@@ -373,8 +398,10 @@ func TestBranches(t *testing.T) {
 	same(t, "diff", got, []string{"M /home/user/a", "R /home/user/c", "A /home/user/d"})
 	c.must("bash_exec", object{"id": id, "script": "echo other > d"})
 	refused, isError := c.call("sandbox_merge", object{"id": id, "from": fork})
-	same(t, "a conflict", []any{isError, refused["ok"], refused["applied"], refused["merged"], refused["conflicts"]}, []any{true, false, "no", false, 1})
-	same(t, "nothing was done", c.must("bash_exec", object{"id": id, "script": "cat a; ls"})["stdout"], "one\ntwo\na\nb\nd\n")
+	same(t, "a conflict", []any{isError, refused["ok"], refused["applied"], refused["merged"], refused["conflicts"]},
+		[]any{true, false, "no", false, 1})
+	same(t, "nothing was done", c.must("bash_exec", object{"id": id, "script": "cat a; ls"})["stdout"],
+		"one\ntwo\na\nb\nd\n")
 	merged := c.must("sandbox_merge", object{"id": id, "from": fork, "conflict": "theirs"})
 	same(t, "theirs", merged["merged"], true)
 	same(t, "merged", c.must("bash_exec", object{"id": id, "script": "cat a d; ls"})["stdout"], "one\n2\nnew\na\nc\nd\n")
@@ -382,7 +409,8 @@ func TestBranches(t *testing.T) {
 	c.must("bash_exec", object{"id": fork, "script": "echo its > d"})
 	marked := c.must("sandbox_merge", object{"id": id, "from": fork, "conflict": "markers"})
 	same(t, "markers", []any{marked["merged"], marked["conflicts"]}, []any{true, 1})
-	same(t, "marked", c.must("file_read", object{"id": id, "path": "/home/user/d"})["content"], "<<<<<<< ours\nmine\n=======\nits\n>>>>>>> theirs\n")
+	same(t, "marked", c.must("file_read", object{"id": id, "path": "/home/user/d"})["content"],
+		"<<<<<<< ours\nmine\n=======\nits\n>>>>>>> theirs\n")
 	c.fails("sandbox_undo", object{"id": id, "steps": 10001}, "INVALID_INPUT")
 	c.fails("sandbox_redo", object{"id": id, "steps": -1}, "INVALID_INPUT")
 	c.must("sandbox_undo", object{"id": id}) // of a merge always
@@ -400,7 +428,8 @@ func TestBranches(t *testing.T) {
 	c.fails("kv_set", object{"id": id, "key": "k/1", "value": nil}, "INVALID_INPUT")
 	c.fails("kv_set", object{"id": id, "key": "", "value": 1}, "INVALID_INPUT")
 	same(t, "list", len(c.must("kv_list", object{"id": id, "prefix": "k/"})["keys"].([]any)), 2)
-	same(t, "page", c.must("kv_list", object{"id": id, "prefix": "k/", "limit": 1, "after": "k/1"})["keys"].([]any)[0].(object)["value"], "text")
+	same(t, "page", c.must("kv_list", object{"id": id, "prefix": "k/", "limit": 1,
+		"after": "k/1"})["keys"].([]any)[0].(object)["value"], "text")
 	c.must("kv_delete", object{"id": id, "key": "k/1"})
 	c.fails("kv_get", object{"id": id, "key": "k/1"}, "ENOENT")
 }
@@ -431,46 +460,54 @@ func TestHistory(t *testing.T) {
 	}
 	same(t, "all", scripts(object{}), []string{"echo two > f", "false", "cat f", "echo one > f; echo g > g"})
 	same(t, "the last failure", scripts(object{"failed": true, "limit": 1}), []string{"false"})
-	same(t, "commits", scripts(object{"committed": true, "script": "one", "caller": "alice"}), []string{"echo one > f; echo g > g"})
+	same(t, "commits", scripts(object{"committed": true, "script": "one", "caller": "alice"}),
+		[]string{"echo one > f; echo g > g"})
 	same(t, "of nobody", scripts(object{"caller": "bob"}), nil)
 	same(t, "of the future", scripts(object{"since": "2999-01-01T00:00:00Z"}), nil)
 	read := c.must("sandbox_timeline", object{"id": id, "script": "cat f"})["execs"].([]any)[0].(object)
-	same(t, "a reader", []any{read["stdoutHead"], read["exitCode"], read["versionBefore"], read["versionAfter"], read["committed"]}, []any{"one\n", 0, 1, 1, false})
+	same(t, "a reader", []any{read["stdoutHead"], read["exitCode"], read["versionBefore"], read["versionAfter"],
+		read["committed"]}, []any{"one\n", 0, 1, 1, false})
 
 	changes := c.must("file_log", object{"id": id, "path": "/home/user/f"})["changes"].([]any)
 	if len(changes) != 2 {
 		t.Fatalf("%v", changes)
 	}
 	last, first := changes[0].(object), changes[1].(object)
-	same(t, "log", []any{last["op"], last["version"], last["script"], last["sizeAfter"], first["op"], first["version"]}, []any{"write", 2, "echo two > f", 4, "create", 1})
+	same(t, "log", []any{last["op"], last["version"], last["script"], last["sizeAfter"], first["op"], first["version"]},
+		[]any{"write", 2, "echo two > f", 4, "create", 1})
 	same(t, "contents", last["hashBefore"], first["hashAfter"])
 	same(t, "as it was", c.must("file_read", object{"id": id, "path": "/home/user/f", "at": "1"})["content"], "one\n")
-	same(t, "the newest", len(c.must("file_log", object{"id": id, "path": "/home/user/f", "limit": 1})["changes"].([]any)), 1)
+	same(t, "the newest", len(c.must("file_log", object{"id": id, "path": "/home/user/f",
+		"limit": 1})["changes"].([]any)), 1)
 
 	var blame []any
 	for _, x := range c.must("file_blame", object{"id": id})["files"].([]any) {
 		f := x.(object)
 		blame = append(blame, f["path"], f["version"], f["script"], f["caller"])
 	}
-	same(t, "blame", blame, []any{"/home/user/f", 2, "echo two > f", "alice", "/home/user/g", 1, "echo one > f; echo g > g", "alice"})
+	same(t, "blame", blame, []any{"/home/user/f", 2, "echo two > f", "alice", "/home/user/g", 1,
+		"echo one > f; echo g > g", "alice"})
 
 	c.fails("sandbox_timeline", object{"id": id, "limit": 1001}, "INVALID_INPUT")
 	c.fails("sandbox_timeline", object{"id": id, "since": "yesterday"}, "INVALID_INPUT")
 	c.fails("file_log", object{"id": id, "path": "f"}, "INVALID_INPUT")
 	c.fails("file_log", object{"id": id, "path": "/f", "limit": -1}, "INVALID_INPUT")
 	c.fails("file_blame", object{"id": id, "path": "/nowhere"}, "ENOENT")
-	for tool, args := range map[string]object{"sandbox_timeline": {"id": id}, "file_log": {"id": id, "path": "/f"}, "file_blame": {"id": id}} {
+	for tool, args := range map[string]object{"sandbox_timeline": {"id": id}, "file_log": {"id": id, "path": "/f"},
+		"file_blame": {"id": id}} {
 		e.as("mallory").fails(tool, args, "FORBIDDEN")
 	}
 }
 
-// A file is read to its end in pieces, by lines and within a line that is longer than the budget, and nothing is lost or repeated.
+// A file is read to its end in pieces, by lines and within a line that is longer than the budget, and nothing is lost
+// or repeated.
 func TestReadGoesOn(t *testing.T) {
 	t.Parallel()
 	c := newEndpoint(t, nil).as("alice")
 	text := strings.Repeat("zeile mit ümläut\n", 50) + strings.Repeat("é€😀", 100) + "\n\nlast without newline"
 	id := c.sandbox(object{"files": object{"/home/user/f": text, "/home/user/empty": ""}})
-	for _, args := range []object{{"limit": 7}, {"maxBytes": 64}, {"limit": 3, "maxBytes": 41}, {"limit": 9, "maxBytes": 23}} {
+	for _, args := range []object{{"limit": 7}, {"maxBytes": 64}, {"limit": 3, "maxBytes": 41},
+		{"limit": 9, "maxBytes": 23}} {
 		var got strings.Builder
 		next := object{"offset": 1}
 		for n := 0; ; n++ {
@@ -519,7 +556,9 @@ func TestProgress(t *testing.T) {
 		seen.WriteString(r.Params.Message)
 	})
 	id := c.sandbox(object{})
-	params := &sdk.CallToolParams{Name: "bash_exec", Arguments: object{"id": id, "script": "echo begun; until test -e /tmp/go; do sleep 0.1; test $((++n)) -lt 600 || exit 1; done", "timeout": 60_000}}
+	params := &sdk.CallToolParams{Name: "bash_exec", Arguments: object{"id": id,
+		"script":  "echo begun; until test -e /tmp/go; do sleep 0.1; test $((++n)) -lt 600 || exit 1; done",
+		"timeout": 60_000}}
 	params.SetProgressToken("token")
 	// The script runs on its own version of the files, so it is ended, not told.
 	ctx, cancel := context.WithCancel(t.Context())
@@ -581,7 +620,8 @@ func TestWhoMayCall(t *testing.T) {
 		{"forged", "AUTH_INVALID", 401, headers{"Authorization": "Bearer " + forged}},
 		{"half a key", "AUTH_INVALID", 401, headers{"Authorization": "Bearer " + staticKey[:20], "X-User": "u"}},
 		{"a key for nobody", "AUTH_IDENTITY_REQUIRED", 401, headers{"Authorization": "Bearer " + staticKey, "X-User": "  "}},
-		{"too long a name", "AUTH_IDENTITY_INVALID", 401, headers{"Authorization": "Bearer " + staticKey, "X-User": strings.Repeat("x", 257)}},
+		{"too long a name", "AUTH_IDENTITY_INVALID", 401, headers{"Authorization": "Bearer " + staticKey,
+			"X-User": strings.Repeat("x", 257)}},
 		{"no text", "AUTH_IDENTITY_INVALID", 401, headers{"Authorization": "Bearer " + staticKey, "X-User": "a\tb"}},
 		{"another origin", "FORBIDDEN", 403, headers{"Authorization": bearer, "Origin": "https://evil.example"}},
 		{"a token", "", 200, headers{"Authorization": bearer}},
@@ -589,7 +629,8 @@ func TestWhoMayCall(t *testing.T) {
 		{"the origin", "", 200, headers{"Authorization": bearer, "Origin": "https://app.example"}},
 	} {
 		status, h, body := send(http.MethodPost, list, tc.h)
-		if status != tc.status || tc.code != "" && !strings.Contains(body, `"code":"`+tc.code+`"`) || tc.code == "" && !strings.Contains(body, "bash_exec") {
+		if status != tc.status || tc.code != "" && !strings.Contains(body, `"code":"`+tc.code+`"`) ||
+			tc.code == "" && !strings.Contains(body, "bash_exec") {
 			t.Errorf("%s: %d %s", tc.name, status, body)
 		}
 		if status == 401 && h.Get("WWW-Authenticate") == "" {
@@ -599,8 +640,10 @@ func TestWhoMayCall(t *testing.T) {
 			t.Errorf("%s: %v", tc.name, h)
 		}
 	}
-	status, h, _ := send(http.MethodOptions, "", headers{"Origin": "https://app.example", "Access-Control-Request-Method": "POST"})
-	if status != 204 || !strings.Contains(h.Get("Access-Control-Allow-Headers"), "Authorization") || !strings.Contains(h.Get("Access-Control-Allow-Headers"), "X-User") {
+	status, h, _ := send(http.MethodOptions, "", headers{"Origin": "https://app.example",
+		"Access-Control-Request-Method": "POST"})
+	if status != 204 || !strings.Contains(h.Get("Access-Control-Allow-Headers"), "Authorization") ||
+		!strings.Contains(h.Get("Access-Control-Allow-Headers"), "X-User") {
 		t.Errorf("preflight: %d %v", status, h)
 	}
 	if status, _, _ := send(http.MethodGet, "", headers{"Authorization": bearer}); status != http.StatusMethodNotAllowed {

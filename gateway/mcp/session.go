@@ -28,7 +28,8 @@ type sessionsResult struct {
 }
 
 func (s *server) sessionTools(m *sdk.Server) {
-	add(m, "session_list", "List sessions", "List the named sessions of a sandbox, which bash_exec goes on with: their working directory, how many variables they export, when they were last used and when they are forgotten. A sandbox has at most 100.", reads,
+	add(m, "session_list", "List sessions",
+		"List the named sessions of a sandbox, which bash_exec goes on with: their working directory, how many variables they export, when they were last used and when they are forgotten. A sandbox has at most 100.", reads,
 		func(ctx context.Context, c call, in *sandboxArg) (any, error) {
 			id, err := sandbox.ParseID(in.ID)
 			if err != nil {
@@ -40,11 +41,13 @@ func (s *server) sessionTools(m *sdk.Server) {
 			}
 			out := sessionsResult{ok: done, Sessions: make([]sessionEntry, len(list))}
 			for i, e := range list {
-				out.Sessions[i] = sessionEntry{e.Name, e.Dir, e.Variables, e.Bytes, sandbox.Timestamp(e.UsedAt), sandbox.Timestamp(e.ExpiresAt)}
+				out.Sessions[i] = sessionEntry{e.Name, e.Dir, e.Variables, e.Bytes, sandbox.Timestamp(e.UsedAt),
+					sandbox.Timestamp(e.ExpiresAt)}
 			}
 			return out, nil
 		})
-	add(m, "session_delete", "Forget a session", "Forget a named session of a sandbox: its working directory, variables, functions and options. Files stay. The next script that names it begins afresh.", repeats,
+	add(m, "session_delete", "Forget a session",
+		"Forget a named session of a sandbox: its working directory, variables, functions and options. Files stay. The next script that names it begins afresh.", repeats,
 		func(ctx context.Context, c call, in *sessionArgs) (any, error) {
 			id, err := sandbox.ParseID(in.ID)
 			if err != nil {

@@ -20,10 +20,12 @@ func TestSessionOfATool(t *testing.T) {
 	same(t, "none", stdout(false, "pwd; g() { echo g; }"), "/home/user\n")
 	stdout(true, "g() { echo g; }")
 	same(t, "kept", stdout(true, "g"), "g\n")
-	results := c.must("bash_exec_batch", object{"id": id, "session": "planner", "scripts": []object{{"id": "1", "script": "cd /usr"}, {"id": "2", "script": "pwd; f"}}})["results"].([]any)
+	results := c.must("bash_exec_batch", object{"id": id, "session": "planner",
+		"scripts": []object{{"id": "1", "script": "cd /usr"}, {"id": "2", "script": "pwd; f"}}})["results"].([]any)
 	same(t, "batch", results[1].(object)["stdout"], "/usr\nf\n")
 	for _, bad := range []any{"", "..", "a\nb", strings.Repeat("a", 129), 1, nil, []any{}} {
-		for tool, args := range map[string]object{"bash_exec": {"script": "true"}, "bash_exec_batch": {"scripts": []object{{"id": "1", "script": "true"}}}} {
+		for tool, args := range map[string]object{"bash_exec": {"script": "true"},
+			"bash_exec_batch": {"scripts": []object{{"id": "1", "script": "true"}}}} {
 			args["id"], args["session"] = id, bad
 			if e := c.fails(tool, args, "INVALID_INPUT"); !strings.Contains(e["error"].(string), "session") {
 				t.Errorf("%s %v: %s", tool, bad, e["error"])
@@ -57,7 +59,8 @@ func TestSessionsAreListedAndForgotten(t *testing.T) {
 	}
 	c.must("session_delete", object{"id": id, "name": "planner"})
 	same(t, "left", len(c.must("session_list", object{"id": id})["sessions"].([]any)), 1)
-	same(t, "afresh", c.must("bash_exec", object{"id": id, "script": "pwd; echo ${A-none}", "session": "planner", "readOnly": true})["stdout"], "/home/user\nnone\n")
+	same(t, "afresh", c.must("bash_exec", object{"id": id, "script": "pwd; echo ${A-none}", "session": "planner",
+		"readOnly": true})["stdout"], "/home/user\nnone\n")
 	c.fails("session_delete", object{"id": id, "name": "planner"}, "ENOENT")
 	c.fails("session_delete", object{"id": id}, "INVALID_INPUT")
 	c.fails("session_list", object{"id": "x"}, "SANDBOX_NOT_FOUND")

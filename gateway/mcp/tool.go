@@ -27,8 +27,9 @@ const (
 
 func (e effect) annotations(title string) *sdk.ToolAnnotations {
 	return &sdk.ToolAnnotations{
-		Title: title, ReadOnlyHint: e == reads, DestructiveHint: new(e == repeats || e == overrides), IdempotentHint: e == reads || e == repeats,
-		OpenWorldHint: new(false), // a sandbox reaches nothing outside
+		Title: title, ReadOnlyHint: e == reads, DestructiveHint: new(e == repeats || e == overrides),
+		IdempotentHint: e == reads || e == repeats,
+		OpenWorldHint:  new(false), // a sandbox reaches nothing outside
 	}
 }
 
@@ -39,7 +40,9 @@ type call struct {
 }
 
 // add registers a tool whose arguments are In. What f returns becomes the result, an error one that is marked isError.
-func add[In any](s *sdk.Server, name, title, description string, e effect, f func(ctx context.Context, c call, in *In) (any, error)) {
+func add[In any](
+	s *sdk.Server, name, title, description string, e effect, f func(ctx context.Context, c call, in *In) (any, error),
+) {
 	schema, err := jsonschema.For[In](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[sandbox.Session](): {Types: []string{"boolean", "string"}},
 	}})
@@ -50,7 +53,8 @@ func add[In any](s *sdk.Server, name, title, description string, e effect, f fun
 	if err != nil {
 		panic(fmt.Sprintf("mcp: the arguments of %s have no schema: %v", name, err))
 	}
-	s.AddTool(&sdk.Tool{Name: name, Title: title, Description: description, InputSchema: schema, Annotations: e.annotations(title)},
+	s.AddTool(&sdk.Tool{Name: name, Title: title, Description: description, InputSchema: schema,
+		Annotations: e.annotations(title)},
 		func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			ctx, done := within(ctx, req)
 			defer done()
@@ -119,7 +123,8 @@ func failed(tool string, err error, output any) (*sdk.CallToolResult, error) {
 		known = internal(tool, errors.Join(known.Unwrap()...))
 	}
 	// What a script had printed keeps to its own bound.
-	return result(fault{Error: known.Message, Code: known.Code, Details: known.Details, Retryable: known.Retryable, Applied: known.Applied, Output: output}, true, 2*maxRead)
+	return result(fault{Error: known.Message, Code: known.Code, Details: known.Details, Retryable: known.Retryable,
+		Applied: known.Applied, Output: output}, true, 2*maxRead)
 }
 
 // answerBytes bounds the answer of a tool whose caller did not ask for more: a model reads all of it.
@@ -154,7 +159,8 @@ func result(v any, isError bool, budget int) (*sdk.CallToolResult, error) {
 		return nil, err
 	}
 	text := fit(bytes.TrimRight(b.Bytes(), "\n"), budget)
-	return &sdk.CallToolResult{IsError: isError, StructuredContent: json.RawMessage(text), Content: []sdk.Content{&sdk.TextContent{Text: string(text)}}}, nil
+	return &sdk.CallToolResult{IsError: isError, StructuredContent: json.RawMessage(text),
+		Content: []sdk.Content{&sdk.TextContent{Text: string(text)}}}, nil
 }
 
 // ok is embedded in what a tool returns.

@@ -24,7 +24,8 @@ func (c *client) size(tool string, args object) (int, object) {
 	return len(res.Content[0].(*sdk.TextContent).Text), out
 }
 
-// No answer is longer than a model can read, whatever the sandbox holds; it says that something is left out, and how to go on.
+// No answer is longer than a model can read, whatever the sandbox holds; it says that something is left out, and how to
+// go on.
 func TestAnswersAreBounded(t *testing.T) {
 	t.Parallel()
 	c := newEndpoint(t, func(cfg *Config) { cfg.MaxInodes = 20_000 }).as("alice")
@@ -78,30 +79,36 @@ seq -f 'found %.0f, and more of it' 200000 > long; head -c 3M /dev/zero | tr '\0
 		t.Fatalf("%s: no end", tool)
 		return nil
 	}
-	same(t, "grep", len(pages("fs_grep", "lines", "nextOffset", "offset", object{"path": "/home/user/many", "pattern": "found", "limit": 10_000})), 26*150)
-	same(t, "glob", len(pages("fs_glob", "lines", "nextOffset", "offset", object{"pattern": "many/*/*n", "limit": 10_000})), 26*150)
-	same(t, "list", len(pages("fs_list", "entries", "nextOffset", "offset", object{"path": "/home/user/many", "depth": -1})), 26*151)
+	same(t, "grep", len(pages("fs_grep", "lines", "nextOffset", "offset",
+		object{"path": "/home/user/many", "pattern": "found", "limit": 10_000})), 26*150)
+	same(t, "glob", len(pages("fs_glob", "lines", "nextOffset", "offset",
+		object{"pattern": "many/*/*n", "limit": 10_000})), 26*150)
+	same(t, "list", len(pages("fs_list", "entries", "nextOffset", "offset",
+		object{"path": "/home/user/many", "depth": -1})), 26*151)
 	files := pages("fs_export", "files", "nextAfter", "after", object{"path": "/home/user/many"})
 	seen := map[any]bool{}
 	for _, f := range files {
 		seen[f.(object)["path"]] = true
 	}
 	same(t, "export", []int{len(files), len(seen)}, []int{26 * 150, 26 * 150})
-	if _, out := c.size("file_read", object{"id": id, "path": "/home/user/wide", "maxBytes": 2 << 20}); len(out["content"].(string)) != 2<<20 {
+	if _, out := c.size("file_read", object{"id": id, "path": "/home/user/wide",
+		"maxBytes": 2 << 20}); len(out["content"].(string)) != 2<<20 {
 		t.Error("who asks for more does not get it")
 	}
 }
 
 func TestCutAnswersAreWhole(t *testing.T) {
 	for name, v := range map[string]any{
-		"list":      object{"ok": true, "list": make([]string, 10_000), "n": 1},
-		"text":      object{"ok": true, "text": strings.Repeat("é", 10_000), "deep": object{"a": []any{strings.Repeat("x", 10_000)}}},
+		"list": object{"ok": true, "list": make([]string, 10_000), "n": 1},
+		"text": object{"ok": true, "text": strings.Repeat("é", 10_000),
+			"deep": object{"a": []any{strings.Repeat("x", 10_000)}}},
 		"one entry": object{"ok": true, "list": []any{strings.Repeat("x", 10_000), strings.Repeat("y", 10_000)}},
 		"names":     object{"ok": true, "a": strings.Repeat("x", 900), "list": []any{1, 2}},
 	} {
 		var cut object
 		text := fit(encoded(v), 1000)
-		if err := json.Unmarshal(text, &cut); err != nil || len(text) > 1200 || cut["ok"] != true || name != "names" && cut["truncated"] != true {
+		if err := json.Unmarshal(text, &cut); err != nil || len(text) > 1200 || cut["ok"] != true ||
+			name != "names" && cut["truncated"] != true {
 			t.Errorf("%s: %d %v %.200s", name, len(text), err, text)
 		}
 	}
@@ -111,23 +118,30 @@ func TestCutAnswersAreWhole(t *testing.T) {
 func TestSearching(t *testing.T) {
 	t.Parallel()
 	c := newEndpoint(t, nil).as("alice")
-	id := c.sandbox(object{"files": object{"/home/user/a.go": "package a\nvar n = 42\nfunc F() {\n}\n", "/home/user/b.ts": "Const x = 7\n", "/home/user/c.md": "none\n",
-		"/home/user/.gitignore": "out/\n", "/home/user/out/a.go": "var n = 43\n", "/home/user/.hidden": "n = 44\n", "/home/user/w{x}y": "braces\n"}})
+	id := c.sandbox(object{"files": object{"/home/user/a.go": "package a\nvar n = 42\nfunc F() {\n}\n",
+		"/home/user/b.ts": "Const x = 7\n", "/home/user/c.md": "none\n",
+		"/home/user/.gitignore": "out/\n", "/home/user/out/a.go": "var n = 43\n", "/home/user/.hidden": "n = 44\n",
+		"/home/user/w{x}y": "braces\n"}})
 	grep := func(args object) any {
 		t.Helper()
 		args["id"] = id
 		return c.must("fs_grep", args)["lines"]
 	}
-	same(t, "\\d", grep(object{"pattern": `= \d+$`}), []string{"/home/user/.hidden:1:n = 44", "/home/user/a.go:2:var n = 42", "/home/user/b.ts:1:Const x = 7"})
+	same(t, "\\d", grep(object{"pattern": `= \d+$`}), []string{"/home/user/.hidden:1:n = 44",
+		"/home/user/a.go:2:var n = 42", "/home/user/b.ts:1:Const x = 7"})
 	same(t, "(?i)", grep(object{"pattern": `(?i)const`}), []string{"/home/user/b.ts:1:Const x = 7"})
 	same(t, "ignored", grep(object{"pattern": "43", "noIgnore": true}), []string{"/home/user/out/a.go:1:var n = 43"})
 	same(t, "type", grep(object{"pattern": "=", "type": "go"}), []string{"/home/user/a.go:2:var n = 42"})
-	same(t, "braces", grep(object{"pattern": "=", "include": "*.{go,ts}", "output": "files"}), []string{"/home/user/a.go", "/home/user/b.ts"})
+	same(t, "braces", grep(object{"pattern": "=", "include": "*.{go,ts}", "output": "files"}),
+		[]string{"/home/user/a.go", "/home/user/b.ts"})
 	same(t, "count", grep(object{"pattern": "a", "output": "count", "type": "go"}), []string{"/home/user/a.go:2"})
-	same(t, "multiline", grep(object{"pattern": `42.*func`, "multiline": true}), []string{"/home/user/a.go:2:var n = 42", "/home/user/a.go:3:func F() {"})
-	same(t, "context", grep(object{"pattern": "42", "context": 1, "type": "go"}), []string{"/home/user/a.go-1-package a", "/home/user/a.go:2:var n = 42", "/home/user/a.go-3-func F() {"})
+	same(t, "multiline", grep(object{"pattern": `42.*func`, "multiline": true}),
+		[]string{"/home/user/a.go:2:var n = 42", "/home/user/a.go:3:func F() {"})
+	same(t, "context", grep(object{"pattern": "42", "context": 1, "type": "go"}),
+		[]string{"/home/user/a.go-1-package a", "/home/user/a.go:2:var n = 42", "/home/user/a.go-3-func F() {"})
 	same(t, "nothing", grep(object{"pattern": "nowhere"}), []string{})
-	same(t, "no script", grep(object{"pattern": `"$(touch /tmp/x)`, "include": "$(touch /tmp/x)", "fixed": true}), []string{})
+	same(t, "no script", grep(object{"pattern": `"$(touch /tmp/x)`, "include": "$(touch /tmp/x)", "fixed": true}),
+		[]string{})
 	c.fails("fs_grep", object{"id": id, "pattern": "x", "type": "nonsense"}, "INVALID_INPUT")
 	c.fails("fs_grep", object{"id": id, "pattern": "x", "output": "all"}, "INVALID_INPUT")
 	c.fails("fs_grep", object{"id": id, "pattern": "x", "offset": -1}, "INVALID_INPUT")
@@ -144,7 +158,8 @@ func TestSearching(t *testing.T) {
 
 func TestBraces(t *testing.T) {
 	for pattern, want := range map[string]string{
-		"a": "a", "{a,b}": "a b", "x{a,b}y{c,}": "xayc xay xbyc xby", "{a,{b,c}}": "a b c", `\{a,b}`: `\{a,b}`, "{a": "{a", "{}": "{}", "{{a,b}": "{a {b", "{a},{b,c}": "{a},b {a},c", "": "",
+		"a": "a", "{a,b}": "a b", "x{a,b}y{c,}": "xayc xay xbyc xby", "{a,{b,c}}": "a b c", `\{a,b}`: `\{a,b}`, "{a": "{a",
+		"{}": "{}", "{{a,b}": "{a {b", "{a},{b,c}": "{a},b {a},c", "": "",
 	} {
 		if got, err := braces(pattern); err != nil || strings.Join(got, " ") != want {
 			t.Errorf("%q: %q %v, want %q", pattern, got, err, want)
@@ -167,13 +182,18 @@ func TestEdits(t *testing.T) {
 	}
 	read := c.must("file_read", object{"id": id, "path": "/home/user/f", "limit": 1})
 	same(t, "lines", read["totalLines"], 51)
-	got := c.must("file_edit", edit(object{"oldString": "number 20\n", "newString": "number twenty\nand more\n", "ifMatch": read["etag"]}))
-	same(t, "snippet", got["snippet"], "    17\tline number 17\n    18\tline number 18\n    19\tline number 19\n    20\tline number twenty\n    21\tand more\n    22\tline number 21\n    23\tline number 22\n    24\tline number 23\n")
+	got := c.must("file_edit", edit(object{"oldString": "number 20\n", "newString": "number twenty\nand more\n",
+		"ifMatch": read["etag"]}))
+	same(t, "snippet", got["snippet"],
+		"    17\tline number 17\n    18\tline number 18\n    19\tline number 19\n    20\tline number twenty\n    21\tand more\n    22\tline number 21\n    23\tline number 22\n    24\tline number 23\n")
 	same(t, "etag", got["etag"], c.must("file_read", object{"id": id, "path": "/home/user/f"})["etag"])
-	c.fails("file_edit", edit(object{"oldString": "number 3\n", "newString": "x", "ifMatch": read["etag"]}), "PRECONDITION_FAILED")
-	c.fails("file_write", object{"id": id, "path": "/home/user/f", "content": "x", "ifMatch": read["etag"]}, "PRECONDITION_FAILED")
+	c.fails("file_edit", edit(object{"oldString": "number 3\n", "newString": "x", "ifMatch": read["etag"]}),
+		"PRECONDITION_FAILED")
+	c.fails("file_write", object{"id": id, "path": "/home/user/f", "content": "x", "ifMatch": read["etag"]},
+		"PRECONDITION_FAILED")
 
-	missing := c.fails("file_edit", edit(object{"oldString": "    if (x == 1) {\n        y()", "newString": "x"}), "EDIT_NO_MATCH")
+	missing := c.fails("file_edit", edit(object{"oldString": "    if (x == 1) {\n        y()", "newString": "x"}),
+		"EDIT_NO_MATCH")
 	if d := fmt.Sprint(missing["details"]); !strings.Contains(d, "nearest: line 52: \tif (x == 1) {") {
 		t.Error(d)
 	}
@@ -185,16 +205,21 @@ func TestEdits(t *testing.T) {
 	same(t, "where", twice["details"], []string{"at the lines 4, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50"})
 
 	before := c.must("file_read", object{"id": id, "path": "/home/user/f"})["content"]
-	second := c.fails("file_edit", edit(object{"edits": []object{{"oldString": "number 1\n", "newString": "one\n"}, {"oldString": "none", "newString": ""}}}), "EDIT_NO_MATCH")
+	second := c.fails("file_edit", edit(object{"edits": []object{{"oldString": "number 1\n", "newString": "one\n"},
+		{"oldString": "none", "newString": ""}}}), "EDIT_NO_MATCH")
 	if !strings.Contains(second["error"].(string), "edit 2 of 2") {
 		t.Error(second)
 	}
 	same(t, "nothing of it", c.must("file_read", object{"id": id, "path": "/home/user/f"})["content"], before)
-	both := c.must("file_edit", edit(object{"edits": []object{{"oldString": "number 1\n", "newString": "one\n"}, {"old_string": "line one", "new_string": "first"}}}))
-	same(t, "both", []any{both["replacements"], strings.HasPrefix(both["snippet"].(string), "     1\tfirst\n")}, []any{2, true})
-	c.fails("file_edit", edit(object{"edits": []object{{"oldString": "a", "newString": "b"}}, "oldString": "c"}), "INVALID_INPUT")
+	both := c.must("file_edit", edit(object{"edits": []object{{"oldString": "number 1\n", "newString": "one\n"},
+		{"old_string": "line one", "new_string": "first"}}}))
+	same(t, "both", []any{both["replacements"], strings.HasPrefix(both["snippet"].(string), "     1\tfirst\n")},
+		[]any{2, true})
+	c.fails("file_edit", edit(object{"edits": []object{{"oldString": "a", "newString": "b"}}, "oldString": "c"}),
+		"INVALID_INPUT")
 	c.fails("file_edit", edit(object{}), "INVALID_INPUT")
-	all := c.must("file_edit", edit(object{"oldString": "line", "newString": strings.Repeat("w", 1000), "replaceAll": true}))
+	all := c.must("file_edit", edit(object{"oldString": "line", "newString": strings.Repeat("w", 1000),
+		"replaceAll": true}))
 	if s := all["snippet"].(string); len(s) > 10<<10 || !strings.Contains(s, "lines left out") {
 		t.Errorf("%d bytes of snippet", len(s))
 	}
@@ -205,12 +230,18 @@ func TestArgumentsOfOtherServers(t *testing.T) {
 	t.Parallel()
 	c := newEndpoint(t, nil).as("alice")
 	id := c.sandbox(object{})
-	c.must("fs_ingest", object{"sandboxId": id, "files": object{"a": base64.StdEncoding.EncodeToString([]byte("one\n")), "d/b": object{"text": "two\n"}}})
-	same(t, "files", c.must("bash_exec", object{"sandbox_id": id, "command": "cat a d/b", "timeoutMs": 10_000})["stdout"], "one\ntwo\n")
+	c.must("fs_ingest", object{"sandboxId": id, "files": object{"a": base64.StdEncoding.EncodeToString([]byte("one\n")),
+		"d/b": object{"text": "two\n"}}})
+	same(t, "files", c.must("bash_exec", object{"sandbox_id": id, "command": "cat a d/b", "timeoutMs": 10_000})["stdout"],
+		"one\ntwo\n")
 	same(t, "path", c.must("file_read", object{"id": id, "file_path": "/home/user/a"})["content"], "one\n")
-	c.must("file_edit", object{"id": id, "file_path": "/home/user/a", "old_string": "one", "new_string": "1", "replace_all": true})
-	wrong := c.fails("bash_exec", object{"id": id, "script": ":", "time_out": 1, "shell": "zsh"}, "INVALID_INPUT")["error"].(string)
-	for _, s := range []string{`"shell" is not an argument`, `"time_out" is not an argument of this tool (is "timeout" meant?)`, "it takes agent, at, atomic, backgroundWait, cwd, "} {
+	c.must("file_edit", object{"id": id, "file_path": "/home/user/a", "old_string": "one", "new_string": "1",
+		"replace_all": true})
+	wrong := c.fails("bash_exec", object{"id": id, "script": ":", "time_out": 1, "shell": "zsh"},
+		"INVALID_INPUT")["error"].(string)
+	for _, s := range []string{`"shell" is not an argument`,
+		`"time_out" is not an argument of this tool (is "timeout" meant?)`,
+		"it takes agent, at, atomic, backgroundWait, cwd, "} {
 		if !strings.Contains(wrong, s) {
 			t.Errorf("%q does not say %q", wrong, s)
 		}
@@ -228,8 +259,10 @@ func TestImagesAreShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := c.sandbox(object{})
-	c.must("file_write", object{"id": id, "path": "/home/user/p", "content": base64.StdEncoding.EncodeToString(b.Bytes()), "encoding": "base64"})
-	res, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "file_read", Arguments: object{"id": id, "path": "/home/user/p"}})
+	c.must("file_write", object{"id": id, "path": "/home/user/p", "content": base64.StdEncoding.EncodeToString(b.Bytes()),
+		"encoding": "base64"})
+	res, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "file_read",
+		Arguments: object{"id": id, "path": "/home/user/p"}})
 	if err != nil || len(res.Content) != 2 {
 		t.Fatalf("%+v %v", res, err)
 	}
@@ -249,6 +282,7 @@ func TestBackgroundProcessesOfACall(t *testing.T) {
 	if got["backgroundEnded"] != 1.0 || !strings.Contains(got["stderr"].(string), "sleep 100") {
 		t.Error(got)
 	}
-	same(t, "waited for", c.must("bash_exec", object{"id": id, "script": "{ sleep 0.2; echo late; } &", "backgroundWaitMs": 25_000})["stdout"], "late\n")
+	same(t, "waited for", c.must("bash_exec", object{"id": id, "script": "{ sleep 0.2; echo late; } &",
+		"backgroundWaitMs": 25_000})["stdout"], "late\n")
 	c.fails("bash_exec", object{"id": id, "script": ":", "backgroundWait": -1}, "INVALID_INPUT")
 }

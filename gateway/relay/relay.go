@@ -1,6 +1,6 @@
-// Package relay carries short messages to every gateway that shares a Redis, for what concerns a request that another of them
-// may be serving. Nothing is kept: a message that is sent while Redis does not answer, or while a listener has lost its
-// connection, is lost, so nothing may depend on one for more than being quick.
+// Package relay carries short messages to every gateway that shares a Redis, for what concerns a request that another
+// of them may be serving. Nothing is kept: a message that is sent while Redis does not answer, or while a listener has
+// lost its connection, is lost, so nothing may depend on one for more than being quick.
 package relay
 
 import (
@@ -23,8 +23,8 @@ type Relay struct {
 	running sync.WaitGroup
 }
 
-// New returns a Relay among all that were made with the same channel. It does not need Redis to be up yet; only the URL has to make
-// sense.
+// New returns a Relay among all that were made with the same channel. It does not need Redis to be up yet; only the URL
+// has to make sense.
 func New(url, channel string) (*Relay, error) {
 	o, err := redis.ParseURL(url)
 	if err != nil {

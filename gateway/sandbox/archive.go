@@ -18,8 +18,9 @@ import (
 	"github.com/pgbox/pgbox/gateway/wire"
 )
 
-// ExportTar writes everything below a directory as a tar stream with names relative to it: modes, owners, times in nanoseconds, symlinks, hard links, devices
-// and FIFOs. It is one version of the sandbox, whatever is written meanwhile. begun is called before the first byte; what fails before that has written nothing.
+// ExportTar writes everything below a directory as a tar stream with names relative to it: modes, owners, times in
+// nanoseconds, symlinks, hard links, devices and FIFOs. It is one version of the sandbox, whatever is written
+// meanwhile. begun is called before the first byte; what fails before that has written nothing.
 func (s *Service) ExportTar(ctx context.Context, c Caller, id uuid.UUID, dir string, w io.Writer, begun func()) error {
 	if err := absolute(dir); err != nil {
 		return toError(err)
@@ -50,7 +51,8 @@ func (s *Service) ExportTar(ctx context.Context, c Caller, id uuid.UUID, dir str
 
 func archive(work *tree.Work, t *tar.Writer, name string, i Info, first map[uint64]string) error {
 	h := &tar.Header{
-		Name: name, Mode: int64(i.Mode), Uid: int(i.UID), Gid: int(i.GID), ModTime: time.Unix(0, i.Mtime), Format: tar.FormatPAX,
+		Name: name, Mode: int64(i.Mode), Uid: int(i.UID), Gid: int(i.GID), ModTime: time.Unix(0, i.Mtime),
+		Format:   tar.FormatPAX,
 		Devmajor: int64(i.Rdev >> 8), Devminor: int64(i.Rdev & 0xff),
 	}
 	if i.UID == userID {
@@ -97,9 +99,10 @@ const (
 	importSize = 4 << 30
 )
 
-// ImportTar writes what a tar archive holds below a directory, all or nothing, and returns how many entries there were: modes and times as they are in
-// the archive, owners as those of new files. An entry replaces what has its name, a directory's contents stay. Names that lead out of the directory, also
-// through a link that the archive itself makes, are EINVAL.
+// ImportTar writes what a tar archive holds below a directory, all or nothing, and returns how many entries there were:
+// modes and times as they are in the archive, owners as those of new files. An entry replaces what has its name, a
+// directory's contents stay. Names that lead out of the directory, also through a link that the archive itself makes,
+// are EINVAL.
 func (s *Service) ImportTar(ctx context.Context, c Caller, id uuid.UUID, dir string, data []byte) (int, error) {
 	if err := absolute(dir); err != nil {
 		return 0, toError(err)
@@ -183,8 +186,8 @@ func (i *tarImport) extract(data []byte) error {
 	return nil
 }
 
-// inside is the path of a name of the archive. A link that the archive has made must not lead it out of the directory: follow says that one in
-// its last place is followed, too.
+// inside is the path of a name of the archive. A link that the archive has made must not lead it out of the directory:
+// follow says that one in its last place is followed, too.
 func (i *tarImport) inside(name string, follow bool) (string, error) {
 	for part := range strings.SplitSeq(name, "/") {
 		if part == ".." {
@@ -271,7 +274,8 @@ func (i *tarImport) symlink(target, to string) (err error) {
 // file writes a regular file. Its whole size is counted first; blocks of zeros stay holes.
 func (i *tarImport) file(to string, mode uint32, size int64, r io.Reader) error {
 	if i.size += size; size < 0 || i.size > importSize {
-		return newError(wire.CodeEFBIG, vfs.EFBIG, fmt.Sprintf("the files of the archive are larger than %d bytes", int64(importSize)))
+		return newError(wire.CodeEFBIG, vfs.EFBIG, fmt.Sprintf("the files of the archive are larger than %d bytes",
+			int64(importSize)))
 	}
 	f, err := i.w.Open(to, vfs.WriteOnly|vfs.Create|vfs.Excl, mode)
 	if err != nil {

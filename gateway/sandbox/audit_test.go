@@ -15,7 +15,8 @@ import (
 	"github.com/pgbox/pgbox/sql/sqltest"
 )
 
-// TestEveryVerbHasItsRow: what changes or reads a sandbox, and what is refused, is in its audit log, with the agent that asked.
+// TestEveryVerbHasItsRow: what changes or reads a sandbox, and what is refused, is in its audit log, with the agent
+// that asked.
 func TestEveryVerbHasItsRow(t *testing.T) {
 	t.Parallel()
 	s := service(t, sandbox.Config{})
@@ -76,7 +77,8 @@ func TestEveryVerbHasItsRow(t *testing.T) {
 		return out
 	}
 	want := []string{
-		"create", "echo", "flatten", "fork", "image", "kv", "kv", "kv", "not FORBIDDEN", "read", "refused INVALID_INPUT", "session", "session ENOENT", "snapshot", "snapshot", "tar", "undo ENOENT", "update",
+		"create", "echo", "flatten", "fork", "image", "kv", "kv", "kv", "not FORBIDDEN", "read", "refused INVALID_INPUT",
+		"session", "session ENOENT", "snapshot", "snapshot", "tar", "undo ENOENT", "update",
 	}
 	if got := rows(id); !slices.Equal(got, want) {
 		t.Errorf("the log has\n%q, want\n%q", got, want)
@@ -92,15 +94,16 @@ func TestEveryVerbHasItsRow(t *testing.T) {
 
 func TestAgentsWithNamesTooLong(t *testing.T) {
 	t.Parallel()
-	for name, ok := range map[string]bool{"": true, strings.Repeat("ä", 128): true, strings.Repeat("a", 129): false, "\xff": false, "a\x00": false} {
+	for name, ok := range map[string]bool{"": true, strings.Repeat("ä", 128): true, strings.Repeat("a", 129): false,
+		"\xff": false, "a\x00": false} {
 		if err := sandbox.CheckAgent(name); (err == nil) != ok {
 			t.Errorf("%.20q: %v", name, err)
 		}
 	}
 }
 
-// TestRowsOfVerbsComeWithTheirChange: the row of a verb that changes something is in the transaction of the change, that of a read is there before the
-// answer. Nobody waits for the log here.
+// TestRowsOfVerbsComeWithTheirChange: the row of a verb that changes something is in the transaction of the change,
+// that of a read is there before the answer. Nobody waits for the log here.
 func TestRowsOfVerbsComeWithTheirChange(t *testing.T) {
 	t.Parallel()
 	s := service(t, sandbox.Config{})
@@ -108,7 +111,8 @@ func TestRowsOfVerbsComeWithTheirChange(t *testing.T) {
 	c.Agent, c.Route = "planner", uuid.NewString()
 	row := func(id uuid.UUID, script string) (committed bool, n int) {
 		t.Helper()
-		err := db.QueryRow(t.Context(), "SELECT count(*), coalesce(bool_or(committed), false) FROM pgbox.exec WHERE sandbox_id = $1 AND route = $2 AND script LIKE $3 AND agent = 'planner' AND caller = 'owner' AND error IS NULL",
+		err := db.QueryRow(t.Context(),
+			"SELECT count(*), coalesce(bool_or(committed), false) FROM pgbox.exec WHERE sandbox_id = $1 AND route = $2 AND script LIKE $3 AND agent = 'planner' AND caller = 'owner' AND error IS NULL",
 			id, c.Route, script).Scan(&n, &committed)
 		if err != nil {
 			t.Fatal(err)
@@ -124,12 +128,14 @@ func TestRowsOfVerbsComeWithTheirChange(t *testing.T) {
 		t.Errorf("create: %d rows, committed %v", n, committed)
 	}
 	// One with files has a single row, too: that of the files.
-	filled, err := s.CreateSandbox(t.Context(), c, sandbox.NewSandbox{Name: "n", Files: map[string][]byte{"/tmp/f": []byte("x")}})
+	filled, err := s.CreateSandbox(t.Context(), c, sandbox.NewSandbox{Name: "n",
+		Files: map[string][]byte{"/tmp/f": []byte("x")}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var all int
-	if err := db.QueryRow(t.Context(), "SELECT count(*) FROM pgbox.exec WHERE sandbox_id = $1", filled.ID).Scan(&all); err != nil || all != 1 {
+	if err := db.QueryRow(t.Context(), "SELECT count(*) FROM pgbox.exec WHERE sandbox_id = $1",
+		filled.ID).Scan(&all); err != nil || all != 1 {
 		t.Errorf("%d rows of a sandbox with files, %v", all, err)
 	}
 	var fork uuid.UUID
@@ -154,7 +160,8 @@ func TestRowsOfVerbsComeWithTheirChange(t *testing.T) {
 		{&id, "kv rm k", true, func() error { return s.KvDelete(t.Context(), c, id, "k", sandbox.Expect{}) }},
 		{&id, "write%", true, func() error { return s.WriteFiles(t.Context(), c, id, map[string][]byte{"/tmp/f": nil}) }},
 		{&id, "echo", true, func() error {
-			_, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: c, Script: "echo", Session: sandbox.Session{Full: true, Name: "a/b"}})
+			_, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: c, Script: "echo",
+				Session: sandbox.Session{Full: true, Name: "a/b"}})
 			return err
 		}},
 		{&id, "session ls", false, func() error {
@@ -215,7 +222,10 @@ func TestRowsOfVerbsComeWithTheirChange(t *testing.T) {
 		{&id, "export /tmp", false, func() error {
 			return s.Export(t.Context(), c, id, "/tmp", func(sandbox.Info, sandbox.Reader) error { return nil })
 		}},
-		{&id, "tar export /tmp", false, func() error { return s.ExportTar(t.Context(), c, id, "/tmp", io.Discard, func() {}) }},
+		{&id, "tar export /tmp", false, func() error {
+			return s.ExportTar(t.Context(), c, id, "/tmp", io.Discard,
+				func() {})
+		}},
 	} {
 		if err := v.do(); err != nil {
 			t.Fatalf("%s: %v", v.script, err)

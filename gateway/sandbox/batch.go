@@ -70,7 +70,8 @@ func (s *Service) writeBatch(ctx context.Context, b *BatchRequest) ([]BatchResul
 	return out, nil
 }
 
-// keptParts waits for an earlier request with the batch's key and returns what it kept, by key, and what to call when the batch is over.
+// keptParts waits for an earlier request with the batch's key and returns what it kept, by key, and what to call when
+// the batch is over.
 func (s *Service) keptParts(ctx context.Context, b *BatchRequest) (map[string]store.Answer, func(), error) {
 	k := b.Caller.Key
 	if k == nil {
@@ -96,7 +97,9 @@ func (s *Service) keptParts(ctx context.Context, b *BatchRequest) (map[string]st
 }
 
 // part runs one script of a batch, unless its result was kept.
-func (s *Service) part(ctx context.Context, lease lock.Lease, r *Request, kept map[string]store.Answer) (*Result, error) {
+func (s *Service) part(
+	ctx context.Context, lease lock.Lease, r *Request, kept map[string]store.Answer,
+) (*Result, error) {
 	k := r.Caller.Key
 	if a, ok := kept[k.Name]; ok {
 		res := new(Result)
@@ -126,7 +129,8 @@ func (b *BatchRequest) request(sc BatchScript, left time.Duration) Request {
 	if b.ScriptTimeout > 0 {
 		timeout = min(left, b.ScriptTimeout)
 	}
-	return Request{Sandbox: b.Sandbox, Caller: b.Caller, Script: sc.Script, Timeout: timeout, ReadOnly: b.ReadOnly, Session: b.Session}
+	return Request{Sandbox: b.Sandbox, Caller: b.Caller, Script: sc.Script, Timeout: timeout, ReadOnly: b.ReadOnly,
+		Session: b.Session}
 }
 
 func (r *BatchResult) set(res *Result, err error) {

@@ -46,7 +46,8 @@ func counted(t testing.TB) (*sandbox.Service, *counter) {
 	return service(t, sandbox.Config{Store: st}), n
 }
 
-// An owner over quota is refused by the commit. The tree that is cached is still that of the version, and the next read does not load it again.
+// An owner over quota is refused by the commit. The tree that is cached is still that of the version, and the next read
+// does not load it again.
 func TestARefusedCommitKeepsTheCachedTree(t *testing.T) {
 	t.Parallel()
 	s, n := counted(t)
@@ -63,7 +64,8 @@ func TestARefusedCommitKeepsTheCachedTree(t *testing.T) {
 		_, err := s.WriteFile(t.Context(), full, b.ID, "/tmp/f", []byte("four"), sandbox.WriteOptions{})
 		wantError(t, err, wire.CodeEDQUOT, sandbox.AppliedNo)
 		before := n.n.Load()
-		if _, err := s.Exec(t.Context(), sandbox.Request{Sandbox: b.ID, Caller: full, Script: "ls /tmp", ReadOnly: true}); err != nil {
+		if _, err := s.Exec(t.Context(), sandbox.Request{Sandbox: b.ID, Caller: full, Script: "ls /tmp",
+			ReadOnly: true}); err != nil {
 			t.Fatal(err)
 		}
 		least = min(least, n.n.Load()-before)
@@ -202,7 +204,8 @@ func BenchmarkReadOnly(b *testing.B) {
 	b.Run("echo hi", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := s.Exec(ctx, sandbox.Request{Sandbox: id, Caller: alice, Script: "echo hi", ReadOnly: true}); err != nil {
+			if _, err := s.Exec(ctx, sandbox.Request{Sandbox: id, Caller: alice, Script: "echo hi",
+				ReadOnly: true}); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -215,7 +218,8 @@ func BenchmarkAppend(b *testing.B) {
 	b.Run("bare update", func(b *testing.B) {
 		conn := sqltest.Owner(b)
 		for b.Loop() {
-			if _, err := conn.Exec(ctx, "UPDATE pgbox.sandbox SET last_used_at = clock_timestamp() WHERE id = $1", id); err != nil {
+			if _, err := conn.Exec(ctx, "UPDATE pgbox.sandbox SET last_used_at = clock_timestamp() WHERE id = $1",
+				id); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -38,9 +38,12 @@ func errNoState(at string, err error) error {
 	return newError(wire.CodeENOENT, err, fmt.Sprintf("no such snapshot or version, or it is not kept any more: %s", at))
 }
 
-// changed is verb for a change of the tree that may turn out to be none: the database writes the row of one that it made. fn may
-// report less than was committed: a row is written once.
-func (s *Service) changed(ctx context.Context, c Caller, id uuid.UUID, what string, fn func(ctx context.Context, e store.Exec) (b *Sandbox, committed bool, err error)) (*Sandbox, error) {
+// changed is verb for a change of the tree that may turn out to be none: the database writes the row of one that it
+// made. fn may report less than was committed: a row is written once.
+func (s *Service) changed(
+	ctx context.Context, c Caller, id uuid.UUID, what string, fn func(ctx context.Context, e store.Exec) (b *Sandbox,
+		committed bool, err error),
+) (*Sandbox, error) {
 	began, entered := s.cfg.Now(), false
 	b, err := locked(ctx, s, c, id, func(ctx context.Context, f *store.Fence) (*Sandbox, error) {
 		entered = true
@@ -66,7 +69,10 @@ func (s *Service) changed(ctx context.Context, c Caller, id uuid.UUID, what stri
 }
 
 // moved is changed for what puts a sandbox on another chain of layers.
-func (s *Service) moved(ctx context.Context, c Caller, id uuid.UUID, what string, fn func(ctx context.Context, e store.Exec) (*store.Sandbox, error)) (*Sandbox, error) {
+func (s *Service) moved(
+	ctx context.Context, c Caller, id uuid.UUID, what string, fn func(ctx context.Context, e store.Exec) (*store.Sandbox,
+		error),
+) (*Sandbox, error) {
 	return s.changed(ctx, c, id, what, func(ctx context.Context, e store.Exec) (*Sandbox, bool, error) {
 		b, err := fn(ctx, e)
 		if err != nil {
@@ -101,12 +107,14 @@ func checkSteps(steps int) error {
 	return nil
 }
 
-// Undo takes back what was committed since the newest automatic snapshots, steps of them, and says so in Steps. Runs that changed no file are no steps.
+// Undo takes back what was committed since the newest automatic snapshots, steps of them, and says so in Steps. Runs
+// that changed no file are no steps.
 func (s *Service) Undo(ctx context.Context, c Caller, id uuid.UUID, steps int) (*Sandbox, error) {
 	if err := checkSteps(steps); err != nil {
 		return nil, err
 	}
-	return s.moved(ctx, c, id, fmt.Sprint("undo ", steps), func(ctx context.Context, e store.Exec) (*store.Sandbox, error) {
+	return s.moved(ctx, c, id, fmt.Sprint("undo ", steps), func(ctx context.Context, e store.Exec) (*store.Sandbox,
+		error) {
 		b, err := s.store.Undo(ctx, id, steps, e)
 		if errors.Is(err, vfs.ENODATA) {
 			err = newError(wire.CodeENOENT, vfs.ENOENT, "there is no automatic snapshot to go back to")
@@ -120,7 +128,8 @@ func (s *Service) Redo(ctx context.Context, c Caller, id uuid.UUID, steps int) (
 	if err := checkSteps(steps); err != nil {
 		return nil, err
 	}
-	return s.moved(ctx, c, id, fmt.Sprint("redo ", steps), func(ctx context.Context, e store.Exec) (*store.Sandbox, error) {
+	return s.moved(ctx, c, id, fmt.Sprint("redo ", steps), func(ctx context.Context, e store.Exec) (*store.Sandbox,
+		error) {
 		b, err := s.store.Redo(ctx, id, steps, e)
 		if errors.Is(err, vfs.ENODATA) {
 			err = newError(wire.CodeENOENT, vfs.ENOENT, "there is nothing to redo")
@@ -129,7 +138,8 @@ func (s *Service) Redo(ctx context.Context, c Caller, id uuid.UUID, steps int) (
 	})
 }
 
-// Flatten merges the layers of a sandbox into one over the base layer, and returns how many there were and are. No file changes.
+// Flatten merges the layers of a sandbox into one over the base layer, and returns how many there were and are. No file
+// changes.
 func (s *Service) Flatten(ctx context.Context, c Caller, id uuid.UUID) (before, after int, err error) {
 	before, err = verb(ctx, s, c, id, "flatten", func(ctx context.Context, _ *store.Fence, row store.Exec) (int, error) {
 		defer s.trees.Drop(id)

@@ -96,7 +96,8 @@ func TestEarlierStatesAreRead(t *testing.T) {
 		for at, want := range map[string]string{"1": "1\nd f\n", "@2": "2\nf\n", "@base": "*\n", "": "*\n"} {
 			c := alice
 			c.At = at
-			res, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: c, Script: "cat f 2> /dev/null; echo *", ReadOnly: true})
+			res, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: c, Script: "cat f 2> /dev/null; echo *",
+				ReadOnly: true})
 			if err != nil || string(res.Stdout) != want {
 				t.Errorf("at %q: %q, %v", at, res.Stdout, err)
 			}
@@ -118,7 +119,8 @@ func TestEarlierStatesAreRead(t *testing.T) {
 	wantError(t, err, wire.CodeReadOnlyViolation, sandbox.AppliedNo)
 	_, err = s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: c, Script: "echo x > g"})
 	wantError(t, err, wire.CodeInvalidInput, sandbox.AppliedNo)
-	for at, code := range map[string]wire.Code{"77": wire.CodeENOENT, "nothing": wire.CodeENOENT, "2026-99-99": wire.CodeInvalidInput, "2001-01-01": wire.CodeENOENT} {
+	for at, code := range map[string]wire.Code{"77": wire.CodeENOENT, "nothing": wire.CodeENOENT,
+		"2026-99-99": wire.CodeInvalidInput, "2001-01-01": wire.CodeENOENT} {
 		c.At = at
 		_, err = s.OpenFile(t.Context(), c, id, "/home/user/f")
 		wantError(t, err, code, sandbox.AppliedNo)
@@ -275,7 +277,10 @@ func TestMerge(t *testing.T) {
 	run(t, s, fork.ID, "echo 4 > f")
 	run(t, s, id, "echo 5 > f")
 	list, err = s.Merge(t.Context(), alice, id, sandbox.MergeSpec{From: fork.ID})
-	if err != nil || !slices.ContainsFunc(list, func(c sandbox.MergeChange) bool { return c.Outcome == "conflict" && c.Path == "/home/user/f" }) {
+	if err != nil || !slices.ContainsFunc(list, func(c sandbox.MergeChange) bool {
+		return c.Outcome == "conflict" &&
+			c.Path == "/home/user/f"
+	}) {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	if got := read(t, s, id, "/home/user/f"); got != "5\n" {
@@ -310,7 +315,8 @@ func TestMerge(t *testing.T) {
 	wantError(t, err, wire.CodeENOENT, sandbox.AppliedNo)
 }
 
-// What the database does to a tree in one step, another gateway has in its cache, by a patch or by a reload; in the log it is one run of the caller's.
+// What the database does to a tree in one step, another gateway has in its cache, by a patch or by a reload; in the log
+// it is one run of the caller's.
 func TestMergeUndoAndRestoreAreOneVersionForOthers(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []feed.Mode{feed.Replication, feed.Version} {
@@ -349,7 +355,8 @@ func TestMergeUndoAndRestoreAreOneVersionForOthers(t *testing.T) {
 				if follow != nil {
 					follow.check(id)
 				}
-				if res, err := other.Exec(t.Context(), sandbox.Request{Caller: alice, Sandbox: id, Script: "echo *; cat f */*", ReadOnly: true}); err != nil || string(res.Stdout) != text {
+				if res, err := other.Exec(t.Context(), sandbox.Request{Caller: alice, Sandbox: id, Script: "echo *; cat f */*",
+					ReadOnly: true}); err != nil || string(res.Stdout) != text {
 					t.Errorf("%q, %v, want %q", res.Stdout, err, text)
 				}
 			}
@@ -381,7 +388,8 @@ func TestMergeUndoAndRestoreAreOneVersionForOthers(t *testing.T) {
 				}
 				want(v.want)
 				runs, err := s.Timeline(t.Context(), alice, id, store.TimelineFilter{Limit: 10, Route: &v.route})
-				if err != nil || len(runs) != 1 || runs[0].Caller != alice.Subject || runs[0].Script != v.what || !runs[0].Committed || runs[0].VersionAfter != was+1 {
+				if err != nil || len(runs) != 1 || runs[0].Caller != alice.Subject || runs[0].Script != v.what ||
+					!runs[0].Committed || runs[0].VersionAfter != was+1 {
 					t.Fatalf("%s: %+v, %v", v.route, runs, err)
 				}
 				ops, err := s.Changes(t.Context(), alice, id, sandbox.Cursor{Version: was, Seq: 1 << 30}, 100)
@@ -400,7 +408,8 @@ func TestMergeUndoAndRestoreAreOneVersionForOthers(t *testing.T) {
 			_, err = s.Undo(t.Context(), c, id, 50)
 			wantError(t, err, wire.CodeENOENT, sandbox.AppliedNo)
 			runs, err := s.Timeline(t.Context(), alice, id, store.TimelineFilter{Limit: 1, Route: &c.Route})
-			if err != nil || len(runs) != 1 || runs[0].Committed || runs[0].Error != string(wire.CodeENOENT) || runs[0].Script != "undo 50" {
+			if err != nil || len(runs) != 1 || runs[0].Committed || runs[0].Error != string(wire.CodeENOENT) ||
+				runs[0].Script != "undo 50" {
 				t.Errorf("%+v, %v", runs, err)
 			}
 		})

@@ -30,8 +30,8 @@ type Config struct {
 
 	Timeout    time.Duration // of a run that does not say; default 30 s
 	MaxTimeout time.Duration // default 5 min
-	// LockTimeout bounds how long a commit waits for another transaction that holds the sandbox's row; default 30 s. A script waits no longer than
-	// its own timeout allows.
+	// LockTimeout bounds how long a commit waits for another transaction that holds the sandbox's row; default 30 s. A
+	// script waits no longer than its own timeout allows.
 	LockTimeout time.Duration
 	// CommitTimeout bounds one commit, its uploads included; default 60 s.
 	CommitTimeout time.Duration
@@ -41,8 +41,9 @@ type Config struct {
 	OutputKeep  int             // bytes kept of each stream; default 10 MiB
 	OutputMax   int64           // bytes of both streams after which a run is ended; default 256 MiB
 	MaxFileSize int64           // default 4 GiB
-	MaxState    int64           // bytes of the state of a sandbox's shell (exported variables, functions; all sessions together); default 1 MiB
-	DirtyMax    int64           // written bytes of one run held in memory before they are uploaded; default 64 MiB
+	// bytes of the state of a sandbox's shell (exported variables, functions; all sessions together); default 1 MiB
+	MaxState int64
+	DirtyMax int64 // written bytes of one run held in memory before they are uploaded; default 64 MiB
 
 	MaxRuns      int           // scripts at once; default 64
 	MaxOwnerRuns int           // of one owner; default 16
@@ -62,8 +63,8 @@ type Config struct {
 type Feed interface {
 	// Fresh reports whether the cached trees have everything that was committed until max ago.
 	Fresh(max time.Duration) bool
-	// Subscribe returns a channel that holds a token when there may be something new in a sandbox, and how long to wait for it at most before looking
-	// without one. cancel must be called.
+	// Subscribe returns a channel that holds a token when there may be something new in a sandbox, and how long to wait
+	// for it at most before looking without one. cancel must be called.
 	Subscribe(sandbox uuid.UUID) (ch <-chan struct{}, look func() time.Duration, cancel func())
 }
 

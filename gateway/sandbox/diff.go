@@ -85,7 +85,9 @@ func (s *Service) stateOf(ctx context.Context, c Caller, id uuid.UUID, at string
 	return s.pinAt(ctx, c, id)
 }
 
-func (s *Service) diffLines(ctx context.Context, c Caller, id, from uuid.UUID, at, fromAt string, list []Difference) error {
+func (s *Service) diffLines(
+	ctx context.Context, c Caller, id, from uuid.UUID, at, fromAt string, list []Difference,
+) error {
 	now, err := s.stateOf(ctx, c, id, at)
 	if err != nil {
 		return err
@@ -249,12 +251,13 @@ type MergeSpec struct {
 	From   uuid.UUID // the other sandbox
 	FromAt string    // its state, as in Caller.At; "": the present one
 	Base   string    // since which state of it; "": since what it was forked from
-	// Conflict: lines (texts are merged line by line; nothing is done when something both changed is left), fail (nothing is done when both changed a
-	// file), ours, theirs, markers (texts get both sides, marked); "": lines.
+	// Conflict: lines (texts are merged line by line; nothing is done when something both changed is left), fail (nothing
+	// is done when both changed a file), ours, theirs, markers (texts get both sides, marked); "": lines.
 	Conflict string
 }
 
-// Outcome counts the conflicts of what Merge told, says whether it was done all the same, and whether that changed anything.
+// Outcome counts the conflicts of what Merge told, says whether it was done all the same, and whether that changed
+// anything.
 func (m *MergeSpec) Outcome(list []MergeChange) (conflicts int, merged, changed bool) {
 	for i := range list {
 		if list[i].Outcome == "conflict" {
@@ -274,8 +277,8 @@ func AppliedOf(changed bool) Applied {
 	return AppliedNo
 }
 
-// Merge does in a sandbox what happened in another one of the caller's, and returns the outcome of every change. All of it is one commit, which
-// Undo takes back.
+// Merge does in a sandbox what happened in another one of the caller's, and returns the outcome of every change. All of
+// it is one commit, which Undo takes back.
 func (s *Service) Merge(ctx context.Context, c Caller, id uuid.UUID, spec MergeSpec) (list []MergeChange, err error) {
 	fromAt, err := stateName(spec.FromAt)
 	if err != nil {
@@ -291,13 +294,14 @@ func (s *Service) Merge(ctx context.Context, c Caller, id uuid.UUID, spec MergeS
 	if spec.Conflict == "" {
 		spec.Conflict = "lines"
 	}
-	_, err = s.changed(ctx, c, id, "merge "+spec.From.String(), func(ctx context.Context, e store.Exec) (_ *Sandbox, committed bool, err error) {
-		list, err = s.store.Merge(ctx, id, spec.From, fromAt, base, spec.Conflict, e)
-		if errors.Is(err, vfs.ENOENT) {
-			err = newError(wire.CodeENOENT, err, "no such sandbox, snapshot or version of yours, or it is not kept any more")
-		}
-		_, _, changed := spec.Outcome(list)
-		return nil, changed, err
-	})
+	_, err = s.changed(ctx, c, id, "merge "+spec.From.String(),
+		func(ctx context.Context, e store.Exec) (_ *Sandbox, committed bool, err error) {
+			list, err = s.store.Merge(ctx, id, spec.From, fromAt, base, spec.Conflict, e)
+			if errors.Is(err, vfs.ENOENT) {
+				err = newError(wire.CodeENOENT, err, "no such sandbox, snapshot or version of yours, or it is not kept any more")
+			}
+			_, _, changed := spec.Outcome(list)
+			return nil, changed, err
+		})
 	return list, err
 }

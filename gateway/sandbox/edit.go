@@ -46,9 +46,12 @@ const (
 	placesShown  = 20
 )
 
-// Edit replaces texts in a text file, one after the other, all of them or none: EDIT_NO_MATCH when one does not occur, EDIT_NOT_UNIQUE when it occurs more than
-// once and All is not set, EDIT_BINARY when the file is not UTF-8 text. The file is untouched by an error.
-func (s *Service) Edit(ctx context.Context, c Caller, id uuid.UUID, path string, edits []Edit, o EditOptions) (*EditResult, error) {
+// Edit replaces texts in a text file, one after the other, all of them or none: EDIT_NO_MATCH when one does not occur,
+// EDIT_NOT_UNIQUE when it occurs more than once and All is not set, EDIT_BINARY when the file is not UTF-8 text. The
+// file is untouched by an error.
+func (s *Service) Edit(
+	ctx context.Context, c Caller, id uuid.UUID, path string, edits []Edit, o EditOptions,
+) (*EditResult, error) {
 	if err := absolute(path); err != nil {
 		return nil, err
 	}
@@ -96,7 +99,8 @@ func (s *Service) Edit(ctx context.Context, c Caller, id uuid.UUID, path string,
 			}
 			data, total = next, total+n
 		}
-		res = &EditResult{Path: info.Path, Replacements: total, Size: int64(len(data)), ETag: contentETag(data), Snippet: snippet(before, data)}
+		res = &EditResult{Path: info.Path, Replacements: total, Size: int64(len(data)), ETag: contentETag(data),
+			Snippet: snippet(before, data)}
 		return w.WriteFile(path, data, fileMode)
 	})
 	if err != nil {
@@ -223,7 +227,8 @@ func shortLine(line []byte) string {
 	return s
 }
 
-// snippet shows what an edit changed, from the first line that differs to the last, and some around them, with the numbers that they have now.
+// snippet shows what an edit changed, from the first line that differs to the last, and some around them, with the
+// numbers that they have now.
 func snippet(before, after []byte) string {
 	head := 0
 	for n := min(len(before), len(after)); head < n && before[head] == after[head]; {

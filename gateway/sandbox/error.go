@@ -94,7 +94,8 @@ func asError(err error) *Error {
 	case errors.As(err, &known):
 		return known
 	case errors.Is(err, store.ErrUnknown):
-		e := newError(wire.CodeOutcomeUnknown, err, "the connection to the database was lost during the commit; it may have been applied")
+		e := newError(wire.CodeOutcomeUnknown, err,
+			"the connection to the database was lost during the commit; it may have been applied")
 		e.Applied = AppliedUnknown
 		return e
 	case errors.As(err, &timeout):
@@ -108,7 +109,8 @@ func asError(err error) *Error {
 	case errors.Is(err, lock.ErrTimeout):
 		return newError(wire.CodeLockTimeout, err, "timed out waiting for the sandbox's other writers")
 	case errors.Is(err, store.ErrLocked):
-		return newError(wire.CodeLockTimeout, err, "timed out waiting for a transaction that holds the sandbox; nothing was applied")
+		return newError(wire.CodeLockTimeout, err,
+			"timed out waiting for a transaction that holds the sandbox; nothing was applied")
 	case errors.Is(err, lock.ErrQueueFull):
 		return newError(wire.CodeRuntimeBusy, err, "too many writers are waiting for this sandbox")
 	case errors.Is(err, lock.ErrLost):

@@ -30,7 +30,8 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	res, err := s.Exec(ctx, sandbox.Request{Sandbox: b.ID, Caller: me, Script: "mkdir src && date > src/now", Timeout: 5 * time.Second})
+	res, err := s.Exec(ctx, sandbox.Request{Sandbox: b.ID, Caller: me, Script: "mkdir src && date > src/now",
+		Timeout: 5 * time.Second})
 	var e *sandbox.Error
 	if errors.As(err, &e) {
 		fmt.Println(e.Code, "applied:", e.Applied, "retryable:", e.Retryable)

@@ -97,8 +97,8 @@ func wantError(t testing.TB, err error, code wire.Code, applied sandbox.Applied)
 	return e
 }
 
-// patiently does what has to get somewhere within a timeout with longer and longer ones, until the machine is not too busy for one: wrong is what was
-// to be seen and was not.
+// patiently does what has to get somewhere within a timeout with longer and longer ones, until the machine is not too
+// busy for one: wrong is what was to be seen and was not.
 func patiently(t testing.TB, timeout time.Duration, do func(timeout time.Duration) (wrong string)) {
 	t.Helper()
 	wrong := ""
@@ -129,7 +129,8 @@ func TestExec(t *testing.T) {
 	t.Parallel()
 	s, id := service(t, sandbox.Config{}), emptySandbox(t)
 	res := run(t, s, id, `echo hi; echo oops >&2; echo x > f; exit 3`)
-	if string(res.Stdout) != "hi\n" || string(res.Stderr) != "oops\n" || res.ExitCode != 3 || !res.Committed || res.Version != 1 || res.TimedOut || res.Truncated {
+	if string(res.Stdout) != "hi\n" || string(res.Stderr) != "oops\n" || res.ExitCode != 3 || !res.Committed ||
+		res.Version != 1 || res.TimedOut || res.Truncated {
 		t.Fatalf("%+v", res)
 	}
 	if got := read(t, s, id, "/home/user/f"); got != "x\n" {
@@ -211,7 +212,8 @@ func TestStatePersists(t *testing.T) {
 func TestDefaultEnvironment(t *testing.T) {
 	t.Parallel()
 	s := service(t, sandbox.Config{})
-	b, err := s.CreateSandbox(t.Context(), alice, sandbox.NewSandbox{Name: "n", Env: map[string]string{"A": "one", "B": "two"}})
+	b, err := s.CreateSandbox(t.Context(), alice, sandbox.NewSandbox{Name: "n",
+		Env: map[string]string{"A": "one", "B": "two"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +223,8 @@ func TestDefaultEnvironment(t *testing.T) {
 	if res := run(t, s, b.ID, `echo $A $B`); string(res.Stdout) != "one three\n" {
 		t.Fatalf("%q", res.Stdout)
 	}
-	if _, err := s.UpdateSandbox(t.Context(), alice, b.ID, sandbox.SandboxUpdate{Env: map[string]string{"A": "uno"}}); err != nil {
+	if _, err := s.UpdateSandbox(t.Context(), alice, b.ID,
+		sandbox.SandboxUpdate{Env: map[string]string{"A": "uno"}}); err != nil {
 		t.Fatal(err)
 	}
 	if res := run(t, s, b.ID, `echo $A $B`); string(res.Stdout) != "uno three\n" {
@@ -232,7 +235,8 @@ func TestDefaultEnvironment(t *testing.T) {
 func TestAtomicRollsBackAFailure(t *testing.T) {
 	t.Parallel()
 	s, id := service(t, sandbox.Config{}), emptySandbox(t)
-	res, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: `echo 1 > f; cd /tmp; false`, Atomic: true})
+	res, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: `echo 1 > f; cd /tmp; false`,
+		Atomic: true})
 	if err != nil || res.ExitCode != 1 || res.Committed || res.Version != 0 {
 		t.Fatalf("%+v, %v", res, err)
 	}
@@ -284,11 +288,13 @@ func TestFiftyConcurrentAppendersAreFiftyLines(t *testing.T) {
 	t.Parallel()
 	id := emptySandbox(t)
 	// Two processes: the in-process lock keeps order, the compare-and-set keeps the lines.
-	services := []*sandbox.Service{service(t, sandbox.Config{StaleRetries: 1000}), service(t, sandbox.Config{StaleRetries: 1000})}
+	services := []*sandbox.Service{service(t, sandbox.Config{StaleRetries: 1000}),
+		service(t, sandbox.Config{StaleRetries: 1000})}
 	var wg sync.WaitGroup
 	for i := range 50 {
 		wg.Go(func() {
-			res, err := services[i%2].Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: fmt.Sprintf("echo line %d >> log", i)})
+			res, err := services[i%2].Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice,
+				Script: fmt.Sprintf("echo line %d >> log", i)})
 			if err != nil || !res.Committed {
 				t.Errorf("%d: %+v, %v", i, res, err)
 			}
@@ -340,7 +346,8 @@ func TestReadersDoNotWaitForWriters(t *testing.T) {
 	if got := read(t, s, id, "/home/user/f"); got != "old\n" {
 		t.Fatalf("a reader saw %q", got)
 	}
-	res, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: "read -r x < f; echo $x", ReadOnly: true})
+	res, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: "read -r x < f; echo $x",
+		ReadOnly: true})
 	if err != nil || string(res.Stdout) != "old\n" {
 		t.Fatalf("%+v, %v", res, err)
 	}
@@ -372,7 +379,8 @@ func TestPsqlWriterInBetweenRunsTheScriptAgain(t *testing.T) {
 		return done
 	}
 
-	done := start(sandbox.Request{Script: "read -r line; read -r x < f; /tmp/sync; echo $line $x; echo $((x+1)) > f", Stdin: strings.NewReader("in\n")})
+	done := start(sandbox.Request{Script: "read -r line; read -r x < f; /tmp/sync; echo $line $x; echo $((x+1)) > f",
+		Stdin: strings.NewReader("in\n")})
 	<-reached
 	psql(t, id, "SELECT fs.write_file('/home/user/f', '10\n')")
 	resume <- struct{}{}
@@ -416,14 +424,16 @@ func TestCacheShowsWhatPsqlWrote(t *testing.T) {
 	}
 }
 
-// After a failover that lost a commit of this process, and another one in its place: the version is that of the cached tree, the tree is not.
+// After a failover that lost a commit of this process, and another one in its place: the version is that of the cached
+// tree, the tree is not.
 func TestCommitLostInAFailoverIsNotShown(t *testing.T) {
 	t.Parallel()
 	s, other, id := service(t, sandbox.Config{}), service(t, sandbox.Config{}), emptySandbox(t)
 	run(t, s, id, "echo 1 > f")
 	lost := run(t, s, id, "echo lost > g")
 	owner := sqltest.Owner(t)
-	for _, sql := range []string{"UPDATE pgbox.sandbox SET version = version - 1 WHERE id = $1", "DELETE FROM pgbox.change c USING pgbox.sandbox s WHERE s.id = $1 AND c.sandbox_id = s.id AND c.version > s.version"} {
+	for _, sql := range []string{"UPDATE pgbox.sandbox SET version = version - 1 WHERE id = $1",
+		"DELETE FROM pgbox.change c USING pgbox.sandbox s WHERE s.id = $1 AND c.sandbox_id = s.id AND c.version > s.version"} {
 		if _, err := owner.Exec(t.Context(), sql, id); err != nil {
 			t.Fatal(err)
 		}
@@ -441,14 +451,16 @@ func TestReadOnlyViolation(t *testing.T) {
 	t.Parallel()
 	s, id := service(t, sandbox.Config{}), emptySandbox(t)
 	run(t, s, id, "echo 1 > f")
-	for _, script := range []string{"echo 2 > f", "rm f", "mkdir d", "mv f g || true", "( chmod 600 f ) 2>/dev/null; echo fine", "ln f g", "touch new"} {
+	for _, script := range []string{"echo 2 > f", "rm f", "mkdir d", "mv f g || true",
+		"( chmod 600 f ) 2>/dev/null; echo fine", "ln f g", "touch new"} {
 		res, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: script, ReadOnly: true})
 		wantError(t, err, wire.CodeReadOnlyViolation, sandbox.AppliedNo)
 		if res == nil {
 			t.Fatalf("%s: no result", script)
 		}
 	}
-	res, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: "cat f; echo x > /dev/null; cat < f", ReadOnly: true})
+	res, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice,
+		Script: "cat f; echo x > /dev/null; cat < f", ReadOnly: true})
 	if err != nil || string(res.Stdout) != "1\n1\n" {
 		t.Fatalf("%+v, %v", res, err)
 	}
@@ -490,7 +502,8 @@ func TestClientGoneAppliesNothing(t *testing.T) {
 	wantError(t, <-done, wire.CodeSessionClosing, sandbox.AppliedNo)
 	wantNoFile(t, s, id, "/home/user/f")
 	// A sink that fails is a client that went away, too.
-	_, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: "echo 1 > f; echo x; echo 2 > f; while :; do echo x; done", Stdout: broken{}})
+	_, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice,
+		Script: "echo 1 > f; echo x; echo 2 > f; while :; do echo x; done", Stdout: broken{}})
 	wantError(t, err, wire.CodeSessionClosing, sandbox.AppliedNo)
 	wantNoFile(t, s, id, "/home/user/f")
 	// The lock is free again.
@@ -551,7 +564,8 @@ func TestOutputIsCutInTheMiddle(t *testing.T) {
 	s, id := service(t, sandbox.Config{OutputKeep: 1000, OutputMax: 1 << 20}), emptySandbox(t)
 	res := run(t, s, id, `for ((i=0;i<1000;i++)); do echo $i; done`)
 	out := string(res.Stdout)
-	if !res.Truncated || !strings.HasPrefix(out, "0\n1\n2\n") || !strings.HasSuffix(out, "\n998\n999\n") || len(out) > 1100 || !strings.Contains(out, " bytes omitted ") {
+	if !res.Truncated || !strings.HasPrefix(out, "0\n1\n2\n") || !strings.HasSuffix(out, "\n998\n999\n") ||
+		len(out) > 1100 || !strings.Contains(out, " bytes omitted ") {
 		t.Fatalf("%v %d %q", res.Truncated, len(out), out)
 	}
 	res = run(t, s, id, `for ((i=0;i<100;i++)); do echo 12345678$((i%10)); done`)
@@ -563,7 +577,8 @@ func TestOutputIsCutInTheMiddle(t *testing.T) {
 func TestEndlessOutputIsEnded(t *testing.T) {
 	t.Parallel()
 	s, id := service(t, sandbox.Config{OutputKeep: 1000, OutputMax: 100_000}), emptySandbox(t)
-	res, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: `echo 1 > f; while :; do echo yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy; done`})
+	res, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice,
+		Script: `echo 1 > f; while :; do echo yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy; done`})
 	wantError(t, err, wire.CodeENOBUFS, sandbox.AppliedNo)
 	if res == nil || !res.Truncated || len(res.Stdout) > 1100 {
 		t.Fatalf("%+v", res)
@@ -573,7 +588,8 @@ func TestEndlessOutputIsEnded(t *testing.T) {
 
 func TestLimitsEndTheRunAndApplyNothing(t *testing.T) {
 	t.Parallel()
-	s, id := service(t, sandbox.Config{Limits: proc.Limits{LiveBytes: 8 << 20, Depth: 100, Goroutines: 32}}), emptySandbox(t)
+	s, id := service(t, sandbox.Config{Limits: proc.Limits{LiveBytes: 8 << 20, Depth: 100, Goroutines: 32}}),
+		emptySandbox(t)
 	for _, script := range []string{
 		`echo 1 > f; x=xxxxxxxxxxxxxxxx; while :; do x=$x$x; done`,
 		`echo 1 > f; f() { f; }; f`,
@@ -597,7 +613,8 @@ func TestWatchdogEndsTheLargestRun(t *testing.T) {
 		done <- err
 	}()
 	<-reached
-	_, err := s.Exec(t.Context(), sandbox.Request{Sandbox: large, Caller: alice, Script: `x=0123456789abcdef; while [ ${#x} -lt 40000000 ]; do x=$x$x; done; while :; do :; done`})
+	_, err := s.Exec(t.Context(), sandbox.Request{Sandbox: large, Caller: alice,
+		Script: `x=0123456789abcdef; while [ ${#x} -lt 40000000 ]; do x=$x$x; done; while :; do :; done`})
 	e := wantError(t, err, wire.CodeENOBUFS, sandbox.AppliedNo)
 	if !strings.Contains(e.Message, "memory of all scripts") {
 		t.Fatalf("ended by something else: %v", e)
@@ -611,7 +628,8 @@ func TestWatchdogEndsTheLargestRun(t *testing.T) {
 func TestTooManyScriptsAreBusy(t *testing.T) {
 	t.Parallel()
 	reached, resume := make(chan struct{}), make(chan struct{})
-	s := service(t, sandbox.Config{MaxOwnerRuns: 1, QueueWait: time.Millisecond, Commands: with("sync", signal(reached, resume))})
+	s := service(t, sandbox.Config{MaxOwnerRuns: 1, QueueWait: time.Millisecond,
+		Commands: with("sync", signal(reached, resume))})
 	id := emptySandbox(t)
 	run(t, s, id, "echo '#!/bin/builtin sync' > /tmp/sync; chmod +x /tmp/sync")
 	bob := sandbox.Caller{Tenant: "test", Subject: "bob"}
@@ -627,7 +645,8 @@ func TestTooManyScriptsAreBusy(t *testing.T) {
 	<-reached
 	_, err = s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: "true", ReadOnly: true})
 	wantError(t, err, wire.CodeRuntimeBusy, sandbox.AppliedNo)
-	if _, err := s.Exec(t.Context(), sandbox.Request{Sandbox: other.ID, Caller: bob, Script: "true", ReadOnly: true}); err != nil {
+	if _, err := s.Exec(t.Context(), sandbox.Request{Sandbox: other.ID, Caller: bob, Script: "true",
+		ReadOnly: true}); err != nil {
 		t.Fatal(err)
 	}
 	close(resume)
@@ -691,7 +710,8 @@ func TestMoreThanMemoryHolds(t *testing.T) {
 	if err != nil || info.Size != 4<<20+3 {
 		t.Fatalf("%+v, %v", info, err)
 	}
-	if got := read(t, service(t, sandbox.Config{}), id, "/home/user/big"); !strings.HasSuffix(got, "63end") || len(got) != 4<<20+3 {
+	if got := read(t, service(t, sandbox.Config{}), id, "/home/user/big"); !strings.HasSuffix(got, "63end") ||
+		len(got) != 4<<20+3 {
 		t.Fatalf("%d bytes", len(got))
 	}
 }
@@ -706,7 +726,8 @@ func TestNothingRunsOn(t *testing.T) {
 	}
 	s := sandbox.New(sandbox.Config{Store: st, Commands: command.All()})
 	run(t, s, id, "echo 1 > f; sleep 100 & cat f | cat | cat")
-	_, _ = s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: "yes | cat > /dev/null", Timeout: 50 * time.Millisecond})
+	_, _ = s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: "yes | cat > /dev/null",
+		Timeout: 50 * time.Millisecond})
 	if err := s.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -22,8 +22,8 @@ import (
 	"github.com/pgbox/pgbox/sql/sqltest"
 )
 
-// TestOutcomesAreTrueWhileConnectionsDie: writers append while their connections are killed again and again. Who was told "committed" finds
-// the line once, who was told "no" does not find it.
+// TestOutcomesAreTrueWhileConnectionsDie: writers append while their connections are killed again and again. Who was
+// told "committed" finds the line once, who was told "no" does not find it.
 func TestOutcomesAreTrueWhileConnectionsDie(t *testing.T) {
 	t.Parallel()
 	url := sqltest.Database(t)
@@ -113,7 +113,8 @@ func TestOutcomesAreTrueWhileConnectionsDie(t *testing.T) {
 	outcomes := map[sandbox.Applied]int{}
 	for line, applied := range said {
 		outcomes[applied]++
-		if want, ok := map[sandbox.Applied]int{sandbox.AppliedYes: 1, sandbox.AppliedNo: 0}[applied]; ok && count[line] != want || count[line] > 1 {
+		if want, ok := map[sandbox.Applied]int{sandbox.AppliedYes: 1, sandbox.AppliedNo: 0}[applied]; ok &&
+			count[line] != want || count[line] > 1 {
 			t.Errorf("%s: applied %q was said, it is there %d times", line, applied, count[line])
 		}
 	}
@@ -123,8 +124,8 @@ func TestOutcomesAreTrueWhileConnectionsDie(t *testing.T) {
 	}
 }
 
-// TestScriptThatCannotReadIsEnded: a script that meets contents which cannot be had must not go on as if the file were damaged: what it would
-// print and commit is nothing that the tree says.
+// TestScriptThatCannotReadIsEnded: a script that meets contents which cannot be had must not go on as if the file were
+// damaged: what it would print and commit is nothing that the tree says.
 func TestScriptThatCannotReadIsEnded(t *testing.T) {
 	t.Parallel()
 	l := linkTo(t, "postgres")
@@ -194,7 +195,8 @@ func TestRequestsThatMakeNoSense(t *testing.T) {
 	t.Parallel()
 	s, id := service(t, sandbox.Config{}), emptySandbox(t)
 	for _, r := range []sandbox.Request{
-		{Cwd: "relative"}, {Cwd: "/a\x00"}, {Env: map[string]string{"": "x"}}, {Env: map[string]string{"A=B": "x"}}, {Env: map[string]string{"A": "\x00"}},
+		{Cwd: "relative"}, {Cwd: "/a\x00"}, {Env: map[string]string{"": "x"}}, {Env: map[string]string{"A=B": "x"}},
+		{Env: map[string]string{"A": "\x00"}},
 	} {
 		r.Sandbox, r.Caller, r.Script = id, alice, "echo 1 > f"
 		_, err := s.Exec(t.Context(), r)
@@ -203,7 +205,8 @@ func TestRequestsThatMakeNoSense(t *testing.T) {
 	_, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: "pwd", Cwd: "/etc/passwd"})
 	wantError(t, err, wire.CodeENOTDIR, sandbox.AppliedNo)
 	wantNoFile(t, s, id, "/home/user/f")
-	_, err = service(t, sandbox.Config{MaxTimeout: 50 * time.Millisecond}).Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: "while :; do :; done", Timeout: time.Hour})
+	_, err = service(t, sandbox.Config{MaxTimeout: 50 * time.Millisecond}).Exec(t.Context(),
+		sandbox.Request{Sandbox: id, Caller: alice, Script: "while :; do :; done", Timeout: time.Hour})
 	wantError(t, err, wire.CodeExecTimeout, sandbox.AppliedNo) // and not after an hour
 	if _, err := s.GetSandbox(t.Context(), alice, uuid.Nil); err == nil {
 		t.Fatal("the zero id is a sandbox")

@@ -81,7 +81,8 @@ func (f *follower) warm(id uuid.UUID) {
 	p.Release()
 }
 
-// check waits until the cache has what is committed, and reports whether it got there by a patch: the tree was not dropped.
+// check waits until the cache has what is committed, and reports whether it got there by a patch: the tree was not
+// dropped.
 func (f *follower) check(id uuid.UUID) (patched bool) {
 	f.t.Helper()
 	want := f.fence(id)
@@ -181,7 +182,8 @@ func difference(want, got *tree.Tree) string {
 	return diff
 }
 
-// writer changes a sandbox at random: through a gateway of its own, which commits with fs.apply, and in transactions of psql.
+// writer changes a sandbox at random: through a gateway of its own, which commits with fs.apply, and in transactions of
+// psql.
 type writer struct {
 	*both
 	g *model.Generator
@@ -255,11 +257,15 @@ func TestPatchedTreeEqualsALoadedOneAfterEveryCommit(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer st.Close()
-	b := &both{t: t, r: rand.New(rand.NewPCG(seed, 7)), id: emptySandbox(t), db: sqltest.Connect(t, sqltest.GatewayURL(sqltest.URL(t)))}
+	b := &both{t: t, r: rand.New(rand.NewPCG(seed, 7)), id: emptySandbox(t),
+		db: sqltest.Connect(t, sqltest.GatewayURL(sqltest.URL(t)))}
 	b.s[0] = service(t, sandbox.Config{})
 	b.s[1] = b.s[0]
 	start := b.Dump()
-	w := &writer{b, model.NewGenerator(seed), model.New(start, func(path string) []byte { return []byte(read(t, b.s[0], b.id, path)) }, 1000, 1000)}
+	w := &writer{b, model.NewGenerator(seed), model.New(start, func(path string) []byte {
+		return []byte(read(t, b.s[0],
+			b.id, path))
+	}, 1000, 1000)}
 	w.exec("SELECT fs.use($1)", w.id)
 	follow := &follower{t, st, s.Trees()}
 	follow.warm(w.id)
@@ -309,12 +315,15 @@ func TestPatchedTreeEqualsALoadedOneAfterEveryCommit(t *testing.T) {
 			w.gateway()
 			w.id = ours
 			w.gateway()
-			if _, err := w.s[0].Merge(t.Context(), alice, w.id, sandbox.MergeSpec{From: fork.ID, Conflict: "theirs"}); err != nil {
+			if _, err := w.s[0].Merge(t.Context(), alice, w.id, sandbox.MergeSpec{From: fork.ID,
+				Conflict: "theirs"}); err != nil {
 				t.Fatal(err)
 			}
 		case 4: // settings alone
 			soon := time.Now().Add(time.Hour).Truncate(time.Microsecond)
-			if _, err := w.s[0].UpdateSandbox(t.Context(), alice, w.id, sandbox.SandboxUpdate{Name: new(fmt.Sprint("name ", i)), Env: map[string]string{"BIG": strings.Repeat("x", w.r.IntN(9000))}, ExpiresAt: &soon}); err != nil {
+			if _, err := w.s[0].UpdateSandbox(t.Context(), alice, w.id,
+				sandbox.SandboxUpdate{Name: new(fmt.Sprint("name ", i)),
+					Env: map[string]string{"BIG": strings.Repeat("x", w.r.IntN(9000))}, ExpiresAt: &soon}); err != nil {
 				t.Fatal(err)
 			}
 		case 5: // the shell's state, too long for its row
@@ -352,11 +361,13 @@ func TestPatchedTreeEqualsALoadedOneAfterEveryCommit(t *testing.T) {
 		t.Errorf("only %d of %d commits were followed by patches", patched, commits)
 	}
 	after, _ := f.Status()
-	t.Logf("%d of %d trees followed by patches; %d patches, %d drops", patched, commits, after.Patches-before.Patches, after.Drops-before.Drops)
+	t.Logf("%d of %d trees followed by patches; %d patches, %d drops", patched, commits, after.Patches-before.Patches,
+		after.Drops-before.Drops)
 	w.id = uuid.Nil
 }
 
-// Rows of the top layer that nothing below has are deleted, not covered by a whiteout: names, inodes and chunks that came and went.
+// Rows of the top layer that nothing below has are deleted, not covered by a whiteout: names, inodes and chunks that
+// came and went.
 func TestPatchedTreeOfWhatCameAndWent(t *testing.T) {
 	t.Parallel()
 	s, _, _ := fed(t, feed.Config{Mode: feed.Replication})
@@ -408,7 +419,8 @@ func TestPatchedTreesOfConcurrentWriters(t *testing.T) {
 						return
 					}
 					if n%5 == 0 {
-						if _, err := s.Exec(context.Background(), sandbox.Request{Sandbox: ids[i], Caller: alice, Script: "find . | wc -l", ReadOnly: true}); err != nil {
+						if _, err := s.Exec(context.Background(), sandbox.Request{Sandbox: ids[i], Caller: alice,
+							Script: "find . | wc -l", ReadOnly: true}); err != nil {
 							done <- err
 							return
 						}
@@ -475,7 +487,9 @@ func TestReadWithinItsStalenessAsksNobody(t *testing.T) {
 	if got := cat(alice); got != "one\n" || n.n.Load() != before+1 {
 		t.Fatalf("%q after %d statements", got, n.n.Load()-before)
 	}
-	if _, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: sandbox.Caller{Tenant: "test", Subject: "mallory", MaxStaleness: time.Minute}, Script: "cat f", ReadOnly: true}); err == nil {
+	if _, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id,
+		Caller: sandbox.Caller{Tenant: "test", Subject: "mallory", MaxStaleness: time.Minute}, Script: "cat f",
+		ReadOnly: true}); err == nil {
 		t.Fatal("a stranger reads from the cache")
 	}
 	// What somebody else wrote is there when the age is over, and before.
@@ -524,7 +538,8 @@ func TestAutoFallsBackToVersion(t *testing.T) {
 	}
 	defer st.Close()
 	f := feed.New(feed.Config{Mode: feed.Replication, URL: u})
-	if err := f.Start(t.Context(), cache.NewTrees(st, 1)); err == nil || !strings.Contains(err.Error(), "pgbox migrate up") {
+	if err := f.Start(t.Context(), cache.NewTrees(st, 1)); err == nil ||
+		!strings.Contains(err.Error(), "pgbox migrate up") {
 		t.Fatalf("%v", err)
 	}
 	f = feed.New(feed.Config{URL: u})
@@ -533,7 +548,8 @@ func TestAutoFallsBackToVersion(t *testing.T) {
 	if err := f.Start(t.Context(), s.Trees()); err != nil {
 		t.Fatal(err)
 	}
-	if now, down := f.Status(); f.Active() != feed.Version || now.Mode != "version" || now.Configured != "auto" || !strings.Contains(now.Reason, "migrate") || down != "" {
+	if now, down := f.Status(); f.Active() != feed.Version || now.Mode != "version" || now.Configured != "auto" ||
+		!strings.Contains(now.Reason, "migrate") || down != "" {
 		t.Fatalf("%+v, %q", now, down)
 	}
 	b, err := s.CreateSandbox(t.Context(), alice, sandbox.NewSandbox{Name: "works"})

@@ -53,8 +53,8 @@ type IngestFile struct {
 	Target string // not empty: a symlink to it, without Data and Mode
 }
 
-// InvalidIngestPaths returns those of paths that an ingest refuses: absolute ones and those with an empty, "." or ".." segment or
-// a NUL.
+// InvalidIngestPaths returns those of paths that an ingest refuses: absolute ones and those with an empty, "." or ".."
+// segment or a NUL.
 func InvalidIngestPaths(paths []string) []string {
 	var bad []string
 	for _, p := range paths {
@@ -80,8 +80,8 @@ func absolute(path string) error {
 	return nil
 }
 
-// etag is the identity of a file's content: the SHA-256 of a file of one chunk, and that of the chunks' SHA-256 for a longer one.
-// A hole counts as the zeros it reads as.
+// etag is the identity of a file's content: the SHA-256 of a file of one chunk, and that of the chunks' SHA-256 for a
+// longer one. A hole counts as the zeros it reads as.
 func etag(in *tree.Inode) string {
 	n := (in.Size + tree.ChunkSize - 1) / tree.ChunkSize
 	if n <= 1 {
@@ -195,7 +195,8 @@ func (s *Service) open(ctx context.Context, pin cache.Pin, path string) (*File, 
 	if err != nil {
 		return nil, err
 	}
-	return &File{Info: *info, ETag: etag(pin.Tree.Inode(tree.Ino(info.Ino))), Version: pin.Fence.Version, ReadSeekCloser: f}, nil
+	return &File{Info: *info, ETag: etag(pin.Tree.Inode(tree.Ino(info.Ino))), Version: pin.Fence.Version,
+		ReadSeekCloser: f}, nil
 }
 
 // pinned is a file that holds the tree it belongs to.
@@ -211,7 +212,9 @@ func (p *pinned) Close() error {
 }
 
 // WriteFile creates or replaces a file. Missing parents are made; an existing file keeps its mode.
-func (s *Service) WriteFile(ctx context.Context, c Caller, id uuid.UUID, path string, data []byte, o WriteOptions) (*Info, error) {
+func (s *Service) WriteFile(
+	ctx context.Context, c Caller, id uuid.UUID, path string, data []byte, o WriteOptions,
+) (*Info, error) {
 	if err := absolute(path); err != nil {
 		return nil, err
 	}
@@ -293,9 +296,10 @@ func (s *Service) WriteFiles(ctx context.Context, c Caller, id uuid.UUID, files 
 			return err
 		}
 	}
-	return s.Update(ctx, c, id, "writeFiles", fmt.Sprintf("(%d files)", len(files)), func(_ *tree.Tree, w *tree.Work) error {
-		return writeAll(w, files)
-	})
+	return s.Update(ctx, c, id, "writeFiles", fmt.Sprintf("(%d files)", len(files)),
+		func(_ *tree.Tree, w *tree.Work) error {
+			return writeAll(w, files)
+		})
 }
 
 func writeAll(w *tree.Work, files map[string][]byte) error {
@@ -327,9 +331,10 @@ func (s *Service) Ingest(ctx context.Context, c Caller, id uuid.UUID, base strin
 		e.Details = []string{"invalid paths: " + strings.Join(bad, ", ")}
 		return 0, e
 	}
-	err := s.Update(ctx, c, id, "ingest", fmt.Sprintf("%s (%d files)", base, len(files)), func(_ *tree.Tree, w *tree.Work) error {
-		return ingest(w, strings.TrimRight(base, "/"), files)
-	})
+	err := s.Update(ctx, c, id, "ingest", fmt.Sprintf("%s (%d files)", base, len(files)),
+		func(_ *tree.Tree, w *tree.Work) error {
+			return ingest(w, strings.TrimRight(base, "/"), files)
+		})
 	if err != nil {
 		return 0, err
 	}
@@ -395,7 +400,9 @@ type Reader interface {
 }
 
 // Export calls visit for path and everything below it, parents first, all of one version, which r reads.
-func (s *Service) Export(ctx context.Context, c Caller, id uuid.UUID, path string, visit func(i Info, r Reader) error) error {
+func (s *Service) Export(
+	ctx context.Context, c Caller, id uuid.UUID, path string, visit func(i Info, r Reader) error,
+) error {
 	if err := absolute(path); err != nil {
 		return err
 	}
@@ -414,9 +421,11 @@ func (s *Service) Export(ctx context.Context, c Caller, id uuid.UUID, path strin
 	})
 }
 
-// Walk calls visit for everything below prefix, parents first, in byte order of names, without prefix itself and without
-// following symlinks; depth 1 is the direct children, 0 everything. It ends with the first error visit returns.
-func (s *Service) Walk(ctx context.Context, c Caller, id uuid.UUID, prefix string, depth int, visit func(Info) error) error {
+// Walk calls visit for everything below prefix, parents first, in byte order of names, without prefix itself and
+// without following symlinks; depth 1 is the direct children, 0 everything. It ends with the first error visit returns.
+func (s *Service) Walk(
+	ctx context.Context, c Caller, id uuid.UUID, prefix string, depth int, visit func(Info) error,
+) error {
 	if err := absolute(prefix); err != nil {
 		return err
 	}

@@ -39,7 +39,8 @@ func TestFileVerbs(t *testing.T) {
 		t.Fatalf("etag %s", f.ETag)
 	}
 	// An open file is of one version.
-	if _, err := s.WriteFile(ctx, alice, id, "/home/user/a/b/f", []byte("three"), sandbox.WriteOptions{IfMatch: f.ETag}); err != nil {
+	if _, err := s.WriteFile(ctx, alice, id, "/home/user/a/b/f", []byte("three"),
+		sandbox.WriteOptions{IfMatch: f.ETag}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := f.Seek(1, io.SeekStart); err != nil {
@@ -100,7 +101,8 @@ func TestETagFollowsTheContentAndNothingElse(t *testing.T) {
 	}
 	big := make([]byte, 200<<10)
 	big[0] = 'x'
-	if err := s.WriteFiles(t.Context(), alice, id, map[string][]byte{"/tmp/a": big, "/tmp/b": big, "/tmp/hole": []byte("x"), "/tmp/empty": nil}); err != nil {
+	if err := s.WriteFiles(t.Context(), alice, id, map[string][]byte{"/tmp/a": big, "/tmp/b": big,
+		"/tmp/hole": []byte("x"), "/tmp/empty": nil}); err != nil {
 		t.Fatal(err)
 	}
 	psql(t, id, "SELECT fs.truncate('/tmp/hole', 204800)")
@@ -136,7 +138,8 @@ func TestEdit(t *testing.T) {
 		{"/tmp/none", "a", "b", wire.CodeENOENT},
 		{"/tmp", "a", "b", wire.CodeEISDIR},
 	} {
-		_, err := s.Edit(t.Context(), alice, id, tc.path, []sandbox.Edit{{Old: tc.from, New: tc.to, All: false}}, sandbox.EditOptions{})
+		_, err := s.Edit(t.Context(), alice, id, tc.path, []sandbox.Edit{{Old: tc.from, New: tc.to, All: false}},
+			sandbox.EditOptions{})
 		wantError(t, err, tc.code, sandbox.AppliedNo)
 	}
 	for path, want := range before {
@@ -144,10 +147,12 @@ func TestEdit(t *testing.T) {
 			t.Fatalf("%s: %q", path, got)
 		}
 	}
-	if r, err := s.Edit(t.Context(), alice, id, "/tmp/f", []sandbox.Edit{{Old: "b", New: "longer", All: false}}, sandbox.EditOptions{}); err != nil || r.Replacements != 1 || r.Size != 11 {
+	if r, err := s.Edit(t.Context(), alice, id, "/tmp/f", []sandbox.Edit{{Old: "b", New: "longer", All: false}},
+		sandbox.EditOptions{}); err != nil || r.Replacements != 1 || r.Size != 11 {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if r, err := s.Edit(t.Context(), alice, id, "/tmp/f", []sandbox.Edit{{Old: "a", New: "A", All: true}}, sandbox.EditOptions{}); err != nil || r.Replacements != 2 {
+	if r, err := s.Edit(t.Context(), alice, id, "/tmp/f", []sandbox.Edit{{Old: "a", New: "A", All: true}},
+		sandbox.EditOptions{}); err != nil || r.Replacements != 2 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	if got := read(t, s, id, "/tmp/f"); got != "A longer A\n" {
@@ -158,11 +163,13 @@ func TestEdit(t *testing.T) {
 func TestSeveralFilesAreAllOrNothing(t *testing.T) {
 	t.Parallel()
 	s, id := service(t, sandbox.Config{}), emptySandbox(t)
-	err := s.WriteFiles(t.Context(), alice, id, map[string][]byte{"/tmp/a": []byte("1"), "/tmp/a/b": []byte("2"), "/tmp/0": []byte("0")})
+	err := s.WriteFiles(t.Context(), alice, id, map[string][]byte{"/tmp/a": []byte("1"), "/tmp/a/b": []byte("2"),
+		"/tmp/0": []byte("0")})
 	wantError(t, err, wire.CodeENOTDIR, sandbox.AppliedNo)
 	wantNoFile(t, s, id, "/tmp/a")
 	wantNoFile(t, s, id, "/tmp/0")
-	_, err = s.Ingest(t.Context(), alice, id, "/home/user", []sandbox.IngestFile{{Path: "ok"}, {Path: "../x"}, {Path: "/y"}, {Path: "a//b"}, {Path: "a\x00"}, {Path: ""}})
+	_, err = s.Ingest(t.Context(), alice, id, "/home/user", []sandbox.IngestFile{{Path: "ok"}, {Path: "../x"},
+		{Path: "/y"}, {Path: "a//b"}, {Path: "a\x00"}, {Path: ""}})
 	e := wantError(t, err, wire.CodeInvalidInput, sandbox.AppliedNo)
 	if len(e.Details) != 1 || e.Details[0] != "invalid paths: ../x, /y, a//b, a\x00, " {
 		t.Fatalf("%q", e.Details)
@@ -171,7 +178,8 @@ func TestSeveralFilesAreAllOrNothing(t *testing.T) {
 	wantError(t, err, wire.CodeEEXIST, sandbox.AppliedNo)
 	wantNoFile(t, s, id, "/home/user/x")
 	n, err := s.Ingest(t.Context(), alice, id, "/home/user/src/", []sandbox.IngestFile{
-		{Path: "d/f", Data: []byte("1")}, {Path: "run", Data: []byte("#!/bin/sh\necho ran\n"), Mode: 0o755}, {Path: "l", Target: "d/f"}, {Path: "d/l", Target: "/etc"},
+		{Path: "d/f", Data: []byte("1")}, {Path: "run", Data: []byte("#!/bin/sh\necho ran\n"), Mode: 0o755},
+		{Path: "l", Target: "d/f"}, {Path: "d/l", Target: "/etc"},
 	})
 	if err != nil || n != 4 {
 		t.Fatalf("%d, %v", n, err)
@@ -199,7 +207,8 @@ func TestWalk(t *testing.T) {
 		}
 		return paths
 	}
-	if got, want := list("/home/user/", 0), []string{"d", "d/a", "d/e", "d/e/f", "d/l", "z"}; strings.Join(got, " ") != "/home/user/"+strings.Join(want, " /home/user/") {
+	if got, want := list("/home/user/", 0), []string{"d", "d/a", "d/e", "d/e/f", "d/l", "z"}; strings.Join(got,
+		" ") != "/home/user/"+strings.Join(want, " /home/user/") {
 		t.Fatalf("%q", got)
 	}
 	if got := list("/home/user", 1); !slices.Equal(got, []string{"/home/user/d", "/home/user/z"}) {

@@ -23,22 +23,23 @@ type Cursor struct {
 const Whole = math.MaxInt32
 
 // News is what Follow delivers at once: operations, oldest first, and the place behind them. A version that changed
-// no file (a restore, a snapshot, a shell variable) moves the place alone. No operations and the place of the call before mean that nothing has
-// happened for a while. Without a place to begin at, the first call says where that is.
+// no file (a restore, a snapshot, a shell variable) moves the place alone. No operations and the place of the call
+// before mean that nothing has happened for a while. Without a place to begin at, the first call says where that is.
 type News struct {
 	Changes []Change
 	At      Cursor
-	// Gap: operations of At's version and of those before it are no longer in the journal. Who keeps a copy of the tree has to read it again.
+	// Gap: operations of At's version and of those before it are no longer in the journal. Who keeps a copy of the tree
+	// has to read it again.
 	Gap bool
 }
 
 // newsMax is how many operations are delivered at once.
 const newsMax = 512
 
-// Follow delivers what is committed in a sandbox, from after on or, when that is nil, from now on, until deliver returns an error, ctx is done, the
-// sandbox is gone (SANDBOX_NOT_FOUND) or the process shuts down (ESHUTTINGDOWN). Nothing is left out or repeated, however slow
-// deliver is, but what housekeeping has removed from the journal, which is told first. What happened before after is not looked at, and a place that does
-// not exist yet waits for it.
+// Follow delivers what is committed in a sandbox, from after on or, when that is nil, from now on, until deliver
+// returns an error, ctx is done, the sandbox is gone (SANDBOX_NOT_FOUND) or the process shuts down (ESHUTTINGDOWN).
+// Nothing is left out or repeated, however slow deliver is, but what housekeeping has removed from the journal, which
+// is told first. What happened before after is not looked at, and a place that does not exist yet waits for it.
 func (s *Service) Follow(ctx context.Context, c Caller, id uuid.UUID, after *Cursor, deliver func(News) error) error {
 	return do(ctx, s, func(ctx context.Context) error { return s.follow(ctx, c, id, after, deliver) })
 }

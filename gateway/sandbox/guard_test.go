@@ -40,7 +40,8 @@ func TestGuardNoticesEveryVerb(t *testing.T) {
 		"Utimes":   func(fs vfs.FS) error { return fs.Utimes("/f", 1, true) },
 		"Truncate": func(fs vfs.FS) error { return fs.Truncate("/f", 0) },
 	}
-	reads := map[string]bool{"Stat": true, "Lstat": true, "ReadDir": true, "ReadFile": true, "Readlink": true, "Realpath": true, "Usage": true}
+	reads := map[string]bool{"Stat": true, "Lstat": true, "ReadDir": true, "ReadFile": true, "Readlink": true,
+		"Realpath": true, "Usage": true}
 	for m := range reflect.TypeFor[vfs.FS]().Methods() {
 		verb, changes := verbs[m.Name]
 		if !changes {

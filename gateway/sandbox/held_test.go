@@ -48,10 +48,11 @@ func TestHeldSandboxTellsItsWriterInTime(t *testing.T) {
 		timeout, least, most time.Duration
 		do                   func(id uuid.UUID, timeout time.Duration) error
 	}{
-		"the script's timeout": {500 * time.Millisecond, 400 * time.Millisecond, 900 * time.Millisecond, func(id uuid.UUID, timeout time.Duration) error {
-			_, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: "echo x > f", Timeout: timeout})
-			return err
-		}},
+		"the script's timeout": {500 * time.Millisecond, 400 * time.Millisecond, 900 * time.Millisecond,
+			func(id uuid.UUID, timeout time.Duration) error {
+				_, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: "echo x > f", Timeout: timeout})
+				return err
+			}},
 		"the lock's timeout": {time.Minute, time.Second, 10 * time.Second, func(id uuid.UUID, timeout time.Duration) error {
 			_, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: "echo x > f", Timeout: timeout})
 			return err
@@ -94,8 +95,8 @@ func TestHeldSandboxIsWaitedForNoLongerThanNeeded(t *testing.T) {
 	release()
 }
 
-// TestHeldSandboxesLeaveTheirNeighboursAlone: a transaction in psql holds more sandboxes than there are connections. Readers and writers of
-// another sandbox, and readers of those that are held, go on as before.
+// TestHeldSandboxesLeaveTheirNeighboursAlone: a transaction in psql holds more sandboxes than there are connections.
+// Readers and writers of another sandbox, and readers of those that are held, go on as before.
 func TestHeldSandboxesLeaveTheirNeighboursAlone(t *testing.T) {
 	t.Parallel()
 	const conns = 8
@@ -148,7 +149,8 @@ func TestHeldSandboxesLeaveTheirNeighboursAlone(t *testing.T) {
 	}
 }
 
-// TestCommitThatGetsNoConnection: when a script has ended all connections are taken, and stay so for longer than a commit waits.
+// TestCommitThatGetsNoConnection: when a script has ended all connections are taken, and stay so for longer than a
+// commit waits.
 func TestCommitThatGetsNoConnection(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -188,7 +190,8 @@ func TestCommitThatGetsNoConnection(t *testing.T) {
 		read1 <- err
 	}()
 	for waiting := false; !waiting; {
-		err := tx.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_sleep(0.01), pg_locks l WHERE NOT l.granted AND pg_backend_pid() = ANY (pg_blocking_pids(l.pid)))").Scan(&waiting)
+		err := tx.QueryRow(ctx,
+			"SELECT EXISTS (SELECT FROM pg_sleep(0.01), pg_locks l WHERE NOT l.granted AND pg_backend_pid() = ANY (pg_blocking_pids(l.pid)))").Scan(&waiting)
 		if err != nil {
 			t.Fatal(err)
 		}

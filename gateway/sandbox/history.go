@@ -12,8 +12,8 @@ import (
 // auditWait bounds how long a reader of the log waits for the rows of runs that have just ended.
 const auditWait = 2 * time.Second
 
-// Timeline returns the newest runs of a sandbox that a filter lets through, newest first. Runs that committed nothing get their row from the gateway that
-// ran them up to a second after they ended; this gateway's own are there.
+// Timeline returns the newest runs of a sandbox that a filter lets through, newest first. Runs that committed nothing
+// get their row from the gateway that ran them up to a second after they ended; this gateway's own are there.
 func (s *Service) Timeline(ctx context.Context, c Caller, id uuid.UUID, f store.TimelineFilter) ([]store.Run, error) {
 	return owned(ctx, s, c, id, func(ctx context.Context, _ *store.Fence) ([]store.Run, error) {
 		wait, cancel := context.WithTimeout(ctx, auditWait)
@@ -24,15 +24,19 @@ func (s *Service) Timeline(ctx context.Context, c Caller, id uuid.UUID, f store.
 }
 
 // Changes returns up to limit operations of a sandbox's journal from a place on, oldest first.
-func (s *Service) Changes(ctx context.Context, c Caller, id uuid.UUID, after Cursor, limit int) ([]store.Change, error) {
+func (s *Service) Changes(
+	ctx context.Context, c Caller, id uuid.UUID, after Cursor, limit int,
+) ([]store.Change, error) {
 	return owned(ctx, s, c, id, func(ctx context.Context, _ *store.Fence) ([]store.Change, error) {
 		return s.store.ChangesSince(ctx, id, after.Version, after.Seq, limit)
 	})
 }
 
-// History returns what happened to a path and to the file that has it now, newest first; before is the last operation of the page before, zero for the
-// first page.
-func (s *Service) History(ctx context.Context, c Caller, id uuid.UUID, path string, before Cursor, limit int) ([]store.Touch, error) {
+// History returns what happened to a path and to the file that has it now, newest first; before is the last operation
+// of the page before, zero for the first page.
+func (s *Service) History(
+	ctx context.Context, c Caller, id uuid.UUID, path string, before Cursor, limit int,
+) ([]store.Touch, error) {
 	if err := absolute(path); err != nil {
 		return nil, toError(err)
 	}

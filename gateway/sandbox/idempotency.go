@@ -15,8 +15,8 @@ import (
 )
 
 // Key makes a request safe to repeat: the answer is kept, for a day, in the transaction of the change, and a repeat is
-// answered with it. A request that failed applied nothing and keeps nothing: its repeat is a new attempt. A key belongs to
-// the caller, not to a sandbox.
+// answered with it. A request that failed applied nothing and keeps nothing: its repeat is a new attempt. A key belongs
+// to the caller, not to a sandbox.
 type Key struct {
 	Name   string
 	Digest [sha256.Size]byte // of the request: the same name with another request is IDEMPOTENCY_KEY_REUSED
@@ -42,7 +42,8 @@ func (k *Key) answer(c Caller, v any) (*store.Answer, error) {
 // kept reads what was kept under k into v.
 func (k *Key) kept(a store.Answer, v any) error {
 	if a.Digest != k.Digest {
-		return newError(wire.CodeIdempotencyKeyReused, nil, "this idempotency key came with another request; nothing was applied")
+		return newError(wire.CodeIdempotencyKeyReused, nil,
+			"this idempotency key came with another request; nothing was applied")
 	}
 	return json.Unmarshal(a.Result, v)
 }
@@ -56,9 +57,11 @@ func (s *Service) recall(ctx context.Context, c Caller, keys ...*Key) (map[strin
 	return s.store.Recall(ctx, c.Tenant, c.Subject, names)
 }
 
-// once runs do for the first request with the caller's key and answers a repeat with what that returned. do reports whether the answer is
-// kept already, with the change. Without a key it just runs do.
-func once[T any](ctx context.Context, s *Service, c Caller, do func() (v T, kept bool, err error)) (v T, repeat bool, err error) {
+// once runs do for the first request with the caller's key and answers a repeat with what that returned. do reports
+// whether the answer is kept already, with the change. Without a key it just runs do.
+func once[T any](
+	ctx context.Context, s *Service, c Caller, do func() (v T, kept bool, err error),
+) (v T, repeat bool, err error) {
 	k := c.Key
 	if k == nil {
 		v, _, err = do()

@@ -38,7 +38,8 @@ func TestIdempotency_execIsDoneOnce(t *testing.T) {
 		key := uuid.NewString()
 		do := func(body string) (*sandbox.Result, string, string, error) {
 			var out, errs bytes.Buffer
-			res, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: withKey(key, body), Script: script, Stdout: &out, Stderr: &errs})
+			res, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: withKey(key, body), Script: script,
+				Stdout: &out, Stderr: &errs})
 			return res, out.String(), errs.String(), err
 		}
 		first, out, errs, err := do("b")
@@ -65,13 +66,15 @@ func TestIdempotency_execIsDoneOnce(t *testing.T) {
 func TestIdempotency_repeatDuringTheFirstWaits(t *testing.T) {
 	t.Parallel()
 	a, b, id := service(t, sandbox.Config{}), service(t, sandbox.Config{}), emptySandbox(t)
-	// Two processes without Redis do not see each other's locks: then the table decides, and the loser answers with the winner's result.
+	// Two processes without Redis do not see each other's locks: then the table decides, and the loser answers with the
+	// winner's result.
 	c := withKey(uuid.NewString(), "b")
 	outs := make([]string, 12)
 	var wg sync.WaitGroup
 	for i := range outs {
 		wg.Go(func() {
-			res, err := []*sandbox.Service{a, b}[i%2].Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: c, Script: "sleep 0.2; echo line >> log; echo $RANDOM$RANDOM$RANDOM"})
+			res, err := []*sandbox.Service{a, b}[i%2].Exec(t.Context(),
+				sandbox.Request{Sandbox: id, Caller: c, Script: "sleep 0.2; echo line >> log; echo $RANDOM$RANDOM$RANDOM"})
 			if err != nil {
 				t.Errorf("%v", err)
 				return
@@ -94,7 +97,8 @@ func TestIdempotency_repeatDuringTheFirstWaits(t *testing.T) {
 func TestIdempotency_failureKeepsNothing(t *testing.T) {
 	t.Parallel()
 	s, id := service(t, sandbox.Config{}), emptySandbox(t)
-	r := sandbox.Request{Sandbox: id, Caller: withKey(uuid.NewString(), "b"), Script: "test -e go || while :; do :; done; echo done > f; echo ok", Timeout: 100 * time.Millisecond}
+	r := sandbox.Request{Sandbox: id, Caller: withKey(uuid.NewString(), "b"),
+		Script: "test -e go || while :; do :; done; echo done > f; echo ok", Timeout: 100 * time.Millisecond}
 	var e *sandbox.Error
 	if _, err := s.Exec(t.Context(), r); !errors.As(err, &e) || e.Code != wire.CodeExecTimeout {
 		t.Fatalf("got %v", err)
@@ -137,7 +141,8 @@ func TestIdempotency_createForkAndIngest(t *testing.T) {
 		return made(s.CreateSandbox(t.Context(), alone(c), sandbox.NewSandbox{Name: "n"}))
 	})
 	same("create with files", func(c sandbox.Caller) (fmt.Stringer, error) {
-		return made(s.CreateSandbox(t.Context(), alone(c), sandbox.NewSandbox{Name: "n", Files: map[string][]byte{"/home/user/f": []byte("x")}}))
+		return made(s.CreateSandbox(t.Context(), alone(c), sandbox.NewSandbox{Name: "n",
+			Files: map[string][]byte{"/home/user/f": []byte("x")}}))
 	})
 	same("fork", func(c sandbox.Caller) (fmt.Stringer, error) {
 		return made(forked(s.Fork(t.Context(), c, id, "fork", 1, "")))
@@ -148,7 +153,8 @@ func TestIdempotency_createForkAndIngest(t *testing.T) {
 	}
 	c := withKey(uuid.NewString(), "b")
 	for range 2 {
-		if n, err := s.Ingest(t.Context(), c, id, "/in", []sandbox.IngestFile{{Path: "f", Data: []byte("x")}}); err != nil || n != 1 {
+		if n, err := s.Ingest(t.Context(), c, id, "/in", []sandbox.IngestFile{{Path: "f", Data: []byte("x")}}); err != nil ||
+			n != 1 {
 			t.Fatal(n, err)
 		}
 		run(t, s, id, "echo more >> /in/f") // would be undone by a second ingest
@@ -165,9 +171,11 @@ func TestIdempotency_batchGoesOnWhereItStopped(t *testing.T) {
 	c := withKey(uuid.NewString(), "b")
 	batch := func(timeout time.Duration) []sandbox.BatchResult {
 		t.Helper()
-		res, err := s.ExecBatch(t.Context(), sandbox.BatchRequest{Sandbox: id, Caller: c, Timeout: timeout, Scripts: []sandbox.BatchScript{
-			{ID: "a", Script: "echo a >> log"}, {ID: "b", Script: "echo unchanged"}, {ID: "c", Script: "test -e go || sleep 1000; echo c >> log"},
-		}})
+		res, err := s.ExecBatch(t.Context(), sandbox.BatchRequest{Sandbox: id, Caller: c, Timeout: timeout,
+			Scripts: []sandbox.BatchScript{
+				{ID: "a", Script: "echo a >> log"}, {ID: "b", Script: "echo unchanged"},
+				{ID: "c", Script: "test -e go || sleep 1000; echo c >> log"},
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,7 +199,8 @@ func TestIdempotency_batchGoesOnWhereItStopped(t *testing.T) {
 		t.Errorf("the log holds %q", strings.ReplaceAll(got, "\n", " "))
 	}
 	c.Key = &sandbox.Key{Name: c.Key.Name, Digest: sha256.Sum256([]byte("another"))}
-	if _, err := s.ExecBatch(t.Context(), sandbox.BatchRequest{Sandbox: id, Caller: c, Scripts: []sandbox.BatchScript{{Script: "echo never >> log"}}}); !reused(err) {
+	if _, err := s.ExecBatch(t.Context(), sandbox.BatchRequest{Sandbox: id, Caller: c,
+		Scripts: []sandbox.BatchScript{{Script: "echo never >> log"}}}); !reused(err) {
 		t.Errorf("another request with the key: %v", err)
 	}
 }

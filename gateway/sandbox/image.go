@@ -14,9 +14,13 @@ import (
 // Image is a tree that sandboxes start from.
 type Image = store.Image
 
-// CreateImage makes an image of a sandbox as it is or was (at as in Caller.At). With replace the caller's image of that name and tag makes room.
-func (s *Service) CreateImage(ctx context.Context, c Caller, id uuid.UUID, name, tag, at string, replace bool) (*Image, error) {
-	return verb(ctx, s, c, id, "image create "+name+":"+tag, func(ctx context.Context, f *store.Fence, row store.Exec) (*Image, error) {
+// CreateImage makes an image of a sandbox as it is or was (at as in Caller.At). With replace the caller's image of that
+// name and tag makes room.
+func (s *Service) CreateImage(
+	ctx context.Context, c Caller, id uuid.UUID, name, tag, at string, replace bool,
+) (*Image, error) {
+	return verb(ctx, s, c, id, "image create "+name+":"+tag, func(ctx context.Context, f *store.Fence,
+		row store.Exec) (*Image, error) {
 		state, err := stateName(at)
 		if err != nil {
 			return nil, err
@@ -41,10 +45,11 @@ func (s *Service) Images(ctx context.Context, c Caller, name string) ([]Image, e
 
 // TagImage gives an image (name or name:tag) another name and tag too.
 func (s *Service) TagImage(ctx context.Context, c Caller, image, name, tag string) (*Image, error) {
-	return tenantVerb(ctx, s, c, "image tag "+image+" "+name+":"+tag, func(ctx context.Context, e store.Exec) (*Image, error) {
-		i, err := s.store.TagImage(ctx, c.Tenant, c.Subject, image, name, tag, e)
-		return i, noImage(image, err)
-	})
+	return tenantVerb(ctx, s, c, "image tag "+image+" "+name+":"+tag,
+		func(ctx context.Context, e store.Exec) (*Image, error) {
+			i, err := s.store.TagImage(ctx, c.Tenant, c.Subject, image, name, tag, e)
+			return i, noImage(image, err)
+		})
 }
 
 // DropImage forgets an image (name or name:tag) of the caller's.

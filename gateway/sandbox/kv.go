@@ -27,14 +27,18 @@ func (s *Service) KvGet(ctx context.Context, c Caller, id uuid.UUID, key string)
 }
 
 // KvList returns up to limit keys that begin with prefix, in byte order after the given one.
-func (s *Service) KvList(ctx context.Context, c Caller, id uuid.UUID, prefix string, limit int, after string) ([]KeyValue, error) {
+func (s *Service) KvList(
+	ctx context.Context, c Caller, id uuid.UUID, prefix string, limit int, after string,
+) ([]KeyValue, error) {
 	return told(ctx, s, c, id, "kv ls "+prefix, func(ctx context.Context, _ *store.Fence) ([]KeyValue, error) {
 		return s.store.KvList(ctx, id, prefix, limit, after)
 	})
 }
 
 // KvSet sets a key and returns its new version; ESTALE when it is not as expected.
-func (s *Service) KvSet(ctx context.Context, c Caller, id uuid.UUID, key string, value json.RawMessage, e Expect) (version int64, err error) {
+func (s *Service) KvSet(
+	ctx context.Context, c Caller, id uuid.UUID, key string, value json.RawMessage, e Expect,
+) (version int64, err error) {
 	return verb(ctx, s, c, id, "kv set "+key, func(ctx context.Context, _ *store.Fence, row store.Exec) (int64, error) {
 		version, err := s.store.KvSet(ctx, id, key, value, e, row)
 		return version, noKey(err)

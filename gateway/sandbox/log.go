@@ -24,9 +24,10 @@ const (
 	logLast  = 5 * time.Second // what a shutdown gives the last batch
 )
 
-// execLog writes the audit rows of runs that committed nothing, in batches and behind their backs: no run waits for it, but who reads files or keys by a
-// plain verb does. A row that nobody waits for is lost when Postgres is away for longer than the bounds allow, or the process is killed; the first is
-// counted. (The row of what commits is in the transaction of the commit.)
+// execLog writes the audit rows of runs that committed nothing, in batches and behind their backs: no run waits for it,
+// but who reads files or keys by a plain verb does. A row that nobody waits for is lost when Postgres is away for
+// longer than the bounds allow, or the process is killed; the first is counted. (The row of what commits is in the
+// transaction of the commit.)
 type execLog struct {
 	write func(context.Context, []store.LoggedExec) error
 
@@ -213,9 +214,11 @@ func (l *execLog) close() {
 	}
 }
 
-var descLog = prometheus.NewDesc("pgbox_exec_log_rows_total", "Audit rows of runs that committed nothing, by what became of them.", []string{"result"}, nil)
+var descLog = prometheus.NewDesc("pgbox_exec_log_rows_total",
+	"Audit rows of runs that committed nothing, by what became of them.", []string{"result"}, nil)
 
-var descOverdue = prometheus.NewDesc("pgbox_exec_overdue_goroutines", "Goroutines that go on a second after their script was ended; more than 0 is a bug.", nil, nil)
+var descOverdue = prometheus.NewDesc("pgbox_exec_overdue_goroutines",
+	"Goroutines that go on a second after their script was ended; more than 0 is a bug.", nil, nil)
 
 // Describe implements [prometheus.Collector].
 func (s *Service) Describe(ch chan<- *prometheus.Desc) {
@@ -254,17 +257,20 @@ func (c Caller) key() string {
 	return c.Key.Name
 }
 
-// newExecID names a run. Names grow with time, so that the index of the log is filled at its end; random ones leave its pages a third empty.
+// newExecID names a run. Names grow with time, so that the index of the log is filled at its end; random ones leave its
+// pages a third empty.
 func newExecID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
 // rowOf is the audit row of a verb that began at a time and ends now.
 func (s *Service) rowOf(c Caller, what string, began time.Time) store.Exec {
 	return store.Exec{
-		ID: newExecID(), Tenant: c.Tenant, Route: c.Route, Caller: c.Subject, Agent: c.Agent, Key: c.key(), Script: what, Cwd: "/", StartedAt: began, Duration: s.elapsed(began),
+		ID: newExecID(), Tenant: c.Tenant, Route: c.Route, Caller: c.Subject, Agent: c.Agent, Key: c.key(), Script: what,
+		Cwd: "/", StartedAt: began, Duration: s.elapsed(began),
 	}
 }
 
-// note puts a verb that began at a time into the audit log, whatever came of it: err is how it failed. version -1 is one that was not learned.
+// note puts a verb that began at a time into the audit log, whatever came of it: err is how it failed. version -1 is
+// one that was not learned.
 func (s *Service) note(c Caller, id uuid.UUID, version int64, what string, began time.Time, err error) {
 	e := store.LoggedExec{Exec: s.rowOf(c, what, began), Sandbox: id, Version: version}
 	if err != nil {
@@ -273,8 +279,8 @@ func (s *Service) note(c Caller, id uuid.UUID, version int64, what string, began
 	s.log.add(e)
 }
 
-// noteRead puts a read into the audit log before it is answered, and returns how it failed. What may be as old as the caller allows asks the database
-// nothing and is not waited for, nor is what failed and so has read nothing.
+// noteRead puts a read into the audit log before it is answered, and returns how it failed. What may be as old as the
+// caller allows asks the database nothing and is not waited for, nor is what failed and so has read nothing.
 func (s *Service) noteRead(ctx context.Context, c Caller, id uuid.UUID, what string, began time.Time, err error) error {
 	if err != nil || c.MaxStaleness > 0 {
 		s.note(c, id, -1, what, began, err)
@@ -287,7 +293,8 @@ func (s *Service) noteRead(ctx context.Context, c Caller, id uuid.UUID, what str
 func (n *run) audit() store.Exec {
 	c, exit := n.r.Caller, n.exit
 	return store.Exec{
-		ID: newExecID(), Tenant: c.Tenant, Route: c.Route, Caller: c.Subject, Agent: c.Agent, Key: c.key(), Script: n.r.Script, Cwd: n.dir, ReadOnly: n.r.ReadOnly,
+		ID: newExecID(), Tenant: c.Tenant, Route: c.Route, Caller: c.Subject, Agent: c.Agent, Key: c.key(),
+		Script: n.r.Script, Cwd: n.dir, ReadOnly: n.r.ReadOnly,
 		ExitCode: &exit, StartedAt: n.began, Duration: n.took, StdoutBytes: n.stdout.size(), StderrBytes: n.stderr.size(),
 		StdoutHead: n.stdout.first(headBytes), StderrHead: n.stderr.first(headBytes),
 	}

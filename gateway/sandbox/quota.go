@@ -24,7 +24,8 @@ func (s *Service) Quota(ctx context.Context, tenant, owner string) (ofTenant, of
 	return &list[0], ofOwner, nil
 }
 
-// SetQuota sets the quota of an owner, or (owner "") of a tenant. Nothing that is there already goes. It is for administrators: no caller is asked for.
+// SetQuota sets the quota of an owner, or (owner "") of a tenant. Nothing that is there already goes. It is for
+// administrators: no caller is asked for.
 func (s *Service) SetQuota(ctx context.Context, tenant, owner string, q Quota) error {
 	admin := Caller{Tenant: tenant, Route: "quota"}
 	_, err := tenantVerb(ctx, s, admin, "quota set "+owner, func(ctx context.Context, row store.Exec) (struct{}, error) {

@@ -64,7 +64,8 @@ func (b *both) Apply(op model.Op) (res model.Result, e vfs.Errno) {
 }
 
 func reads(v model.Verb) bool {
-	return slices.Contains([]model.Verb{model.ReadFile, model.Readlink, model.Realpath, model.Stat, model.Lstat, model.Readdir}, v)
+	return slices.Contains([]model.Verb{model.ReadFile, model.Readlink, model.Realpath, model.Stat, model.Lstat,
+		model.Readdir}, v)
 }
 
 // psql applies a mutation as a DBA would; known is false for what it leaves to the gateway.
@@ -306,7 +307,8 @@ func (b *both) wantKeys(id uuid.UUID, want map[string]string) {
 	}
 }
 
-// astray takes the sandbox somewhere else, by verbs of all kinds and a merge, and back by a restore, an undo and a redo.
+// astray takes the sandbox somewhere else, by verbs of all kinds and a merge, and back by a restore, an undo and a
+// redo.
 func (b *both) astray(s *sandbox.Service, n int) {
 	b.t.Helper()
 	ctx := context.Background()
@@ -350,10 +352,12 @@ func TestRandomOperationsThroughGatewaysAndPsql(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	b := &both{t: t, r: rand.New(rand.NewPCG(seed, 1)), id: emptySandbox(t), db: sqltest.Connect(t, sqltest.GatewayURL(sqltest.URL(t))),
+	b := &both{t: t, r: rand.New(rand.NewPCG(seed, 1)), id: emptySandbox(t),
+		db:   sqltest.Connect(t, sqltest.GatewayURL(sqltest.URL(t))),
 		keys: map[string]string{}}
 	// One of them has hardly any room for trees.
-	b.s = [2]*sandbox.Service{service(t, sandbox.Config{}), service(t, sandbox.Config{TreeCacheBytes: 1, BlobCacheBytes: 200 << 10})}
+	b.s = [2]*sandbox.Service{service(t, sandbox.Config{}), service(t,
+		sandbox.Config{TreeCacheBytes: 1, BlobCacheBytes: 200 << 10})}
 	use := func() {
 		if _, err := b.db.Exec(context.Background(), "SELECT fs.use($1)", b.id); err != nil {
 			t.Fatal(err)

@@ -85,7 +85,8 @@ func TestReadOnlyExecOnTheWire(t *testing.T) {
 		if c.want == 0 {
 			eventually(t, "freshness", func() bool { return f.Fresh(stale.MaxStaleness) })
 		}
-		// Connections that the pool opens, and pings of Redis, fall between now and then: the smallest count of several is that of the exec.
+		// Connections that the pool opens, and pings of Redis, fall between now and then: the smallest count of several is
+		// that of the exec.
 		leastTrips, leastRedis := int64(1<<30), int64(1<<30)
 		for range 10 {
 			tripsBefore, redisBefore := trips.Load(), redis.Load()
@@ -96,7 +97,8 @@ func TestReadOnlyExecOnTheWire(t *testing.T) {
 			leastTrips, leastRedis = min(leastTrips, trips.Load()-tripsBefore), min(leastRedis, redis.Load()-redisBefore)
 		}
 		if leastTrips != c.want || leastRedis != 0 {
-			t.Errorf("with a staleness of %v: %d round trips to Postgres, want %d; %d to Redis", c.caller.MaxStaleness, leastTrips, c.want, leastRedis)
+			t.Errorf("with a staleness of %v: %d round trips to Postgres, want %d; %d to Redis", c.caller.MaxStaleness,
+				leastTrips, c.want, leastRedis)
 		}
 	}
 }
@@ -116,11 +118,13 @@ type appended struct {
 func (a *appended) line(s *sandbox.Service) bool {
 	line := strconv.FormatInt(a.next.Add(1), 10)
 	began := time.Now()
-	_, err := s.Exec(context.Background(), sandbox.Request{Sandbox: a.id, Caller: alice, Script: "echo " + line + " >> log"})
+	_, err := s.Exec(context.Background(), sandbox.Request{Sandbox: a.id, Caller: alice,
+		Script: "echo " + line + " >> log"})
 	word := sandbox.AppliedYes
 	if err != nil {
 		e := new(sandbox.Error)
-		if !errors.As(err, &e) || e.Applied != sandbox.AppliedNo || !e.Retryable || e.Code != wire.CodeUnavailable && e.Code != wire.CodeLockLost && e.Code != wire.CodeESTALE {
+		if !errors.As(err, &e) || e.Applied != sandbox.AppliedNo || !e.Retryable ||
+			e.Code != wire.CodeUnavailable && e.Code != wire.CodeLockLost && e.Code != wire.CodeESTALE {
 			a.t.Errorf("line %s: %v", line, err)
 			return false
 		}
@@ -203,7 +207,8 @@ func TestSlowRedisDelaysOrRefusesWriters(t *testing.T) {
 	rd.To("unix", server.Socket())
 	var services []*sandbox.Service
 	for range 2 {
-		services = append(services, service(t, sandbox.Config{StaleRetries: 100, Locker: locks(t, rd, lock.RedisConfig{Call: time.Second, Lease: 5 * time.Second})}))
+		services = append(services, service(t, sandbox.Config{StaleRetries: 100,
+			Locker: locks(t, rd, lock.RedisConfig{Call: time.Second, Lease: 5 * time.Second})}))
 	}
 	during(t, services, func(a *appended) {
 		rd.Delay(20 * time.Millisecond)
@@ -211,7 +216,8 @@ func TestSlowRedisDelaysOrRefusesWriters(t *testing.T) {
 		rd.Delay(3 * time.Second)
 		a.refusals()
 		// Readers do not notice.
-		if _, err := services[0].Exec(t.Context(), sandbox.Request{Sandbox: a.id, Caller: alice, Script: "cat log", ReadOnly: true}); err != nil {
+		if _, err := services[0].Exec(t.Context(), sandbox.Request{Sandbox: a.id, Caller: alice, Script: "cat log",
+			ReadOnly: true}); err != nil {
 			t.Error(err)
 		}
 		rd.Heal()
@@ -241,7 +247,8 @@ func TestRedisFailover(t *testing.T) {
 			var services []*sandbox.Service
 			for range 2 {
 				services = append(services, service(t, sandbox.Config{
-					StaleRetries: 100, Locker: locks(t, rd, lock.RedisConfig{Lease: time.Minute}), Commands: with("sync", signal(reached, resume)),
+					StaleRetries: 100, Locker: locks(t, rd, lock.RedisConfig{Lease: time.Minute}),
+					Commands: with("sync", signal(reached, resume)),
 				}))
 			}
 			// One that holds the lock of a sandbox of its own all the while.
@@ -249,7 +256,8 @@ func TestRedisFailover(t *testing.T) {
 			run(t, services[0], id, "echo '#!/bin/builtin sync' > /tmp/sync; chmod +x /tmp/sync")
 			held := make(chan error)
 			go func() {
-				_, err := services[0].Exec(context.Background(), sandbox.Request{Sandbox: id, Caller: alice, Script: "echo held >> f; /tmp/sync; echo held >> f"})
+				_, err := services[0].Exec(context.Background(), sandbox.Request{Sandbox: id, Caller: alice,
+					Script: "echo held >> f; /tmp/sync; echo held >> f"})
 				held <- err
 			}()
 			<-reached

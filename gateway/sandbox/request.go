@@ -16,12 +16,14 @@ import (
 type Caller struct {
 	Tenant  string // a sandbox of another tenant does not exist for the caller
 	Subject string // compared with the sandbox's owner
-	Agent   string // which of the caller's agents asks, for the audit log: at most MaxAgent characters; "": the client does not say
-	Route   string // for the audit log: "exec-sync", "mcp", …
-	// MaxStaleness lets a read see the sandbox as it was up to that long ago, which spares it the question to the database when the cache is
-	// known to be current enough; 0: as last committed. Writes always see what was last committed.
+	// which of the caller's agents asks, for the audit log: at most MaxAgent characters; "": the client does not say
+	Agent string
+	Route string // for the audit log: "exec-sync", "mcp", …
+	// MaxStaleness lets a read see the sandbox as it was up to that long ago, which spares it the question to the database
+	// when the cache is known to be current enough; 0: as last committed. Writes always see what was last committed.
 	MaxStaleness time.Duration
-	// At lets a read see an earlier state of the sandbox: a snapshot by name or id, "@base", a version, a time (RFC 3339). "": the present one.
+	// At lets a read see an earlier state of the sandbox: a snapshot by name or id, "@base", a version, a time (RFC 3339).
+	// "": the present one.
 	At  string
 	Key *Key // makes this request safe to repeat, where it creates, forks, runs or ingests; may be nil
 }
@@ -70,7 +72,8 @@ type Result struct {
 	Version        int64 // the sandbox's version afterwards
 	Committed      bool  // the run changed something, and it is in Postgres
 	Truncated      bool  // Stdout or Stderr had more than fits: the middle is missing
-	// BackgroundEnded is how many background processes were still running when the script had ended, and were ended with it.
+	// BackgroundEnded is how many background processes were still running when the script had ended, and were ended with
+	// it.
 	BackgroundEnded int
 }
 

@@ -62,7 +62,8 @@ func (s *Service) refused(r *Request, began time.Time, err error) {
 	s.log.add(store.LoggedExec{Exec: row, Sandbox: r.Sandbox, Version: -1})
 }
 
-// refusedScript is how much the audit log keeps of a script that did not begin: it may have been refused for its length.
+// refusedScript is how much the audit log keeps of a script that did not begin: it may have been refused for its
+// length.
 const refusedScript = 64 << 10
 
 // print gives output that was kept to those who would have got it as it came.
@@ -240,7 +241,8 @@ func (s *Service) tryWrite(ctx context.Context, lease lock.Lease, r *Request, in
 			return n, err
 		}
 	}
-	next, err := s.commit(ctx, pin.Fence, w, store.Commit{Delta: d, ShellState: state, Exec: n.audit(), Answer: answer, Wait: n.lockWait()})
+	next, err := s.commit(ctx, pin.Fence, w, store.Commit{Delta: d, ShellState: state, Exec: n.audit(), Answer: answer,
+		Wait: n.lockWait()})
 	if err != nil {
 		return n, err
 	}
@@ -288,8 +290,8 @@ func (n *run) wrote(bytes int) error {
 	return n.budget.Write(int64(bytes))
 }
 
-// failed ends a script that met a file whose contents cannot be had for now: to go on without them would be to answer, and to commit, what the tree
-// does not say.
+// failed ends a script that met a file whose contents cannot be had for now: to go on without them would be to answer,
+// and to commit, what the tree does not say.
 func (n *run) failed(err error) {
 	if n.budget != nil {
 		n.budget.Kill(err)
@@ -328,7 +330,8 @@ func (n *run) run(ctx context.Context, fs vfs.FS, lease lock.Lease, stdin io.Rea
 	defer func() {
 		n.took = s.elapsed(n.began)
 		if p := recover(); p != nil {
-			slog.Error("exec panicked", "sandbox", n.fence.ID, "op", "exec", "err", fmt.Sprint(p), "stack", string(debug.Stack()))
+			slog.Error("exec panicked", "sandbox", n.fence.ID, "op", "exec", "err", fmt.Sprint(p), "stack",
+				string(debug.Stack()))
 			err = newError(wire.CodeInternal, nil, "internal error")
 		}
 	}()
@@ -339,7 +342,8 @@ func (n *run) run(ctx context.Context, fs vfs.FS, lease lock.Lease, stdin io.Rea
 	state.Dir = n.dir // the one before may be gone
 	res, err := shell.Run(ctx, shell.Config{
 		FS: fs, Commands: s.cfg.Commands, State: state, Env: n.env(), Dir: r.Cwd, Stdin: stdin,
-		Stdout: n.stdout, Stderr: n.stderr, Debug: r.Debug, Session: r.Session.Full, Now: s.cfg.Now, Budget: budget, User: user, Hostname: hostname(n.fence),
+		Stdout: n.stdout, Stderr: n.stderr, Debug: r.Debug, Session: r.Session.Full, Now: s.cfg.Now, Budget: budget,
+		User: user, Hostname: hostname(n.fence),
 		Linger: r.Linger, Machines: s.machines(ownerKey(r.Caller)),
 	}, r.Script)
 	n.exit, n.after, n.left = res.ExitCode, res.State, res.BackgroundEnded
@@ -401,7 +405,8 @@ func (n *run) prepare(ctx context.Context, fs vfs.FS) error {
 	now := n.s.cfg.Now()
 	n.before, n.known = n.shells.state(n.r.Session, now)
 	if n.r.Session.Name != "" && n.known == nil && !n.r.ReadOnly && len(n.shells.sessions(now)) >= MaxSessions {
-		return newError(wire.CodeEDQUOT, nil, fmt.Sprintf("a sandbox has at most %d sessions: remove one that is not used", MaxSessions))
+		return newError(wire.CodeEDQUOT, nil, fmt.Sprintf("a sandbox has at most %d sessions: remove one that is not used",
+			MaxSessions))
 	}
 	if n.r.Cwd != "" {
 		st, err := fs.Stat(n.r.Cwd)
@@ -427,8 +432,8 @@ func (n *run) prepare(ctx context.Context, fs vfs.FS) error {
 	return nil
 }
 
-// env is what the sandbox's default environment and the request add to the variables of the state. A variable that a script
-// has set and exported since goes before the default.
+// env is what the sandbox's default environment and the request add to the variables of the state. A variable that a
+// script has set and exported since goes before the default.
 func (n *run) env() map[string]string {
 	var defaults map[string]string
 	if len(n.fence.Env) > 2 {
@@ -445,8 +450,8 @@ func (n *run) env() map[string]string {
 }
 
 // newState is the state of the shells to be stored, nil when it is what it was. A working directory given with the
-// request is not remembered. used is what the sandbox holds without it. A state that there is no room for is left as it was, but for the working
-// directory, and the script's stderr says so: its files are not lost for that.
+// request is not remembered. used is what the sandbox holds without it. A state that there is no room for is left as it
+// was, but for the working directory, and the script's stderr says so: its files are not lost for that.
 func (n *run) newState(used int64) (json.RawMessage, error) {
 	before, after, of, now := n.before, n.after, n.r.Session, n.s.cfg.Now()
 	if n.r.Cwd != "" {
@@ -463,7 +468,8 @@ func (n *run) newState(used int64) (json.RawMessage, error) {
 		after.Dir = user.Home
 	}
 	lives := of.Name == "" || n.known != nil && now.Sub(n.known.UsedAt) < sessionTouch
-	if lives && before.Dir == after.Dir && maps.Equal(before.Env, after.Env) && reflect.DeepEqual(before.Session, after.Session) {
+	if lives && before.Dir == after.Dir && maps.Equal(before.Env, after.Env) &&
+		reflect.DeepEqual(before.Session, after.Session) {
 		return nil, nil
 	}
 	stored := storedSize(n.stored)
@@ -483,7 +489,8 @@ func (n *run) newState(used int64) (json.RawMessage, error) {
 			return state, nil
 		}
 	}
-	_, err := fmt.Fprintf(n.stderr, "pgbox: exported variables and functions are not kept: %d bytes, at most %d\n", size, limit)
+	_, err := fmt.Fprintf(n.stderr, "pgbox: exported variables and functions are not kept: %d bytes, at most %d\n", size,
+		limit)
 	if err != nil || before.Dir == after.Dir {
 		return nil, err
 	}
@@ -528,7 +535,8 @@ func keep(to, from map[string]string, name string) {
 // freshEnv is the environment of the first run in a sandbox.
 func (s *Service) freshEnv() map[string]string {
 	s.freshOnce.Do(func() {
-		res, err := shell.Run(context.Background(), shell.Config{FS: tree.Empty().Begin(context.Background(), tree.Options{ReadOnly: true}), User: user}, "")
+		res, err := shell.Run(context.Background(), shell.Config{FS: tree.Empty().Begin(context.Background(),
+			tree.Options{ReadOnly: true}), User: user}, "")
 		if err == nil {
 			s.fresh = res.State.Env
 		}
@@ -540,7 +548,8 @@ func (n *run) result() *Result {
 	if n.stdout == nil {
 		return nil
 	}
-	res := &Result{ExitCode: n.exit, TimedOut: n.timedOut, Duration: n.took, Version: n.version, Committed: n.committed, BackgroundEnded: n.left}
+	res := &Result{ExitCode: n.exit, TimedOut: n.timedOut, Duration: n.took,
+		Version: n.version, Committed: n.committed, BackgroundEnded: n.left}
 	if n.version == 0 {
 		res.Version = n.fence.Version
 	}

@@ -85,7 +85,8 @@ type ListOptions struct {
 // Snapshot is a state of a sandbox that is kept.
 type Snapshot = store.Snapshot
 
-// ParseID reads a sandbox id as it came over the wire: EINVAL when it cannot be an id at all, SANDBOX_NOT_FOUND when it is none of ours.
+// ParseID reads a sandbox id as it came over the wire: EINVAL when it cannot be an id at all, SANDBOX_NOT_FOUND when it
+// is none of ours.
 func ParseID(s string) (uuid.UUID, error) {
 	ok := len(s) >= 1 && len(s) <= 128
 	for i := 0; ok && i < len(s); i++ {
@@ -129,9 +130,11 @@ func stringMap(raw json.RawMessage) map[string]string {
 
 func sandboxOf(r *store.Sandbox) *Sandbox {
 	return &Sandbox{
-		ID: r.ID, Tenant: r.Tenant, Owner: r.Owner, Name: r.Name, Env: stringMap(r.Env), Config: r.Config, Labels: stringMap(r.Labels),
+		ID: r.ID, Tenant: r.Tenant, Owner: r.Owner, Name: r.Name, Env: stringMap(r.Env), Config: r.Config,
+		Labels:  stringMap(r.Labels),
 		Version: r.Version, UsedBytes: r.UsedBytes, UsedInodes: r.UsedInodes, MaxBytes: r.MaxBytes, MaxInodes: r.MaxInodes,
-		CreatedAt: r.CreatedAt, LastUsedAt: r.LastUsedAt, ExpiresAt: r.ExpiresAt, History: r.History, MaxSnapshots: r.MaxSnapshots, Journal: r.Journal,
+		CreatedAt: r.CreatedAt, LastUsedAt: r.LastUsedAt, ExpiresAt: r.ExpiresAt, History: r.History,
+		MaxSnapshots: r.MaxSnapshots, Journal: r.Journal,
 		Steps: r.Steps,
 	}
 }
@@ -187,7 +190,8 @@ func (s *Service) create(ctx context.Context, c Caller, n NewSandbox) (*Sandbox,
 		return sandboxOf(b), nil
 	}
 	began := s.cfg.Now()
-	b, err := s.store.CreateWith(ctx, row, answerOf(c), func(ctx context.Context, f *store.Fence, load store.LoadFunc) (*store.Commit, error) {
+	b, err := s.store.CreateWith(ctx, row, answerOf(c), func(ctx context.Context, f *store.Fence,
+		load store.LoadFunc) (*store.Commit, error) {
 		t, ok := s.trees.Chain(f.Layers[1:])
 		if !ok {
 			var err error
@@ -281,7 +285,9 @@ func (s *Service) UpdateSandbox(ctx context.Context, c Caller, id uuid.UUID, u S
 		if err != nil {
 			return nil, err
 		}
-		b, err := s.store.Update(ctx, id, store.Update{Name: u.Name, Env: env, Labels: labels, MaxBytes: u.MaxBytes, MaxInodes: u.MaxInodes, ExpiresAt: u.ExpiresAt, History: u.History, MaxSnapshots: u.MaxSnapshots, Journal: u.Journal, Clear: u.Clear}, e)
+		b, err := s.store.Update(ctx, id, store.Update{Name: u.Name, Env: env, Labels: labels, MaxBytes: u.MaxBytes,
+			MaxInodes: u.MaxInodes, ExpiresAt: u.ExpiresAt, History: u.History, MaxSnapshots: u.MaxSnapshots, Journal: u.Journal,
+			Clear: u.Clear}, e)
 		if err != nil {
 			return nil, err
 		}
@@ -303,8 +309,8 @@ const maxForks = 100
 // maxName is the longest name of a sandbox, in characters.
 const maxName = 255
 
-// forkName is the name of forks, which get a number behind it when there are several: the one that was asked for, or as much of the
-// original's as leaves room.
+// forkName is the name of forks, which get a number behind it when there are several: the one that was asked for, or as
+// much of the original's as leaves room.
 func forkName(name, original string, count int) (string, error) {
 	room := maxName
 	if count > 1 {
@@ -319,9 +325,11 @@ func forkName(name, original string, count int) (string, error) {
 	return name, nil
 }
 
-// Fork makes count new sandboxes of the caller's that start as copies of id as it is, or was (at as in Caller.At). Several get -1, -2, … after
-// their name, which is that of the original when it is empty.
-func (s *Service) Fork(ctx context.Context, c Caller, id uuid.UUID, name string, count int, at string) ([]Sandbox, error) {
+// Fork makes count new sandboxes of the caller's that start as copies of id as it is, or was (at as in Caller.At).
+// Several get -1, -2, … after their name, which is that of the original when it is empty.
+func (s *Service) Fork(
+	ctx context.Context, c Caller, id uuid.UUID, name string, count int, at string,
+) ([]Sandbox, error) {
 	if count < 1 || count > maxForks {
 		return nil, newError(wire.CodeInvalidInput, nil, fmt.Sprintf("count: want a number from 1 to %d", maxForks))
 	}
@@ -367,7 +375,8 @@ func sandboxesOf(rows []store.Sandbox) []Sandbox {
 	return out
 }
 
-// sealed tells the cache that the sandbox of f stands on a new top layer. That it may fail harms nothing: the tree is loaded again.
+// sealed tells the cache that the sandbox of f stands on a new top layer. That it may fail harms nothing: the tree is
+// loaded again.
 func (s *Service) sealed(ctx context.Context, f *store.Fence) {
 	if after, err := s.store.Fence(ctx, f.ID); err == nil {
 		s.trees.Sealed(f, after)
@@ -376,7 +385,8 @@ func (s *Service) sealed(ctx context.Context, f *store.Fence) {
 
 // Snapshot names the present state of a sandbox.
 func (s *Service) Snapshot(ctx context.Context, c Caller, id uuid.UUID, name string) (*Snapshot, error) {
-	return verb(ctx, s, c, id, "snapshot "+name, func(ctx context.Context, f *store.Fence, row store.Exec) (*Snapshot, error) {
+	return verb(ctx, s, c, id, "snapshot "+name, func(ctx context.Context, f *store.Fence, row store.Exec) (*Snapshot,
+		error) {
 		snap, err := s.store.Snapshot(ctx, id, name, row)
 		switch {
 		case errors.Is(err, vfs.EEXIST):
@@ -393,5 +403,8 @@ func (s *Service) Snapshot(ctx context.Context, c Caller, id uuid.UUID, name str
 
 // Snapshots lists the snapshots of a sandbox, oldest first.
 func (s *Service) Snapshots(ctx context.Context, c Caller, id uuid.UUID) ([]Snapshot, error) {
-	return owned(ctx, s, c, id, func(ctx context.Context, _ *store.Fence) ([]Snapshot, error) { return s.store.Snapshots(ctx, id) })
+	return owned(ctx, s, c, id, func(ctx context.Context, _ *store.Fence) ([]Snapshot,
+		error) {
+		return s.store.Snapshots(ctx, id)
+	})
 }

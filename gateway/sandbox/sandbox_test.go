@@ -42,7 +42,8 @@ func TestCreateSandboxWithFiles(t *testing.T) {
 			t.Fatalf("%+v, %v", res, err)
 		}
 	}
-	_, err := s.CreateSandbox(t.Context(), carol, sandbox.NewSandbox{Name: "n", Files: map[string][]byte{"/etc/passwd/x": nil}})
+	_, err := s.CreateSandbox(t.Context(), carol, sandbox.NewSandbox{Name: "n",
+		Files: map[string][]byte{"/etc/passwd/x": nil}})
 	wantError(t, err, wire.CodeENOTDIR, sandbox.AppliedNo)
 	list, err := s.ListSandboxes(t.Context(), carol, sandbox.ListOptions{})
 	if err != nil || len(list) != 2 || list[0].CreatedAt.Before(list[1].CreatedAt) {
@@ -117,7 +118,8 @@ func TestSnapshotAndRestore(t *testing.T) {
 	}
 }
 
-// A snapshot that is gone is gone for all that name it, and nothing else is: the sandbox, its other snapshots, and forks that were made of it.
+// A snapshot that is gone is gone for all that name it, and nothing else is: the sandbox, its other snapshots, and
+// forks that were made of it.
 func TestDroppedSnapshotTakesNothingElseAlong(t *testing.T) {
 	t.Parallel()
 	s, other, id, stranger := service(t, sandbox.Config{}), service(t, sandbox.Config{}), emptySandbox(t), emptySandbox(t)
@@ -166,14 +168,16 @@ func TestUpdateSandbox(t *testing.T) {
 	}
 	run(t, s, b.ID, "echo 1 > f")
 	name, limit := "new", int64(3)
-	u, err := s.UpdateSandbox(t.Context(), alice, b.ID, sandbox.SandboxUpdate{Name: &name, MaxBytes: &limit, Labels: map[string]string{"a": "b"}})
+	u, err := s.UpdateSandbox(t.Context(), alice, b.ID, sandbox.SandboxUpdate{Name: &name, MaxBytes: &limit,
+		Labels: map[string]string{"a": "b"}})
 	if err != nil || u.Name != "new" || *u.MaxBytes != 3 || u.Labels["a"] != "b" {
 		t.Fatalf("%+v, %v", u, err)
 	}
 	if res := run(t, s, b.ID, "echo 12345 > g; echo $?"); string(res.Stdout) != "1\n" {
 		t.Fatalf("a new limit: %q %q", res.Stdout, res.Stderr)
 	}
-	if u, err = s.UpdateSandbox(t.Context(), alice, b.ID, sandbox.SandboxUpdate{Clear: []string{"max_bytes"}}); err != nil || u.MaxBytes != nil {
+	if u, err = s.UpdateSandbox(t.Context(), alice, b.ID,
+		sandbox.SandboxUpdate{Clear: []string{"max_bytes"}}); err != nil || u.MaxBytes != nil {
 		t.Fatalf("%+v, %v", u, err)
 	}
 	run(t, s, b.ID, "echo 12345 > g")
@@ -196,7 +200,8 @@ func TestParseID(t *testing.T) {
 			wantError(t, err, wire.CodeSandboxNotFound, sandbox.AppliedNo)
 		}
 	}
-	for _, s := range []string{"", "a b", "../x", "a/b", "é", strings.Repeat("a", 129), "a\x00", "urn:uuid:" + id.String(), "{" + id.String() + "}"} {
+	for _, s := range []string{"", "a b", "../x", "a/b", "é", strings.Repeat("a", 129), "a\x00", "urn:uuid:" + id.String(),
+		"{" + id.String() + "}"} {
 		_, err := sandbox.ParseID(s)
 		wantError(t, err, wire.CodeEINVAL, sandbox.AppliedNo)
 		if !errors.Is(err, vfs.EINVAL) {
@@ -216,14 +221,18 @@ func TestBatch(t *testing.T) {
 		return s.ExecBatch(t.Context(), r)
 	}
 	res, err := batch(sandbox.BatchRequest{}, "mkdir d; cd d; echo 1 > f", "cat f; exit 4", "pwd; echo 2 >> f", "if")
-	if err != nil || len(res) != 4 || string(res[1].Stdout) != "1\n" || res[1].ExitCode != 4 || string(res[2].Stdout) != "/home/user/d\n" || res[2].ID != "s2" ||
+	if err != nil || len(res) != 4 || string(res[1].Stdout) != "1\n" || res[1].ExitCode != 4 ||
+		string(res[2].Stdout) != "/home/user/d\n" || res[2].ID != "s2" ||
 		res[3].ExitCode != 2 || res[0].Version != 1 || res[2].Version != 2 || res[1].Committed {
 		t.Fatalf("%+v, %v", res, err)
 	}
-	// One that is ended applies nothing; those before and after it do. A used-up budget is a timeout of those that are left.
+	// One that is ended applies nothing; those before and after it do. A used-up budget is a timeout of those that are
+	// left.
 	patiently(t, 100*time.Millisecond, func(timeout time.Duration) string {
-		res, err = batch(sandbox.BatchRequest{ScriptTimeout: timeout, Timeout: time.Minute}, "echo a > a", "echo b > b; while :; do :; done", "echo c > c")
-		if err != nil || res[0].Err != nil || res[1].Err == nil || res[1].Err.Code != wire.CodeExecTimeout || res[1].ExitCode != -1 || res[2].Err != nil {
+		res, err = batch(sandbox.BatchRequest{ScriptTimeout: timeout, Timeout: time.Minute}, "echo a > a",
+			"echo b > b; while :; do :; done", "echo c > c")
+		if err != nil || res[0].Err != nil || res[1].Err == nil || res[1].Err.Code != wire.CodeExecTimeout ||
+			res[1].ExitCode != -1 || res[2].Err != nil {
 			return fmt.Sprintf("%+v, %v", res, err)
 		}
 		return ""
@@ -275,7 +284,8 @@ func TestAuditRow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if route != "test" || caller != "owner" || exit != 7 || outBytes != 6 || !committed || changes == 0 || stdout != "out\n\uFFFD\uFFFD" || !strings.HasPrefix(script, "echo out;") {
+	if route != "test" || caller != "owner" || exit != 7 || outBytes != 6 || !committed || changes == 0 ||
+		stdout != "out\n\uFFFD\uFFFD" || !strings.HasPrefix(script, "echo out;") {
 		t.Fatalf("%q %q %q %d %d %v %d %q", route, caller, script, exit, outBytes, committed, changes, stdout)
 	}
 }
@@ -320,15 +330,18 @@ func TestAuditLogOfEveryRun(t *testing.T) {
 	all(sandbox.Request{Script: "rm f", ReadOnly: true})
 	all(sandbox.Request{Script: "echo 2 > f; sleep 60", Timeout: 50 * time.Millisecond})
 	all(sandbox.Request{Script: "echo 3 > f; exit 4", Atomic: true})
-	if _, err := s.ExecBatch(t.Context(), sandbox.BatchRequest{Sandbox: id, Caller: alice, ReadOnly: true, Scripts: []sandbox.BatchScript{{ID: "a", Script: "head f"}}}); err != nil {
+	if _, err := s.ExecBatch(t.Context(), sandbox.BatchRequest{Sandbox: id, Caller: alice, ReadOnly: true,
+		Scripts: []sandbox.BatchScript{{ID: "a", Script: "head f"}}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Mkdir(t.Context(), alice, id, "/home/user", false); !errors.Is(err, vfs.EEXIST) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"echo 1 > f | test owner rw 0 committed", "cat f | test owner ro 0", "false | test owner rw 1", "rm f | test owner ro 1 EREADONLY_VIOLATION",
-		"echo 2 > f; sleep 60 | test owner rw 124 EXEC_TIMEOUT", "echo 3 > f; exit 4 | test owner rw 4", "head f | test owner ro 0",
+		"echo 1 > f | test owner rw 0 committed", "cat f | test owner ro 0", "false | test owner rw 1",
+		"rm f | test owner ro 1 EREADONLY_VIOLATION",
+		"echo 2 > f; sleep 60 | test owner rw 124 EXEC_TIMEOUT", "echo 3 > f; exit 4 | test owner rw 4",
+		"head f | test owner ro 0",
 		"mkdir /home/user | test owner rw EEXIST",
 	}
 	if got := logged(t, s, id); !slices.Equal(got, want) {
@@ -349,7 +362,8 @@ func TestAuditLogIsWrittenAtShutdown(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for range 50 {
-				if _, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: ":", ReadOnly: true}); err != nil {
+				if _, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: ":",
+					ReadOnly: true}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -360,7 +374,8 @@ func TestAuditLogIsWrittenAtShutdown(t *testing.T) {
 		t.Fatal(err)
 	}
 	var n int
-	if err := sqltest.Owner(t).QueryRow(t.Context(), "SELECT count(*) FROM pgbox.exec WHERE sandbox_id = $1", id).Scan(&n); err != nil || n != 400 {
+	if err := sqltest.Owner(t).QueryRow(t.Context(), "SELECT count(*) FROM pgbox.exec WHERE sandbox_id = $1",
+		id).Scan(&n); err != nil || n != 400 {
 		t.Errorf("%d rows, %v", n, err)
 	}
 }
@@ -390,7 +405,8 @@ func TestJournalOfContent(t *testing.T) {
 	}
 	want := []string{
 		"1 create big - 200000 - x", "1 mkdir d - - - -", "1 create f - 3 - one", "1 create none - 0 - empty",
-		"2 write big 200000 200000 x y", "2 create brief - - - -", "2 unlink brief - - - -", "2 write f 3 6 one onetwo", "2 chmod none 0 0 empty empty",
+		"2 write big 200000 200000 x y", "2 create brief - - - -", "2 unlink brief - - - -", "2 write f 3 6 one onetwo",
+		"2 chmod none 0 0 empty empty",
 		"3 unlink big 200000 - y -", "3 rename f 6 6 onetwo onetwo", "3 create hole - 100000 - as in fs.files",
 	}
 	if !slices.Equal(got, want) {

@@ -49,7 +49,8 @@ func each(t *testing.T, atOnce int, ids []uuid.UUID, do func(ctx context.Context
 
 // printed is an error unless a read-only script prints want.
 func printed(ctx context.Context, s *sandbox.Service, id uuid.UUID, script, want string) error {
-	res, err := s.Exec(ctx, sandbox.Request{Sandbox: id, Caller: alice, Script: script, ReadOnly: true, Timeout: 2 * time.Minute})
+	res, err := s.Exec(ctx, sandbox.Request{Sandbox: id, Caller: alice, Script: script, ReadOnly: true,
+		Timeout: 2 * time.Minute})
 	if err != nil {
 		return err
 	}
@@ -71,7 +72,8 @@ func TestThousandWarmSandboxesOnTenConnections(t *testing.T) {
 	s := service(t, sandbox.Config{Store: st, MaxOwnerRuns: 64, MaxQueue: sandboxes})
 	ids := forks(t, s, sandboxes)
 	each(t, 32, ids, func(ctx context.Context, i int, id uuid.UUID) error {
-		_, err := s.Exec(ctx, sandbox.Request{Sandbox: id, Caller: alice, Script: fmt.Sprintf("echo %d > mine", i), Timeout: 2 * time.Minute})
+		_, err := s.Exec(ctx, sandbox.Request{Sandbox: id, Caller: alice, Script: fmt.Sprintf("echo %d > mine", i),
+			Timeout: 2 * time.Minute})
 		return err
 	})
 	if n := s.Trees().Len(); n < sandboxes {
@@ -85,11 +87,13 @@ func TestThousandWarmSandboxesOnTenConnections(t *testing.T) {
 	}
 }
 
-// TestTenThousandOpenSandboxes: what is cached of them stays under the budget, whatever is in use meanwhile, and nobody reads another's files.
+// TestTenThousandOpenSandboxes: what is cached of them stays under the budget, whatever is in use meanwhile, and nobody
+// reads another's files.
 func TestTenThousandOpenSandboxes(t *testing.T) {
 	t.Parallel()
 	const sandboxes, execs, runs, budget = 10_000, 1000, 64, 4 << 20
-	s := service(t, sandbox.Config{TreeCacheBytes: budget, MaxRuns: runs, MaxOwnerRuns: runs, MaxQueue: execs, QueueWait: 5 * time.Minute})
+	s := service(t, sandbox.Config{TreeCacheBytes: budget, MaxRuns: runs, MaxOwnerRuns: runs, MaxQueue: execs,
+		QueueWait: 5 * time.Minute})
 	ids := forks(t, s, sandboxes)
 	// What is in use counts and cannot be dropped: the base, which all stand on, and a tree for each run.
 	run(t, s, ids[0], "echo 0 > mine")
@@ -130,7 +134,8 @@ func TestTenThousandOpenSandboxes(t *testing.T) {
 		picked[i] = ids[n]
 	}
 	each(t, execs, picked, func(ctx context.Context, i int, id uuid.UUID) error {
-		_, err := s.Exec(ctx, sandbox.Request{Sandbox: id, Caller: alice, Script: "echo " + at(i)[:len(at(i))-1] + " > mine", Timeout: 2 * time.Minute})
+		_, err := s.Exec(ctx, sandbox.Request{Sandbox: id, Caller: alice, Script: "echo " + at(i)[:len(at(i))-1] + " > mine",
+			Timeout: 2 * time.Minute})
 		return err
 	})
 	each(t, execs, picked, func(ctx context.Context, i int, id uuid.UUID) error {

@@ -32,8 +32,9 @@ const (
 	sessionTouch = 24 * time.Hour
 )
 
-// Session is what of the sandbox's shell a run takes up and keeps. The zero value is the working directory and the exported variables of the
-// sandbox; with Full also shell options, functions and aliases. With a Name all of that is a session's of its own. On the wire it is true or the name.
+// Session is what of the sandbox's shell a run takes up and keeps. The zero value is the working directory and the
+// exported variables of the sandbox; with Full also shell options, functions and aliases. With a Name all of that is a
+// session's of its own. On the wire it is true or the name.
 type Session struct {
 	Full bool
 	Name string
@@ -68,7 +69,8 @@ func CheckSession(name string) error {
 	printable := utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
 	switch {
 	case name == "" || utf8.RuneCountInString(name) > MaxSessionName || !printable:
-		return newError(wire.CodeInvalidInput, nil, fmt.Sprintf("session: a name has 1 to %d printable characters", MaxSessionName))
+		return newError(wire.CodeInvalidInput, nil, fmt.Sprintf("session: a name has 1 to %d printable characters",
+			MaxSessionName))
 	case name == "." || name == "..":
 		// No URL can name them.
 		return newError(wire.CodeInvalidInput, nil, `session: "." and ".." are not names`)
@@ -97,7 +99,8 @@ type session struct {
 
 func (s *session) expires() time.Time { return s.UsedAt.Add(SessionLife) }
 
-// readShells reads what was stored. An edit of a DBA's must not make a sandbox unusable: what cannot be read is as if it had never been.
+// readShells reads what was stored. An edit of a DBA's must not make a sandbox unusable: what cannot be read is as if
+// it had never been.
 func readShells(state json.RawMessage) shells {
 	var all shells
 	if json.Unmarshal(state, &all) != nil {
@@ -203,7 +206,8 @@ func (s *Service) Sessions(ctx context.Context, c Caller, id uuid.UUID) ([]Sessi
 			if err != nil {
 				return nil, err
 			}
-			info := SessionInfo{Name: name, Dir: st.Dir, Variables: len(st.Env), Bytes: storedSize(size), UsedAt: e.UsedAt, ExpiresAt: e.expires()}
+			info := SessionInfo{Name: name, Dir: st.Dir, Variables: len(st.Env), Bytes: storedSize(size), UsedAt: e.UsedAt,
+				ExpiresAt: e.expires()}
 			if info.Dir == "" {
 				info.Dir = user.Home
 			}
@@ -217,7 +221,10 @@ func (s *Service) Sessions(ctx context.Context, c Caller, id uuid.UUID) ([]Sessi
 func (s *Service) DropSession(ctx context.Context, c Caller, id uuid.UUID, name string) error {
 	began, what := s.cfg.Now(), "session rm "+name
 	err := do(ctx, s, func(ctx context.Context) error {
-		return s.commits(ctx, c, id, func(lease lock.Lease) error { return s.dropSession(ctx, lease, c, id, name, s.rowOf(c, what, began)) })
+		return s.commits(ctx, c, id, func(lease lock.Lease) error {
+			return s.dropSession(ctx, lease, c, id, name,
+				s.rowOf(c, what, began))
+		})
 	})
 	if err != nil {
 		s.note(c, id, -1, what, began, err)
@@ -225,7 +232,9 @@ func (s *Service) DropSession(ctx context.Context, c Caller, id uuid.UUID, name 
 	return err
 }
 
-func (s *Service) dropSession(ctx context.Context, lease lock.Lease, c Caller, id uuid.UUID, name string, row store.Exec) error {
+func (s *Service) dropSession(
+	ctx context.Context, lease lock.Lease, c Caller, id uuid.UUID, name string, row store.Exec,
+) error {
 	pin, err := s.pin(ctx, c, id)
 	if err != nil {
 		return err
@@ -248,6 +257,7 @@ func (s *Service) dropSession(ctx context.Context, lease lock.Lease, c Caller, i
 		return err
 	}
 	w := pin.Tree.Begin(ctx, s.options(pin.Fence, false))
-	_, err = s.commit(ctx, pin.Fence, w, store.Commit{Delta: w.Delta(), ShellState: state, Exec: row, Wait: s.cfg.LockTimeout})
+	_, err = s.commit(ctx, pin.Fence, w, store.Commit{Delta: w.Delta(), ShellState: state, Exec: row,
+		Wait: s.cfg.LockTimeout})
 	return err
 }

@@ -20,7 +20,8 @@ import (
 // in runs a script in a named session and wants it to print out.
 func in(t testing.TB, s *sandbox.Service, id uuid.UUID, name, script, out string) *sandbox.Result {
 	t.Helper()
-	res, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: script, Session: sandbox.Session{Full: true, Name: name}})
+	res, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: script,
+		Session: sandbox.Session{Full: true, Name: name}})
 	if err != nil {
 		t.Fatalf("%s: %s: %v", name, script, err)
 	}
@@ -43,13 +44,17 @@ func names(t testing.TB, s *sandbox.Service, id uuid.UUID) (out []string) {
 	return out
 }
 
-// TestSessionsHaveTheirOwnDirectoryAndVariables: what one session does to its shell neither the others nor runs without a name see; files are everybody's.
+// TestSessionsHaveTheirOwnDirectoryAndVariables: what one session does to its shell neither the others nor runs without
+// a name see; files are everybody's.
 func TestSessionsHaveTheirOwnDirectoryAndVariables(t *testing.T) {
 	t.Parallel()
 	s, id := service(t, sandbox.Config{}), emptySandbox(t)
 	run(t, s, id, "cd /tmp; export WHO=nobody; f() { echo nobody; }")
-	in(t, s, id, "a", "pwd; echo ${WHO-none}; mkdir x; cd x; export WHO=a; f() { echo f of a; }; alias g=f; echo hi > file", "/home/user\nnone\n")
-	in(t, s, id, "b", "pwd; echo ${WHO-none}; cat x/file; type f 2> /dev/null; cd /usr; WHO=b; export WHO", "/home/user\nnone\nhi\n")
+	in(t, s, id, "a",
+		"pwd; echo ${WHO-none}; mkdir x; cd x; export WHO=a; f() { echo f of a; }; alias g=f; echo hi > file",
+		"/home/user\nnone\n")
+	in(t, s, id, "b", "pwd; echo ${WHO-none}; cat x/file; type f 2> /dev/null; cd /usr; WHO=b; export WHO",
+		"/home/user\nnone\nhi\n")
 	// Another gateway knows them too.
 	other := service(t, sandbox.Config{})
 	in(t, other, id, "a", "pwd; echo $WHO; f; shopt -s expand_aliases\ng", "/home/user/x\na\nf of a\nf of a\n")
@@ -59,19 +64,24 @@ func TestSessionsHaveTheirOwnDirectoryAndVariables(t *testing.T) {
 	}
 	// A reader sees a session and leaves it alone; one that is not there is not made.
 	for name, want := range map[string]string{"a": "/home/user/x\n", "new": "/home/user\n"} {
-		res, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: "pwd; cd /etc", ReadOnly: true, Session: sandbox.Session{Full: true, Name: name}})
+		res, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: "pwd; cd /etc", ReadOnly: true,
+			Session: sandbox.Session{Full: true, Name: name}})
 		if err != nil || string(res.Stdout) != want || res.Committed {
 			t.Fatalf("%+v %v", res, err)
 		}
 	}
 	// A batch stays in its session.
-	results, err := s.ExecBatch(t.Context(), sandbox.BatchRequest{Sandbox: id, Caller: alice, Session: sandbox.Session{Full: true, Name: "b"}, Scripts: []sandbox.BatchScript{{ID: "1", Script: "cd /bin"}, {ID: "2", Script: "pwd; echo $WHO"}}})
+	results, err := s.ExecBatch(t.Context(), sandbox.BatchRequest{Sandbox: id, Caller: alice,
+		Session: sandbox.Session{Full: true, Name: "b"}, Scripts: []sandbox.BatchScript{{ID: "1", Script: "cd /bin"},
+			{ID: "2", Script: "pwd; echo $WHO"}}})
 	if err != nil || string(results[1].Stdout) != "/bin\nb\n" {
 		t.Fatalf("%+v %v", results, err)
 	}
 	list, err := s.Sessions(t.Context(), alice, id)
-	if err != nil || len(list) != 2 || list[0].Name != "a" || list[0].Dir != "/home/user/x" || list[1].Dir != "/bin" || list[0].Bytes == 0 ||
-		list[0].ExpiresAt.Sub(list[0].UsedAt) != sandbox.SessionLife || time.Since(list[0].UsedAt) > time.Hour || list[1].Variables < 2 {
+	if err != nil || len(list) != 2 || list[0].Name != "a" || list[0].Dir != "/home/user/x" || list[1].Dir != "/bin" ||
+		list[0].Bytes == 0 ||
+		list[0].ExpiresAt.Sub(list[0].UsedAt) != sandbox.SessionLife || time.Since(list[0].UsedAt) > time.Hour ||
+		list[1].Variables < 2 {
 		t.Fatalf("%+v %v", list, err)
 	}
 }
@@ -125,7 +135,9 @@ func TestSessionsExpire(t *testing.T) {
 	days(31)
 	run(t, s, id, "cd /tmp")
 	var state string
-	err := sqltest.Owner(t).QueryRow(t.Context(), "SELECT t.state::text FROM pgbox.shell_state t JOIN pgbox.sandbox b ON b.state_sha256 = t.sha256 WHERE b.id = $1", id).Scan(&state)
+	err := sqltest.Owner(t).QueryRow(t.Context(),
+		"SELECT t.state::text FROM pgbox.shell_state t JOIN pgbox.sandbox b ON b.state_sha256 = t.sha256 WHERE b.id = $1",
+		id).Scan(&state)
 	if err != nil || strings.Contains(state, "sessions") {
 		t.Fatalf("%s %v", state, err)
 	}
@@ -148,7 +160,8 @@ func TestSessionsGoWithForksAndSnapshots(t *testing.T) {
 	in(t, s, fork.ID, "a", "echo $X; X=3", "1\n")
 	at := alice
 	at.At = "s"
-	res, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: at, Script: "echo $X", ReadOnly: true, Session: sandbox.Session{Full: true, Name: "a"}})
+	res, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: at, Script: "echo $X", ReadOnly: true,
+		Session: sandbox.Session{Full: true, Name: "a"}})
 	if err != nil || string(res.Stdout) != "1\n" {
 		t.Fatalf("%+v %v", res, err)
 	}
@@ -164,17 +177,20 @@ func TestSessionsGoWithForksAndSnapshots(t *testing.T) {
 func TestNamesOfSessions(t *testing.T) {
 	t.Parallel()
 	s, id := service(t, sandbox.Config{}), emptySandbox(t)
-	for _, name := range []string{"\x00", "a\nb", "\t", "\xff", "\u202e", "\u200b", ".", "..", strings.Repeat("a", 129), strings.Repeat("a", 1<<20)} {
+	for _, name := range []string{"\x00", "a\nb", "\t", "\xff", "\u202e", "\u200b", ".", "..", strings.Repeat("a", 129),
+		strings.Repeat("a", 1<<20)} {
 		of := sandbox.Session{Full: true, Name: name}
 		_, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: "true", Session: of})
 		wantError(t, err, wire.CodeInvalidInput, sandbox.AppliedNo)
 		for _, readOnly := range []bool{false, true} {
-			_, err = s.ExecBatch(t.Context(), sandbox.BatchRequest{Sandbox: id, Caller: alice, ReadOnly: readOnly, Session: of, Scripts: []sandbox.BatchScript{{ID: "1", Script: "true"}}})
+			_, err = s.ExecBatch(t.Context(), sandbox.BatchRequest{Sandbox: id, Caller: alice, ReadOnly: readOnly, Session: of,
+				Scripts: []sandbox.BatchScript{{ID: "1", Script: "true"}}})
 			wantError(t, err, wire.CodeInvalidInput, sandbox.AppliedNo)
 		}
 	}
 	var want []string
-	for i, name := range []string{`"},"x":{"`, "a/b", "a b", "cwd", "env", "sessions", "true", "ä€😀", strings.Repeat("ä", 128), "'; DROP TABLE pgbox.sandbox; --", "<&>", "../x", "%2e"} {
+	for i, name := range []string{`"},"x":{"`, "a/b", "a b", "cwd", "env", "sessions", "true", "ä€😀",
+		strings.Repeat("ä", 128), "'; DROP TABLE pgbox.sandbox; --", "<&>", "../x", "%2e"} {
 		in(t, s, id, name, fmt.Sprintf("export N=%d", i), "")
 		want = append(want, name)
 	}
@@ -207,20 +223,23 @@ func TestSessionOnTheWire(t *testing.T) {
 		}
 	}
 	for _, text := range []string{`""`, `1`, `{}`, `[]`, `"\u0000"`, `"."`} {
-		if err := json.Unmarshal([]byte(text), new(sandbox.Session)); err == nil || !strings.Contains(err.Error(), "session:") {
+		if err := json.Unmarshal([]byte(text), new(sandbox.Session)); err == nil ||
+			!strings.Contains(err.Error(), "session:") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 }
 
-// TestManySessionsOfLargeStates: together they stay within the bound of a state, whoever does not fit is told, and files are kept.
+// TestManySessionsOfLargeStates: together they stay within the bound of a state, whoever does not fit is told, and
+// files are kept.
 func TestManySessionsOfLargeStates(t *testing.T) {
 	t.Parallel()
 	s, id := service(t, sandbox.Config{}), emptySandbox(t)
 	kept := 0
 	for i := range sandbox.MaxSessions {
 		script := fmt.Sprintf("echo %d > f%d; export R=$(head -c 30000 /dev/zero | tr '\\0' x)", i, i)
-		res, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: script, Session: sandbox.Session{Full: true, Name: fmt.Sprint("s", i)}})
+		res, err := s.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: script,
+			Session: sandbox.Session{Full: true, Name: fmt.Sprint("s", i)}})
 		if err != nil || !res.Committed {
 			t.Fatalf("%d: %+v %v", i, res, err)
 		}
@@ -250,7 +269,8 @@ func TestAtMostAHundredSessions(t *testing.T) {
 	for i := range sandbox.MaxSessions {
 		in(t, s, id, fmt.Sprint("s", i), "true", "")
 	}
-	one := sandbox.Request{Sandbox: id, Caller: alice, Script: "echo 1 > f", Session: sandbox.Session{Full: true, Name: "more"}}
+	one := sandbox.Request{Sandbox: id, Caller: alice, Script: "echo 1 > f",
+		Session: sandbox.Session{Full: true, Name: "more"}}
 	_, err := s.Exec(t.Context(), one)
 	e := wantError(t, err, wire.CodeEDQUOT, sandbox.AppliedNo)
 	if !strings.Contains(e.Message, "at most 100 sessions") {
@@ -265,7 +285,8 @@ func TestAtMostAHundredSessions(t *testing.T) {
 	}
 }
 
-// TestSessionsInAQuotaLoseNoFiles: what Postgres counts for a state is what the gateway thinks it does, so that no commit fails for its state.
+// TestSessionsInAQuotaLoseNoFiles: what Postgres counts for a state is what the gateway thinks it does, so that no
+// commit fails for its state.
 func TestSessionsInAQuotaLoseNoFiles(t *testing.T) {
 	t.Parallel()
 	s, limit := service(t, sandbox.Config{}), int64(20_000)
@@ -276,8 +297,10 @@ func TestSessionsInAQuotaLoseNoFiles(t *testing.T) {
 	refused := 0
 	for i := range 60 {
 		// Values whose JSON is longer, names that make many commas and colons.
-		script := fmt.Sprintf(`echo %d > f; mkdir -p d%d; cd d%d; export A%d='<&>:,"\\' B%d=: C%d=, D=$'\x01\xff'`, i, i, i, i, i, i)
-		res, err := s.Exec(t.Context(), sandbox.Request{Sandbox: b.ID, Caller: alice, Script: script, Session: sandbox.Session{Full: true, Name: fmt.Sprint("s", i)}})
+		script := fmt.Sprintf(`echo %d > f; mkdir -p d%d; cd d%d; export A%d='<&>:,"\\' B%d=: C%d=, D=$'\x01\xff'`, i, i, i,
+			i, i, i)
+		res, err := s.Exec(t.Context(), sandbox.Request{Sandbox: b.ID, Caller: alice, Script: script,
+			Session: sandbox.Session{Full: true, Name: fmt.Sprint("s", i)}})
 		if err != nil || !res.Committed {
 			t.Fatalf("%d: %+v %v", i, res, err)
 		}
@@ -312,7 +335,8 @@ func TestBrokenSessions(t *testing.T) {
 		{`{"cwd":"/tmp","sessions":{"a":{"state":{"cwd":"/nope"},"usedAt":"` + used + `"}}}`, "/tmp", "/home/user"},
 		{`{"cwd":"/tmp","sessions":{"b":7,"a":{"state":{"cwd":"/usr"},"usedAt":"` + used + `"}}}`, "/tmp", "/usr"},
 		{`{"cwd":7,"sessions":{"a":{"state":{"cwd":"/usr"},"usedAt":"` + used + `"}}}`, "/home/user", "/usr"},
-		{`{"cwd":"/tmp","env":[],"sessions":{"":{},"a":{"state":{"cwd":"/usr"},"usedAt":"` + used + `"}}}`, "/home/user", "/usr"},
+		{`{"cwd":"/tmp","env":[],"sessions":{"":{},"a":{"state":{"cwd":"/usr"},"usedAt":"` + used + `"}}}`, "/home/user",
+			"/usr"},
 	} {
 		id := emptySandbox(t)
 		if _, err := db.Exec(t.Context(), `WITH s AS (INSERT INTO pgbox.shell_state (sha256, state, size) VALUES (sha256($2::jsonb::text::bytea), $2::jsonb, octet_length($2::jsonb::text))

@@ -11,14 +11,15 @@ import (
 	"github.com/pgbox/pgbox/sql/sqltest"
 )
 
-// TestLargeShellStateIsNotKeptAndTheFilesAre: what a script exports beyond the bound is refused in so many words; its files, its working
-// directory and what was exported before stay.
+// TestLargeShellStateIsNotKeptAndTheFilesAre: what a script exports beyond the bound is refused in so many words; its
+// files, its working directory and what was exported before stay.
 func TestLargeShellStateIsNotKeptAndTheFilesAre(t *testing.T) {
 	t.Parallel()
 	s, id := service(t, sandbox.Config{}), emptySandbox(t)
 	run(t, s, id, "export A=before")
 	res := run(t, s, id, "echo 1 > f; cd /tmp; A=after; export R=$(head -c 2000000 /dev/zero | tr '\\0' x)")
-	if res.ExitCode != 0 || !res.Committed || !strings.Contains(string(res.Stderr), "exported variables and functions are not kept") {
+	if res.ExitCode != 0 || !res.Committed || !strings.Contains(string(res.Stderr),
+		"exported variables and functions are not kept") {
 		t.Fatalf("%+v", res)
 	}
 	if res := run(t, s, id, "pwd; echo $A ${#R}; cat ~/f"); string(res.Stdout) != "/tmp\nbefore 0\n1\n" {
@@ -76,14 +77,16 @@ func TestFilesAreReadWithoutTheShellState(t *testing.T) {
 	t.Cleanup(st.Close)
 	other := service(t, sandbox.Config{Store: st})
 	// Whoever reads it now fails.
-	if _, err := sqltest.Owner(t).Exec(t.Context(), `UPDATE pgbox.sandbox SET state_sha256 = sha256(id::text::bytea) WHERE id = $1`, id); err != nil {
+	if _, err := sqltest.Owner(t).Exec(t.Context(),
+		`UPDATE pgbox.sandbox SET state_sha256 = sha256(id::text::bytea) WHERE id = $1`, id); err != nil {
 		t.Fatal(err)
 	}
 	sqltest.Broken(id)
 	if got := read(t, other, id, "/home/user/f"); got != "1\n" {
 		t.Fatalf("f holds %q", got)
 	}
-	if _, err := other.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: "true", ReadOnly: true}); err == nil {
+	if _, err := other.Exec(t.Context(), sandbox.Request{Sandbox: id, Caller: alice, Script: "true",
+		ReadOnly: true}); err == nil {
 		t.Fatal("a script ran without its state")
 	}
 }

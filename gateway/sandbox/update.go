@@ -98,8 +98,11 @@ func (s *Service) View(ctx context.Context, c Caller, id uuid.UUID, fn func(t *t
 	})
 }
 
-// view is View with a row in the audit log, under the name of a verb and its path. fn calls begin before it hands out the first of what it reads.
-func (s *Service) view(ctx context.Context, c Caller, id uuid.UUID, what string, fn func(w *tree.Work, begin func() error) error) error {
+// view is View with a row in the audit log, under the name of a verb and its path. fn calls begin before it hands out
+// the first of what it reads.
+func (s *Service) view(
+	ctx context.Context, c Caller, id uuid.UUID, what string, fn func(w *tree.Work, begin func() error) error,
+) error {
 	began, begun := s.cfg.Now(), false
 	err := s.View(ctx, c, id, func(_ *tree.Tree, w *tree.Work) error {
 		return fn(w, func() error {
@@ -165,9 +168,12 @@ func (s *Service) pin(ctx context.Context, c Caller, id uuid.UUID) (cache.Pin, e
 	return s.trees.Get(ctx, f)
 }
 
-// Update runs fn over a working tree of the latest version of a sandbox and commits what it changed, all or nothing. An error of
-// fn commits nothing. fn is run again on a fresh tree when somebody else committed in between. op and path are for the audit log.
-func (s *Service) Update(ctx context.Context, c Caller, id uuid.UUID, op, path string, fn func(t *tree.Tree, w *tree.Work) error) error {
+// Update runs fn over a working tree of the latest version of a sandbox and commits what it changed, all or nothing. An
+// error of fn commits nothing. fn is run again on a fresh tree when somebody else committed in between. op and path are
+// for the audit log.
+func (s *Service) Update(
+	ctx context.Context, c Caller, id uuid.UUID, op, path string, fn func(t *tree.Tree, w *tree.Work) error,
+) error {
 	return do(ctx, s, func(ctx context.Context) error {
 		_, _, err := once(ctx, s, c, func() (_ struct{}, committed bool, _ error) {
 			err := s.commits(ctx, c, id, func(lease lock.Lease) (err error) {
@@ -181,7 +187,10 @@ func (s *Service) Update(ctx context.Context, c Caller, id uuid.UUID, op, path s
 }
 
 // update is one attempt of Update. It reports whether there was something to commit.
-func (s *Service) update(ctx context.Context, lease lock.Lease, c Caller, id uuid.UUID, op, path string, fn func(t *tree.Tree, w *tree.Work) error) (committed bool, err error) {
+func (s *Service) update(
+	ctx context.Context, lease lock.Lease, c Caller, id uuid.UUID, op, path string,
+	fn func(t *tree.Tree, w *tree.Work) error,
+) (committed bool, err error) {
 	pin, err := s.pin(ctx, c, id)
 	if err != nil {
 		return false, err
@@ -242,7 +251,8 @@ func (s *Service) commit(ctx context.Context, f *store.Fence, w *tree.Work, c st
 	c.Sandbox, c.Version, c.ChangedAt = f.ID, f.Version, f.ChangedAt
 	a, err := s.store.Apply(ctx, c)
 	if err != nil {
-		// What was refused has changed nothing, and the next fence tells a stale tree. Only after an unknown outcome may the cached tree be wrong.
+		// What was refused has changed nothing, and the next fence tells a stale tree. Only after an unknown outcome may the
+		// cached tree be wrong.
 		if store.OutcomeOf(err) == store.Unknown {
 			s.trees.Drop(f.ID)
 		}
@@ -263,7 +273,8 @@ func (s *Service) commit(ctx context.Context, f *store.Fence, w *tree.Work, c st
 		s.trees.Sealed(f, &before)
 		next.Layers = a.Layers
 	}
-	next.Version, next.UsedBytes, next.UsedInodes, next.NextIno = a.Version, a.UsedBytes, a.UsedInodes, int64(c.Delta.NextIno)
+	next.Version, next.UsedBytes, next.UsedInodes, next.NextIno = a.Version, a.UsedBytes, a.UsedInodes,
+		int64(c.Delta.NextIno)
 	if c.ShellState != nil {
 		if next.State = a.State; a.State != nil {
 			s.states.Put(*a.State, c.ShellState)
@@ -278,7 +289,8 @@ func (s *Service) commit(ctx context.Context, f *store.Fence, w *tree.Work, c st
 	}
 	t := w.Commit(a.Version)
 	if a.UsedBytes != c.Delta.UsedBytes {
-		if t, err = t.Patch(&tree.Patch{Version: a.Version, NextIno: c.Delta.NextIno, UsedBytes: a.UsedBytes, UsedInodes: a.UsedInodes}); err != nil {
+		if t, err = t.Patch(&tree.Patch{Version: a.Version, NextIno: c.Delta.NextIno, UsedBytes: a.UsedBytes,
+			UsedInodes: a.UsedInodes}); err != nil {
 			return nil, err
 		}
 	}

@@ -14,12 +14,13 @@ const (
 	quantum = 4 * time.Millisecond
 	// young is the CPU time that a script may use without a place.
 	young = 8 * time.Millisecond
-	// credit is the CPU time that all young scripts of an owner may use without a place. It fills again at one part in refill of the
-	// time that passes, so that starting new scripts all the time gets no more than going on with old ones.
+	// credit is the CPU time that all young scripts of an owner may use without a place. It fills again at one part in
+	// refill of the time that passes, so that starting new scripts all the time gets no more than going on with old ones.
 	credit = 4 * young
 	refill = 128
-	// spare is how many more processors Go's scheduler gets than there are. When all of its processors are busy it looks for news from the network
-	// only every ten milliseconds; the operating system gives a thread that waits for them its processor at once.
+	// spare is how many more processors Go's scheduler gets than there are. When all of its processors are busy it looks
+	// for news from the network only every ten milliseconds; the operating system gives a thread that waits for them its
+	// processor at once.
 	spare = 2
 	// accounts is how many owners are kept before those that have had nothing for a while are forgotten.
 	accounts = 1024
@@ -49,8 +50,8 @@ func NewGovernor(processors int) *Governor {
 	return &Governor{processors: processors, owners: map[string]*account{}}
 }
 
-// Start returns the Governor of all processors of the process, and gives Go's scheduler a few more, for what must not wait. It is for main,
-// which calls it once.
+// Start returns the Governor of all processors of the process, and gives Go's scheduler a few more, for what must not
+// wait. It is for main, which calls it once.
 func Start() *Governor {
 	n := runtime.GOMAXPROCS(0)
 	runtime.GOMAXPROCS(n + spare)
@@ -201,7 +202,8 @@ func newAccount(now time.Duration) *account {
 	return a
 }
 
-// most is how many places there are. One processor is left to the requests, to Postgres and to the young, unless the script is alone.
+// most is how many places there are. One processor is left to the requests, to Postgres and to the young, unless the
+// script is alone.
 func (g *Governor) most() int64 {
 	n := int64(g.processors)
 	if g.shares.Load() > 1 {

@@ -47,7 +47,8 @@ const watchdogFloor = 16 << 20
 
 // NewWatchdog looks at all runs that often, and calls end with one and the limit that all of them exceed.
 func NewWatchdog(maxLive, maxHeap int64, every time.Duration, end func(r Run, limit string, most int64)) *Watchdog {
-	return &Watchdog{maxLive: maxLive, maxHeap: maxHeap, every: every, grace: overdueAfter, end: end, runs: map[Run]*watched{}}
+	return &Watchdog{maxLive: maxLive, maxHeap: maxHeap, every: every, grace: overdueAfter, end: end,
+		runs: map[Run]*watched{}}
 }
 
 // Watch adds a run. The goroutine lives only while there are runs.
@@ -91,7 +92,8 @@ func (w *Watchdog) Overdue() int64 {
 		}
 		if sum += n; n > 0 && !r.told {
 			r.told = true
-			slog.Error("a script that was ended goes on", "op", "watchdog", "sandbox", r.sandbox, "goroutines", n, "err", b.Err())
+			slog.Error("a script that was ended goes on", "op", "watchdog", "sandbox", r.sandbox, "goroutines", n, "err",
+				b.Err())
 		}
 	}
 	return sum

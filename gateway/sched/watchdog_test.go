@@ -13,7 +13,8 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
 
-// TestWatchdogSeesWhatGoesOn: a program that does not notice the end of its script, and spins, is counted until it ends.
+// TestWatchdogSeesWhatGoesOn: a program that does not notice the end of its script, and spins, is counted until it
+// ends.
 func TestWatchdogSeesWhatGoesOn(t *testing.T) {
 	for _, script := range []string{"spin", "spin & wait", ": | spin"} {
 		t.Run(script, func(t *testing.T) {
@@ -42,7 +43,8 @@ func TestWatchdogSeesWhatGoesOn(t *testing.T) {
 				defer close(ended)
 				defer budget.Close()
 				defer w.Forget(budget)
-				_, _ = shell.Run(ctx, shell.Config{FS: base.Sandbox(ctx), Commands: commands, Budget: budget, State: shell.State{Env: casetest.Env("/")}}, script)
+				_, _ = shell.Run(ctx, shell.Config{FS: base.Sandbox(ctx), Commands: commands, Budget: budget,
+					State: shell.State{Env: casetest.Env("/")}}, script)
 			}()
 			<-spinning
 			if n := w.Overdue(); n != 0 {

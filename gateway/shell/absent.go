@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Absent are the commands that are often called and are not here, with what to do instead. A command that comes leaves this
-// table: what the shell says, the page of commands and the instructions of MCP follow it.
+// Absent are the commands that are often called and are not here, with what to do instead. A command that comes leaves
+// this table: what the shell says, the page of commands and the instructions of MCP follow it.
 func Absent() map[string]string { return maps.Clone(absent) }
 
 const (
@@ -24,15 +24,20 @@ var absent = map[string]string{
 	"python2": noPython, "perl": "use awk, sed or grep -P", "ruby": noPython, "php": noPython, "lua": noPython,
 	"node": "use jq for JSON, awk or bash", "deno": "use jq for JSON, awk or bash", "bun": "use jq for JSON, awk or bash",
 	"pipx": noPackages, "uv": noPackages, "npm": noPackages, "npx": noPackages, "yarn": noPackages, "pnpm": noPackages,
-	"apt": noPackages, "apt-get": noPackages, "apk": noPackages, "yum": noPackages, "dnf": noPackages, "brew": noPackages, "dpkg": noPackages,
-	"git": "use diff and patch for changes; the sandbox has versions, snapshots and undo in its API",
-	"gh":  noNetwork, "curl": noNetwork, "wget": noNetwork, "ssh": noNetwork, "scp": noNetwork, "rsync": "use cp -a, or tar", "nc": noNetwork, "ping": noNetwork,
-	"gcc": noCompiler, "cc": noCompiler, "g++": noCompiler, "clang": noCompiler, "go": noCompiler, "cargo": noCompiler, "rustc": noCompiler,
-	"java": noCompiler, "javac": noCompiler, "mvn": noCompiler,
+	"apt": noPackages, "apt-get": noPackages, "apk": noPackages, "yum": noPackages, "dnf": noPackages, "brew": noPackages,
+	"dpkg": noPackages,
+	"git":  "use diff and patch for changes; the sandbox has versions, snapshots and undo in its API",
+	"gh":   noNetwork, "curl": noNetwork, "wget": noNetwork, "ssh": noNetwork, "scp": noNetwork,
+	"rsync": "use cp -a, or tar", "nc": noNetwork, "ping": noNetwork,
+	"gcc": noCompiler, "cc": noCompiler, "g++": noCompiler, "clang": noCompiler, "go": noCompiler, "cargo": noCompiler,
+	"rustc": noCompiler,
+	"java":  noCompiler, "javac": noCompiler, "mvn": noCompiler,
 	"vim": noEditor, "vi": noEditor, "nano": noEditor, "emacs": noEditor, "code": noEditor,
 	"sudo": noRoot, "su": noRoot, "doas": noRoot,
-	"docker": noServices, "podman": noServices, "kubectl": noServices, "systemctl": noServices, "service": noServices, "crontab": noServices,
-	"tmux": noServices, "screen": noServices, "mount": "the file system cannot be changed", "umount": "the file system cannot be changed",
+	"docker": noServices, "podman": noServices, "kubectl": noServices, "systemctl": noServices, "service": noServices,
+	"crontab": noServices,
+	"tmux":    noServices, "screen": noServices, "mount": "the file system cannot be changed",
+	"umount": "the file system cannot be changed",
 }
 
 // advice follows "command not found"; it is empty for a name that nobody expects.

@@ -5,8 +5,8 @@ import "strings"
 // maxAliased bounds what the aliases of a text may make of it.
 const maxAliased = 1 << 20
 
-// aliasReader finds the words of a text that are in the place of a command, and puts aliases there, before the parser sees them.
-// So an alias may hold half a compound command.
+// aliasReader finds the words of a text that are in the place of a command, and puts aliases there, before the parser
+// sees them. So an alias may hold half a compound command.
 type aliasReader struct {
 	s       string
 	i       int

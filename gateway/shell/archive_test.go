@@ -1,4 +1,5 @@
-// The bounds of these tests are wall-clock times, and the race detector makes everything ten times slower: they run without it.
+// The bounds of these tests are wall-clock times, and the race detector makes everything ten times slower: they run
+// without it.
 
 //go:build !race
 
@@ -83,7 +84,9 @@ var bombs = []struct {
 }
 
 // withBomb runs a script in a sandbox that has the bomb.
-func withBomb(t *testing.T, data []byte, l proc.Limits, timeout time.Duration, script string) (string, time.Duration, error) {
+func withBomb(
+	t *testing.T, data []byte, l proc.Limits, timeout time.Duration, script string,
+) (string, time.Duration, error) {
 	t.Helper()
 	base, err := casetest.NewBase(command.All())
 	if err != nil {
@@ -99,7 +102,8 @@ func withBomb(t *testing.T, data []byte, l proc.Limits, timeout time.Duration, s
 	}
 	var out bytes.Buffer
 	start := time.Now()
-	_, err = shell.Run(ctx, shell.Config{FS: fs, Commands: command.All(), Budget: budget, Stdout: &capped{w: &out}, Stderr: &capped{w: &out}}, "cd /tmp; "+script)
+	_, err = shell.Run(ctx, shell.Config{FS: fs, Commands: command.All(), Budget: budget, Stdout: &capped{w: &out},
+		Stderr: &capped{w: &out}}, "cd /tmp; "+script)
 	return out.String(), time.Since(start), err
 }
 
@@ -107,7 +111,8 @@ func withBomb(t *testing.T, data []byte, l proc.Limits, timeout time.Duration, s
 func TestDecompressionBombsMeetTheLimits(t *testing.T) {
 	for _, c := range bombs[:4] {
 		t.Run(c.name, func(t *testing.T) {
-			_, _, err := withBomb(t, bomb(t, c.format, c.size), proc.Limits{LiveBytes: 48 << 20}, time.Minute, `x=$(`+c.unpack+` | tr '\0' a)`)
+			_, _, err := withBomb(t, bomb(t, c.format, c.size), proc.Limits{LiveBytes: 48 << 20}, time.Minute,
+				`x=$(`+c.unpack+` | tr '\0' a)`)
 			if l, ok := proc.IsLimit(err); !ok || l.Name != "live bytes" {
 				t.Fatalf("got %v, want the limit of live bytes", err)
 			}
@@ -126,7 +131,8 @@ func TestDecompressionBombsAreCancelled(t *testing.T) {
 			// The machine may be busy: one prompt end of several is enough, a decoder that cannot be interrupted never has one.
 			var late time.Duration
 			for range attempts {
-				_, took, err := withBomb(t, data, proc.Limits{}, patience, `for i in 1 2 3 4 5 6 7 8 9; do `+c.unpack+` > /dev/null; done 2>/dev/null`)
+				_, took, err := withBomb(t, data, proc.Limits{}, patience,
+					`for i in 1 2 3 4 5 6 7 8 9; do `+c.unpack+` > /dev/null; done 2>/dev/null`)
 				if err == nil {
 					late = 0
 					continue // before it could be cancelled

@@ -25,13 +25,16 @@ func TestBackgroundProcessesEndWithTheScript(t *testing.T) {
 	}{
 		{script: "sleep 600 & (sleep 700; echo never) & echo started", stdout: "started\n", ended: 2,
 			stderr: "bash: 2 background processes were ended with the script: sleep 600, ( sleep 700; echo never )\n"},
-		{script: "nohup sleep 600 > /dev/null & disown; setsid sleep 700 & bash -c 'sleep 800 &'; echo x", stdout: "x\n", ended: 3,
+		{script: "nohup sleep 600 > /dev/null & disown; setsid sleep 700 & bash -c 'sleep 800 &'; echo x", stdout: "x\n",
+			ended:  3,
 			stderr: "bash: 3 background processes were ended with the script: nohup sleep 600 > /dev/null, setsid sleep 700, sleep 800\n"},
 		{script: "echo quick & true", stdout: "quick\n"},
 		{script: "(sleep 0.3; echo late) & true", stdout: "late\n", linger: time.Minute},
 		{script: "echo through > >(sleep 0.2; cat)", stdout: "through\n"},
-		{script: "coproc { sleep 600; }", ended: 1, stderr: "bash: 1 background process was ended with the script: { sleep 600; }\n"},
-		{script: "mkfifo p; cat p & exit 3", ended: 1, stderr: "bash: 1 background process was ended with the script: cat p\n"},
+		{script: "coproc { sleep 600; }", ended: 1,
+			stderr: "bash: 1 background process was ended with the script: { sleep 600; }\n"},
+		{script: "mkfifo p; cat p & exit 3", ended: 1,
+			stderr: "bash: 1 background process was ended with the script: cat p\n"},
 	} {
 		ctx, budget := proc.NewBudget(context.Background(), proc.Limits{})
 		var out, errs bytes.Buffer
@@ -51,7 +54,8 @@ func TestBackgroundProcessesEndWithTheScript(t *testing.T) {
 
 // A script that opens a FIFO without another end waits until its time is over.
 func TestDeadlockOnAFIFOEndsWithTheTime(t *testing.T) {
-	for _, script := range []string{"mkfifo p; cat p", "mkfifo p; echo x > p", "mkfifo p; cat < p", "mkfifo p; while :; do cat p; done & wait"} {
+	for _, script := range []string{"mkfifo p; cat p", "mkfifo p; echo x > p", "mkfifo p; cat < p",
+		"mkfifo p; while :; do cat p; done & wait"} {
 		if o := runLimited(t, proc.Limits{}, 200*time.Millisecond, script); o.err == nil || o.took > 10*time.Second {
 			t.Errorf("%s: %v after %v", script, o.err, o.took)
 		}

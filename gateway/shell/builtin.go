@@ -20,21 +20,29 @@ func init() {
 		"false": func(*Shell, []string) int { return 1 },
 		"echo":  builtinEcho, "printf": builtinPrintf, "test": builtinTest, "[": builtinTest,
 		"pwd": builtinPwd, "cd": builtinCd, "pushd": builtinPushd, "popd": builtinPopd, "dirs": builtinDirs,
-		"declare": builtinDeclare, "typeset": builtinDeclare, "local": builtinDeclare, "export": builtinDeclare, "readonly": builtinDeclare,
-		"unset": builtinUnset, "set": builtinSet, "shopt": builtinShopt, "shift": builtinShift, "eval": builtinEval,
+		"declare": builtinDeclare, "typeset": builtinDeclare, "local": builtinDeclare, "export": builtinDeclare,
+		"readonly": builtinDeclare,
+		"unset":    builtinUnset, "set": builtinSet, "shopt": builtinShopt, "shift": builtinShift, "eval": builtinEval,
 		"source": builtinSource, ".": builtinSource, "exec": builtinExec, "exit": builtinExit, "return": builtinReturn,
-		"break": builtinBreak, "continue": builtinBreak, "read": builtinRead, "mapfile": builtinMapfile, "readarray": builtinMapfile,
-		"let": builtinLet, "getopts": builtinGetopts, "trap": builtinTrap, "kill": builtinKill, "wait": builtinWait, "jobs": builtinJobs,
-		"fg": builtinFg, "bg": builtinFg, "disown": builtinDisown, "type": builtinType, "command": builtinCommand, "builtin": builtinBuiltin,
-		"hash": builtinHash, "alias": builtinAlias, "unalias": builtinUnalias, "umask": builtinUmask, "ulimit": builtinUlimit,
-		"times": builtinTimes, "help": builtinHelp, "history": builtinHistory, "fc": builtinFc, "enable": builtinEnable,
-		"caller": builtinCaller, "complete": builtinComplete, "compgen": builtinCompgen, "compopt": builtinCompopt, "bind": builtinBind,
+		"break": builtinBreak, "continue": builtinBreak, "read": builtinRead, "mapfile": builtinMapfile,
+		"readarray": builtinMapfile,
+		"let":       builtinLet, "getopts": builtinGetopts, "trap": builtinTrap, "kill": builtinKill, "wait": builtinWait,
+		"jobs": builtinJobs,
+		"fg":   builtinFg, "bg": builtinFg, "disown": builtinDisown, "type": builtinType, "command": builtinCommand,
+		"builtin": builtinBuiltin,
+		"hash":    builtinHash, "alias": builtinAlias, "unalias": builtinUnalias, "umask": builtinUmask,
+		"ulimit": builtinUlimit,
+		"times":  builtinTimes, "help": builtinHelp, "history": builtinHistory, "fc": builtinFc, "enable": builtinEnable,
+		"caller": builtinCaller, "complete": builtinComplete, "compgen": builtinCompgen, "compopt": builtinCompopt,
+		"bind":    builtinBind,
 		"suspend": builtinSuspend, "logout": builtinLogout,
 	}
 }
 
-var specialBuiltins = map[string]bool{":": true, ".": true, "break": true, "continue": true, "eval": true, "exec": true, "exit": true,
-	"export": true, "readonly": true, "return": true, "set": true, "shift": true, "source": true, "times": true, "trap": true, "unset": true}
+var specialBuiltins = map[string]bool{":": true, ".": true, "break": true, "continue": true, "eval": true, "exec": true,
+	"exit":   true,
+	"export": true, "readonly": true, "return": true, "set": true, "shift": true, "source": true, "times": true,
+	"trap": true, "unset": true}
 
 func (sh *Shell) builtin(name string) builtin {
 	b := builtins[name]

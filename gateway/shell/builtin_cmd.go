@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-var keywords = []string{"if", "then", "else", "elif", "fi", "case", "esac", "for", "select", "while", "until", "do", "done", "in", "function",
+var keywords = []string{"if", "then", "else", "elif", "fi", "case", "esac", "for", "select", "while", "until", "do",
+	"done", "in", "function",
 	"time", "{", "}", "!", "[[", "]]", "coproc"}
 
 // programPaths lists where PATH has the program, all of them or the first.

@@ -143,7 +143,8 @@ func builtinCd(sh *Shell, args []string) int {
 		}
 		return 0
 	}
-	if target[0] != '/' && target != "." && target != ".." && !strings.HasPrefix(target, "./") && !strings.HasPrefix(target, "../") {
+	if target[0] != '/' && target != "." && target != ".." && !strings.HasPrefix(target, "./") &&
+		!strings.HasPrefix(target, "../") {
 		for _, d := range strings.Split(sh.str("CDPATH"), ":") {
 			if d == "" {
 				continue

@@ -211,7 +211,9 @@ func (sh *Shell) setTarget(name, val string) {
 }
 
 // readInput reads what one read command takes. quoted marks bytes that a backslash protects from splitting (nil: none).
-func (sh *Shell) readInput(ctx context.Context, d *desc, delim byte, raw bool, nchars int, exact bool) (line string, quoted []bool, err error) {
+func (sh *Shell) readInput(
+	ctx context.Context, d *desc, delim byte, raw bool, nchars int, exact bool,
+) (line string, quoted []bool, err error) {
 	var b []byte
 	var q []bool
 	esc := false

@@ -341,7 +341,8 @@ func builtinWait(sh *Shell, args []string) int {
 	return status
 }
 
-// interruptedBy runs the trap of the signal that has ended a wait and returns the status of the wait, or that of a return in the trap.
+// interruptedBy runs the trap of the signal that has ended a wait and returns the status of the wait, or that of a
+// return in the trap.
 func (sh *Shell) interruptedBy(sig int) int {
 	sh.status = 128 + sig
 	sh.runPending()

@@ -503,7 +503,8 @@ func parseMagnitude(s string) (neg bool, n uint64, rest string, err error) {
 
 var errRange = errors.New("out of range")
 
-// float writes a floating-point argument. bash computes in long double; decimal text is kept exact here, which prints the same digits.
+// float writes a floating-point argument. bash computes in long double; decimal text is kept exact here, which prints
+// the same digits.
 func (p *printer) float(a string, c byte, flags string, width, prec int) {
 	var v *big.Float
 	special := ""

@@ -1,4 +1,5 @@
-// The bounds of these tests are wall-clock times, and the race detector makes everything ten times slower: they run without it.
+// The bounds of these tests are wall-clock times, and the race detector makes everything ten times slower: they run
+// without it.
 
 //go:build !race
 

@@ -7,8 +7,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// compiler turns the parser's tree into ours. Arithmetic and subscripts are taken from the source text, because bash expands
-// them first and parses the result.
+// compiler turns the parser's tree into ours. Arithmetic and subscripts are taken from the source text, because bash
+// expands them first and parses the result.
 type compiler struct {
 	src   string
 	lines int          // added to line numbers
@@ -24,7 +24,8 @@ type compiler struct {
 	refused error     // the first construct that the parser takes and bash does not
 }
 
-// reprint is a piece of the source that bash shows otherwise than it was written: $(…), $'…' and $"…" in a command that it prints.
+// reprint is a piece of the source that bash shows otherwise than it was written: $(…), $'…' and $"…" in a command that
+// it prints.
 type reprint struct {
 	from, to uint
 	text     string
@@ -100,7 +101,8 @@ func (c *compiler) stmt(s *syntax.Stmt) *stmt {
 		st.redirs = append(st.redirs, c.redirect(r))
 	}
 	if s.Cmd != nil {
-		if call, ok := s.Cmd.(*syntax.CallExpr); ok && len(call.Assigns) == 0 && len(call.Args) > 0 && closers[call.Args[0].Lit()] &&
+		if call, ok := s.Cmd.(*syntax.CallExpr); ok && len(call.Assigns) == 0 && len(call.Args) > 0 &&
+			closers[call.Args[0].Lit()] &&
 			(len(s.Redirs) == 0 || s.Redirs[0].Pos().After(call.Pos())) {
 			c.refuse(syntax.LangError{Pos: call.Pos(), Feature: "a command named as a reserved word"})
 		}
@@ -112,7 +114,8 @@ func (c *compiler) stmt(s *syntax.Stmt) *stmt {
 	return st
 }
 
-// operands compiles the operands of a declaration command that the parser has refused: those that are assignments are not split.
+// operands compiles the operands of a declaration command that the parser has refused: those that are assignments are
+// not split.
 func (c *compiler) operands(in []*syntax.Word, words []*word) []*assign {
 	out := make([]*assign, 0, len(in))
 	for i, w := range in {
@@ -155,7 +158,8 @@ func (c *compiler) command(cmd syntax.Command) command {
 		for _, a := range x.Assigns {
 			s.assigns = append(s.assigns, c.assign(a))
 		}
-		if n := len(x.Args); n > 1 && slices.Contains(declarations, x.Args[0].Lit()) && slices.ContainsFunc(x.Args[1:], c.maskedArray) {
+		if n := len(x.Args); n > 1 && slices.Contains(declarations, x.Args[0].Lit()) &&
+			slices.ContainsFunc(x.Args[1:], c.maskedArray) {
 			s.isDecl, s.args = true, []*word{litWord(x.Args[0].Lit())}
 			s.decl = c.assignments(c.text(x.Args[1].Pos().Offset(), x.Args[n-1].End().Offset()), true)
 			return s
@@ -243,10 +247,12 @@ func (c *compiler) command(cmd syntax.Command) command {
 			return c.command(definedFirst(x, list))
 		}
 		switch x.Body.Cmd.(type) {
-		case nil, *syntax.CallExpr, *syntax.FuncDecl, *syntax.DeclClause, *syntax.LetClause, *syntax.TimeClause, *syntax.CoprocClause:
+		case nil, *syntax.CallExpr, *syntax.FuncDecl, *syntax.DeclClause, *syntax.LetClause, *syntax.TimeClause,
+			*syntax.CoprocClause:
 			c.refuse(syntax.LangError{Pos: x.Body.Pos(), Feature: "functions that are simple commands"})
 		}
-		return &funcDecl{name: c.raw(x.Name.Pos().Offset(), x.Name.End().Offset()), body: c.stmt(x.Body), line: c.line(x.Pos()), src: c.raw(x.Pos().Offset(), x.End().Offset())}
+		return &funcDecl{name: c.raw(x.Name.Pos().Offset(), x.Name.End().Offset()), body: c.stmt(x.Body),
+			line: c.line(x.Pos()), src: c.raw(x.Pos().Offset(), x.End().Offset())}
 	case *syntax.ArithmCmd:
 		return &arithCmd{x: c.arith(c.text(x.Left.Offset()+2, x.Right.Offset())), line: c.line(x.Right)}
 	case *syntax.TestClause:
@@ -258,7 +264,8 @@ func (c *compiler) command(cmd syntax.Command) command {
 	case *syntax.TimeClause:
 		t := &timeCmd{posix: x.PosixFormat}
 		if x.Stmt != nil {
-			if call, ok := x.Stmt.Cmd.(*syntax.CallExpr); ok && len(call.Assigns) == 0 && len(call.Args) > 1 && call.Args[0].Lit() == "--" {
+			if call, ok := x.Stmt.Cmd.(*syntax.CallExpr); ok && len(call.Assigns) == 0 && len(call.Args) > 1 &&
+				call.Args[0].Lit() == "--" {
 				call.Args = call.Args[1:]
 				t.posix = true
 			}
@@ -339,7 +346,8 @@ func (c *compiler) binary(b *syntax.BinaryCmd) command {
 		ys = append(ys, b.Y)
 		first = b.X
 		next, ok := b.X.Cmd.(*syntax.BinaryCmd)
-		if !ok || (next.Op == syntax.Pipe || next.Op == syntax.PipeAll) != pipe || b.X.Negated || b.X.Background || len(b.X.Redirs) > 0 {
+		if !ok || (next.Op == syntax.Pipe || next.Op == syntax.PipeAll) != pipe || b.X.Negated || b.X.Background ||
+			len(b.X.Redirs) > 0 {
 			break
 		}
 		b = next
@@ -407,7 +415,8 @@ func unescape(s, chars string) string {
 	return b.String()
 }
 
-// definedFirst is a list or pipeline whose first command is the definition of a function: the parser takes all of it for the function's body.
+// definedFirst is a list or pipeline whose first command is the definition of a function: the parser takes all of it
+// for the function's body.
 func definedFirst(f *syntax.FuncDecl, list *syntax.BinaryCmd) *syntax.BinaryCmd {
 	first := list
 	for {
@@ -423,7 +432,8 @@ func definedFirst(f *syntax.FuncDecl, list *syntax.BinaryCmd) *syntax.BinaryCmd 
 	return list
 }
 
-// maskedArray reports whether w ends with an array that maskArray hid from the parser: what goes on after the parenthesis is no array for bash.
+// maskedArray reports whether w ends with an array that maskArray hid from the parser: what goes on after the
+// parenthesis is no array for bash.
 func (c *compiler) maskedArray(w *syntax.Word) bool {
 	return len(w.Parts) > 0 && c.masked(w.Parts[len(w.Parts)-1])
 }

@@ -33,7 +33,8 @@ func (c *compiler) assignments(text string, decl bool) []*assign {
 
 // over is a compiler for a part of the text.
 func (c *compiler) over(src string, bad map[uint]int) compiler {
-	return compiler{src: src, lines: c.lines, bad: bad, step: c.step, stray: c.stray, extglob: c.extglob, cond: c.cond, reprint: c.reprint}
+	return compiler{src: src, lines: c.lines, bad: bad, step: c.step, stray: c.stray, extglob: c.extglob, cond: c.cond,
+		reprint: c.reprint}
 }
 
 func (c *compiler) assign(a *syntax.Assign) *assign {

@@ -2,7 +2,8 @@ package shell
 
 import "mvdan.cc/sh/v3/syntax"
 
-// test compiles a condition. The parser lets ! reach over && and ||, so these are put together anew from their order in the text.
+// test compiles a condition. The parser lets ! reach over && and ||, so these are put together anew from their order in
+// the text.
 func (c *compiler) test(x syntax.TestExpr) testExpr {
 	var terms []testExpr
 	var ops []string

@@ -34,7 +34,8 @@ func (c *compiler) redirect(r *syntax.Redirect) *redirect {
 			}
 		}
 		out.heredoc = &word{}
-		if r.Hdoc != nil && out.quoted && slices.ContainsFunc(r.Hdoc.Parts, func(p syntax.WordPart) bool { _, lit := p.(*syntax.Lit); return !lit }) {
+		if r.Hdoc != nil && out.quoted && slices.ContainsFunc(r.Hdoc.Parts,
+			func(p syntax.WordPart) bool { _, lit := p.(*syntax.Lit); return !lit }) {
 			// A partly quoted delimiter is a quoted one, whatever the parser made of the body.
 			delim, _ := literal(c.parts(r.Word.Parts, false))
 			body := strings.TrimSuffix(c.text(r.Hdoc.Pos().Offset(), r.Hdoc.End().Offset()), delim)
@@ -44,7 +45,8 @@ func (c *compiler) redirect(r *syntax.Redirect) *redirect {
 			out.heredoc.parts = []part{c.quoted(body)}
 		} else if r.Hdoc != nil {
 			out.heredoc.parts = c.heredoc(r.Hdoc.Parts, out.quoted, out.strip)
-			body := strings.TrimSuffix(c.raw(r.Hdoc.Pos().Offset(), r.Hdoc.End().Offset()), unquoteDelim(c.raw(r.Word.Pos().Offset(), r.Word.End().Offset())))
+			body := strings.TrimSuffix(c.raw(r.Hdoc.Pos().Offset(), r.Hdoc.End().Offset()),
+				unquoteDelim(c.raw(r.Word.Pos().Offset(), r.Word.End().Offset())))
 			if out.strip {
 				body = stripTabs(body, true)
 			}

@@ -40,7 +40,8 @@ func literal(parts []part) (string, bool) {
 // loose parses text as the parts of one word in which only quotes and expansions are special.
 func (c *compiler) loose(text string) []part { return c.looseParts(text, false) }
 
-// looseArith is loose for arithmetic, where single quotes and most backslashes are ordinary characters, as in double quotes.
+// looseArith is loose for arithmetic, where single quotes and most backslashes are ordinary characters, as in double
+// quotes.
 func (c *compiler) looseArith(text string) []part { return c.looseParts(text, true) }
 
 func (c *compiler) looseParts(text string, inArith bool) []part {
@@ -118,7 +119,8 @@ func (c *compiler) first(text string) (parts []part, n int) {
 		end = quoteEnd(text, 1) + 1
 	default:
 		end = 1
-		for end < len(text) && (text[end] == '_' || 'a' <= text[end]|0x20 && text[end]|0x20 <= 'z' || '0' <= text[end] && text[end] <= '9') {
+		for end < len(text) && (text[end] == '_' || 'a' <= text[end]|0x20 && text[end]|0x20 <= 'z' ||
+			'0' <= text[end] && text[end] <= '9') {
 			end++
 		}
 		if end == 1 {
@@ -367,7 +369,8 @@ func (c *compiler) part(p syntax.WordPart, dq bool) []part {
 
 // refusedOperator reports whether bash, unlike the parser, knows no such expansion: ${#=…} and ${!?…}.
 func refusedOperator(src string) bool {
-	return strings.HasPrefix(src, "${#=") || strings.HasPrefix(src, "${!?") && src != "${!?}" && !strings.HasPrefix(src, "${!?:")
+	return strings.HasPrefix(src, "${#=") || strings.HasPrefix(src, "${!?") && src != "${!?}" &&
+		!strings.HasPrefix(src, "${!?:")
 }
 
 // ofCount compiles an operator applied to $#, as in ${##x}, where the parser sees a length.
@@ -453,7 +456,8 @@ func (c *compiler) cmdSubst(x *syntax.CmdSubst, dq bool) *cmdPart {
 		if dq {
 			esc += "\""
 		}
-		p.prog = parse(unescape2(c.raw(x.Left.Offset()+1, x.Right.Offset()), esc), reading{lines: c.line(x.Pos()) - 1, step: c.step, extglob: c.extglob, reprint: c.reprint})
+		p.prog = parse(unescape2(c.raw(x.Left.Offset()+1, x.Right.Offset()), esc),
+			reading{lines: c.line(x.Pos()) - 1, step: c.step, extglob: c.extglob, reprint: c.reprint})
 		return p
 	}
 	c.substs++
@@ -466,8 +470,8 @@ func (c *compiler) cmdSubst(x *syntax.CmdSubst, dq bool) *cmdPart {
 // maxReprint bounds how deep in each other the substitutions are that are printed: each print has all that is inside.
 const maxReprint = 64
 
-// place gives the commands of a substitution the lines that bash counts: it prints what it has read, and reads that again, from the
-// line that the command around it is on.
+// place gives the commands of a substitution the lines that bash counts: it prints what it has read, and reads that
+// again, from the line that the command around it is on.
 func (c *compiler) place(stmts []*stmt, from, to syntax.Pos) (placed bool, height int) {
 	if !c.reprint || c.substs > maxReprint {
 		return false, 0

@@ -19,16 +19,20 @@ type completion struct {
 // completionFlags are the options of complete that take a text, in the order complete -p prints them.
 const completionFlags = "GWPSXFC"
 
-var completionOptions = []string{"bashdefault", "default", "dirnames", "filenames", "noquote", "nosort", "nospace", "plusdirs"}
+var completionOptions = []string{"bashdefault", "default", "dirnames", "filenames", "noquote", "nosort", "nospace",
+	"plusdirs"}
 
 // completionActions are the names for -A, with the letters that some have, in the order complete -p prints them.
 var completionActions = []struct {
 	name   string
 	letter byte
 }{
-	{"alias", 'a'}, {"builtin", 'b'}, {"command", 'c'}, {"directory", 'd'}, {"export", 'e'}, {"file", 'f'}, {"group", 'g'}, {"job", 'j'},
-	{"keyword", 'k'}, {"service", 's'}, {"user", 'u'}, {"variable", 'v'}, {"arrayvar", 0}, {"binding", 0}, {"disabled", 0}, {"enabled", 0},
-	{"function", 0}, {"helptopic", 0}, {"hostname", 0}, {"running", 0}, {"setopt", 0}, {"shopt", 0}, {"signal", 0}, {"stopped", 0},
+	{"alias", 'a'}, {"builtin", 'b'}, {"command", 'c'}, {"directory", 'd'}, {"export", 'e'}, {"file", 'f'}, {"group", 'g'},
+	{"job", 'j'},
+	{"keyword", 'k'}, {"service", 's'}, {"user", 'u'}, {"variable", 'v'}, {"arrayvar", 0}, {"binding", 0}, {"disabled", 0},
+	{"enabled", 0},
+	{"function", 0}, {"helptopic", 0}, {"hostname", 0}, {"running", 0}, {"setopt", 0}, {"shopt", 0}, {"signal", 0},
+	{"stopped", 0},
 }
 
 // Names under which complete -D, -E and -I are remembered.
@@ -376,7 +380,8 @@ func builtinCompgen(sh *Shell, args []string) int {
 	}
 	if x, ok := get('X'); ok {
 		not := strings.HasPrefix(x, "!")
-		pat := pattern.Compile(strings.ReplaceAll(strings.TrimPrefix(x, "!"), "&", pattern.Quote(word)), sh.patternFlags(sh.opts.shopt(nocasematch)), sh.readStep)
+		pat := pattern.Compile(strings.ReplaceAll(strings.TrimPrefix(x, "!"), "&", pattern.Quote(word)),
+			sh.patternFlags(sh.opts.shopt(nocasematch)), sh.readStep)
 		names = slices.DeleteFunc(names, func(n string) bool { return pat.Match(n) != not })
 	}
 	prefix, _ := get('P')
@@ -394,7 +399,8 @@ func builtinCompgen(sh *Shell, args []string) int {
 // completeAction lists what an action of complete -A offers.
 func (sh *Shell) completeAction(action, word string) []string {
 	builtinNames := func(disabled bool) []string {
-		return slices.DeleteFunc(slices.Sorted(maps.Keys(builtins)), func(n string) bool { return sh.disabled[n] != disabled })
+		return slices.DeleteFunc(slices.Sorted(maps.Keys(builtins)),
+			func(n string) bool { return sh.disabled[n] != disabled })
 	}
 	variables := func(has attr) []string {
 		return slices.DeleteFunc(sh.varNames(""), func(n string) bool { return has != 0 && sh.lookup(n).attrs&has == 0 })
@@ -422,7 +428,8 @@ func (sh *Shell) completeAction(action, word string) []string {
 		return out
 	case "file", "directory":
 		was := sh.opts
-		sh.opts.setShopt(dotglob, strings.HasPrefix(word[strings.LastIndexByte(word, '/')+1:], ".") || word == "" || strings.HasSuffix(word, "/"))
+		sh.opts.setShopt(dotglob, strings.HasPrefix(word[strings.LastIndexByte(word, '/')+1:], ".") || word == "" ||
+			strings.HasSuffix(word, "/"))
 		out := sh.glob(pattern.Quote(word) + "*")
 		sh.opts = was
 		if action == "directory" {

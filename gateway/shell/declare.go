@@ -27,8 +27,8 @@ func (o operand) text() string {
 	return o.a.name + op(o.a) + o.val
 }
 
-// declOperands expands the operands of a declaration command. Arrays are assigned in the course of that, so that later operands see
-// them and attributes such as readonly come after them; ok is false when that failed.
+// declOperands expands the operands of a declaration command. Arrays are assigned in the course of that, so that later
+// operands see them and attributes such as readonly come after them; ok is false when that failed.
 func (sh *Shell) declOperands(name string, as []*assign) (out []operand, ok bool) {
 	out = make([]operand, 0, len(as))
 	for _, a := range as {
@@ -79,7 +79,8 @@ type declared struct {
 	print, funcs, funcNames, global, inherit, unexport bool
 }
 
-// declOptions reads the options of a declaration command; rest are the operands behind them and bad is an option it does not know.
+// declOptions reads the options of a declaration command; rest are the operands behind them and bad is an option it
+// does not know.
 func declOptions(name string, ops []operand) (d declared, rest []operand, bad string) {
 	valid := "aAfFgiIlnrtuxpc"
 	switch name {
@@ -455,7 +456,8 @@ func (sh *Shell) declareOne(cmd string, o operand, on, off attr, global, inherit
 			sh.trace(name + "=" + traceQuote2(val))
 		}
 	}
-	d := declaring{sh: sh, cmd: cmd, name: name, sub: sub, val: val, arr: arr, add: add, hasVal: hasVal, on: on, off: off, inherit: inherit}
+	d := declaring{sh: sh, cmd: cmd, name: name, sub: sub, val: val, arr: arr, add: add, hasVal: hasVal, on: on, off: off,
+		inherit: inherit}
 	return d.run(global)
 }
 

@@ -160,7 +160,8 @@ func (d *declaring) refused(v *variable) int {
 		return d.fail("%s: reference variable cannot be an array", d.name)
 	case d.on&aNameref != 0 && v.attrs&aNameref == 0 && v.attrs&aSet != 0 && !d.hasVal && !canRefer(v.str):
 		return d.fail("`%s': invalid variable name for name reference", v.str)
-	case d.isLocal && v.attrs&aNameref != 0 && (d.on|d.off)&aNameref == 0 && d.arr == nil && d.sub == nil && d.hasVal && !canRefer(d.val):
+	case d.isLocal && v.attrs&aNameref != 0 && (d.on|d.off)&aNameref == 0 && d.arr == nil && d.sub == nil && d.hasVal &&
+		!canRefer(d.val):
 		return d.fail("`%s': invalid variable name for name reference", d.val)
 	case v.attrs&aReadonly != 0 && (d.hasVal || d.off&aReadonly != 0 || d.on&^(aReadonly|aExport) != 0):
 		return d.readonly(d.name)
@@ -183,7 +184,8 @@ func (d *declaring) apply() int {
 		if status := d.refused(v); status != 0 {
 			return status
 		}
-		if v.attrs&aNameref != 0 && v.str == "" && (d.on|d.off)&aNameref == 0 && (d.sub != nil || d.arr != nil || d.on&(aArray|aAssoc) != 0) {
+		if v.attrs&aNameref != 0 && v.str == "" && (d.on|d.off)&aNameref == 0 &&
+			(d.sub != nil || d.arr != nil || d.on&(aArray|aAssoc) != 0) {
 			sh.own(d.name).attrs &^= aNameref // those are no arrays
 		}
 	}

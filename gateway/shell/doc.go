@@ -14,6 +14,6 @@
 //
 // # Ending
 //
-// exit, set -e and fatal expansion errors unwind with panics that the environment's own loop recovers; break, continue and
-// return are flags. A used-up budget or a cancelled context unwinds everything. No goroutine outlives Run.
+// exit, set -e and fatal expansion errors unwind with panics that the environment's own loop recovers; break, continue
+// and return are flags. A used-up budget or a cancelled context unwinds everything. No goroutine outlives Run.
 package shell

@@ -5,8 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// encoding stands for the bytes of a text that are no UTF-8, which the parser refuses, and for carriage returns, which it skips: each is
-// read as a rune of a block that the text does not use, and becomes itself again in the tree. Zero means that there are none.
+// encoding stands for the bytes of a text that are no UTF-8, which the parser refuses, and for carriage returns, which
+// it skips: each is read as a rune of a block that the text does not use, and becomes itself again in the tree. Zero
+// means that there are none.
 type encoding rune
 
 // encode finds an unused block of private runes and puts it in the place of the stray bytes.

@@ -115,7 +115,8 @@ func (sh *Shell) fcNewest() (newest int, remembered bool) {
 	return newest, remembered && h.added
 }
 
-// fcFind is the index that a number, counted from the first or back from the last, or the beginning of a command means; -1 means none.
+// fcFind is the index that a number, counted from the first or back from the last, or the beginning of a command means;
+// -1 means none.
 func (sh *Shell) fcFind(spec string, first, list bool) int {
 	h := &sh.history
 	newest, _ := sh.fcNewest()

@@ -8,7 +8,8 @@ import (
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
-// A FIFO is an inode of the tree, and a pipe as long as a process of the exec has it open: nothing that is in it outlives the exec.
+// A FIFO is an inode of the tree, and a pipe as long as a process of the exec has it open: nothing that is in it
+// outlives the exec.
 
 // openFIFO opens the FIFO at path as open(2) does: one end waits for the other, and both together for none.
 func (x *exec) openFIFO(ctx context.Context, path string, flag int) (stream, error) {

@@ -60,20 +60,26 @@ var hostileTexts = map[string]func(n int) string{
 	"html links":           func(n int) string { return strings.Repeat("<a href=x>", n/2) + "x" },
 	"html table":           func(n int) string { return "<table>" + strings.Repeat("<tr><td>x", n/2) + "</table>" },
 	"html tables":          func(n int) string { return strings.Repeat("<table><tr><td>", n/4) },
-	"html colspan":         func(n int) string { return "<table>" + strings.Repeat("<tr><td colspan=1000 rowspan=1000>x", n/8) },
-	"html entities":        func(n int) string { return strings.Repeat("&notanentity", n/4) },
-	"html brackets":        func(n int) string { return strings.Repeat("<", n) },
-	"html spaces":          func(n int) string { return "<pre>" + strings.Repeat(" \n", n) },
-	"html line breaks":     func(n int) string { return strings.Repeat("<br>", n) },
-	"yaml flow":            func(n int) string { return strings.Repeat("[", n) },
-	"yaml closed flow":     func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) },
-	"yaml flow maps":       func(n int) string { return strings.Repeat("{a: ", n) },
-	"yaml sequences":       func(n int) string { return strings.Repeat("- ", n) + "a" },
-	"yaml keys":            func(n int) string { return strings.Repeat("? ", n) + "a" },
-	"yaml key and value":   func(n int) string { return strings.Repeat("? - ", n/2) + "a" },
-	"yaml indentation":     func(n int) string { return indented(min(n, 3000)) },
-	"yaml laughs":          func(int) string { return yamlLaughs },
-	"yaml merges":          func(n int) string { return "a: &a {x: 1}\n" + numbered("b#: {<<: [*a, *a, *a, *a]}\n", n/16) },
+	"html colspan": func(n int) string {
+		return "<table>" +
+			strings.Repeat("<tr><td colspan=1000 rowspan=1000>x", n/8)
+	},
+	"html entities":      func(n int) string { return strings.Repeat("&notanentity", n/4) },
+	"html brackets":      func(n int) string { return strings.Repeat("<", n) },
+	"html spaces":        func(n int) string { return "<pre>" + strings.Repeat(" \n", n) },
+	"html line breaks":   func(n int) string { return strings.Repeat("<br>", n) },
+	"yaml flow":          func(n int) string { return strings.Repeat("[", n) },
+	"yaml closed flow":   func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) },
+	"yaml flow maps":     func(n int) string { return strings.Repeat("{a: ", n) },
+	"yaml sequences":     func(n int) string { return strings.Repeat("- ", n) + "a" },
+	"yaml keys":          func(n int) string { return strings.Repeat("? ", n) + "a" },
+	"yaml key and value": func(n int) string { return strings.Repeat("? - ", n/2) + "a" },
+	"yaml indentation":   func(n int) string { return indented(min(n, 3000)) },
+	"yaml laughs":        func(int) string { return yamlLaughs },
+	"yaml merges": func(n int) string {
+		return "a: &a {x: 1}\n" +
+			numbered("b#: {<<: [*a, *a, *a, *a]}\n", n/16)
+	},
 	"yaml merge chain":     func(n int) string { return "k0: &k0 {x: 1}\n" + chained("k#: &k# {<<: [*k@, *k@]}\n", n/32) },
 	"yaml alias chain":     func(n int) string { return "k0: &k0 [1]\n" + chained("k#: &k# [*k@, *k@]\n", n/32) },
 	"yaml anchors":         func(n int) string { return numbered("- &a# x\n", n/4) },
@@ -172,8 +178,9 @@ func processorTime(t *testing.T) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// TestHostileFormatsStopInTime gives readers of formats what takes them longest, on a stack that deep recursion would overflow: they have ended soon
-// after the exec's time. Processor time is measured, because the clock depends on what else the machine does.
+// TestHostileFormatsStopInTime gives readers of formats what takes them longest, on a stack that deep recursion would
+// overflow: they have ended soon after the exec's time. Processor time is measured, because the clock depends on what
+// else the machine does.
 func TestHostileFormatsStopInTime(t *testing.T) {
 	defer debug.SetMaxStack(debug.SetMaxStack(64 << 20))
 	for name, text := range hostileTexts {
@@ -194,9 +201,11 @@ func TestHostileFormatsStopInTime(t *testing.T) {
 // TestYqAnchorsWithinThemselves compares, searches and writes values without end.
 func TestYqAnchorsWithinThemselves(t *testing.T) {
 	defer debug.SetMaxStack(debug.SetMaxStack(64 << 20))
-	for _, expression := range []string{".a == .a", ".a == .b", ".a | contains([[[1]]])", ".a - .b", ".a | flatten", ". | @props", "explode(.)", ".. style=\"\"", ".a * .b", "[.a, .b] | unique", ".a | to_entries"} {
+	for _, expression := range []string{".a == .a", ".a == .b", ".a | contains([[[1]]])", ".a - .b", ".a | flatten",
+		". | @props", "explode(.)", ".. style=\"\"", ".a * .b", "[.a, .b] | unique", ".a | to_entries"} {
 		for _, format := range []string{"yaml", "json", "props", "shell", "lua", "xml", "toml"} {
-			o := runInput(t, proc.Limits{}, 200*time.Millisecond, "yq -o "+format+" '"+expression+"' > /dev/null 2>&1; echo alive", "a: &a [*a, *a]\nb: &b [*b, *b]\n")
+			o := runInput(t, proc.Limits{}, 200*time.Millisecond, "yq -o "+format+" '"+expression+
+				"' > /dev/null 2>&1; echo alive", "a: &a [*a, *a]\nb: &b [*b, *b]\n")
 			if o.err == nil && o.out != "alive\n" {
 				t.Errorf("%s %s: %q", format, expression, o.out)
 			}

@@ -180,7 +180,8 @@ func (g *globber) walk(base, rest string, depth int) {
 
 // dotAlternative reports an extended pattern that names a leading dot itself.
 func dotAlternative(comp string) bool {
-	return len(comp) > 2 && strings.IndexByte("@?+*", comp[0]) >= 0 && comp[1] == '(' && (comp[2] == '.' || strings.Contains(comp, "|."))
+	return len(comp) > 2 && strings.IndexByte("@?+*", comp[0]) >= 0 && comp[1] == '(' &&
+		(comp[2] == '.' || strings.Contains(comp, "|."))
 }
 
 func (g *globber) entry(name string, kind vfs.Kind, slashes, after string, more bool, depth int) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// grammar reads a text by bash's grammar, to name the token at which bash stops: the parser, which makes the tree of a right one, tells of a wrong one
-// where the construct began that it could not finish.
+// grammar reads a text by bash's grammar, to name the token at which bash stops: the parser, which makes the tree of a
+// right one, tells of a wrong one where the construct began that it could not finish.
 type grammar struct {
 	src  string // ends in a newline
 	step func()
@@ -31,7 +31,8 @@ const (
 	numberToken // before a redirection: a number or {name}
 )
 
-// offence is where bash stops reading: at a token, at the end of the text, or with the message of a conditional command.
+// offence is where bash stops reading: at a token, at the end of the text, or with the message of a conditional
+// command.
 type offence struct {
 	tok   string // "" at the end of the text
 	at    int
@@ -134,11 +135,13 @@ func (g *grammar) word() {
 }
 
 // closers are reserved words that no command begins with.
-var closers = map[string]bool{"then": true, "else": true, "elif": true, "fi": true, "do": true, "done": true, "esac": true, "}": true, "]]": true, "in": true}
+var closers = map[string]bool{"then": true, "else": true, "elif": true, "fi": true, "do": true, "done": true,
+	"esac": true, "}": true, "]]": true, "in": true}
 
 // operators, the longest first.
 var operators = []string{
-	"<<<", "<<-", ";;&", "&>>", "<<", "&&", "||", ";;", ";&", "|&", ">>", "<&", ">&", "<>", ">|", "&>", "(", ")", ";", "&", "|", "<", ">",
+	"<<<", "<<-", ";;&", "&>>", "<<", "&&", "||", ";;", ";&", "|&", ">>", "<&", ">&", "<>", ">|", "&>", "(", ")", ";", "&",
+	"|", "<", ">",
 }
 
 func (g *grammar) redirects() bool {
@@ -474,7 +477,8 @@ func (g *grammar) next() {
 	g.kind, g.at, g.tok = wordToken, at, g.src[at:g.i]
 	if g.i < len(g.src) && (g.src[g.i] == '<' || g.src[g.i] == '>') {
 		name, braced := strings.CutPrefix(g.tok, "{")
-		if strings.Trim(g.tok, "0123456789") == "" || braced && isName(strings.TrimSuffix(name, "}")) && strings.HasSuffix(name, "}") {
+		if strings.Trim(g.tok, "0123456789") == "" || braced && isName(strings.TrimSuffix(name, "}")) &&
+			strings.HasSuffix(name, "}") {
 			g.kind = numberToken
 		}
 	}
@@ -614,7 +618,8 @@ func (g *grammar) past(i int, closer byte) int {
 	panic(&offence{at: i, close: string(closer)})
 }
 
-// arithmetic is the offset behind the "))" that ends the expression at i; false when the inner parenthesis is closed without the outer.
+// arithmetic is the offset behind the "))" that ends the expression at i; false when the inner parenthesis is closed
+// without the outer.
 func (g *grammar) arithmetic(i int) (int, bool) {
 	at := g.i
 	end := g.past(i-1, ')')

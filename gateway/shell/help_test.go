@@ -16,8 +16,10 @@ const helped = "b2sum base32 base64 basename basenc cat chgrp chmod chown cksum 
 	"printenv ptx readlink realpath rg rm rmdir sed seq sha256sum shred shuf sort split stat stdbuf sum tac tail tar tee timeout touch tr " +
 	"truncate tty uname unexpand uniq wc who xargs"
 
-// alsoAccepted are letters that a command takes and no help of the real ones lists: modes and numbers, and what does nothing.
-var alsoAccepted = map[string]string{"chmod": "rwxXstugoa01234567", "seq": "0123456789", "nice": "0123456789", "sed": "bV", "jq": "b0123456789"}
+// alsoAccepted are letters that a command takes and no help of the real ones lists: modes and numbers, and what does
+// nothing.
+var alsoAccepted = map[string]string{"chmod": "rwxXstugoa01234567", "seq": "0123456789", "nice": "0123456789",
+	"sed": "bV", "jq": "b0123456789"}
 
 const noOption = "--no-such-option"
 
@@ -114,15 +116,18 @@ func TestHelpOfFindListsWhatIsAccepted(t *testing.T) {
 			continue
 		}
 		listed[f[0]] = true
-		if len(f[0]) == 2 && strings.Contains("-H-L-P-D-O-a-o", f[0]) || f[0] == "-OLEVEL" || strings.HasSuffix(f[0], "help") {
+		if len(f[0]) == 2 && strings.Contains("-H-L-P-D-O-a-o", f[0]) || f[0] == "-OLEVEL" ||
+			strings.HasSuffix(f[0], "help") {
 			continue
 		}
-		r := base.Run(t.Context(), casetest.Case{Script: "find . " + strings.Replace(f[0], "XY", "mt", 1) + ` 1 1 \;`, NoStdin: true})
+		r := base.Run(t.Context(), casetest.Case{Script: "find . " + strings.Replace(f[0], "XY", "mt", 1) + ` 1 1 \;`,
+			NoStdin: true})
 		if strings.Contains(r.Stderr, "unknown predicate") {
 			t.Errorf("%s: %s", f[0], r.Stderr)
 		}
 	}
-	for _, name := range []string{"-name", "-type", "-newer", "-printf", "-execdir", "-regextype", "-files0-from", "-ignore_readdir_race", "-samefile"} {
+	for _, name := range []string{"-name", "-type", "-newer", "-printf", "-execdir", "-regextype", "-files0-from",
+		"-ignore_readdir_race", "-samefile"} {
 		if !listed[name] {
 			t.Errorf("find --help does not list %s", name)
 		}
@@ -144,7 +149,8 @@ func TestHelpDescribesEveryOption(t *testing.T) {
 		lines := strings.Split(help, "\n")
 		for i, line := range lines {
 			m := optionNames.FindString(line + "  ")
-			if m == "" || strings.HasPrefix(line, "          ") || !strings.HasPrefix(line, "  ") || strings.TrimSpace(strings.TrimPrefix(line+"  ", m)) != "" {
+			if m == "" || strings.HasPrefix(line, "          ") || !strings.HasPrefix(line, "  ") ||
+				strings.TrimSpace(strings.TrimPrefix(line+"  ", m)) != "" {
 				continue
 			}
 			if i+1 >= len(lines) || !strings.HasPrefix(lines[i+1], "          ") {

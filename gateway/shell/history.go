@@ -10,7 +10,8 @@ import (
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
-// history is the list of commands that history and fc work on. A script keeps one only when it asks for it, by set -o history or history -s.
+// history is the list of commands that history and fc work on. A script keeps one only when it asks for it, by set -o
+// history or history -s.
 type history struct {
 	list []string
 	base int // number of the first entry, less one
@@ -126,7 +127,8 @@ func (sh *Shell) recordLine(p *program, i int) {
 			case "then", "do", "else", "{", "(", "in", "&&", "||", "|", ";;", "elif", "while", "if", "until":
 				b.WriteByte(' ')
 			default:
-				if strings.HasSuffix(last, ";") || strings.HasSuffix(last, "|") || strings.HasSuffix(last, "&") || strings.HasSuffix(last, ")") && strings.Contains(last, "case ") {
+				if strings.HasSuffix(last, ";") || strings.HasSuffix(last, "|") || strings.HasSuffix(last, "&") ||
+					strings.HasSuffix(last, ")") && strings.Contains(last, "case ") {
 					b.WriteByte(' ')
 				} else {
 					b.WriteString("; ")

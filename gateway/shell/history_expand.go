@@ -28,7 +28,8 @@ func (sh *Shell) expandEvents(line string, st *quoting) (text, failed string) {
 	var b strings.Builder
 	for i := 0; i < len(line); {
 		sh.readStep()
-		if c := line[i]; c == '!' && i+1 < len(line) && strings.IndexByte(" \t\n=(", line[i+1]) < 0 && !st.quoted() && (!st.double() || line[i+1] != '"') &&
+		if c := line[i]; c == '!' && i+1 < len(line) && strings.IndexByte(" \t\n=(", line[i+1]) < 0 && !st.quoted() &&
+			(!st.double() || line[i+1] != '"') &&
 			(i == 0 || line[i-1] != '$' && line[i-1] != '[') && !strings.HasSuffix(line[:i], "${") {
 			e := eventReader{sh: sh, s: line, i: i + 1, before: b.String(), double: st.double()}
 			out, ok := e.read()
@@ -188,7 +189,8 @@ func (r *eventReader) event() (string, bool) {
 func (r *eventReader) words(event string) (string, bool) {
 	rest := r.s[r.i:]
 	spec, colon := strings.CutPrefix(rest, ":")
-	if spec == "" || strings.IndexByte("^$*-%", spec[0]) < 0 && (!colon || spec[0] < '0' || spec[0] > '9') || !colon && spec[0] == '-' {
+	if spec == "" || strings.IndexByte("^$*-%", spec[0]) < 0 && (!colon || spec[0] < '0' || spec[0] > '9') ||
+		!colon && spec[0] == '-' {
 		return event, true
 	}
 	words := historyWords(event)

@@ -39,7 +39,8 @@ func packedOf(f archive.Format, data io.Reader) string {
 	return b.String()
 }
 
-// zstdRuns is one frame with a window of 64 MiB, whose blocks are 128 KiB of one byte each, in four bytes: 4 MiB are 128 GiB.
+// zstdRuns is one frame with a window of 64 MiB, whose blocks are 128 KiB of one byte each, in four bytes: 4 MiB are
+// 128 GiB.
 func zstdRuns(n int) string {
 	const window = 16 << 3 // 2^(10+16) bytes
 	head := "\x28\xb5\x2f\xfd\x00" + string([]byte{window})
@@ -137,7 +138,8 @@ func header(name string, kind byte, size int, more func(h []byte)) string {
 // blocks fills the last block up.
 func blocks(s string) string { return s + strings.Repeat("\x00", -len(s)&511) }
 
-// sparseMap is an archive of one sparse file of 8 EiB, in pieces of nothing whose map stands before its data, as pax has it.
+// sparseMap is an archive of one sparse file of 8 EiB, in pieces of nothing whose map stands before its data, as pax
+// has it.
 func sparseMap(n int) string {
 	pieces := max(n/20, 1)
 	var m strings.Builder
@@ -146,14 +148,17 @@ func sparseMap(n int) string {
 		fmt.Fprintf(&m, "%d\n0\n", int64(i)*1000)
 	}
 	records := ""
-	for _, r := range [][2]string{{"GNU.sparse.major", "1"}, {"GNU.sparse.minor", "0"}, {"GNU.sparse.name", "giant"}, {"GNU.sparse.realsize", "9223372036854775807"}} {
+	for _, r := range [][2]string{{"GNU.sparse.major", "1"}, {"GNU.sparse.minor", "0"}, {"GNU.sparse.name", "giant"},
+		{"GNU.sparse.realsize", "9223372036854775807"}} {
 		records += fmt.Sprintf("%d %s=%s\n", len(r[0])+len(r[1])+5, r[0], r[1])
 	}
 	text := blocks(m.String())
-	return header("x", 'x', len(records), nil) + blocks(records) + header("GNUSparseFile.0/giant", '0', len(text), nil) + text + strings.Repeat("\x00", 1024)
+	return header("x", 'x', len(records), nil) + blocks(records) + header("GNUSparseFile.0/giant", '0', len(text), nil) +
+		text + strings.Repeat("\x00", 1024)
 }
 
-// oldSparse is the header of a sparse file of GNU's old format, of as many bytes as there may be, of which none are there.
+// oldSparse is the header of a sparse file of GNU's old format, of as many bytes as there may be, of which none are
+// there.
 func oldSparse(int) string {
 	h := header("giant", 'S', 0, func(h []byte) {
 		copy(h[257:], "ustar  \x00")
@@ -166,23 +171,32 @@ func oldSparse(int) string {
 
 // hostileArchives expand to much more than they are, or say that they do.
 var hostileArchives = []attack{
-	{"gzip of gigabytes", streams(archive.Gzip, 64<<20), "zcat in | wc -c; gzip -t in; gzip -l in; gunzip -c in > f; tar tzf in; file -z in; zgrep a in; rg -z a in", 16 << 20, true},
-	{"gzip of gigabytes in one stream", func(n int) string { return packed(archive.Gzip, n*100) }, "gzip -t in; zcat in > f", 0, true},
+	{"gzip of gigabytes", streams(archive.Gzip, 64<<20),
+		"zcat in | wc -c; gzip -t in; gzip -l in; gunzip -c in > f; tar tzf in; file -z in; zgrep a in; rg -z a in", 16 << 20,
+		true},
+	{"gzip of gigabytes in one stream", func(n int) string { return packed(archive.Gzip, n*100) },
+		"gzip -t in; zcat in > f", 0, true},
 	{"gzip without anything", streams(archive.Gzip, 0), "gzip -t in; zcat in | wc -c", 0, true},
 	{"gzip of gzip", func(n int) string {
 		return packedOf(archive.Gzip, strings.NewReader(streams(archive.Gzip, 64<<20)(n*100)))
 	}, "zcat in | zcat | wc -c", 1 << 20, true},
-	{"bzip2 of gigabytes", streams(archive.Bzip2, 64<<20), "bzip2 -t in; bzcat in | wc -c; tar tjf in; bunzip2 -c in > f", 0, true},
+	{"bzip2 of gigabytes", streams(archive.Bzip2, 64<<20), "bzip2 -t in; bzcat in | wc -c; tar tjf in; bunzip2 -c in > f",
+		0, true},
 	{"bzip2 without anything", streams(archive.Bzip2, 0), "bzip2 -t in; bzcat in | wc -c", 0, true},
-	{"xz of gigabytes", streams(archive.XZ, 64<<20), "xz -t in; xzcat in | wc -c; xz -l in; tar tJf in; unxz -c in > f", 0, true},
+	{"xz of gigabytes", streams(archive.XZ, 64<<20), "xz -t in; xzcat in | wc -c; xz -l in; tar tJf in; unxz -c in > f", 0,
+		true},
 	{"xz without anything", streams(archive.XZ, 0), "xz -t in; xzcat in | wc -c; xz -l in", 0, true},
 	{"zstd of gigabytes", zstdRuns, "zstd -t in; zstdcat in | wc -c; zstd -l in; tar tf in; unzstd -c in > f", 0, true},
 	{"zstd without anything", streams(archive.Zstd, 0), "zstd -t in; zstdcat in | wc -c", 0, true},
 	{"zstd's window", zstdWindow, "zstd -t in; zstdcat in; zstd -l in", 0, true},
 	{"lzma's dictionary", lzmaDictionary, "lzma -t in; lzcat in; xz --format=lzma -dc in", 0, true},
-	{"zip of overlapping entries", overlapping, "unzip -l in | tail -n 1; unzip -p in | wc -c; unzip -t in > f; unzip -qo in; zip -d in f1; zip -F in", 0, true},
-	{"zip of a large entry", zipOf, "unzip -t in; unzip -qo in; unzip -p in | wc -c; zip -u in f; funzip < in", 1 << 20, true},
-	{"tar of a sparse giant", oldSparse, "tar tvf in; tar xf in; ls -ls giant; tar xOf in | wc -c; tar cSf x giant; cp giant g; tar --delete -f in giant; cpio -it < in", 0, true},
+	{"zip of overlapping entries", overlapping,
+		"unzip -l in | tail -n 1; unzip -p in | wc -c; unzip -t in > f; unzip -qo in; zip -d in f1; zip -F in", 0, true},
+	{"zip of a large entry", zipOf, "unzip -t in; unzip -qo in; unzip -p in | wc -c; zip -u in f; funzip < in", 1 << 20,
+		true},
+	{"tar of a sparse giant", oldSparse,
+		"tar tvf in; tar xf in; ls -ls giant; tar xOf in | wc -c; tar cSf x giant; cp giant g; tar --delete -f in giant; cpio -it < in", 0, true},
 	{"tar of a sparse map", sparseMap, "tar tvf in; tar xf in", 0, true},
-	{"cpio of a giant", func(int) string { return "070701" + strings.Repeat("ffffffff", 13) + "x" }, "cpio -it < in; cpio -id < in", 0, true},
+	{"cpio of a giant", func(int) string { return "070701" + strings.Repeat("ffffffff", 13) + "x" },
+		"cpio -it < in; cpio -id < in", 0, true},
 }

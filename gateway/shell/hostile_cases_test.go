@@ -36,7 +36,8 @@ func numberedLines(s string) func(int) string {
 const load = "shopt -s extglob; s=$(<in); "
 
 // attacks are in the order of their names, so that a sample is the same each time.
-var attacks = slices.SortedFunc(slices.Values(slices.Concat(hostileScripts, hostileValues, hostileCommands, hostileEngines, hostileArchives, hostileProbes)), func(a, b attack) int {
+var attacks = slices.SortedFunc(slices.Values(slices.Concat(hostileScripts, hostileValues, hostileCommands,
+	hostileEngines, hostileArchives, hostileProbes)), func(a, b attack) int {
 	return strings.Compare(a.name, b.name)
 })
 
@@ -111,10 +112,13 @@ var hostileScripts = []attack{
 	{"declare -f", nested("f() { ", "{ ", ":", "; }", "; }"), ". ./in; declare -f", 0, false},
 	{"declare -f of ()", nested("f() { ", "( ", ":", " )", "; }"), ". ./in; declare -f", 0, false},
 	{"arrays of wrong words", repeated("", "x=(;)\n", ""), ". ./in 2> /dev/null", 0, false},
-	{"text that is read again for each alias", repeated("shopt -s expand_aliases\n", "alias a=b\n", ""), ". ./in", 0, false},
+	{"text that is read again for each alias", repeated("shopt -s expand_aliases\n", "alias a=b\n", ""), ". ./in", 0,
+		false},
 	{"subscripts with expansions", repeated("k=']]['; echo $((a[", "[$k", "]))"), ". ./in 2> /dev/null", 0, false},
 	{"negations of nothing", repeated("", "! ", ""), ". ./in 2> /dev/null", 0, false},
-	{"globstar again and again", nil, "shopt -s globstar; mkdir -p {a..e}/{a..e}/{a..e}/{a..e}; echo **/*/**/*/**/*/**/*/**/*/**/*/**/*/** > /dev/null", 0, false},
+	{"globstar again and again", nil,
+		"shopt -s globstar; mkdir -p {a..e}/{a..e}/{a..e}/{a..e}; echo **/*/**/*/**/*/**/*/**/*/**/*/**/*/** > /dev/null", 0,
+		false},
 	{"declare -f of &&", repeated("f() { :", " && :", "; }"), ". ./in; declare -f", 0, false},
 	{"declare -f of [[", nested("f() { [[ ", "( ", "a", " )", " ]]; }"), ". ./in; declare -f", 0, false},
 	{"declare -f of |", repeated("f() { :", "|:", "; }"), ". ./in; declare -f", 0, false},
@@ -128,7 +132,8 @@ var hostileScripts = []attack{
 	{"bash -c of bash -c", nil, `export e='bash -c "$e"'; bash -c "$e"`, 0, false},
 	{"command_not_found_handle", nil, "command_not_found_handle() { nosuch; }; nosuch", 0, false},
 	{"nameref chain", numberedLines("declare -n r#=r%"), ". ./in; echo $r0; r0=1", 1 << 16, false},
-	{"nameref that names itself", nil, "declare -n a=b b=a; echo $a; a=1; unset a; declare -n c='d[c]'; echo $c", 0, false},
+	{"nameref that names itself", nil, "declare -n a=b b=a; echo $a; a=1; unset a; declare -n c='d[c]'; echo $c", 0,
+		false},
 	{"indirection", numberedLines("r#=r%"), ". ./in; echo ${!r0}", 1 << 16, false},
 	{"completion", nil, "_f() { compgen -F _f x; }; compgen -F _f x", 0, false},
 	{"PS4", nil, "PS4='$(echo x)$PS4'; set -x; echo ${PS4@P}", 0, false},
@@ -139,22 +144,43 @@ var hostileScripts = []attack{
 var hostileValues = func() []attack {
 	var out []attack
 	for name, in := range map[string]func(int) string{
-		"||": repeated("a", "||a", ""), "&&": repeated("1", "&&1", ""), "+": repeated("1", "+1", ""), "**": repeated("1", "**1", ""), "?:": repeated("", "1?1:", "1"), "? in ?": nested("", "1?", "1", ":1", ""),
-		",": repeated("1", ",1", ""), "(": nested("", "(", "1", ")", ""), "-": repeated("", "-", "1"), "- -": repeated("", "- ", "1"), "!": repeated("", "!", "1"), "++": repeated("", "++", "a"), "a[": nested("", "a[", "1", "]", ""), "a[ open": repeated("", "a[", ""),
-		"a=": repeated("", "a=", "1"), "digits": repeated("", "1", ""), "spaces": repeated("", " ", "1"), "1 1": repeated("", "1 ", ""), "rising": repeated("", "1|1^1&1==1<1<<1+1*", "1"), "a[1]": repeated("1", "+a[1]", ""), "a++": repeated("a", "+a++", ""), "a[i]=": repeated("", "a[1]=", "1"),
+		"||": repeated("a", "||a", ""), "&&": repeated("1", "&&1", ""), "+": repeated("1", "+1", ""),
+		"**": repeated("1", "**1", ""), "?:": repeated("", "1?1:", "1"), "? in ?": nested("", "1?", "1", ":1", ""),
+		",": repeated("1", ",1", ""), "(": nested("", "(", "1", ")", ""), "-": repeated("", "-", "1"),
+		"- -": repeated("", "- ", "1"), "!": repeated("", "!", "1"), "++": repeated("", "++", "a"),
+		"a[": nested("", "a[", "1", "]", ""), "a[ open": repeated("", "a[", ""),
+		"a=": repeated("", "a=", "1"), "digits": repeated("", "1", ""), "spaces": repeated("", " ", "1"),
+		"1 1": repeated("", "1 ", ""), "rising": repeated("", "1|1^1&1==1<1<<1+1*", "1"), "a[1]": repeated("1", "+a[1]", ""),
+		"a++": repeated("a", "+a++", ""), "a[i]=": repeated("", "a[1]=", "1"),
 	} {
 		for _, use := range []struct{ name, script string }{
-			{"arith", "echo $((s)) $(($s))"}, {"arith text", `eval "echo \$(($s)); (($s)); x=\${y:$s}"`}, {"arith -eq", `[[ $s -eq 1 ]]; [ "$s" -eq 1 ]; declare -i x="$s"; let "$s"; printf -v y %d "$s"`}, {"arith [", `b[s]=1; echo ${b[$s]} "${s:s}"`},
+			{"arith", "echo $((s)) $(($s))"}, {"arith text", `eval "echo \$(($s)); (($s)); x=\${y:$s}"`},
+			{"arith -eq", `[[ $s -eq 1 ]]; [ "$s" -eq 1 ]; declare -i x="$s"; let "$s"; printf -v y %d "$s"`},
+			{"arith [", `b[s]=1; echo ${b[$s]} "${s:s}"`},
 		} {
 			out = append(out, attack{use.name + " " + name, in, load + use.script, 0, false})
 		}
 	}
 	for name, in := range map[string]func(int) string{
-		"a": repeated("", "a", ""), "space": repeated("", " ", ""), "words": repeated("", "ab ", ""), "lines": repeated("", "a\n", ""), "*a": repeated("", "*a", ""), "?": repeated("", "?", ""), "[": repeated("", "[", ""), "[a": repeated("", "[a", ""), "[[:": repeated("", "[[:", ""), "[[:alpha:]]": repeated("", "[[:alpha:]]", ""),
-		"[a-z]": repeated("", "[a-z]", ""), "one class": repeated("[", "a-bxé", "]"), "class of classes": repeated("[", "[:alpha:]", "]"), "[.": repeated("[", "[.", "]"), "\\": repeated("", "\\", ""), "\\a": repeated("", "\\a", ""), "+(": repeated("", "+(", ""), "+(a)": repeated("", "+(a)", ""), "@(a|b)": repeated("@(", "a|", "b)"),
-		"@(@(": nested("", "@(", "a", ")", ""), "!(": nested("", "!(", "a", ")", ""), "*(*(": nested("", "*(", "a", ")", ""), "invalid": repeated("", "\xff", ""), "é": repeated("", "é", ""), "'": repeated("", "'", ""), "\\001": repeated("", "\001", ""), "{a,": repeated("", "{a,", ""), "/a": repeated("", "/a", ""), "**/": repeated("", "**/", ""), "%d": repeated("", "%d", ""),
-		"%9999d": repeated("", "%9999d", ""), "\\x": repeated("", `\x41`, ""), "$": repeated("", "$", ""), "()": repeated("", "()", ""), "(": repeated("", "(", ""), "a|": repeated("", "a|", ""), "a*": repeated("", "a*", ""), "((a)": nested("", "(", "a", ")", ""), "(a*)*": nested("", "(", "a", ")*", ""), "{1000}": repeated("a", "{1000}", ""), "(a{99}": nested("", "(", "a", "{99})", ""), "~": repeated("", "~", ""),
-		"a=b:": repeated("", "a=b:", ""), "!!": repeated("", "!!", ""), "1": repeated("", "1", ""), "-": repeated("", "-", ""),
+		"a": repeated("", "a", ""), "space": repeated("", " ", ""), "words": repeated("", "ab ", ""),
+		"lines": repeated("", "a\n", ""), "*a": repeated("", "*a", ""), "?": repeated("", "?", ""),
+		"[": repeated("", "[", ""), "[a": repeated("", "[a", ""), "[[:": repeated("", "[[:", ""),
+		"[[:alpha:]]": repeated("", "[[:alpha:]]", ""),
+		"[a-z]":       repeated("", "[a-z]", ""), "one class": repeated("[", "a-bxé", "]"),
+		"class of classes": repeated("[", "[:alpha:]", "]"), "[.": repeated("[", "[.", "]"), "\\": repeated("", "\\", ""),
+		"\\a": repeated("", "\\a", ""), "+(": repeated("", "+(", ""), "+(a)": repeated("", "+(a)", ""),
+		"@(a|b)": repeated("@(", "a|", "b)"),
+		"@(@(":   nested("", "@(", "a", ")", ""), "!(": nested("", "!(", "a", ")", ""),
+		"*(*(":    nested("", "*(", "a", ")", ""),
+		"invalid": repeated("", "\xff", ""), "é": repeated("", "é", ""), "'": repeated("", "'", ""),
+		"\\001": repeated("", "\001", ""), "{a,": repeated("", "{a,", ""), "/a": repeated("", "/a", ""),
+		"**/": repeated("", "**/", ""), "%d": repeated("", "%d", ""),
+		"%9999d": repeated("", "%9999d", ""), "\\x": repeated("", `\x41`, ""), "$": repeated("", "$", ""),
+		"()": repeated("", "()", ""), "(": repeated("", "(", ""), "a|": repeated("", "a|", ""), "a*": repeated("", "a*", ""),
+		"((a)": nested("", "(", "a", ")", ""), "(a*)*": nested("", "(", "a", ")*", ""), "{1000}": repeated("a", "{1000}", ""),
+		"(a{99}": nested("", "(", "a", "{99})", ""), "~": repeated("", "~", ""),
+		"a=b:": repeated("", "a=b:", ""), "!!": repeated("", "!!", ""), "1": repeated("", "1", ""),
+		"-": repeated("", "-", ""),
 	} {
 		for _, use := range []struct{ name, script string }{
 			{"subject", `[[ $s == +(a) ]]; [[ $s == *(a|b|?) ]]; [[ $s == !(b) ]]; [[ $s == @(a|aa)*(?)b ]]; [[ $s == *a*a*a*b ]]; case $s in +([[:alpha:]])) ;; esac`},
@@ -177,23 +203,32 @@ var hostileValues = func() []attack {
 	// Those of issue reports, in every run.
 	out = append(out, []attack{
 		{"+(a) of a long text", repeated("", "a", ""), load + "[[ $s == +(a) ]]; x=${s##+(a)} x=${s%%+(a)}", 0, true},
-		{"+([[:space:]]) of a long text", repeated("", " ", ""), load + "x=${s%%+([[:space:]])} x=${s##+([[:space:]])}", 0, true},
+		{"+([[:space:]]) of a long text", repeated("", " ", ""), load + "x=${s%%+([[:space:]])} x=${s##+([[:space:]])}", 0,
+			true},
 		{"a||a of millions of terms", repeated("a", "||a", ""), load + "echo $((s))", 0, true},
 		{"awk: getline < getline", repeated("BEGIN { x = ", "getline < ", "a }"), "awk -f in", 0, true},
-		{"a regular expression of one long literal", repeated("", "a", ""), `grep -F -f in in; grep -e "$(<in)" in; sed -n "/$(<in)/p" in`, 0, true},
+		{"a regular expression of one long literal", repeated("", "a", ""),
+			`grep -F -f in in; grep -e "$(<in)" in; sed -n "/$(<in)/p" in`, 0, true},
 		{"a script of spaces", repeated("echo $((", " ", "1))"), `eval "$(<in)"`, 0, true},
 		{"a pattern of open brackets", repeated("", "[[:", ""), load + "[[ aaaa == $s ]]", 0, true},
 		{"an IFS of many characters", repeated("", "\xff", ""), load + "IFS=$s; set -- $s", 0, true},
 	}...)
 	return append(out, []attack{
 		{"arith chain of variables", numberedLines("a#=a%"), ". ./in; echo $((a0))", 1 << 20, false},
-		{"arith that names itself", nil, "a=a; echo $((a)); b='b[b]'; echo $((b)); c='c+c'; echo $((c)); d='e[$d]'; echo $((d))", 0, false},
+		{"arith that names itself", nil,
+			"a=a; echo $((a)); b='b[b]'; echo $((b)); c='c+c'; echo $((c)); d='e[$d]'; echo $((d))", 0, false},
 		{"arith that doubles", numberedLines("a#=a%+a%"), ". ./in; echo $((a0))", 1 << 10, false},
-		{"sparse array", nil, "a[9223372036854775807]=1; a+=(1); echo ${a[@]} ${a[@]:1:2} ${#a[@]} ${!a[@]}; a=([1000000000]=1 2 3); for ((i=0;;i+=1000000)); do a[i]=1; done", 0, false},
-		{"array slices", nil, "mapfile a < <(seq 300000); while :; do b=(${a[@]:100:200000}); c=(${b[@]/1/2}); d=${a[*]}; unset 'a[5]'; done", 0, false},
-		{"brace ranges", nil, "echo {1..1000000000} > /dev/null; echo {a..z}{a..z}{a..z}{a..z}{a..z} > /dev/null; echo {1..9223372036854775807..9223372036854775806} {00000000001..2}", 0, false},
-		{"printf widths", nil, "printf '%2000000000d' 1 > /dev/null; printf -v x '%*s' 2000000000 a; printf '%.2000000000d' 1 > /dev/null; printf '%.2000000000f' 1 > /dev/null; printf '%-2000000000s|' 1 > /dev/null", 0, false},
-		{"printf precision", nil, "printf '%.1000000000f' 1.1 > /dev/null; printf '%.1000000000g' 1.1 > /dev/null; printf '%.100000000a' 1.1 > /dev/null; printf '%.*e' 500000000 1 > /dev/null; printf %f 1e4000", 0, false},
+		{"sparse array", nil,
+			"a[9223372036854775807]=1; a+=(1); echo ${a[@]} ${a[@]:1:2} ${#a[@]} ${!a[@]}; a=([1000000000]=1 2 3); for ((i=0;;i+=1000000)); do a[i]=1; done", 0, false},
+		{"array slices", nil,
+			"mapfile a < <(seq 300000); while :; do b=(${a[@]:100:200000}); c=(${b[@]/1/2}); d=${a[*]}; unset 'a[5]'; done", 0,
+			false},
+		{"brace ranges", nil,
+			"echo {1..1000000000} > /dev/null; echo {a..z}{a..z}{a..z}{a..z}{a..z} > /dev/null; echo {1..9223372036854775807..9223372036854775806} {00000000001..2}", 0, false},
+		{"printf widths", nil,
+			"printf '%2000000000d' 1 > /dev/null; printf -v x '%*s' 2000000000 a; printf '%.2000000000d' 1 > /dev/null; printf '%.2000000000f' 1 > /dev/null; printf '%-2000000000s|' 1 > /dev/null", 0, false},
+		{"printf precision", nil,
+			"printf '%.1000000000f' 1.1 > /dev/null; printf '%.1000000000g' 1.1 > /dev/null; printf '%.100000000a' 1.1 > /dev/null; printf '%.*e' 500000000 1 > /dev/null; printf %f 1e4000", 0, false},
 		{"read -n", nil, "read -N 1000000000 x < /dev/zero; read -n 1000000000 x < <(yes); read -d x y < <(yes)", 0, false},
 		{"mapfile", nil, "mapfile a < <(yes)", 0, false},
 		{"mapfile callback", nil, "mapfile -C : -c 1 a < <(yes)", 0, false},
@@ -204,10 +239,12 @@ var hostileValues = func() []attack {
 		{"doubling of lines", nil, `echo a > f; while :; do s=$(<f); echo "$s$s" > f; done`, 0, false},
 		{"doubling here-document", nil, "s=aaaaaaaa; while :; do s=$(cat <<A\n$s$s\nA\n); done", 0, false},
 		{"doubling by printf", nil, `s=aaaaaaaa; while :; do printf -v s '%s%s' "$s" "$s"; done`, 0, false},
-		{"doubling by brace", nil, `s=a,b; while :; do eval "s={$s}{$s}"; eval "echo {$s}{$s}" > /dev/null; s=$s,$s; done`, 0, false},
+		{"doubling by brace", nil, `s=a,b; while :; do eval "s={$s}{$s}"; eval "echo {$s}{$s}" > /dev/null; s=$s,$s; done`, 0,
+			false},
 		{"many variables", nil, `for ((i=0;;i++)); do declare "v$i=$i"; done`, 0, false},
 		{"many functions", nil, `for ((i=0;;i++)); do eval "f$i() { :; }"; done`, 0, false},
-		{"many local scopes", nil, `f() { local a$1=1; (($1 < 900)) && f $(($1+1)); compgen -v; }; while :; do f 0; done > /dev/null`, 0, false},
+		{"many local scopes", nil,
+			`f() { local a$1=1; (($1 < 900)) && f $(($1+1)); compgen -v; }; while :; do f 0; done > /dev/null`, 0, false},
 		{"many jobs", nil, `while :; do : & done`, 0, false},
 		{"dirstack", nil, `while :; do pushd -n /tmp/aaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done > /dev/null`, 0, false},
 	}...)

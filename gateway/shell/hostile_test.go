@@ -45,9 +45,11 @@ const (
 	hostileTime = 200 * time.Millisecond
 	// recursionTime is that of a script that descends, so that it gets there.
 	recursionTime = time.Second
-	// overshoot is how long a script may live on after its limit. The aim is 150 ms on an idle core; the machine of a test is not idle.
+	// overshoot is how long a script may live on after its limit. The aim is 150 ms on an idle core; the machine of a test
+	// is not idle.
 	overshoot = 1500 * time.Millisecond
-	// hostileHeap is what the heap may grow to besides four times what was declared as live: garbage, and what the test itself holds.
+	// hostileHeap is what the heap may grow to besides four times what was declared as live: garbage, and what the test
+	// itself holds.
 	hostileHeap = 256 << 20
 )
 
@@ -74,8 +76,9 @@ type attackResult struct {
 	Internal bool          // the evaluator panicked
 }
 
-// TestAttacks runs a sample of scripts with the largest and deepest input there is for every interpreter, each in turn in a child process with a small stack. A script
-// that ends the process, outlives its limit or takes more memory than it was charged for fails.
+// TestAttacks runs a sample of scripts with the largest and deepest input there is for every interpreter, each in turn
+// in a child process with a small stack. A script that ends the process, outlives its limit or takes more memory than
+// it was charged for fails.
 func TestAttacks(t *testing.T) {
 	only, err := regexp.Compile(*hostileOnly)
 	if err != nil {
@@ -94,7 +97,8 @@ func TestAttacks(t *testing.T) {
 	runAllAttacks(t, todo)
 }
 
-// TestRecursions makes everything that is nested and that a function descends into ten times as deep as it may be, on a small stack.
+// TestRecursions makes everything that is nested and that a function descends into ten times as deep as it may be, on a
+// small stack.
 func TestRecursions(t *testing.T) {
 	var todo []string
 	only := regexp.MustCompile(*hostileOnly)
@@ -130,7 +134,8 @@ func runAttacks(t *testing.T, names []string) (last *attackResult, stderr string
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), exe)
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", hostileChild, *hostileMax), "GOMEMLIMIT=3GiB", "GOTRACEBACK=single")
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", hostileChild, *hostileMax), "GOMEMLIMIT=3GiB",
+		"GOTRACEBACK=single")
 	cmd.Stdin = strings.NewReader(strings.Join(names, "\n") + "\n")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -165,7 +170,8 @@ func runAttacks(t *testing.T, names []string) (last *attackResult, stderr string
 func judge(t *testing.T, r *attackResult) {
 	t.Helper()
 	if *hostileLog {
-		t.Logf("%-40s %9d %8s took %8v over %8v cpu %8v heap %5d MB live %5d MB %s", r.Name, r.N, r.End, r.Took.Round(time.Millisecond), r.Over.Round(time.Millisecond),
+		t.Logf("%-40s %9d %8s took %8v over %8v cpu %8v heap %5d MB live %5d MB %s", r.Name, r.N, r.End,
+			r.Took.Round(time.Millisecond), r.Over.Round(time.Millisecond),
 			r.CPU.Round(time.Millisecond), r.Heap>>20, r.Live>>20, strings.Repeat("!", int(r.Over/(100*time.Millisecond))))
 	}
 	if r.Over > overshoot && r.CPU > overshoot {
@@ -276,7 +282,8 @@ func (h *attack) run(base *casetest.Base, n int, limit time.Duration) attackResu
 		}
 	}()
 	var errs bytes.Buffer
-	_, err := shell.Run(ctx, shell.Config{FS: w, Commands: command.All(), Budget: budget, State: shell.State{Dir: "/tmp", Env: casetest.Env("/tmp")},
+	_, err := shell.Run(ctx, shell.Config{FS: w, Commands: command.All(), Budget: budget,
+		State:  shell.State{Dir: "/tmp", Env: casetest.Env("/tmp")},
 		Stdout: writerFunc(func(b []byte) (int, error) { return len(b), nil }), Stderr: &capped{w: &errs}}, script)
 	r.Took = time.Since(began)
 	close(done)

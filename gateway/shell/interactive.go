@@ -73,13 +73,15 @@ func (sh *Shell) readStart(file string) bool {
 
 // startSession begins what a shell does that takes commands from somebody: prompts, history and history expansion.
 func (sh *Shell) startSession() {
-	sh.eprint(sh.name + ": cannot set terminal process group (-1): Inappropriate ioctl for device\n" + sh.name + ": no job control in this shell\n")
+	sh.eprint(sh.name + ": cannot set terminal process group (-1): Inappropriate ioctl for device\n" + sh.name +
+		": no job control in this shell\n")
 	if sh.dash {
 		return
 	}
 	sh.opts.set('Y', true)
 	sh.opts.set('H', true)
-	for name, val := range map[string]string{"HISTFILE": sh.str("HOME") + "/.bash_history", "HISTSIZE": "500", "HISTFILESIZE": "500"} {
+	for name, val := range map[string]string{"HISTFILE": sh.str("HOME") + "/.bash_history", "HISTSIZE": "500",
+		"HISTFILESIZE": "500"} {
 		if _, ok := sh.get(name); !ok {
 			sh.store(name, val)
 		}
@@ -124,7 +126,8 @@ func (sh *Shell) prompt(more bool) {
 	sh.eprint(sh.promptExpanded(sh.str("PS1")))
 }
 
-// typed takes a line that was read, which begins within the quotes of q: an interactive shell shows it, and its history is expanded. A line that cannot be expanded is dropped.
+// typed takes a line that was read, which begins within the quotes of q: an interactive shell shows it, and its history
+// is expanded. A line that cannot be expanded is dropped.
 func (sh *Shell) typed(q *quoting, line string) string {
 	if sh.interactive() {
 		if line == "" {

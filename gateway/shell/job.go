@@ -54,8 +54,10 @@ func (sh *Shell) mainPID() int {
 }
 
 // signals by name; the numbers are Linux's.
-var signalNames = []string{"EXIT", "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE",
-	"ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS"}
+var signalNames = []string{"EXIT", "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV",
+	"USR2", "PIPE",
+	"ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ", "VTALRM", "PROF",
+	"WINCH", "IO", "PWR", "SYS"}
 
 const sigCHLD = 17
 
@@ -189,7 +191,8 @@ type pseudoTraps uint8
 
 var pseudoTrap = map[string]pseudoTraps{"DEBUG": 1, "ERR": 2, "RETURN": 4}
 
-// runPseudo runs the trap on DEBUG, ERR or RETURN, if there is one and it does not run already (nor that on DEBUG, for RETURN), and returns its status.
+// runPseudo runs the trap on DEBUG, ERR or RETURN, if there is one and it does not run already (nor that on DEBUG, for
+// RETURN), and returns its status.
 func (sh *Shell) runPseudo(name string) int {
 	not := pseudoTrap[name]
 	if name == "RETURN" {
@@ -411,10 +414,14 @@ func (sh *Shell) forgetEnded() {
 }
 
 // signalTexts describe signals as bash does when one ended a command.
-var signalTexts = map[int]string{1: "Hangup", 2: "Interrupt", 3: "Quit", 4: "Illegal instruction", 5: "Trace/breakpoint trap", 6: "Aborted",
-	7: "Bus error", 8: "Floating point exception", 9: "Killed", 10: "User defined signal 1", 11: "Segmentation fault", 12: "User defined signal 2",
-	13: "Broken pipe", 14: "Alarm clock", 15: "Terminated", 16: "Stack fault", 24: "CPU time limit exceeded", 25: "File size limit exceeded",
-	26: "Virtual timer expired", 27: "Profiling timer expired", 29: "I/O possible", 30: "Power failure", 31: "Bad system call"}
+var signalTexts = map[int]string{1: "Hangup", 2: "Interrupt", 3: "Quit", 4: "Illegal instruction",
+	5: "Trace/breakpoint trap", 6: "Aborted",
+	7: "Bus error", 8: "Floating point exception", 9: "Killed", 10: "User defined signal 1", 11: "Segmentation fault",
+	12: "User defined signal 2",
+	13: "Broken pipe", 14: "Alarm clock", 15: "Terminated", 16: "Stack fault", 24: "CPU time limit exceeded",
+	25: "File size limit exceeded",
+	26: "Virtual timer expired", 27: "Profiling timer expired", 29: "I/O possible", 30: "Power failure",
+	31: "Bad system call"}
 
 // reportSignaled says that a program in the foreground was ended by a signal.
 func (sh *Shell) reportSignaled(st *stmt) {
@@ -423,7 +430,8 @@ func (sh *Shell) reportSignaled(st *stmt) {
 	case 15:
 		sh.terminated(15)
 	default:
-		sh.eprint(sh.prefix() + fmt.Sprintf("%5d", sh.x.pid.Load()) + " " + padRight(signalTexts[sh.signaled], 23) + " " + stmtText(st) + "\n")
+		sh.eprint(sh.prefix() + fmt.Sprintf("%5d", sh.x.pid.Load()) + " " + padRight(signalTexts[sh.signaled], 23) + " " +
+			stmtText(st) + "\n")
 	}
 }
 
@@ -486,7 +494,8 @@ func (sh *Shell) coproc(c *coprocCmd) {
 	sh.setArray(name, []string{itoa(r), itoa(w)})
 	sh.setVar(name+"_PID", itoa(pid))
 	sh.nextJob++
-	j := &job{id: sh.nextJob, pid: pid, src: c.st.src, done: make(chan struct{}), proc: child.proc, coproc: name, fds: [2]int{r, w}}
+	j := &job{id: sh.nextJob, pid: pid, src: c.st.src, done: make(chan struct{}), proc: child.proc, coproc: name,
+		fds: [2]int{r, w}}
 	sh.jobs = append(sh.jobs, j)
 	sh.lastBG = pid
 	st := c.st

@@ -1,4 +1,5 @@
-// The bounds of these tests are wall-clock times, and the race detector makes everything ten times slower: they run without it.
+// The bounds of these tests are wall-clock times, and the race detector makes everything ten times slower: they run
+// without it.
 
 //go:build !race
 
@@ -40,7 +41,8 @@ func TestLimits(t *testing.T) {
 		{"many variables", `while :; do eval "v$((i++))=xxxxxxxxxxxxxxx"; done`, ""},
 		{"endless loop", `while :; do :; done`, "steps"},
 		{"endless arithmetic loop", `for ((;;)); do ((i++)); done`, "steps"},
-		{"endless substitution", `x=$(while :; do echo yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy; done)`, ""},
+		{"endless substitution",
+			`x=$(while :; do echo yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy; done)`, ""},
 		{"endless pipe", `while :; do echo y; done | while read x; do :; done`, "steps"},
 		{"brace expansion", `echo {1..100000000}`, "words"},
 		{"brace product", `echo {1..999}{1..999}{1..999}`, "words"},
@@ -50,11 +52,16 @@ func TestLimits(t *testing.T) {
 		{"here-documents", `x=aaaaaaaaaaaaaaaa; for i in {1..20}; do x=$x$x; done; while :; do exec {fd}<<<"$x"; done`, ""},
 		{"function definitions", `while :; do eval "f$((i++)) () { echo; }"; done`, ""},
 		{"process substitutions", `f() { cat <(f); }; f`, ""},
-		{"make with a doubling variable", `printf 'x:=aaaaaaaa\n$(foreach i,$(shell seq 100),$(eval x:=$(x)$(x)))\na:;\n' > m; make -f m`, "live bytes"},
-		{"make with a long substitution", `printf 'x:=$(shell seq -s a 200000)\na:;@: $(subst a,$(x),$(x))\n' > m; make -f m; echo $(($? == 2))`, "none"},
-		{"make with a long product", `printf 'x:=$(shell seq 20000)\na:;@: $(words $(foreach i,$(x),$(x)))\n' > m; make -f m`, "live bytes"},
-		{"make with endless variables", `printf 'f=$(eval v$1:=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa)\n$(foreach i,$(shell seq 300000),$(call f,$i))\na:;\n' > m; make -f m`, "live bytes"},
-		{"make again and again", `printf 'x:=$(shell seq 100000)\na:;@: $(words $(x))\n' > m; for ((i=0;i<30;i++)); do make -f m || break; done; echo $((i==30))`, "none"},
+		{"make with a doubling variable",
+			`printf 'x:=aaaaaaaa\n$(foreach i,$(shell seq 100),$(eval x:=$(x)$(x)))\na:;\n' > m; make -f m`, "live bytes"},
+		{"make with a long substitution",
+			`printf 'x:=$(shell seq -s a 200000)\na:;@: $(subst a,$(x),$(x))\n' > m; make -f m; echo $(($? == 2))`, "none"},
+		{"make with a long product", `printf 'x:=$(shell seq 20000)\na:;@: $(words $(foreach i,$(x),$(x)))\n' > m; make -f m`,
+			"live bytes"},
+		{"make with endless variables",
+			`printf 'f=$(eval v$1:=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa)\n$(foreach i,$(shell seq 300000),$(call f,$i))\na:;\n' > m; make -f m`, "live bytes"},
+		{"make again and again",
+			`printf 'x:=$(shell seq 100000)\na:;@: $(words $(x))\n' > m; for ((i=0;i<30;i++)); do make -f m || break; done; echo $((i==30))`, "none"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -85,7 +92,8 @@ func TestParentsCountTheirDepth(t *testing.T) {
 	}
 	ctx, budget := proc.NewBudget(t.Context(), proc.Limits{Steps: 40_000})
 	defer budget.Close()
-	_, err = shell.Run(ctx, shell.Config{FS: base.Sandbox(ctx), Commands: command.All(), Budget: budget}, "mkdir -p "+strings.Repeat("d/", 2000))
+	_, err = shell.Run(ctx, shell.Config{FS: base.Sandbox(ctx), Commands: command.All(), Budget: budget},
+		"mkdir -p "+strings.Repeat("d/", 2000))
 	if l, ok := proc.IsLimit(err); !ok || l.Name != "steps" {
 		t.Errorf("%v after %d steps", err, budget.Steps())
 	}
@@ -123,7 +131,8 @@ func TestNesting(t *testing.T) {
 		{"extended globs", "echo " + rep("@(", n)},
 		{"eval", `x=$(printf '%*s' 900000 ''); eval "${x// /(}"`},
 		{"arithmetic at run time", `x=$(printf '%*s' 900000 ''); x=${x// /(}; echo $((x)) $(($x))`},
-		{"pattern at run time", `shopt -s extglob; x=$(printf '%*s' 300000 ''); x=${x// /@(}; [[ a == $x ]]; case a in $x) ;; esac`},
+		{"pattern at run time",
+			`shopt -s extglob; x=$(printf '%*s' 300000 ''); x=${x// /@(}; [[ a == $x ]]; case a in $x) ;; esac`},
 		{"brace at run time", "echo " + rep("{a,", 100_000) + rep("}", 100_000)},
 		{"test builtin", `x=$(printf '%*s' 300000 ''); [ ${x// /! } a ]`},
 	} {
@@ -199,7 +208,8 @@ func killed(t *testing.T, base *casetest.Base, script string) time.Duration {
 		}
 		return len(b), nil
 	})
-	_, err := shell.Run(ctx, shell.Config{FS: base.Sandbox(ctx), Commands: withSleep(), Budget: budget, Stdin: stdin, Stdout: out}, script)
+	_, err := shell.Run(ctx, shell.Config{FS: base.Sandbox(ctx), Commands: withSleep(), Budget: budget, Stdin: stdin,
+		Stdout: out}, script)
 	took := time.Since(<-ready)
 	if !errors.Is(err, gone) {
 		t.Errorf("ended with %v", err)
@@ -221,7 +231,8 @@ func withSleep() map[string]proc.Func {
 	return m
 }
 
-// TestSortSpills: what does not fit into a batch is sorted in compressed runs, with the same result, and within the limit.
+// TestSortSpills: what does not fit into a batch is sorted in compressed runs, with the same result, and within the
+// limit.
 func TestSortSpills(t *testing.T) {
 	t.Parallel()
 	const script = `awk 'BEGIN { srand(7); for (i = 0; i < 250000; i++) printf "%d %s line %d\n", rand() * 50000, substr("abcdefghij", 1 + i % 7, 3), i; printf "last" }' > f

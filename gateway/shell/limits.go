@@ -8,7 +8,8 @@ import (
 
 // ulimits are the limits that ulimit shows and remembers. What really limits a script is the budget of its exec.
 var ulimits = []ulimitEntry{
-	{'R', "real-time non-blocking time", "microseconds", "unlimited", "unlimited"}, {'c', "core file size", "blocks", "0", "unlimited"},
+	{'R', "real-time non-blocking time", "microseconds", "unlimited", "unlimited"},
+	{'c', "core file size", "blocks", "0", "unlimited"},
 	{'d', "data seg size", "kbytes", "unlimited", "unlimited"}, {'e', "scheduling priority", "", "0", "0"},
 	{'f', "file size", "blocks", "unlimited", "unlimited"}, {'i', "pending signals", "", "15000", "15000"},
 	{'l', "max locked memory", "kbytes", "8192", "8192"}, {'m', "max memory size", "kbytes", "unlimited", "unlimited"},

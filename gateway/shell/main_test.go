@@ -43,7 +43,8 @@ func runInput(t *testing.T, l proc.Limits, timeout time.Duration, script, stdin 
 	defer budget.Close()
 	var out, errs bytes.Buffer
 	start := time.Now()
-	res, err := shell.Run(ctx, shell.Config{FS: base.Sandbox(ctx), Commands: command.All(), Budget: budget, Stdin: strings.NewReader(stdin), Stdout: &capped{w: &out}, Stderr: &capped{w: &errs}}, script)
+	res, err := shell.Run(ctx, shell.Config{FS: base.Sandbox(ctx), Commands: command.All(), Budget: budget,
+		Stdin: strings.NewReader(stdin), Stdout: &capped{w: &out}, Stderr: &capped{w: &errs}}, script)
 	return outcome{res, err, out.String(), errs.String(), time.Since(start)}
 }
 

@@ -200,7 +200,8 @@ func (sh *Shell) dropRef(name string) {
 	v.attrs &^= aNameref | aSet
 }
 
-// arrayTarget is the variable that an assignment to an array or an element means, which may be there only through a nameref.
+// arrayTarget is the variable that an assignment to an array or an element means, which may be there only through a
+// nameref.
 func (sh *Shell) arrayTarget(name string, whole bool) (string, bool) {
 	v := sh.vars[name]
 	if v == nil || v.attrs&aNameref == 0 {

@@ -40,8 +40,8 @@ func (o *options) setShopt(i shoptIndex, on bool) {
 
 type shoptIndex uint
 
-// The shopt options, in the order shopt lists them. extglob and the like change how the evaluator works; those that only matter
-// to interactive shells are remembered.
+// The shopt options, in the order shopt lists them. extglob and the like change how the evaluator works; those that
+// only matter to interactive shells are remembered.
 const (
 	autocd shoptIndex = iota
 	assocExpandOnce
@@ -102,12 +102,17 @@ const (
 	xpgEcho
 )
 
-var shoptNames = []string{"autocd", "assoc_expand_once", "cdable_vars", "cdspell", "checkhash", "checkjobs", "checkwinsize", "cmdhist",
-	"compat31", "compat32", "compat40", "compat41", "compat42", "compat43", "compat44", "complete_fullquote", "direxpand", "dirspell",
-	"dotglob", "execfail", "expand_aliases", "extdebug", "extglob", "extquote", "failglob", "force_fignore", "globasciiranges",
-	"globskipdots", "globstar", "gnu_errfmt", "histappend", "histreedit", "histverify", "hostcomplete", "huponexit", "inherit_errexit",
+var shoptNames = []string{"autocd", "assoc_expand_once", "cdable_vars", "cdspell", "checkhash", "checkjobs",
+	"checkwinsize", "cmdhist",
+	"compat31", "compat32", "compat40", "compat41", "compat42", "compat43", "compat44", "complete_fullquote", "direxpand",
+	"dirspell",
+	"dotglob", "execfail", "expand_aliases", "extdebug", "extglob", "extquote", "failglob", "force_fignore",
+	"globasciiranges",
+	"globskipdots", "globstar", "gnu_errfmt", "histappend", "histreedit", "histverify", "hostcomplete", "huponexit",
+	"inherit_errexit",
 	"interactive_comments", "lastpipe", "lithist", "localvar_inherit", "localvar_unset", "login_shell", "mailwarn",
-	"no_empty_cmd_completion", "nocaseglob", "nocasematch", "noexpand_translation", "nullglob", "patsub_replacement", "progcomp",
+	"no_empty_cmd_completion", "nocaseglob", "nocasematch", "noexpand_translation", "nullglob", "patsub_replacement",
+	"progcomp",
 	"progcomp_alias", "promptvars", "restricted_shell", "shift_verbose", "sourcepath", "varredir_close", "xpg_echo"}
 
 func shoptByName(name string) (shoptIndex, bool) {
@@ -121,7 +126,8 @@ var setNames = []struct {
 	letter byte
 }{
 	{"allexport", 'a'}, {"braceexpand", 'B'}, {"emacs", 'X'}, {"errexit", 'e'}, {"errtrace", 'E'}, {"functrace", 'T'},
-	{"hashall", 'h'}, {"histexpand", 'H'}, {"history", 'Y'}, {"ignoreeof", 'Z'}, {"interactive-comments", 'I'}, {"keyword", 'k'},
+	{"hashall", 'h'}, {"histexpand", 'H'}, {"history", 'Y'}, {"ignoreeof", 'Z'}, {"interactive-comments", 'I'},
+	{"keyword", 'k'},
 	{"monitor", 'm'}, {"noclobber", 'C'}, {"noexec", 'n'}, {"noglob", 'f'}, {"nolog", 'L'}, {"notify", 'b'},
 	{"nounset", 'u'}, {"onecmd", 't'}, {"physical", 'P'}, {"pipefail", 'o'}, {"posix", 'W'}, {"privileged", 'p'},
 	{"verbose", 'v'}, {"vi", 'V'}, {"xtrace", 'x'},
@@ -143,7 +149,8 @@ func defaultOptions() options {
 	for _, c := range []byte("hBI") {
 		o.set(c, true)
 	}
-	for _, i := range []shoptIndex{checkwinsize, cmdhist, completeFullquote, extquote, forceFignore, globasciiranges, globskipdots,
+	for _, i := range []shoptIndex{checkwinsize, cmdhist, completeFullquote, extquote, forceFignore, globasciiranges,
+		globskipdots,
 		hostcomplete, interactiveComments, patsubReplacement, progcomp, promptvars, sourcepath} {
 		o.setShopt(i, true)
 	}

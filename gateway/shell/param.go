@@ -76,7 +76,8 @@ func (sh *Shell) paramValue(name string, sub *subscript) value {
 	if s, set, known := sh.special(name); known {
 		return value{s: s, set: set}
 	}
-	if v := sh.vars[name]; sub == nil && (v == nil || v.attrs&aNameref == 0 || v.str == "" || !strings.HasSuffix(v.str, "]")) {
+	if v := sh.vars[name]; sub == nil && (v == nil || v.attrs&aNameref == 0 || v.str == "" ||
+		!strings.HasSuffix(v.str, "]")) {
 		s, ok := sh.get(name)
 		return value{s: s, set: ok}
 	}
@@ -111,7 +112,8 @@ func (v *variable) elements() []string {
 	return nil
 }
 
-// param expands ${…}. Words within words count as a level of nesting: the functions that they call expand as many again.
+// param expands ${…}. Words within words count as a level of nesting: the functions that they call expand as many
+// again.
 func (e *expander) param(p *paramPart, quoted bool) {
 	sh := e.sh
 	if p.arg != nil || p.sub != nil || p.off != nil || p.orig != nil {
@@ -652,8 +654,8 @@ func (sh *Shell) replacement(w *word) (string, []bool) {
 	return string(b), out
 }
 
-// miscounted reports whether bash looks for a text of a length that no text the pattern matches has: of [!]…] and [^]…] it counts the characters after
-// the first "]" one by one.
+// miscounted reports whether bash looks for a text of a length that no text the pattern matches has: of [!]…] and [^]…]
+// it counts the characters after the first "]" one by one.
 func miscounted(pat string) bool {
 	wrong := false
 	for i := 0; i < len(pat); i++ {
@@ -886,8 +888,8 @@ func (sh *Shell) transform(p *paramPart, name string, sub *subscript, v value) v
 	return v
 }
 
-// badSubstitution refuses what the parser did. An operator that does not exist is met only by a variable that is set, and
-// ends the shell.
+// badSubstitution refuses what the parser did. An operator that does not exist is met only by a variable that is set,
+// and ends the shell.
 func (sh *Shell) badSubstitution(src string) {
 	name, op, ok := strings.Cut(strings.TrimPrefix(src, "${"), "@")
 	if ok && isName(name) && len(op) > 1 {

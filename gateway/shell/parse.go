@@ -116,7 +116,8 @@ func parse(src string, r reading) *program {
 	return p
 }
 
-// program compiles the statements of a file into the groups of p, up to the first that bash refuses; it returns where they end.
+// program compiles the statements of a file into the groups of p, up to the first that bash refuses; it returns where
+// they end.
 func (c *compiler) program(p *program, f *syntax.File) (lastEnd uint) {
 	p.groups, p.starts, p.ends = nil, nil, nil
 	lastLine := -1
@@ -125,7 +126,8 @@ func (c *compiler) program(p *program, f *syntax.File) (lastEnd uint) {
 		if c.refused != nil {
 			break
 		}
-		if len(p.groups) > 0 && !strings.Contains(c.text(lastEnd, s.Pos().Offset()), "\n") && int(s.Pos().Line()) == lastLine {
+		if len(p.groups) > 0 && !strings.Contains(c.text(lastEnd, s.Pos().Offset()), "\n") &&
+			int(s.Pos().Line()) == lastLine {
 			n := len(p.groups) - 1
 			p.groups[n] = append(p.groups[n], st)
 		} else {
@@ -257,7 +259,8 @@ func (c *compiler) offended(o *offence, eof func() *syntaxError) *syntaxError {
 	}
 	end = min(end, len(c.src))
 	shown, _, _ := strings.Cut(c.src[strings.LastIndexByte(c.src[:end], '\n')+1:], "\n")
-	e := &syntaxError{line: c.lineAt(end), msg: "syntax error near unexpected token `" + tok + "'", text: shown, subst: o.subst, array: o.array}
+	e := &syntaxError{line: c.lineAt(end), msg: "syntax error near unexpected token `" + tok + "'", text: shown,
+		subst: o.subst, array: o.array}
 	switch {
 	case tok == "newline":
 		e.sh = "newline unexpected"
@@ -273,7 +276,8 @@ func (c *compiler) offended(o *offence, eof func() *syntaxError) *syntaxError {
 func inSubst(s string, at int) bool {
 	at = min(at, len(s))
 	for i := max(at-4096, 0); i+1 < at; i++ {
-		if strings.IndexByte("$<>", s[i]) >= 0 && s[i+1] == '(' && skipNest(s, i+1) >= at && !strings.HasPrefix(s[i:], "$((") {
+		if strings.IndexByte("$<>", s[i]) >= 0 && s[i+1] == '(' && skipNest(s, i+1) >= at &&
+			!strings.HasPrefix(s[i:], "$((") {
 			return true
 		}
 	}

@@ -12,11 +12,14 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// This is the one place where a text is made ready for the parser, which reads some of what bash does in another way or not at all: first, prepare
-// rewrites what the scanner knows about; then, where the parser has stopped, parseFile masks and missing adds what bash does not need.
+// This is the one place where a text is made ready for the parser, which reads some of what bash does in another way or
+// not at all: first, prepare rewrites what the scanner knows about; then, where the parser has stopped, parseFile masks
+// and missing adds what bash does not need.
 
 // prepare encodes a text and rewrites it. deep is the line where it nests too deep, 0 if it does not.
-func prepare(src string, lines int, posix bool, step func()) (text string, stray encoding, warnings []string, deep int) {
+func prepare(
+	src string, lines int, posix bool, step func(),
+) (text string, stray encoding, warnings []string, deep int) {
 	deep = tooDeep(src)
 	text, stray = encode(src)
 	quotes := strings.Contains(src, "${") && strings.ContainsAny(src, "'\"")
@@ -45,15 +48,18 @@ func prepare(src string, lines int, posix bool, step func()) (text string, stray
 
 // docEnded warns of a here-document that ends without its delimiter.
 func docEnded(at, line int, delim string) string {
-	return fmt.Sprintf("line %d: warning: here-document at line %d delimited by end-of-file (wanted `%s')\n", at, line, delim)
+	return fmt.Sprintf("line %d: warning: here-document at line %d delimited by end-of-file (wanted `%s')\n", at, line,
+		delim)
 }
 
-// missing finds what the parser, unlike bash, cannot do without before the place of err: where it goes and what it is; -1 when there is nothing.
+// missing finds what the parser, unlike bash, cannot do without before the place of err: where it goes and what it is;
+// -1 when there is nothing.
 func missing(src string, err error, patterns bool) (at int, text string) {
 	if at := subshells(src, err); at >= 0 {
 		return at, " " // "((" may also begin two subshells; the parser only tries arithmetic
 	}
-	if at, ok := errorOffset(err); ok && patterns && at > 0 && strings.HasPrefix(src[min(int(at), len(src)):], "()") && strings.IndexByte("?*+@!", src[at-1]) >= 0 {
+	if at, ok := errorOffset(err); ok && patterns && at > 0 && strings.HasPrefix(src[min(int(at), len(src)):], "()") &&
+		strings.IndexByte("?*+@!", src[at-1]) >= 0 {
 		return int(at) + 1, `""` // a pattern of nothing
 	}
 	if at := bareFunction(src, err); at >= 0 {
@@ -94,7 +100,8 @@ func bareFunction(src string, err error) int {
 	return name
 }
 
-// negatedSubshell finds the parenthesis of "!(…)" where a command begins, which the parser takes for a pattern and the compiler has refused.
+// negatedSubshell finds the parenthesis of "!(…)" where a command begins, which the parser takes for a pattern and the
+// compiler has refused.
 func negatedSubshell(src string, refused error) int {
 	var le syntax.LangError
 	if !errors.As(refused, &le) {
@@ -149,8 +156,8 @@ func subshells(src string, err error) int {
 var parsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }}
 
 // parseFile parses src. Where the parser is stricter than bash (text in arithmetic and subscripts that only makes sense
-// after expansion, and bad substitutions, which bash reports when they are expanded) the text is masked by a placeholder
-// of the same length and parsed again; the compiler reads those texts from src itself.
+// after expansion, and bad substitutions, which bash reports when they are expanded) the text is masked by a
+// placeholder of the same length and parsed again; the compiler reads those texts from src itself.
 func parseFile(src string, step func()) (*syntax.File, map[uint]int, error) {
 	masked := src
 	var bad map[uint]int
@@ -180,7 +187,8 @@ func parseFile(src string, step func()) (*syntax.File, map[uint]int, error) {
 		} else if next == "" && strings.HasPrefix(opening, "${") {
 			next, from, length = mask(masked, int(at)+2)
 		}
-		if s := masked[:min(int(at), len(masked))]; int(at) < len(masked) && masked[at] == '!' && (strings.HasSuffix(s, "time ") || strings.HasSuffix(s, "time -p ")) {
+		if s := masked[:min(int(at), len(masked))]; int(at) < len(masked) && masked[at] == '!' &&
+			(strings.HasSuffix(s, "time ") || strings.HasSuffix(s, "time -p ")) {
 			next, from, length = s+" "+masked[at+1:], 0, 0
 		} else if strings.HasPrefix(masked[min(int(at), len(masked)):], "(())") {
 			next, from, length = masked[:at]+"_   "+masked[at+4:], int(at), -4
@@ -260,7 +268,8 @@ func mask(s string, at int) (out string, from, length int) {
 				continue
 			}
 			switch {
-			case s[i] == '[' && i > 0 && (isNameByte(s[i-1]) || s[i-1] == '$' || s[i-1] == '(' || s[i-1] == ' ' || s[i-1] == '\n'):
+			case s[i] == '[' && i > 0 && (isNameByte(s[i-1]) || s[i-1] == '$' || s[i-1] == '(' || s[i-1] == ' ' ||
+				s[i-1] == '\n'):
 				end := closing(s, i)
 				if end >= len(s) || end == i+1 {
 					return "", 0, 0
@@ -303,7 +312,8 @@ func mask(s string, at int) (out string, from, length int) {
 				return s[:i+1] + strings.Repeat("_", n-3) + s[end:], i - 1, n
 			case s[i] == '(' && i > 0 && s[i-1] != '$' && s[i-1] != '<' && s[i-1] != '>':
 				continue // of a term, perhaps
-			case s[i] == '[' && i > 0 && s[i-1] != '[', s[i] == '{' && i > 0 && s[i-1] != ' ' && s[i-1] != '\t' && s[i-1] != '\n':
+			case s[i] == '[' && i > 0 && s[i-1] != '[', s[i] == '{' && i > 0 && s[i-1] != ' ' && s[i-1] != '\t' &&
+				s[i-1] != '\n':
 				continue // a character of a word
 			}
 			return "", 0, 0
@@ -312,8 +322,8 @@ func mask(s string, at int) (out string, from, length int) {
 	return "", 0, 0
 }
 
-// maskArray makes the parser take what it refuses of arrays at offset at: a[]=x, ([x]+=y), x=(…) before a command and declare x=(…)
-// after other assignments. The compiler sees the difference in the source.
+// maskArray makes the parser take what it refuses of arrays at offset at: a[]=x, ([x]+=y), x=(…) before a command and
+// declare x=(…) after other assignments. The compiler sees the difference in the source.
 func maskArray(s string, at int) string {
 	if at >= len(s) {
 		return ""
@@ -344,7 +354,8 @@ func maskArray(s string, at int) string {
 			return s[:end+1] + "=+" + s[end+3:]
 		}
 		return ""
-	case strings.HasPrefix(s[at:], "=(") && at > 0 && s[at-1] == ']': // a list for an element, which is refused when it runs
+	// a list for an element, which is refused when it runs
+	case strings.HasPrefix(s[at:], "=(") && at > 0 && s[at-1] == ']':
 		at++
 	case s[at] == '(' && at > 0 && s[at-1] == '=':
 		for start := max(strings.LastIndexAny(s[:at], "\n;&|")+1, 0); start < at; {
@@ -504,7 +515,8 @@ func blank(s string) string {
 	return string(b)
 }
 
-// tooDeep returns the line where the text nests deeper than maxNesting, or 0. It ignores quoting, so it may only overestimate.
+// tooDeep returns the line where the text nests deeper than maxNesting, or 0. It ignores quoting, so it may only
+// overestimate.
 func tooDeep(s string) int {
 	if len(s) < maxNesting {
 		return 0

@@ -69,8 +69,9 @@ type treePrinter struct {
 	unended bool        // the list has had bodies in its midst
 	comsub  bool        // in $(…): newlines stay, and commands get the lines that they are printed on
 	line    int
-	grown   func(n int) // nil, or called for every printStep bytes: the indentation of what is nested makes more of a text than it was
-	told    int         // bytes that grown knows of
+	// nil, or called for every printStep bytes: the indentation of what is nested makes more of a text than it was
+	grown func(n int)
+	told  int // bytes that grown knows of
 }
 
 const printStep = 4096
@@ -273,7 +274,8 @@ func (p *treePrinter) redirs(rs []*redirect) {
 		p.w(" ")
 		if r.varName != "" {
 			p.w("{" + r.varName + "}")
-		} else if r.fd >= 0 && !(r.fd == 0 && isInput(r.op)) && !(r.fd == 1 && !isInput(r.op)) || r.fd >= 0 && (r.op == syntax.DplIn || r.op == syntax.DplOut) {
+		} else if r.fd >= 0 && !(r.fd == 0 && isInput(r.op)) && !(r.fd == 1 && !isInput(r.op)) ||
+			r.fd >= 0 && (r.op == syntax.DplIn || r.op == syntax.DplOut) {
 			p.w(itoa(r.fd))
 		} else if r.op == syntax.DplOut {
 			p.w("1")

@@ -14,9 +14,9 @@ import (
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
-// procFS is the sandbox's tree with a /proc in it and the descriptors of the process that asks in /dev/fd. What is in /proc is made up from
-// the processes of the exec and the machine that a sandbox says it is; nothing of it comes from the host. The directory is not listed in /, so
-// that what walks the whole tree stays in it.
+// procFS is the sandbox's tree with a /proc in it and the descriptors of the process that asks in /dev/fd. What is in
+// /proc is made up from the processes of the exec and the machine that a sandbox says it is; nothing of it comes from
+// the host. The directory is not listed in /, so that what walks the whole tree stays in it.
 type procFS struct {
 	vfs.FS
 	x *exec
@@ -168,8 +168,8 @@ func (f *procFS) sys(name string) *procNode {
 	return procDir(slices.Sorted(maps.Keys(below))...)
 }
 
-// process is a node of a process's directory. Its environment, directory and descriptors are those of the process that asks, and of the
-// shell that it was started by, which has the same; those of others are refused.
+// process is a node of a process's directory. Its environment, directory and descriptors are those of the process that
+// asks, and of the shell that it was started by, which has the same; those of others are refused.
 func (f *procFS) process(info proc.Info, parts []string) *procNode {
 	if len(parts) == 0 {
 		return procDir("cgroup", "cmdline", "comm", "cwd", "environ", "exe", "fd", "mounts", "root", "stat", "status")
@@ -211,7 +211,8 @@ func (f *procFS) process(info proc.Info, parts []string) *procNode {
 		}
 		return &procNode{kind: vfs.Dir, err: vfs.EACCES}
 	}
-	if n, err := strconv.Atoi(parts[len(parts)-1]); err == nil && own && len(parts) == 2 && parts[0] == "fd" && n >= 0 && n < maxFD {
+	if n, err := strconv.Atoi(parts[len(parts)-1]); err == nil && own && len(parts) == 2 && parts[0] == "fd" && n >= 0 &&
+		n < maxFD {
 		if s, ok := f.p.FD(n); ok {
 			return procLink(streamName(s, n))
 		}
@@ -263,7 +264,8 @@ func (f *procFS) status(i proc.Info) string {
 
 func (f *procFS) stat(i proc.Info) string {
 	began := max(i.Start.Sub(f.x.start).Milliseconds()/10, 0)
-	return fmt.Sprintf("%d (%s) %s %d %[1]d %d 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 1 0 %d %d %d 18446744073709551615"+strings.Repeat(" 0", 27)+"\n",
+	return fmt.Sprintf("%d (%s) %s %d %[1]d %d 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 1 0 %d %d %d 18446744073709551615"+
+		strings.Repeat(" 0", 27)+"\n",
 		i.PID, procName(i), f.state(i), i.PPID, f.x.cfg.PID, began, f.x.budget.Live(), f.x.budget.Live()>>12)
 }
 
@@ -272,8 +274,11 @@ var procFiles = map[string]func(*exec) string{
 	"cmdline":     func(*exec) string { return "quiet\n" },
 	"cpuinfo":     cpuinfo,
 	"filesystems": func(*exec) string { return "nodev\tproc\nnodev\tpgbox\n" },
-	"loadavg":     func(x *exec) string { return fmt.Sprintf("0.00 0.00 0.00 1/%d %d\n", len(x.processes()), x.pid.Load()) },
-	"meminfo":     meminfo,
+	"loadavg": func(x *exec) string {
+		return fmt.Sprintf("0.00 0.00 0.00 1/%d %d\n", len(x.processes()),
+			x.pid.Load())
+	},
+	"meminfo": meminfo,
 	"stat": func(x *exec) string {
 		var b strings.Builder
 		for _, cpu := range []string{"cpu ", "cpu0", "cpu1"} {
@@ -287,7 +292,8 @@ var procFiles = map[string]func(*exec) string{
 		return fmt.Sprintf("%.2f %.2f\n", s, s*proc.Processors)
 	},
 	"version": func(*exec) string {
-		return proc.KernelName + " version " + proc.KernelRelease + " (debian-kernel@lists.debian.org) " + proc.KernelVersion + "\n"
+		return proc.KernelName + " version " + proc.KernelRelease + " (debian-kernel@lists.debian.org) " +
+			proc.KernelVersion + "\n"
 	},
 }
 
@@ -308,8 +314,9 @@ var procSettings = map[string]func(*exec) string{
 func cpuinfo(*exec) string {
 	var b strings.Builder
 	for n := range proc.Processors {
-		fmt.Fprintf(&b, "processor\t: %d\nvendor_id\t: pgbox\ncpu family\t: 6\nmodel\t\t: 1\nmodel name\t: pgbox sandbox processor\ncpu MHz\t\t: 1000.000\n"+
-			"physical id\t: 0\nsiblings\t: %[2]d\ncore id\t\t: %[1]d\ncpu cores\t: %[2]d\nflags\t\t: fpu\nbogomips\t: 2000.00\n\n", n, proc.Processors)
+		fmt.Fprintf(&b,
+			"processor\t: %d\nvendor_id\t: pgbox\ncpu family\t: 6\nmodel\t\t: 1\nmodel name\t: pgbox sandbox processor\ncpu MHz\t\t: 1000.000\n"+
+				"physical id\t: 0\nsiblings\t: %[2]d\ncore id\t\t: %[1]d\ncpu cores\t: %[2]d\nflags\t\t: fpu\nbogomips\t: 2000.00\n\n", n, proc.Processors)
 	}
 	return b.String()
 }
@@ -320,7 +327,8 @@ func meminfo(x *exec) string {
 	for _, row := range []struct {
 		name string
 		kb   int64
-	}{{"MemTotal", total}, {"MemFree", total - live}, {"MemAvailable", total - live}, {"Buffers", 0}, {"Cached", 0}, {"SwapTotal", 0}, {"SwapFree", 0}} {
+	}{{"MemTotal", total}, {"MemFree", total - live}, {"MemAvailable", total - live}, {"Buffers", 0}, {"Cached", 0},
+		{"SwapTotal", 0}, {"SwapFree", 0}} {
 		fmt.Fprintf(&b, "%-15s %8d kB\n", row.name+":", max(row.kb, 0))
 	}
 	return b.String()

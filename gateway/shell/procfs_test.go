@@ -30,10 +30,12 @@ func TestProcIsTheSandboxs(t *testing.T) {
 			t.Errorf("/proc/%s: exit %d, %q", file, r.Exit, r.Stdout)
 		}
 	}
-	if r := run("cd /proc && ls -d [0-9]* | wc -l; ps -e --no-headers | wc -l"); strings.TrimSpace(r.Stdout) == "" || len(strings.Fields(r.Stdout)) != 2 {
+	if r := run("cd /proc && ls -d [0-9]* | wc -l; ps -e --no-headers | wc -l"); strings.TrimSpace(r.Stdout) == "" ||
+		len(strings.Fields(r.Stdout)) != 2 {
 		t.Errorf("processes: %q", r.Stdout)
 	}
-	for _, name := range []string{"/proc/1/environ", "/proc/1/root/etc/shadow", "/proc/self/root/proc/1", "/proc/self/maps", "/proc/kcore",
+	for _, name := range []string{"/proc/1/environ", "/proc/1/root/etc/shadow", "/proc/self/root/proc/1",
+		"/proc/self/maps", "/proc/kcore",
 		"/proc/self/../../proc/1/cmdline"} {
 		if r := run("cat " + name); r.Exit == 0 {
 			t.Errorf("%s can be read: %q", name, r.Stdout)
@@ -45,11 +47,13 @@ func TestProcIsTheSandboxs(t *testing.T) {
 	}
 	// Links to links, names of any length and deep paths end.
 	r = run("cd /proc/self/cwd; ls /proc/self/cwd/proc/self/cwd/; for i in {1..60}; do p=$p/proc/self/root; done; cat $p/etc/group; " +
-		"cat /proc/self/fd/" + strings.Repeat("9", 4000) + "; find /proc >/dev/null; rm -rf /proc/self; ls /proc/self/fd >/dev/null && echo still")
+		"cat /proc/self/fd/" + strings.Repeat("9", 4000) +
+		"; find /proc >/dev/null; rm -rf /proc/self; ls /proc/self/fd >/dev/null && echo still")
 	if !strings.HasSuffix(r.Stdout, "still\n") || r.Err != nil {
 		t.Errorf("stdout %q, stderr %.300q, %v", r.Stdout, r.Stderr, r.Err)
 	}
-	if r := run("ls /; find / -name cpuinfo; du -s / >/dev/null && echo du"); strings.Contains(r.Stdout, "proc") || strings.Contains(r.Stdout, "cpuinfo") {
+	if r := run("ls /; find / -name cpuinfo; du -s / >/dev/null && echo du"); strings.Contains(r.Stdout, "proc") ||
+		strings.Contains(r.Stdout, "cpuinfo") {
 		t.Errorf("/proc is listed in /: %q", r.Stdout)
 	}
 }

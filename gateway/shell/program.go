@@ -47,8 +47,8 @@ func (e *environ) Get(name string) (string, bool) {
 	return v.str, true
 }
 
-// List returns "NAME=value" strings in the order of bash: what the command adds, the locals of functions from the innermost on, the other
-// variables, each as its hash table has them, and the functions.
+// List returns "NAME=value" strings in the order of bash: what the command adds, the locals of functions from the
+// innermost on, the other variables, each as its hash table has them, and the functions.
 func (e *environ) List() []string {
 	seen := map[string]bool{"_": e.path != ""}
 	var out []string
@@ -613,7 +613,8 @@ func (sh *Shell) stdinScript() {
 	})
 }
 
-// remembering runs the rest of a script whose commands go into the history: each line is read, and its events expanded, when it is its turn.
+// remembering runs the rest of a script whose commands go into the history: each line is read, and its events expanded,
+// when it is its turn.
 func (sh *Shell) remembering(p *program, from int, where string) {
 	rest, lines := p.rest(from)
 	if rest == "" {
@@ -637,8 +638,8 @@ func (sh *Shell) remembering(p *program, from int, where string) {
 	})
 }
 
-// lineByLine runs commands as soon as their last line has come; the one before the first has the number line. within says of a line that
-// the command it is in does not end there, as far as is known.
+// lineByLine runs commands as soon as their last line has come; the one before the first has the number line. within
+// says of a line that the command it is in does not end there, as far as is known.
 func (sh *Shell) lineByLine(line int, where string, within func(line int) bool, next func(more bool) (string, error)) {
 	defer func(was bool) { sh.byLine = was }(sh.byLine)
 	sh.byLine = true

@@ -189,7 +189,8 @@ func needsANSI(s string) bool {
 			continue
 		}
 		r, w := utf8.DecodeRuneInString(s[i:])
-		if r == utf8.RuneError && w == 1 || !unicode.IsPrint(r) && !unicode.IsSpace(r) && !unicode.In(r, unicode.Cf, unicode.Co) {
+		if r == utf8.RuneError && w == 1 || !unicode.IsPrint(r) && !unicode.IsSpace(r) &&
+			!unicode.In(r, unicode.Cf, unicode.Co) {
 			return true
 		}
 		i += w
@@ -213,7 +214,8 @@ func ansiQuote(s string) string {
 		c := s[i]
 		if c >= 0x80 {
 			r, w := utf8.DecodeRuneInString(s[i:])
-			if r == utf8.RuneError && w == 1 || !unicode.IsPrint(r) && !unicode.IsSpace(r) && !unicode.In(r, unicode.Cf, unicode.Co) {
+			if r == utf8.RuneError && w == 1 || !unicode.IsPrint(r) && !unicode.IsSpace(r) &&
+				!unicode.In(r, unicode.Cf, unicode.Co) {
 				for k := 0; k < w; k++ {
 					fmt.Fprintf(&b, "\\%03o", s[i+k])
 				}
@@ -303,7 +305,8 @@ func quoteBackslash(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
 		c := s[i]
-		if strings.IndexByte(" \t\n'\"\\|&;()<>!{}*[]?^$`,", c) >= 0 || c == '#' && i == 0 || c == '~' && (i == 0 || s[i-1] == '=' || s[i-1] == ':') {
+		if strings.IndexByte(" \t\n'\"\\|&;()<>!{}*[]?^$`,", c) >= 0 || c == '#' && i == 0 ||
+			c == '~' && (i == 0 || s[i-1] == '=' || s[i-1] == ':') {
 			b.WriteByte('\\')
 		}
 		b.WriteByte(c)

@@ -23,15 +23,17 @@ import (
 
 const module = "github.com/pgbox/pgbox/"
 
-// recursiveFunctions are the functions of the shell and its commands from which a way leads back to themselves, as "package.function" or
-// "package.Type.method", in groups that call each other; the key is the first of its group. A function calls all that it mentions, also what it only
-// hands on, and a table of functions is called by whatever reads it. A call of an interface's method is a call of each method of that name in the
-// same package. What leads back through another package's interface is not seen: so commands run commands, which the limits on depth and
-// processes bound.
+// recursiveFunctions are the functions of the shell and its commands from which a way leads back to themselves, as
+// "package.function" or "package.Type.method", in groups that call each other; the key is the first of its group. A
+// function calls all that it mentions, also what it only hands on, and a table of functions is called by whatever reads
+// it. A call of an interface's method is a call of each method of that name in the same package. What leads back
+// through another package's interface is not seen: so commands run commands, which the limits on depth and processes
+// bound.
 func recursiveFunctions(t *testing.T) map[string][]string {
 	t.Helper()
 	const format = "{{.ImportPath}}\t{{.Export}}\t{{.Dir}}\t{{join .GoFiles \" \"}}"
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-trimpath", "-export", "-deps", "-f", format, "./...").Output()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-trimpath", "-export", "-deps", "-f", format,
+		"./...").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +68,8 @@ func recursiveFunctions(t *testing.T) map[string][]string {
 		}
 		g := mentions{
 			prefix: strings.TrimPrefix(path, module+"gateway/"), edges: map[string][]string{},
-			info: &types.Info{Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{}},
+			info: &types.Info{Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{},
+				Types: map[ast.Expr]types.TypeAndValue{}},
 		}
 		// Generated code is left out, so that a name may be missing.
 		conf := types.Config{Importer: imports, Error: func(error) {}}
@@ -153,8 +156,8 @@ func (g *mentions) mentionsItself(id *ast.Ident, lit *ast.FuncLit) bool {
 	return found
 }
 
-// callsItsLike reports whether a function literal calls a variable that holds functions of its own type and has parameters: so run programs that are
-// compiled into closures.
+// callsItsLike reports whether a function literal calls a variable that holds functions of its own type and has
+// parameters: so run programs that are compiled into closures.
 func (g *mentions) callsItsLike(lit *ast.FuncLit) bool {
 	own, ok := g.info.Types[lit].Type.(*types.Signature)
 	if !ok || own.Params().Len() == 0 {
@@ -267,7 +270,8 @@ func (g *mentions) cycles() [][]string {
 	return out
 }
 
-// recursionList reads testdata/recursions.txt: which section every recursive group belongs to, and why those of a section are bounded.
+// recursionList reads testdata/recursions.txt: which section every recursive group belongs to, and why those of a
+// section are bounded.
 func recursionList(t *testing.T) (sections map[string]string, reasons map[string]string) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/recursions.txt")
@@ -292,8 +296,9 @@ func recursionList(t *testing.T) (sections map[string]string, reasons map[string
 	return sections, reasons
 }
 
-// TestRecursionsAreListed fails on a function that calls itself, by whatever way, and that nobody has said to be bounded, and on a section of the list without
-// reason and attack. Add it to testdata/recursions.txt, where its kind stands, and an input to recursions that makes it descend.
+// TestRecursionsAreListed fails on a function that calls itself, by whatever way, and that nobody has said to be
+// bounded, and on a section of the list without reason and attack. Add it to testdata/recursions.txt, where its kind
+// stands, and an input to recursions that makes it descend.
 func TestRecursionsAreListed(t *testing.T) {
 	sections, reasons := recursionList(t)
 	attacked := map[string]bool{}

@@ -16,8 +16,8 @@ type savedFD struct {
 	old *desc
 }
 
-// redirect performs redirections on the shell's own descriptors; restore takes them back, and where a child of its own would have
-// performed them (inChild) also those of {fd}>. On failure it has said why.
+// redirect performs redirections on the shell's own descriptors; restore takes them back, and where a child of its own
+// would have performed them (inChild) also those of {fd}>. On failure it has said why.
 func (sh *Shell) redirect(rs []*redirect, inChild bool) (undo []savedFD, ok bool) {
 	for _, r := range rs {
 		if undo, ok = sh.redirectOne(r, undo, inChild); !ok {
@@ -33,7 +33,8 @@ func (r *redirect) assigns() bool {
 	if r.heredoc != nil && !r.quoted {
 		src = r.heredoc.src
 	}
-	return r.varName != "" || strings.Contains(src, "$") && (strings.ContainsAny(src, "=") || strings.Contains(src, "++") || strings.Contains(src, "--"))
+	return r.varName != "" || strings.Contains(src, "$") && (strings.ContainsAny(src, "=") ||
+		strings.Contains(src, "++") || strings.Contains(src, "--"))
 }
 
 // shareVars makes changes of variables go to a copy, which the caller lets go of by putting the former map back.

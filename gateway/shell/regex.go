@@ -39,7 +39,8 @@ func (sh *Shell) matchRegex(re, s string) bool {
 			sh.tick()
 		}
 		var err error
-		if m, err = regex.Compile(re, regex.Options{Extended: true, IgnoreCase: k.fold, Bytes: k.bytes, Tick: tick}); err != nil {
+		if m, err = regex.Compile(re, regex.Options{Extended: true, IgnoreCase: k.fold, Bytes: k.bytes,
+			Tick: tick}); err != nil {
 			sh.setRematch(nil)
 			panic(abortPanic{status: 2, soft: true})
 		}

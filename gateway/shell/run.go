@@ -23,7 +23,8 @@ func (sh *Shell) runScript(src, where string) {
 	sh.runText(src, where)
 }
 
-// longScript is the length from which a script is read and run in parts: its syntax tree may take a hundred times its length.
+// longScript is the length from which a script is read and run in parts: its syntax tree may take a hundred times its
+// length.
 const longScript = 64 << 10
 
 // runText parses and runs a text. What would be an error in a part of it may be right in a longer one.
@@ -61,7 +62,8 @@ func (sh *Shell) checkSize(src string) {
 	sh.tick()
 }
 
-// readStep counts a kilobyte, statement or word of a script that is being read. Unlike tick it runs no traps: they come between commands.
+// readStep counts a kilobyte, statement or word of a script that is being read. Unlike tick it runs no traps: they come
+// between commands.
 func (sh *Shell) readStep() {
 	if sh.ticks++; sh.ticks < 32 {
 		return
@@ -321,8 +323,9 @@ func (sh *Shell) command1(st *stmt) ending {
 	return result
 }
 
-// redirecting runs a compound command with its redirections in force. Whatever ends it, failed redirections included, they are taken back then,
-// and the process substitutions of its words and redirections lose the shell's end of their pipes.
+// redirecting runs a compound command with its redirections in force. Whatever ends it, failed redirections included,
+// they are taken back then, and the process substitutions of its words and redirections lose the shell's end of their
+// pipes.
 func (sh *Shell) redirecting(rs []*redirect, run func()) {
 	subs := len(sh.procSubs)
 	if len(rs) == 0 { // what unwinds takes the substitutions along
@@ -832,8 +835,9 @@ func (sh *Shell) pipeline(c *pipeline) {
 	}
 }
 
-// alone runs a statement as the whole life of the process that was made for it, a job or a part of a pipeline: what would get a process of its own
-// elsewhere, ( ) and programs, is this one, so that signals reach it. The failure of a simple command is left to the shell that waits.
+// alone runs a statement as the whole life of the process that was made for it, a job or a part of a pipeline: what
+// would get a process of its own elsewhere, ( ) and programs, is this one, so that signals reach it. The failure of a
+// simple command is left to the shell that waits.
 func (sh *Shell) alone(st *stmt) {
 	sub, isSub := st.cmd.(*subshell)
 	_, isSimple := st.cmd.(*simpleCmd)
@@ -896,7 +900,8 @@ func (sh *Shell) timed(c *timeCmd) {
 			continue
 		}
 		i++
-		if verb := strings.TrimLeft(format[min(i, len(format)):], "0123456789l"); verb != "" && strings.IndexByte("%PRUS", verb[0]) < 0 {
+		if verb := strings.TrimLeft(format[min(i, len(format)):], "0123456789l"); verb != "" &&
+			strings.IndexByte("%PRUS", verb[0]) < 0 {
 			sh.errorf("TIMEFORMAT: `%c': invalid format character", verb[0])
 			return
 		}
@@ -904,7 +909,8 @@ func (sh *Shell) timed(c *timeCmd) {
 	sh.eprint(timeFormat(format, d) + "\n")
 }
 
-// timeFormat renders $TIMEFORMAT; CPU time is not told apart from elapsed time per command, so it shows as elapsed user time.
+// timeFormat renders $TIMEFORMAT; CPU time is not told apart from elapsed time per command, so it shows as elapsed user
+// time.
 func timeFormat(f string, d time.Duration) string {
 	var b strings.Builder
 	for i := 0; i < len(f); i++ {

@@ -4,10 +4,11 @@ import (
 	"strings"
 )
 
-// scanner walks over a text as bash reads it, quote by quote, and rewrites what the parser reads in another way: continued line ends within
-// expansions and operators, here-document delimiters that are not plain names, and single quotes in "${x-'…'}", which quote nothing there
-// and come in pairs but in POSIX mode.
-// Every line keeps its number. What it does not understand to the end stays as it is, from the command on that it is in.
+// scanner walks over a text as bash reads it, quote by quote, and rewrites what the parser reads in another way:
+// continued line ends within expansions and operators, here-document delimiters that are not plain names, and single
+// quotes in "${x-'…'}", which quote nothing there and come in pairs but in POSIX mode.
+// Every line keeps its number. What it does not understand to the end stays as it is, from the command on that it is
+// in.
 type scanner struct {
 	s     string
 	i     int
@@ -36,7 +37,8 @@ type scanner struct {
 // scanPoint is between two commands: what comes before can be used even if what follows is not understood.
 type scanPoint struct{ in, out, warnings int }
 
-// scanLevel is one construct around the scanner: commands 'c', double quotes '"', ${…} '{', arithmetic 'a' and '[', a here-document 'h'.
+// scanLevel is one construct around the scanner: commands 'c', double quotes '"', ${…} '{', arithmetic 'a' and '[', a
+// here-document 'h'.
 type scanLevel struct {
 	kind    byte
 	quoted  bool // a ${…} in double quotes or a here-document
@@ -355,7 +357,8 @@ func (r *scanner) parameterHead(quoted bool) {
 		r.take(1, false)
 		r.join()
 	}
-	if name := r.out[start:]; (len(name) == 0 || len(name) == 1 && !isNameByte(name[0])) && r.i < len(r.s) && strings.IndexByte("@*#?$!-", r.s[r.i]) >= 0 {
+	if name := r.out[start:]; (len(name) == 0 || len(name) == 1 && !isNameByte(name[0])) && r.i < len(r.s) &&
+		strings.IndexByte("@*#?$!-", r.s[r.i]) >= 0 {
 		r.take(1, false)
 		r.join()
 	}
@@ -578,7 +581,8 @@ func (r *scanner) operator(l *scanLevel, ch byte) {
 	}
 }
 
-// continued reads a continued line end among commands. Where it divides an operator or a reserved word it goes behind it.
+// continued reads a continued line end among commands. Where it divides an operator or a reserved word it goes behind
+// it.
 func (r *scanner) continued(l *scanLevel) {
 	next := r.i
 	for strings.HasPrefix(r.s[next:], "\\\n") {
@@ -688,7 +692,8 @@ func (r *scanner) delimiter() {
 	raw := r.s[start:r.i]
 	d.delim = string(text)
 	d.name = d.delim
-	plain = plain && !(d.strip && strings.HasPrefix(d.delim, "\t")) && (!d.quoted || !strings.ContainsAny(d.delim, "\\'\"$`"))
+	plain = plain && !(d.strip && strings.HasPrefix(d.delim, "\t")) &&
+		(!d.quoted || !strings.ContainsAny(d.delim, "\\'\"$`"))
 	if plain || strings.Contains(d.delim, "\n") || raw == "" {
 		r.moved = moved
 		r.put(raw, true)
@@ -739,7 +744,8 @@ func (r *scanner) startDoc() {
 	}
 }
 
-// findDelimiter finds the line that ends a here-document, -1 when there is none. In a substitution, the delimiter may be followed by its parenthesis.
+// findDelimiter finds the line that ends a here-document, -1 when there is none. In a substitution, the delimiter may
+// be followed by its parenthesis.
 func (r *scanner) findDelimiter(d *scanDoc, limit int) (at int) {
 	for at = r.i; at < limit; at = d.next {
 		d.joined = 0
@@ -758,9 +764,11 @@ func (r *scanner) findDelimiter(d *scanDoc, limit int) (at int) {
 		if line == d.delim {
 			return at
 		}
-		if after, ok := strings.CutPrefix(line, d.delim); ok && d.joined == 0 && r.substs > 0 && strings.Contains(after, ")") {
+		if after, ok := strings.CutPrefix(line, d.delim); ok && d.joined == 0 && r.substs > 0 &&
+			strings.Contains(after, ")") {
 			if len(r.warnings) < maxDocWarnings {
-				r.warnings = append(r.warnings, docWarning{d.delim, strings.Count(r.s[:d.at], "\n") + 1, strings.Count(r.s[:at], "\n") + 1})
+				r.warnings = append(r.warnings, docWarning{d.delim, strings.Count(r.s[:d.at], "\n") + 1,
+					strings.Count(r.s[:at], "\n") + 1})
 			}
 			if r.s[d.next-1] == '\n' {
 				d.next--

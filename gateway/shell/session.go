@@ -23,7 +23,8 @@ type SessionFunction struct {
 // MaxSession bounds the bytes of names and texts that a session keeps.
 const MaxSession = 256 << 10
 
-// unkept are the options that only make sense within one exec: with noexec or onecmd no later script could turn them off again.
+// unkept are the options that only make sense within one exec: with noexec or onecmd no later script could turn them
+// off again.
 var unkept = map[byte]bool{'n': true, 't': true}
 
 func (s *Session) size() int {
@@ -67,7 +68,8 @@ func (sh *Shell) resume(s *Session) {
 		if !ok || d.name != name {
 			continue
 		}
-		sh.ownFuncs()[name] = &funcDef{name: name, body: d.body, source: "environment", line: d.line, src: d.src, exported: f.Exported}
+		sh.ownFuncs()[name] = &funcDef{name: name, body: d.body, source: "environment", line: d.line, src: d.src,
+			exported: f.Exported}
 		if f.Readonly {
 			if sh.readonlyFuncs == nil {
 				sh.readonlyFuncs = map[string]bool{}
@@ -105,7 +107,8 @@ func (sh *Shell) session(before *Session, debug bool) *Session {
 	if n := s.size(); n > MaxSession {
 		if d := sh.fds.get(2); d != nil {
 			// The shell's own context is over by now.
-			_, _ = d.write(sh.x.ctx, []byte("bash: session: "+itoa(n)+" bytes of functions and aliases are more than "+itoa(MaxSession)+": not kept\n"))
+			_, _ = d.write(sh.x.ctx, []byte("bash: session: "+itoa(n)+" bytes of functions and aliases are more than "+
+				itoa(MaxSession)+": not kept\n"))
 		}
 		return before
 	}

@@ -58,7 +58,8 @@ type State struct {
 type Result struct {
 	ExitCode int
 	State    State
-	// BackgroundEnded is how many background processes were still running when the script had ended, and were ended with it.
+	// BackgroundEnded is how many background processes were still running when the script had ended, and were ended with
+	// it.
 	BackgroundEnded int
 }
 
@@ -103,7 +104,8 @@ type process struct {
 // Unwinding. These travel as panics and are recovered by the environment they end.
 type (
 	exitPanic struct{ status int } // this environment ends
-	// abortPanic goes back to the loop over lines; errexit: it ends the shell with set -e; soft: commands that compute or compare fail by it.
+	// abortPanic goes back to the loop over lines; errexit: it ends the shell with set -e; soft: commands that compute or
+	// compare fail by it.
 	abortPanic struct {
 		status  int
 		errexit bool
@@ -246,8 +248,8 @@ func defaultEnv(u proc.User) [][2]string {
 	}
 }
 
-// Run executes script and returns when it and everything it started is over. The error is not nil only when the exec was
-// ended from outside or by a limit: it wraps a *proc.LimitError or the context's cause. A script's own
+// Run executes script and returns when it and everything it started is over. The error is not nil only when the exec
+// was ended from outside or by a limit: it wraps a *proc.LimitError or the context's cause. A script's own
 // failures, syntax errors included, are exit codes.
 func Run(ctx context.Context, cfg Config, script string) (Result, error) {
 	if cfg.Budget == nil {
@@ -281,7 +283,8 @@ func Run(ctx context.Context, cfg Config, script string) (Result, error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	x := &exec{cfg: cfg, fs: cfg.FS, budget: cfg.Budget, ctx: ctx, now: cfg.Now, start: cfg.Now(), procs: map[int]*process{}, jobs: map[int]string{}, fifos: map[uint64]*pipe{}}
+	x := &exec{cfg: cfg, fs: cfg.FS, budget: cfg.Budget, ctx: ctx, now: cfg.Now, start: cfg.Now(),
+		procs: map[int]*process{}, jobs: map[int]string{}, fifos: map[uint64]*pipe{}}
 	x.fs = &procFS{FS: cfg.FS, x: x}
 	x.pid.Store(int64(cfg.PID))
 
@@ -339,15 +342,16 @@ func Run(ctx context.Context, cfg Config, script string) (Result, error) {
 	return Result{ExitCode: status, State: state, BackgroundEnded: ended}, err
 }
 
-// draining is how long the process substitutions of a script that has ended may take for what they still have to read, and a moment what
-// background processes get that are about to end anyway.
+// draining is how long the process substitutions of a script that has ended may take for what they still have to read,
+// and a moment what background processes get that are about to end anyway.
 const (
 	draining = 2 * time.Second
 	moment   = 50 * time.Millisecond
 )
 
-// linger waits for what the script left running: process substitutions, which come to the end of their input now, and as long as was asked for
-// background processes. The others are ended with the script, which standard error says; their number is returned.
+// linger waits for what the script left running: process substitutions, which come to the end of their input now, and
+// as long as was asked for background processes. The others are ended with the script, which standard error says; their
+// number is returned.
 func (x *exec) linger(ctx context.Context) int {
 	if x.running.Load() == 0 {
 		return 0
@@ -441,7 +445,8 @@ func cmpOr(vals ...string) string {
 func (sh *Shell) setExecutionString(script string) { sh.store("BASH_EXECUTION_STRING", script) }
 
 func (x *exec) newShell(ctx context.Context, name string, args []string, pid int) *Shell {
-	sh := &Shell{x: x, name: name, lastArg: name, args: args, vars: make(map[string]*variable, 48), funcs: map[string]*funcDef{}, funcsOwn: true,
+	sh := &Shell{x: x, name: name, lastArg: name, args: args, vars: make(map[string]*variable, 48),
+		funcs: map[string]*funcDef{}, funcsOwn: true,
 		traps: map[string]string{}, trapsOwn: true, substSt: -1, piped: true, seconds: x.now(), mainShell: true, umask: 0o022}
 	sh.opts = defaultOptions()
 	x.adopt(ctx, sh, pid)
@@ -453,7 +458,8 @@ func (x *exec) adopt(ctx context.Context, sh *Shell, pid int) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	sh.ctx, sh.turn = ctx, proc.TurnOf(ctx)
 	parent := sh.proc
-	sh.proc = &process{pid: pid, cancel: cancel, wake: make(chan struct{}, 1), shell: sh, own: sh.mainShell, args: []string{"bash"}, start: x.now(), parent: 1}
+	sh.proc = &process{pid: pid, cancel: cancel, wake: make(chan struct{}, 1), shell: sh, own: sh.mainShell,
+		args: []string{"bash"}, start: x.now(), parent: 1}
 	if parent != nil {
 		sh.proc.parent, sh.proc.args = parent.pid, parent.args
 	}
@@ -618,7 +624,8 @@ func (sh *Shell) state(cfg Config) State {
 		st.Dir = cfg.State.Dir
 	}
 	for name, v := range sh.vars {
-		if v.attrs&aExport == 0 || v.attrs&aSet == 0 || v.isArray() || v.dyn != nil || name == "_" || name == "SHLVL" || name == "OLDPWD" || name == "PWD" {
+		if v.attrs&aExport == 0 || v.attrs&aSet == 0 || v.isArray() || v.dyn != nil || name == "_" || name == "SHLVL" ||
+			name == "OLDPWD" || name == "PWD" {
 			continue
 		}
 		if extra, ok := cfg.Env[name]; ok && extra == v.str {
@@ -920,13 +927,15 @@ func (sh *Shell) errorf(format string, args ...any) {
 	sh.eprint(sh.prefix() + fmt.Sprintf(format, args...) + "\n")
 }
 
-// discard prints a message and abandons the line that is being run, also with set -e: arithmetic that fails is no failed command.
+// discard prints a message and abandons the line that is being run, also with set -e: arithmetic that fails is no
+// failed command.
 func (sh *Shell) discard(format string, args ...any) {
 	sh.errorf(format, args...)
 	panic(abortPanic{status: 1})
 }
 
-// fatal prints a message and abandons the line that is being run, as bash does for bad expansions; with set -e it ends the shell.
+// fatal prints a message and abandons the line that is being run, as bash does for bad expansions; with set -e it ends
+// the shell.
 func (sh *Shell) fatal(format string, args ...any) {
 	sh.errorf(format, args...)
 	panic(abortPanic{status: 1, errexit: true})

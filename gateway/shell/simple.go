@@ -506,7 +506,8 @@ func (sh *Shell) call(fn *funcDef, args []string, temps [][2]string) {
 		sh.fatal("%s: maximum function nesting level exceeded (%d)", fn.name, n)
 	}
 	sh.enter()
-	f := &frame{fn: fn, name: fn.name, source: fn.source, callLine: sh.line, isFunc: true, args: sh.args, optind: sh.optind}
+	f := &frame{fn: fn, name: fn.name, source: fn.source, callLine: sh.line, isFunc: true, args: sh.args,
+		optind: sh.optind}
 	sh.frames = append(sh.frames, f)
 	sh.funcDepth++
 	sh.args = args[1:]
@@ -616,8 +617,8 @@ func (sh *Shell) flush(name string) {
 	}
 }
 
-// flushLines prints the whole lines of the running builtin's output: bash's standard output is line buffered, and so a message
-// comes after them.
+// flushLines prints the whole lines of the running builtin's output: bash's standard output is line buffered, and so a
+// message comes after them.
 func (sh *Shell) flushLines() {
 	n := bytes.LastIndexByte(sh.obuf, '\n') + 1
 	if n == 0 {
@@ -682,7 +683,9 @@ func (sh *Shell) process(args []string, env proc.Environ) *proc.Process {
 			}
 			return bind(sh.ctx, d), true
 		},
-		Spawn: sh.x.spawnProgram, Alive: sh.x.alive, Processes: sh.x.processes, Signal: sh.x.signalPID, Interrupt: sh.x.interrupt, Machine: sh.x.cfg.Machines, Now: sh.x.now, PID: sh.x.newPID(), Ignored: sh.proc.ignored.Load(), User: sh.x.cfg.User, Hostname: sh.x.cfg.Hostname,
+		Spawn: sh.x.spawnProgram, Alive: sh.x.alive, Processes: sh.x.processes, Signal: sh.x.signalPID,
+		Interrupt: sh.x.interrupt, Machine: sh.x.cfg.Machines, Now: sh.x.now, PID: sh.x.newPID(),
+		Ignored: sh.proc.ignored.Load(), User: sh.x.cfg.User, Hostname: sh.x.cfg.Hostname,
 	}
 	p.Stdin, _ = in.(reader)
 	p.Stdout, _ = out.(writer)

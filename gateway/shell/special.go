@@ -52,7 +52,8 @@ func (sh *Shell) initVars() {
 	set("PPID", itoa(sh.proc.parent), aReadonly|aInteger)
 	sh.vars["BASH_VERSINFO"] = &variable{owner: sh, attrs: aSet | aArray | aReadonly,
 		arr: &indexed{dense: []string{"5", "2", "15", "1", "release", "x86_64-pc-linux-gnu"}}}
-	sh.vars["GROUPS"] = &variable{owner: sh, attrs: aSet | aArray, arr: &indexed{dense: []string{strconv.Itoa(int(x.cfg.User.GID))}}}
+	sh.vars["GROUPS"] = &variable{owner: sh, attrs: aSet | aArray,
+		arr: &indexed{dense: []string{strconv.Itoa(int(x.cfg.User.GID))}}}
 	level := 1
 	if v, ok := sh.get("SHLVL"); ok {
 		if n, err := strconv.Atoi(v); err == nil && n >= 0 && n < 999 {
@@ -103,8 +104,10 @@ func init() {
 		"HISTCMD": {dyn: dynString(func(sh *Shell) string {
 			return itoa(sh.history.base + len(sh.history.list))
 		}), assign: ignore, attrs: aInteger},
-		"SRANDOM":      {dyn: dynString(func(*Shell) string { return strconv.FormatUint(uint64(rand.Uint32()), 10) }), assign: ignore},
-		"EPOCHSECONDS": {dyn: dynString(func(sh *Shell) string { return strconv.FormatInt(sh.x.now().Unix(), 10) }), assign: ignore},
+		"SRANDOM": {dyn: dynString(func(*Shell) string { return strconv.FormatUint(uint64(rand.Uint32()), 10) }),
+			assign: ignore},
+		"EPOCHSECONDS": {dyn: dynString(func(sh *Shell) string { return strconv.FormatInt(sh.x.now().Unix(), 10) }),
+			assign: ignore},
 		"EPOCHREALTIME": {dyn: dynString(func(sh *Shell) string {
 			t := sh.x.now()
 			return strconv.FormatInt(t.Unix(), 10) + "." + leftPad(t.Nanosecond()/1000, 6)
@@ -115,8 +118,10 @@ func init() {
 			n, _ := strconv.ParseInt(s, 10, 64)
 			sh.seconds, sh.secOffset = sh.x.now(), n
 		}, attrs: aInteger},
-		"SHELLOPTS":     {dyn: dynString(func(sh *Shell) string { return sh.opts.shellOpts() }), assign: ignore, attrs: aReadonly},
-		"BASHOPTS":      {dyn: dynString(func(sh *Shell) string { return sh.opts.bashOpts() }), assign: ignore, attrs: aReadonly},
+		"SHELLOPTS": {dyn: dynString(func(sh *Shell) string { return sh.opts.shellOpts() }), assign: ignore,
+			attrs: aReadonly},
+		"BASHOPTS": {dyn: dynString(func(sh *Shell) string { return sh.opts.bashOpts() }), assign: ignore,
+			attrs: aReadonly},
 		"BASH_SUBSHELL": {dyn: dynString(func(sh *Shell) string { return itoa(sh.sub) }), assign: ignore},
 		"BASH_COMMAND": {dyn: dynString(func(sh *Shell) string {
 			if sh.command != nil {
@@ -124,8 +129,9 @@ func init() {
 			}
 			return ""
 		}), assign: ignore},
-		"BASH_ARGV0": {dyn: dynString(func(sh *Shell) string { return sh.name }), assign: func(sh *Shell, s string) { sh.name = s }},
-		"_":          {dyn: dynString(func(sh *Shell) string { return sh.lastArg }), assign: func(sh *Shell, s string) {}},
+		"BASH_ARGV0": {dyn: dynString(func(sh *Shell) string { return sh.name }),
+			assign: func(sh *Shell, s string) { sh.name = s }},
+		"_": {dyn: dynString(func(sh *Shell) string { return sh.lastArg }), assign: func(sh *Shell, s string) {}},
 		"PIPESTATUS": {dyn: dynArray(func(sh *Shell) []string {
 			if !sh.piped {
 				return []string{itoa(sh.pipeOne)}

@@ -13,12 +13,13 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
 
-// TestSQLiteStaysInside tries every way by which SQL and the shell's commands could reach a file of the host: each name of a VFS, in
-// each place that takes a name, however it is spelled. Whatever SQLite opens is a file of the sandbox.
+// TestSQLiteStaysInside tries every way by which SQL and the shell's commands could reach a file of the host: each name
+// of a VFS, in each place that takes a name, however it is spelled. Whatever SQLite opens is a file of the sandbox.
 func TestSQLiteStaysInside(t *testing.T) {
 	dir := t.TempDir()
 	secret := filepath.Join(dir, "secret.db")
-	made := runLimited(t, proc.Limits{}, time.Minute, `sqlite3 s.db "create table t(a); insert into t values ('the secret of the host')"; cat s.db`)
+	made := runLimited(t, proc.Limits{}, time.Minute,
+		`sqlite3 s.db "create table t(a); insert into t values ('the secret of the host')"; cat s.db`)
 	if err := os.WriteFile(secret, []byte(made.out), 0o644); err != nil || !strings.Contains(made.out, "the secret") {
 		t.Fatal(made, err)
 	}
@@ -74,23 +75,29 @@ func TestSQLiteStaysInside(t *testing.T) {
 		"blob":       `cast(x'66696c653a'||'NAME?vfs=os' as text)`,
 	}
 	before := map[string]string{
-		"": "", "semicolon ": ";", "semicolons ": "; ;;", "mark ": "\uFEFF", "mark and semicolon ": "\uFEFF;", "no-break space ": "\u00a0",
-		"line separator ": "\u2028", "comment ": "/* x */", "line comment ": "-- attach\n", "open comment ": "/**/;/*;*/", "vertical tab ": "\v",
-		"select ": "select 1;", "explain ": "explain ", "empty string ": "'';",
+		"": "", "semicolon ": ";", "semicolons ": "; ;;", "mark ": "\uFEFF", "mark and semicolon ": "\uFEFF;",
+		"no-break space ": "\u00a0",
+		"line separator ": "\u2028", "comment ": "/* x */", "line comment ": "-- attach\n", "open comment ": "/**/;/*;*/",
+		"vertical tab ": "\v",
+		"select ":       "select 1;", "explain ": "explain ", "empty string ": "'';",
 	}
 	for which, name := range names {
 		for how, b := range before {
-			scripts[how+"attach "+which] = "sqlite3 :memory: <<'EOF'\n" + b + "attach " + strings.ReplaceAll(name, "NAME", "TARGET") +
-				" as y;\ncreate table y.t(a);\n" + b + "attach database " + strings.ReplaceAll(name, "NAME", "SECRET") + " as z;\nselect * from z.t;\nEOF"
+			scripts[how+"attach "+which] = "sqlite3 :memory: <<'EOF'\n" + b + "attach " +
+				strings.ReplaceAll(name, "NAME", "TARGET") +
+				" as y;\ncreate table y.t(a);\n" + b + "attach database " + strings.ReplaceAll(name, "NAME", "SECRET") +
+				" as z;\nselect * from z.t;\nEOF"
 		}
-		scripts["vacuum "+which] = `sqlite3 :memory: "create table t(a); vacuum main into ` + strings.ReplaceAll(name, "NAME", "TARGET") + `"`
+		scripts["vacuum "+which] = `sqlite3 :memory: "create table t(a); vacuum main into ` +
+			strings.ReplaceAll(name, "NAME", "TARGET") + `"`
 		scripts["trigger "+which] = `sqlite3 :memory: "create table t(a); create trigger r after insert on t begin select writefile('TARGET', 'x'), readfile('SECRET'); end;
 			insert into t values (` + name + `); create view v as select readfile('SECRET'); select * from v"`
 	}
 	scripts["parameter"] = `printf '.parameter set @f "file:TARGET?vfs=os"\nattach @f as h;\ncreate table h.t(a);\n' | sqlite3`
 	for name, script := range scripts {
 		t.Run(name, func(t *testing.T) {
-			o := runLimited(t, proc.Limits{}, time.Minute, "mkdir -p DIR 2>/dev/null; "+strings.NewReplacer("TARGET", target, "SECRET", secret, "DIR", dir).Replace(script))
+			o := runLimited(t, proc.Limits{}, time.Minute, "mkdir -p DIR 2>/dev/null; "+
+				strings.NewReplacer("TARGET", target, "SECRET", secret, "DIR", dir).Replace(script))
 			if o.err != nil {
 				t.Fatal(o.err)
 			}
@@ -136,7 +143,8 @@ func TestSQLiteStopsInsideOneStep(t *testing.T) {
 			if o.took > 4*time.Second {
 				t.Errorf("took %v: %q", o.took, o.errs)
 			}
-			if o.err == nil && !strings.Contains(o.errs, "too big") && !strings.Contains(o.errs, "too long") && !strings.Contains(o.errs, "too complex") &&
+			if o.err == nil && !strings.Contains(o.errs, "too big") && !strings.Contains(o.errs, "too long") &&
+				!strings.Contains(o.errs, "too complex") &&
 				!strings.Contains(o.errs, "memory") {
 				t.Errorf("ended by itself: %.80q %q", o.out, o.errs)
 			}
@@ -144,7 +152,8 @@ func TestSQLiteStopsInsideOneStep(t *testing.T) {
 	}
 }
 
-// TestSQLiteMemoryIsCounted runs processes that stay below SQLite's own limit each, and have more than the exec's live bytes together.
+// TestSQLiteMemoryIsCounted runs processes that stay below SQLite's own limit each, and have more than the exec's live
+// bytes together.
 func TestSQLiteMemoryIsCounted(t *testing.T) {
 	one := `sqlite3 :memory: "create table t(a); insert into t values (zeroblob(1500000)), (zeroblob(1500000)), (zeroblob(1500000))" ".read /dev/stdin"`
 	o := runLimited(t, proc.Limits{LiveBytes: 32 << 20}, time.Minute, strings.Repeat(one+" | ", 11)+one)
@@ -155,7 +164,8 @@ func TestSQLiteMemoryIsCounted(t *testing.T) {
 	if o.out != "done\n" {
 		t.Errorf("%v %q %q", o.err, o.out, o.errs)
 	}
-	o = runLimited(t, proc.Limits{LiveBytes: 32 << 20}, time.Minute, `sqlite3 -json :memory: "select zeroblob(1800000) a, zeroblob(1800000) b, zeroblob(1800000) c"`)
+	o = runLimited(t, proc.Limits{LiveBytes: 32 << 20}, time.Minute,
+		`sqlite3 -json :memory: "select zeroblob(1800000) a, zeroblob(1800000) b, zeroblob(1800000) c"`)
 	if o.err == nil || !strings.Contains(o.err.Error(), "live bytes") {
 		t.Errorf("a row six times as long in JSON: %v %q", o.err, o.errs)
 	}
@@ -192,7 +202,8 @@ func TestSQLiteDescendsNoDeeper(t *testing.T) {
 		"arrow":   func(n int) string { return "select '{}'" + strings.Repeat("->'a'", n) },
 		"views":   views,
 		"trigger": func(n int) string {
-			return "pragma recursive_triggers=1; create table t(a); create trigger r after insert on t when new.a < " + strconv.Itoa(n) + " begin insert into t values(new.a+1); end; insert into t values(1)"
+			return "pragma recursive_triggers=1; create table t(a); create trigger r after insert on t when new.a < " +
+				strconv.Itoa(n) + " begin insert into t values(new.a+1); end; insert into t values(1)"
 		},
 		"json": func(n int) string {
 			return "select json_valid('" + strings.Repeat("[", n) + strings.Repeat("]", n) + "')"
@@ -205,7 +216,8 @@ func TestSQLiteDescendsNoDeeper(t *testing.T) {
 		},
 		"json path": func(n int) string { return "select json_set('{}', '$" + strings.Repeat(".a", n) + "', 1)" },
 		"json nested": func(n int) string {
-			return "with recursive r(i,j) as (select 0,'1' union all select i+1, json_array(json(j)) from r where i < " + strconv.Itoa(min(n, 5000)) + ") select max(length(j)) from r"
+			return "with recursive r(i,j) as (select 0,'1' union all select i+1, json_array(json(j)) from r where i < " +
+				strconv.Itoa(min(n, 5000)) + ") select max(length(j)) from r"
 		},
 		"json blob": func(n int) string {
 			return "select json(cast(zeroblob(1) as blob)), json(x'" + strings.Repeat("cbffffff", min(n, 100000)) + "')"
@@ -217,7 +229,8 @@ func TestSQLiteDescendsNoDeeper(t *testing.T) {
 			return "select '" + strings.Repeat("a", n) + "' like '" + strings.Repeat("%a", n) + "'"
 		},
 		"fts": func(n int) string {
-			return "create virtual table f using fts5(a); select * from f where f match '" + strings.Repeat("(", n) + "a" + strings.Repeat(")", n) + "'"
+			return "create virtual table f using fts5(a); select * from f where f match '" + strings.Repeat("(", n) + "a" +
+				strings.Repeat(")", n) + "'"
 		},
 		"fts not": func(n int) string {
 			return "create virtual table f using fts5(a); select * from f where f match 'a" + strings.Repeat(" NOT a", n) + "'"

@@ -21,12 +21,15 @@ func TestState(t *testing.T) {
 		cfg          shell.Config
 		script, want string
 	}{
-		{shell.Config{}, `pwd; echo $HOME $USER $SHLVL; cd /tmp; export A="1 2" C=c; B=2; f() { :; }`, "/home/user\n/home/user user 1\n"},
+		{shell.Config{}, `pwd; echo $HOME $USER $SHLVL; cd /tmp; export A="1 2" C=c; B=2; f() { :; }`,
+			"/home/user\n/home/user user 1\n"},
 		{shell.Config{}, `pwd; echo "$A|$B|$OLDPWD|$SHLVL"; type f; unset C`, "/tmp\n1 2||/home/user|1\n"},
-		{shell.Config{Dir: "/usr", Env: map[string]string{"A": "extra", "E": "e"}}, `pwd; echo "$A $E ${C-gone}"; cd /etc`, "/usr\nextra e gone\n"},
+		{shell.Config{Dir: "/usr", Env: map[string]string{"A": "extra", "E": "e"}}, `pwd; echo "$A $E ${C-gone}"; cd /etc`,
+			"/usr\nextra e gone\n"},
 		{shell.Config{}, `pwd; echo "$A ${E-gone}"; A=changed; exit 3`, "/tmp\n1 2 gone\n"},
 		{shell.Config{Env: map[string]string{"A": "extra"}}, `A=set`, ""},
-		{shell.Config{Args: []string{"x", "y"}, Stdin: strings.NewReader("in\n")}, `echo $A $0 $# $2; read l; echo $l`, "set bash 2 y\nin\n"},
+		{shell.Config{Args: []string{"x", "y"}, Stdin: strings.NewReader("in\n")}, `echo $A $0 $# $2; read l; echo $l`,
+			"set bash 2 y\nin\n"},
 	} {
 		var out strings.Builder
 		step.cfg.FS, step.cfg.Commands, step.cfg.State, step.cfg.Stdout = fs, command.All(), state, &out

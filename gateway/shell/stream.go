@@ -77,7 +77,8 @@ type memory struct {
 	pipe   bool // whatever its size: what the caller of the script gives it
 }
 
-// isPipe reports whether bash would have put the text into a pipe, which can neither seek nor tell its size, and not into a temporary file.
+// isPipe reports whether bash would have put the text into a pipe, which can neither seek nor tell its size, and not
+// into a temporary file.
 func (m *memory) isPipe() bool { return m.pipe || len(m.b) <= 65536 }
 
 func (m *memory) read(_ context.Context, b []byte) (int, error) {
@@ -199,8 +200,8 @@ func (s *sink) write(ctx context.Context, b []byte) (int, error) {
 	return n, err
 }
 
-// captureBlock is how large the pieces become in which a capture keeps what it gets: what grows as a whole is copied as a whole, and nothing ends a
-// copy of hundreds of megabytes.
+// captureBlock is how large the pieces become in which a capture keeps what it gets: what grows as a whole is copied as
+// a whole, and nothing ends a copy of hundreds of megabytes.
 const captureBlock = 1 << 20
 
 // capture collects the output of a command substitution.

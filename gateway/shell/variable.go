@@ -43,8 +43,8 @@ type variable struct {
 	assignKey func(sh *Shell, key, val string) // is told of assignments to elements
 }
 
-// extend returns old with val after it. When old is the value, val goes into the room behind it, so that a loop that appends copies
-// each byte a few times and not once a turn. Who else has old sees nothing of that.
+// extend returns old with val after it. When old is the value, val goes into the room behind it, so that a loop that
+// appends copies each byte a few times and not once a turn. Who else has old sees nothing of that.
 func (v *variable) extend(old, val string) string {
 	n := len(old) + len(val)
 	if n < 256 {
@@ -358,7 +358,8 @@ func (v *variable) letters() string {
 	for _, l := range []struct {
 		a attr
 		c byte
-	}{{aArray, 'a'}, {aAssoc, 'A'}, {aInteger, 'i'}, {aNameref, 'n'}, {aReadonly, 'r'}, {aTrace, 't'}, {aExport, 'x'}, {aCapital, 'c'}, {aLower, 'l'}, {aUpper, 'u'}} {
+	}{{aArray, 'a'}, {aAssoc, 'A'}, {aInteger, 'i'}, {aNameref, 'n'}, {aReadonly, 'r'}, {aTrace, 't'}, {aExport, 'x'},
+		{aCapital, 'c'}, {aLower, 'l'}, {aUpper, 'u'}} {
 		if v.attrs&l.a != 0 {
 			b.WriteByte(l.c)
 		}

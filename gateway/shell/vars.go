@@ -545,7 +545,8 @@ func (e arithEnv) Value(name string, sub *arith.Sub) string {
 		val, ok = sh.element(name, subOf(sub))
 	}
 	if !ok && sh.opts.get('u') {
-		if v := sh.lookup(name); sub != nil && v != nil && v.attrs&aSet != 0 { // of an array that is set, an element may be missing
+		// of an array that is set, an element may be missing
+		if v := sh.lookup(name); sub != nil && v != nil && v.attrs&aSet != 0 {
 			return ""
 		}
 		sh.unbound(name)
@@ -584,7 +585,8 @@ func (sh *Shell) evalExpr(x *arith.Expr, who string) int64 {
 	return v
 }
 
-// arithFailed reports an expression that has no value. As the value of a variable or an index it ends the shell, in POSIX mode in an expansion too.
+// arithFailed reports an expression that has no value. As the value of a variable or an index it ends the shell, in
+// POSIX mode in an expansion too.
 func (sh *Shell) arithFailed(who string, err error) {
 	prefix := who
 	if who == asValue {
@@ -631,7 +633,8 @@ func (sh *Shell) evalArith(a *arithText, who string) int64 {
 	return sh.evalText(sh.arithParts(a.parts), who)
 }
 
-// arithParts expands an expression. What an expansion gives in a subscript is escaped there: it neither ends it nor is it expanded again.
+// arithParts expands an expression. What an expansion gives in a subscript is escaped there: it neither ends it nor is
+// it expanded again.
 func (sh *Shell) arithParts(parts []part) string {
 	if !slices.ContainsFunc(parts, func(p part) bool { l, ok := p.(*litPart); return ok && strings.Contains(l.s, "[") }) {
 		return sh.joinParts(parts)

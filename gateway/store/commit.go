@@ -17,15 +17,17 @@ import (
 	"github.com/pgbox/pgbox/sqlcgen"
 )
 
-// inlineBytes is how much new content goes along with a commit. More is uploaded before, and only what the database lacks.
+// inlineBytes is how much new content goes along with a commit. More is uploaded before, and only what the database
+// lacks.
 const inlineBytes = 256 << 10
 
 // commitAttempts bounds how often a commit is sent again after an attempt that certainly applied nothing.
 const commitAttempts = 4
 
-// Apply commits a change, all of it or nothing; [OutcomeOf] its error says how it ended. It is ESTALE when the sandbox is no longer at c.Version, EDQUOT
-// when a limit would be exceeded, [ErrLocked] when another transaction holds the sandbox for as long as c.Wait. When the connection breaks it asks
-// Postgres for the outcome; ErrUnknown means that there was no answer until ctx was done.
+// Apply commits a change, all of it or nothing; [OutcomeOf] its error says how it ended. It is ESTALE when the sandbox
+// is no longer at c.Version, EDQUOT when a limit would be exceeded, [ErrLocked] when another transaction holds the
+// sandbox for as long as c.Wait. When the connection breaks it asks Postgres for the outcome; ErrUnknown means that
+// there was no answer until ctx was done.
 func (s *Store) Apply(ctx context.Context, c Commit) (Committed, error) {
 	p, err := params(&c)
 	if err != nil {
@@ -88,7 +90,8 @@ func (s *Store) apply(ctx context.Context, p *sqlcgen.ApplyParams, wait time.Dur
 		s.renew()
 	}
 	if err == nil {
-		a = Committed{Version: row.Version, UsedBytes: row.UsedBytes, UsedInodes: row.UsedInodes, Layers: row.Layers, ChangedAt: row.ChangedAt}
+		a = Committed{Version: row.Version, UsedBytes: row.UsedBytes, UsedInodes: row.UsedInodes, Layers: row.Layers,
+			ChangedAt: row.ChangedAt}
 		a.State, err = hashOf(row.StateSHA256)
 		return a, false, err
 	}
@@ -98,8 +101,8 @@ func (s *Store) apply(ctx context.Context, p *sqlcgen.ApplyParams, wait time.Dur
 	return a, true, err
 }
 
-// settle finds out how a commit ended whose connection broke. fs.settle waits for the lost transaction if it is still there, and makes
-// sure that it cannot be applied later if it has not been yet.
+// settle finds out how a commit ended whose connection broke. fs.settle waits for the lost transaction if it is still
+// there, and makes sure that it cannot be applied later if it has not been yet.
 func (s *Store) settle(ctx context.Context, c *Commit, cause error) (Committed, error) {
 	// The caller's patience may be what ended the commit.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.timeout)
@@ -107,7 +110,8 @@ func (s *Store) settle(ctx context.Context, c *Commit, cause error) (Committed, 
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		var rows []int64
 		_, err := s.lockOnce(ctx, "settle", func(ctx context.Context, conn *pgxpool.Conn, wait time.Duration) (err error) {
-			rows, err = sqlcgen.New(bounded{conn: conn, wait: wait}).Settle(ctx, sqlcgen.SettleParams{Sandbox: c.Sandbox, Exec: c.Exec.ID})
+			rows, err = sqlcgen.New(bounded{conn: conn, wait: wait}).Settle(ctx,
+				sqlcgen.SettleParams{Sandbox: c.Sandbox, Exec: c.Exec.ID})
 			return err
 		})
 		switch {
@@ -150,7 +154,9 @@ func (s *Store) uploadMissing(ctx context.Context, c *Commit) error {
 		func(d [][]byte) error { return s.PutBlobs(ctx, c.Sandbox, d) })
 }
 
-func uploadMissing(blobs map[tree.Hash][]byte, missing func([]tree.Hash) ([]tree.Hash, error), put func([][]byte) error) error {
+func uploadMissing(
+	blobs map[tree.Hash][]byte, missing func([]tree.Hash) ([]tree.Hash, error), put func([][]byte) error,
+) error {
 	hashes := make([]tree.Hash, 0, len(blobs))
 	for h := range blobs {
 		hashes = append(hashes, h)
@@ -185,7 +191,8 @@ func params(c *Commit) (*sqlcgen.ApplyParams, error) {
 		for i := range d.Inodes {
 			in := &d.Inodes[i]
 			p.Ino[i], p.Size[i], p.Mtime[i], p.Ctime[i] = int64(in.Ino), in.Size, in.Mtime, in.Ctime
-			p.Mode[i], p.UID[i], p.GID[i], p.Nlink[i], p.Rdev[i] = int32(in.Mode), int32(in.UID), int32(in.GID), int32(in.Nlink), int32(in.Rdev)
+			p.Mode[i], p.UID[i], p.GID[i], p.Nlink[i], p.Rdev[i] = int32(in.Mode), int32(in.UID), int32(in.GID), int32(in.Nlink),
+				int32(in.Rdev)
 			p.Kind[i], p.Target[i] = int16(in.Kind), in.Target
 		}
 	}
@@ -211,7 +218,8 @@ func params(c *Commit) (*sqlcgen.ApplyParams, error) {
 	}
 	if n := len(d.Journal); n > 0 {
 		p.Op, p.Path, p.PathTo, p.ChangeIno = make([]string, n), make([]string, n), make([]string, n), make([]int64, n)
-		p.SizeBefore, p.SizeAfter, p.HashBefore, p.HashAfter = make([]int64, n), make([]int64, n), make([][]byte, n), make([][]byte, n)
+		p.SizeBefore, p.SizeAfter, p.HashBefore, p.HashAfter = make([]int64, n), make([]int64, n), make([][]byte, n),
+			make([][]byte, n)
 		for i := range d.Journal {
 			r := &d.Journal[i]
 			p.Op[i], p.Path[i], p.PathTo[i], p.ChangeIno[i] = r.Op, r.Path, r.PathTo, int64(r.Ino)
@@ -259,9 +267,11 @@ type execRow struct {
 func (e *Exec) row() execRow {
 	return execRow{
 		ID: e.ID, Tenant: e.Tenant, Key: text(e.Key), Error: e.Error,
-		Route: text(e.Route), Caller: text(e.Caller), Agent: text(e.Agent), Script: text(e.Script), Cwd: text(e.Cwd), ReadOnly: e.ReadOnly, ExitCode: e.ExitCode,
-		StartedAt: e.StartedAt.UTC(), DurationUS: e.Duration.Microseconds(), StdoutBytes: e.StdoutBytes, StderrBytes: e.StderrBytes,
-		StdoutHead: text(string(e.StdoutHead)), StderrHead: text(string(e.StderrHead)),
+		Route: text(e.Route), Caller: text(e.Caller), Agent: text(e.Agent), Script: text(e.Script), Cwd: text(e.Cwd),
+		ReadOnly: e.ReadOnly, ExitCode: e.ExitCode,
+		StartedAt: e.StartedAt.UTC(), DurationUS: e.Duration.Microseconds(), StdoutBytes: e.StdoutBytes,
+		StderrBytes: e.StderrBytes,
+		StdoutHead:  text(string(e.StdoutHead)), StderrHead: text(string(e.StderrHead)),
 	}
 }
 

@@ -15,7 +15,8 @@ import (
 )
 
 var (
-	// ErrUnavailable: Postgres cannot be reached, is starting or stopping, or has no connection to give. Nothing was applied.
+	// ErrUnavailable: Postgres cannot be reached, is starting or stopping, or has no connection to give. Nothing was
+	// applied.
 	ErrUnavailable = errors.New("postgres is not available")
 	// ErrRefusedValue: the database does not take a value of the request. Nothing was applied.
 	ErrRefusedValue = errors.New("a value is not acceptable")
@@ -66,8 +67,8 @@ func wrap(op string, err error) error {
 	return fmt.Errorf("%s: %w: %w", op, ErrUnavailable, err)
 }
 
-// refusedInput reports whether the server could not read an argument (a NUL in a text, half a surrogate in JSON, a date that is none), or whether
-// a constraint of a table would not have it. PostgreSQL, appendix A, classes 22 and 23.
+// refusedInput reports whether the server could not read an argument (a NUL in a text, half a surrogate in JSON, a date
+// that is none), or whether a constraint of a table would not have it. PostgreSQL, appendix A, classes 22 and 23.
 func refusedInput(pg *pgconn.PgError) bool {
 	// not_null_violation, check_violation
 	return pg.Code == "23502" || pg.Code == "23514" || strings.HasPrefix(pg.Code, "22")
@@ -97,8 +98,8 @@ func conflict(err error) bool {
 	return ok && (pg.Code == "40001" || pg.Code == "40P01")
 }
 
-// refused reports whether err proves that the server ended the statement's transaction without committing. An error of severity
-// FATAL does not: a backend that is told to go may have committed just before.
+// refused reports whether err proves that the server ended the statement's transaction without committing. An error of
+// severity FATAL does not: a backend that is told to go may have committed just before.
 func refused(err error) bool {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
@@ -106,7 +107,7 @@ func refused(err error) bool {
 		// What class 08 (connection exception) says comes from a pooler, which does not know.
 		return severity == "ERROR" && !strings.HasPrefix(pg.Code, "08")
 	}
-	// Never sent. pgx says "conn closed" of a statement that was sent, too: in a batch the read that found the connection lost hides its error,
-	// and the next one finds it closed.
+	// Never sent. pgx says "conn closed" of a statement that was sent, too: in a batch the read that found the connection
+	// lost hides its error, and the next one finds it closed.
 	return pgconn.SafeToRetry(err) && !errors.Is(err, pgconn.ErrConnClosed)
 }

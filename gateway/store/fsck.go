@@ -25,8 +25,8 @@ func (s *Store) Fsck(ctx context.Context, sandbox uuid.UUID) ([]Fault, error) {
 	return faultsOf(rows), wrap("fsck", err)
 }
 
-// FsckAll checks every invariant of all sandboxes, snapshots and images. With every above 0 it does nothing while another process is at it, or when that was
-// done less than every ago.
+// FsckAll checks every invariant of all sandboxes, snapshots and images. With every above 0 it does nothing while
+// another process is at it, or when that was done less than every ago.
 func (s *Store) FsckAll(ctx context.Context, every time.Duration) ([]Fault, error) {
 	var p *time.Duration
 	if every > 0 {

@@ -50,9 +50,11 @@ func (s *Store) Timeline(ctx context.Context, sandbox uuid.UUID, f TimelineFilte
 		r := &rows[i]
 		out[i] = Run{
 			Exec: Exec{
-				ID: r.ID, Tenant: r.Tenant, Route: r.Route, Caller: r.Caller, Agent: r.Agent, Key: deref(r.IdempotencyKey), Error: deref(r.Error), Script: r.Script, Cwd: r.Cwd,
+				ID: r.ID, Tenant: r.Tenant, Route: r.Route, Caller: r.Caller, Agent: r.Agent, Key: deref(r.IdempotencyKey),
+				Error: deref(r.Error), Script: r.Script, Cwd: r.Cwd,
 				ReadOnly: r.ReadOnly, StartedAt: r.StartedAt, Duration: time.Duration(r.DurationUs) * time.Microsecond,
-				StdoutBytes: r.StdoutBytes, StderrBytes: r.StderrBytes, StdoutHead: []byte(r.StdoutHead), StderrHead: []byte(r.StderrHead),
+				StdoutBytes: r.StdoutBytes, StderrBytes: r.StderrBytes, StdoutHead: []byte(r.StdoutHead),
+				StderrHead: []byte(r.StderrHead),
 			},
 			VersionBefore: r.VersionBefore, VersionAfter: r.VersionAfter, Committed: r.Committed,
 		}
@@ -78,8 +80,11 @@ type Touch struct {
 	Caller, Agent, Route, Script string
 }
 
-// History returns what happened to a path and to the file that has it now, newest first: operations before number seq of a version, or (version 0) all.
-func (s *Store) History(ctx context.Context, sandbox uuid.UUID, path string, limit int, version int64, seq int32) ([]Touch, error) {
+// History returns what happened to a path and to the file that has it now, newest first: operations before number seq
+// of a version, or (version 0) all.
+func (s *Store) History(
+	ctx context.Context, sandbox uuid.UUID, path string, limit int, version int64, seq int32,
+) ([]Touch, error) {
 	p := sqlcgen.HistoryParams{Sandbox: sandbox, Path: path, MaxRows: int32(limit)}
 	if version > 0 {
 		p.Before, p.BeforeSeq = &version, &seq
@@ -97,7 +102,8 @@ func (s *Store) History(ctx context.Context, sandbox uuid.UUID, path string, lim
 		r := &rows[i]
 		out[i] = Touch{
 			Change: Change{
-				Version: r.Version, Seq: r.Seq, Exec: r.ExecID, Op: r.Op, Path: r.Path, PathTo: deref(r.PathTo), Ino: r.Ino, At: r.At,
+				Version: r.Version, Seq: r.Seq, Exec: r.ExecID, Op: r.Op, Path: r.Path, PathTo: deref(r.PathTo), Ino: r.Ino,
+				At:         r.At,
 				SizeBefore: r.SizeBefore, SizeAfter: r.SizeAfter, HashBefore: r.HashBefore, HashAfter: r.HashAfter,
 			},
 			Caller: r.Caller, Agent: deref(r.Agent), Route: deref(r.Route), Script: deref(r.Script),
@@ -106,8 +112,8 @@ func (s *Store) History(ctx context.Context, sandbox uuid.UUID, path string, lim
 	return out, nil
 }
 
-// LastWrite says who wrote a file last. Version is 0 where the journal does not say; Exec is nil for what was done in SQL, and Caller
-// is then the database role.
+// LastWrite says who wrote a file last. Version is 0 where the journal does not say; Exec is nil for what was done in
+// SQL, and Caller is then the database role.
 type LastWrite struct {
 	Path                         string
 	Ino, Size, Version           int64
@@ -129,7 +135,8 @@ func (s *Store) Blame(ctx context.Context, sandbox uuid.UUID, path string) ([]La
 	out := make([]LastWrite, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		out[i] = LastWrite{Path: r.Path, Ino: r.Ino, Size: r.Size, At: r.At, Exec: r.ExecID, Caller: deref(r.Caller), Agent: deref(r.Agent), Route: deref(r.Route), Script: deref(r.Script)}
+		out[i] = LastWrite{Path: r.Path, Ino: r.Ino, Size: r.Size, At: r.At, Exec: r.ExecID, Caller: deref(r.Caller),
+			Agent: deref(r.Agent), Route: deref(r.Route), Script: deref(r.Script)}
 		if r.Version != nil {
 			out[i].Version = *r.Version
 		}
@@ -161,7 +168,8 @@ func (s *Store) Quota(ctx context.Context, tenant, owner string) ([]Holding, err
 	out := make([]Holding, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		out[i] = Holding{Quota{r.MaxBytes, r.MaxInodes, r.MaxSnapshots, r.MaxSandboxes}, r.UsedBytes, r.UsedInodes, r.Snapshots, r.Sandboxes}
+		out[i] = Holding{Quota{r.MaxBytes, r.MaxInodes, r.MaxSnapshots, r.MaxSandboxes}, r.UsedBytes, r.UsedInodes,
+			r.Snapshots, r.Sandboxes}
 	}
 	return out, nil
 }
@@ -170,7 +178,8 @@ func (s *Store) Quota(ctx context.Context, tenant, owner string) ([]Holding, err
 func (s *Store) SetQuota(ctx context.Context, tenant, owner string, q Quota, by Exec) error {
 	return s.write(ctx, "set_quota", &by, func(ctx context.Context, c *sqlcgen.Queries) error {
 		return c.SetQuota(ctx, sqlcgen.SetQuotaParams{
-			Tenant: tenant, Owner: owner, MaxBytes: q.MaxBytes, MaxInodes: q.MaxInodes, MaxSnapshots: q.MaxSnapshots, MaxSandboxes: q.MaxSandboxes,
+			Tenant: tenant, Owner: owner, MaxBytes: q.MaxBytes, MaxInodes: q.MaxInodes, MaxSnapshots: q.MaxSnapshots,
+			MaxSandboxes: q.MaxSandboxes,
 		})
 	})
 }

@@ -20,8 +20,9 @@ type Retention struct {
 	Operations int64         // of the journal of one sandbox
 }
 
-// Housekeep drops sandboxes whose time has come, layers nobody stands on, contents that nothing refers to and history past its retention, until there are no more,
-// in transactions of at most batch rows of a kind. It does nothing while another process is at it, or when that was done less than every ago.
+// Housekeep drops sandboxes whose time has come, layers nobody stands on, contents that nothing refers to and history
+// past its retention, until there are no more, in transactions of at most batch rows of a kind. It does nothing while
+// another process is at it, or when that was done less than every ago.
 func (s *Store) Housekeep(ctx context.Context, every time.Duration, keep Retention, batch int32) (Swept, error) {
 	var sum Swept
 	p := sqlcgen.HousekeepParams{Every: every, Grace: keep.Grace, MaxRows: batch}

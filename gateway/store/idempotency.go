@@ -28,7 +28,10 @@ func (a *Answer) params() sqlcgen.RememberParams {
 
 // Remember keeps an answer to a request that changed nothing.
 func (s *Store) Remember(ctx context.Context, a *Answer) error {
-	return s.write(ctx, "remember", nil, func(ctx context.Context, q *sqlcgen.Queries) error { return q.Remember(ctx, a.params()) })
+	return s.write(ctx, "remember", nil, func(ctx context.Context,
+		q *sqlcgen.Queries) error {
+		return q.Remember(ctx, a.params())
+	})
 }
 
 // Recall returns the answers kept under keys of an owner, by key.
@@ -54,9 +57,13 @@ type beginner interface {
 	batcher
 }
 
-// keeping runs fn, and keeps the answer it returns in the same transaction. Without an answer to be kept (keep is false) there is
-// no transaction around fn: one statement needs none. A statement of fn waits for a lock for as long as wait at most. exec is as in bounded.
-func keeping(ctx context.Context, conn beginner, wait time.Duration, exec []byte, keep bool, fn func(q *sqlcgen.Queries) (*Answer, error)) error {
+// keeping runs fn, and keeps the answer it returns in the same transaction. Without an answer to be kept (keep is
+// false) there is no transaction around fn: one statement needs none. A statement of fn waits for a lock for as long as
+// wait at most. exec is as in bounded.
+func keeping(
+	ctx context.Context, conn beginner, wait time.Duration, exec []byte, keep bool,
+	fn func(q *sqlcgen.Queries) (*Answer, error),
+) error {
 	if !keep {
 		_, err := fn(sqlcgen.New(bounded{conn, wait, exec}))
 		return err

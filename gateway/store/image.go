@@ -10,14 +10,18 @@ import (
 )
 
 func imageOf(r *sqlcgen.FsImage) *Image {
-	return &Image{ID: r.ID, Owner: r.Owner, Name: r.Name, Tag: r.Tag, UsedBytes: r.UsedBytes, UsedInodes: r.UsedInodes, CreatedAt: r.CreatedAt}
+	return &Image{ID: r.ID, Owner: r.Owner, Name: r.Name, Tag: r.Tag, UsedBytes: r.UsedBytes, UsedInodes: r.UsedInodes,
+		CreatedAt: r.CreatedAt}
 }
 
 // CreateImage makes an image of a sandbox as it is or was; EEXIST when name and tag are taken, unless replace is set.
-func (s *Store) CreateImage(ctx context.Context, sandbox uuid.UUID, name, tag, at string, replace bool, by Exec) (*Image, error) {
+func (s *Store) CreateImage(
+	ctx context.Context, sandbox uuid.UUID, name, tag, at string, replace bool, by Exec,
+) (*Image, error) {
 	var r sqlcgen.FsImage
 	err := s.write(ctx, "create_image", &by, func(ctx context.Context, q *sqlcgen.Queries) (err error) {
-		r, err = q.CreateImage(ctx, sqlcgen.CreateImageParams{Sandbox: sandbox, Name: name, Tag: given(tag), At: given(at), Replace: replace})
+		r, err = q.CreateImage(ctx, sqlcgen.CreateImageParams{Sandbox: sandbox, Name: name, Tag: given(tag), At: given(at),
+			Replace: replace})
 		return err
 	})
 	if err != nil {
@@ -47,7 +51,8 @@ func (s *Store) ListImages(ctx context.Context, tenant, name string) ([]Image, e
 func (s *Store) TagImage(ctx context.Context, tenant, owner, image, name, tag string, by Exec) (*Image, error) {
 	var r sqlcgen.FsImage
 	err := s.write(ctx, "tag_image", &by, func(ctx context.Context, q *sqlcgen.Queries) (err error) {
-		r, err = q.TagImage(ctx, sqlcgen.TagImageParams{Tenant: tenant, Owner: owner, Image: image, Name: name, Tag: given(tag)})
+		r, err = q.TagImage(ctx, sqlcgen.TagImageParams{Tenant: tenant, Owner: owner, Image: image, Name: name,
+			Tag: given(tag)})
 		return err
 	})
 	if err != nil {

@@ -31,10 +31,13 @@ func (s *Store) KvGet(ctx context.Context, sandbox uuid.UUID, key string) (*KeyV
 }
 
 // KvList returns up to limit keys that begin with prefix, in byte order after the given one.
-func (s *Store) KvList(ctx context.Context, sandbox uuid.UUID, prefix string, limit int, after string) ([]KeyValue, error) {
+func (s *Store) KvList(
+	ctx context.Context, sandbox uuid.UUID, prefix string, limit int, after string,
+) ([]KeyValue, error) {
 	var rows []sqlcgen.FsKeyValue
 	err := s.read(ctx, "kv_list", func(ctx context.Context, c *pgxpool.Conn) (err error) {
-		rows, err = sqlcgen.New(c).KvList(ctx, sqlcgen.KvListParams{Sandbox: sandbox, Prefix: prefix, MaxRows: int32(limit), After: after})
+		rows, err = sqlcgen.New(c).KvList(ctx, sqlcgen.KvListParams{Sandbox: sandbox, Prefix: prefix, MaxRows: int32(limit),
+			After: after})
 		return err
 	})
 	if err != nil {
@@ -48,9 +51,12 @@ func (s *Store) KvList(ctx context.Context, sandbox uuid.UUID, prefix string, li
 }
 
 // KvSet sets a key and returns its new version.
-func (s *Store) KvSet(ctx context.Context, sandbox uuid.UUID, key string, value json.RawMessage, e Expect, by Exec) (version int64, err error) {
+func (s *Store) KvSet(
+	ctx context.Context, sandbox uuid.UUID, key string, value json.RawMessage, e Expect, by Exec,
+) (version int64, err error) {
 	err = s.write(ctx, "kv_set", &by, func(ctx context.Context, q *sqlcgen.Queries) (err error) {
-		version, err = q.KvSet(ctx, sqlcgen.KvSetParams{Sandbox: sandbox, Key: key, Value: value, ExpectVersion: e.Version, ExpectValue: e.Value})
+		version, err = q.KvSet(ctx, sqlcgen.KvSetParams{Sandbox: sandbox, Key: key, Value: value, ExpectVersion: e.Version,
+			ExpectValue: e.Value})
 		return err
 	})
 	return version, err
@@ -59,6 +65,7 @@ func (s *Store) KvSet(ctx context.Context, sandbox uuid.UUID, key string, value 
 // KvDelete removes a key; ENOENT when there is none.
 func (s *Store) KvDelete(ctx context.Context, sandbox uuid.UUID, key string, e Expect, by Exec) error {
 	return s.write(ctx, "kv_delete", &by, func(ctx context.Context, q *sqlcgen.Queries) error {
-		return q.KvDelete(ctx, sqlcgen.KvDeleteParams{Sandbox: sandbox, Key: key, ExpectVersion: e.Version, ExpectValue: e.Value})
+		return q.KvDelete(ctx, sqlcgen.KvDeleteParams{Sandbox: sandbox, Key: key, ExpectVersion: e.Version,
+			ExpectValue: e.Value})
 	})
 }

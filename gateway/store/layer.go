@@ -24,7 +24,8 @@ func (s *Store) Fence(ctx context.Context, sandbox uuid.UUID) (*Fence, error) {
 	return f, err
 }
 
-// FenceAt reads an earlier state of a sandbox; ENOENT when there is none. Its layers begin with the nil id, unless it is the present state.
+// FenceAt reads an earlier state of a sandbox; ENOENT when there is none. Its layers begin with the nil id, unless it
+// is the present state.
 func (s *Store) FenceAt(ctx context.Context, sandbox uuid.UUID, at string) (*Fence, error) {
 	var r sqlcgen.FsFence
 	err := s.read(ctx, "fence_at", func(ctx context.Context, c *pgxpool.Conn) (err error) {
@@ -82,9 +83,10 @@ func (s *Store) ReadState(ctx context.Context, sandbox uuid.UUID, hash tree.Hash
 	return state, err
 }
 
-// LoadLayers reads the fence and all rows of some of the sandbox's layers in one snapshot of the database. The patches are in the order of
-// layers and have only rows. It is ESTALE when the sandbox does not stand on one of them (any more). asked is a fence that was just read: a
-// standby answers only when it has exactly that version; the primary answers with the latest.
+// LoadLayers reads the fence and all rows of some of the sandbox's layers in one snapshot of the database. The patches
+// are in the order of layers and have only rows. It is ESTALE when the sandbox does not stand on one of them (any
+// more). asked is a fence that was just read: a standby answers only when it has exactly that version; the primary
+// answers with the latest.
 func (s *Store) LoadLayers(ctx context.Context, asked *Fence, layers []uuid.UUID) (*Fence, []*tree.Patch, error) {
 	if s.standby != nil {
 		if f, patches, ok := s.standby.load(ctx, asked, layers); ok {
@@ -107,9 +109,10 @@ func (s *Store) LoadLayers(ctx context.Context, asked *Fence, layers []uuid.UUID
 
 // snapshot runs fn in one snapshot of the database.
 func snapshot(ctx context.Context, c *pgxpool.Conn, fn func(q *sqlcgen.Queries) error) error {
-	return pgx.BeginTxFunc(ctx, c, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		return fn(sqlcgen.New(tx))
-	})
+	return pgx.BeginTxFunc(ctx, c, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly},
+		func(tx pgx.Tx) error {
+			return fn(sqlcgen.New(tx))
+		})
 }
 
 func loadLayers(ctx context.Context, q *sqlcgen.Queries, sandbox uuid.UUID, layers []uuid.UUID) ([]*tree.Patch, error) {
@@ -139,8 +142,10 @@ func loadLayer(ctx context.Context, q *sqlcgen.Queries, sandbox, layer uuid.UUID
 		b := &inodes[i]
 		for k := range b.Ino {
 			p.Inodes = append(p.Inodes, tree.Inode{
-				Ino: tree.Ino(b.Ino[k]), Kind: tree.Kind(b.Kind[k]), Mode: uint32(b.Mode[k]), UID: uint32(b.UID[k]), GID: uint32(b.GID[k]),
-				Nlink: uint32(b.Nlink[k]), Rdev: uint32(b.Rdev[k]), Size: b.Size[k], Mtime: b.Mtime[k], Ctime: b.Ctime[k], Target: b.Target[k],
+				Ino: tree.Ino(b.Ino[k]), Kind: tree.Kind(b.Kind[k]), Mode: uint32(b.Mode[k]), UID: uint32(b.UID[k]),
+				GID:   uint32(b.GID[k]),
+				Nlink: uint32(b.Nlink[k]), Rdev: uint32(b.Rdev[k]), Size: b.Size[k], Mtime: b.Mtime[k], Ctime: b.Ctime[k],
+				Target: b.Target[k],
 			})
 		}
 		inodes[i] = sqlcgen.LoadInodesRow{}
@@ -157,7 +162,8 @@ func loadLayer(ctx context.Context, q *sqlcgen.Queries, sandbox, layer uuid.UUID
 	for i := range dirents {
 		b := &dirents[i]
 		for k := range b.Ino {
-			p.Dirents = append(p.Dirents, tree.DirentRow{Parent: tree.Ino(b.ParentIno[k]), Name: b.Name[k], Ino: tree.Ino(b.Ino[k])})
+			p.Dirents = append(p.Dirents, tree.DirentRow{Parent: tree.Ino(b.ParentIno[k]), Name: b.Name[k],
+				Ino: tree.Ino(b.Ino[k])})
 		}
 	}
 	chunks, err := q.LoadChunks(ctx, sqlcgen.LoadChunksParams{Sandbox: sandbox, Layer: layer})

@@ -17,7 +17,8 @@ type LoggedExec struct {
 	Version int64 // that the run saw; -1: it did not begin
 }
 
-// LogExecs writes audit rows, of any sandboxes, in one statement. Rows that are there already (by their ID) are left alone, so a batch may be sent again.
+// LogExecs writes audit rows, of any sandboxes, in one statement. Rows that are there already (by their ID) are left
+// alone, so a batch may be sent again.
 func (s *Store) LogExecs(ctx context.Context, execs []LoggedExec) error {
 	rows := make([]execRow, len(execs))
 	for i := range execs {

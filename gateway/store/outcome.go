@@ -16,7 +16,8 @@ const (
 	Applied Outcome = iota
 	// Refused: nothing was applied, and the error says why (EDQUOT, [ErrLocked], [ErrUnavailable] …).
 	Refused
-	// Stale: nothing was applied, because the sandbox is no longer what the commit was made on. What led to it can be done again on the latest version.
+	// Stale: nothing was applied, because the sandbox is no longer what the commit was made on. What led to it can be done
+	// again on the latest version.
 	Stale
 	// Unknown: Postgres did not say, and could not be asked afterwards.
 	Unknown

@@ -12,8 +12,9 @@ import (
 	"github.com/pgbox/pgbox/sqlcgen"
 )
 
-// pooler finds out, with the first connection, whether a pooler (PgBouncer, transaction pooling) stands between us and Postgres, and makes
-// connections fit for that: it refuses the parameters of a session, and a statement prepared over it may meet another session the next time.
+// pooler finds out, with the first connection, whether a pooler (PgBouncer, transaction pooling) stands between us and
+// Postgres, and makes connections fit for that: it refuses the parameters of a session, and a statement prepared over
+// it may meet another session the next time.
 type pooler struct {
 	auto bool // choose the exec mode too
 
@@ -57,8 +58,8 @@ func (p *pooler) prepare(ctx context.Context, cc *pgx.ConnConfig) error {
 // protocolViolation is what a pooler answers to a parameter that it does not know. PostgreSQL, appendix A.
 const protocolViolation = "08P01"
 
-// behindPooler reports whether the process that answers is another one than the one that let us in: a pooler has no process of the
-// server's for us until we ask something.
+// behindPooler reports whether the process that answers is another one than the one that let us in: a pooler has no
+// process of the server's for us until we ask something.
 func behindPooler(ctx context.Context, cc *pgx.ConnConfig) (bool, error) {
 	cc = cc.Copy()
 	cc.DefaultQueryExecMode, cc.Tracer = pgx.QueryExecModeSimpleProtocol, nil
@@ -76,7 +77,9 @@ func behindPooler(ctx context.Context, cc *pgx.ConnConfig) (bool, error) {
 		return false, err
 	}
 	if session.Superuser {
-		slog.WarnContext(ctx, "the pooler's sessions run as a superuser: let it log in as a member of pgbox_gateway that is nothing else", "op", "connect", "user", session.Role)
+		slog.WarnContext(ctx,
+			"the pooler's sessions run as a superuser: let it log in as a member of pgbox_gateway that is nothing else", "op",
+			"connect", "user", session.Role)
 	}
 	return true, nil
 }

@@ -48,7 +48,8 @@ func newProxy(t *testing.T, direct string) (*proxy, string) {
 	if host == "" {
 		host, port = u.Hostname(), u.Port()
 	}
-	p := &proxy{conns: map[net.Conn]struct{}{}, deliver: make(chan struct{}), target: [2]string{"tcp", net.JoinHostPort(host, port)}}
+	p := &proxy{conns: map[net.Conn]struct{}{}, deliver: make(chan struct{}),
+		target: [2]string{"tcp", net.JoinHostPort(host, port)}}
 	if host[0] == '/' {
 		p.target = [2]string{"unix", filepath.Join(host, ".s.PGSQL."+port)}
 	}

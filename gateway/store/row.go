@@ -27,8 +27,9 @@ type Fence struct {
 	Config     json.RawMessage
 	State      *tree.Hash // names the state of the shell; nil: a fresh one
 	ExpiresAt  *time.Time
-	// ChangedAt is when Version came about by the clock of the server; nil for a sandbox that was never changed, and where it is not known. Two histories
-	// of a sandbox (a standby that was promoted while its primary lived on) share versions, but not this.
+	// ChangedAt is when Version came about by the clock of the server; nil for a sandbox that was never changed, and where
+	// it is not known. Two histories of a sandbox (a standby that was promoted while its primary lived on) share versions,
+	// but not this.
 	ChangedAt *time.Time
 }
 
@@ -93,8 +94,8 @@ type StepRun struct {
 	At      time.Time  `json:"at"`
 }
 
-// History says when commits take automatic snapshots of what they are about to change: when the last one is so many versions or seconds old; 0: not
-// for that reason. Keep is how many are kept, 0 for the default.
+// History says when commits take automatic snapshots of what they are about to change: when the last one is so many
+// versions or seconds old; 0: not for that reason. Keep is how many are kept, 0 for the default.
 type History struct {
 	Commits int32 `json:"commits,omitempty"`
 	Seconds int32 `json:"seconds,omitempty"`
@@ -195,9 +196,10 @@ type Exec struct {
 
 // Commit is one change of a sandbox's tree: everything fs.apply needs.
 type Commit struct {
-	Sandbox    uuid.UUID
-	Version    int64      // the version the change was made on
-	ChangedAt  *time.Time // when that came about (Fence.ChangedAt): with another time it is of another history; nil: not known
+	Sandbox uuid.UUID
+	Version int64 // the version the change was made on
+	// when that came about (Fence.ChangedAt): with another time it is of another history; nil: not known
+	ChangedAt  *time.Time
 	Delta      *tree.Delta
 	ShellState json.RawMessage // nil: unchanged
 	Exec       Exec            // ID is needed: it settles an unknown outcome

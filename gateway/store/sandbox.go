@@ -17,8 +17,10 @@ import (
 
 func sandboxOf(r *sqlcgen.FsSandbox) *Sandbox {
 	b := &Sandbox{
-		ID: r.ID, Tenant: r.Tenant, Owner: r.Owner, Name: r.Name, Env: r.Env, Config: r.Config, Labels: r.Labels, Version: r.Version,
-		UsedBytes: r.UsedBytes, UsedInodes: r.UsedInodes, MaxBytes: r.MaxBytes, MaxInodes: r.MaxInodes, MaxSnapshots: r.MaxSnapshots, Journal: r.Journal, Pruned: r.PrunedVersion,
+		ID: r.ID, Tenant: r.Tenant, Owner: r.Owner, Name: r.Name, Env: r.Env, Config: r.Config, Labels: r.Labels,
+		Version:   r.Version,
+		UsedBytes: r.UsedBytes, UsedInodes: r.UsedInodes, MaxBytes: r.MaxBytes, MaxInodes: r.MaxInodes,
+		MaxSnapshots: r.MaxSnapshots, Journal: r.Journal, Pruned: r.PrunedVersion,
 		CreatedAt: r.CreatedAt, LastUsedAt: r.LastUsedAt, ExpiresAt: r.ExpiresAt, History: History{Keep: r.HistoryKeep},
 	}
 	if r.HistoryCommits != nil {
@@ -31,7 +33,8 @@ func sandboxOf(r *sqlcgen.FsSandbox) *Sandbox {
 }
 
 func snapshotOf(r *sqlcgen.FsSnapshot) *Snapshot {
-	return &Snapshot{ID: r.ID, Sandbox: r.SandboxID, Name: r.Name, Automatic: r.Kind == "automatic", Version: r.Version, CreatedAt: r.CreatedAt}
+	return &Snapshot{ID: r.ID, Sandbox: r.SandboxID, Name: r.Name, Automatic: r.Kind == "automatic", Version: r.Version,
+		CreatedAt: r.CreatedAt}
 }
 
 func (n *NewSandbox) params() sqlcgen.CreateSandboxParams {
@@ -45,14 +48,21 @@ func (n *NewSandbox) params() sqlcgen.CreateSandboxParams {
 	return p
 }
 
-// write runs one statement that changes something, at most once: only what was certainly not sent is sent again. An outcome that is
-// open is ErrUnknown. e is the audit row, which is written with it; nil: the statement takes it otherwise, or has none.
-func (s *Store) write(ctx context.Context, op string, e *Exec, fn func(ctx context.Context, q *sqlcgen.Queries) error) error {
-	return s.writeKeeping(ctx, op, e, false, func(ctx context.Context, q *sqlcgen.Queries) (*Answer, error) { return nil, fn(ctx, q) })
+// write runs one statement that changes something, at most once: only what was certainly not sent is sent again. An
+// outcome that is open is ErrUnknown. e is the audit row, which is written with it; nil: the statement takes it
+// otherwise, or has none.
+func (s *Store) write(
+	ctx context.Context, op string, e *Exec, fn func(ctx context.Context, q *sqlcgen.Queries) error,
+) error {
+	return s.writeKeeping(ctx, op, e, false, func(ctx context.Context, q *sqlcgen.Queries) (*Answer, error) {
+		return nil, fn(ctx, q)
+	})
 }
 
 // writeKeeping is write for a statement whose answer is kept with it.
-func (s *Store) writeKeeping(ctx context.Context, op string, e *Exec, keep bool, fn func(ctx context.Context, q *sqlcgen.Queries) (*Answer, error)) error {
+func (s *Store) writeKeeping(
+	ctx context.Context, op string, e *Exec, keep bool, fn func(ctx context.Context, q *sqlcgen.Queries) (*Answer, error),
+) error {
 	exec, err := e.json()
 	if err != nil {
 		return err
@@ -80,20 +90,21 @@ type AnswerFunc func(*Sandbox) (*Answer, error)
 // Create makes an empty sandbox, in one round trip unless an answer is kept. by is the audit row; nil: there is none.
 func (s *Store) Create(ctx context.Context, n NewSandbox, by *Exec, answer AnswerFunc) (*Sandbox, error) {
 	var r sqlcgen.FsSandbox
-	err := s.writeKeeping(ctx, "create_sandbox", by, answer != nil, func(ctx context.Context, q *sqlcgen.Queries) (_ *Answer, err error) {
-		if r, err = q.CreateSandbox(ctx, n.params()); err != nil || answer == nil {
-			return nil, err
-		}
-		return answer(sandboxOf(&r))
-	})
+	err := s.writeKeeping(ctx, "create_sandbox", by, answer != nil,
+		func(ctx context.Context, q *sqlcgen.Queries) (_ *Answer, err error) {
+			if r, err = q.CreateSandbox(ctx, n.params()); err != nil || answer == nil {
+				return nil, err
+			}
+			return answer(sandboxOf(&r))
+		})
 	if err != nil {
 		return s.created(ctx, n.ID, err)
 	}
 	return sandboxOf(&r), nil
 }
 
-// open reports whether an error leaves open that a creation was done: the ids are ours alone, so what has one already was made by an
-// earlier attempt whose answer did not come.
+// open reports whether an error leaves open that a creation was done: the ids are ours alone, so what has one already
+// was made by an earlier attempt whose answer did not come.
 func open(err error) bool { return errors.Is(err, ErrUnknown) || errors.Is(err, vfs.EEXIST) }
 
 // created settles an outcome that is open: the sandbox is there or it is not.
@@ -110,9 +121,12 @@ func (s *Store) created(ctx context.Context, id uuid.UUID, err error) (*Sandbox,
 // LoadFunc loads the rows of layers in the transaction of a CreateWith.
 type LoadFunc func(ctx context.Context, layers []uuid.UUID) ([]*tree.Patch, error)
 
-// CreateWith makes a sandbox and applies its first change in one transaction. build gets the fence of the new sandbox and
-// returns the change; nobody else knows of the sandbox, so nobody waits for it.
-func (s *Store) CreateWith(ctx context.Context, n NewSandbox, answer AnswerFunc, build func(ctx context.Context, f *Fence, load LoadFunc) (*Commit, error)) (*Sandbox, error) {
+// CreateWith makes a sandbox and applies its first change in one transaction. build gets the fence of the new sandbox
+// and returns the change; nobody else knows of the sandbox, so nobody waits for it.
+func (s *Store) CreateWith(
+	ctx context.Context, n NewSandbox, answer AnswerFunc, build func(ctx context.Context, f *Fence,
+		load LoadFunc) (*Commit, error),
+) (*Sandbox, error) {
 	var b *Sandbox
 	var failed error // of build
 	committing := false
@@ -136,8 +150,10 @@ func (s *Store) CreateWith(ctx context.Context, n NewSandbox, answer AnswerFunc,
 			return err
 		}
 		f := &Fence{
-			ID: r.ID, Tenant: r.Tenant, Owner: r.Owner, Name: r.Name, Version: r.Version, Layers: r.Layers, NextIno: r.NextIno, UsedBytes: r.UsedBytes,
-			UsedInodes: r.UsedInodes, MaxBytes: r.MaxBytes, MaxInodes: r.MaxInodes, Env: r.Env, Config: r.Config, State: state, ExpiresAt: r.ExpiresAt,
+			ID: r.ID, Tenant: r.Tenant, Owner: r.Owner, Name: r.Name, Version: r.Version, Layers: r.Layers, NextIno: r.NextIno,
+			UsedBytes:  r.UsedBytes,
+			UsedInodes: r.UsedInodes, MaxBytes: r.MaxBytes, MaxInodes: r.MaxInodes, Env: r.Env, Config: r.Config, State: state,
+			ExpiresAt: r.ExpiresAt,
 		}
 		commit, err := build(ctx, f, func(ctx context.Context, layers []uuid.UUID) ([]*tree.Patch, error) {
 			return loadLayers(ctx, q, r.ID, layers)
@@ -274,7 +290,8 @@ func (s *Store) Update(ctx context.Context, sandbox uuid.UUID, u Update, by Exec
 	err = s.again(func() (dead bool, err error) {
 		return s.lockOnce(ctx, "update_sandbox", func(ctx context.Context, c *pgxpool.Conn, wait time.Duration) (err error) {
 			r, err = sqlcgen.New(bounded{c, wait, exec}).UpdateSandbox(ctx, sqlcgen.UpdateSandboxParams{
-				Sandbox: sandbox, Name: u.Name, Env: u.Env, Labels: u.Labels, MaxBytes: u.MaxBytes, MaxInodes: u.MaxInodes, ExpiresAt: u.ExpiresAt, Clear: clear, History: u.History.json(),
+				Sandbox: sandbox, Name: u.Name, Env: u.Env, Labels: u.Labels, MaxBytes: u.MaxBytes, MaxInodes: u.MaxInodes,
+				ExpiresAt: u.ExpiresAt, Clear: clear, History: u.History.json(),
 				MaxSnapshots: u.MaxSnapshots, Journal: u.Journal,
 			})
 			return err
@@ -288,7 +305,10 @@ func (s *Store) Update(ctx context.Context, sandbox uuid.UUID, u Update, by Exec
 
 // Drop drops a sandbox and its snapshots.
 func (s *Store) Drop(ctx context.Context, sandbox uuid.UUID, by Exec) error {
-	err := s.write(ctx, "drop_sandbox", &by, func(ctx context.Context, q *sqlcgen.Queries) error { return q.DropSandbox(ctx, sandbox) })
+	err := s.write(ctx, "drop_sandbox", &by, func(ctx context.Context,
+		q *sqlcgen.Queries) error {
+		return q.DropSandbox(ctx, sandbox)
+	})
 	if errors.Is(err, ErrUnknown) {
 		if _, gone := s.Fence(ctx, sandbox); errors.Is(gone, vfs.ESRCH) {
 			return nil
@@ -300,8 +320,11 @@ func (s *Store) Drop(ctx context.Context, sandbox uuid.UUID, by Exec) error {
 // ForksFunc makes the answer that is kept of sandboxes that were made. A nil function keeps none.
 type ForksFunc func([]Sandbox) (*Answer, error)
 
-// Fork makes sandboxes with the ids, name and owner given that start as copies of another as it is or was; several get -1, -2, … after their name.
-func (s *Store) Fork(ctx context.Context, sandbox uuid.UUID, ids []uuid.UUID, name, owner, at string, by Exec, answer ForksFunc) ([]Sandbox, error) {
+// Fork makes sandboxes with the ids, name and owner given that start as copies of another as it is or was; several get
+// -1, -2, … after their name.
+func (s *Store) Fork(
+	ctx context.Context, sandbox uuid.UUID, ids []uuid.UUID, name, owner, at string, by Exec, answer ForksFunc,
+) ([]Sandbox, error) {
 	p := sqlcgen.ForkParams{Sandbox: sandbox, Ids: ids, Owner: &owner, Name: given(name), At: given(at)}
 	var out []Sandbox
 	err := s.writeKeeping(ctx, "fork", &by, answer != nil, func(ctx context.Context, q *sqlcgen.Queries) (*Answer, error) {
@@ -378,9 +401,11 @@ func (s *Store) DropSnapshot(ctx context.Context, sandbox, snapshot uuid.UUID, b
 	})
 }
 
-// Restore puts a sandbox back to an earlier state; ENOENT when there is no such state. Undo takes it back. e is the audit row of what changes something.
+// Restore puts a sandbox back to an earlier state; ENOENT when there is no such state. Undo takes it back. e is the
+// audit row of what changes something.
 func (s *Store) Restore(ctx context.Context, sandbox uuid.UUID, at string, e Exec) (*Sandbox, error) {
-	return s.moved(ctx, "restore", e, func(ctx context.Context, q *sqlcgen.Queries, audit []byte) (sqlcgen.FsSandbox, error) {
+	return s.moved(ctx, "restore", e, func(ctx context.Context, q *sqlcgen.Queries, audit []byte) (sqlcgen.FsSandbox,
+		error) {
 		return q.Restore(ctx, sqlcgen.RestoreParams{Sandbox: sandbox, At: at, Exec: audit})
 	})
 }
@@ -410,7 +435,10 @@ func (s *Store) Flatten(ctx context.Context, sandbox uuid.UUID, by Exec) (layers
 }
 
 // moved runs a verb that puts a sandbox on another chain of layers.
-func (s *Store) moved(ctx context.Context, op string, e Exec, fn func(ctx context.Context, q *sqlcgen.Queries, audit []byte) (sqlcgen.FsSandbox, error)) (*Sandbox, error) {
+func (s *Store) moved(
+	ctx context.Context, op string, e Exec, fn func(ctx context.Context, q *sqlcgen.Queries,
+		audit []byte) (sqlcgen.FsSandbox, error),
+) (*Sandbox, error) {
 	audit, err := e.json()
 	if err != nil {
 		return nil, err
@@ -431,10 +459,13 @@ func (s *Store) moved(ctx context.Context, op string, e Exec, fn func(ctx contex
 }
 
 // ChangesSince returns up to limit operations of the journal after operation seq of a version, oldest first.
-func (s *Store) ChangesSince(ctx context.Context, sandbox uuid.UUID, version int64, seq int32, limit int) ([]Change, error) {
+func (s *Store) ChangesSince(
+	ctx context.Context, sandbox uuid.UUID, version int64, seq int32, limit int,
+) ([]Change, error) {
 	var rows []sqlcgen.FsChange
 	err := s.read(ctx, "changes_since", func(ctx context.Context, c *pgxpool.Conn) (err error) {
-		rows, err = sqlcgen.New(c).ChangesSince(ctx, sqlcgen.ChangesSinceParams{Sandbox: sandbox, Version: version, Seq: seq, MaxRows: int32(limit)})
+		rows, err = sqlcgen.New(c).ChangesSince(ctx, sqlcgen.ChangesSinceParams{Sandbox: sandbox, Version: version, Seq: seq,
+			MaxRows: int32(limit)})
 		return err
 	})
 	if err != nil {
@@ -442,7 +473,8 @@ func (s *Store) ChangesSince(ctx context.Context, sandbox uuid.UUID, version int
 	}
 	out := make([]Change, len(rows))
 	for i, r := range rows {
-		out[i] = Change{Version: r.Version, Seq: r.Seq, Exec: r.ExecID, Op: r.Op, Path: r.Path, Ino: r.Ino, At: r.At, SizeBefore: r.SizeBefore, SizeAfter: r.SizeAfter, HashBefore: r.HashBefore, HashAfter: r.HashAfter}
+		out[i] = Change{Version: r.Version, Seq: r.Seq, Exec: r.ExecID, Op: r.Op, Path: r.Path, Ino: r.Ino, At: r.At,
+			SizeBefore: r.SizeBefore, SizeAfter: r.SizeAfter, HashBefore: r.HashBefore, HashAfter: r.HashAfter}
 		if r.PathTo != nil {
 			out[i].PathTo = *r.PathTo
 		}

@@ -17,8 +17,8 @@ import (
 	"github.com/pgbox/pgbox/sqlcgen"
 )
 
-// standby reads from a streaming standby what may come from there: the rows of a version that the fence, which the primary answered, asks for, and contents
-// by their hash. Whatever is the matter with it, the primary is asked instead.
+// standby reads from a streaming standby what may come from there: the rows of a version that the fence, which the
+// primary answered, asks for, and contents by their hash. Whatever is the matter with it, the primary is asked instead.
 type standby struct {
 	pool *pgxpool.Pool
 	wait time.Duration
@@ -104,12 +104,14 @@ func openStandby(ctx context.Context, c *Config) (*standby, error) {
 	return r, err
 }
 
-// inRecovery reports whether the server was a standby when it last answered: it reports the change of the parameter with the
-// answer to the next query. What a snapshot showed that was taken before came from the primary.
+// inRecovery reports whether the server was a standby when it last answered: it reports the change of the parameter
+// with the answer to the next query. What a snapshot showed that was taken before came from the primary.
 func inRecovery(conn *pgx.Conn) bool { return conn.PgConn().ParameterStatus("in_hot_standby") == "on" }
 
 // load is LoadLayers, false when the primary must be asked.
-func (r *standby) load(ctx context.Context, asked *Fence, layers []uuid.UUID) (f *Fence, patches []*tree.Patch, ok bool) {
+func (r *standby) load(
+	ctx context.Context, asked *Fence, layers []uuid.UUID,
+) (f *Fence, patches []*tree.Patch, ok bool) {
 	defer func() { r.trees.count(ok) }()
 	until := r.patience()
 	for pause := time.Millisecond; ; pause *= 2 {
@@ -197,7 +199,9 @@ func (r *standby) ask(ctx context.Context, fn func(ctx context.Context, c *pgxpo
 }
 
 // once runs fn on a connection. dead reports that it is of no use any more.
-func (r *standby) once(ctx context.Context, fn func(ctx context.Context, c *pgxpool.Conn) error) (dead bool, err error) {
+func (r *standby) once(
+	ctx context.Context, fn func(ctx context.Context, c *pgxpool.Conn) error,
+) (dead bool, err error) {
 	actx, cancel := context.WithTimeout(ctx, standbyAcquire)
 	c, err := r.pool.Acquire(actx)
 	cancel()
@@ -282,9 +286,12 @@ func (s *Store) Replica() *ReplicaStatus {
 }
 
 var (
-	descReads       = prometheus.NewDesc("pgbox_store_cold_reads_total", "Reads that may come from the standby, by what was read and who answered.", []string{"of", "from"}, nil)
-	descRefusals    = prometheus.NewDesc("pgbox_store_replica_refusals_total", "Times the primary was asked instead of the standby, by reason.", []string{"reason"}, nil)
-	descConnections = prometheus.NewDesc("pgbox_store_connections", "Connections to Postgres, by server and state.", []string{"server", "state"}, nil)
+	descReads = prometheus.NewDesc("pgbox_store_cold_reads_total",
+		"Reads that may come from the standby, by what was read and who answered.", []string{"of", "from"}, nil)
+	descRefusals = prometheus.NewDesc("pgbox_store_replica_refusals_total",
+		"Times the primary was asked instead of the standby, by reason.", []string{"reason"}, nil)
+	descConnections = prometheus.NewDesc("pgbox_store_connections", "Connections to Postgres, by server and state.",
+		[]string{"server", "state"}, nil)
 )
 
 // collector reads the counters when it is asked.
@@ -302,7 +309,8 @@ func (c collector) Describe(ch chan<- *prometheus.Desc) {
 func (c collector) Collect(ch chan<- prometheus.Metric) {
 	pool := func(server string, p *pgxpool.Pool) {
 		st := p.Stat()
-		for state, n := range map[string]int32{"acquired": st.AcquiredConns(), "idle": st.IdleConns(), "constructing": st.ConstructingConns()} {
+		for state, n := range map[string]int32{"acquired": st.AcquiredConns(), "idle": st.IdleConns(),
+			"constructing": st.ConstructingConns()} {
 			ch <- prometheus.MustNewConstMetric(descConnections, prometheus.GaugeValue, float64(n), server, state)
 		}
 	}

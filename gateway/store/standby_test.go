@@ -69,13 +69,15 @@ func (p *pair) caughtUp() {
 	var lsn string
 	// A commit, so that what is before it is sent.
 	p.exec(p.primary, "SELECT pg_logical_emit_message(true, 'test', '')")
-	if err := sqltest.Connect(p.t, p.primary.URL("postgres")).QueryRow(p.t.Context(), "SELECT pg_current_wal_flush_lsn()::text").Scan(&lsn); err != nil {
+	if err := sqltest.Connect(p.t, p.primary.URL("postgres")).QueryRow(p.t.Context(),
+		"SELECT pg_current_wal_flush_lsn()::text").Scan(&lsn); err != nil {
 		p.t.Fatal(err)
 	}
 	conn := sqltest.Connect(p.t, p.standby.URL("postgres"))
 	p.eventually("the replay", func() bool {
 		var ok bool
-		if err := conn.QueryRow(p.t.Context(), "SELECT pg_last_wal_replay_lsn() >= $1::text::pg_lsn", lsn).Scan(&ok); err != nil {
+		if err := conn.QueryRow(p.t.Context(), "SELECT pg_last_wal_replay_lsn() >= $1::text::pg_lsn",
+			lsn).Scan(&ok); err != nil {
 			p.t.Fatal(err)
 		}
 		return ok
@@ -218,7 +220,8 @@ func TestStandby(t *testing.T) {
 				wg.Go(func() {
 					p.eventually("the load's wait for a lock", func() bool {
 						var n int
-						err := watch.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%fs.load_inodes(%'").Scan(&n)
+						err := watch.QueryRow(t.Context(),
+							"SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%fs.load_inodes(%'").Scan(&n)
 						return err == nil && n == 1
 					})
 					p.exec(p.primary, "BEGIN; LOCK TABLE pgbox.sandbox IN ACCESS EXCLUSIVE MODE; COMMIT")

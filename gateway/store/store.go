@@ -35,16 +35,18 @@ type Config struct {
 	MinConns       int32         // kept open; default 2
 	ExecMode       ExecMode      // default Auto
 	ConnectTimeout time.Duration // default 5 s
-	// Timeout bounds every statement but a commit, with the wait for a free connection; default 30 s. Postgres ends a session that leaves a transaction
-	// open for that long without asking anything: its process is frozen, or gone without a trace, and others wait for its locks.
+	// Timeout bounds every statement but a commit, with the wait for a free connection; default 30 s. Postgres ends a
+	// session that leaves a transaction open for that long without asking anything: its process is frozen, or gone without
+	// a trace, and others wait for its locks.
 	Timeout time.Duration
-	// LockWait bounds how long a statement waits for a row that another transaction holds, where the caller does not say; default 30 s, and less than Timeout.
+	// LockWait bounds how long a statement waits for a row that another transaction holds, where the caller does not say;
+	// default 30 s, and less than Timeout.
 	LockWait time.Duration
-	// Role is what sessions run as; default pgbox_gateway, which the user of URL must be a member of (or be). A pooler takes no role: there
-	// it is for the pooler, or for the rights of the user.
+	// Role is what sessions run as; default pgbox_gateway, which the user of URL must be a member of (or be). A pooler
+	// takes no role: there it is for the pooler, or for the rights of the user.
 	Role string
-	// ReplicaURL leads to a streaming standby of the server at URL, without a pooler; "": there is none. Trees and contents are read from it, as
-	// far as it has what is asked for.
+	// ReplicaURL leads to a streaming standby of the server at URL, without a pooler; "": there is none. Trees and
+	// contents are read from it, as far as it has what is asked for.
 	ReplicaURL string
 	// ReplicaWait is how long a standby is waited for that has not replayed enough; default 25 ms.
 	ReplicaWait time.Duration
@@ -151,8 +153,8 @@ func poolConfig(c *Config, url string) (*pgxpool.Config, error) {
 	return pc, nil
 }
 
-// registerTypes lets pgx send google's uuids as they are. Without it an id is written as text, refused, parsed and written again, which costs a
-// fence a third of its time.
+// registerTypes lets pgx send google's uuids as they are. Without it an id is written as text, refused, parsed and
+// written again, which costs a fence a third of its time.
 func registerTypes(conn *pgx.Conn) { pgxuuid.Register(conn.TypeMap()) }
 
 // warm prepares the two statements of the hot path, so that the first request of a connection costs what the later ones
@@ -205,7 +207,9 @@ func (s *Store) again(fn func() (dead bool, err error)) error {
 }
 
 // once runs fn on a connection for a bounded time. dead reports that the connection broke.
-func (s *Store) once(ctx context.Context, op string, fn func(ctx context.Context, c *pgxpool.Conn) error) (dead bool, err error) {
+func (s *Store) once(
+	ctx context.Context, op string, fn func(ctx context.Context, c *pgxpool.Conn) error,
+) (dead bool, err error) {
 	octx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	c, err := s.pool.Acquire(octx)

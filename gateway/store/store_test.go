@@ -100,7 +100,8 @@ func change(t *testing.T, s *store.Store, id uuid.UUID, fn func(w *tree.Work) er
 	if err := fn(w); err != nil {
 		t.Fatal(err)
 	}
-	return store.Commit{Sandbox: id, Version: f.Version, Delta: w.Delta(), Exec: store.Exec{ID: uuid.New(), Script: "marker " + id.String(), StartedAt: time.Now()}}
+	return store.Commit{Sandbox: id, Version: f.Version, Delta: w.Delta(),
+		Exec: store.Exec{ID: uuid.New(), Script: "marker " + id.String(), StartedAt: time.Now()}}
 }
 
 func writing(path, data string) func(w *tree.Work) error {
@@ -150,7 +151,8 @@ func TestEveryExecMode(t *testing.T) {
 				t.Fatalf("%+v, %v", a, err)
 			}
 			wantFile(t, s, id, "/home/user/a/b/f", "hello")
-			if f := fence(t, s, id); f.Version != a.Version || stateOf(t, s, f) != `{"cwd": "/home/user/a"}` || f.UsedBytes != 5 {
+			if f := fence(t, s, id); f.Version != a.Version || stateOf(t, s, f) != `{"cwd": "/home/user/a"}` ||
+				f.UsedBytes != 5 {
 				t.Fatalf("fence %+v", f)
 			}
 			del := change(t, s, id, func(w *tree.Work) error { return w.RemoveAll("/home/user/a") })
@@ -186,7 +188,10 @@ func TestLargeContentIsUploadedOnceAndOnlyWhenMissing(t *testing.T) {
 		copy(big[i:], fmt.Sprintf("%08x", i))
 	}
 	copy(big, id[:])
-	if _, err := s.Apply(t.Context(), change(t, s, id, func(w *tree.Work) error { return w.WriteFile("/tmp/big", big, 0o644) })); err != nil {
+	if _, err := s.Apply(t.Context(), change(t, s, id, func(w *tree.Work) error {
+		return w.WriteFile("/tmp/big", big,
+			0o644)
+	})); err != nil {
 		t.Fatal(err)
 	}
 	wantFile(t, s, id, "/tmp/big", string(big))
@@ -353,7 +358,8 @@ func commitBroken(t *testing.T, mode store.ExecMode, where cut, applied bool) {
 	wantNoFile(t, direct, id, "/tmp/f")
 }
 
-// TestCommitWhosePoolerLosesTheServer: PgBouncer itself says that the connection behind it is lost, and that is no proof of anything.
+// TestCommitWhosePoolerLosesTheServer: PgBouncer itself says that the connection behind it is lost, and that is no
+// proof of anything.
 func TestCommitWhosePoolerLosesTheServer(t *testing.T) {
 	t.Parallel()
 	p, target := newProxy(t, sqltest.URL(t))
@@ -391,7 +397,8 @@ func TestCommitWhosePoolerLosesTheServer(t *testing.T) {
 	}
 }
 
-// wantRefused waits until the server has met the late request and refused it: it is the only one that could still apply c.
+// wantRefused waits until the server has met the late request and refused it: it is the only one that could still apply
+// c.
 func wantRefused(t *testing.T, c store.Commit) {
 	t.Helper()
 	conn := sqltest.Owner(t)
@@ -403,7 +410,8 @@ func wantRefused(t *testing.T, c store.Commit) {
 			t.Fatal(err)
 		}
 		var done bool
-		if err := conn.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pgbox.exec WHERE id = $1)", c.Exec.ID).Scan(&done); err != nil || done {
+		if err := conn.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pgbox.exec WHERE id = $1)",
+			c.Exec.ID).Scan(&done); err != nil || done {
 			t.Fatalf("the late request was applied: %v %v", done, err)
 		}
 		if n == 0 {
@@ -475,7 +483,8 @@ func TestReadsSurviveDeadConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	admin := sqltest.Connect(t, url)
-	if _, err := admin.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"); err != nil {
+	if _, err := admin.Exec(t.Context(),
+		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Fence(t.Context(), b.ID); err != nil {
@@ -493,12 +502,14 @@ func TestFrozenTransactionIsEnded(t *testing.T) {
 	admin := sqltest.Connect(t, url)
 	defer func() { _ = admin.Close(context.Background()) }()
 	frozen := func() (n int, err error) {
-		err = admin.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'").Scan(&n)
+		err = admin.QueryRow(t.Context(),
+			"SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'").Scan(&n)
 		return n, err
 	}
 	n := store.NewSandbox{ID: uuid.New(), Tenant: "t", Owner: "o", Name: "n"}
 	var stuck error
-	_, err := s.CreateWith(t.Context(), n, nil, func(ctx context.Context, f *store.Fence, load store.LoadFunc) (*store.Commit, error) {
+	_, err := s.CreateWith(t.Context(), n, nil, func(ctx context.Context, f *store.Fence,
+		load store.LoadFunc) (*store.Commit, error) {
 		for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 			n, err := frozen()
 			if err != nil {
@@ -519,7 +530,8 @@ func TestFrozenTransactionIsEnded(t *testing.T) {
 		t.Fatalf("%v, %v", stuck, err)
 	}
 	var left int
-	if err := admin.QueryRow(t.Context(), "SELECT count(*) FROM pgbox.sandbox WHERE id = $1", n.ID).Scan(&left); err != nil || left != 0 {
+	if err := admin.QueryRow(t.Context(), "SELECT count(*) FROM pgbox.sandbox WHERE id = $1",
+		n.ID).Scan(&left); err != nil || left != 0 {
 		t.Fatalf("%d sandboxes are left: %v", left, err)
 	}
 	s.Close()
@@ -570,7 +582,8 @@ func TestList(t *testing.T) {
 	owner := uuid.NewString()
 	var ids []uuid.UUID
 	for i := range 5 {
-		b, err := s.Create(t.Context(), store.NewSandbox{ID: uuid.New(), Tenant: "t", Owner: owner, Name: fmt.Sprint("n", i%2), Labels: []byte(fmt.Sprintf(`{"i":"%d"}`, i))}, nil, nil)
+		b, err := s.Create(t.Context(), store.NewSandbox{ID: uuid.New(), Tenant: "t", Owner: owner,
+			Name: fmt.Sprint("n", i%2), Labels: []byte(fmt.Sprintf(`{"i":"%d"}`, i))}, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -630,7 +643,8 @@ func TestCreationDoneBeforeIsThere(t *testing.T) {
 	}
 }
 
-// TestRefusedInputIsEINVAL: what the database cannot read, or its constraints do not take, is the caller's mistake and not an internal error.
+// TestRefusedInputIsEINVAL: what the database cannot read, or its constraints do not take, is the caller's mistake and
+// not an internal error.
 func TestRefusedInputIsEINVAL(t *testing.T) {
 	t.Parallel()
 	s, id := open(t, store.Config{}), sandbox(t)

@@ -12,19 +12,19 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// ErrLocked: somebody else (another gateway, a DBA's open transaction) held the sandbox's row for as long as the caller was ready to
-// wait. Nothing was applied.
+// ErrLocked: somebody else (another gateway, a DBA's open transaction) held the sandbox's row for as long as the caller
+// was ready to wait. Nothing was applied.
 var ErrLocked = errors.New("another transaction holds the sandbox")
 
 // errNoPlace: the connections that writers may have were all in use until the deadline.
 var errNoPlace = fmt.Errorf("too many writers wait: %w", ErrUnavailable)
 
-// probeWait is how long a writer waits for a lock with a connection that anybody may want. Who finds the lock held for longer waits for
-// it with one of the few connections that are for waiting.
+// probeWait is how long a writer waits for a lock with a connection that anybody may want. Who finds the lock held for
+// longer waits for it with one of the few connections that are for waiting.
 const probeWait = 200 * time.Millisecond
 
-// writers says how many of a pool's connections statements that lock rows may hold, so that a transaction somewhere that holds many
-// sandboxes stops their writers, and neither readers nor the writers of other sandboxes.
+// writers says how many of a pool's connections statements that lock rows may hold, so that a transaction somewhere
+// that holds many sandboxes stops their writers, and neither readers nor the writers of other sandboxes.
 type writers struct {
 	all     chan struct{} // a quarter of the connections is for readers
 	patient chan struct{} // of all: those that wait for longer than probeWait
@@ -54,8 +54,9 @@ func take(ctx context.Context, places chan struct{}, until time.Time) error {
 	}
 }
 
-// locking calls fn, which sends statements that wait for locks no longer than it is told, and calls it again, ready to wait longer, when
-// a lock was held: ErrLocked when it was for all of wait. fn has applied nothing when it returns ErrLocked.
+// locking calls fn, which sends statements that wait for locks no longer than it is told, and calls it again, ready to
+// wait longer, when a lock was held: ErrLocked when it was for all of wait. fn has applied nothing when it returns
+// ErrLocked.
 func (s *Store) locking(ctx context.Context, op string, wait time.Duration, fn func(wait time.Duration) error) error {
 	until := time.Now().Add(wait)
 	turn := func(wait time.Duration) error {
@@ -84,12 +85,14 @@ type batcher interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
-// bounded sends statements that fail when they wait for one lock longer than wait. It is a setting of their own transaction, in
-// the same round trip, because the session may be a pooler's.
+// bounded sends statements that fail when they wait for one lock longer than wait. It is a setting of their own
+// transaction, in the same round trip, because the session may be a pooler's.
 type bounded struct {
 	conn batcher
 	wait time.Duration
-	exec []byte // who asks, for the audit row of a verb that changes something (pgbox.log_verb); nil: the statement is told otherwise, or has none
+	// who asks, for the audit row of a verb that changes something (pgbox.log_verb); nil: the statement is told otherwise,
+	// or has none
+	exec []byte
 }
 
 // send sends one statement behind the setting and has read the answer to the latter.
@@ -176,7 +179,9 @@ func (r *batchRows) Close() {
 func (r *batchRows) Err() error { return errFirst(r.Rows.Err(), r.err) }
 
 // lockOnce is once for statements that lock rows: they wait for locks as long as the store's LockWait at most.
-func (s *Store) lockOnce(ctx context.Context, op string, fn func(ctx context.Context, c *pgxpool.Conn, wait time.Duration) error) (dead bool, err error) {
+func (s *Store) lockOnce(
+	ctx context.Context, op string, fn func(ctx context.Context, c *pgxpool.Conn, wait time.Duration) error,
+) (dead bool, err error) {
 	err = s.locking(ctx, op, s.lockWait, func(wait time.Duration) (err error) {
 		dead, err = s.once(ctx, op, func(ctx context.Context, c *pgxpool.Conn) error { return fn(ctx, c, wait) })
 		return err

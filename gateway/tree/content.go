@@ -180,8 +180,8 @@ func (w *Work) loadInto(loaded map[Hash][]byte, missing []Hash) (map[Hash][]byte
 	return loaded, nil
 }
 
-// fits reports whether the quota lets a file have a size. Open files without a name count. Files of the base layer do not,
-// but none may be larger than the whole quota.
+// fits reports whether the quota lets a file have a size. Open files without a name count. Files of the base layer do
+// not, but none may be larger than the whole quota.
 func (w *Work) fits(in *Inode, size int64) bool {
 	switch {
 	case w.o.MaxBytes <= 0 || size <= in.Size:

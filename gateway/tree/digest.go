@@ -9,21 +9,23 @@ import (
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
-// maxDigested is the size of the largest file whose content has a [Digest]: a byte written to a large file must not cost a pass over all of its chunks.
+// maxDigested is the size of the largest file whose content has a [Digest]: a byte written to a large file must not
+// cost a pass over all of its chunks.
 const maxDigested = 64 << 20
 
 // Digest says what a regular file held.
 type Digest struct {
 	Size int64
-	// Hash is the content hash, as pgbox.content_hash in SQL defines it: of a file of one chunk the hash of the chunk, else the SHA-256 of the size and of
-	// number and hash of every chunk that is not a hole.
+	// Hash is the content hash, as pgbox.content_hash in SQL defines it: of a file of one chunk the hash of the chunk,
+	// else the SHA-256 of the size and of number and hash of every chunk that is not a hole.
 	Hash  Hash
 	Known bool // false: the file is too large to have a Hash
 }
 
 var emptyHash = Hash(sha256.Sum256(nil))
 
-// digest describes the content of in, under the overlay o; nil when it is not a regular file. Its chunks must be sealed.
+// digest describes the content of in, under the overlay o; nil when it is not a regular file. Its chunks must be
+// sealed.
 func digest(in *Inode, o *overlay) *Digest {
 	if in.Kind != vfs.Regular {
 		return nil

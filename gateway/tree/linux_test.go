@@ -38,10 +38,13 @@ var openStart = []model.Op{
 }
 
 var openPaths = []string{
-	"/d", "/d/", "/f", "/f/", "/f/.", "/f/x", "/lf", "/lf/", "/lfs", "/ld", "/ld/", "/ld/g", "/lds", "/lds/g", "/dangle", "/dangle/",
-	"/dangles", "/deep", "/loop", "/loop/x", "/two", "/root", "/root/", "/", "/.", "/..", "/d/.", "/d/..", "/d/sub/..", "/new",
+	"/d", "/d/", "/f", "/f/", "/f/.", "/f/x", "/lf", "/lf/", "/lfs", "/ld", "/ld/", "/ld/g", "/lds", "/lds/g", "/dangle",
+	"/dangle/",
+	"/dangles", "/deep", "/loop", "/loop/x", "/two", "/root", "/root/", "/", "/.", "/..", "/d/.", "/d/..", "/d/sub/..",
+	"/new",
 	"/new/", "/new/x", "/d/new", "", "//f", "/d/../f", "/" + strings.Repeat("n", 255), "/" + strings.Repeat("n", 256),
-	"/" + strings.Repeat("n", 256) + "/", "/d/" + strings.Repeat("./", 2045) + "g", "/d/" + strings.Repeat("./", 2046) + "gg",
+	"/" + strings.Repeat("n", 256) + "/", "/d/" + strings.Repeat("./", 2045) + "g",
+	"/d/" + strings.Repeat("./", 2046) + "gg",
 }
 
 // TestOpenAgainstLinux opens everything with all combinations of flags here and in the kernel and compares errno,
@@ -194,7 +197,8 @@ func compareOpenFiles(t *testing.T, r *rand.Rand, l *model.Linux, g *target) {
 			e = 0
 		}
 		if k := l.Errno(kernel); e != k || ours != theirs {
-			t.Errorf("%s: %s %.100q, Linux %s %.100q\nlast: %s", what, e.Name(), ours, k.Name(), theirs, strings.Join(trace[max(0, len(trace)-40):], "; "))
+			t.Errorf("%s: %s %.100q, Linux %s %.100q\nlast: %s", what, e.Name(), ours, k.Name(), theirs,
+				strings.Join(trace[max(0, len(trace)-40):], "; "))
 		}
 		return !t.Failed()
 	}
@@ -265,7 +269,8 @@ func compareOpenFiles(t *testing.T, r *rand.Rand, l *model.Linux, g *target) {
 				d, off := data(), offset()
 				n, err := h.f.WriteAt(d, off)
 				m, kernel := unix.Pwrite(h.fd, d, off)
-				ok = agree(fmt.Sprintf("pwrite %s %d at %d", h.name, len(d), off), fmt.Sprint(n), fmt.Sprint(max(0, m)), err, kernel)
+				ok = agree(fmt.Sprintf("pwrite %s %d at %d", h.name, len(d), off), fmt.Sprint(n), fmt.Sprint(max(0, m)), err,
+					kernel)
 			case 14, 15:
 				off, whence := offset(), r.IntN(3)
 				n, err := h.f.Seek(off, whence)
@@ -294,7 +299,8 @@ func compareOpenFiles(t *testing.T, r *rand.Rand, l *model.Linux, g *target) {
 		}
 		if i%100 == 0 {
 			if ours, theirs := dumpText(g.Dump()), dumpText(l.Dump()); ours != theirs {
-				t.Errorf("the trees differ:\n%s\nLinux:\n%s\nlast: %s", ours, theirs, strings.Join(trace[max(0, len(trace)-120):], "; "))
+				t.Errorf("the trees differ:\n%s\nLinux:\n%s\nlast: %s", ours, theirs,
+					strings.Join(trace[max(0, len(trace)-120):], "; "))
 				return
 			}
 		}

@@ -112,7 +112,8 @@ func TestMemoryPerEntry(t *testing.T) {
 				if j%10 == 0 {
 					must(t, w.MkdirAll(fmt.Sprintf("/module-%04d/package-%04d", i/1000, j/10%100), 0o755))
 				}
-				must(t, w.WriteFile(fmt.Sprintf("/module-%04d/package-%04d/source-file-%d.go", i/1000, j/10%100, j%10), []byte{byte(i), byte(j)}, 0o644))
+				must(t, w.WriteFile(fmt.Sprintf("/module-%04d/package-%04d/source-file-%d.go", i/1000, j/10%100, j%10),
+					[]byte{byte(i), byte(j)}, 0o644))
 			}
 			tr = w.Commit(int64(i))
 		}

@@ -204,7 +204,8 @@ func (g *target) commit(r *rand.Rand, version int64) {
 		t.Fatalf("changes are left after commit: %+v", d)
 	}
 	if g.w.dirty != 0 || g.w.orphans != 0 || len(g.w.touched) != 0 || len(g.w.opens) != 0 {
-		t.Fatalf("state is left after commit: dirty %d orphans %d touched %d opens %d", g.w.dirty, g.w.orphans, len(g.w.touched), len(g.w.opens))
+		t.Fatalf("state is left after commit: dirty %d orphans %d touched %d opens %d", g.w.dirty, g.w.orphans,
+			len(g.w.touched), len(g.w.opens))
 	}
 	checkTree(t, next, g.s)
 	switch r.IntN(3) {
@@ -249,7 +250,10 @@ func sortRows(p *Patch) {
 	slices.SortFunc(p.Dirents, func(a, b DirentRow) int {
 		return cmp.Or(cmp.Compare(a.Parent, b.Parent), cmp.Compare(a.Name, b.Name))
 	})
-	slices.SortFunc(p.Chunks, func(a, b ChunkRow) int { return cmp.Or(cmp.Compare(a.Ino, b.Ino), cmp.Compare(a.Idx, b.Idx)) })
+	slices.SortFunc(p.Chunks, func(a, b ChunkRow) int {
+		return cmp.Or(cmp.Compare(a.Ino, b.Ino),
+			cmp.Compare(a.Idx, b.Idx))
+	})
 }
 
 // diffTrees compares all that two trees hold.

@@ -356,8 +356,8 @@ func bulkOrder(p *Patch) bool {
 	return true
 }
 
-// loadBlock is how many inodes one allocation of a bulk load holds: few enough that an inode which outlives its neighbours
-// pins little memory.
+// loadBlock is how many inodes one allocation of a bulk load holds: few enough that an inode which outlives its
+// neighbours pins little memory.
 const loadBlock = 512
 
 // load fills an empty state with rows in key order.

@@ -53,7 +53,8 @@ func (s *store) spill(_ context.Context, chunks [][]byte) error {
 // rootTree is a tree of a root directory only.
 func rootTree(t testing.TB) *Tree {
 	t.Helper()
-	tr, err := Empty().Patch(&Patch{NextIno: FirstIno, Inodes: []Inode{{Ino: RootIno, Kind: vfs.Dir, Mode: 0o755, Nlink: 2}}})
+	tr, err := Empty().Patch(&Patch{NextIno: FirstIno, Inodes: []Inode{{Ino: RootIno, Kind: vfs.Dir, Mode: 0o755,
+		Nlink: 2}}})
 	if err != nil {
 		t.Fatal(err)
 	}

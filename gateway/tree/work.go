@@ -35,8 +35,9 @@ type Options struct {
 	MaxReadFile int64
 	// Wrote is nil, or told of every write before it is done; its error fails the write.
 	Wrote func(n int) error
-	// Failed is nil, or told of an error of Content or Spill that is nothing a file could have (it carries no errno): the store cannot be reached. Who reads
-	// or writes gets EIO then, because a program must neither show such an error nor go on as if the file were damaged.
+	// Failed is nil, or told of an error of Content or Spill that is nothing a file could have (it carries no errno): the
+	// store cannot be reached. Who reads or writes gets EIO then, because a program must neither show such an error nor go
+	// on as if the file were damaged.
 	Failed func(err error)
 	// DirtyMax is how many bytes of written chunks stay in memory when there is a Spill. Above it
 	// chunks are handed to Spill, must be known to Content when it returns, and are dropped.
@@ -86,8 +87,8 @@ type Change struct {
 	Path   string
 	PathTo string // of rename and link: the new name; of symlink: the target
 	Ino    Ino
-	// Before and After are what a regular file held before and after all that the Work did, filled in by [Work.Delta]; nil: there was none, or it is
-	// something else.
+	// Before and After are what a regular file held before and after all that the Work did, filled in by [Work.Delta];
+	// nil: there was none, or it is something else.
 	Before, After *Digest
 }
 
@@ -215,8 +216,8 @@ func (w *Work) bury(e *entry) {
 	}
 }
 
-// log adds to the journal. An entry says what a file held before and after all that the Work did, so a file that is written to after it was
-// created or written to under this name has its entry.
+// log adds to the journal. An entry says what a file held before and after all that the Work did, so a file that is
+// written to after it was created or written to under this name has its entry.
 func (w *Work) log(op, path, to string, ino Ino) {
 	if n, ok := w.logged[ino]; ok && op != "rename" {
 		l := &w.journal[n]

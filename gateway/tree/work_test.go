@@ -165,7 +165,8 @@ func TestUnlinkedFileLivesUntilClose(t *testing.T) {
 		}
 	}
 	d := w.Delta()
-	if len(d.Gone) != 1 || len(d.Chunks) != 0 || len(d.Blobs) != 0 || len(d.Dirents) != 1 || d.UsedBytes != 0 || d.UsedInodes != 0 {
+	if len(d.Gone) != 1 || len(d.Chunks) != 0 || len(d.Blobs) != 0 || len(d.Dirents) != 1 || d.UsedBytes != 0 ||
+		d.UsedInodes != 0 {
 		t.Errorf("delta %+v", d)
 	}
 	checkTree(t, w.Commit(2), s)
@@ -199,7 +200,8 @@ func TestRenameOverOpenFile(t *testing.T) {
 
 func TestDevices(t *testing.T) {
 	w := begin(t, rootTree(t), newStore(), Options{})
-	for name, rdev := range map[string]uint32{"null": devNull, "zero": devZero, "full": devFull, "random": devRandom, "urandom": devURandom, "tty": 5 << 8} {
+	for name, rdev := range map[string]uint32{"null": devNull, "zero": devZero, "full": devFull, "random": devRandom,
+		"urandom": devURandom, "tty": 5 << 8} {
 		must(t, w.Mknod("/"+name, vfs.Char, 0o666, rdev))
 	}
 	open := func(name string) vfs.File {

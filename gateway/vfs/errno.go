@@ -1,5 +1,5 @@
-// Package vfs is the filesystem of a sandbox as the shell and the tree see it ([FS], [File], [Stat]), and the one vocabulary of
-// errors that crosses every seam of pgbox: Linux errno values.
+// Package vfs is the filesystem of a sandbox as the shell and the tree see it ([FS], [File], [Stat]), and the one
+// vocabulary of errors that crosses every seam of pgbox: Linux errno values.
 //
 // The fs.* functions raise SQLSTATE class VF followed by the three-digit errno
 // (VF002 is ENOENT); the in-memory tree returns the same [Errno] values, the
@@ -144,8 +144,8 @@ func FromSQLState(state string) (e Errno, ok bool) {
 	return Errno(n), true
 }
 
-// RefusedValue reports whether a SQLSTATE says that a value was not acceptable: classes 22, data exception, and 23, integrity
-// constraint violation. PostgreSQL, appendix A.
+// RefusedValue reports whether a SQLSTATE says that a value was not acceptable: classes 22, data exception, and 23,
+// integrity constraint violation. PostgreSQL, appendix A.
 func RefusedValue(state string) bool {
 	return len(state) == 5 && (state[:2] == "22" || state[:2] == "23")
 }

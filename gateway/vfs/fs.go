@@ -88,7 +88,8 @@ type File interface {
 	Truncate(size int64) error
 }
 
-// NullInput is /dev/null, open for reading, for a process that is given nothing to read, whatever became of the device in the tree.
+// NullInput is /dev/null, open for reading, for a process that is given nothing to read, whatever became of the device
+// in the tree.
 type NullInput struct{}
 
 func (NullInput) Read(b []byte) (int, error) {

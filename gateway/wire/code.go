@@ -172,7 +172,8 @@ func CodeOf(e vfs.Errno) Code {
 		return CodeReadOnlyViolation
 	case vfs.ENOSPC:
 		return CodeEDQUOT
-	case vfs.EBUSY, vfs.EXDEV, vfs.ETXTBSY, vfs.ENXIO, vfs.ENODEV, vfs.EOPNOTSUPP, vfs.EBADF, vfs.ESPIPE, vfs.EMLINK, vfs.EOVERFLOW:
+	case vfs.EBUSY, vfs.EXDEV, vfs.ETXTBSY, vfs.ENXIO, vfs.ENODEV, vfs.EOPNOTSUPP, vfs.EBADF, vfs.ESPIPE, vfs.EMLINK,
+		vfs.EOVERFLOW:
 		// A path that exists but cannot be used this way.
 		return CodeEINVAL
 	}

@@ -29,7 +29,8 @@ func TestApply_commitsFilesNamesChunksJournalAndAudit(t *testing.T) {
 	d.UsedInodes++
 	d.inode(link, 10, 1, 1, "a")
 	d.name(1, "l", link)
-	d.Exec = must[[]byte](t)(json.Marshal(map[string]any{"id": exec, "script": "echo", "exit_code": 3, "read_only": false, "duration_us": 12}))
+	d.Exec = must[[]byte](t)(json.Marshal(map[string]any{"id": exec, "script": "echo", "exit_code": 3, "read_only": false,
+		"duration_us": 12}))
 	d.ShellState = []byte(`{"cwd":"/tmp"}`)
 	got := d.apply(t, q)
 	if got.Version != d.Version+1 || got.UsedBytes != 5 || got.UsedInodes != 3 {
@@ -63,7 +64,8 @@ func TestApply_staleVersionAppliesNothing(t *testing.T) {
 	_, err := q.Apply(t.Context(), stale.ApplyParams)
 	wantErrno(t, err, vfs.ESTALE)
 	wantNoFile(t, pool, id, "/late")
-	if after := must[sqlcgen.FsFence](t)(q.Fence(t.Context(), id)); after.Version != before.Version || after.NextIno != before.NextIno {
+	if after := must[sqlcgen.FsFence](t)(q.Fence(t.Context(), id)); after.Version != before.Version ||
+		after.NextIno != before.NextIno {
 		t.Fatalf("the sandbox changed: %+v, was %+v", after, before)
 	}
 }
@@ -189,11 +191,13 @@ func TestApply_contentTheDatabaseLacks(t *testing.T) {
 	d.Blob = nil
 	_, err := q.Apply(t.Context(), d.ApplyParams)
 	wantErrno(t, err, vfs.ENODATA)
-	missing := must[[][]byte](t)(q.MissingBlobs(t.Context(), sqlcgen.MissingBlobsParams{Sandbox: id, SHA256: d.ChunkSHA256}))
+	missing := must[[][]byte](t)(q.MissingBlobs(t.Context(), sqlcgen.MissingBlobsParams{Sandbox: id,
+		SHA256: d.ChunkSHA256}))
 	if len(missing) != 1 {
 		t.Fatalf("%d missing", len(missing))
 	}
-	if n := must[int64](t)(q.PutBlobs(t.Context(), sqlcgen.PutBlobsParams{Sandbox: id, Data: [][]byte{[]byte(content)}})); n != 1 {
+	if n := must[int64](t)(q.PutBlobs(t.Context(), sqlcgen.PutBlobsParams{Sandbox: id,
+		Data: [][]byte{[]byte(content)}})); n != 1 {
 		t.Fatalf("put %d", n)
 	}
 	d.apply(t, q)
@@ -206,7 +210,8 @@ func TestApply_quota(t *testing.T) {
 	id := sqltest.Sandbox(t, pool)
 	ino := write(t, q, id, "f", "12345")
 	two, eight := int64(2), int64(8)
-	must[sqlcgen.FsSandbox](t)(q.UpdateSandbox(t.Context(), sqlcgen.UpdateSandboxParams{Sandbox: id, MaxBytes: &eight, MaxInodes: &two}))
+	must[sqlcgen.FsSandbox](t)(q.UpdateSandbox(t.Context(), sqlcgen.UpdateSandboxParams{Sandbox: id, MaxBytes: &eight,
+		MaxInodes: &two}))
 	d := begin(t, q, id)
 	d.create(1, "g", "1234")
 	_, err := q.Apply(t.Context(), d.ApplyParams)
@@ -250,7 +255,8 @@ func TestApply_plansServeOneRowAndTenThousand(t *testing.T) {
 	conn := sqltest.Connect(t, sqltest.GatewayURL(u))
 	q := sqlcgen.New(conn)
 	name, owner := "plans", "owner"
-	id := must[sqlcgen.FsSandbox](t)(q.CreateSandbox(t.Context(), sqlcgen.CreateSandboxParams{Tenant: "test", Owner: owner, Name: name})).ID
+	id := must[sqlcgen.FsSandbox](t)(q.CreateSandbox(t.Context(),
+		sqlcgen.CreateSandboxParams{Tenant: "test", Owner: owner, Name: name})).ID
 	for i := range 8 {
 		write(t, q, id, fmt.Sprint("warm", i), fmt.Sprint(i))
 	}

@@ -28,9 +28,13 @@ func TestTimeline(t *testing.T) {
 			code = 1
 		}
 		// Two runs of each moment.
-		rows = append(rows, fmt.Sprintf(`{"sandbox_id":%q,"script":"run %d","route":"exec","caller":"c%d","exit_code":%d,"started_at":%q}`, id, i, i%2, code, base.Add(time.Duration(i/2)*time.Minute).Format(time.RFC3339)))
+		rows = append(rows,
+			fmt.Sprintf(`{"sandbox_id":%q,"script":"run %d","route":"exec","caller":"c%d","exit_code":%d,"started_at":%q}`, id,
+				i, i%2, code, base.Add(time.Duration(i/2)*time.Minute).Format(time.RFC3339)))
 	}
-	rows = append(rows, fmt.Sprintf(`{"sandbox_id":%q,"script":"killed","error":"EXEC_TIMEOUT","exit_code":0,"started_at":%q}`, id, base.Add(-time.Hour).Format(time.RFC3339)),
+	rows = append(rows,
+		fmt.Sprintf(`{"sandbox_id":%q,"script":"killed","error":"EXEC_TIMEOUT","exit_code":0,"started_at":%q}`, id,
+			base.Add(-time.Hour).Format(time.RFC3339)),
 		fmt.Sprintf(`{"sandbox_id":%q,"script":"of another","exit_code":1}`, other))
 	must[int64](t)(q.LogExecs(t.Context(), []byte("["+strings.Join(rows, ",")+"]")))
 	list := func(p sqlcgen.TimelineParams) []string {
@@ -46,7 +50,8 @@ func TestTimeline(t *testing.T) {
 		return out
 	}
 	yes, no, c1, text := true, false, "c1", "run 1"
-	if got := list(sqlcgen.TimelineParams{Failed: &yes, MaxRows: 3}); !slices.Equal(got, []string{"run 20", "run 10", "run 0"}) {
+	if got := list(sqlcgen.TimelineParams{Failed: &yes, MaxRows: 3}); !slices.Equal(got,
+		[]string{"run 20", "run 10", "run 0"}) {
 		t.Errorf("the last failures: %q", got)
 	}
 	if got := list(sqlcgen.TimelineParams{Failed: &yes}); len(got) != 4 || got[3] != "killed" {
@@ -83,8 +88,10 @@ func TestHistoryAndBlame(t *testing.T) {
 	q, pool := queries(t)
 	s := newScope(t)
 	for _, sql := range []string{
-		"SELECT fs.mkdir('/d')", "SELECT fs.write_file('/d/old', 'one')", "SELECT fs.write_file('/d/f', 'first')", "SELECT fs.unlink('/d/f')",
-		"SELECT fs.mv('/d/old', '/d/f')", "SELECT fs.write_file('/d/f', 'two')", "SELECT fs.chmod('/d/f', 384)", "SELECT fs.write_file('/d/g', 'x')", "SELECT fs.symlink('/d/f', '/d/l')",
+		"SELECT fs.mkdir('/d')", "SELECT fs.write_file('/d/old', 'one')", "SELECT fs.write_file('/d/f', 'first')",
+		"SELECT fs.unlink('/d/f')",
+		"SELECT fs.mv('/d/old', '/d/f')", "SELECT fs.write_file('/d/f', 'two')", "SELECT fs.chmod('/d/f', 384)",
+		"SELECT fs.write_file('/d/g', 'x')", "SELECT fs.symlink('/d/f', '/d/l')",
 	} {
 		s.must(sql)
 	}
@@ -162,7 +169,8 @@ func TestPrune(t *testing.T) {
 	day := 24 * time.Hour
 	keep := func(history *time.Duration, operations *int64, limit int32) (int64, int64) {
 		t.Helper()
-		r := must[sqlcgen.HousekeepRow](t)(q.Housekeep(t.Context(), sqlcgen.HousekeepParams{MaxRows: limit, History: history, Operations: operations}))
+		r := must[sqlcgen.HousekeepRow](t)(q.Housekeep(t.Context(),
+			sqlcgen.HousekeepParams{MaxRows: limit, History: history, Operations: operations}))
 		return r.Changes, r.Execs
 	}
 	count := func(table string, id uuid.UUID) int {
@@ -194,7 +202,8 @@ func TestPrune(t *testing.T) {
 	if c, _ := keep(nil, &five, 100); c != 3 {
 		t.Errorf("%d went by count", c)
 	}
-	if n := one[int](t, s.admin, "SELECT min(version)::int FROM pgbox.change WHERE sandbox_id = $1", s.id); n != 8 || count("change", s.id) != 1000 || count("change", quiet.id) != 1 || count("exec", quiet.id) != 1 {
+	if n := one[int](t, s.admin, "SELECT min(version)::int FROM pgbox.change WHERE sandbox_id = $1", s.id); n != 8 ||
+		count("change", s.id) != 1000 || count("change", quiet.id) != 1 || count("exec", quiet.id) != 1 {
 		t.Errorf("the oldest operation is of version %d", n)
 	}
 	if v := pruned(); v != 7 {
@@ -219,7 +228,8 @@ func TestQuota(t *testing.T) {
 	c := make("carl")
 	set := func(owner string, bytes, inodes, snapshots, sandboxes *int64) {
 		t.Helper()
-		if err := q.SetQuota(t.Context(), sqlcgen.SetQuotaParams{Tenant: tenant, Owner: owner, MaxBytes: bytes, MaxInodes: inodes, MaxSnapshots: snapshots, MaxSandboxes: sandboxes}); err != nil {
+		if err := q.SetQuota(t.Context(), sqlcgen.SetQuotaParams{Tenant: tenant, Owner: owner, MaxBytes: bytes,
+			MaxInodes: inodes, MaxSnapshots: snapshots, MaxSandboxes: sandboxes}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -255,19 +265,23 @@ func TestQuota(t *testing.T) {
 	if err := snap(a, "1"); err != nil {
 		t.Fatal(err)
 	}
-	must[sqlcgen.FsSandbox](t)(q.UpdateSandbox(t.Context(), sqlcgen.UpdateSandboxParams{Sandbox: a.id, MaxSnapshots: n(1)}))
+	must[sqlcgen.FsSandbox](t)(q.UpdateSandbox(t.Context(), sqlcgen.UpdateSandboxParams{Sandbox: a.id,
+		MaxSnapshots: n(1)}))
 	wantErrno(t, snap(a, "2"), vfs.EDQUOT)
 	if err := snap(c, "1"); err != nil {
 		t.Fatal(err)
 	}
 	wantErrno(t, snap(c, "2"), vfs.EDQUOT)
-	if got := one[string](t, a.admin, "SELECT concat_ws(' ', sandboxes, used_bytes, used_inodes, snapshots) FROM fs.quotas WHERE tenant = $1", tenant); got != "3 22 3 2" {
+	if got := one[string](t, a.admin,
+		"SELECT concat_ws(' ', sandboxes, used_bytes, used_inodes, snapshots) FROM fs.quotas WHERE tenant = $1",
+		tenant); got != "3 22 3 2" {
 		t.Errorf("used: %s", got)
 	}
 	_ = pool
 }
 
-// Each limit of each holder refuses what goes past it with EDQUOT, and then the sandbox is what it was; what fits is done.
+// Each limit of each holder refuses what goes past it with EDQUOT, and then the sandbox is what it was; what fits is
+// done.
 func TestQuota_everyLimit(t *testing.T) {
 	t.Parallel()
 	q, _ := queries(t)
@@ -298,11 +312,14 @@ func TestQuota_everyLimit(t *testing.T) {
 				case "inodes":
 					inodes, over, fits = n(held+1), "SELECT fs.mkdir('/d/e', p_parents => true)", "SELECT fs.mkdir('/d')"
 				case "snapshots":
-					snapshots, over = n(held+1), fmt.Sprintf("SELECT fs.snapshot('%[1]s', 'second'), fs.snapshot('%[1]s', 'third')", s.id)
+					snapshots, over = n(held+1), fmt.Sprintf("SELECT fs.snapshot('%[1]s', 'second'), fs.snapshot('%[1]s', 'third')",
+						s.id)
 					fits = fmt.Sprintf("SELECT fs.snapshot('%s', 'second')", s.id)
 				}
 				if holder == "sandbox" {
-					must[sqlcgen.FsSandbox](t)(q.UpdateSandbox(t.Context(), sqlcgen.UpdateSandboxParams{Sandbox: s.id, MaxBytes: bytes, MaxInodes: inodes, MaxSnapshots: snapshots, Clear: []string{}}))
+					must[sqlcgen.FsSandbox](t)(q.UpdateSandbox(t.Context(),
+						sqlcgen.UpdateSandboxParams{Sandbox: s.id, MaxBytes: bytes, MaxInodes: inodes, MaxSnapshots: snapshots,
+							Clear: []string{}}))
 				} else {
 					p := sqlcgen.SetQuotaParams{Tenant: tenant, MaxBytes: bytes, MaxInodes: inodes, MaxSnapshots: snapshots}
 					if holder == "owner" {

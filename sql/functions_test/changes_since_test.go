@@ -29,7 +29,8 @@ func TestChangesSince(t *testing.T) {
 		if rest := list[string](s, sql, s.id, before, before+version, seq, 100); !slices.Equal(rest, all[i+1:]) {
 			t.Errorf("after %q: %q", c, rest)
 		}
-		if next := list[string](s, sql, s.id, before, before+version, seq, 1); i+1 < len(all) && !slices.Equal(next, all[i+1:i+2]) {
+		if next := list[string](s, sql, s.id, before, before+version, seq, 1); i+1 < len(all) &&
+			!slices.Equal(next, all[i+1:i+2]) {
 			t.Errorf("one after %q: %q", c, next)
 		}
 	}

@@ -14,7 +14,8 @@ func TestChmod(t *testing.T) {
 		was := get[string](s, "SELECT mtime || ' ' || ctime FROM fs.stat('/tmp/f')")
 		s.must("SELECT fs.chmod('/tmp/l', 33261)") // only the permission bits of 0100755 count
 		wants(s, "493 511", "SELECT s.mode || ' ' || l.mode FROM fs.stat('/tmp/f') s, fs.lstat('/tmp/l') l")
-		wants(s, true, "SELECT mtime || '' = split_part($1, ' ', 1) AND ctime > split_part($1, ' ', 2)::bigint FROM fs.stat('/tmp/f')", was)
+		wants(s, true,
+			"SELECT mtime || '' = split_part($1, ' ', 1) AND ctime > split_part($1, ' ', 2)::bigint FROM fs.stat('/tmp/f')", was)
 		between()
 		s.must("SELECT fs.chmod('/usr/bin/ls', 4095)")
 		wants(s, "4095 8", "SELECT mode || ' ' || kind FROM fs.stat('/bin/ls')")

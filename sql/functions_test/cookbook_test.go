@@ -83,12 +83,17 @@ func TestAuditorViews_plans(t *testing.T) {
 	}
 	const id = "'00000000-0000-4000-8000-00000000000a'"
 	for _, query := range []string{
-		"SELECT * FROM fs.execs WHERE sandbox_id = " + id + " ORDER BY started_at DESC LIMIT 10", "SELECT * FROM fs.execs WHERE id = " + id,
+		"SELECT * FROM fs.execs WHERE sandbox_id = " + id + " ORDER BY started_at DESC LIMIT 10",
+		"SELECT * FROM fs.execs WHERE id = " + id,
 		"SELECT * FROM fs.execs WHERE started_at >= now() - interval '1 hour'",
-		"SELECT * FROM fs.changes WHERE sandbox_id = " + id + " AND version > 5", "SELECT * FROM fs.changes WHERE at >= now() - interval '1 hour'",
-		"SELECT * FROM fs.touches WHERE path = '/a'", "SELECT * FROM fs.touches WHERE path_to = '/a'", "SELECT * FROM fs.touches WHERE '/a' IN (path, path_to)",
-		"SELECT * FROM fs.touches WHERE hash_after = '\\x00'", "SELECT * FROM fs.touches WHERE hash_before = '\\x00'", "SELECT * FROM fs.touches WHERE fs.hash_of('x') IN (hash_before, hash_after)",
-		"SELECT * FROM fs.files WHERE sandbox_id = " + id, "SELECT * FROM fs.usage WHERE sandbox_id = " + id, "SELECT * FROM fs.layers WHERE id = " + id,
+		"SELECT * FROM fs.changes WHERE sandbox_id = " + id + " AND version > 5",
+		"SELECT * FROM fs.changes WHERE at >= now() - interval '1 hour'",
+		"SELECT * FROM fs.touches WHERE path = '/a'", "SELECT * FROM fs.touches WHERE path_to = '/a'",
+		"SELECT * FROM fs.touches WHERE '/a' IN (path, path_to)",
+		"SELECT * FROM fs.touches WHERE hash_after = '\\x00'", "SELECT * FROM fs.touches WHERE hash_before = '\\x00'",
+		"SELECT * FROM fs.touches WHERE fs.hash_of('x') IN (hash_before, hash_after)",
+		"SELECT * FROM fs.files WHERE sandbox_id = " + id, "SELECT * FROM fs.usage WHERE sandbox_id = " + id,
+		"SELECT * FROM fs.layers WHERE id = " + id,
 	} {
 		rows, err := conn.Query(t.Context(), "EXPLAIN "+query)
 		if err != nil {
@@ -185,7 +190,8 @@ func seedCookbook(t *testing.T, u string) {
 	run("b", "ann", "cp /in/key key", "/home/user/key", "secret key", "")
 	run("b", "ann", "while :; do :; done", "", "", `,"exit_code":124,"error":"EXEC_TIMEOUT"`)
 	run("c", "carl", "curl http://example.org | sh", "", "", `,"exit_code":127`)
-	run("c", "carl", "make report >> report.txt", "/home/user/report.txt", strings.Repeat("report\n", 200), `,"idempotency_key":"k-1"`)
+	run("c", "carl", "make report >> report.txt", "/home/user/report.txt", strings.Repeat("report\n", 200),
+		`,"idempotency_key":"k-1"`)
 	run("c", "carl", "test -s report.txt", "", "", `,"exit_code":0,"idempotency_key":"k-1"`)
 	in("a", "SELECT fs.unlink('/home/user/.key')")
 	in("a", "SELECT fs.snapshot($1, 'monthly')", ids["a"])
@@ -195,7 +201,8 @@ func seedCookbook(t *testing.T, u string) {
 	in("b", "SELECT fs.write_file('/home/user/copy.txt', convert_to($1, 'UTF8'))", strings.Repeat("report\n", 200))
 	in("b", "SELECT fs.write_file('/home/user/big', convert_to(repeat('x', 100000), 'UTF8'))")
 	in("c", "SELECT fs.mkdir('/home/user/tmp'), fs.write_file('/home/user/tmp/big', convert_to(repeat('x', 100000), 'UTF8'))")
-	if err := q.SetQuota(t.Context(), sqlcgen.SetQuotaParams{Tenant: "acme", Owner: "carl", MaxBytes: new(int64(200000))}); err != nil {
+	if err := q.SetQuota(t.Context(), sqlcgen.SetQuotaParams{Tenant: "acme", Owner: "carl",
+		MaxBytes: new(int64(200000))}); err != nil {
 		t.Fatal(err)
 	}
 	for name, day := range map[string]int{"a": 14, "b": 3, "c": 12} {

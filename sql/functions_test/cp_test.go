@@ -41,7 +41,8 @@ func TestCp(t *testing.T) {
 		s.wantUsage(bytes+200000, inodes+4)
 		lists(s, []string{"/t/e", "/t/e/f", "/t/e/sub", "/t/e/sub/hard", "/t/e/sub/l"}, "SELECT path FROM fs.find('/t/e')")
 		wants(s, "2 493", "SELECT nlink || ' ' || mode FROM fs.stat('/t/e/f')")
-		wants(s, true, "SELECT fs.resolve('/t/e/f') = fs.resolve('/t/e/sub/hard') AND fs.resolve('/t/e/f') <> fs.resolve('/t/d/f')")
+		wants(s, true,
+			"SELECT fs.resolve('/t/e/f') = fs.resolve('/t/e/sub/hard') AND fs.resolve('/t/e/f') <> fs.resolve('/t/d/f')")
 		wants(s, true, "SELECT fs.read_file('/t/e/sub/l') = fs.read_file('/t/d/f')")
 		s.must("SELECT fs.write_file('/t/e/f', 'changed')") // the copy is its own file
 		wants(s, int64(200000), "SELECT size FROM fs.stat('/t/d/f')")

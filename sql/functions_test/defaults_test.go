@@ -25,8 +25,10 @@ func TestDefaults_areTheCommonCall(t *testing.T) {
 	first := s.version()
 	s.must("SELECT fs.write_file('/b', 'b')")
 	s.must("SELECT fs.chmod('/b', 384)")
-	lists(s, []string{"create /a", "create /b", "chmod /b"}, "SELECT op || ' ' || path FROM fs.changes_since($1) ORDER BY version, seq", id)
-	lists(s, []string{"create /b", "chmod /b"}, "SELECT op || ' ' || path FROM fs.changes_since($1, $2) ORDER BY version, seq", id, first)
+	lists(s, []string{"create /a", "create /b", "chmod /b"},
+		"SELECT op || ' ' || path FROM fs.changes_since($1) ORDER BY version, seq", id)
+	lists(s, []string{"create /b", "chmod /b"},
+		"SELECT op || ' ' || path FROM fs.changes_since($1, $2) ORDER BY version, seq", id, first)
 	lists(s, []string{"chmod", "create"}, "SELECT op FROM fs.history($1, '/b')", id)
 	wants(s, true, "SELECT count(*) >= 3 FROM fs.timeline($1)", id)
 

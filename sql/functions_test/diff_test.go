@@ -19,7 +19,8 @@ import (
 func diff(t testing.TB, q *sqlcgen.Queries, id uuid.UUID, from *uuid.UUID, at string) []string {
 	t.Helper()
 	lines := []string{}
-	for _, r := range must[[]sqlcgen.DiffRow](t)(q.Diff(t.Context(), sqlcgen.DiffParams{Sandbox: id, From: from, FromAt: at})) {
+	for _, r := range must[[]sqlcgen.DiffRow](t)(q.Diff(t.Context(),
+		sqlcgen.DiffParams{Sandbox: id, From: from, FromAt: at})) {
 		line := r.Status + " " + r.Path
 		if r.PathFrom != "" {
 			line += " <- " + r.PathFrom
@@ -45,7 +46,8 @@ func TestDiff_everyStatus(t *testing.T) {
 	d.NextIno++
 	d.UsedInodes++
 	base := must[uuid.UUID](t)(q.BaseLayer(t.Context()))
-	root := must[[]sqlcgen.LoadInodesRow](t)(q.LoadInodes(t.Context(), sqlcgen.LoadInodesParams{Sandbox: id, Layer: base}))[0]
+	root := must[[]sqlcgen.LoadInodesRow](t)(q.LoadInodes(t.Context(),
+		sqlcgen.LoadInodesParams{Sandbox: id, Layer: base}))[0]
 	d.inode(1, 4, root.Nlink[0]+1, 0, "")
 	d.Mode[0], d.UID[0], d.GID[0] = root.Mode[0], root.UID[0], root.GID[0]
 	d.inode(dir, 4, 2, 0, "")
@@ -130,7 +132,8 @@ func TestDiff_ofRandomTrees(t *testing.T) {
 		s := enter(t, id)
 		g := model.NewGenerator(seed)
 		steps := func(n int) {
-			m := model.New(target{s}.Dump(), func(path string) []byte { return get[[]byte](s, "SELECT fs.read_file($1)", path) }, 1000, 1000)
+			m := model.New(target{s}.Dump(), func(path string) []byte { return get[[]byte](s, "SELECT fs.read_file($1)", path) },
+				1000, 1000)
 			for range n {
 				op := g.Next(m)
 				_, want := m.Apply(op)
@@ -144,11 +147,13 @@ func TestDiff_ofRandomTrees(t *testing.T) {
 		must[sqlcgen.FsSnapshot](t)(q.Snapshot(t.Context(), sqlcgen.SnapshotParams{Sandbox: id, Name: "s"}))
 		old := tree(s)
 		steps(60)
-		wantChanges(t, old, tree(s), must[[]sqlcgen.DiffRow](t)(q.Diff(t.Context(), sqlcgen.DiffParams{Sandbox: id, FromAt: "s"})))
+		wantChanges(t, old, tree(s), must[[]sqlcgen.DiffRow](t)(q.Diff(t.Context(),
+			sqlcgen.DiffParams{Sandbox: id, FromAt: "s"})))
 		parent := tree(s)
 		s.must("SELECT fs.use($1)", child)
 		steps(60)
-		wantChanges(t, parent, tree(s), must[[]sqlcgen.DiffRow](t)(q.Diff(t.Context(), sqlcgen.DiffParams{Sandbox: child, From: &id})))
+		wantChanges(t, parent, tree(s), must[[]sqlcgen.DiffRow](t)(q.Diff(t.Context(),
+			sqlcgen.DiffParams{Sandbox: child, From: &id})))
 		if err := q.DropSandbox(t.Context(), child); err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +164,8 @@ func TestDiff_ofRandomTrees(t *testing.T) {
 func tree(s *scope) map[string]string {
 	s.Helper()
 	out := map[string]string{}
-	rows, err := s.conn.Query(s.Context(), `SELECT path, concat_ws('|', kind, mode, uid, gid, rdev, target, CASE WHEN kind = 8 THEN sha256(fs.read_file(path))::text END) FROM (SELECT * FROM fs.stat('/') UNION ALL SELECT * FROM fs.tree('/')) t`)
+	rows, err := s.conn.Query(s.Context(),
+		`SELECT path, concat_ws('|', kind, mode, uid, gid, rdev, target, CASE WHEN kind = 8 THEN sha256(fs.read_file(path))::text END) FROM (SELECT * FROM fs.stat('/') UNION ALL SELECT * FROM fs.tree('/')) t`)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -170,7 +176,8 @@ func tree(s *scope) map[string]string {
 	return out
 }
 
-// wantChanges carries the changes out on the paths of the old tree, which must give the new one; and none may be without effect.
+// wantChanges carries the changes out on the paths of the old tree, which must give the new one; and none may be
+// without effect.
 func wantChanges(t *testing.T, old, now map[string]string, rows []sqlcgen.DiffRow) {
 	t.Helper()
 	got := maps.Clone(old)

@@ -57,8 +57,8 @@ var seqScan = regexp.MustCompile(`Seq Scan on (?:pgbox\.)?(inode|dirent|chunk|bl
 // indexScan is a scan of a primary key, with its condition.
 var indexScan = regexp.MustCompile(`(?:Index Scan|Index Only Scan|Bitmap Index Scan) (?:using|on) (inode|dirent|chunk)_pkey.*\n\s*Index Cond: (.*)`)
 
-// The verbs read by index only, and the policies read the scope once per statement: in a new database, where the tables are thought
-// to be small and the plans made then are kept, and in one with much else in it.
+// The verbs read by index only, and the policies read the scope once per statement: in a new database, where the tables
+// are thought to be small and the plans made then are kept, and in one with much else in it.
 func TestExplain(t *testing.T) {
 	for name, others := range map[string]int{"new database": 1, "20 sandboxes": 20} {
 		t.Run(name, func(t *testing.T) {
@@ -90,7 +90,8 @@ func TestExplain(t *testing.T) {
 func testPlans(t *testing.T, p *planned) {
 	t.Helper()
 	for _, sql := range []string{
-		"LOAD 'auto_explain'", "SET auto_explain.log_min_duration = 0", "SET auto_explain.log_nested_statements = on", "SET client_min_messages = log",
+		"LOAD 'auto_explain'", "SET auto_explain.log_min_duration = 0", "SET auto_explain.log_nested_statements = on",
+		"SET client_min_messages = log",
 		"SET ROLE pgbox_gateway",
 	} {
 		p.must(sql)
@@ -142,7 +143,8 @@ func testPlans(t *testing.T, p *planned) {
 					continue // a key that is NULL: nothing is read
 				}
 				for _, m := range indexScan.FindAllStringSubmatch(plan, -1) {
-					if !strings.Contains(m[2], map[string]string{"inode": "(ino = ", "dirent": "(parent_ino = ", "chunk": "(ino = "}[m[1]]) {
+					if !strings.Contains(m[2], map[string]string{"inode": "(ino = ", "dirent": "(parent_ino = ",
+						"chunk": "(ino = "}[m[1]]) {
 						t.Errorf("%s reads a whole layer of %s:\n%s", name, m[1], plan)
 					}
 				}

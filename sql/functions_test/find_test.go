@@ -19,7 +19,8 @@ func TestFind(t *testing.T) {
 		between()
 		s.must("SELECT fs.rm('/t/sub/gone.txt')")
 		s.must("SELECT fs.utimes('/t/a.txt', 5)")
-		lists(s, []string{"/t", "/t/.hidden.txt", "/t/a.txt", "/t/l", "/t/sub", "/t/sub/b.txt", "/t/sub/deep", "/t/sub/deep/[x].go"}, "SELECT path FROM fs.find('t')")
+		lists(s, []string{"/t", "/t/.hidden.txt", "/t/a.txt", "/t/l", "/t/sub", "/t/sub/b.txt", "/t/sub/deep",
+			"/t/sub/deep/[x].go"}, "SELECT path FROM fs.find('t')")
 		lists(s, []string{"/t/.hidden.txt", "/t/a.txt", "/t/sub/b.txt"}, "SELECT path FROM fs.find('/t', '*.txt')")
 		lists(s, []string{"/t/a.txt", "/t/sub/b.txt"}, "SELECT path FROM fs.find('/t', '[!.]*.txt')")
 		lists(s, []string{"/t/a.txt"}, "SELECT path FROM fs.find('/t', '[[:alpha:]].txt', p_min_size => 4)")

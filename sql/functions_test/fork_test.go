@@ -22,8 +22,10 @@ func TestFork_sidesDoNotSeeEachOther(t *testing.T) {
 	id := sqltest.Sandbox(t, pool)
 	ino := write(t, q, id, "common", "common")
 	name, owner := "child", "somebody"
-	child := must[[]sqlcgen.FsSandbox](t)(q.Fork(t.Context(), sqlcgen.ForkParams{Sandbox: id, Name: &name, Owner: &owner}))[0]
-	if child.Name != name || child.Owner != owner || child.UsedBytes != 6 || child.UsedInodes != 1 || child.NextIno != ino+1 {
+	child := must[[]sqlcgen.FsSandbox](t)(q.Fork(t.Context(), sqlcgen.ForkParams{Sandbox: id, Name: &name,
+		Owner: &owner}))[0]
+	if child.Name != name || child.Owner != owner || child.UsedBytes != 6 || child.UsedInodes != 1 ||
+		child.NextIno != ino+1 {
 		t.Fatalf("%+v", child)
 	}
 	write(t, q, id, "parent", "p")
@@ -92,13 +94,15 @@ func TestFork_sealedLayerIsImmutable(t *testing.T) {
 		}
 		text += l.String()
 	}
-	if _, err := tx.Exec(t.Context(), "SELECT set_config('app.sandbox_id', $1, true), set_config('app.layers', $2, true)", id.String(), text+"}"); err != nil {
+	if _, err := tx.Exec(t.Context(), "SELECT set_config('app.sandbox_id', $1, true), set_config('app.layers', $2, true)",
+		id.String(), text+"}"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := tx.Exec(t.Context(), "SET LOCAL ROLE pgbox_owner"); err != nil {
 		t.Fatal(err)
 	}
-	for _, query := range []string{"UPDATE pgbox.inode SET size = 0 WHERE layer_id = $1", "DELETE FROM pgbox.dirent WHERE layer_id = $1"} {
+	for _, query := range []string{"UPDATE pgbox.inode SET size = 0 WHERE layer_id = $1",
+		"DELETE FROM pgbox.dirent WHERE layer_id = $1"} {
 		tag, err := tx.Exec(t.Context(), query, sealed)
 		if err != nil || tag.RowsAffected() != 0 {
 			t.Fatalf("%s: %d rows, %v", query, tag.RowsAffected(), err)
@@ -129,7 +133,8 @@ func TestFork_besideWriters(t *testing.T) {
 				errWrite = err
 				return
 			}
-			d := &delta{sqlcgen.ApplyParams{Sandbox: id, Version: f.Version, NextIno: f.NextIno, UsedBytes: f.UsedBytes, UsedInodes: f.UsedInodes}}
+			d := &delta{sqlcgen.ApplyParams{Sandbox: id, Version: f.Version, NextIno: f.NextIno, UsedBytes: f.UsedBytes,
+				UsedInodes: f.UsedInodes}}
 			d.create(1, fmt.Sprint("f", i), fmt.Sprint(i))
 			_, err = q.Apply(context.Background(), d.ApplyParams)
 			if pe, ok := errors.AsType[*pgconn.PgError](err); ok && pe.Code == vfs.ESTALE.SQLState() {
@@ -193,13 +198,15 @@ func TestSnapshot_restore(t *testing.T) {
 	d.ShellState = []byte(`{"cwd":"/two"}`)
 	d.apply(t, q)
 	two := must[sqlcgen.FsSnapshot](t)(q.Snapshot(t.Context(), sqlcgen.SnapshotParams{Sandbox: id, Name: "two"}))
-	if s := must[[]sqlcgen.FsSnapshot](t)(q.Snapshots(t.Context(), id)); len(s) != 2 || s[0].ID != one.ID || s[1].ID != two.ID || s[1].UsedBytes != 4 {
+	if s := must[[]sqlcgen.FsSnapshot](t)(q.Snapshots(t.Context(), id)); len(s) != 2 || s[0].ID != one.ID ||
+		s[1].ID != two.ID || s[1].UsedBytes != 4 {
 		t.Fatalf("%+v", s)
 	}
 
 	before := must[sqlcgen.FsFence](t)(q.Fence(t.Context(), id))
 	after := must[sqlcgen.FsSandbox](t)(q.Restore(t.Context(), sqlcgen.RestoreParams{Sandbox: id, At: one.ID.String()}))
-	if after.Version != before.Version+1 || after.UsedBytes != 3 || after.UsedInodes != 1 || after.NextIno <= g || shellState(t, q, after.ID, after.StateSHA256) != `{"cwd": "/one"}` {
+	if after.Version != before.Version+1 || after.UsedBytes != 3 || after.UsedInodes != 1 || after.NextIno <= g ||
+		shellState(t, q, after.ID, after.StateSHA256) != `{"cwd": "/one"}` {
 		t.Fatalf("%+v", after)
 	}
 	wantFile(t, pool, id, "/f", "one")
@@ -235,12 +242,14 @@ func TestDropSnapshot_freesWhatOnlyItHad(t *testing.T) {
 	for _, name := range []string{"one", "two"} {
 		overwrite(t, q, id, ino, name)
 		tops = append(tops, must[sqlcgen.FsFence](t)(q.Fence(t.Context(), id)).Layers[0])
-		snaps = append(snaps, must[sqlcgen.FsSnapshot](t)(q.Snapshot(t.Context(), sqlcgen.SnapshotParams{Sandbox: id, Name: name})))
+		snaps = append(snaps, must[sqlcgen.FsSnapshot](t)(q.Snapshot(t.Context(),
+			sqlcgen.SnapshotParams{Sandbox: id, Name: name})))
 	}
 	overwrite(t, q, id, ino, "three")
 	must[int32](t)(q.Flatten(t.Context(), id)) // the sandbox stands on none of them any more
 	left := func() (out []uuid.UUID) {
-		rows, err := owner.Query(t.Context(), "SELECT id FROM pgbox.layer WHERE id = ANY ($1) ORDER BY array_position($1, id)", tops)
+		rows, err := owner.Query(t.Context(),
+			"SELECT id FROM pgbox.layer WHERE id = ANY ($1) ORDER BY array_position($1, id)", tops)
 		if err != nil {
 			t.Fatal(err)
 		}

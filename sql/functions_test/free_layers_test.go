@@ -12,10 +12,12 @@ import (
 	"github.com/pgbox/pgbox/sqlcgen"
 )
 
-// What a sandbox leaves by flattening stays as long as a snapshot, an image or another sandbox stands on it, each alone.
+// What a sandbox leaves by flattening stays as long as a snapshot, an image or another sandbox stands on it, each
+// alone.
 func TestFreeLayers_keepsWhatOthersStandOn(t *testing.T) {
 	t.Parallel()
-	for holder, keep := range map[string]func(t *testing.T, q *sqlcgen.Queries, owner *pgx.Conn, tenant string, id uuid.UUID) (reader func() uuid.UUID){
+	for holder, keep := range map[string]func(t *testing.T, q *sqlcgen.Queries, owner *pgx.Conn, tenant string,
+		id uuid.UUID) (reader func() uuid.UUID){
 		"snapshot": func(t *testing.T, q *sqlcgen.Queries, _ *pgx.Conn, _ string, id uuid.UUID) func() uuid.UUID {
 			must[sqlcgen.FsSnapshot](t)(q.Snapshot(t.Context(), sqlcgen.SnapshotParams{Sandbox: id, Name: "s"}))
 			return func() uuid.UUID {

@@ -26,34 +26,49 @@ func TestFsck(t *testing.T) {
 			UPDATE pgbox.inode SET ` + column + ` = ` + value + ` WHERE layer_id = ` + top + ` AND ino = ` + ino
 	}
 	name := func(parent, name, ino string) string {
-		return "INSERT INTO pgbox.dirent VALUES (" + top + ", " + parent + ", '" + name + "', " + ino + ") ON CONFLICT (layer_id, parent_ino, name) DO UPDATE SET ino = excluded.ino"
+		return "INSERT INTO pgbox.dirent VALUES (" + top + ", " + parent + ", '" + name + "', " + ino +
+			") ON CONFLICT (layer_id, parent_ino, name) DO UPDATE SET ino = excluded.ino"
 	}
 	chunk := func(ino, idx, sha string) string {
-		return "INSERT INTO pgbox.chunk VALUES (" + top + ", " + ino + ", " + idx + ", " + sha + ") ON CONFLICT (layer_id, ino, idx) DO UPDATE SET sha256 = excluded.sha256"
+		return "INSERT INTO pgbox.chunk VALUES (" + top + ", " + ino + ", " + idx + ", " + sha +
+			") ON CONFLICT (layer_id, ino, idx) DO UPDATE SET sha256 = excluded.sha256"
 	}
 	const abc = "sha256('abc')" // the content of /d/f
 	// What fs.repair leaves: it would have to guess, or throw away.
-	hopeless := []string{"missing_layer", "repeated_layer", "missing_root", "cycle", "directory_names", "chunk_length", "missing_blob"}
+	hopeless := []string{"missing_layer", "repeated_layer", "missing_root", "cycle", "directory_names", "chunk_length",
+		"missing_blob"}
 	for _, c := range []struct {
 		name string
 		sql  string   // statements; $1 is the sandbox
 		want []string // check:ino
 	}{
-		{"missing layer", "UPDATE pgbox.sandbox SET layers = layers || gen_random_uuid() WHERE id = $1", []string{"missing_layer:"}},
+		{"missing layer", "UPDATE pgbox.sandbox SET layers = layers || gen_random_uuid() WHERE id = $1",
+			[]string{"missing_layer:"}},
 		{"sealed top", "UPDATE pgbox.layer SET sealed_at = now() WHERE id = " + top, []string{"sealed_top:"}},
-		{"unsealed layer", "UPDATE pgbox.layer SET sealed_at = NULL WHERE id = (SELECT layers[2] FROM pgbox.sandbox WHERE id = $1)", []string{"unsealed_layer:"}},
-		{"repeated layer", "UPDATE pgbox.sandbox SET layers = layers || layers[2] WHERE id = $1", []string{"repeated_layer:", "repeated_layer:"}},
-		{"root gone", "INSERT INTO pgbox.inode (layer_id, ino, kind, mode, uid, gid, nlink, mtime, ctime) VALUES (" + top + ", 1, 0, 0, 0, 0, 0, 0, 0) ON CONFLICT (layer_id, ino) DO UPDATE SET kind = 0", []string{"missing_root:1", "orphan_dirent:" + d, "orphan_dirent:" + big, "orphan_dirent:" + hard}},
-		{"inode gone", upsertInode(hard, "kind", "0") + ";" + "UPDATE pgbox.sandbox SET used_inodes = used_inodes - 1, used_bytes = used_bytes - 4 WHERE id = $1", []string{"dangling_dirent:" + hard}},
+		{"unsealed layer",
+			"UPDATE pgbox.layer SET sealed_at = NULL WHERE id = (SELECT layers[2] FROM pgbox.sandbox WHERE id = $1)",
+			[]string{"unsealed_layer:"}},
+		{"repeated layer", "UPDATE pgbox.sandbox SET layers = layers || layers[2] WHERE id = $1",
+			[]string{"repeated_layer:", "repeated_layer:"}},
+		{"root gone", "INSERT INTO pgbox.inode (layer_id, ino, kind, mode, uid, gid, nlink, mtime, ctime) VALUES (" + top +
+			", 1, 0, 0, 0, 0, 0, 0, 0) ON CONFLICT (layer_id, ino) DO UPDATE SET kind = 0",
+			[]string{"missing_root:1", "orphan_dirent:" + d, "orphan_dirent:" + big, "orphan_dirent:" + hard}},
+		{"inode gone", upsertInode(hard, "kind", "0") + ";" +
+			"UPDATE pgbox.sandbox SET used_inodes = used_inodes - 1, used_bytes = used_bytes - 4 WHERE id = $1",
+			[]string{"dangling_dirent:" + hard}},
 		{"name gone", name(d, "f", "NULL"), []string{"nlink:" + f, "unreachable_inode:" + f}},
 		{"name in a file", name(f, "x", hard), []string{"nlink:" + hard, "orphan_dirent:" + hard}},
 		{"second name", name("1", "x", hard), []string{"nlink:" + hard}},
 		{"nlink of a file", upsertInode(f, "nlink", "7"), []string{"nlink:" + f}},
 		{"nlink of a directory", upsertInode(d, "nlink", "2"), []string{"nlink:" + d}},
-		{"directory with two names", name("1", "again", sub) + ";" + upsertInode("1", "nlink", "nlink + 1"), []string{"directory_names:" + sub}},
-		{"cycle", name("1", "d", "NULL") + ";" + name(sub, "loop", d) + ";" + upsertInode("1", "nlink", "nlink - 1") + ";" + upsertInode(sub, "nlink", "3"),
-			[]string{"cycle:" + d, "cycle:" + sub, "unreachable_inode:" + d, "unreachable_inode:" + sub, "unreachable_inode:" + f}},
-		{"cycle below the root", name(sub, "loop", d) + ";" + upsertInode(sub, "nlink", "3"), []string{"cycle:" + d, "directory_names:" + d}},
+		{"directory with two names", name("1", "again", sub) + ";" + upsertInode("1", "nlink", "nlink + 1"),
+			[]string{"directory_names:" + sub}},
+		{"cycle", name("1", "d", "NULL") + ";" + name(sub, "loop", d) + ";" + upsertInode("1", "nlink", "nlink - 1") + ";" +
+			upsertInode(sub, "nlink", "3"),
+			[]string{"cycle:" + d, "cycle:" + sub, "unreachable_inode:" + d, "unreachable_inode:" + sub,
+				"unreachable_inode:" + f}},
+		{"cycle below the root", name(sub, "loop", d) + ";" + upsertInode(sub, "nlink", "3"),
+			[]string{"cycle:" + d, "directory_names:" + d}},
 		{"cycle with the root", name(sub, "loop", "1") + ";" + upsertInode(sub, "nlink", "3"), []string{"cycle:1"}},
 		{"next_ino", "UPDATE pgbox.sandbox SET next_ino = 1028 WHERE id = $1", []string{"next_ino:1028"}},
 		{"next_ino in the base layer", "UPDATE pgbox.sandbox SET next_ino = 1 WHERE id = $1", []string{"next_ino:1028"}},
@@ -90,13 +105,18 @@ func TestFsck(t *testing.T) {
 				s.root(sql, s.id)
 			}
 			slices.Sort(c.want)
-			got := list[string](s, "SELECT check_name || ':' || coalesce(ino::text, '') FROM fs.fsck() WHERE sandbox_id = $1 AND coalesce(ino NOT BETWEEN 2 AND 1023, true)", s.id)
+			got := list[string](s,
+				"SELECT check_name || ':' || coalesce(ino::text, '') FROM fs.fsck() WHERE sandbox_id = $1 AND coalesce(ino NOT BETWEEN 2 AND 1023, true)", s.id)
 			slices.Sort(got)
 			if !slices.Equal(got, c.want) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 
-			mends := slices.ContainsFunc(c.want, func(f string) bool { check, _, _ := strings.Cut(f, ":"); return !slices.Contains(hopeless, check) }) &&
+			mends := slices.ContainsFunc(c.want, func(f string) bool {
+				check, _,
+					_ := strings.Cut(f, ":")
+				return !slices.Contains(hopeless, check)
+			}) &&
 				!strings.HasPrefix(c.name, "cycle") && c.name != "root gone"
 			before := s.version()
 			mended := list[string](s, "SELECT check_name || ':' || coalesce(ino::text, '') FROM fs.repair($1)", s.id)
@@ -112,7 +132,8 @@ func TestFsck(t *testing.T) {
 			lists(s, nil, "SELECT check_name FROM fs.repair($1)", s.id)
 			if c.name == "name gone" {
 				wants(s, "abc", "SELECT convert_from(fs.read_file('/lost+found/#1026'), 'UTF8')")
-				wants(s, "mkdir /lost+found,link /lost+found/#1026", "SELECT string_agg(op || ' ' || path, ',' ORDER BY seq) FROM fs.changes_since($1, $2, 1 << 30, 9)", s.id, before)
+				wants(s, "mkdir /lost+found,link /lost+found/#1026",
+					"SELECT string_agg(op || ' ' || path, ',' ORDER BY seq) FROM fs.changes_since($1, $2, 1 << 30, 9)", s.id, before)
 			}
 			if mends {
 				s.must("SELECT fs.write_file('/after', 'after')")
@@ -163,7 +184,8 @@ func TestFsckContent(t *testing.T) {
 	}
 }
 
-// fsck_all looks at every living sandbox and leaves the scope as it was; on a schedule one does it, and not more often than asked.
+// fsck_all looks at every living sandbox and leaves the scope as it was; on a schedule one does it, and not more often
+// than asked.
 func TestFsckAll(t *testing.T) {
 	url := sqltest.Database(t)
 	admin := sqltest.Connect(t, url)
@@ -181,7 +203,8 @@ func TestFsckAll(t *testing.T) {
 	if _, err := admin.Exec(t.Context(), "UPDATE pgbox.sandbox SET used_bytes = 1 WHERE id = $1", b); err != nil {
 		t.Fatal(err)
 	}
-	if got := one[string](t, admin, "SELECT sandbox_id || ' ' || check_name FROM fs.fsck_all()"); got != b.String()+" used_bytes" {
+	if got := one[string](t, admin, "SELECT sandbox_id || ' ' || check_name FROM fs.fsck_all()"); got != b.String()+
+		" used_bytes" {
 		t.Error(got)
 	}
 	// The login of a gateway is told that something is broken, and nothing about the sandbox that it is.
@@ -195,7 +218,8 @@ func TestFsckAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	serving.User = neturl.UserPassword(login, "p")
-	if got := one[string](t, sqltest.Connect(t, serving.String()), "SELECT f::text FROM fs.fsck_all() f"); got != `(,used_bytes,,"where is told to members of pgbox_auditor",,,,)` {
+	if got := one[string](t, sqltest.Connect(t, serving.String()),
+		"SELECT f::text FROM fs.fsck_all() f"); got != `(,used_bytes,,"where is told to members of pgbox_auditor",,,,)` {
 		t.Error(got)
 	}
 	if _, err := admin.Exec(t.Context(), "UPDATE pgbox.sandbox SET expires_at = now() WHERE id = $1", b); err != nil {

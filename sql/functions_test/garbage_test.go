@@ -16,29 +16,39 @@ import (
 
 // sensible are arguments that a function can do something with, by parameter and then by type.
 var sensible = map[string]string{
-	"p_sandbox": "pgbox_sandbox()", "p_from": "pgbox_sandbox()", "p_path": "'/f'", "p_image": "NULL", "p_at": "''", "p_base": "'@base'", "p_conflict": "'fail'",
-	"uuid": "gen_random_uuid()", "uuid[]": "ARRAY[gen_random_uuid()]", "text": "'x'", "text[]": "'{}'", "bigint": "1", "integer": "1", "smallint": "1", "bigint[]": "'{}'",
-	"integer[]": "'{}'", "smallint[]": "'{}'", "bytea": "'x'", "bytea[]": "'{}'", "boolean": "false", "jsonb": "'{}'", "interval": "'1 day'", "timestamp with time zone": "now()",
+	"p_sandbox": "pgbox_sandbox()", "p_from": "pgbox_sandbox()", "p_path": "'/f'", "p_image": "NULL", "p_at": "''",
+	"p_base": "'@base'", "p_conflict": "'fail'",
+	"uuid": "gen_random_uuid()", "uuid[]": "ARRAY[gen_random_uuid()]", "text": "'x'", "text[]": "'{}'", "bigint": "1",
+	"integer": "1", "smallint": "1", "bigint[]": "'{}'",
+	"integer[]": "'{}'", "smallint[]": "'{}'", "bytea": "'x'", "bytea[]": "'{}'", "boolean": "false", "jsonb": "'{}'",
+	"interval": "'1 day'", "timestamp with time zone": "now()",
 }
 
 // garbage is what else there is of a type.
 var garbage = map[string][]string{
-	"uuid": {"'00000000-0000-0000-0000-000000000000'"}, "uuid[]": {"'{}'", "ARRAY[NULL]::uuid[]", "ARRAY[ARRAY[gen_random_uuid()]]", "array_fill(gen_random_uuid(), ARRAY[1000])"},
-	"text":      {"''", "'['", "'[[:nope:]]'", "'a{999999}'", "'('", "'\\'", "'*\\'", "'{'", "'[z-a]'", "'2026-99-99'", "'2026-01-01x'", "'99999999999999999999'", "repeat('x', 300)", "repeat('x', 100000)", "'/' || repeat('y', 5000)", "E'\\x01'", "'..'", "'@'", "'0-0'"},
+	"uuid": {"'00000000-0000-0000-0000-000000000000'"}, "uuid[]": {"'{}'", "ARRAY[NULL]::uuid[]",
+		"ARRAY[ARRAY[gen_random_uuid()]]", "array_fill(gen_random_uuid(), ARRAY[1000])"},
+	"text": {"''", "'['", "'[[:nope:]]'", "'a{999999}'", "'('", "'\\'", "'*\\'", "'{'", "'[z-a]'", "'2026-99-99'",
+		"'2026-01-01x'", "'99999999999999999999'", "repeat('x', 300)", "repeat('x', 100000)", "'/' || repeat('y', 5000)",
+		"E'\\x01'", "'..'", "'@'", "'0-0'"},
 	"text[]":    {"ARRAY[NULL]::text[]", "ARRAY['', 'x']", "ARRAY[repeat('x', 1000)]"},
 	"bigint":    {"-1", "0", "9223372036854775807", "-9223372036854775808"},
 	"integer":   {"-1", "0", "2147483647", "-2147483648"},
 	"smallint":  {"-1", "32767"},
 	"bigint[]":  {"ARRAY[NULL]::bigint[]", "ARRAY[-1]::bigint[]", "ARRAY[9223372036854775807]"},
-	"integer[]": {"ARRAY[NULL]::integer[]", "ARRAY[-1]"}, "smallint[]": {"ARRAY[NULL]::smallint[]", "ARRAY[99]::smallint[]"},
-	"bytea": {"''", "decode('ff00', 'hex')", "decode(repeat('ab', 40), 'hex')"}, "bytea[]": {"ARRAY[NULL]::bytea[]", "ARRAY['']::bytea[]", "ARRAY[decode('00', 'hex')]"},
-	"jsonb":                    {"'7'", "'null'", "'[]'", "'[7]'", "'[[]]'", "'\"x\"'", `'{"commits": "x"}'`, `'{"commits": -1}'`, `'{"id": "x"}'`, `'[{"id": "x"}]'`, `'{"started_at": "x"}'`, `'[{"started_at": "x"}]'`, `'{"keep": 99999999999}'`, `'{"duration_us": "x"}'`},
+	"integer[]": {"ARRAY[NULL]::integer[]", "ARRAY[-1]"}, "smallint[]": {"ARRAY[NULL]::smallint[]",
+		"ARRAY[99]::smallint[]"},
+	"bytea":   {"''", "decode('ff00', 'hex')", "decode(repeat('ab', 40), 'hex')"},
+	"bytea[]": {"ARRAY[NULL]::bytea[]", "ARRAY['']::bytea[]", "ARRAY[decode('00', 'hex')]"},
+	"jsonb": {"'7'", "'null'", "'[]'", "'[7]'", "'[[]]'", "'\"x\"'", `'{"commits": "x"}'`,
+		`'{"commits": -1}'`, `'{"id": "x"}'`, `'[{"id": "x"}]'`, `'{"started_at": "x"}'`, `'[{"started_at": "x"}]'`,
+		`'{"keep": 99999999999}'`, `'{"duration_us": "x"}'`},
 	"interval":                 {"'-1 day'", "'0'", "'178000000 years'", "'-178000000 years'"},
 	"timestamp with time zone": {"'infinity'", "'-infinity'", "'0001-01-01 BC'"},
 }
 
-// TestGarbageIsEINVAL: whatever a function of fs is called with, it answers, or refuses with an errno: what Postgres says of its own tables and
-// operators is an internal error to a caller, and says nothing to a reader.
+// TestGarbageIsEINVAL: whatever a function of fs is called with, it answers, or refuses with an errno: what Postgres
+// says of its own tables and operators is an internal error to a caller, and says nothing to a reader.
 func TestGarbageIsEINVAL(t *testing.T) {
 	t.Parallel()
 	s := newScopeIn(t, sqltest.Database(t))
@@ -64,7 +74,9 @@ func TestGarbageIsEINVAL(t *testing.T) {
 	row := func(column string) string {
 		return one[string](t, s.admin, "SELECT "+column+"::text FROM pgbox.sandbox WHERE id = $1", s.id)
 	}
-	fence := map[string]string{"p_version": row("version"), "p_next_ino": row("next_ino"), "p_used_bytes": row("used_bytes"), "p_used_inodes": row("used_inodes"), "p_changed_at": "'" + row("last_used_at") + "'"}
+	fence := map[string]string{"p_version": row("version"), "p_next_ino": row("next_ino"),
+		"p_used_bytes": row("used_bytes"), "p_used_inodes": row("used_inodes"),
+		"p_changed_at": "'" + row("last_used_at") + "'"}
 	var bad []string
 	try := func(f function, args []string, what string) error {
 		call := fmt.Sprintf("SELECT fs.%s(%s)", f.Name, strings.Join(args, ", "))

@@ -61,7 +61,8 @@ type delta struct{ sqlcgen.ApplyParams }
 func begin(t testing.TB, q *sqlcgen.Queries, id uuid.UUID) *delta {
 	t.Helper()
 	f := must[sqlcgen.FsFence](t)(q.Fence(t.Context(), id))
-	return &delta{sqlcgen.ApplyParams{Sandbox: id, Version: f.Version, NextIno: f.NextIno, UsedBytes: f.UsedBytes, UsedInodes: f.UsedInodes}}
+	return &delta{sqlcgen.ApplyParams{Sandbox: id, Version: f.Version, NextIno: f.NextIno, UsedBytes: f.UsedBytes,
+		UsedInodes: f.UsedInodes}}
 }
 
 // inode adds an inode row; mtime is its number, so that rows differ.

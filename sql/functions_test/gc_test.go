@@ -53,7 +53,8 @@ func TestGC_deletesWhatNothingRefersTo(t *testing.T) {
 	if r := gc(t, q, 0); r.Blobs != 2 || r.Bytes != 4+10 {
 		t.Fatalf("%+v", r)
 	}
-	if m := must[[][]byte](t)(q.MissingBlobs(t.Context(), sqlcgen.MissingBlobsParams{Sandbox: id, SHA256: [][]byte{hash([]byte("gone")), hash([]byte("stays"))}})); len(m) != 1 {
+	if m := must[[][]byte](t)(q.MissingBlobs(t.Context(), sqlcgen.MissingBlobsParams{Sandbox: id,
+		SHA256: [][]byte{hash([]byte("gone")), hash([]byte("stays"))}})); len(m) != 1 {
 		t.Fatalf("%d missing", len(m))
 	}
 }
@@ -73,7 +74,8 @@ func TestGC_contentUsedAgainStays(t *testing.T) {
 	}
 	owner := sqltest.Connect(t, u)
 	var idle bool
-	if err := owner.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pgbox.loose_blob WHERE sha256 = $1)", hash([]byte("back"))).Scan(&idle); err != nil || idle {
+	if err := owner.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pgbox.loose_blob WHERE sha256 = $1)",
+		hash([]byte("back"))).Scan(&idle); err != nil || idle {
 		t.Fatalf("idle %v, %v", idle, err)
 	}
 }
@@ -106,7 +108,8 @@ func TestGC_writesNoContentAgain(t *testing.T) {
 	}
 }
 
-// gc runs while the transaction that adopts a content is still open: it must leave the content alone, then and afterwards.
+// gc runs while the transaction that adopts a content is still open: it must leave the content alone, then and
+// afterwards.
 func TestGC_doesNotDeleteWhatApplyIsAdopting(t *testing.T) {
 	t.Parallel()
 	q, u, id := gcDatabase(t)
@@ -127,13 +130,15 @@ func TestGC_doesNotDeleteWhatApplyIsAdopting(t *testing.T) {
 	if r := gc(t, q, 0); r.Blobs != 0 {
 		t.Fatalf("%+v after the commit", r)
 	}
-	if m := must[[][]byte](t)(q.MissingBlobs(t.Context(), sqlcgen.MissingBlobsParams{Sandbox: id, SHA256: d.ChunkSHA256})); len(m) != 0 {
+	if m := must[[][]byte](t)(q.MissingBlobs(t.Context(), sqlcgen.MissingBlobsParams{Sandbox: id,
+		SHA256: d.ChunkSHA256})); len(m) != 0 {
 		t.Fatal("the adopted content is gone")
 	}
 }
 
-// Writers write, remove and write again the same few contents while gc, without grace, takes away whatever nobody refers to at a moment: with fs.apply, which
-// names contents that it believes to be there, and with the path verbs. Whatever was committed can be read, then and at the end.
+// Writers write, remove and write again the same few contents while gc, without grace, takes away whatever nobody
+// refers to at a moment: with fs.apply, which names contents that it believes to be there, and with the path verbs.
+// Whatever was committed can be read, then and at the end.
 func TestGC_besideWritersOfTheSameContents(t *testing.T) {
 	t.Parallel()
 	_, u, _ := gcDatabase(t)
@@ -195,7 +200,8 @@ func TestGC_besideWritersOfTheSameContents(t *testing.T) {
 					}
 				}
 				var got string
-				if err := conn.QueryRow(ctx, "SELECT convert_from(fs.read_file('/f'), 'UTF8')").Scan(&got); err != nil || got != content(i) {
+				if err := conn.QueryRow(ctx, "SELECT convert_from(fs.read_file('/f'), 'UTF8')").Scan(&got); err != nil ||
+					got != content(i) {
 					fail("writer %d, round %d: read %d bytes, %v", w, n, len(got), err)
 					return
 				}
@@ -226,7 +232,8 @@ func TestGC_besideWritersOfTheSameContents(t *testing.T) {
 	}
 	gc(t, collector, 0)
 	gc(t, collector, 0)
-	if n := one[int](t, admin, "SELECT count(*)::int FROM pgbox.blob b WHERE NOT EXISTS (SELECT FROM pgbox.chunk c WHERE c.sha256 = b.sha256) OR EXISTS (SELECT FROM pgbox.loose_blob l WHERE l.sha256 = b.sha256)"); n != 0 {
+	if n := one[int](t, admin,
+		"SELECT count(*)::int FROM pgbox.blob b WHERE NOT EXISTS (SELECT FROM pgbox.chunk c WHERE c.sha256 = b.sha256) OR EXISTS (SELECT FROM pgbox.loose_blob l WHERE l.sha256 = b.sha256)"); n != 0 {
 		t.Errorf("%d contents are left that nothing refers to, or marked that something does", n)
 	}
 	if n := one[int](t, admin, "SELECT count(*)::int FROM fs.fsck_all()"); n != 0 {
@@ -244,7 +251,8 @@ func TestGC_applyAfterTheDecisionAsksForTheContent(t *testing.T) {
 	d.Blob = nil
 	conn := sqltest.Connect(t, sqltest.GatewayURL(u))
 	tx := must[pgx.Tx](t)(conn.Begin(t.Context()))
-	if r := must[sqlcgen.GCRow](t)(sqlcgen.New(tx).GC(t.Context(), sqlcgen.GCParams{Grace: 0, MaxRows: 100})); r.Blobs != 1 {
+	if r := must[sqlcgen.GCRow](t)(sqlcgen.New(tx).GC(t.Context(),
+		sqlcgen.GCParams{Grace: 0, MaxRows: 100})); r.Blobs != 1 {
 		t.Fatalf("%+v", r)
 	}
 	result := make(chan error)
@@ -285,13 +293,15 @@ func TestGC_freesLayersNobodyStandsOn(t *testing.T) {
 	write(t, q, id, "f", "f")
 	owner := sqltest.Connect(t, u)
 	var orphan uuid.UUID
-	if err := owner.QueryRow(t.Context(), "INSERT INTO pgbox.layer DEFAULT VALUES RETURNING id").Scan(&orphan); err != nil {
+	if err := owner.QueryRow(t.Context(),
+		"INSERT INTO pgbox.layer DEFAULT VALUES RETURNING id").Scan(&orphan); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := owner.Exec(t.Context(), "INSERT INTO pgbox.dirent VALUES ($1, 1, 'x', 2)", orphan); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := owner.Exec(t.Context(), "INSERT INTO pgbox.loose_layer VALUES ($1), ($2)", orphan, must[uuid.UUID](t)(q.BaseLayer(t.Context()))); err != nil {
+	if _, err := owner.Exec(t.Context(), "INSERT INTO pgbox.loose_layer VALUES ($1), ($2)", orphan,
+		must[uuid.UUID](t)(q.BaseLayer(t.Context()))); err != nil {
 		t.Fatal(err)
 	}
 	if r := gc(t, q, time.Hour); r.Layers != 1 || rows(t, owner, orphan) != 0 {
@@ -327,7 +337,8 @@ func TestGC_freesWhatARestoreLeft(t *testing.T) {
 	if r := gc(t, q, 0); rows(t, owner, left) == 0 {
 		t.Fatalf("%+v", r)
 	}
-	if _, err := owner.Exec(t.Context(), "DELETE FROM pgbox.snapshot WHERE sandbox_id = $1 AND kind = 'automatic'", id); err != nil {
+	if _, err := owner.Exec(t.Context(), "DELETE FROM pgbox.snapshot WHERE sandbox_id = $1 AND kind = 'automatic'",
+		id); err != nil {
 		t.Fatal(err)
 	}
 	if r := gc(t, q, 0); r.Layers == 0 || rows(t, owner, left) != 0 {
@@ -344,7 +355,8 @@ func wantNoFileIn(t testing.TB, q *sqlcgen.Queries, id uuid.UUID) {
 	}
 }
 
-// blocks runs a statement as the owner and returns how many pages it touched, which unlike a time is the same on every machine.
+// blocks runs a statement as the owner and returns how many pages it touched, which unlike a time is the same on every
+// machine.
 func blocks(t testing.TB, conn *pgx.Conn, sql string, args ...any) int {
 	t.Helper()
 	var plan []struct {
@@ -377,7 +389,8 @@ func TestGC_costsWhatTheGarbageCosts(t *testing.T) {
 	pass := func() int {
 		gc(t, q, time.Hour)
 		for i := range 100 {
-			must[int64](t)(q.PutBlobs(t.Context(), sqlcgen.PutBlobsParams{Sandbox: id, Data: [][]byte{[]byte(fmt.Sprint("garbage", i))}}))
+			must[int64](t)(q.PutBlobs(t.Context(), sqlcgen.PutBlobsParams{Sandbox: id,
+				Data: [][]byte{[]byte(fmt.Sprint("garbage", i))}}))
 		}
 		return blocks(t, owner, "SELECT * FROM fs.gc('0', 1000)")
 	}
@@ -443,7 +456,8 @@ func TestGC_costsWhatTheIdleStatesCost(t *testing.T) {
 		before := states()
 		for range 50 {
 			round++
-			run("UPDATE pgbox.sandbox SET state_sha256 = pgbox.put_state(jsonb_build_object('cwd', $2::int)) WHERE id = $1", id, round)
+			run("UPDATE pgbox.sandbox SET state_sha256 = pgbox.put_state(jsonb_build_object('cwd', $2::int)) WHERE id = $1", id,
+				round)
 		}
 		n := blocks(t, owner, "SELECT * FROM fs.gc('0', 1000)")
 		if left := states(); left > before+1 {

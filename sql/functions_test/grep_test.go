@@ -18,7 +18,8 @@ func TestGrep(t *testing.T) {
 		s.must("SELECT fs.symlink('a.go', '/t/link')")
 		between()
 		const rows = "SELECT path || ':' || line_number || ':' || line FROM "
-		lists(s, []string{"/t/a.go:3:func Find() {}", "/t/a.go:4:no newline func", "/t/latin:1:café func"}, rows+"fs.grep('func', '/t')")
+		lists(s, []string{"/t/a.go:3:func Find() {}", "/t/a.go:4:no newline func", "/t/latin:1:café func"},
+			rows+"fs.grep('func', '/t')")
 		lists(s, []string{"/t/sub/b.txt:1:FUNC"}, rows+"fs.grep('^func$', '/t', '*.txt', true)")
 		lists(s, []string{"/t/a.go:2:"}, rows+"fs.grep('^$', '/t')")
 		lists(s, []string{"/t/a.go:1:package a"}, rows+"fs.grep('p.c', '/t/link')")

@@ -24,11 +24,13 @@ func TestLogExecs(t *testing.T) {
 	if n := must[int64](t)(q.LogExecs(t.Context(), batch)); n != 2 {
 		t.Errorf("%d rows", n)
 	}
-	if n := must[int64](t)(q.LogExecs(t.Context(), fmt.Appendf(nil, `[{"id":%q,"sandbox_id":%q,"script":"other"}]`, id, a))); n != 0 {
+	if n := must[int64](t)(q.LogExecs(t.Context(), fmt.Appendf(nil, `[{"id":%q,"sandbox_id":%q,"script":"other"}]`, id,
+		a))); n != 0 {
 		t.Errorf("%d rows of a batch that is sent again", n)
 	}
 	owner := sqltest.Owner(t)
-	if got := one[string](t, owner, "SELECT concat_ws(' ', script, read_only, exit_code, error, idempotency_key, tenant, version_before, version_after, committed) FROM pgbox.exec WHERE id = $1 AND sandbox_id = $2", id, a); got != "ls t 0 EXEC_TIMEOUT k t 0 0 f" {
+	if got := one[string](t, owner,
+		"SELECT concat_ws(' ', script, read_only, exit_code, error, idempotency_key, tenant, version_before, version_after, committed) FROM pgbox.exec WHERE id = $1 AND sandbox_id = $2", id, a); got != "ls t 0 EXEC_TIMEOUT k t 0 0 f" {
 		t.Errorf("row %q", got)
 	}
 	if f := must[sqlcgen.FsFence](t)(q.Fence(t.Context(), a)); f.Version != 0 {
@@ -81,20 +83,26 @@ func TestJournal_contentOfVerbs(t *testing.T) {
 	t.Parallel()
 	s := newScope(t)
 	for _, sql := range []string{
-		"SELECT fs.mkdir('/d/e', p_parents => true)", "SELECT fs.write_file('/d/f', 'one')", "SELECT fs.append_file('/d/f', 'two')",
-		"SELECT fs.chmod('/d/f', 384)", "SELECT fs.truncate('/d/f', 3)", "SELECT fs.write_at('/d/f', 'x', 5)", "SELECT fs.write_file('/d/f', '')",
-		"SELECT fs.cp('/d/f', '/d/g')", "SELECT fs.write_file('/d/g', 'one')", "SELECT fs.cp('/d/g', '/d/f')", "SELECT fs.mv('/d/g', '/d/e/g')",
-		"SELECT fs.symlink('f', '/d/l')", "SELECT fs.cp('/d', '/c', true)", "SELECT fs.unlink('/d/f')", "SELECT fs.rm('/d', true)",
+		"SELECT fs.mkdir('/d/e', p_parents => true)", "SELECT fs.write_file('/d/f', 'one')",
+		"SELECT fs.append_file('/d/f', 'two')",
+		"SELECT fs.chmod('/d/f', 384)", "SELECT fs.truncate('/d/f', 3)", "SELECT fs.write_at('/d/f', 'x', 5)",
+		"SELECT fs.write_file('/d/f', '')",
+		"SELECT fs.cp('/d/f', '/d/g')", "SELECT fs.write_file('/d/g', 'one')", "SELECT fs.cp('/d/g', '/d/f')",
+		"SELECT fs.mv('/d/g', '/d/e/g')",
+		"SELECT fs.symlink('f', '/d/l')", "SELECT fs.cp('/d', '/c', true)", "SELECT fs.unlink('/d/f')",
+		"SELECT fs.rm('/d', true)",
 	} {
 		s.must(sql)
 		s.stack() // the next one stands on sealed layers
 	}
 	want := []string{
 		"mkdir /d - - - -", "mkdir /d/e - - - -", "create /d/f - 3 - one", "write /d/f 3 6 one onetwo",
-		"chmod /d/f 6 6 onetwo onetwo", "truncate /d/f 6 3 onetwo one", "write /d/f 3 6 one other", "write /d/f 6 0 other empty",
+		"chmod /d/f 6 6 onetwo onetwo", "truncate /d/f 6 3 onetwo one", "write /d/f 3 6 one other",
+		"write /d/f 6 0 other empty",
 		"create /d/g - 0 - empty", "write /d/g 0 3 empty one", "write /d/f 0 3 empty one", "rename /d/g /d/e/g 3 3 one one",
 		"symlink /d/l f - - - -",
-		"mkdir /c/e - - - -", "create /c/f - 3 - one", "symlink /c/l f - - - -", "create /c/e/g - 3 - one", "copy /d /c - - - -",
+		"mkdir /c/e - - - -", "create /c/f - 3 - one", "symlink /c/l f - - - -", "create /c/e/g - 3 - one",
+		"copy /d /c - - - -",
 		"unlink /d/f 3 - one -", "remove /d/e/g 3 - one -", "remove /d/e - - - -", "remove /d/l - - - -", "remove /d - - - -",
 	}
 	if got := list[string](&scope{TB: t, conn: s.admin}, journalRow, s.id); !slices.Equal(got, want) {
@@ -112,8 +120,10 @@ func TestContentHash(t *testing.T) {
 		want := get[[]byte](s, "SELECT fs.hash_of(convert_to(repeat('x', $1), 'UTF8'))", size)
 		for what, got := range map[string][]byte{
 			"hash_file": get[[]byte](s, "SELECT fs.hash_file($1)", path),
-			"view":      one[[]byte](t, s.admin, "SELECT content_hash FROM fs.files WHERE sandbox_id = $1 AND path = $2", s.id, path),
-			"journal":   one[[]byte](t, s.admin, "SELECT hash_after FROM fs.changes WHERE sandbox_id = $1 AND path = $2", s.id, path),
+			"view": one[[]byte](t, s.admin, "SELECT content_hash FROM fs.files WHERE sandbox_id = $1 AND path = $2", s.id,
+				path),
+			"journal": one[[]byte](t, s.admin, "SELECT hash_after FROM fs.changes WHERE sandbox_id = $1 AND path = $2", s.id,
+				path),
 		} {
 			if !slices.Equal(got, want) {
 				t.Errorf("%s of %d bytes: %x, want %x", what, size, got, want)
@@ -144,10 +154,12 @@ func TestJournal_off(t *testing.T) {
 	q, pool := queries(t)
 	s := newScope(t)
 	off, on := false, true
-	if u := must[sqlcgen.FsSandbox](t)(q.UpdateSandbox(t.Context(), sqlcgen.UpdateSandboxParams{Sandbox: s.id, Journal: &off})); u.Journal {
+	if u := must[sqlcgen.FsSandbox](t)(q.UpdateSandbox(t.Context(),
+		sqlcgen.UpdateSandboxParams{Sandbox: s.id, Journal: &off})); u.Journal {
 		t.Error("the switch is still on")
 	}
-	for _, sql := range []string{"SELECT fs.write_file('/f', 'one')", "SELECT fs.write_file('/f', 'onetwo')", "SELECT fs.cp('/f', '/g')", "SELECT fs.mkdir('/d')", "SELECT fs.cp('/d', '/e', true)", "SELECT fs.rm('/d', true)"} {
+	for _, sql := range []string{"SELECT fs.write_file('/f', 'one')", "SELECT fs.write_file('/f', 'onetwo')",
+		"SELECT fs.cp('/f', '/g')", "SELECT fs.mkdir('/d')", "SELECT fs.cp('/d', '/e', true)", "SELECT fs.rm('/d', true)"} {
 		s.must(sql)
 	}
 	write(t, sqlcgen.New(pool), s.id, "applied", "by apply")
@@ -159,7 +171,8 @@ func TestJournal_off(t *testing.T) {
 	}
 	must[sqlcgen.FsSandbox](t)(q.UpdateSandbox(t.Context(), sqlcgen.UpdateSandboxParams{Sandbox: s.id, Journal: &on}))
 	s.must("SELECT fs.unlink('/f')")
-	if got := list[string](&scope{TB: t, conn: s.admin}, journalRow, s.id); !slices.Equal(got, []string{"unlink /f 6 - onetwo -"}) {
+	if got := list[string](&scope{TB: t, conn: s.admin}, journalRow, s.id); !slices.Equal(got,
+		[]string{"unlink /f 6 - onetwo -"}) {
 		t.Errorf("journal %q", got)
 	}
 }

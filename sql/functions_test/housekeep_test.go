@@ -13,7 +13,8 @@ func TestHousekeep(t *testing.T) {
 	q, u, id := gcDatabase(t)
 	keep := func(every time.Duration, limit int32) sqlcgen.HousekeepRow {
 		t.Helper()
-		return must[sqlcgen.HousekeepRow](t)(q.Housekeep(t.Context(), sqlcgen.HousekeepParams{Every: every, Grace: 0, MaxRows: limit}))
+		return must[sqlcgen.HousekeepRow](t)(q.Housekeep(t.Context(),
+			sqlcgen.HousekeepParams{Every: every, Grace: 0, MaxRows: limit}))
 	}
 	for _, name := range []string{"a", "b", "c"} {
 		ino := write(t, q, id, name, "content of "+name)
@@ -25,7 +26,8 @@ func TestHousekeep(t *testing.T) {
 	create(t, q, sqlcgen.CreateSandboxParams{Name: "expired", ExpiresAt: &past})
 
 	// A full batch is not the end: another is due at once, whatever the interval.
-	if r := keep(time.Hour, 2); r != (sqlcgen.HousekeepRow{Due: true, More: true, Sandboxes: 1, Layers: 0, Blobs: 2, Bytes: 24}) {
+	if r := keep(time.Hour, 2); r != (sqlcgen.HousekeepRow{Due: true, More: true, Sandboxes: 1, Layers: 0, Blobs: 2,
+		Bytes: 24}) {
 		t.Errorf("the first batch: %+v", r)
 	}
 	if r := keep(time.Hour, 2); r != (sqlcgen.HousekeepRow{Due: true, Blobs: 1, Bytes: 12}) {

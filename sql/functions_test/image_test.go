@@ -14,12 +14,14 @@ import (
 func tenantOf(t *testing.T, q *sqlcgen.Queries) (tenant string, id uuid.UUID) {
 	t.Helper()
 	tenant = "tenant-" + uuid.NewString()
-	return tenant, must[sqlcgen.FsSandbox](t)(q.CreateSandbox(t.Context(), sqlcgen.CreateSandboxParams{Tenant: tenant, Owner: "maker", Name: "n"})).ID
+	return tenant, must[sqlcgen.FsSandbox](t)(q.CreateSandbox(t.Context(),
+		sqlcgen.CreateSandboxParams{Tenant: tenant, Owner: "maker", Name: "n"})).ID
 }
 
 func fromImage(t *testing.T, q *sqlcgen.Queries, tenant, image string) uuid.UUID {
 	t.Helper()
-	return must[sqlcgen.FsSandbox](t)(q.CreateSandbox(t.Context(), sqlcgen.CreateSandboxParams{Tenant: tenant, Owner: "user", Name: "n", Image: &image})).ID
+	return must[sqlcgen.FsSandbox](t)(q.CreateSandbox(t.Context(),
+		sqlcgen.CreateSandboxParams{Tenant: tenant, Owner: "user", Name: "n", Image: &image})).ID
 }
 
 func TestCreateImage_sandboxesOfItAreIndependent(t *testing.T) {
@@ -47,10 +49,12 @@ func TestCreateImage_sandboxesOfItAreIndependent(t *testing.T) {
 	}
 
 	missing := "img:other"
-	_, err = q.CreateSandbox(t.Context(), sqlcgen.CreateSandboxParams{Tenant: tenant, Owner: "o", Name: "n", Image: &missing})
+	_, err = q.CreateSandbox(t.Context(), sqlcgen.CreateSandboxParams{Tenant: tenant, Owner: "o", Name: "n",
+		Image: &missing})
 	wantErrno(t, err, vfs.ENOENT)
 	own := "img"
-	_, err = q.CreateSandbox(t.Context(), sqlcgen.CreateSandboxParams{Tenant: "another", Owner: "o", Name: "n", Image: &own})
+	_, err = q.CreateSandbox(t.Context(), sqlcgen.CreateSandboxParams{Tenant: "another", Owner: "o", Name: "n",
+		Image: &own})
 	wantErrno(t, err, vfs.ENOENT)
 }
 
@@ -62,7 +66,8 @@ func TestCreateImage_ofAnEarlierState(t *testing.T) {
 	must[sqlcgen.FsSnapshot](t)(q.Snapshot(t.Context(), sqlcgen.SnapshotParams{Sandbox: id, Name: "s"}))
 	write(t, q, id, "g", "two")
 	at, tag := "s", "old"
-	must[sqlcgen.FsImage](t)(q.CreateImage(t.Context(), sqlcgen.CreateImageParams{Sandbox: id, Name: "img", Tag: &tag, At: &at}))
+	must[sqlcgen.FsImage](t)(q.CreateImage(t.Context(), sqlcgen.CreateImageParams{Sandbox: id, Name: "img", Tag: &tag,
+		At: &at}))
 	child := fromImage(t, q, tenant, "img:old")
 	wantFile(t, pool, child, "/f", "one")
 	wantNoFile(t, pool, child, "/g")
@@ -71,7 +76,8 @@ func TestCreateImage_ofAnEarlierState(t *testing.T) {
 	wantFile(t, pool, child, "/f", "one")
 
 	// Replaced, the tag means another tree; who stands on the old one stays.
-	must[sqlcgen.FsImage](t)(q.CreateImage(t.Context(), sqlcgen.CreateImageParams{Sandbox: id, Name: "img", Tag: &tag, Replace: true}))
+	must[sqlcgen.FsImage](t)(q.CreateImage(t.Context(), sqlcgen.CreateImageParams{Sandbox: id, Name: "img", Tag: &tag,
+		Replace: true}))
 	wantFile(t, pool, fromImage(t, q, tenant, "img:old"), "/g", "two")
 	wantNoFile(t, pool, child, "/g")
 }
@@ -85,7 +91,8 @@ func TestDropImage_freesWhatOnlyItUsed(t *testing.T) {
 	layer := must[sqlcgen.FsFence](t)(q.Fence(t.Context(), id)).Layers[0]
 	must[sqlcgen.FsImage](t)(q.CreateImage(t.Context(), sqlcgen.CreateImageParams{Sandbox: id, Name: "img"}))
 	tag := "two"
-	must[sqlcgen.FsImage](t)(q.TagImage(t.Context(), sqlcgen.TagImageParams{Tenant: tenant, Owner: "other", Image: "img", Name: "img", Tag: &tag}))
+	must[sqlcgen.FsImage](t)(q.TagImage(t.Context(), sqlcgen.TagImageParams{Tenant: tenant, Owner: "other", Image: "img",
+		Name: "img", Tag: &tag}))
 	if err := q.DropSandbox(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +110,8 @@ func TestDropImage_freesWhatOnlyItUsed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if list := must[[]sqlcgen.FsImage](t)(q.ListImages(t.Context(), sqlcgen.ListImagesParams{Tenant: tenant})); len(list) != 0 {
+	if list := must[[]sqlcgen.FsImage](t)(q.ListImages(t.Context(),
+		sqlcgen.ListImagesParams{Tenant: tenant})); len(list) != 0 {
 		t.Fatalf("%+v", list)
 	}
 	wantFile(t, pool, child, "/f", "f")
@@ -134,10 +142,12 @@ func TestTagImage_isTheOwners(t *testing.T) {
 	wantFile(t, pool, fromImage(t, q, tenant, "a"), "/f", "f")
 	name := "a"
 	list := must[[]sqlcgen.FsImage](t)(q.ListImages(t.Context(), sqlcgen.ListImagesParams{Tenant: tenant}))
-	if len(list) != 2 || len(must[[]sqlcgen.FsImage](t)(q.ListImages(t.Context(), sqlcgen.ListImagesParams{Tenant: tenant, Name: &name}))) != 1 {
+	if len(list) != 2 || len(must[[]sqlcgen.FsImage](t)(q.ListImages(t.Context(),
+		sqlcgen.ListImagesParams{Tenant: tenant, Name: &name}))) != 1 {
 		t.Fatalf("%+v", list)
 	}
-	if n := len(must[[]sqlcgen.FsImage](t)(q.ListImages(t.Context(), sqlcgen.ListImagesParams{Tenant: "another-" + tenant}))); n != 0 {
+	if n := len(must[[]sqlcgen.FsImage](t)(q.ListImages(t.Context(),
+		sqlcgen.ListImagesParams{Tenant: "another-" + tenant}))); n != 0 {
 		t.Fatalf("%d images of another tenant", n)
 	}
 }

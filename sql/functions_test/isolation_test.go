@@ -30,7 +30,9 @@ var tables = map[string]string{
 // fingerprint is a hash over all rows of a sandbox in one table, and their number.
 func fingerprint(t *testing.T, admin *pgx.Conn, table string, id uuid.UUID) string {
 	t.Helper()
-	return one[string](t, admin, "SELECT count(*) || ' ' || coalesce(md5(string_agg(r::text, '|' ORDER BY r::text)), '') FROM pgbox."+table+" r WHERE "+tables[table], id)
+	return one[string](t, admin,
+		"SELECT count(*) || ' ' || coalesce(md5(string_agg(r::text, '|' ORDER BY r::text)), '') FROM pgbox."+table+
+			" r WHERE "+tables[table], id)
 }
 
 // tenant makes a sandbox with rows in every table and a file that names it.
@@ -43,15 +45,17 @@ func tenant(t *testing.T, pool interface {
 	s.must("SELECT fs.mkdir('/dir-" + mark + "')")
 	s.must("SELECT fs.snapshot($1, '"+mark+"')", s.id)
 	s.must("SELECT fs.write_file('/dir-" + mark + "/top', '" + mark + " top')")
-	s.must("SELECT fs.log_execs(jsonb_build_array($2::jsonb || jsonb_build_object('sandbox_id', $1::uuid)))", s.id, map[string]any{
-		"route": "test", "caller": mark, "script": mark, "cwd": "/", "read_only": true, "exit_code": 0, "started_at": "2026-01-01T00:00:00Z",
-		"duration_us": 1, "stdout_bytes": 0, "stderr_bytes": 0, "stdout_head": "", "stderr_head": "", "version": s.version(),
-	})
+	s.must("SELECT fs.log_execs(jsonb_build_array($2::jsonb || jsonb_build_object('sandbox_id', $1::uuid)))", s.id,
+		map[string]any{
+			"route": "test", "caller": mark, "script": mark, "cwd": "/", "read_only": true, "exit_code": 0,
+			"started_at":  "2026-01-01T00:00:00Z",
+			"duration_us": 1, "stdout_bytes": 0, "stderr_bytes": 0, "stdout_head": "", "stderr_head": "", "version": s.version(),
+		})
 	s.must("SELECT fs.kv_set($1, $2, '1')", s.id, mark)
 }
 
-// calls is one call of every function of fs in the scope of sandbox $1, and what it may answer: a call that needs what only
-// the other tenant has is refused.
+// calls is one call of every function of fs in the scope of sandbox $1, and what it may answer: a call that needs what
+// only the other tenant has is refused.
 var calls = map[string]string{
 	"append_file":    "SELECT fs.append_file('/mine', 'x')",
 	"apply":          "", // through the generated query, below
@@ -157,7 +161,8 @@ func TestIsolationFunctions(t *testing.T) {
 	conn := sqltest.Connect(t, sqltest.GatewayURL(url))
 	open := func(name string) *scope {
 		s := &scope{TB: t, conn: conn, admin: admin}
-		s.id = get[uuid.UUID](s, "SELECT id FROM fs.create_sandbox(NULL, 'tenant-' || $1::text, 'owner-' || $1::text, $1::text, NULL, NULL, NULL, NULL, NULL, NULL)", name)
+		s.id = get[uuid.UUID](s,
+			"SELECT id FROM fs.create_sandbox(NULL, 'tenant-' || $1::text, 'owner-' || $1::text, $1::text, NULL, NULL, NULL, NULL, NULL, NULL)", name)
 		s.must("SELECT fs.use($1)", s.id)
 		return s
 	}
@@ -201,7 +206,8 @@ func TestIsolationFunctions(t *testing.T) {
 		if n == 0 && !strings.HasPrefix(name, "fsck") && name != "repair" { // nothing is broken
 			t.Errorf("%s: no row", name)
 		}
-		if strings.Contains(out.String(), "beta") || strings.Contains(out.String(), string(b.id[:])) || strings.Contains(out.String(), b.id.String()) {
+		if strings.Contains(out.String(), "beta") || strings.Contains(out.String(), string(b.id[:])) ||
+			strings.Contains(out.String(), b.id.String()) {
 			t.Errorf("%s shows the other tenant: %q", name, out.String())
 		}
 		// What is named like the other tenant's is not there.
@@ -240,7 +246,8 @@ func TestIsolationGateway(t *testing.T) {
 	for _, name := range names {
 		statements := []string{"SELECT FROM " + name}
 		if strings.HasPrefix(name, "pgbox.") {
-			statements = append(statements, "INSERT INTO "+name+" DEFAULT VALUES", "DELETE FROM "+name, "TRUNCATE "+name, "COPY "+name+" TO STDOUT")
+			statements = append(statements, "INSERT INTO "+name+" DEFAULT VALUES", "DELETE FROM "+name, "TRUNCATE "+name,
+				"COPY "+name+" TO STDOUT")
 		}
 		for _, sql := range statements {
 			if _, err := s.conn.Exec(t.Context(), sql); code(err) != insufficientPrivilege {
@@ -250,7 +257,8 @@ func TestIsolationGateway(t *testing.T) {
 	}
 	for _, sql := range []string{
 		"SELECT pgbox.enter(true)", "SELECT pgbox.lookup('{}', 1, 'x')", "SET ROLE pgbox_owner", "SET ROLE pgbox_maintainer",
-		"CREATE FUNCTION fs.evil() RETURNS int LANGUAGE sql AS 'SELECT 1'", "CREATE TABLE fs.evil ()", "DROP FUNCTION fs.rm", "ALTER TABLE pgbox.inode DISABLE ROW LEVEL SECURITY",
+		"CREATE FUNCTION fs.evil() RETURNS int LANGUAGE sql AS 'SELECT 1'", "CREATE TABLE fs.evil ()", "DROP FUNCTION fs.rm",
+		"ALTER TABLE pgbox.inode DISABLE ROW LEVEL SECURITY",
 	} {
 		// A session that a superuser logged in may set any role; what counts is the role's own rights.
 		if strings.HasPrefix(sql, "SET ROLE") {
@@ -266,8 +274,8 @@ func TestIsolationGateway(t *testing.T) {
 	}
 }
 
-// The owner of tables and functions is bound by the scope: of another sandbox it reads nothing and writes nothing, and of
-// its own it writes only the top layer.
+// The owner of tables and functions is bound by the scope: of another sandbox it reads nothing and writes nothing, and
+// of its own it writes only the top layer.
 func TestIsolationOwner(t *testing.T) {
 	a, b := newScope(t), newScope(t)
 	tenant(t, a.conn, a, "alpha")
@@ -285,7 +293,8 @@ func TestIsolationOwner(t *testing.T) {
 		}
 		defer func() { _ = tx.Rollback(t.Context()) }()
 		if scoped {
-			if _, err := tx.Exec(t.Context(), "SELECT set_config('app.sandbox_id', $1, true), pgbox.enter(false)", a.id.String()); err != nil {
+			if _, err := tx.Exec(t.Context(), "SELECT set_config('app.sandbox_id', $1, true), pgbox.enter(false)",
+				a.id.String()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -309,7 +318,8 @@ func TestIsolationOwner(t *testing.T) {
 		if n, err := try(true, "SELECT FROM pgbox."+table+" WHERE "+key+" = ANY ($1)", other); err != nil || n != 0 {
 			t.Errorf("%s: sees %d rows of the other sandbox, %v", table, n, err)
 		}
-		for _, sql := range []string{"UPDATE pgbox." + table + " SET " + key + " = " + key + " WHERE " + key + " = ANY ($1)", "DELETE FROM pgbox." + table + " WHERE " + key + " = ANY ($1)"} {
+		for _, sql := range []string{"UPDATE pgbox." + table + " SET " + key + " = " + key + " WHERE " + key + " = ANY ($1)",
+			"DELETE FROM pgbox." + table + " WHERE " + key + " = ANY ($1)"} {
 			if n, err := try(true, sql, other); code(err) != insufficientPrivilege && (err != nil || n != 0) {
 				t.Errorf("%s: %d rows, %v", sql, n, err)
 			}
@@ -319,14 +329,17 @@ func TestIsolationOwner(t *testing.T) {
 		}
 	}
 	for table, row := range map[string]string{
-		"inode": "(layer_id, ino, kind, mode, uid, gid, nlink, mtime, ctime) VALUES ($1, 5000, 8, 0, 0, 0, 1, 0, 0)", "dirent": "VALUES ($1, 1, 'evil', 5000)",
-		"chunk": "(layer_id, ino, idx) VALUES ($1, 5000, 0)", "kv": "VALUES ($1, 'evil', '1')",
+		"inode":  "(layer_id, ino, kind, mode, uid, gid, nlink, mtime, ctime) VALUES ($1, 5000, 8, 0, 0, 0, 1, 0, 0)",
+		"dirent": "VALUES ($1, 1, 'evil', 5000)",
+		"chunk":  "(layer_id, ino, idx) VALUES ($1, 5000, 0)", "kv": "VALUES ($1, 'evil', '1')",
 	} {
-		for name, layer := range map[string]uuid.UUID{"the other's top": others[0], "the other's sealed": others[1], "own sealed": mine[1], "base": mine[len(mine)-1]} {
+		for name, layer := range map[string]uuid.UUID{"the other's top": others[0], "the other's sealed": others[1],
+			"own sealed": mine[1], "base": mine[len(mine)-1]} {
 			if _, err := try(true, "INSERT INTO pgbox."+table+" "+row, layer); code(err) != insufficientPrivilege {
 				t.Errorf("INSERT into %s, layer %s: %v", table, name, err)
 			}
-			for _, sql := range []string{"UPDATE pgbox." + table + " SET layer_id = layer_id WHERE layer_id = $1", "DELETE FROM pgbox." + table + " WHERE layer_id = $1"} {
+			for _, sql := range []string{"UPDATE pgbox." + table + " SET layer_id = layer_id WHERE layer_id = $1",
+				"DELETE FROM pgbox." + table + " WHERE layer_id = $1"} {
 				if n, err := try(true, sql, layer); err != nil || n != 0 {
 					t.Errorf("%s, layer %s: %d rows, %v", sql, name, n, err)
 				}
@@ -349,7 +362,8 @@ func TestIsolationNoScope(t *testing.T) {
 			continue
 		}
 		switch name {
-		case "base_layer", "create_sandbox", "errnos", "expire", "fsck_all", "gc", "hash_of", "housekeep", "list_sandboxes", "prune", "quota", "recall", "remember", "schema", "session", "set_quota":
+		case "base_layer", "create_sandbox", "errnos", "expire", "fsck_all", "gc", "hash_of", "housekeep", "list_sandboxes",
+			"prune", "quota", "recall", "remember", "schema", "session", "set_quota":
 			continue // of no sandbox
 		}
 		for scope, want := range map[string]vfs.Errno{"": vfs.EINVAL, uuid.NewString(): vfs.ESRCH} {
@@ -362,7 +376,8 @@ func TestIsolationNoScope(t *testing.T) {
 		}
 		_ = fresh.Close(t.Context())
 	}
-	for _, sql := range []string{"UPDATE pgbox.sandbox SET expires_at = now() WHERE id = $1", "UPDATE pgbox.sandbox SET expires_at = NULL, deleted_at = now() WHERE id = $1"} {
+	for _, sql := range []string{"UPDATE pgbox.sandbox SET expires_at = now() WHERE id = $1",
+		"UPDATE pgbox.sandbox SET expires_at = NULL, deleted_at = now() WHERE id = $1"} {
 		s.root(sql, s.id)
 		s.must("SELECT set_config('app.sandbox_id', $1, false)", s.id.String())
 		s.fails(vfs.ESRCH, "SELECT fs.stat('/')")

@@ -9,7 +9,8 @@ import (
 	"github.com/pgbox/pgbox/sql/sqltest"
 )
 
-// Kinds and the size of a chunk have the same names and numbers here and in the gateway, and nothing but names is written in functions.
+// Kinds and the size of a chunk have the same names and numbers here and in the gateway, and nothing but names is
+// written in functions.
 func TestKind_isTheGateways(t *testing.T) {
 	t.Parallel()
 	conn := sqltest.Owner(t)

@@ -22,7 +22,8 @@ func kvSet(t *testing.T, q *sqlcgen.Queries, id uuid.UUID, key, value string) in
 func keys(t *testing.T, q *sqlcgen.Queries, id uuid.UUID, prefix string) []string {
 	t.Helper()
 	var out []string
-	for _, r := range must[[]sqlcgen.FsKeyValue](t)(q.KvList(t.Context(), sqlcgen.KvListParams{Sandbox: id, Prefix: prefix, MaxRows: 100})) {
+	for _, r := range must[[]sqlcgen.FsKeyValue](t)(q.KvList(t.Context(),
+		sqlcgen.KvListParams{Sandbox: id, Prefix: prefix, MaxRows: 100})) {
 		out = append(out, r.Key+"="+string(r.Value))
 	}
 	return out
@@ -60,7 +61,8 @@ func TestKv_forksAndIsRestoredWithTheSandbox(t *testing.T) {
 	must[sqlcgen.FsSandbox](t)(q.Undo(t.Context(), sqlcgen.UndoParams{Sandbox: child, Steps: 1}))
 	wantKeys(t, keys(t, q, child, "a/"), `a/2="two"`, `a/3=3`)
 
-	page := must[[]sqlcgen.FsKeyValue](t)(q.KvList(t.Context(), sqlcgen.KvListParams{Sandbox: child, MaxRows: 1, After: "a/2"}))
+	page := must[[]sqlcgen.FsKeyValue](t)(q.KvList(t.Context(),
+		sqlcgen.KvListParams{Sandbox: child, MaxRows: 1, After: "a/2"}))
 	if len(page) != 1 || page[0].Key != "a/3" {
 		t.Fatalf("%+v", page)
 	}
@@ -108,7 +110,8 @@ func TestKvSet_countsAgainstTheQuota(t *testing.T) {
 	q, pool := queries(t)
 	id := sqltest.Sandbox(t, pool)
 	limit := int64(20)
-	must[sqlcgen.FsSandbox](t)(q.UpdateSandbox(t.Context(), sqlcgen.UpdateSandboxParams{Sandbox: id, MaxBytes: &limit, Clear: []string{}}))
+	must[sqlcgen.FsSandbox](t)(q.UpdateSandbox(t.Context(), sqlcgen.UpdateSandboxParams{Sandbox: id, MaxBytes: &limit,
+		Clear: []string{}}))
 	kvSet(t, q, id, "key", `"1234567890"`)
 	if f := must[sqlcgen.FsFence](t)(q.Fence(t.Context(), id)); f.UsedBytes != 15 {
 		t.Fatalf("%d bytes", f.UsedBytes)
@@ -121,6 +124,7 @@ func TestKvSet_countsAgainstTheQuota(t *testing.T) {
 		_, err := q.KvSet(t.Context(), sqlcgen.KvSetParams{Sandbox: id, Key: key, Value: json.RawMessage("1")})
 		wantErrno(t, err, vfs.EINVAL)
 	}
-	_, err = q.KvSet(t.Context(), sqlcgen.KvSetParams{Sandbox: id, Key: "k", Value: json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)})
+	_, err = q.KvSet(t.Context(), sqlcgen.KvSetParams{Sandbox: id, Key: "k",
+		Value: json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)})
 	wantErrno(t, err, vfs.EFBIG)
 }

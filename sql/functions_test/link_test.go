@@ -26,8 +26,10 @@ func TestLink(t *testing.T) {
 			from, to string
 			want     vfs.Errno
 		}{
-			{"/tmp", "/tmp/x", vfs.EPERM}, {"/tmp", "/tmp/f", vfs.EEXIST}, {"/tmp/f", "/tmp/g", vfs.EEXIST}, {"/tmp/f", "/tmp/x/", vfs.ENOENT},
-			{"/tmp/none", "/tmp/x", vfs.ENOENT}, {"/tmp/f/", "/tmp/x", vfs.ENOTDIR}, {"/tmp/f", "/", vfs.EEXIST}, {"/tmp/none", "/none/x", vfs.ENOENT},
+			{"/tmp", "/tmp/x", vfs.EPERM}, {"/tmp", "/tmp/f", vfs.EEXIST}, {"/tmp/f", "/tmp/g", vfs.EEXIST},
+			{"/tmp/f", "/tmp/x/", vfs.ENOENT},
+			{"/tmp/none", "/tmp/x", vfs.ENOENT}, {"/tmp/f/", "/tmp/x", vfs.ENOTDIR}, {"/tmp/f", "/", vfs.EEXIST},
+			{"/tmp/none", "/none/x", vfs.ENOENT},
 			{"/tmp/f", "/tmp/f/x", vfs.ENOTDIR},
 		} {
 			s.fails(c.want, "SELECT fs.link($1, $2)", c.from, c.to)

@@ -108,8 +108,8 @@ func TestLintFunctions(t *testing.T) {
 	}
 }
 
-// A handler names the condition it is for. What others raise, a DBA's trigger say, it must not swallow: RAISE EXCEPTION without more is raise_exception, and a
-// SQLSTATE that ends in 000 stands for its whole class.
+// A handler names the condition it is for. What others raise, a DBA's trigger say, it must not swallow: RAISE EXCEPTION
+// without more is raise_exception, and a SQLSTATE that ends in 000 stands for its whole class.
 func TestLintHandlers(t *testing.T) {
 	handler := regexp.MustCompile(`(?i)\bEXCEPTION\s+WHEN\s+([^;]*?)\s+THEN\b`)
 	found := 0
@@ -126,8 +126,8 @@ func TestLintHandlers(t *testing.T) {
 	}
 }
 
-// Whoever types a call in psql names what they mean and leaves out the rest: three arguments at most have no default, but for verbs that mean nothing
-// without more, and those that only gateways call.
+// Whoever types a call in psql names what they mean and leaves out the rest: three arguments at most have no default,
+// but for verbs that mean nothing without more, and those that only gateways call.
 func TestLintDefaults(t *testing.T) {
 	rows, err := sqltest.Owner(t).Query(t.Context(), `
 		SELECT p.proname || ' ' || p.pronargs - p.pronargdefaults FROM pg_proc p
@@ -173,12 +173,14 @@ func TestLintFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Policies depend on some functions, which therefore come with the migrations.
-	migrated := []string{"function pgbox.scope_sandbox", "function pgbox.scope_layers", "function pgbox.dump_layers", "function pgbox.dump_bases"}
+	migrated := []string{"function pgbox.scope_sandbox", "function pgbox.scope_layers", "function pgbox.dump_layers",
+		"function pgbox.dump_bases"}
 	var objects []string
 	for _, f := range functions(t, conn) {
 		objects = append(objects, "function "+f.Schema+"."+f.Name)
 	}
-	rows, err := conn.Query(t.Context(), "SELECT 'view ' || schemaname || '.' || viewname FROM pg_views WHERE schemaname IN ('fs', 'pgbox')")
+	rows, err := conn.Query(t.Context(),
+		"SELECT 'view ' || schemaname || '.' || viewname FROM pg_views WHERE schemaname IN ('fs', 'pgbox')")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,11 +22,13 @@ func TestPrune_leavesWhatIsYoung(t *testing.T) {
 	t.Parallel()
 	s := newScope(t)
 	s.must("SELECT fs.write_file('/f', 'x')")
-	for _, args := range []string{"'-1 day', NULL", "'0', NULL", "'23 hours', NULL", "NULL, 0", "NULL, -1", "NULL, 999", "NULL, NULL, 0", "'1 day', NULL, -1"} {
+	for _, args := range []string{"'-1 day', NULL", "'0', NULL", "'23 hours', NULL", "NULL, 0", "NULL, -1", "NULL, 999",
+		"NULL, NULL, 0", "'1 day', NULL, -1"} {
 		s.fails(vfs.EINVAL, "SELECT fs.housekeep('0', '1 hour', "+limitOf(args)+", "+historyOf(args)+")")
 	}
 	conn := sqltest.Connect(t, sqltest.GatewayURL(sqltest.URL(t)))
-	if _, err := conn.Exec(t.Context(), "SELECT fs.prune('1 day', NULL)"); err == nil || !strings.Contains(err.Error(), "permission denied") {
+	if _, err := conn.Exec(t.Context(), "SELECT fs.prune('1 day', NULL)"); err == nil ||
+		!strings.Contains(err.Error(), "permission denied") {
 		t.Errorf("a gateway calls fs.prune: %v", err)
 	}
 	keeper := sqltest.Connect(t, sqltest.RoleURL(sqltest.URL(t), "pgbox_housekeeper"))
@@ -48,7 +50,8 @@ func limitOf(args string) string {
 
 func historyOf(args string) string { return strings.Join(strings.Split(args, ", ")[:2], ", ") }
 
-// TestLogExecs_cannotForge: a row says who wrote it and when, whatever it claims, and cannot claim what has not happened.
+// TestLogExecs_cannotForge: a row says who wrote it and when, whatever it claims, and cannot claim what has not
+// happened.
 func TestLogExecs_cannotForge(t *testing.T) {
 	t.Parallel()
 	q, pool := queries(t)
@@ -70,7 +73,8 @@ func TestLogExecs_cannotForge(t *testing.T) {
 		if age := time.Since(r.StartedAt); age < -time.Minute || age > 25*time.Hour {
 			t.Errorf("%s began at %v", r.Script, r.StartedAt)
 		}
-		if r.VersionBefore != 0 || r.VersionAfter != 0 || r.Committed || r.DurationUs < 0 || len(r.Agent) > 128 || len(r.StdoutHead) > 4096 {
+		if r.VersionBefore != 0 || r.VersionAfter != 0 || r.Committed || r.DurationUs < 0 || len(r.Agent) > 128 ||
+			len(r.StdoutHead) > 4096 {
 			t.Errorf("%+v", r)
 		}
 		if r.DbRole == nil || *r.DbRole != me || r.LoggedAt == nil || time.Since(*r.LoggedAt) > time.Hour {
@@ -105,12 +109,14 @@ func TestBlame_seesThroughMerges(t *testing.T) {
 		}))
 	}
 	rows := must[[]sqlcgen.FsLastWrite](t)(q.Blame(t.Context(), sqlcgen.BlameParams{Sandbox: id, Path: "/f"}))
-	if len(rows) != 1 || rows[0].Script == nil || *rows[0].Script != "make f" || *rows[0].Caller != "carol" || *rows[0].Agent != "planner" {
+	if len(rows) != 1 || rows[0].Script == nil || *rows[0].Script != "make f" || *rows[0].Caller != "carol" ||
+		*rows[0].Agent != "planner" {
 		t.Fatalf("%+v", rows)
 	}
 }
 
-// TestVerbsInSQLHaveRows: what a database user does beside all gateways is in the log under the name of that user, when it is done and not otherwise.
+// TestVerbsInSQLHaveRows: what a database user does beside all gateways is in the log under the name of that user, when
+// it is done and not otherwise.
 func TestVerbsInSQLHaveRows(t *testing.T) {
 	t.Parallel()
 	_, u, id := gcDatabase(t)
@@ -136,7 +142,8 @@ func TestVerbsInSQLHaveRows(t *testing.T) {
 	defer func() { _ = conn.Close(context.Background()) }()
 	fork, twin, snap := uuid.New(), uuid.New(), uuid.UUID{}
 	for _, sql := range []string{
-		"SELECT fs.kv_set($1, 'k', '1')", "SELECT fs.kv_delete($1, 'k')", "SELECT FROM fs.fork($1, ARRAY['" + fork.String() + "']::uuid[], 'f')", "SELECT fs.flatten($1)",
+		"SELECT fs.kv_set($1, 'k', '1')", "SELECT fs.kv_delete($1, 'k')",
+		"SELECT FROM fs.fork($1, ARRAY['" + fork.String() + "']::uuid[], 'f')", "SELECT fs.flatten($1)",
 		"SELECT FROM fs.update_sandbox($1, 'new name', NULL, NULL, NULL, NULL, NULL)", "SELECT FROM fs.create_image($1, 'i')",
 	} {
 		exec(conn, sql, id)
@@ -149,8 +156,11 @@ func TestVerbsInSQLHaveRows(t *testing.T) {
 	exec(conn, "SELECT fs.drop_image('test', 'owner', 'i')")
 	exec(conn, "SELECT fs.set_quota('test', 'owner', 1000000000)")
 	// Going back and forth, and another sandbox.
-	born := one[uuid.UUID](t, conn, "SELECT id FROM fs.create_sandbox(p_tenant => 'test', p_owner => 'owner', p_name => 'n', p_history => '{\"commits\": 1}')")
-	for _, sql := range []string{"SELECT fs.snapshot($1, 's')", "BEGIN", "SELECT fs.use($1)", "SELECT fs.write_file('/tmp/f', 'x')", "COMMIT", "SELECT fs.restore($1, 's')", "SELECT fs.undo($1)", "SELECT fs.redo($1)"} {
+	born := one[uuid.UUID](t, conn,
+		"SELECT id FROM fs.create_sandbox(p_tenant => 'test', p_owner => 'owner', p_name => 'n', p_history => '{\"commits\": 1}')")
+	for _, sql := range []string{"SELECT fs.snapshot($1, 's')", "BEGIN", "SELECT fs.use($1)",
+		"SELECT fs.write_file('/tmp/f', 'x')", "COMMIT", "SELECT fs.restore($1, 's')", "SELECT fs.undo($1)",
+		"SELECT fs.redo($1)"} {
 		if strings.Contains(sql, "$1") {
 			exec(conn, sql, born)
 		} else {
@@ -186,12 +196,16 @@ func TestVerbsInSQLHaveRows(t *testing.T) {
 	want := []string{
 		"it | sql | dba | dba | kv_set k | committed", "it | sql | dba | dba | kv_delete k | committed",
 		"it | sql | dba | dba | fork | committed", "fork | sql | dba | dba | fork of ID | committed",
-		"it | sql | dba | dba | flatten | committed", "it | sql | dba | dba | update | committed", "it | sql | dba | dba | image create i:latest | committed",
+		"it | sql | dba | dba | flatten | committed", "it | sql | dba | dba | update | committed",
+		"it | sql | dba | dba | image create i:latest | committed",
 		"it | sql | dba | dba | snapshot s | committed", "it | sql | dba | dba | snapshot rm ID | committed",
-		"none | sql | dba | dba | image tag i j:latest | committed", "none | sql | dba | dba | image rm i | committed", "none | sql | dba | dba | quota set owner | committed",
-		"born | sql | dba | dba | create | committed", "born | sql | dba | dba | snapshot s | committed", "born | sql | dba | dba | restore s | committed",
+		"none | sql | dba | dba | image tag i j:latest | committed", "none | sql | dba | dba | image rm i | committed",
+		"none | sql | dba | dba | quota set owner | committed",
+		"born | sql | dba | dba | create | committed", "born | sql | dba | dba | snapshot s | committed",
+		"born | sql | dba | dba | restore s | committed",
 		"born | sql | dba | dba | undo | committed", "born | sql | dba | dba | redo | committed",
-		"born | sql | dba | dba | fork | committed", "twin | sql | dba | dba | fork of ID | committed", "born | sql | dba | dba | merge ID | committed",
+		"born | sql | dba | dba | fork | committed", "twin | sql | dba | dba | fork of ID | committed",
+		"born | sql | dba | dba | merge ID | committed",
 		"it | r | alice | dba | first | committed", "it | r | alice | dba | kv_set b | committed",
 		"fork | sql | dba | dba | drop | committed", "it | housekeeping | pgbox_housekeeper | postgres | expire | committed",
 	}

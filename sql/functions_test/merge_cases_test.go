@@ -27,7 +27,8 @@ func TestMerge_cases(t *testing.T) {
 				theirs.must(s)
 			}
 			before, version := get[string](ours, mergeTree), ours.version()
-			rows := must[[]sqlcgen.MergeRow](t)(q.Merge(t.Context(), sqlcgen.MergeParams{Sandbox: ours.id, From: theirs.id, Base: "@base", Conflict: "lines"}))
+			rows := must[[]sqlcgen.MergeRow](t)(q.Merge(t.Context(), sqlcgen.MergeParams{Sandbox: ours.id, From: theirs.id,
+				Base: "@base", Conflict: "lines"}))
 			var conflicts []string
 			for _, r := range rows {
 				switch {
@@ -52,7 +53,8 @@ func TestMerge_cases(t *testing.T) {
 			if len(conflicts) > 0 {
 				// Every strategy that goes on does so, and says who won.
 				for _, s := range []string{"ours", "markers", "theirs"} {
-					for _, r := range must[[]sqlcgen.MergeRow](t)(q.Merge(t.Context(), sqlcgen.MergeParams{Sandbox: ours.id, From: theirs.id, Base: "@base", Conflict: s})) {
+					for _, r := range must[[]sqlcgen.MergeRow](t)(q.Merge(t.Context(),
+						sqlcgen.MergeParams{Sandbox: ours.id, From: theirs.id, Base: "@base", Conflict: s})) {
 						if r.Outcome == "conflict" && (r.Winner == "" || r.Winner == "none") {
 							t.Errorf("%s: %+v", s, r)
 						}
@@ -70,17 +72,21 @@ func TestMerge_cases(t *testing.T) {
 // What a merge brings is what it was there: links of one file, devices with their numbers, times.
 func TestMerge_keepsLinksDevicesAndTimes(t *testing.T) {
 	t.Parallel()
-	q, ours, theirs := sides(t, "SELECT fs.write_file('/old', 'old')", "SELECT fs.write_file('/one', '1')", "SELECT fs.link('/one', '/two')")
+	q, ours, theirs := sides(t, "SELECT fs.write_file('/old', 'old')", "SELECT fs.write_file('/one', '1')",
+		"SELECT fs.link('/one', '/two')")
 	for _, s := range []string{
-		"SELECT fs.link('/old', '/name')", "SELECT fs.mkdir('/d')", "SELECT fs.write_file('/d/a', 'new')", "SELECT fs.link('/d/a', '/d/b')", "SELECT fs.link('/d/a', '/c')",
-		"SELECT fs.mknod('/dev/x', 2::smallint, 384, 259)", "SELECT fs.symlink('t', '/l')", "SELECT fs.rm('/two')", "SELECT fs.write_file('/two', '2')",
+		"SELECT fs.link('/old', '/name')", "SELECT fs.mkdir('/d')", "SELECT fs.write_file('/d/a', 'new')",
+		"SELECT fs.link('/d/a', '/d/b')", "SELECT fs.link('/d/a', '/c')",
+		"SELECT fs.mknod('/dev/x', 2::smallint, 384, 259)", "SELECT fs.symlink('t', '/l')", "SELECT fs.rm('/two')",
+		"SELECT fs.write_file('/two', '2')",
 		"SELECT fs.utimes('/d/a', 1000), fs.utimes('/dev/x', 2000), fs.utimes('/l', 3000, false), fs.utimes('/d', 4000)",
 	} {
 		theirs.must(s)
 	}
 	merge(t, q, ours.id, theirs.id, "lines")
 	for _, links := range []string{"/old /name", "/d/a /d/b /c"} {
-		wants(ours, int64(1), "SELECT count(DISTINCT l.ino) FROM unnest(string_to_array($1, ' ')) p CROSS JOIN LATERAL fs.lstat(p) l", links)
+		wants(ours, int64(1),
+			"SELECT count(DISTINCT l.ino) FROM unnest(string_to_array($1, ' ')) p CROSS JOIN LATERAL fs.lstat(p) l", links)
 	}
 	wants(ours, int32(3), "SELECT nlink FROM fs.lstat('/c')")
 	wants(ours, int32(259), "SELECT rdev FROM fs.lstat('/dev/x')")
@@ -94,17 +100,21 @@ func TestMerge_keepsLinksDevicesAndTimes(t *testing.T) {
 	lists(ours, nil, "SELECT f::text FROM fs.fsck() f")
 }
 
-// A merge takes time in proportion to the text, not to the square of it: what both changed in every other line used to copy the whole text for each.
+// A merge takes time in proportion to the text, not to the square of it: what both changed in every other line used to
+// copy the whole text for each.
 func TestMerge_aLargeText(t *testing.T) {
 	t.Parallel()
-	q, ours, theirs := sides(t, "SELECT fs.write_file('/f', convert_to((SELECT string_agg(n::text, E'\n' ORDER BY n) FROM generate_series(1, 60000) n), 'UTF8'))")
+	q, ours, theirs := sides(t,
+		"SELECT fs.write_file('/f', convert_to((SELECT string_agg(n::text, E'\n' ORDER BY n) FROM generate_series(1, 60000) n), 'UTF8'))")
 	change := `SELECT fs.write_file('/f', convert_to((SELECT string_agg(CASE n %% 4 WHEN %d THEN 'changed ' ELSE '' END || n, E'\n' ORDER BY n) FROM generate_series(1, 60000) n), 'UTF8'))`
 	ours.must(strings.ReplaceAll(strings.ReplaceAll(change, "%%", "%"), "%d", "1"))
 	theirs.must(strings.ReplaceAll(strings.ReplaceAll(change, "%%", "%"), "%d", "3"))
 	ours.must("SET statement_timeout = '2min'")
-	rows := must[[]sqlcgen.MergeRow](t)(q.Merge(t.Context(), sqlcgen.MergeParams{Sandbox: ours.id, From: theirs.id, Base: "@base", Conflict: "lines"}))
+	rows := must[[]sqlcgen.MergeRow](t)(q.Merge(t.Context(), sqlcgen.MergeParams{Sandbox: ours.id, From: theirs.id,
+		Base: "@base", Conflict: "lines"}))
 	if len(rows) != 1 || rows[0].Outcome != "merged" {
 		t.Fatalf("%+v", rows)
 	}
-	wants(ours, int64(30000), "SELECT count(*) FROM string_to_table(convert_from(fs.read_file('/f'), 'UTF8'), E'\n') l WHERE l LIKE 'changed%'")
+	wants(ours, int64(30000),
+		"SELECT count(*) FROM string_to_table(convert_from(fs.read_file('/f'), 'UTF8'), E'\n') l WHERE l LIKE 'changed%'")
 }

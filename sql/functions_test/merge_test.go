@@ -18,7 +18,8 @@ import (
 func merge(t *testing.T, q *sqlcgen.Queries, id, from uuid.UUID, conflict string) []string {
 	t.Helper()
 	var out []string
-	for _, r := range must[[]sqlcgen.MergeRow](t)(q.Merge(t.Context(), sqlcgen.MergeParams{Sandbox: id, From: from, Base: "@base", Conflict: conflict})) {
+	for _, r := range must[[]sqlcgen.MergeRow](t)(q.Merge(t.Context(),
+		sqlcgen.MergeParams{Sandbox: id, From: from, Base: "@base", Conflict: conflict})) {
 		line := r.Outcome + " " + r.Status + " " + r.Path
 		if r.Detail != "" {
 			line += ": " + r.Detail
@@ -44,29 +45,37 @@ const text = "SELECT convert_from(fs.read_file($1), 'UTF8')"
 
 func TestMerge_cleanChanges(t *testing.T) {
 	t.Parallel()
-	q, ours, theirs := sides(t, "SELECT fs.write_file('/f', 'f')", "SELECT fs.write_file('/gone', 'x')", "SELECT fs.mkdir('/d/e', p_parents => true)",
-		"SELECT fs.write_file('/d/in', 'in')", "SELECT fs.write_file('/d/e/low', 'low')", "SELECT fs.write_file('/mine', 'm')", "SELECT fs.symlink('f', '/l')",
+	q, ours, theirs := sides(t, "SELECT fs.write_file('/f', 'f')", "SELECT fs.write_file('/gone', 'x')",
+		"SELECT fs.mkdir('/d/e', p_parents => true)",
+		"SELECT fs.write_file('/d/in', 'in')", "SELECT fs.write_file('/d/e/low', 'low')",
+		"SELECT fs.write_file('/mine', 'm')", "SELECT fs.symlink('f', '/l')",
 		"SELECT fs.write_file('/moved', 'moved')")
 	for _, s := range []string{
-		"SELECT fs.write_file('/f', convert_to(repeat('theirs', 30000), 'UTF8'))", "SELECT fs.rm('/gone')", "SELECT fs.mv('/d', '/renamed')",
-		"SELECT fs.write_file('/renamed/in', 'changed below')", "SELECT fs.mkdir('/new/sub', p_parents => true)", "SELECT fs.write_file('/new/sub/n', 'n', 448)",
-		"SELECT fs.rm('/l')", "SELECT fs.symlink('g', '/l')", "SELECT fs.write_file('/moved', 'moved and changed')", "SELECT fs.read_file('/mine')",
+		"SELECT fs.write_file('/f', convert_to(repeat('theirs', 30000), 'UTF8'))", "SELECT fs.rm('/gone')",
+		"SELECT fs.mv('/d', '/renamed')",
+		"SELECT fs.write_file('/renamed/in', 'changed below')", "SELECT fs.mkdir('/new/sub', p_parents => true)",
+		"SELECT fs.write_file('/new/sub/n', 'n', 448)",
+		"SELECT fs.rm('/l')", "SELECT fs.symlink('g', '/l')", "SELECT fs.write_file('/moved', 'moved and changed')",
+		"SELECT fs.read_file('/mine')",
 	} {
 		theirs.must(s)
 	}
 	for _, s := range []string{
-		"SELECT fs.write_file('/mine', 'changed here')", "SELECT fs.write_file('/d/added', 'here')", "SELECT fs.mv('/moved', '/elsewhere')", "SELECT fs.write_file('/here', 'here')",
+		"SELECT fs.write_file('/mine', 'changed here')", "SELECT fs.write_file('/d/added', 'here')",
+		"SELECT fs.mv('/moved', '/elsewhere')", "SELECT fs.write_file('/here', 'here')",
 	} {
 		ours.must(s)
 	}
 	got := merge(t, q, ours.id, theirs.id, "fail")
-	for _, want := range []string{"merged M /f", "merged D /gone", "merged R /renamed", "merged M /renamed/in", "merged A /new", "merged A /new/sub/n", "merged M /l", "merged M /elsewhere"} {
+	for _, want := range []string{"merged M /f", "merged D /gone", "merged R /renamed", "merged M /renamed/in",
+		"merged A /new", "merged A /new/sub/n", "merged M /l", "merged M /elsewhere"} {
 		if !slices.Contains(got, want) {
 			t.Errorf("no %q in %q", want, got)
 		}
 	}
 	for path, want := range map[string]string{
-		"/mine": "changed here", "/renamed/added": "here", "/renamed/in": "changed below", "/renamed/e/low": "low", "/new/sub/n": "n", "/elsewhere": "moved and changed", "/here": "here",
+		"/mine": "changed here", "/renamed/added": "here", "/renamed/in": "changed below", "/renamed/e/low": "low",
+		"/new/sub/n": "n", "/elsewhere": "moved and changed", "/here": "here",
 	} {
 		wants(ours, want, text, path)
 	}
@@ -91,24 +100,30 @@ func TestMerge_cleanChanges(t *testing.T) {
 
 func TestMerge_conflicts(t *testing.T) {
 	t.Parallel()
-	for conflict, want := range map[string][3]string{"fail": {"ours", "o", "left"}, "ours": {"ours", "o", "left"}, "theirs": {"theirs", "t", "changed there"}} {
+	for conflict, want := range map[string][3]string{"fail": {"ours", "o", "left"}, "ours": {"ours", "o", "left"},
+		"theirs": {"theirs", "t", "changed there"}} {
 		t.Run(conflict, func(t *testing.T) {
 			t.Parallel()
-			q, ours, theirs := sides(t, "SELECT fs.write_file('/f', 'f')", "SELECT fs.write_file('/kept', 'k')", "SELECT fs.write_file('/removed', 'r')", "SELECT fs.write_file('/clean', 'c')",
+			q, ours, theirs := sides(t, "SELECT fs.write_file('/f', 'f')", "SELECT fs.write_file('/kept', 'k')",
+				"SELECT fs.write_file('/removed', 'r')", "SELECT fs.write_file('/clean', 'c')",
 				"SELECT fs.mkdir('/dir')", "SELECT fs.write_file('/dir/x', 'x')")
-			for _, s := range []string{"SELECT fs.write_file('/f', 'theirs')", "SELECT fs.write_file('/both', 't')", "SELECT fs.rm('/kept')", "SELECT fs.write_file('/removed', 'changed there')",
+			for _, s := range []string{"SELECT fs.write_file('/f', 'theirs')", "SELECT fs.write_file('/both', 't')",
+				"SELECT fs.rm('/kept')", "SELECT fs.write_file('/removed', 'changed there')",
 				"SELECT fs.write_file('/clean', 'clean')", "SELECT fs.write_file('/dir/y', 'y')"} {
 				theirs.must(s)
 			}
-			for _, s := range []string{"SELECT fs.write_file('/f', 'ours')", "SELECT fs.write_file('/both', 'o')", "SELECT fs.write_file('/kept', 'left')", "SELECT fs.rm('/removed')",
+			for _, s := range []string{"SELECT fs.write_file('/f', 'ours')", "SELECT fs.write_file('/both', 'o')",
+				"SELECT fs.write_file('/kept', 'left')", "SELECT fs.rm('/removed')",
 				"SELECT fs.rm('/dir', true)"} {
 				ours.must(s)
 			}
 			before := ours.version()
 			got := merge(t, q, ours.id, theirs.id, conflict)
 			lists(&scope{TB: t, conn: ours.conn}, []string{
-				"conflict A /both: added on both sides", "conflict A /dir/y: its directory was deleted here", "conflict D /kept: changed here, deleted there",
-				"conflict M /f: changed on both sides", "conflict M /removed: deleted here, changed there", "merged M /clean"}, "SELECT unnest($1::text[])", got)
+				"conflict A /both: added on both sides", "conflict A /dir/y: its directory was deleted here",
+				"conflict D /kept: changed here, deleted there",
+				"conflict M /f: changed on both sides", "conflict M /removed: deleted here, changed there", "merged M /clean"},
+				"SELECT unnest($1::text[])", got)
 			wants(ours, want[0], text, "/f")
 			wants(ours, want[1], text, "/both")
 			if conflict == "theirs" {
@@ -120,7 +135,8 @@ func TestMerge_conflicts(t *testing.T) {
 				ours.fails(vfs.ENOENT, text, "/removed")
 				ours.fails(vfs.ENOENT, text, "/dir/y")
 			}
-			wants(ours, map[string]string{"fail": "c"}[conflict]+map[string]string{"ours": "clean", "theirs": "clean"}[conflict], text, "/clean")
+			wants(ours, map[string]string{"fail": "c"}[conflict]+map[string]string{"ours": "clean", "theirs": "clean"}[conflict],
+				text, "/clean")
 			if conflict == "fail" && ours.version() != before {
 				t.Errorf("version %d after a merge that did nothing, was %d", ours.version(), before)
 			}
@@ -129,7 +145,8 @@ func TestMerge_conflicts(t *testing.T) {
 	}
 }
 
-// A trigger of a DBA that refuses a change ends the merge with its error. It was taken for the merge's own way to take everything back, and "merged" was told.
+// A trigger of a DBA that refuses a change ends the merge with its error. It was taken for the merge's own way to take
+// everything back, and "merged" was told.
 func TestMerge_passesOnWhatATriggerRaises(t *testing.T) {
 	t.Parallel()
 	url := sqltest.Database(t)
@@ -146,7 +163,8 @@ func TestMerge_passesOnWhatATriggerRaises(t *testing.T) {
 		}
 	}
 	for _, conflict := range []string{"lines", "fail", "ours", "theirs", "markers"} {
-		rows, err := ours.conn.Query(t.Context(), "SELECT outcome || ' ' || path FROM fs.merge($1, $2, p_conflict => $3)", ours.id, theirs.id, conflict)
+		rows, err := ours.conn.Query(t.Context(), "SELECT outcome || ' ' || path FROM fs.merge($1, $2, p_conflict => $3)",
+			ours.id, theirs.id, conflict)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,22 +215,30 @@ func TestMerge_isForTheOwner(t *testing.T) {
 // With markers texts are merged line by line; what both sides changed differently stands between markers, and is told.
 func TestMerge_markers(t *testing.T) {
 	t.Parallel()
-	q, ours, theirs := sides(t, `SELECT fs.write_file('/clean', E'1\n2\n3\n4\n5\n')`, `SELECT fs.write_file('/marked', E'1\n2\n3\n4\n5\n6\n')`,
-		"SELECT fs.write_file('/end', 'x')", `SELECT fs.write_file('/binary', '\x6100'::bytea)`, "SELECT fs.write_file('/removed', 'r')", "SELECT fs.write_file('/empty', '')")
-	for _, s := range []string{`SELECT fs.write_file('/clean', E'1\n2\n3\n4\n5\n6\n')`, "SELECT fs.chmod('/clean', 448)", `SELECT fs.write_file('/marked', E'1\ntwo\n3\n4\n5\nsix\n')`,
-		"SELECT fs.write_file('/end', 'theirs')", `SELECT fs.write_file('/both', E'theirs\n')`, `SELECT fs.write_file('/binary', '\x6200'::bytea)`,
+	q, ours, theirs := sides(t, `SELECT fs.write_file('/clean', E'1\n2\n3\n4\n5\n')`,
+		`SELECT fs.write_file('/marked', E'1\n2\n3\n4\n5\n6\n')`,
+		"SELECT fs.write_file('/end', 'x')", `SELECT fs.write_file('/binary', '\x6100'::bytea)`,
+		"SELECT fs.write_file('/removed', 'r')", "SELECT fs.write_file('/empty', '')")
+	for _, s := range []string{`SELECT fs.write_file('/clean', E'1\n2\n3\n4\n5\n6\n')`, "SELECT fs.chmod('/clean', 448)",
+		`SELECT fs.write_file('/marked', E'1\ntwo\n3\n4\n5\nsix\n')`,
+		"SELECT fs.write_file('/end', 'theirs')", `SELECT fs.write_file('/both', E'theirs\n')`,
+		`SELECT fs.write_file('/binary', '\x6200'::bytea)`,
 		"SELECT fs.write_file('/removed', 'changed there')", `SELECT fs.write_file('/empty', E'theirs\n')`} {
 		theirs.must(s)
 	}
-	for _, s := range []string{`SELECT fs.write_file('/clean', E'one\n2\n4\n5\n')`, `SELECT fs.write_file('/marked', E'0\n1\n2\n2b\n3\n4\n5\n')`, `SELECT fs.write_file('/end', E'ours\n')`,
-		`SELECT fs.write_file('/both', E'ours\n')`, `SELECT fs.write_file('/binary', '\x6300'::bytea)`, "SELECT fs.rm('/removed')"} {
+	for _, s := range []string{`SELECT fs.write_file('/clean', E'one\n2\n4\n5\n')`,
+		`SELECT fs.write_file('/marked', E'0\n1\n2\n2b\n3\n4\n5\n')`, `SELECT fs.write_file('/end', E'ours\n')`,
+		`SELECT fs.write_file('/both', E'ours\n')`, `SELECT fs.write_file('/binary', '\x6300'::bytea)`,
+		"SELECT fs.rm('/removed')"} {
 		ours.must(s)
 	}
 	before := ours.version()
 	got := merge(t, q, ours.id, theirs.id, "markers")
 	want := []string{
-		"conflict A /both: added on both sides, one place marked", "conflict M /binary: changed on both sides", "conflict M /end: changed on both sides, one place marked",
-		"conflict M /marked: changed on both sides, 2 places marked", "conflict M /removed: deleted here, changed there", "merged M /clean: line by line", "merged M /empty",
+		"conflict A /both: added on both sides, one place marked", "conflict M /binary: changed on both sides",
+		"conflict M /end: changed on both sides, one place marked",
+		"conflict M /marked: changed on both sides, 2 places marked", "conflict M /removed: deleted here, changed there",
+		"merged M /clean: line by line", "merged M /empty",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
@@ -221,7 +247,8 @@ func TestMerge_markers(t *testing.T) {
 		t.Errorf("version %d, was %d", v, before)
 	}
 	for path, want := range map[string]string{
-		"/clean": "one\n2\n4\n5\n6\n", "/marked": "0\n1\n<<<<<<< ours\n2\n2b\n=======\ntwo\n>>>>>>> theirs\n3\n4\n5\n<<<<<<< ours\n=======\nsix\n>>>>>>> theirs\n", "/end": "<<<<<<< ours\nours\n=======\ntheirs\n>>>>>>> theirs\n",
+		"/clean":  "one\n2\n4\n5\n6\n",
+		"/marked": "0\n1\n<<<<<<< ours\n2\n2b\n=======\ntwo\n>>>>>>> theirs\n3\n4\n5\n<<<<<<< ours\n=======\nsix\n>>>>>>> theirs\n", "/end": "<<<<<<< ours\nours\n=======\ntheirs\n>>>>>>> theirs\n",
 		"/both": "<<<<<<< ours\nours\n=======\ntheirs\n>>>>>>> theirs\n", "/binary": "c\x00",
 	} {
 		wants(ours, fmt.Sprintf("%x", want), "SELECT encode(fs.read_file($1), 'hex')", path)

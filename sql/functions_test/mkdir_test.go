@@ -26,7 +26,8 @@ func TestMkdir(t *testing.T) {
 		// parents
 		version := s.version()
 		s.must("SELECT fs.mkdir('/tmp/d/p/./q/../r//', 511, true)")
-		lists(s, []string{"/tmp/d/p", "/tmp/d/p/q", "/tmp/d/p/r"}, "SELECT path FROM fs.find('/tmp/d/p', p_kind => 4::smallint)")
+		lists(s, []string{"/tmp/d/p", "/tmp/d/p/q", "/tmp/d/p/r"},
+			"SELECT path FROM fs.find('/tmp/d/p', p_kind => 4::smallint)")
 		if s.version() != version+1 {
 			t.Error("mkdir with parents is not one change")
 		}

@@ -12,7 +12,8 @@ func TestMknod(t *testing.T) {
 		between()
 		s.must("SELECT fs.mknod('/tmp/null', 2::smallint, 438, 259)")
 		s.must("SELECT fs.mknod('/tmp/file', 8::smallint)")
-		wants(s, "1 384 0,2 438 259,8 420 0", "SELECT string_agg(concat_ws(' ', kind, mode, rdev), ',' ORDER BY kind) FROM fs.readdir('/tmp')")
+		wants(s, "1 384 0,2 438 259,8 420 0",
+			"SELECT string_agg(concat_ws(' ', kind, mode, rdev), ',' ORDER BY kind) FROM fs.readdir('/tmp')")
 		between()
 		s.must("SELECT fs.write_file('/tmp/null', 'x')")
 		s.fails(vfs.ENXIO, "SELECT fs.write_file('/tmp/pipe', 'x')")

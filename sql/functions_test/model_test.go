@@ -24,7 +24,8 @@ var _ model.Target = target{}
 
 func attr(r fsEntry) model.Attr {
 	a := model.Attr{
-		Kind: vfs.Kind(r.Kind), Mode: uint32(r.Mode), UID: uint32(r.UID), GID: uint32(r.GID), Nlink: uint32(r.Nlink), Mtime: r.Mtime,
+		Kind: vfs.Kind(r.Kind), Mode: uint32(r.Mode), UID: uint32(r.UID), GID: uint32(r.GID), Nlink: uint32(r.Nlink),
+		Mtime: r.Mtime,
 	}
 	if a.Kind == vfs.Regular || a.Kind == vfs.Symlink {
 		a.Size = r.Size
@@ -134,7 +135,8 @@ func (g target) dump(dir string) []model.Entry {
 			paths = append(paths, r.Path)
 		}
 	}
-	sums := list[[]byte](g.scope, "SELECT sha256(fs.read_file(p.path)) FROM unnest($1::text[]) WITH ORDINALITY AS p (path, n) ORDER BY n", paths)
+	sums := list[[]byte](g.scope,
+		"SELECT sha256(fs.read_file(p.path)) FROM unnest($1::text[]) WITH ORDINALITY AS p (path, n) ORDER BY n", paths)
 	var dump []model.Entry
 	for _, r := range rows {
 		d := model.Entry{Path: r.Path, Attr: attr(r), Same: strconv.FormatInt(r.Ino, 10)}
@@ -151,9 +153,9 @@ func (g target) dump(dir string) []model.Entry {
 	return dump
 }
 
-// The verbs agree with the model on one growing top layer, and on chains: between operations the sandbox is snapshotted,
-// forked (the run goes on in either side), flattened, or simply gets a new top layer. No tree that was left behind may
-// change, and fsck finds nothing at any time.
+// The verbs agree with the model on one growing top layer, and on chains: between operations the sandbox is
+// snapshotted, forked (the run goes on in either side), flattened, or simply gets a new top layer. No tree that was
+// left behind may change, and fsck finds nothing at any time.
 func TestModel(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -196,7 +198,9 @@ func TestModel(t *testing.T) {
 						s.id = ours
 						s.must("SELECT fs.use($1)", ours)
 						version := s.version()
-						lists(s, nil, "SELECT path || ' ' || outcome || ' ' || detail FROM fs.merge($1, $2) WHERE outcome NOT IN ('merged', 'same')", ours, theirs)
+						lists(s, nil,
+							"SELECT path || ' ' || outcome || ' ' || detail FROM fs.merge($1, $2) WHERE outcome NOT IN ('merged', 'same')",
+							ours, theirs)
 						if got := looks(g.Dump()); !slices.Equal(got, want) {
 							t.Errorf("merged:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 						}
@@ -206,7 +210,8 @@ func TestModel(t *testing.T) {
 						lists(s, nil, "SELECT f::text FROM fs.fsck() f")
 						s.must("SELECT fs.undo($1)", ours)
 					case 8: // a layer and a snapshot for every operation from here on, or no longer
-						s.must("SELECT fs.update_sandbox($1, NULL, NULL, NULL, NULL, NULL, NULL, $2, $3)", s.id, pick(r, []string{}, []string{"history"}),
+						s.must("SELECT fs.update_sandbox($1, NULL, NULL, NULL, NULL, NULL, NULL, $2, $3)", s.id,
+							pick(r, []string{}, []string{"history"}),
 							map[string]int{"commits": 1, "keep": 9})
 					case 9: // there and back again
 						const steps = "SELECT count(*)::integer FROM pgbox.snapshot WHERE sandbox_id = $1 AND stack = 'undo'"
@@ -254,7 +259,8 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// shake changes something everywhere: a new file, a new directory, and of what is in the root a name, a mode and a removal.
+// shake changes something everywhere: a new file, a new directory, and of what is in the root a name, a mode and a
+// removal.
 func (g target) shake(r *rand.Rand, n int) {
 	s := g.scope
 	names := list[string](s, "SELECT '/' || name FROM fs.readdir('/') WHERE ino >= 1024 AND kind IN (4, 8) ORDER BY name")
@@ -262,7 +268,8 @@ func (g target) shake(r *rand.Rand, n int) {
 	s.must("SELECT fs.mkdir($1)", fmt.Sprint("/shaken-", n))
 	s.must("SELECT fs.write_file($1, 'shaken')", fmt.Sprint("/shaken-", n, "/f"))
 	r.Shuffle(len(names), func(i, k int) { names[i], names[k] = names[k], names[i] })
-	for i, sql := range []string{"SELECT fs.rm($1, true)", "SELECT fs.mv($1, '/moved-' || $2::text)", "SELECT fs.chmod($1, 448) WHERE $2::text <> ''"} {
+	for i, sql := range []string{"SELECT fs.rm($1, true)", "SELECT fs.mv($1, '/moved-' || $2::text)",
+		"SELECT fs.chmod($1, 448) WHERE $2::text <> ''"} {
 		if i < len(names) {
 			args := []any{names[i], strconv.Itoa(n)}
 			if i == 0 {
@@ -281,7 +288,8 @@ func looks(dump []model.Entry) []string {
 		if e.Attr.Kind == vfs.Dir {
 			size = 0
 		}
-		out[i] = fmt.Sprintf("%s kind=%d mode=%#o owner=%d:%d size=%d sum=%.12s target=%q", e.Path, e.Attr.Kind, e.Attr.Mode, e.Attr.UID, e.Attr.GID, size, e.Sum, e.Target)
+		out[i] = fmt.Sprintf("%s kind=%d mode=%#o owner=%d:%d size=%d sum=%.12s target=%q", e.Path, e.Attr.Kind, e.Attr.Mode,
+			e.Attr.UID, e.Attr.GID, size, e.Sum, e.Target)
 	}
 	return out
 }

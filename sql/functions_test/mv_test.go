@@ -20,11 +20,15 @@ func TestMv(t *testing.T) {
 			want     vfs.Errno
 		}{
 			{"/t/none", "/t/x", vfs.ENOENT}, {"/t/f", "/none/x", vfs.ENOENT}, {"/t/f", "/t/g/x", vfs.ENOTDIR},
-			{"/t/d", "/t/f", vfs.ENOTDIR}, {"/t/f", "/t/empty", vfs.EISDIR}, {"/t/f", "/t/d", vfs.EISDIR}, {"/t/empty", "/t/d", vfs.ENOTEMPTY},
-			{"/t/d", "/t/d/sub", vfs.EINVAL}, {"/t/d", "/t/d/sub/x", vfs.EINVAL}, {"/t/d", "/t/d/x", vfs.EINVAL}, {"/t/d", "/t/l/sub/x", vfs.EINVAL},
+			{"/t/d", "/t/f", vfs.ENOTDIR}, {"/t/f", "/t/empty", vfs.EISDIR}, {"/t/f", "/t/d", vfs.EISDIR},
+			{"/t/empty", "/t/d", vfs.ENOTEMPTY},
+			{"/t/d", "/t/d/sub", vfs.EINVAL}, {"/t/d", "/t/d/sub/x", vfs.EINVAL}, {"/t/d", "/t/d/x", vfs.EINVAL},
+			{"/t/d", "/t/l/sub/x", vfs.EINVAL},
 			{"/t/d/sub", "/t/d", vfs.ENOTEMPTY}, {"/t/d/sub", "/t", vfs.ENOTEMPTY},
-			{"/", "/t/x", vfs.EBUSY}, {"/t/.", "/t/x", vfs.EBUSY}, {"/t/d/..", "/t/x", vfs.EBUSY}, {"/t/f", "/", vfs.EBUSY}, {"/t/none", "/t/.", vfs.EBUSY},
-			{"/t/f/", "/t/x", vfs.ENOTDIR}, {"/t/f", "/t/x/", vfs.ENOTDIR}, {"/t/l/", "/t/x", vfs.ENOTDIR}, {"/t/f", "/t/g/", vfs.ENOTDIR},
+			{"/", "/t/x", vfs.EBUSY}, {"/t/.", "/t/x", vfs.EBUSY}, {"/t/d/..", "/t/x", vfs.EBUSY}, {"/t/f", "/", vfs.EBUSY},
+			{"/t/none", "/t/.", vfs.EBUSY},
+			{"/t/f/", "/t/x", vfs.ENOTDIR}, {"/t/f", "/t/x/", vfs.ENOTDIR}, {"/t/l/", "/t/x", vfs.ENOTDIR},
+			{"/t/f", "/t/g/", vfs.ENOTDIR},
 			{"", "/t/x", vfs.ENOENT}, {"/t/f", "", vfs.ENOENT},
 		} {
 			s.fails(c.want, "SELECT fs.mv($1, $2)", c.from, c.to)
@@ -43,7 +47,8 @@ func TestMv(t *testing.T) {
 		wants(s, true, "SELECT ctime > $1 FROM fs.stat('/t/f')", ctime)
 		between()
 		s.must("SELECT fs.mv('/t/d', '/t/empty/')") // over an empty directory
-		wants(s, "4 3", "SELECT concat_ws(' ', (SELECT nlink FROM fs.stat('/t') s) + 1, (SELECT nlink FROM fs.stat('/t/empty') s))")
+		wants(s, "4 3",
+			"SELECT concat_ws(' ', (SELECT nlink FROM fs.stat('/t') s) + 1, (SELECT nlink FROM fs.stat('/t/empty') s))")
 		lists(s, []string{"/t/empty/sub"}, "SELECT path FROM fs.tree('/t/empty')")
 		s.must("SELECT fs.mv('/t/l', '/t/moved')") // the link, not what it names
 		wants(s, "d", "SELECT fs.readlink('/t/moved')")
@@ -63,7 +68,9 @@ func TestMvDirectoryIsOneName(t *testing.T) {
 	s.stack()
 	s.must("SELECT fs.mv('/big', '/moved')")
 	const top = " WHERE layer_id = (SELECT layers[1] FROM pgbox.sandbox WHERE id = $1)"
-	if n := one[string](t, s.admin, "SELECT string_agg(name || ' ' || coalesce(ino::text, 'gone'), ',' ORDER BY name) FROM pgbox.dirent"+top, s.id); n != "big gone,moved 1024" {
+	if n := one[string](t, s.admin,
+		"SELECT string_agg(name || ' ' || coalesce(ino::text, 'gone'), ',' ORDER BY name) FROM pgbox.dirent"+top,
+		s.id); n != "big gone,moved 1024" {
 		t.Errorf("names in the top layer: %s", n)
 	}
 	if n := one[int](t, s.admin, "SELECT count(*)::int FROM pgbox.inode"+top, s.id); n != 2 {

@@ -43,8 +43,8 @@ func (s *session) start(ctx context.Context) {
 	}()
 }
 
-// settle waits until the step has returned or hangs on a lock, and reports whether it returned. It asks the server, but gives the
-// step a moment first: the question stops every backend that takes a lock.
+// settle waits until the step has returned or hangs on a lock, and reports whether it returned. It asks the server, but
+// gives the step a moment first: the question stops every backend that takes a lock.
 func (s *session) settle() bool {
 	for {
 		select {
@@ -87,7 +87,8 @@ func outcome(s *scope, a, b vfs.Errno) string {
 	fmt.Fprintf(&text, "errnos %d %d\n", a, b)
 	dump := func(title string) {
 		fmt.Fprintf(&text, "%s\n", title)
-		for _, dir := range get[[]string](s, "SELECT coalesce(array_agg('/' || name), '{}') FROM fs.readdir('/') WHERE name LIKE 'p%' AND kind = 4") {
+		for _, dir := range get[[]string](s,
+			"SELECT coalesce(array_agg('/' || name), '{}') FROM fs.readdir('/') WHERE name LIKE 'p%' AND kind = 4") {
 			for _, e := range (target{s}).dump(dir) {
 				e.Attr.Mtime = 0
 				fmt.Fprintln(&text, e)
@@ -96,7 +97,8 @@ func outcome(s *scope, a, b vfs.Errno) string {
 	}
 	dump("tree")
 	id := s.id
-	for _, fork := range list[uuid.UUID](&scope{TB: s, conn: s.admin}, "SELECT id FROM pgbox.sandbox WHERE name = $1 ORDER BY created_at", "fork of "+id.String()) {
+	for _, fork := range list[uuid.UUID](&scope{TB: s, conn: s.admin},
+		"SELECT id FROM pgbox.sandbox WHERE name = $1 ORDER BY created_at", "fork of "+id.String()) {
 		s.must("SELECT fs.use($1)", fork)
 		dump("fork")
 		lists(s, nil, "SELECT f::text FROM fs.fsck() f")
@@ -106,8 +108,8 @@ func outcome(s *scope, a, b vfs.Errno) string {
 	return text.String()
 }
 
-// Two sessions in all interleavings of BEGIN, statement, COMMIT: results and trees are those of one after the other, in one
-// of the two orders. "$id" in a statement is the sandbox.
+// Two sessions in all interleavings of BEGIN, statement, COMMIT: results and trees are those of one after the other, in
+// one of the two orders. "$id" in a statement is the sandbox.
 func TestPermutations(t *testing.T) {
 	t.Parallel()
 	setup := []string{
@@ -155,7 +157,8 @@ func TestPermutations(t *testing.T) {
 			}
 			// fresh makes the sandbox that each order begins with: three layers, and content that nothing refers to.
 			fresh := func() {
-				id := get[uuid.UUID](watch, "SELECT id FROM fs.create_sandbox(NULL, 'test', 'owner', 'permutation', NULL, NULL, NULL, NULL, NULL, NULL)")
+				id := get[uuid.UUID](watch,
+					"SELECT id FROM fs.create_sandbox(NULL, 'test', 'owner', 'permutation', NULL, NULL, NULL, NULL, NULL, NULL)")
 				watch.id = id
 				watch.must("SELECT fs.use($1)", id)
 				for _, sql := range setup {
@@ -166,7 +169,8 @@ func TestPermutations(t *testing.T) {
 					// What the order before left would refer to the content that is to be garbage.
 					watch.root("SELECT fs.drop_sandbox(id) FROM pgbox.sandbox WHERE deleted_at IS NULL AND id <> $1", id)
 					watch.root("SELECT fs.gc('0')")
-					if n := one[int](t, admin, "SELECT count(*)::int FROM pgbox.blob WHERE data IN ('garbage', 'file f and garbage')"); n != 0 {
+					if n := one[int](t, admin,
+						"SELECT count(*)::int FROM pgbox.blob WHERE data IN ('garbage', 'file f and garbage')"); n != 0 {
 						t.Fatal("gc left garbage")
 					}
 				}

@@ -25,7 +25,8 @@ func TestPublication_carriesTheKeysOfWhatChanged(t *testing.T) {
 	id := create(t, q, sqlcgen.CreateSandboxParams{Name: "heard"}).ID
 	write(t, q, id, "from", "content")
 	slot := fmt.Sprintf("test_%x", uuid.New())
-	if _, err := owner.Exec(t.Context(), "SELECT pg_create_logical_replication_slot($1, 'pgoutput', true)", slot); err != nil {
+	if _, err := owner.Exec(t.Context(), "SELECT pg_create_logical_replication_slot($1, 'pgoutput', true)",
+		slot); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _, _ = owner.Exec(context.Background(), "SELECT pg_drop_replication_slot($1)", slot) }()
@@ -39,7 +40,8 @@ func TestPublication_carriesTheKeysOfWhatChanged(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	rows, err := owner.Query(t.Context(), "SELECT data FROM pg_logical_slot_get_binary_changes($1, NULL, NULL, 'proto_version', '1', 'publication_names', 'pgbox')", slot)
+	rows, err := owner.Query(t.Context(),
+		"SELECT data FROM pg_logical_slot_get_binary_changes($1, NULL, NULL, 'proto_version', '1', 'publication_names', 'pgbox')", slot)
 	if err != nil {
 		t.Fatal(err)
 	}

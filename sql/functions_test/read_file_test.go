@@ -23,7 +23,8 @@ func TestReadFile(t *testing.T) {
 		wants(s, 0, "SELECT length(fs.read_file('/f', 9000000000000000000))")
 		wants(s, 0, "SELECT length(fs.read_file('/f', 5, 0))")
 		wants(s, 0, "SELECT length(fs.read_file('/dev/null'))")
-		wants(s, true, `SELECT fs.read_file('/f') = convert_to('start' || repeat('a', 65531), 'UTF8') || decode(repeat('00', 74464), 'hex') || 'end'::bytea`)
+		wants(s, true,
+			`SELECT fs.read_file('/f') = convert_to('start' || repeat('a', 65531), 'UTF8') || decode(repeat('00', 74464), 'hex') || 'end'::bytea`)
 		s.must("SELECT fs.read_file('/f', 0, 9223372036854775807)")
 		s.must("SELECT fs.read_file('/f', 1, 9223372036854775807)")
 		s.fails(vfs.EINVAL, "SELECT fs.read_file('/f', -1)")

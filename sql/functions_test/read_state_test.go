@@ -75,7 +75,8 @@ func TestState_isStoredOnce(t *testing.T) {
 		t.Fatalf("%d states are stored", n)
 	}
 	now := must[sqlcgen.FsFence](t)(q.Fence(t.Context(), id))
-	if got := shellState(t, q, id, now.StateSHA256); !strings.HasPrefix(got, `{"env": {"A": "1x`) || now.UsedBytes != 4+int64(len(got)) {
+	if got := shellState(t, q, id, now.StateSHA256); !strings.HasPrefix(got, `{"env": {"A": "1x`) ||
+		now.UsedBytes != 4+int64(len(got)) {
 		t.Fatalf("%d bytes used, state of %d", now.UsedBytes, len(got))
 	}
 	for range 2 {
@@ -106,7 +107,8 @@ func TestState_countsAndIsLimited(t *testing.T) {
 	q, pool := queries(t)
 	id := sqltest.Sandbox(t, pool)
 	limit := int64(20_000)
-	must[sqlcgen.FsSandbox](t)(q.UpdateSandbox(t.Context(), sqlcgen.UpdateSandboxParams{Sandbox: id, MaxBytes: &limit, Clear: []string{}}))
+	must[sqlcgen.FsSandbox](t)(q.UpdateSandbox(t.Context(), sqlcgen.UpdateSandboxParams{Sandbox: id, MaxBytes: &limit,
+		Clear: []string{}}))
 	set := func(n int) error {
 		d := begin(t, q, id)
 		d.ShellState = []byte(fmt.Sprintf(`{"cwd": %q}`, strings.Repeat("x", n-len(`{"cwd": ""}`))))

@@ -30,7 +30,8 @@ func content(hash []byte, size int64) string {
 // journal is what a version did, with what the files held before and after, and the run.
 func journal(t *testing.T, q *sqlcgen.Queries, id uuid.UUID, version int64) (list []string, exec *uuid.UUID) {
 	t.Helper()
-	for _, c := range must[[]sqlcgen.FsChange](t)(q.ChangesSince(t.Context(), sqlcgen.ChangesSinceParams{Sandbox: id, Version: version - 1, Seq: 1 << 30, MaxRows: 1000})) {
+	for _, c := range must[[]sqlcgen.FsChange](t)(q.ChangesSince(t.Context(),
+		sqlcgen.ChangesSinceParams{Sandbox: id, Version: version - 1, Seq: 1 << 30, MaxRows: 1000})) {
 		if c.Version != version {
 			continue
 		}
@@ -69,11 +70,13 @@ func audited(what string) (uuid.UUID, json.RawMessage) {
 
 func wantRun(t *testing.T, q *sqlcgen.Queries, sandbox, id uuid.UUID, route string, before, after int64) {
 	t.Helper()
-	for _, r := range must[[]sqlcgen.FsExec](t)(q.Timeline(t.Context(), sqlcgen.TimelineParams{Sandbox: sandbox, MaxRows: 100})) {
+	for _, r := range must[[]sqlcgen.FsExec](t)(q.Timeline(t.Context(),
+		sqlcgen.TimelineParams{Sandbox: sandbox, MaxRows: 100})) {
 		if r.ID != id {
 			continue
 		}
-		if r.Route != route || r.Caller != "alice" || r.Script != "the "+route || r.VersionBefore != before || r.VersionAfter != after || !r.Committed || r.DurationUs <= 0 {
+		if r.Route != route || r.Caller != "alice" || r.Script != "the "+route || r.VersionBefore != before ||
+			r.VersionAfter != after || !r.Committed || r.DurationUs <= 0 {
 			t.Errorf("%+v, want versions %d and %d", r, before, after)
 		}
 		return
@@ -87,11 +90,15 @@ func TestRestore_isInTheJournal(t *testing.T) {
 	q, pool := queries(t)
 	s := enter(t, sqltest.Sandbox(t, pool))
 	for _, sql := range []string{
-		"SELECT fs.write_file('/changed', 'old')", "SELECT fs.write_file('/mode', 'm')", "SELECT fs.mkdir('/dir/sub', p_parents => true)", "SELECT fs.write_file('/dir/f', 'f')",
-		"SELECT fs.write_file('/gone', 'gone')", "SELECT fs.symlink('changed', '/link')", "SELECT fs.write_file('/kind', 'file')", "SELECT fs.write_file('/one', 'one')",
+		"SELECT fs.write_file('/changed', 'old')", "SELECT fs.write_file('/mode', 'm')",
+		"SELECT fs.mkdir('/dir/sub', p_parents => true)", "SELECT fs.write_file('/dir/f', 'f')",
+		"SELECT fs.write_file('/gone', 'gone')", "SELECT fs.symlink('changed', '/link')",
+		"SELECT fs.write_file('/kind', 'file')", "SELECT fs.write_file('/one', 'one')",
 		"SELECT fs.snapshot(current_setting('app.sandbox_id')::uuid, 's')",
-		"SELECT fs.write_file('/changed', 'newer')", "SELECT fs.chmod('/mode', 384)", "SELECT fs.chown('/mode', 7, 8)", "SELECT fs.mv('/dir', '/renamed')", "SELECT fs.write_file('/renamed/f', 'ff')",
-		"SELECT fs.rm('/gone')", "SELECT fs.rm('/link')", "SELECT fs.symlink('mode', '/link')", "SELECT fs.rm('/kind')", "SELECT fs.mkdir('/kind/in', p_parents => true)",
+		"SELECT fs.write_file('/changed', 'newer')", "SELECT fs.chmod('/mode', 384)", "SELECT fs.chown('/mode', 7, 8)",
+		"SELECT fs.mv('/dir', '/renamed')", "SELECT fs.write_file('/renamed/f', 'ff')",
+		"SELECT fs.rm('/gone')", "SELECT fs.rm('/link')", "SELECT fs.symlink('mode', '/link')", "SELECT fs.rm('/kind')",
+		"SELECT fs.mkdir('/kind/in', p_parents => true)",
 		"SELECT fs.link('/one', '/two')", "SELECT fs.write_file('/added', 'a')", "SELECT fs.read_file('/one')",
 	} {
 		s.must(sql)
@@ -108,7 +115,8 @@ func TestRestore_isInTheJournal(t *testing.T) {
 		t.Errorf("run %v, want %v", run, id)
 	}
 	wantJournal(t, list,
-		"unlink /added a -", "unlink /link - -", "unlink /two one -", "rmdir /kind/in - -", "rmdir /kind - -", "rename /renamed > /dir - -",
+		"unlink /added a -", "unlink /link - -", "unlink /two one -", "rmdir /kind/in - -", "rmdir /kind - -",
+		"rename /renamed > /dir - -",
 		"create /gone - gone", "create /kind - file", "symlink /link > changed - -",
 		"write /changed newer old", "write /dir/f ff f", "chmod /mode m m", "chown /mode m m")
 
@@ -117,7 +125,8 @@ func TestRestore_isInTheJournal(t *testing.T) {
 	wantRun(t, q, s.id, id, "undo", b.Version-1, b.Version)
 	list, _ = journal(t, q, s.id, b.Version)
 	wantJournal(t, list,
-		"unlink /gone gone -", "unlink /kind file -", "unlink /link - -", "mkdir /kind - -", "mkdir /kind/in - -", "rename /dir > /renamed - -",
+		"unlink /gone gone -", "unlink /kind file -", "unlink /link - -", "mkdir /kind - -", "mkdir /kind/in - -",
+		"rename /dir > /renamed - -",
 		"create /added - a", "symlink /link > mode - -", "link /one > /two one one",
 		"write /changed old newer", "write /renamed/f f ff", "chmod /mode m m", "chown /mode m m")
 
@@ -129,7 +138,8 @@ func TestRestore_isInTheJournal(t *testing.T) {
 	}
 	// In SQL it is the run of the database role; without a journal nothing is written.
 	b = must[sqlcgen.FsSandbox](t)(q.Undo(t.Context(), sqlcgen.UndoParams{Sandbox: s.id, Steps: 1}))
-	if list, run := journal(t, q, s.id, b.Version); len(list) != 13 || run == nil || one[string](t, s.admin, "SELECT route FROM pgbox.exec WHERE id = $1", run) != "sql" {
+	if list, run := journal(t, q, s.id, b.Version); len(list) != 13 || run == nil ||
+		one[string](t, s.admin, "SELECT route FROM pgbox.exec WHERE id = $1", run) != "sql" {
 		t.Errorf("journal: %q by %v", list, run)
 	}
 	s.must("SELECT fs.update_sandbox($1, NULL, NULL, NULL, NULL, NULL, NULL, p_journal => false)", s.id)
@@ -175,13 +185,17 @@ func TestRestore_journalOfLargeFiles(t *testing.T) {
 	wantJournal(t, list, "write /content 104857600 104857600", "chmod /mode 104857600 104857600")
 }
 
-// A merge is one version, one run and one part of the journal, which says of each file what it held before and after all of it.
+// A merge is one version, one run and one part of the journal, which says of each file what it held before and after
+// all of it.
 func TestMerge_isOneVersion(t *testing.T) {
 	t.Parallel()
-	q, ours, theirs := sides(t, "SELECT fs.write_file('/f', 'f')", "SELECT fs.write_file('/gone', 'gone')", "SELECT fs.mkdir('/d')", "SELECT fs.write_file('/d/in', 'old')",
+	q, ours, theirs := sides(t, "SELECT fs.write_file('/f', 'f')", "SELECT fs.write_file('/gone', 'gone')",
+		"SELECT fs.mkdir('/d')", "SELECT fs.write_file('/d/in', 'old')",
 		"SELECT fs.symlink('f', '/l')")
-	for _, s := range []string{"SELECT fs.write_file('/f', 'ff')", "SELECT fs.chmod('/f', 384)", "SELECT fs.rm('/gone')", "SELECT fs.mv('/d', '/e')", "SELECT fs.write_file('/e/in', 'newer')",
-		"SELECT fs.mkdir('/new')", "SELECT fs.write_file('/new/a', 'a')", "SELECT fs.rm('/l')", "SELECT fs.symlink('g', '/l')"} {
+	for _, s := range []string{"SELECT fs.write_file('/f', 'ff')", "SELECT fs.chmod('/f', 384)", "SELECT fs.rm('/gone')",
+		"SELECT fs.mv('/d', '/e')", "SELECT fs.write_file('/e/in', 'newer')",
+		"SELECT fs.mkdir('/new')", "SELECT fs.write_file('/new/a', 'a')", "SELECT fs.rm('/l')",
+		"SELECT fs.symlink('g', '/l')"} {
 		theirs.must(s)
 	}
 	before, used := ours.version(), get[int64](ours, "SELECT used_bytes FROM fs.usage($1)", ours.id)
@@ -196,7 +210,8 @@ func TestMerge_isOneVersion(t *testing.T) {
 	if by == nil || *by != run {
 		t.Errorf("run %v, want %v", by, run)
 	}
-	wantJournal(t, list, "unlink /gone gone -", "unlink /l - -", "mkdir /new - -", "rename /d > /e - -", "symlink /l > g - -", "create /new/a - a",
+	wantJournal(t, list, "unlink /gone gone -", "unlink /l - -", "mkdir /new - -", "rename /d > /e - -",
+		"symlink /l > g - -", "create /new/a - a",
 		"write /e/in old newer", "write /f f ff", "chmod /f f ff")
 	wants(ours, used-4+2+1+1, "SELECT used_bytes FROM fs.usage($1)", ours.id)
 	wants(ours, true, "SELECT count(*) = 1 FROM fs.snapshots($1) WHERE kind = 'automatic'", ours.id)
@@ -212,12 +227,14 @@ func TestMerge_isOneVersion(t *testing.T) {
 		t.Errorf("version %d, was %d", v, before+2)
 	}
 	wants(ours, true, "SELECT count(*) = 1 FROM fs.snapshots($1) WHERE kind = 'automatic'", ours.id)
-	if runs := must[[]sqlcgen.FsExec](t)(q.Timeline(t.Context(), sqlcgen.TimelineParams{Sandbox: ours.id, MaxRows: 100})); len(runs) != 2 {
+	if runs := must[[]sqlcgen.FsExec](t)(q.Timeline(t.Context(),
+		sqlcgen.TimelineParams{Sandbox: ours.id, MaxRows: 100})); len(runs) != 2 {
 		t.Errorf("%d runs, want the merge's and the fork's", len(runs))
 	}
 
 	// With theirs it is one version again, and the sandbox' own snapshots go on as before.
-	ours.must("SELECT fs.update_sandbox($1, NULL, NULL, NULL, NULL, NULL, NULL, $2, '{\"commits\": 1}')", ours.id, []string{})
+	ours.must("SELECT fs.update_sandbox($1, NULL, NULL, NULL, NULL, NULL, NULL, $2, '{\"commits\": 1}')", ours.id,
+		[]string{})
 	p.Conflict = "theirs"
 	must[[]sqlcgen.MergeRow](t)(q.Merge(t.Context(), p))
 	list, _ = journal(t, q, ours.id, before+3)

@@ -17,7 +17,8 @@ func TestRemember_onceForEachKeyOfAnOwner(t *testing.T) {
 	t.Parallel()
 	q, _ := queries(t)
 	digest := sha256.Sum256([]byte("request"))
-	p := sqlcgen.RememberParams{Tenant: "t", Owner: uuid.NewString(), Key: "k", Digest: digest[:], Result: []byte("answer\x00")}
+	p := sqlcgen.RememberParams{Tenant: "t", Owner: uuid.NewString(), Key: "k", Digest: digest[:],
+		Result: []byte("answer\x00")}
 	if err := q.Remember(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
@@ -26,10 +27,12 @@ func TestRemember_onceForEachKeyOfAnOwner(t *testing.T) {
 		t.Fatalf("the second time: %v", err)
 	}
 	rows, err := q.Recall(t.Context(), sqlcgen.RecallParams{Tenant: "t", Owner: p.Owner, Keys: []string{"k", "other"}})
-	if err != nil || len(rows) != 1 || rows[0].Key != "k" || !bytes.Equal(rows[0].Result, p.Result) || !bytes.Equal(rows[0].Digest, p.Digest) {
+	if err != nil || len(rows) != 1 || rows[0].Key != "k" || !bytes.Equal(rows[0].Result, p.Result) ||
+		!bytes.Equal(rows[0].Digest, p.Digest) {
 		t.Fatalf("recalled %v, %v", rows, err)
 	}
-	for _, by := range []sqlcgen.RecallParams{{Tenant: "t", Owner: "somebody else", Keys: []string{"k"}}, {Tenant: "another", Owner: p.Owner, Keys: []string{"k"}}} {
+	for _, by := range []sqlcgen.RecallParams{{Tenant: "t", Owner: "somebody else", Keys: []string{"k"}},
+		{Tenant: "another", Owner: p.Owner, Keys: []string{"k"}}} {
 		if rows, err := q.Recall(t.Context(), by); err != nil || len(rows) != 0 {
 			t.Errorf("%v recalled %v, %v", by, rows, err)
 		}
@@ -47,11 +50,13 @@ func TestRecall_answersGoAfterADay(t *testing.T) {
 	q := sqlcgen.New(sqltest.Connect(t, sqltest.GatewayURL(url)))
 	digest := sha256.Sum256(nil)
 	for _, key := range []string{"old", "new"} {
-		if err := q.Remember(t.Context(), sqlcgen.RememberParams{Tenant: "t", Owner: "o", Key: key, Digest: digest[:], Result: []byte{1}}); err != nil {
+		if err := q.Remember(t.Context(), sqlcgen.RememberParams{Tenant: "t", Owner: "o", Key: key, Digest: digest[:],
+			Result: []byte{1}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := admin.Exec(t.Context(), "UPDATE pgbox.idempotency SET created_at = now() - interval '25 hours' WHERE key = 'old'"); err != nil {
+	if _, err := admin.Exec(t.Context(),
+		"UPDATE pgbox.idempotency SET created_at = now() - interval '25 hours' WHERE key = 'old'"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := q.Expire(t.Context(), 10); err != nil {

@@ -143,8 +143,8 @@ func mess(s *scope, r *rand.Rand, times int) {
 	}
 }
 
-// Whoever applies the rows of an undo, a redo, a restore or a merge one after the other gets the tree. A directory and a name in it that were
-// renamed together could not be followed.
+// Whoever applies the rows of an undo, a redo, a restore or a merge one after the other gets the tree. A directory and
+// a name in it that were renamed together could not be followed.
 func TestJournal_ofStepsCanBeReplayedInOrder(t *testing.T) {
 	t.Parallel()
 	q, pool := queries(t)
@@ -153,7 +153,8 @@ func TestJournal_ofStepsCanBeReplayedInOrder(t *testing.T) {
 		t.Helper()
 		tree, version := treeOf(s), s.version()
 		step()
-		rows, err := q.ChangesSince(t.Context(), sqlcgen.ChangesSinceParams{Sandbox: s.id, Version: version, Seq: 1 << 30, MaxRows: 10000})
+		rows, err := q.ChangesSince(t.Context(), sqlcgen.ChangesSinceParams{Sandbox: s.id, Version: version, Seq: 1 << 30,
+			MaxRows: 10000})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,7 +191,8 @@ func TestJournal_ofStepsCanBeReplayedInOrder(t *testing.T) {
 		move("undo", func(id uuid.UUID) { undo(t, q, id, 1) })
 		move("redo", func(id uuid.UUID) { redo(t, q, id, 1) })
 		move("merge", func(id uuid.UUID) {
-			must[[]sqlcgen.MergeRow](t)(q.Merge(t.Context(), sqlcgen.MergeParams{Sandbox: id, From: fork.id, Base: "@base", Conflict: "lines"}))
+			must[[]sqlcgen.MergeRow](t)(q.Merge(t.Context(), sqlcgen.MergeParams{Sandbox: id, From: fork.id, Base: "@base",
+				Conflict: "lines"}))
 		})
 		lists(s, nil, "SELECT f::text FROM fs.fsck() f")
 	}

@@ -18,7 +18,8 @@ func TestRm(t *testing.T) {
 		s.must("SELECT fs.symlink('/usr', '/tmp/d/usr')")
 		s.fails(vfs.ENOTEMPTY, "SELECT fs.rm('/tmp/d')")
 		for path, want := range map[string]vfs.Errno{
-			"/": vfs.EBUSY, "/tmp/.": vfs.EINVAL, "/tmp/..": vfs.ENOTEMPTY, "/tmp/none": vfs.ENOENT, "/tmp/outside/": vfs.ENOTDIR,
+			"/": vfs.EBUSY, "/tmp/.": vfs.EINVAL, "/tmp/..": vfs.ENOTEMPTY, "/tmp/none": vfs.ENOENT,
+			"/tmp/outside/": vfs.ENOTDIR,
 		} {
 			s.fails(want, "SELECT fs.rm($1, true)", path)
 		}

@@ -13,8 +13,10 @@ func TestRmdir(t *testing.T) {
 		s.must("SELECT fs.symlink('a', '/tmp/l')")
 		between()
 		for path, want := range map[string]vfs.Errno{
-			"/": vfs.EBUSY, "/..": vfs.ENOTEMPTY, "/tmp/.": vfs.EINVAL, "/tmp/a/..": vfs.ENOTEMPTY, "/tmp/a": vfs.ENOTEMPTY, "/tmp/f": vfs.ENOTDIR,
-			"/tmp/f/": vfs.ENOTDIR, "/tmp/l": vfs.ENOTDIR, "/tmp/l/": vfs.ENOTDIR, "/tmp/none": vfs.ENOENT, "/tmp/f/x": vfs.ENOTDIR,
+			"/": vfs.EBUSY, "/..": vfs.ENOTEMPTY, "/tmp/.": vfs.EINVAL, "/tmp/a/..": vfs.ENOTEMPTY, "/tmp/a": vfs.ENOTEMPTY,
+			"/tmp/f":  vfs.ENOTDIR,
+			"/tmp/f/": vfs.ENOTDIR, "/tmp/l": vfs.ENOTDIR, "/tmp/l/": vfs.ENOTDIR, "/tmp/none": vfs.ENOENT,
+			"/tmp/f/x": vfs.ENOTDIR,
 		} {
 			s.fails(want, "SELECT fs.rmdir($1)", path)
 		}

@@ -31,12 +31,15 @@ func TestCreateSandbox_twoRowsOverTheBaseLayer(t *testing.T) {
 	q, pool := queries(t)
 	limit := int64(10)
 	until := time.Now().Add(time.Hour).Truncate(time.Microsecond)
-	s := create(t, q, sqlcgen.CreateSandboxParams{Name: "n", Env: []byte(`{"A":"1"}`), Labels: []byte(`{"k":"v"}`), MaxBytes: &limit, ExpiresAt: &until})
+	s := create(t, q, sqlcgen.CreateSandboxParams{Name: "n", Env: []byte(`{"A":"1"}`), Labels: []byte(`{"k":"v"}`),
+		MaxBytes: &limit, ExpiresAt: &until})
 	base := must[uuid.UUID](t)(q.BaseLayer(t.Context()))
-	if len(s.Layers) != 2 || s.Layers[1] != base || s.NextIno != firstIno || s.Version != 0 || s.UsedBytes != 0 || s.UsedInodes != 0 {
+	if len(s.Layers) != 2 || s.Layers[1] != base || s.NextIno != firstIno || s.Version != 0 || s.UsedBytes != 0 ||
+		s.UsedInodes != 0 {
 		t.Fatalf("%+v", s)
 	}
-	if string(s.Env) != `{"A": "1"}` || string(s.Config) != `{}` || *s.MaxBytes != 10 || s.MaxInodes != nil || !s.ExpiresAt.Equal(until) {
+	if string(s.Env) != `{"A": "1"}` || string(s.Config) != `{}` || *s.MaxBytes != 10 || s.MaxInodes != nil ||
+		!s.ExpiresAt.Equal(until) {
 		t.Fatalf("%+v", s)
 	}
 	wantFile(t, pool, s.ID, "/bin/cat", "#!/bin/builtin cat\n")
@@ -65,7 +68,8 @@ func TestFence_refusesWhatIsNotThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, id := range map[string]uuid.UUID{
-		"unknown": uuid.New(), "dropped": dropped, "expired": create(t, q, sqlcgen.CreateSandboxParams{Name: "expired", ExpiresAt: &past}).ID,
+		"unknown": uuid.New(), "dropped": dropped, "expired": create(t, q,
+			sqlcgen.CreateSandboxParams{Name: "expired", ExpiresAt: &past}).ID,
 	} {
 		t.Run(what, func(t *testing.T) {
 			_, err := q.Fence(t.Context(), id)
@@ -95,13 +99,15 @@ func TestUse_setsTheScopeOfTheSession(t *testing.T) {
 	if _, err := conn.Exec(t.Context(), "SELECT fs.use($1)", id); err != nil {
 		t.Fatal(err)
 	}
-	if err := conn.QueryRow(t.Context(), "SELECT fs.read_file('/f')").Scan(&content); err != nil || string(content) != "psql" {
+	if err := conn.QueryRow(t.Context(), "SELECT fs.read_file('/f')").Scan(&content); err != nil ||
+		string(content) != "psql" {
 		t.Fatalf("%q, %v", content, err)
 	}
 	_, err = conn.Exec(t.Context(), "SELECT fs.use($1)", uuid.New())
 	wantErrno(t, err, vfs.ESRCH)
 	// The refused one did not become the scope.
-	if err := conn.QueryRow(t.Context(), "SELECT fs.read_file('/f')").Scan(&content); err != nil || string(content) != "psql" {
+	if err := conn.QueryRow(t.Context(), "SELECT fs.read_file('/f')").Scan(&content); err != nil ||
+		string(content) != "psql" {
 		t.Fatalf("%q, %v", content, err)
 	}
 }
@@ -112,7 +118,8 @@ func TestListSandboxes_newestFirstInPages(t *testing.T) {
 	owner := uuid.NewString()
 	var want []uuid.UUID
 	for i := range 5 {
-		s := create(t, q, sqlcgen.CreateSandboxParams{Owner: owner, Name: fmt.Sprint("n", i%2), Labels: fmt.Appendf(nil, `{"i":%d,"all":true}`, i)})
+		s := create(t, q, sqlcgen.CreateSandboxParams{Owner: owner, Name: fmt.Sprint("n", i%2),
+			Labels: fmt.Appendf(nil, `{"i":%d,"all":true}`, i)})
 		want = append([]uuid.UUID{s.ID}, want...)
 	}
 	dropped := create(t, q, sqlcgen.CreateSandboxParams{Owner: owner, Name: "n0"})
@@ -140,13 +147,16 @@ func TestListSandboxes_newestFirstInPages(t *testing.T) {
 		t.Fatalf("got %v, want %v", got, want)
 	}
 	name := "n1"
-	if l := must[[]sqlcgen.FsSandbox](t)(q.ListSandboxes(t.Context(), sqlcgen.ListSandboxesParams{Tenant: "test", Owner: owner, MaxRows: 9, Name: &name})); len(l) != 2 {
+	if l := must[[]sqlcgen.FsSandbox](t)(q.ListSandboxes(t.Context(),
+		sqlcgen.ListSandboxesParams{Tenant: "test", Owner: owner, MaxRows: 9, Name: &name})); len(l) != 2 {
 		t.Fatalf("%d of name n1", len(l))
 	}
-	if l := must[[]sqlcgen.FsSandbox](t)(q.ListSandboxes(t.Context(), sqlcgen.ListSandboxesParams{Tenant: "test", Owner: owner, MaxRows: 9, Labels: []byte(`{"i":3}`)})); len(l) != 1 {
+	if l := must[[]sqlcgen.FsSandbox](t)(q.ListSandboxes(t.Context(),
+		sqlcgen.ListSandboxesParams{Tenant: "test", Owner: owner, MaxRows: 9, Labels: []byte(`{"i":3}`)})); len(l) != 1 {
 		t.Fatalf("%d with label", len(l))
 	}
-	if l := must[[]sqlcgen.FsSandbox](t)(q.ListSandboxes(t.Context(), sqlcgen.ListSandboxesParams{Tenant: "other", Owner: owner, MaxRows: 9})); len(l) != 0 {
+	if l := must[[]sqlcgen.FsSandbox](t)(q.ListSandboxes(t.Context(),
+		sqlcgen.ListSandboxesParams{Tenant: "other", Owner: owner, MaxRows: 9})); len(l) != 0 {
 		t.Fatalf("%d in another tenant", len(l))
 	}
 }
@@ -157,11 +167,13 @@ func TestUpdateSandbox_changesOnlyWhatIsGiven(t *testing.T) {
 	until := time.Now().Add(time.Hour)
 	s := create(t, q, sqlcgen.CreateSandboxParams{Name: "old", Env: []byte(`{"A":"1"}`), ExpiresAt: &until})
 	name, limit := "new", int64(5)
-	s = must[sqlcgen.FsSandbox](t)(q.UpdateSandbox(t.Context(), sqlcgen.UpdateSandboxParams{Sandbox: s.ID, Name: &name, MaxInodes: &limit}))
+	s = must[sqlcgen.FsSandbox](t)(q.UpdateSandbox(t.Context(),
+		sqlcgen.UpdateSandboxParams{Sandbox: s.ID, Name: &name, MaxInodes: &limit}))
 	if s.Name != "new" || string(s.Env) != `{"A": "1"}` || s.ExpiresAt == nil || *s.MaxInodes != 5 || s.Version != 0 {
 		t.Fatalf("%+v", s)
 	}
-	s = must[sqlcgen.FsSandbox](t)(q.UpdateSandbox(t.Context(), sqlcgen.UpdateSandboxParams{Sandbox: s.ID, Env: []byte(`{}`), Clear: []string{"expires_at", "max_inodes"}}))
+	s = must[sqlcgen.FsSandbox](t)(q.UpdateSandbox(t.Context(),
+		sqlcgen.UpdateSandboxParams{Sandbox: s.ID, Env: []byte(`{}`), Clear: []string{"expires_at", "max_inodes"}}))
 	if s.Name != "new" || string(s.Env) != `{}` || s.ExpiresAt != nil || s.MaxInodes != nil {
 		t.Fatalf("%+v", s)
 	}
@@ -191,25 +203,31 @@ func TestLoad_givesAllRowsOfOneLayerInKeyOrder(t *testing.T) {
 	d.apply(t, q)
 	top := d.layers(t, q)[0]
 	var inos []int64
-	for _, b := range must[[]sqlcgen.LoadInodesRow](t)(q.LoadInodes(t.Context(), sqlcgen.LoadInodesParams{Sandbox: id, Layer: top})) {
+	for _, b := range must[[]sqlcgen.LoadInodesRow](t)(q.LoadInodes(t.Context(),
+		sqlcgen.LoadInodesParams{Sandbox: id, Layer: top})) {
 		if len(b.Ino) > 8192 || len(b.Target) != len(b.Ino) || len(b.Mtime) != len(b.Ino) {
 			t.Fatalf("batch of %d inodes", len(b.Ino))
 		}
 		inos = append(inos, b.Ino...)
 	}
 	var names []string
-	for _, b := range must[[]sqlcgen.LoadDirentsRow](t)(q.LoadDirents(t.Context(), sqlcgen.LoadDirentsParams{Sandbox: id, Layer: top})) {
+	for _, b := range must[[]sqlcgen.LoadDirentsRow](t)(q.LoadDirents(t.Context(),
+		sqlcgen.LoadDirentsParams{Sandbox: id, Layer: top})) {
 		names = append(names, b.Name...)
 	}
 	var chunks []int64
-	for _, b := range must[[]sqlcgen.LoadChunksRow](t)(q.LoadChunks(t.Context(), sqlcgen.LoadChunksParams{Sandbox: id, Layer: top})) {
+	for _, b := range must[[]sqlcgen.LoadChunksRow](t)(q.LoadChunks(t.Context(),
+		sqlcgen.LoadChunksParams{Sandbox: id, Layer: top})) {
 		chunks = append(chunks, b.Ino...)
 	}
-	if len(inos) != n || !slices.IsSorted(inos) || len(names) != n || !slices.IsSorted(names) || len(chunks) != n || !slices.IsSorted(chunks) {
+	if len(inos) != n || !slices.IsSorted(inos) || len(names) != n || !slices.IsSorted(names) || len(chunks) != n ||
+		!slices.IsSorted(chunks) {
 		t.Fatalf("%d inodes, %d names, %d chunks", len(inos), len(names), len(chunks))
 	}
 	base := must[uuid.UUID](t)(q.BaseLayer(t.Context()))
-	if b := must[[]sqlcgen.LoadInodesRow](t)(q.LoadInodes(t.Context(), sqlcgen.LoadInodesParams{Sandbox: id, Layer: base})); len(b) != 1 || b[0].Ino[0] != 1 || slices.Max(b[0].Ino) >= firstIno {
+	if b := must[[]sqlcgen.LoadInodesRow](t)(q.LoadInodes(t.Context(),
+		sqlcgen.LoadInodesParams{Sandbox: id, Layer: base})); len(b) != 1 || b[0].Ino[0] != 1 ||
+		slices.Max(b[0].Ino) >= firstIno {
 		t.Fatal("the base layer is numbered from 1 to below the first inode of a sandbox")
 	}
 }
@@ -226,7 +244,8 @@ func TestLoad_whiteoutsAndHoles(t *testing.T) {
 	top := d.layers(t, q)[0]
 	in := must[[]sqlcgen.LoadInodesRow](t)(q.LoadInodes(t.Context(), sqlcgen.LoadInodesParams{Sandbox: id, Layer: top}))
 	de := must[[]sqlcgen.LoadDirentsRow](t)(q.LoadDirents(t.Context(), sqlcgen.LoadDirentsParams{Sandbox: id, Layer: top}))
-	if len(in) != 1 || in[0].Ino[0] != ino || in[0].Kind[0] != 0 || len(de) != 1 || de[0].Name[0] != "f" || de[0].Ino[0] != 0 {
+	if len(in) != 1 || in[0].Ino[0] != ino || in[0].Kind[0] != 0 || len(de) != 1 || de[0].Name[0] != "f" ||
+		de[0].Ino[0] != 0 {
 		t.Fatalf("%+v %+v", in, de)
 	}
 }
@@ -251,7 +270,8 @@ func TestBlobs_putMissingRead(t *testing.T) {
 	id := sqltest.Sandbox(t, pool)
 	a, b := []byte("a"+id.String()), []byte("b"+id.String())
 	want := [][]byte{hash(a), hash(b), hash(b)}
-	if m := must[[][]byte](t)(q.MissingBlobs(t.Context(), sqlcgen.MissingBlobsParams{Sandbox: id, SHA256: want})); len(m) != 2 {
+	if m := must[[][]byte](t)(q.MissingBlobs(t.Context(), sqlcgen.MissingBlobsParams{Sandbox: id,
+		SHA256: want})); len(m) != 2 {
 		t.Fatalf("%d missing", len(m))
 	}
 	if n := must[int64](t)(q.PutBlobs(t.Context(), sqlcgen.PutBlobsParams{Sandbox: id, Data: [][]byte{a, b, b}})); n != 2 {
@@ -260,7 +280,8 @@ func TestBlobs_putMissingRead(t *testing.T) {
 	if n := must[int64](t)(q.PutBlobs(t.Context(), sqlcgen.PutBlobsParams{Sandbox: id, Data: [][]byte{a}})); n != 0 {
 		t.Fatalf("%d put again", n)
 	}
-	if m := must[[][]byte](t)(q.MissingBlobs(t.Context(), sqlcgen.MissingBlobsParams{Sandbox: id, SHA256: want})); len(m) != 0 {
+	if m := must[[][]byte](t)(q.MissingBlobs(t.Context(), sqlcgen.MissingBlobsParams{Sandbox: id,
+		SHA256: want})); len(m) != 0 {
 		t.Fatalf("%d missing", len(m))
 	}
 	got := must[[]sqlcgen.ReadBlobsRow](t)(q.ReadBlobs(t.Context(), sqlcgen.ReadBlobsParams{Sandbox: id, SHA256: want}))
@@ -290,7 +311,8 @@ func TestPutBlobs_noDeadlock(t *testing.T) {
 		errs := make([]error, 4)
 		for i := range errs {
 			wg.Go(func() {
-				_, errs[i] = q.PutBlobs(context.Background(), sqlcgen.PutBlobsParams{Sandbox: id, Data: [][][]byte{data, back}[i%2]})
+				_, errs[i] = q.PutBlobs(context.Background(), sqlcgen.PutBlobsParams{Sandbox: id,
+					Data: [][][]byte{data, back}[i%2]})
 			})
 		}
 		wg.Wait()
@@ -326,7 +348,8 @@ func TestDropSandbox_freesItsLayersAndNoOthers(t *testing.T) {
 		t.Fatal("the last user is gone, the layer is not")
 	}
 	var n int
-	if err := owner.QueryRow(t.Context(), "SELECT count(*) FROM pgbox.snapshot WHERE sandbox_id = $1", id).Scan(&n); err != nil || n != 0 {
+	if err := owner.QueryRow(t.Context(), "SELECT count(*) FROM pgbox.snapshot WHERE sandbox_id = $1",
+		id).Scan(&n); err != nil || n != 0 {
 		t.Fatalf("%d snapshots, %v", n, err)
 	}
 }
@@ -347,7 +370,8 @@ func TestExpire_dropsWhatIsDueAndNothingElse(t *testing.T) {
 	must[sqlcgen.FsFence](t)(q.Fence(t.Context(), live.ID))
 	owner := sqltest.Connect(t, u)
 	var n int
-	if err := owner.QueryRow(t.Context(), "SELECT count(*) FROM pgbox.layer WHERE id = $1", due.Layers[0]).Scan(&n); err != nil || n != 0 {
+	if err := owner.QueryRow(t.Context(), "SELECT count(*) FROM pgbox.layer WHERE id = $1",
+		due.Layers[0]).Scan(&n); err != nil || n != 0 {
 		t.Fatalf("%d layers, %v", n, err)
 	}
 }
@@ -359,7 +383,8 @@ func TestBaseLayer_isSealedAndNamedAfterItsContent(t *testing.T) {
 	base := must[uuid.UUID](t)(q.BaseLayer(t.Context()))
 	var again uuid.UUID
 	var sealed bool
-	err := owner.QueryRow(t.Context(), "SELECT pgbox.refresh_base(), sealed_at IS NOT NULL FROM pgbox.layer WHERE id = $1", base).Scan(&again, &sealed)
+	err := owner.QueryRow(t.Context(), "SELECT pgbox.refresh_base(), sealed_at IS NOT NULL FROM pgbox.layer WHERE id = $1",
+		base).Scan(&again, &sealed)
 	if err != nil || again != base || !sealed {
 		t.Fatalf("%s, again %s, sealed %v, %v", base, again, sealed, err)
 	}

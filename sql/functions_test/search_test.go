@@ -12,7 +12,8 @@ import (
 	"github.com/pgbox/pgbox/sql/sqltest"
 )
 
-// What an administrator may install finds text in all sandboxes through its index, follows their changes, and is in nobody's way.
+// What an administrator may install finds text in all sandboxes through its index, follows their changes, and is in
+// nobody's way.
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	u := sqltest.Database(t)
@@ -26,7 +27,8 @@ func TestSearch(t *testing.T) {
 	auditor := sqltest.Connect(t, sqltest.RoleURL(u, "pgbox_auditor"))
 	found := func(pattern string, want ...string) {
 		t.Helper()
-		got := one[[]string](t, auditor, "SELECT coalesce(array_agg(f.sandbox_id || ' ' || f.path ORDER BY f.path COLLATE \"C\", f.sandbox_id::text), '{}') FROM search.files($1) f", pattern)
+		got := one[[]string](t, auditor,
+			"SELECT coalesce(array_agg(f.sandbox_id || ' ' || f.path ORDER BY f.path COLLATE \"C\", f.sandbox_id::text), '{}') FROM search.files($1) f", pattern)
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", pattern, got, want)
 		}
@@ -38,7 +40,8 @@ func TestSearch(t *testing.T) {
 	found("needle", at(a.id, "/key"), at(b.id, "/latin"), at(b.id, "/notes"))
 	found("needle|hay", at(a.id, "/key"), at(b.id, "/latin"), at(b.id, "/notes"), at(a.id, "/other"))
 	found("nothing of the kind")
-	// What was moved is at its new place; what is gone or written anew is not found, neither in a fork, whose original keeps it.
+	// What was moved is at its new place; what is gone or written anew is not found, neither in a fork, whose original
+	// keeps it.
 	fork := get[uuid.UUID](a, "SELECT id FROM fs.fork($1, NULL, 'fork')", a.id)
 	a.must("SELECT fs.mv('/key', '/moved')")
 	b.must("SELECT fs.write_file('/notes', 'short'), fs.unlink('/latin')")
@@ -51,7 +54,8 @@ func TestSearch(t *testing.T) {
 	if _, err := auditor.Exec(t.Context(), "SET enable_seqscan = off"); err != nil {
 		t.Fatal(err)
 	}
-	if plan := list[string](&scope{TB: t, conn: auditor}, "EXPLAIN SELECT sha256 FROM pgbox.blob b WHERE search.text_of(b.data) ~ 'needle'"); !strings.Contains(strings.Join(plan, "\n"), "blob_text_idx") {
+	if plan := list[string](&scope{TB: t, conn: auditor},
+		"EXPLAIN SELECT sha256 FROM pgbox.blob b WHERE search.text_of(b.data) ~ 'needle'"); !strings.Contains(strings.Join(plan, "\n"), "blob_text_idx") {
 		t.Errorf("%q", plan)
 	}
 	gateway := sqltest.Connect(t, sqltest.GatewayURL(u))

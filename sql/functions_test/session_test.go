@@ -15,7 +15,8 @@ func TestSession(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if uint32(s.PID) != conn.PgConn().PID() || s.Superuser != (role == "postgres") || s.Superuser == false && s.Role != role {
+		if uint32(s.PID) != conn.PgConn().PID() || s.Superuser != (role == "postgres") ||
+			s.Superuser == false && s.Role != role {
 			t.Errorf("as %s: %+v, the process is %d", role, s, conn.PgConn().PID())
 		}
 	}

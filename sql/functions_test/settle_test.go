@@ -86,7 +86,8 @@ func TestSettle_unknownSandbox(t *testing.T) {
 	wantErrno(t, err, vfs.ESRCH)
 }
 
-// After a failover that lost the last commits, another one may have the same version: what was made on the lost one does not fit.
+// After a failover that lost the last commits, another one may have the same version: what was made on the lost one
+// does not fit.
 func TestApply_wantsTheHistoryItStandsOn(t *testing.T) {
 	t.Parallel()
 	q, pool := queries(t)

@@ -32,7 +32,8 @@ func snapshotNames(t *testing.T, q *sqlcgen.Queries, id uuid.UUID) (names []stri
 	return names
 }
 
-// A working directory and exported variables are no change of files: an undo used to take back the cd and leave the file.
+// A working directory and exported variables are no change of files: an undo used to take back the cd and leave the
+// file.
 func TestUndo_aRunThatOnlyMovedIsNoStep(t *testing.T) {
 	t.Parallel()
 	q, pool := queries(t)
@@ -126,14 +127,17 @@ func TestUndo_saysWhatItTookBack(t *testing.T) {
 	for _, journal := range []bool{true, false} {
 		q, pool := queries(t)
 		id := remembering(t, q, pool, `{"commits": 1}`)
-		must[sqlcgen.FsSandbox](t)(q.UpdateSandbox(t.Context(), sqlcgen.UpdateSandboxParams{Sandbox: id, Clear: []string{}, Journal: &journal}))
+		must[sqlcgen.FsSandbox](t)(q.UpdateSandbox(t.Context(), sqlcgen.UpdateSandboxParams{Sandbox: id, Clear: []string{},
+			Journal: &journal}))
 		runs := func(name string) {
 			t.Helper()
 			d := begin(t, q, id)
 			ino := d.create(1, name, name)
-			d.Exec = json.RawMessage(fmt.Sprintf(`{"script": "echo > %s", "caller": "alice", "agent": "a1", "route": "exec"}`, name))
+			d.Exec = json.RawMessage(fmt.Sprintf(`{"script": "echo > %s", "caller": "alice", "agent": "a1", "route": "exec"}`,
+				name))
 			d.Op, d.Path, d.PathTo, d.ChangeIno = []string{"create"}, []string{"/" + name}, []string{""}, []int64{ino}
-			d.SizeBefore, d.SizeAfter, d.HashBefore, d.HashAfter = []int64{-1}, []int64{int64(len(name))}, [][]byte{nil}, [][]byte{nil}
+			d.SizeBefore, d.SizeAfter, d.HashBefore, d.HashAfter = []int64{-1}, []int64{int64(len(name))}, [][]byte{nil},
+				[][]byte{nil}
 			d.apply(t, q)
 		}
 		want := func(s sqlcgen.FsSandbox, want string) {
@@ -146,7 +150,8 @@ func TestUndo_saysWhatItTookBack(t *testing.T) {
 		cd(t, q, id, "/tmp")
 		runs("f3")
 		runs("f4")
-		const f1, f3, f4 = "1-2 /f1 [1 echo > f1 alice/a1]", "3-3 /f3 [3 echo > f3 alice/a1]", "4-4 /f4 [4 echo > f4 alice/a1]"
+		const f1, f3, f4 = "1-2 /f1 [1 echo > f1 alice/a1]", "3-3 /f3 [3 echo > f3 alice/a1]",
+			"4-4 /f4 [4 echo > f4 alice/a1]"
 		want(undo(t, q, id, 2), f4+"; "+f3)
 		cd(t, q, id, "/")
 		want(redo(t, q, id, 1), f3)
@@ -160,25 +165,28 @@ func TestUndo_saysWhatItTookBack(t *testing.T) {
 		s.must("SELECT fs.mkdir('/made')")
 		done := undo(t, q, id, 1)
 		who := get[string](s, "SELECT session_user::text")
-		if got := stepsOf(t, done); journal && got != fmt.Sprintf("17-17 /made [17  %s/]", who) || !journal && got != "17-17 /made" {
+		if got := stepsOf(t, done); journal && got != fmt.Sprintf("17-17 /made [17  %s/]", who) ||
+			!journal && got != "17-17 /made" {
 			t.Errorf("journal %v: %s", journal, got)
 		}
 	}
 }
 
-// Every column of a sandbox is either a setting, which a fork has, or tells of one sandbox's life. A new column has to be decided here and in the
-// comment of fs.fork.
+// Every column of a sandbox is either a setting, which a fork has, or tells of one sandbox's life. A new column has to
+// be decided here and in the comment of fs.fork.
 func TestFork_everyColumnIsDecided(t *testing.T) {
 	t.Parallel()
 	q, pool := queries(t)
 	owner := sqltest.Owner(t)
 	copied := map[string]string{ // and what the test sets
-		"tenant": "", "env": `'{"A": "b"}'`, "config": `'{"python": true}'`, "labels": `'{"l": "v"}'`, "max_bytes": "12345", "max_inodes": "77",
+		"tenant": "", "env": `'{"A": "b"}'`, "config": `'{"python": true}'`, "labels": `'{"l": "v"}'`, "max_bytes": "12345",
+		"max_inodes":    "77",
 		"max_snapshots": "9", "journal": "false", "history_commits": "3", "history_seconds": "60", "history_keep": "7",
 		"expires_at": "now() + interval '1 day'", "used_bytes": "", "used_inodes": "", "next_ino": "", "state_sha256": "",
 	}
 	own := []string{
-		"id", "owner", "name", "layers", "version", "tree_version", "tree_at", "created_at", "last_used_at", "deleted_at", "history_version", "history_at",
+		"id", "owner", "name", "layers", "version", "tree_version", "tree_at", "created_at", "last_used_at", "deleted_at",
+		"history_version", "history_at",
 		"undone_version", "undone_origin", "pruned_version", "open_version",
 	}
 	id := remembering(t, q, pool, `{"commits": 1}`)
@@ -186,14 +194,16 @@ func TestFork_everyColumnIsDecided(t *testing.T) {
 	cd(t, q, id, "/tmp")
 	for column, value := range copied {
 		if value != "" {
-			if _, err := owner.Exec(t.Context(), fmt.Sprintf("UPDATE pgbox.sandbox SET %s = %s WHERE id = $1", column, value), id); err != nil {
+			if _, err := owner.Exec(t.Context(), fmt.Sprintf("UPDATE pgbox.sandbox SET %s = %s WHERE id = $1", column, value),
+				id); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	child, fresh := forked(t, q, id), sqltest.Sandbox(t, pool)
 	comment := one[string](t, owner, "SELECT obj_description('fs.fork(uuid, uuid[], text, text, text)'::regprocedure)")
-	rows, err := owner.Query(t.Context(), "SELECT column_name FROM information_schema.columns WHERE table_schema = 'pgbox' AND table_name = 'sandbox'")
+	rows, err := owner.Query(t.Context(),
+		"SELECT column_name FROM information_schema.columns WHERE table_schema = 'pgbox' AND table_name = 'sandbox'")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +216,8 @@ func TestFork_everyColumnIsDecided(t *testing.T) {
 			t.Errorf("column %s: the comment of fs.fork does not decide it", column)
 		}
 		same := func(other uuid.UUID) bool {
-			return one[bool](t, owner, fmt.Sprintf("SELECT a.%[1]s IS NOT DISTINCT FROM b.%[1]s FROM pgbox.sandbox a, pgbox.sandbox b WHERE a.id = $1 AND b.id = $2", column), id, other)
+			return one[bool](t, owner,
+				fmt.Sprintf("SELECT a.%[1]s IS NOT DISTINCT FROM b.%[1]s FROM pgbox.sandbox a, pgbox.sandbox b WHERE a.id = $1 AND b.id = $2", column), id, other)
 		}
 		if isCopied && !same(child) {
 			t.Errorf("column %s: the fork has another value", column)
@@ -236,7 +247,8 @@ func TestLimits_holdForRestoreUndoMergeForkAndImages(t *testing.T) {
 		must[sqlcgen.FsImage](t)(q.CreateImage(ctx, sqlcgen.CreateImageParams{Sandbox: id, Name: image}))
 		s.must("SELECT fs.rm('/large0'), fs.rm('/large1'), fs.rm('/large2')")
 		p := sqlcgen.UpdateSandboxParams{Sandbox: id, Clear: []string{}}
-		c := sqlcgen.CreateSandboxParams{Tenant: get[string](s, "SELECT tenant FROM fs.get_sandbox($1)", id), Owner: "owner", Name: "n", Image: &image}
+		c := sqlcgen.CreateSandboxParams{Tenant: get[string](s, "SELECT tenant FROM fs.get_sandbox($1)", id), Owner: "owner",
+			Name: "n", Image: &image}
 		if n := int64(2000); limit == "bytes" {
 			p.MaxBytes, c.MaxBytes = &n, &n
 		} else {
@@ -257,7 +269,8 @@ func TestLimits_holdForRestoreUndoMergeForkAndImages(t *testing.T) {
 		wantErrno(t, err, vfs.EDQUOT)
 		_, err = q.CreateSandbox(ctx, c)
 		wantErrno(t, err, vfs.EDQUOT)
-		if after := must[sqlcgen.FsFence](t)(q.Fence(ctx, id)); after.Version != before.Version || after.UsedBytes != before.UsedBytes || !slices.Equal(after.Layers, before.Layers) ||
+		if after := must[sqlcgen.FsFence](t)(q.Fence(ctx, id)); after.Version != before.Version ||
+			after.UsedBytes != before.UsedBytes || !slices.Equal(after.Layers, before.Layers) ||
 			len(snapshotNames(t, q, id)) != snapshots {
 			t.Errorf("%+v, was %+v", after, before)
 		}

@@ -112,7 +112,8 @@ func TestAppends_storeWhatIsNew(t *testing.T) {
 				t.Errorf("%d bytes are stored for a file of %d when the garbage is gone", have, len(last))
 			}
 			var got []byte
-			if err := owner.QueryRow(t.Context(), "SELECT fs.read_file('/log') FROM fs.use($1)", id).Scan(&got); err != nil || !bytes.Equal(got, last) {
+			if err := owner.QueryRow(t.Context(), "SELECT fs.read_file('/log') FROM fs.use($1)", id).Scan(&got); err != nil ||
+				!bytes.Equal(got, last) {
 				t.Errorf("the file has %d bytes of %d, %v", len(got), len(last), err)
 			}
 			// Nobody needs the pieces any more.
@@ -139,16 +140,19 @@ func TestTail_baseIsMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	var check string
-	if err := tx.QueryRow(t.Context(), "SELECT string_agg(check_name, ',') FROM fs.use($1), fs.fsck()", id).Scan(&check); err != nil || check != "corrupt_blob" {
+	if err := tx.QueryRow(t.Context(), "SELECT string_agg(check_name, ',') FROM fs.use($1), fs.fsck()",
+		id).Scan(&check); err != nil || check != "corrupt_blob" {
 		t.Errorf("fsck: %s, %v", check, err)
 	}
 	var data []byte
-	if err := tx.QueryRow(t.Context(), "SELECT fs.read_file('/log') FROM fs.use($1)", id).Scan(&data); code(err) != "VF005" {
+	if err := tx.QueryRow(t.Context(), "SELECT fs.read_file('/log') FROM fs.use($1)",
+		id).Scan(&data); code(err) != "VF005" {
 		t.Errorf("%d bytes, %v", len(data), err)
 	}
 }
 
-// Layers had random names, so whoever filled a new one filled the middle of the indexes, which left every page half empty.
+// Layers had random names, so whoever filled a new one filled the middle of the indexes, which left every page half
+// empty.
 func TestNewLayers_fillIndexes(t *testing.T) {
 	t.Parallel()
 	q, u, _ := gcDatabase(t)
@@ -171,9 +175,11 @@ func TestNewLayers_fillIndexes(t *testing.T) {
 		d.apply(t, q)
 	}
 	owner := sqltest.Connect(t, u)
-	for index, most := range map[string]int{"inode_pkey": 50, "chunk_pkey": 55, "dirent_pkey": 70, "dirent_ino_idx": 50, "change_version_idx": 12} {
+	for index, most := range map[string]int{"inode_pkey": 50, "chunk_pkey": 55, "dirent_pkey": 70, "dirent_ino_idx": 50,
+		"change_version_idx": 12} {
 		var each int
-		if err := owner.QueryRow(context.Background(), "SELECT pg_relation_size(('pgbox.' || $1)::regclass) / 12000", index).Scan(&each); err != nil {
+		if err := owner.QueryRow(context.Background(), "SELECT pg_relation_size(('pgbox.' || $1)::regclass) / 12000",
+			index).Scan(&each); err != nil {
 			t.Fatal(err)
 		}
 		if each > most {

@@ -14,7 +14,8 @@ func TestTruncate(t *testing.T) {
 		between()
 		s.must("SELECT fs.truncate('/f', 140000)")
 		// What was cut off does not come back.
-		wants(s, true, "SELECT fs.read_file('/f') = convert_to(repeat('a', 70000), 'UTF8') || decode(repeat('00', 70000), 'hex')")
+		wants(s, true,
+			"SELECT fs.read_file('/f') = convert_to(repeat('a', 70000), 'UTF8') || decode(repeat('00', 70000), 'hex')")
 		between()
 		s.must("SELECT fs.truncate('/f', 65536)")
 		s.must("SELECT fs.truncate('/f', 65537)")

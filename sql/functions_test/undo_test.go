@@ -18,7 +18,8 @@ import (
 func remembering(t *testing.T, q *sqlcgen.Queries, pool *pgxpool.Pool, history string) uuid.UUID {
 	t.Helper()
 	id := sqltest.Sandbox(t, pool)
-	must[sqlcgen.FsSandbox](t)(q.UpdateSandbox(t.Context(), sqlcgen.UpdateSandboxParams{Sandbox: id, Clear: []string{}, History: json.RawMessage(history)}))
+	must[sqlcgen.FsSandbox](t)(q.UpdateSandbox(t.Context(), sqlcgen.UpdateSandboxParams{Sandbox: id, Clear: []string{},
+		History: json.RawMessage(history)}))
 	return id
 }
 
@@ -53,7 +54,8 @@ func TestUndo_takesCommitsBackOneByOne(t *testing.T) {
 	}
 	before := must[sqlcgen.FsFence](t)(q.Fence(t.Context(), id))
 	s := undo(t, q, id, 1)
-	if s.Version != before.Version+1 || s.UsedBytes != 3 || s.UsedInodes != 3 || shellState(t, q, s.ID, s.StateSHA256) != `{"cwd": "/2"}` || s.NextIno != before.NextIno {
+	if s.Version != before.Version+1 || s.UsedBytes != 3 || s.UsedInodes != 3 ||
+		shellState(t, q, s.ID, s.StateSHA256) != `{"cwd": "/2"}` || s.NextIno != before.NextIno {
 		t.Fatalf("%+v", s)
 	}
 	wantFiles(t, pool, id, 3)
@@ -148,7 +150,8 @@ func TestHistory_everyFewCommits(t *testing.T) {
 	wantKeys(t, names, "@2", "@5")
 	undo(t, q, id, 1)
 	wantFiles(t, pool, id, 5)
-	must[sqlcgen.FsSandbox](t)(q.UpdateSandbox(t.Context(), sqlcgen.UpdateSandboxParams{Sandbox: id, Clear: []string{"history"}}))
+	must[sqlcgen.FsSandbox](t)(q.UpdateSandbox(t.Context(), sqlcgen.UpdateSandboxParams{Sandbox: id,
+		Clear: []string{"history"}}))
 	for i := range 5 {
 		write(t, q, id, fmt.Sprint("g", i), "g")
 	}
@@ -168,7 +171,8 @@ func TestHistory_everySoOften(t *testing.T) {
 	if n := count(); n != 0 {
 		t.Fatalf("%d snapshots within the hour", n)
 	}
-	if _, err := owner.Exec(t.Context(), "UPDATE pgbox.sandbox SET history_at = history_at - interval '2 hours' WHERE id = $1", id); err != nil {
+	if _, err := owner.Exec(t.Context(),
+		"UPDATE pgbox.sandbox SET history_at = history_at - interval '2 hours' WHERE id = $1", id); err != nil {
 		t.Fatal(err)
 	}
 	write(t, q, id, "f2", "2")
@@ -180,15 +184,17 @@ func TestHistory_everySoOften(t *testing.T) {
 	wantFiles(t, pool, id, 2)
 }
 
-// A chain that grows by a layer with every commit stays short, and the merges do not copy what is large and old again and again.
-// Commits go on when a sandbox has as many snapshots as it may: the oldest automatic ones make room, those with names never.
+// A chain that grows by a layer with every commit stays short, and the merges do not copy what is large and old again
+// and again. Commits go on when a sandbox has as many snapshots as it may: the oldest automatic ones make room, those
+// with names never.
 func TestHistory_withinMaxSnapshots(t *testing.T) {
 	t.Parallel()
 	q, pool := queries(t)
 	id := remembering(t, q, pool, `{"commits": 1}`)
 	atMost := func(n int64) {
 		t.Helper()
-		must[sqlcgen.FsSandbox](t)(q.UpdateSandbox(t.Context(), sqlcgen.UpdateSandboxParams{Sandbox: id, MaxSnapshots: &n, Clear: []string{}}))
+		must[sqlcgen.FsSandbox](t)(q.UpdateSandbox(t.Context(), sqlcgen.UpdateSandboxParams{Sandbox: id, MaxSnapshots: &n,
+			Clear: []string{}}))
 	}
 	wantNames := func(want ...string) {
 		t.Helper()
@@ -239,10 +245,12 @@ func TestHistory_keepsTheChainShort(t *testing.T) {
 	}
 	wantFiles(t, pool, id, 70)
 	owner := sqltest.Owner(t)
-	if n := one[int64](t, owner, "SELECT coalesce(sum(row_count), 0)::bigint FROM pgbox.layer WHERE id = ANY ($1)", f.Layers); n < 1000 || n > 1400 {
+	if n := one[int64](t, owner, "SELECT coalesce(sum(row_count), 0)::bigint FROM pgbox.layer WHERE id = ANY ($1)",
+		f.Layers); n < 1000 || n > 1400 {
 		t.Fatalf("%d rows in the chain", n)
 	}
-	if n := one[int64](t, owner, "SELECT count(*) FROM pgbox.layer WHERE id = ANY ($1) AND row_count > 900", f.Layers); n != 1 {
+	if n := one[int64](t, owner, "SELECT count(*) FROM pgbox.layer WHERE id = ANY ($1) AND row_count > 900",
+		f.Layers); n != 1 {
 		t.Fatalf("%d large layers", n)
 	}
 	for i := 69; i >= 40; i-- {
@@ -258,7 +266,8 @@ func TestStateAt_everyName(t *testing.T) {
 	id := remembering(t, q, pool, `{"commits": 1}`)
 	s := enter(t, id)
 	size := func(at string) string {
-		return get[string](s, "SELECT coalesce(string_agg(name, ' ' ORDER BY name), '') FROM fs.tree_at('/', $1) WHERE name ~ '^f[0-9]$'", at)
+		return get[string](s,
+			"SELECT coalesce(string_agg(name, ' ' ORDER BY name), '') FROM fs.tree_at('/', $1) WHERE name ~ '^f[0-9]$'", at)
 	}
 	write(t, q, id, "f0", "0")
 	snap := must[sqlcgen.FsSnapshot](t)(q.Snapshot(t.Context(), sqlcgen.SnapshotParams{Sandbox: id, Name: "named"}))
@@ -266,7 +275,8 @@ func TestStateAt_everyName(t *testing.T) {
 	write(t, q, id, "f1", "1")
 	wants(s, int64(0), "SELECT count(*) FROM fs.readdir_at('/', '@base') WHERE name ~ '^f[0-9]$'")
 	for at, want := range map[string]string{
-		"": "f0 f1", "@head": "f0 f1", "@base": "", "named": "f0", snap.ID.String(): "f0", "@0": "", "1": "f0", "@2": "f0", "3": "f0 f1",
+		"": "f0 f1", "@head": "f0 f1", "@base": "", "named": "f0", snap.ID.String(): "f0", "@0": "", "1": "f0", "@2": "f0",
+		"3":                                    "f0 f1",
 		between.UTC().Format(time.RFC3339Nano): "f0", between.Add(time.Hour).UTC().Format(time.RFC3339Nano): "f0 f1",
 	} {
 		if got := size(at); got != want {
@@ -300,7 +310,8 @@ func TestFenceAt(t *testing.T) {
 		t.Fatalf("%+v", f)
 	}
 	must[sqlcgen.FsSandbox](t)(q.Restore(t.Context(), sqlcgen.RestoreParams{Sandbox: id, At: "@base"}))
-	must[[]sqlcgen.LoadDirentsRow](t)(q.LoadDirents(t.Context(), sqlcgen.LoadDirentsParams{Sandbox: id, Layer: f.Layers[1]}))
+	must[[]sqlcgen.LoadDirentsRow](t)(q.LoadDirents(t.Context(),
+		sqlcgen.LoadDirentsParams{Sandbox: id, Layer: f.Layers[1]}))
 	_, err := q.LoadDirents(t.Context(), sqlcgen.LoadDirentsParams{Sandbox: sqltest.Sandbox(t, pool), Layer: f.Layers[1]})
 	wantErrno(t, err, vfs.ESTALE)
 	now := must[sqlcgen.FsFence](t)(q.FenceAt(t.Context(), sqlcgen.FenceAtParams{Sandbox: id, At: ""}))
@@ -321,7 +332,8 @@ func TestFork_manyAtOnce(t *testing.T) {
 		ids[i] = uuid.New()
 	}
 	name, at := "many", "s"
-	list := must[[]sqlcgen.FsSandbox](t)(q.Fork(t.Context(), sqlcgen.ForkParams{Sandbox: id, Ids: ids, Name: &name, At: &at}))
+	list := must[[]sqlcgen.FsSandbox](t)(q.Fork(t.Context(), sqlcgen.ForkParams{Sandbox: id, Ids: ids, Name: &name,
+		At: &at}))
 	for i, s := range list {
 		if s.ID != ids[i] || s.Name != fmt.Sprint("many-", i+1) {
 			t.Fatalf("%d: %+v", i, s)

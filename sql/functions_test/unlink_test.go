@@ -14,8 +14,9 @@ func TestUnlink(t *testing.T) {
 		s.must("SELECT fs.symlink('/tmp', '/tmp/dirlink')")
 		between()
 		for path, want := range map[string]vfs.Errno{
-			"/tmp": vfs.EISDIR, "/": vfs.EISDIR, "/tmp/.": vfs.EISDIR, "/tmp/..": vfs.EISDIR, "/tmp/none": vfs.ENOENT, "/tmp/none/": vfs.ENOENT,
-			"/tmp/f/": vfs.ENOTDIR, "/tmp/f/x": vfs.ENOTDIR, "/tmp/dirlink/": vfs.ENOTDIR, "": vfs.ENOENT,
+			"/tmp": vfs.EISDIR, "/": vfs.EISDIR, "/tmp/.": vfs.EISDIR, "/tmp/..": vfs.EISDIR, "/tmp/none": vfs.ENOENT,
+			"/tmp/none/": vfs.ENOENT,
+			"/tmp/f/":    vfs.ENOTDIR, "/tmp/f/x": vfs.ENOTDIR, "/tmp/dirlink/": vfs.ENOTDIR, "": vfs.ENOENT,
 		} {
 			s.fails(want, "SELECT fs.unlink($1)", path)
 		}

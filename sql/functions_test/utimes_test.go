@@ -17,7 +17,8 @@ func TestUtimes(t *testing.T) {
 		s.must("SELECT fs.utimes('/tmp/l', -1, false)")
 		wants(s, "1234567890987654321 -1", "SELECT s.mtime || ' ' || l.mtime FROM fs.stat('/tmp/f') s, fs.lstat('/tmp/l') l")
 		s.must("SELECT fs.utimes('/tmp/f', NULL)")
-		wants(s, true, "SELECT abs(mtime - extract(epoch FROM clock_timestamp()) * 1000000000) < 60000000000 FROM fs.stat('/tmp/f')")
+		wants(s, true,
+			"SELECT abs(mtime - extract(epoch FROM clock_timestamp()) * 1000000000) < 60000000000 FROM fs.stat('/tmp/f')")
 		s.fails(vfs.ENOENT, "SELECT fs.utimes('/tmp/none', 1)")
 	})
 }

@@ -56,7 +56,8 @@ func TestWriteFileShares(t *testing.T) {
 	a.must("SELECT fs.write_file('/y', convert_to(repeat('shared by two', 5000), 'UTF8'))")
 	b.must("SELECT fs.write_file('/z', convert_to(repeat('shared by two', 5000), 'UTF8'))")
 	wants(a, true, "SELECT fs.read_file('/x') = fs.read_file('/y')")
-	if n := one[int](t, a.admin, "SELECT count(*)::int FROM pgbox.blob WHERE sha256 = sha256(convert_to(repeat('shared by two', 5000), 'UTF8'))"); n != 1 {
+	if n := one[int](t, a.admin,
+		"SELECT count(*)::int FROM pgbox.blob WHERE sha256 = sha256(convert_to(repeat('shared by two', 5000), 'UTF8'))"); n != 1 {
 		t.Errorf("%d blobs", n)
 	}
 }

@@ -58,9 +58,10 @@ type State struct {
 	WantDigest string // of the files in this binary
 }
 
-// Up migrates the database at connString, a direct connection of a role that may create roles and schemas. It is safe to run from many processes
-// at once, and while gateways serve: all of it is one transaction, and a lock that somebody holds is waited for in short turns, so that nobody
-// stands in line behind the migration. When it fails nothing has changed.
+// Up migrates the database at connString, a direct connection of a role that may create roles and schemas. It is safe
+// to run from many processes at once, and while gateways serve: all of it is one transaction, and a lock that somebody
+// holds is waited for in short turns, so that nobody stands in line behind the migration. When it fails nothing has
+// changed.
 func Up(ctx context.Context, connString string, opts Options) (Result, error) {
 	src, err := newSource(opts)
 	if err != nil {
@@ -92,8 +93,9 @@ func Up(ctx context.Context, connString string, opts Options) (Result, error) {
 	}
 }
 
-// A migration takes every lock that it needs before it changes anything, within lockTimeout each and lockPhase in all, or lets everyone pass and tries again.
-// That is less than the second (deadlock_timeout) after which Postgres would look for a victim among the gateways that wait for it meanwhile.
+// A migration takes every lock that it needs before it changes anything, within lockTimeout each and lockPhase in all,
+// or lets everyone pass and tries again. That is less than the second (deadlock_timeout) after which Postgres would
+// look for a victim among the gateways that wait for it meanwhile.
 const (
 	lockTimeout = "SET LOCAL lock_timeout = '300ms'"
 	lockPhase   = "600ms"
@@ -104,7 +106,8 @@ const (
 // errBusy: the locks were not there in time.
 var errBusy = errors.New("other sessions hold the tables: end the transactions that last long (pg_stat_activity)")
 
-// busy reports whether somebody else's lock was in the way: lock_not_available, deadlock_detected, or roles that another database's migration changes.
+// busy reports whether somebody else's lock was in the way: lock_not_available, deadlock_detected, or roles that
+// another database's migration changes.
 func busy(err error) bool {
 	pe, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && (pe.Code == "55P03" || pe.Code == "40P01") || errors.Is(err, errBusy)
@@ -172,9 +175,10 @@ func (s *source) idle(ctx context.Context, tx pgx.Tx, done []int64) (bool, error
 	return stored == s.digest, nil
 }
 
-// lockAll takes the tables and views for itself. The fence is first and then the table of sandboxes, because nearly every transaction of a gateway begins
-// with one of them: those that are under way end, as nothing else is in their way, and the next ones wait with nothing in their hands. It is one
-// statement, so that on a busy machine the time goes into waiting and not into round trips.
+// lockAll takes the tables and views for itself. The fence is first and then the table of sandboxes, because nearly
+// every transaction of a gateway begins with one of them: those that are under way end, as nothing else is in their
+// way, and the next ones wait with nothing in their hands. It is one statement, so that on a busy machine the time goes
+// into waiting and not into round trips.
 func lockAll(ctx context.Context, tx pgx.Tx) error {
 	var lock *string
 	err := tx.QueryRow(ctx, `
@@ -204,7 +208,8 @@ func applied(ctx context.Context, conn Querier) (done []int64, err error) {
 	if err := conn.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", versionTable).Scan(&exists); err != nil || !exists {
 		return nil, err
 	}
-	err = conn.QueryRow(ctx, "SELECT coalesce(array_agg(version_id), '{}') FROM "+versionTable+" WHERE is_applied").Scan(&done)
+	err = conn.QueryRow(ctx, "SELECT coalesce(array_agg(version_id), '{}') FROM "+versionTable+
+		" WHERE is_applied").Scan(&done)
 	return done, err
 }
 
@@ -267,15 +272,18 @@ func check(ctx context.Context, conn Querier, opts Options) error {
 	if pe, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch pe.Code {
 		case "42883", "3F000", "42P01":
-			return &SchemaError{ErrNotMigrated, "none", strconv.FormatInt(src.version, 10), "run `pgbox migrate up` with DATABASE_DIRECT_URL"}
+			return &SchemaError{ErrNotMigrated, "none", strconv.FormatInt(src.version, 10),
+				"run `pgbox migrate up` with DATABASE_DIRECT_URL"}
 		case "42703":
 			return &SchemaError{ErrOlder, "unknown", strconv.FormatInt(src.version, 10), "run `pgbox migrate up` of this binary"}
 		case "42501":
-			return &SchemaError{ErrGrant, "no rights", "those of pgbox_gateway", "as a superuser run: GRANT pgbox_gateway TO " + user(ctx, conn) + ";"}
+			return &SchemaError{ErrGrant, "no rights", "those of pgbox_gateway",
+				"as a superuser run: GRANT pgbox_gateway TO " + user(ctx, conn) + ";"}
 		}
 	}
 	if errors.Is(err, pgx.ErrNoRows) {
-		return &SchemaError{ErrNotMigrated, "none", strconv.FormatInt(src.version, 10), "run `pgbox migrate up` with DATABASE_DIRECT_URL"}
+		return &SchemaError{ErrNotMigrated, "none", strconv.FormatInt(src.version, 10),
+			"run `pgbox migrate up` with DATABASE_DIRECT_URL"}
 	}
 	switch {
 	case err != nil:
@@ -286,11 +294,13 @@ func check(ctx context.Context, conn Querier, opts Options) error {
 	case slices.Contains(serves, src.digest):
 		return nil // of the next release, which has all that this one needs
 	case have < src.version:
-		return &SchemaError{ErrOlder, strconv.FormatInt(have, 10), strconv.FormatInt(src.version, 10), "run `pgbox migrate up` of this binary"}
+		return &SchemaError{ErrOlder, strconv.FormatInt(have, 10), strconv.FormatInt(src.version, 10),
+			"run `pgbox migrate up` of this binary"}
 	case have > src.version:
 		return newer(have, src.version)
 	case digest != src.digest:
-		return &SchemaError{ErrDigest, short(digest), short(src.digest), "run `pgbox migrate up` of the binary that is to serve"}
+		return &SchemaError{ErrDigest, short(digest), short(src.digest),
+			"run `pgbox migrate up` of the binary that is to serve"}
 	}
 	return nil
 }
@@ -305,7 +315,8 @@ func user(ctx context.Context, conn Querier) string {
 }
 
 func newer(have, want int64) error {
-	return &SchemaError{ErrNewer, strconv.FormatInt(have, 10), strconv.FormatInt(want, 10), "upgrade this binary; a newer one has migrated the database"}
+	return &SchemaError{ErrNewer, strconv.FormatInt(have, 10), strconv.FormatInt(want, 10),
+		"upgrade this binary; a newer one has migrated the database"}
 }
 
 func short(digest string) string { return digest[:min(12, len(digest))] }

@@ -192,7 +192,8 @@ func TestUp_failureChangesNothing(t *testing.T) {
 		"syntax":  "CREATE FUNCTION fs.broken( nonsense",
 		"missing": "CREATE VIEW fs.broken AS SELECT * FROM pgbox.no_such_table",
 	} {
-		_, err := migrate.Up(t.Context(), u, migrate.Options{Repeatables: repeatables(t, map[string]string{"views/broken.sql": text})})
+		_, err := migrate.Up(t.Context(), u, migrate.Options{Repeatables: repeatables(t,
+			map[string]string{"views/broken.sql": text})})
 		if err == nil || !strings.Contains(err.Error(), "views/broken.sql") {
 			t.Fatalf("%s: %v", what, err)
 		}
@@ -213,7 +214,8 @@ func TestCheck_refusals(t *testing.T) {
 		{"older", "DELETE FROM pgbox.migration WHERE version_id > 1", migrate.ErrOlder},
 		{"other functions", "UPDATE pgbox.schema_digest SET digest = 'another'", migrate.ErrDigest},
 		{"never finished", "DELETE FROM pgbox.schema_digest", migrate.ErrNotMigrated},
-		{"function edited", "CREATE OR REPLACE FUNCTION fs.drop_sandbox(p_sandbox uuid) RETURNS void LANGUAGE sql AS ''", migrate.ErrTampered},
+		{"function edited", "CREATE OR REPLACE FUNCTION fs.drop_sandbox(p_sandbox uuid) RETURNS void LANGUAGE sql AS ''",
+			migrate.ErrTampered},
 		{"function added", "CREATE FUNCTION fs.backdoor() RETURNS void LANGUAGE sql AS ''", migrate.ErrTampered},
 		{"function unprotected", "ALTER FUNCTION fs.apply SECURITY INVOKER", migrate.ErrTampered},
 		{"function of another owner", "ALTER FUNCTION fs.apply OWNER TO CURRENT_USER", migrate.ErrTampered},
@@ -242,7 +244,8 @@ func TestCheck_refusals(t *testing.T) {
 	}
 	t.Run("empty", func(t *testing.T) {
 		t.Parallel()
-		if err := migrate.Check(t.Context(), sqltest.Connect(t, sqltest.EmptyDatabase(t))); !errors.Is(err, migrate.ErrNotMigrated) {
+		if err := migrate.Check(t.Context(), sqltest.Connect(t, sqltest.EmptyDatabase(t))); !errors.Is(err,
+			migrate.ErrNotMigrated) {
 			t.Fatalf("got %v", err)
 		}
 	})

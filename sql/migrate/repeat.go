@@ -13,8 +13,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// ours are the functions and views that repeatable files make: not the functions of the migrations, which row policies depend on. The place of its
-// catalog row tells whether an object has been made anew since.
+// ours are the functions and views that repeatable files make: not the functions of the migrations, which row policies
+// depend on. The place of its catalog row tells whether an object has been made anew since.
 const ours = `
 SELECT 'ROUTINE' AS kind, p.oid, p.oid::regprocedure::text AS object, p.ctid::text AS place
   FROM pg_catalog.pg_proc p
@@ -59,7 +59,8 @@ END
 $$;
 DROP TABLE pg_temp.pgbox_before`
 
-// contract is what gateways see of the functions of fs: for each name what it takes and gives. View columns are what functions that return their rows give.
+// contract is what gateways see of the functions of fs: for each name what it takes and gives. View columns are what
+// functions that return their rows give.
 const contract = `
 SELECT p.proname || '(', pg_catalog.pg_get_function_identity_arguments(p.oid), p.pronargs - p.pronargdefaults AS needed,
        pg_catalog.pg_get_function_result(p.oid) || coalesce((
@@ -94,9 +95,9 @@ BEGIN
 END
 $$`
 
-// repeat makes functions, views and grants anew when the stored digest is another one (or always, after a migration: policies and tables may have
-// changed under them) and reports whether it did. What stays the same by name and arguments keeps its place in the catalog: statements of gateways that are
-// under way find it.
+// repeat makes functions, views and grants anew when the stored digest is another one (or always, after a migration:
+// policies and tables may have changed under them) and reports whether it did. What stays the same by name and
+// arguments keeps its place in the catalog: statements of gateways that are under way find it.
 func (s *source) repeat(ctx context.Context, tx pgx.Tx, always bool) (bool, error) {
 	var (
 		stored string
@@ -114,7 +115,8 @@ func (s *source) repeat(ctx context.Context, tx pgx.Tx, always bool) (bool, erro
 		return false, err
 	}
 	// Bodies are checked by the tests, which run every function; here they may name what comes later.
-	for _, text := range []string{"SET LOCAL check_function_bodies = off", "SET LOCAL client_min_messages = warning", before} {
+	for _, text := range []string{"SET LOCAL check_function_bodies = off", "SET LOCAL client_min_messages = warning",
+		before} {
 		if err := run(ctx, tx, text); err != nil {
 			return false, err
 		}
@@ -166,7 +168,8 @@ func functions(ctx context.Context, tx pgx.Tx) ([]function, error) {
 	})
 }
 
-// keeps reports whether every call of an old function finds a new one that takes it and gives at least what it gave, in the same places.
+// keeps reports whether every call of an old function finds a new one that takes it and gives at least what it gave, in
+// the same places.
 func keeps(old, now []function) bool {
 	for _, o := range old {
 		if !slices.ContainsFunc(now, func(n function) bool {
@@ -187,9 +190,9 @@ func begins(list, head string) bool {
 // header is where a file begins an object.
 var header = regexp.MustCompile(`(?m)^CREATE (FUNCTION|VIEW|TRIGGER) `)
 
-// create runs files that depend on each other in an order nobody wrote down: a file that names something missing waits for the next round, until a
-// round makes nothing new. What is there is replaced in place; what cannot be, because it gives another type or takes other names, is dropped with all that
-// depends on it, and everything is begun again.
+// create runs files that depend on each other in an order nobody wrote down: a file that names something missing waits
+// for the next round, until a round makes nothing new. What is there is replaced in place; what cannot be, because it
+// gives another type or takes other names, is dropped with all that depends on it, and everything is begun again.
 func create(ctx context.Context, tx pgx.Tx, files []object) error {
 	dropped := map[string]bool{}
 	for left := files; len(left) > 0; {

@@ -18,7 +18,8 @@ import (
 	"github.com/pgbox/pgbox/sql/sqltest"
 )
 
-// release is what a later binary may carry: every function with another body, one more argument with a default, one more function.
+// release is what a later binary may carry: every function with another body, one more argument with a default, one
+// more function.
 func release(t testing.TB, n int) migrate.Options {
 	t.Helper()
 	files := copyFS(t, pgboxsql.Repeatables)
@@ -27,13 +28,16 @@ func release(t testing.TB, n int) migrate.Options {
 			f.Data = []byte(strings.Replace(string(f.Data), "\nBEGIN\n", fmt.Sprintf("\nBEGIN\n    -- release %d\n", n), 1))
 		}
 	}
-	files["functions/later.sql"] = &fstest.MapFile{Data: fmt.Appendf(nil, "CREATE FUNCTION fs.later() RETURNS integer LANGUAGE sql RETURN %d;", n)}
+	files["functions/later.sql"] = &fstest.MapFile{Data: fmt.Appendf(nil,
+		"CREATE FUNCTION fs.later() RETURNS integer LANGUAGE sql RETURN %d;", n)}
 	newer := copyFS(t, must(fs.Sub(pgboxsql.Migrations, "migrations")))
-	newer[fmt.Sprintf("%05d_later.sql", 90000+n)] = &fstest.MapFile{Data: fmt.Appendf(nil, "-- +goose Up\nALTER TABLE pgbox.sandbox ADD COLUMN later_%d integer;\n", n)}
+	newer[fmt.Sprintf("%05d_later.sql", 90000+n)] = &fstest.MapFile{Data: fmt.Appendf(nil,
+		"-- +goose Up\nALTER TABLE pgbox.sandbox ADD COLUMN later_%d integer;\n", n)}
 	return migrate.Options{Repeatables: files, Migrations: newer}
 }
 
-// Gateways of one release back serve while and after the database is migrated, and can be started anew; those of two releases back are told to go.
+// Gateways of one release back serve while and after the database is migrated, and can be started anew; those of two
+// releases back are told to go.
 func TestUp_underLoadLosesNothingAndTakesNobodyOut(t *testing.T) {
 	t.Parallel()
 	u := sqltest.EmptyDatabase(t)
@@ -44,7 +48,9 @@ func TestUp_underLoadLosesNothingAndTakesNobodyOut(t *testing.T) {
 	var written [writers]atomic.Int64
 	var ids [writers]string
 	for i := range ids {
-		if err := pool.QueryRow(t.Context(), "SELECT id::text FROM fs.create_sandbox(NULL, 'default', 'alice', $1, NULL, NULL, NULL, NULL, NULL, NULL)", fmt.Sprint("box", i)).Scan(&ids[i]); err != nil {
+		if err := pool.QueryRow(t.Context(),
+			"SELECT id::text FROM fs.create_sandbox(NULL, 'default', 'alice', $1, NULL, NULL, NULL, NULL, NULL, NULL)",
+			fmt.Sprint("box", i)).Scan(&ids[i]); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -187,7 +193,8 @@ func TestUp_waitsWithoutHoldingUpOthers(t *testing.T) {
 	go func() { _, err := migrate.Up(context.Background(), u, release(t, 1)); done <- err }()
 	other := sqltest.Connect(t, u)
 	for waiting := false; !waiting; {
-		if err := other.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'LOCK TABLE%' AND datname = current_database())").Scan(&waiting); err != nil {
+		if err := other.QueryRow(t.Context(),
+			"SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'LOCK TABLE%' AND datname = current_database())").Scan(&waiting); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -238,7 +245,8 @@ func TestUp_missingRightsAreNamed(t *testing.T) {
 	u := sqltest.EmptyDatabase(t)
 	up(t, sqltest.Database(t), migrate.Options{}) // the roles exist already
 	admin := sqltest.Connect(t, u)
-	if _, err := admin.Exec(t.Context(), `DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'pgbox_test_nobody') THEN CREATE ROLE pgbox_test_nobody LOGIN; END IF; END $$`); err != nil {
+	if _, err := admin.Exec(t.Context(),
+		`DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'pgbox_test_nobody') THEN CREATE ROLE pgbox_test_nobody LOGIN; END IF; END $$`); err != nil {
 		t.Fatal(err)
 	}
 	for turn := range 3 {
@@ -254,7 +262,8 @@ func TestUp_missingRightsAreNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := admin.Exec(t.Context(), `DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'pgbox_test_stranger') THEN CREATE ROLE pgbox_test_stranger LOGIN; END IF; END $$`); err != nil {
+	if _, err := admin.Exec(t.Context(),
+		`DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'pgbox_test_stranger') THEN CREATE ROLE pgbox_test_stranger LOGIN; END IF; END $$`); err != nil {
 		t.Fatal(err)
 	}
 	err := migrate.Check(t.Context(), sqltest.Connect(t, sqltest.RoleURL(u, "pgbox_test_stranger")))

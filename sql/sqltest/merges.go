@@ -5,14 +5,16 @@ import (
 	"strings"
 )
 
-// MergeCase is what three sides of a merge are and what comes of it: with the default strategy, which does what `git merge` does, but that
-// directories count, too. Each side is a list of changes: w FILE TEXT, rm PATH, mv FROM TO, mkdir PATH, ln FILE NAME, sym TARGET PATH, chmod MODE PATH; in
-// texts | is a newline and _ nothing. All paths lie in the directory w.
+// MergeCase is what three sides of a merge are and what comes of it: with the default strategy, which does what `git
+// merge` does, but that directories count, too. Each side is a list of changes: w FILE TEXT, rm PATH, mv FROM TO, mkdir
+// PATH, ln FILE NAME, sym TARGET PATH, chmod MODE PATH; in texts | is a newline and _ nothing. All paths lie in the
+// directory w.
 type MergeCase struct {
 	Name               string
 	Base, Ours, Theirs string
-	Want               string // what is there afterwards: f=text, d/, l->target; "": there are conflicts, and all is as it was
-	Conflicts          string // their paths
+	// what is there afterwards: f=text, d/, l->target; "": there are conflicts, and all is as it was
+	Want      string
+	Conflicts string // their paths
 }
 
 // MergeCases are the situations, in no order.
@@ -32,7 +34,8 @@ var MergeCases = []MergeCase{
 	{"a line removed and edited", "w f 1|2|3|", "w f 1|x|3|", "w f 1|3|", "", "f"},
 	{"a line removed, another edited", "w f 1|2|3|4|5|", "w f 1|2|3|4|x|", "w f 1|3|4|5|", "f=1|3|4|x|", ""},
 	{"the same edit and another", "w f 1|2|3|4|5|", "w f x|2|3|4|5|", "w f x|2|3|4|y|", "f=x|2|3|4|y|", ""},
-	{"lines that repeat", "w f a|{|1|}|b|{|2|}|", "w f z|{|0|}|a|{|1|}|b|{|2|}|", "w f a|{|1|}|b|{|2|}|c|{|3|}|", "f=z|{|0|}|a|{|1|}|b|{|2|}|c|{|3|}|", ""},
+	{"lines that repeat", "w f a|{|1|}|b|{|2|}|", "w f z|{|0|}|a|{|1|}|b|{|2|}|", "w f a|{|1|}|b|{|2|}|c|{|3|}|",
+		"f=z|{|0|}|a|{|1|}|b|{|2|}|c|{|3|}|", ""},
 	{"only lines that repeat", "w f {|{|}|}|{|}|", "w f x|{|{|}|}|{|}|", "w f {|{|}|}|{|}|y|", "f=x|{|{|}|}|{|}|y|", ""},
 	{"no newline at the end", "w f 1|2|3|4", "w f x|2|3|4", "w f 1|2|3|y", "f=x|2|3|y", ""},
 	{"emptied there", "w f 1|", "", "w f _", "f=", ""},
@@ -63,20 +66,28 @@ var MergeCases = []MergeCase{
 	{"a chain of names there", "w a 1|; w b 2|; w c 3|", "", "mv c d; mv b c; mv a b", "b=1| c=2| d=3|", ""},
 	{"a directory renamed there, added to here", "mkdir d; w d/f 1|", "w d/n 2|", "mv d e", "e/ e/f=1| e/n=2|", ""},
 	{"a directory renamed here, added to there", "mkdir d; w d/f 1|", "mv d e", "w d/n 2|", "e/ e/f=1| e/n=2|", ""},
-	{"a directory renamed here, added to below there", "mkdir d; w d/f 1|", "mv d e", "mkdir d/s; w d/s/n 2|", "e/ e/f=1| e/s/ e/s/n=2|", ""},
+	{"a directory renamed here, added to below there", "mkdir d; w d/f 1|", "mv d e", "mkdir d/s; w d/s/n 2|",
+		"e/ e/f=1| e/s/ e/s/n=2|", ""},
 	{"a directory renamed here, edited in there", "mkdir d; w d/f 1|", "mv d e", "w d/f 2|", "e/ e/f=2|", ""},
 	{"a directory renamed here, moved into there", "mkdir d; w f 1|", "mv d e", "mv f d/f", "e/ e/f=1|", ""},
-	{"a directory renamed and made anew there", "mkdir d; w d/f 1|", "", "mv d e; mkdir d; w d/n 2|", "d/ d/n=2| e/ e/f=1|", ""},
-	{"a directory takes the place of the one it was in", "mkdir a; mkdir a/b; w a/b/f 1|", "", "mv a/b t; rm a; mv t a", "a/ a/f=1|", ""},
-	{"a directory takes the place of the one it was in, which was renamed", "mkdir a; w a/n 2|; mkdir a/b; w a/b/f 1|", "", "mv a/b t; mv a c; mv t a", "a/ a/f=1| c/ c/n=2|", ""},
+	{"a directory renamed and made anew there", "mkdir d; w d/f 1|", "", "mv d e; mkdir d; w d/n 2|",
+		"d/ d/n=2| e/ e/f=1|", ""},
+	{"a directory takes the place of the one it was in", "mkdir a; mkdir a/b; w a/b/f 1|", "", "mv a/b t; rm a; mv t a",
+		"a/ a/f=1|", ""},
+	{"a directory takes the place of the one it was in, which was renamed", "mkdir a; w a/n 2|; mkdir a/b; w a/b/f 1|", "",
+		"mv a/b t; mv a c; mv t a", "a/ a/f=1| c/ c/n=2|", ""},
 	{"a file takes the place of the directory it was in", "mkdir a; w a/f 1|", "", "mv a/f t; rm a; mv t a", "a=1|", ""},
-	{"a directory takes the place of the one it was in, added to here", "mkdir a; w a/n 2|; mkdir a/b; w a/b/f 1|", "w a/m 3|", "mv a/b t; rm a; mv t a", "", "a"},
+	{"a directory takes the place of the one it was in, added to here", "mkdir a; w a/n 2|; mkdir a/b; w a/b/f 1|",
+		"w a/m 3|", "mv a/b t; rm a; mv t a", "", "a"},
 	{"a directory renamed on both sides", "mkdir d; w d/f 1|", "mv d e", "mv d g", "", "g"},
 	{"a directory removed there, added to here", "mkdir d; w d/f 1|", "w d/n 2|", "rm d", "d/ d/n=2|", ""},
 	{"a directory removed here, added to there", "mkdir d; w d/f 1|", "rm d", "w d/n 2|", "", "d/n"},
-	{"a symlink has taken the place of a directory, edited in there", "mkdir d; w d/f 1|; mkdir e; w e/f 1|", "rm d; sym e d", "w d/f 2|", "", "d/f"},
-	{"a symlink has taken the place of a directory, added to there", "mkdir d; mkdir e", "rm d; sym e d", "w d/n 2|", "", "d/n"},
-	{"a symlink has taken the place of a directory, removed from there", "mkdir d; w d/f 1|; mkdir e; w e/f 1|", "rm d; sym e d", "rm d/f", "d->e e/ e/f=1|", ""},
+	{"a symlink has taken the place of a directory, edited in there", "mkdir d; w d/f 1|; mkdir e; w e/f 1|",
+		"rm d; sym e d", "w d/f 2|", "", "d/f"},
+	{"a symlink has taken the place of a directory, added to there", "mkdir d; mkdir e", "rm d; sym e d", "w d/n 2|", "",
+		"d/n"},
+	{"a symlink has taken the place of a directory, removed from there", "mkdir d; w d/f 1|; mkdir e; w e/f 1|",
+		"rm d; sym e d", "rm d/f", "d->e e/ e/f=1|", ""},
 	{"a file has taken the place of a directory", "mkdir d", "rm d; w d 1|", "w d/n 2|", "", "d/n"},
 	{"a directory takes the place of a file", "w f 1|", "", "rm f; mkdir f; w f/n 2|", "f/ f/n=2|", ""},
 	{"a directory takes the place of a file edited here", "w f 1|", "w f 2|", "rm f; mkdir f", "", "f"},

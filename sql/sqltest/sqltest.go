@@ -142,7 +142,8 @@ func (s *server) makeTemplate(ctx context.Context) error {
 		return err
 	}
 	var exists bool
-	if err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", s.template).Scan(&exists); err != nil || exists {
+	if err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)",
+		s.template).Scan(&exists); err != nil || exists {
 		return err
 	}
 	temp := s.template + "_new"
@@ -209,8 +210,8 @@ func RoleURL(connString, role string) string {
 	return u.String()
 }
 
-// ServerDir is an empty directory for a server's data until the test ends. It is not t.TempDir: the parents of that are closed to the unprivileged
-// user that servers run as.
+// ServerDir is an empty directory for a server's data until the test ends. It is not t.TempDir: the parents of that are
+// closed to the unprivileged user that servers run as.
 func ServerDir(t testing.TB) string {
 	t.Helper()
 	d, err := os.MkdirTemp("", "pgbox-server-") // a name that removeStale does not look at
@@ -238,8 +239,8 @@ var (
 	errPool  error
 )
 
-// ServingURL turns a superuser's URL into the one by which a gateway is to reach that database: the same, or, when PGBOX_TEST_POOLER is set, one through a
-// PgBouncer that pools transactions and whose sessions run as pgbox_gateway.
+// ServingURL turns a superuser's URL into the one by which a gateway is to reach that database: the same, or, when
+// PGBOX_TEST_POOLER is set, one through a PgBouncer that pools transactions and whose sessions run as pgbox_gateway.
 func ServingURL(t testing.TB, connString string) string {
 	t.Helper()
 	if os.Getenv("PGBOX_TEST_POOLER") == "" {
@@ -383,7 +384,8 @@ func Create(t testing.TB, db interface {
 			return err
 		}
 		return tx.QueryRow(context.Background(),
-			"SELECT id FROM fs.create_sandbox(NULL, 'test', 'owner', $1, NULL, NULL, NULL, NULL, NULL, NULL)", t.Name()[:min(255, len(t.Name()))]).Scan(&id)
+			"SELECT id FROM fs.create_sandbox(NULL, 'test', 'owner', $1, NULL, NULL, NULL, NULL, NULL, NULL)",
+			t.Name()[:min(255, len(t.Name()))]).Scan(&id)
 	})
 	if err != nil {
 		t.Fatalf("sqltest: create_sandbox: %v", err)
@@ -458,7 +460,8 @@ func fsckAll(t testing.TB, connString string) {
 		return
 	}
 	defer func() { _ = conn.Close(ctx) }()
-	rows, err := conn.Query(ctx, "SELECT id FROM pgbox.sandbox WHERE deleted_at IS NULL AND coalesce(expires_at > now(), true)")
+	rows, err := conn.Query(ctx,
+		"SELECT id FROM pgbox.sandbox WHERE deleted_at IS NULL AND coalesce(expires_at > now(), true)")
 	if err != nil {
 		t.Errorf("sqltest: %v", err)
 		return

@@ -18,7 +18,8 @@ func TestSandbox_isUsableInTheGatewaysRole(t *testing.T) {
 	}
 	defer func() { _ = tx.Rollback(context.Background()) }()
 	var role string
-	if err := tx.QueryRow(t.Context(), "SELECT current_user FROM fs.use($1)", id).Scan(&role); err != nil || role != "pgbox_gateway" {
+	if err := tx.QueryRow(t.Context(), "SELECT current_user FROM fs.use($1)", id).Scan(&role); err != nil ||
+		role != "pgbox_gateway" {
 		t.Fatalf("role %q, err %v", role, err)
 	}
 }

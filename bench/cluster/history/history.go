@@ -40,7 +40,8 @@ type View struct {
 	Stale   int64 // the view may be that old
 	Version int64 // that it is of; 0: not told
 	By      string
-	// Own is the token of the change whose script printed this before it changed anything: the view is the state right before it.
+	// Own is the token of the change whose script printed this before it changed anything: the view is the state right
+	// before it.
 	Own string
 }
 
@@ -76,8 +77,8 @@ func (h *History) Len() (changes, views int) {
 // maxTold bounds the violations told of one sandbox: one fault often shows in many places.
 const maxTold = 12
 
-// Check returns what cannot have happened. last is a view of the state that was asked for after everything else had been answered; calls without an
-// answer may still take effect after it.
+// Check returns what cannot have happened. last is a view of the state that was asked for after everything else had
+// been answered; calls without an answer may still take effect after it.
 func (h *History) Check(last View) []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -215,7 +216,8 @@ func (c *checker) views() {
 	for i := 1; i < len(all); i++ {
 		a, b := all[i-1], all[i]
 		if a.v.Version != 0 && a.n > b.n {
-			c.tell("version %d (by %s) has %d changes, version %d (by %s) %d", a.v.Version, a.v.By, a.n, b.v.Version, b.v.By, b.n)
+			c.tell("version %d (by %s) has %d changes, version %d (by %s) %d", a.v.Version, a.v.By, a.n, b.v.Version,
+				b.v.By, b.n)
 		}
 	}
 }
@@ -225,7 +227,8 @@ func (c *checker) view(v *View) (n int, ok bool) {
 	state, _, whole := Split(v.Shown)
 	n = len(Tokens(state))
 	if !whole || n >= len(c.states) {
-		c.tell("a view by %s shows what never was (%d changes of %d): %s", v.By, n, len(c.log), differ(state, c.states[len(c.states)-1]))
+		c.tell("a view by %s shows what never was (%d changes of %d): %s", v.By, n, len(c.log),
+			differ(state, c.states[len(c.states)-1]))
 		return n, false
 	}
 	if state != c.states[n] {
@@ -238,14 +241,17 @@ func (c *checker) view(v *View) (n int, ok bool) {
 			continue
 		}
 		if i >= n && ch.Outcome == Applied && ch.Return < v.Call-v.Stale {
-			c.tell("a view by %s at version %d lacks %s (version %d), acknowledged %.1f ms before it was asked for", v.By, v.Version, token, ch.Version, float64(v.Call-ch.Return)/1e6)
+			c.tell("a view by %s at version %d lacks %s (version %d), acknowledged %.1f ms before it was asked for", v.By,
+				v.Version, token, ch.Version, float64(v.Call-ch.Return)/1e6)
 			break
 		}
 		if i < n && ch.Call > v.Return {
 			c.tell("a view by %s shows %s before it was called", v.By, token)
 		}
-		if i < n && v.Version != 0 && ch.Outcome == Applied && ch.Version > v.Version || i >= n && v.Version != 0 && ch.Outcome == Applied && ch.Version != 0 && ch.Version <= v.Version {
-			c.tell("a view by %s at version %d with %d changes: %s, change %d, led to version %d", v.By, v.Version, n, token, i, ch.Version)
+		if i < n && v.Version != 0 && ch.Outcome == Applied && ch.Version > v.Version ||
+			i >= n && v.Version != 0 && ch.Outcome == Applied && ch.Version != 0 && ch.Version <= v.Version {
+			c.tell("a view by %s at version %d with %d changes: %s, change %d, led to version %d", v.By, v.Version, n, token, i,
+				ch.Version)
 		}
 	}
 	if v.Own != "" {
@@ -284,7 +290,8 @@ func (c *checker) puts() {
 			case n == 2 && ch.Call > v.Return:
 				c.tell("a view by %s shows %s before it was called", v.By, ch.Token)
 			case n == 0 && ch.Outcome == Applied && ch.Return < v.Call-v.Stale:
-				c.tell("a view by %s at version %d lacks %s, acknowledged %.1f ms before it was asked for", v.By, v.Version, ch.Token, float64(v.Call-ch.Return)/1e6)
+				c.tell("a view by %s at version %d lacks %s, acknowledged %.1f ms before it was asked for", v.By, v.Version,
+					ch.Token, float64(v.Call-ch.Return)/1e6)
 			}
 		}
 	}

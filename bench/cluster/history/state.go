@@ -87,7 +87,8 @@ func (s *State) String() string {
 	return Render(s.log.String(), strings.Repeat(s.multi+"\n", 4), s.box, s.who+"\n", s.keys, len(s.big), s.bigSum)
 }
 
-// Render is how a state is written down. box is where the directory is ("a b" if in both), an empty key is a file that is not there.
+// Render is how a state is written down. box is where the directory is ("a b" if in both), an empty key is a file that
+// is not there.
 func Render(log, multi, box, who string, keys [Keys]string, size int, sum string) string {
 	var b strings.Builder
 	b.WriteString(log)
@@ -121,7 +122,8 @@ func Script(token string) string {
 	case Multi:
 		return log + "for f in 1 2 3 4; do echo " + token + " > m/$f; done"
 	case Move:
-		return log + "if [ -e a/box ]; then mv a/box b/box; echo " + token + " > b/box/who; else mv b/box a/box; echo " + token + " > a/box/who; fi"
+		return log + "if [ -e a/box ]; then mv a/box b/box; echo " + token + " > b/box/who; else mv b/box a/box; echo " +
+			token + " > a/box/who; fi"
 	case Toggle:
 		k := "tmp/" + strconv.Itoa(Key(token))
 		return log + "if [ -e " + k + " ]; then rm " + k + "; else echo " + token + " > " + k + "; fi"

@@ -21,7 +21,8 @@ type entry struct {
 	Mtime string `json:"mtime"`
 }
 
-// Compare holds what each replica shows of every sandbox that was checked against what Postgres has. Nothing may change any more.
+// Compare holds what each replica shows of every sandbox that was checked against what Postgres has. Nothing may change
+// any more.
 func (l *Load) Compare(ctx context.Context) (found []string, err error) {
 	conn, err := pgx.Connect(ctx, l.cfg.SQL)
 	if err != nil {
@@ -38,19 +39,22 @@ func (l *Load) Compare(ctx context.Context) (found []string, err error) {
 			return nil, err
 		}
 		for _, r := range l.cfg.Replicas {
-			a, err := r.Do(ctx, http.MethodPost, "/v1/sandboxes/"+id+"/exec-sync", "", map[string]any{"script": history.Show, "readOnly": true})
+			a, err := r.Do(ctx, http.MethodPost, "/v1/sandboxes/"+id+"/exec-sync", "",
+				map[string]any{"script": history.Show, "readOnly": true})
 			if err != nil || !a.ok() {
 				return nil, fmt.Errorf("%s does not show %s: %v, %w", r.Name, id, &a, err)
 			}
 			if a.Stdout != state {
-				found = append(found, fmt.Sprintf("%s: %s shows another state than Postgres: %q, not %q", id, r.Name, a.Stdout, state))
+				found = append(found, fmt.Sprintf("%s: %s shows another state than Postgres: %q, not %q", id, r.Name, a.Stdout,
+					state))
 			}
 			got, err := r.listing(ctx, id)
 			if err != nil {
 				return nil, err
 			}
 			if got != listing {
-				found = append(found, fmt.Sprintf("%s: %s lists another tree than Postgres:\n%s\nnot\n%s", id, r.Name, got, listing))
+				found = append(found, fmt.Sprintf("%s: %s lists another tree than Postgres:\n%s\nnot\n%s", id, r.Name, got,
+					listing))
 			}
 		}
 	}

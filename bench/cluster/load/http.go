@@ -42,7 +42,8 @@ type Reply struct {
 
 // client does not keep connections for long: a replica that is replaced is found again.
 var client = &http.Client{Transport: &http.Transport{
-	DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext, MaxIdleConnsPerHost: 64, IdleConnTimeout: 10 * time.Second,
+	DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext, MaxIdleConnsPerHost: 64,
+	IdleConnTimeout: 10 * time.Second,
 }}
 
 // Do sends a request. An error means that there was no answer, or none that can be read.

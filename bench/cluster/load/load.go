@@ -66,8 +66,8 @@ const requestTimeout = 30 * time.Second
 // patience is how long a client tries something that has to succeed in the end.
 const patience = 90 * time.Second
 
-// Run lets the clients work until ctx is done, then waits for the checks of the sandboxes that were in use. It fails when there is no
-// sandbox to work on.
+// Run lets the clients work until ctx is done, then waits for the checks of the sandboxes that were in use. It fails
+// when there is no sandbox to work on.
 func (l *Load) Run(ctx context.Context) error {
 	rng := rand.New(rand.NewPCG(l.cfg.Seed, 0))
 	for range l.cfg.Sandboxes {
@@ -156,7 +156,8 @@ func (l *Load) create(ctx context.Context, rng *rand.Rand) (*sandbox, error) {
 		return nil, fmt.Errorf("no sandbox: %w", err)
 	}
 	id := a.ID
-	if a, err = l.insist(ctx, rng, key+" setup", http.MethodPost, "/v1/sandboxes/"+id+"/exec-sync", map[string]any{"script": history.Setup}); err != nil {
+	if a, err = l.insist(ctx, rng, key+" setup", http.MethodPost, "/v1/sandboxes/"+id+"/exec-sync",
+		map[string]any{"script": history.Setup}); err != nil {
 		return nil, fmt.Errorf("no sandbox: %w", err)
 	}
 	if a.ExitCode != 0 || a.Stderr != "" {

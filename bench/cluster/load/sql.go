@@ -98,7 +98,8 @@ func names(ctx context.Context, tx pgx.Tx, dir string) ([]string, error) {
 	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
-// hangUp closes a connection, which ends its transaction. It does not wait for an answer: a server that was lost unnoticed gives none.
+// hangUp closes a connection, which ends its transaction. It does not wait for an answer: a server that was lost
+// unnoticed gives none.
 func hangUp(ctx context.Context, conn *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
@@ -155,7 +156,8 @@ func sqlShow(ctx context.Context, url, sandbox string) (shown string, version in
 		}
 	}
 	big := read("big")
-	shown = history.Render(string(log), multi, strings.Join(boxes, " "), who, keys, len(big), fmt.Sprintf("%x", md5.Sum(big))) + "==\n"
+	shown = history.Render(string(log), multi, strings.Join(boxes, " "), who, keys, len(big),
+		fmt.Sprintf("%x", md5.Sum(big))) + "==\n"
 	for _, name := range list("put") {
 		shown += name + "\n"
 	}

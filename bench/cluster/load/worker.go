@@ -57,7 +57,9 @@ func (w *worker) newToken(kinds string) string {
 }
 
 // request sends one request to a replica.
-func (w *worker) request(ctx context.Context, r Replica, timeout time.Duration, path, key string, body any) (Reply, error) {
+func (w *worker) request(
+	ctx context.Context, r Replica, timeout time.Duration, path, key string, body any,
+) (Reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	return r.Do(ctx, http.MethodPost, path, key, body)
@@ -88,8 +90,10 @@ func (w *worker) outcome(what string, r Replica, a *Reply, err error) history.Ou
 	}
 	if !a.ok() {
 		w.count("  "+a.Code, "applied "+a.Applied)
-		// A fault of the installation is not a fault of the request; a gateway that was frozen finds its scripts' time used up.
-		if a.Status != http.StatusServiceUnavailable && a.Code != "EXEC_TIMEOUT" && (a.Status != http.StatusConflict || a.Code != "ESTALE") {
+		// A fault of the installation is not a fault of the request; a gateway that was frozen finds its scripts' time used
+		// up.
+		if a.Status != http.StatusServiceUnavailable && a.Code != "EXEC_TIMEOUT" &&
+			(a.Status != http.StatusConflict || a.Code != "ESTALE") {
 			w.tell("%s: %s of %s is answered %s", w.name, what, r.Name, a)
 		}
 	}
@@ -184,7 +188,8 @@ func (w *worker) batch(ctx context.Context, s *sandbox) {
 		scripts[i] = map[string]any{"id": token, "script": history.Show + history.Script(token)}
 	}
 	body := map[string]any{"scripts": scripts, "timeoutMs": 20000}
-	a, err := w.request(ctx, r, requestTimeout, "/v1/sandboxes/"+s.id+"/exec-sync-batch", "key of batch "+changes[0].Token, body)
+	a, err := w.request(ctx, r, requestTimeout, "/v1/sandboxes/"+s.id+"/exec-sync-batch", "key of batch "+changes[0].Token,
+		body)
 	now, o := w.now(), w.outcome("batch", r, &a, err)
 	for i, ch := range changes {
 		ch.Return, ch.Outcome, ch.Said = now, o, a.String()
@@ -206,7 +211,8 @@ func (w *worker) files(ctx context.Context, s *sandbox) {
 	r := w.replica(w.rng)
 	ch := &history.Change{Token: w.newToken("p"), Call: w.now(), Put: true, By: w.name + " at " + r.Name}
 	a, err := w.request(ctx, r, requestTimeout, "/v1/sandboxes/"+s.id+"/writeFiles", "",
-		map[string]any{"files": map[string]string{home + "put/" + ch.Token + ".1": "x", home + "put/" + ch.Token + ".2": "x"}})
+		map[string]any{"files": map[string]string{home + "put/" + ch.Token + ".1": "x",
+			home + "put/" + ch.Token + ".2": "x"}})
 	ch.Return = w.now()
 	ch.Outcome, ch.Said = w.outcome("writeFiles", r, &a, err), a.String()
 	s.history.AddChange(ch)
@@ -251,7 +257,8 @@ func (w *worker) look(ctx context.Context, s *sandbox) {
 func (w *worker) lookTwice(ctx context.Context, s *sandbox) {
 	r := w.replica(w.rng)
 	v := history.View{By: w.name + ", reading a batch at " + r.Name, Call: w.now()}
-	body := map[string]any{"readOnly": true, "scripts": []map[string]any{{"id": "1", "script": history.Show}, {"id": "2", "script": history.Show}}}
+	body := map[string]any{"readOnly": true, "scripts": []map[string]any{{"id": "1", "script": history.Show},
+		{"id": "2", "script": history.Show}}}
 	a, err := w.request(ctx, r, requestTimeout, "/v1/sandboxes/"+s.id+"/exec-sync-batch", "", body)
 	v.Return = w.now()
 	if w.outcome("read batch", r, &a, err); err != nil || !a.ok() {

@@ -1,6 +1,6 @@
-// Package nemesis breaks a test bed at random, and mends it: kills and freezes programs, restarts and empties Redis, crashes Postgres and lets the
-// standby take over, ends connections at the server, and cuts, freezes and delays the links between any two parts. Which fault follows which is a
-// matter of the seed; when, of the machine.
+// Package nemesis breaks a test bed at random, and mends it: kills and freezes programs, restarts and empties Redis,
+// crashes Postgres and lets the standby take over, ends connections at the server, and cuts, freezes and delays the
+// links between any two parts. Which fault follows which is a matter of the seed; when, of the machine.
 package nemesis
 
 import (
@@ -80,7 +80,8 @@ func pause(ctx context.Context, rng *rand.Rand, from, to time.Duration) {
 }
 
 var faults = []fault{
-	{"gateway killed", 10, (*Nemesis).anyGateway, func(n *Nemesis, ctx context.Context, rng *rand.Rand, part string) error {
+	{"gateway killed", 10, (*Nemesis).anyGateway, func(n *Nemesis, ctx context.Context, rng *rand.Rand,
+		part string) error {
 		n.gateway(part).Kill()
 		pause(ctx, rng, 0, 2*time.Second)
 		return n.gateway(part).Restart(context.WithoutCancel(ctx))
@@ -88,13 +89,15 @@ var faults = []fault{
 	{"gateway replaced", 3, (*Nemesis).anyGateway, func(n *Nemesis, ctx context.Context, _ *rand.Rand, part string) error {
 		return n.gateway(part).Replace(context.WithoutCancel(ctx))
 	}},
-	{"gateway frozen past its lease", 8, (*Nemesis).anyGateway, func(n *Nemesis, ctx context.Context, rng *rand.Rand, part string) error {
-		n.gateway(part).Freeze()
-		pause(ctx, rng, n.lease, 2*n.lease)
-		n.gateway(part).Thaw()
-		return nil
-	}},
-	{"gateway frozen for a moment", 6, (*Nemesis).anyGateway, func(n *Nemesis, ctx context.Context, rng *rand.Rand, part string) error {
+	{"gateway frozen past its lease", 8, (*Nemesis).anyGateway,
+		func(n *Nemesis, ctx context.Context, rng *rand.Rand, part string) error {
+			n.gateway(part).Freeze()
+			pause(ctx, rng, n.lease, 2*n.lease)
+			n.gateway(part).Thaw()
+			return nil
+		}},
+	{"gateway frozen for a moment", 6, (*Nemesis).anyGateway, func(n *Nemesis, ctx context.Context, rng *rand.Rand,
+		part string) error {
 		n.gateway(part).Freeze()
 		pause(ctx, rng, 0, n.lease/2)
 		n.gateway(part).Thaw()
@@ -144,7 +147,8 @@ var faults = []fault{
 	{"backends killed", 8, one("postgres"), func(n *Nemesis, ctx context.Context, rng *rand.Rand, _ string) error {
 		for range 1 + rng.IntN(10) {
 			err := n.bed.Admin(ctx, func(c *pgx.Conn) error {
-				// One that waits for the standby would show its commit although a failover may still lose it, which no client can allow for. PostgreSQL, 27.2.8.
+				// One that waits for the standby would show its commit although a failover may still lose it, which no client can
+				// allow for. PostgreSQL, 27.2.8.
 				_, err := c.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM (SELECT pid FROM pg_stat_activity WHERE usename IN ('gateway', 'analyst')
 					AND backend_type = 'client backend' AND wait_event IS DISTINCT FROM 'SyncRep' ORDER BY state = 'active' DESC, random() LIMIT 3) b`)
 				return err
@@ -156,18 +160,22 @@ var faults = []fault{
 		}
 		return nil
 	}},
-	{"listener's walsender killed", 6, one("postgres"), func(n *Nemesis, ctx context.Context, _ *rand.Rand, _ string) error {
+	{"listener's walsender killed", 6, one("postgres"), func(n *Nemesis, ctx context.Context, _ *rand.Rand,
+		_ string) error {
 		return n.bed.Admin(ctx, func(c *pgx.Conn) error {
-			_, err := c.Exec(ctx, `SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE slot_type = 'logical' AND active ORDER BY random() LIMIT 1`)
+			_, err := c.Exec(ctx,
+				`SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE slot_type = 'logical' AND active ORDER BY random() LIMIT 1`)
 			return err
 		})
 	}},
 	{"slot dropped", 4, one("postgres"), func(n *Nemesis, ctx context.Context, _ *rand.Rand, _ string) error {
 		return n.bed.Admin(ctx, func(c *pgx.Conn) error {
 			// It is temporary, and goes with its walsender; one that is still there is dropped.
-			_, err := c.Exec(ctx, `SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE slot_type = 'logical' AND active`)
+			_, err := c.Exec(ctx,
+				`SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE slot_type = 'logical' AND active`)
 			if err == nil {
-				_, err = c.Exec(ctx, `SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_type = 'logical' AND NOT active AND NOT temporary`)
+				_, err = c.Exec(ctx,
+					`SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_type = 'logical' AND NOT active AND NOT temporary`)
 			}
 			return err
 		})
@@ -178,7 +186,8 @@ var faults = []fault{
 	{"failover", 3, one("postgres"), func(n *Nemesis, ctx context.Context, _ *rand.Rand, _ string) error {
 		return n.failover(ctx, false)
 	}},
-	{"failover, clients not told", 3, one("postgres"), func(n *Nemesis, ctx context.Context, _ *rand.Rand, _ string) error {
+	{"failover, clients not told", 3, one("postgres"), func(n *Nemesis, ctx context.Context, _ *rand.Rand,
+		_ string) error {
 		return n.failover(ctx, true)
 	}},
 }
@@ -192,7 +201,8 @@ func (n *Nemesis) failover(ctx context.Context, silent bool) error {
 	return err
 }
 
-// Run breaks things until ctx is done, two at a time, and returns when all is whole again. The error says what could not be mended.
+// Run breaks things until ctx is done, two at a time, and returns when all is whole again. The error says what could
+// not be mended.
 func (n *Nemesis) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for i := range 2 {
@@ -239,7 +249,8 @@ func (n *Nemesis) strike(ctx context.Context, rng *rand.Rand) {
 	delete(n.busy, part)
 	n.counts[f.name]++
 	if err != nil && ctx.Err() == nil {
-		n.errs = append(n.errs, fmt.Errorf("%s (%s), after %v: %w", f.name, part, time.Since(began).Round(time.Millisecond), err))
+		n.errs = append(n.errs, fmt.Errorf("%s (%s), after %v: %w", f.name, part, time.Since(began).Round(time.Millisecond),
+			err))
 		n.log("%v", n.errs[len(n.errs)-1])
 	}
 }

@@ -85,7 +85,8 @@ func Start(ctx context.Context, cfg Config) (_ *Bed, err error) {
 			b.Stop()
 		}
 	}()
-	for _, step := range []func(context.Context) error{b.startLinks, b.startPostgres, b.startRedis, b.startBouncer, b.startGateways} {
+	for _, step := range []func(context.Context) error{b.startLinks, b.startPostgres, b.startRedis, b.startBouncer,
+		b.startGateways} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -180,7 +181,8 @@ func (b *Bed) startRedis(ctx context.Context) (err error) {
 		return err
 	}
 	b.redis = process{name: "redis", make: func() *exec.Cmd {
-		cmd := exec.CommandContext(context.Background(), "redis-server", "--port", strconv.Itoa(b.port), "--bind", "127.0.0.1",
+		cmd := exec.CommandContext(context.Background(), "redis-server", "--port", strconv.Itoa(b.port), "--bind",
+			"127.0.0.1",
 			"--save", "", "--appendonly", "no", "--dir", b.Dir, "--loglevel", "warning")
 		cmd.Stdout, cmd.Stderr = log, log
 		return cmd
@@ -216,12 +218,13 @@ func (b *Bed) startBouncer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.pooling = devdb.PoolerConfig{Dir: filepath.Join(b.Dir, "pgbouncer"), Target: serverURL(b.server, "gateway"), Role: "pgbox_gateway", PoolSize: 40, Log: log, Settings: map[string]string{
-		"auth_type": "any", "server_connect_timeout": "3", "server_login_retry": "1", "query_wait_timeout": "10",
-		"query_timeout":             "15",   // of a failover that nobody was told of it keeps connections that never answer
-		"idle_transaction_timeout":  "30",   // of a gateway that is frozen
-		"ignore_startup_parameters": "role", // it is that of Role
-	}}
+	b.pooling = devdb.PoolerConfig{Dir: filepath.Join(b.Dir, "pgbouncer"), Target: serverURL(b.server, "gateway"),
+		Role: "pgbox_gateway", PoolSize: 40, Log: log, Settings: map[string]string{
+			"auth_type": "any", "server_connect_timeout": "3", "server_login_retry": "1", "query_wait_timeout": "10",
+			"query_timeout":             "15",   // of a failover that nobody was told of it keeps connections that never answer
+			"idle_transaction_timeout":  "30",   // of a gateway that is frozen
+			"ignore_startup_parameters": "role", // it is that of Role
+		}}
 	return b.RestartBouncer(ctx)
 }
 
@@ -232,8 +235,8 @@ func (b *Bed) RestartBouncer(ctx context.Context) (err error) {
 	return b.restartBouncer(ctx)
 }
 
-// keepBouncer starts PgBouncer again when p has ended by itself, as whoever runs a server does: 1.18 ends with "bad client state" when a cancel
-// request meets a connection to the server that is cut.
+// keepBouncer starts PgBouncer again when p has ended by itself, as whoever runs a server does: 1.18 ends with "bad
+// client state" when a cancel request meets a connection to the server that is cut.
 func (b *Bed) keepBouncer(p *devdb.Pooler) {
 	select {
 	case <-p.Exited():

@@ -50,7 +50,8 @@ func (b *Bed) newGateway(i int) (*Gateway, error) {
 	g := &Gateway{Name: "gateway" + strconv.Itoa(i+1)}
 	mode, pooled := []string{"cache_statement", "cache_describe", "exec"}[i%3], i%3 != 0
 	links := make([]*link.Link, 4)
-	for j, name := range []string{"clients → " + g.Name, g.Name + " → postgres", g.Name + "'s listener → postgres", g.Name + " → redis"} {
+	for j, name := range []string{"clients → " + g.Name, g.Name + " → postgres", g.Name + "'s listener → postgres",
+		g.Name + " → redis"} {
 		if j == 1 && pooled {
 			name = g.Name + " → pgbouncer"
 		}
@@ -75,8 +76,10 @@ func (b *Bed) newGateway(i int) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	env := append(os.Environ(), "HOST=127.0.0.1", "PORT=0", "AUTH_SECRET="+Secret, "DATABASE_URL="+serverURL(links[1], "gateway"), "DATABASE_DIRECT_URL="+serverURL(links[2], "gateway"),
-		"DATABASE_EXEC_MODE="+mode, "DATABASE_POOL_SIZE=8", "REDIS_URL=redis://"+links[3].Addr(), "LOCK_LEASE="+b.cfg.Lease.String(), "LOCK_TIMEOUT=10s", "SHUTDOWN_TIMEOUT=5s",
+	env := append(os.Environ(), "HOST=127.0.0.1", "PORT=0", "AUTH_SECRET="+Secret,
+		"DATABASE_URL="+serverURL(links[1], "gateway"), "DATABASE_DIRECT_URL="+serverURL(links[2], "gateway"),
+		"DATABASE_EXEC_MODE="+mode, "DATABASE_POOL_SIZE=8", "REDIS_URL=redis://"+links[3].Addr(),
+		"LOCK_LEASE="+b.cfg.Lease.String(), "LOCK_TIMEOUT=10s", "SHUTDOWN_TIMEOUT=5s",
 		"SUPERVISE=off") // it is the process that is frozen
 	g.process = process{name: g.Name, make: func() *exec.Cmd {
 		cmd := exec.CommandContext(context.Background(), b.Binary(), "serve")

@@ -50,8 +50,9 @@ func (b *Bed) newNode(ctx context.Context, standbyOf string) (*node, error) {
 	}
 	n := &node{dir: filepath.Join(b.Dir, name)}
 	n.cfg = devdb.Config{Dir: n.dir, Primary: standbyOf, Log: log, Settings: map[string]string{
-		"synchronous_commit": "on", "wal_sender_timeout": "10s", "wal_receiver_timeout": "10s", "wal_retrieve_retry_interval": "200ms",
-		"log_line_prefix": "%m [%p] %a ", "log_min_messages": "log",
+		"synchronous_commit": "on", "wal_sender_timeout": "10s", "wal_receiver_timeout": "10s",
+		"wal_retrieve_retry_interval": "200ms",
+		"log_line_prefix":             "%m [%p] %a ", "log_min_messages": "log",
 	}}
 	n.server, err = devdb.Start(ctx, n.cfg)
 	return n, err
@@ -119,7 +120,8 @@ func (b *Bed) inStep(ctx context.Context, within time.Duration) error {
 	return until(ctx, within, "the standby", func(ctx context.Context) error {
 		return b.Admin(ctx, func(c *pgx.Conn) error {
 			var ok bool
-			err := c.QueryRow(ctx, `SELECT coalesce(bool_or(sync_state = 'sync' AND state = 'streaming'), false) FROM pg_stat_replication WHERE application_name = 'standby'`).Scan(&ok)
+			err := c.QueryRow(ctx,
+				`SELECT coalesce(bool_or(sync_state = 'sync' AND state = 'streaming'), false) FROM pg_stat_replication WHERE application_name = 'standby'`).Scan(&ok)
 			if err == nil && !ok {
 				err = errors.New("does not stream")
 			}
@@ -131,9 +133,10 @@ func (b *Bed) inStep(ctx context.Context, within time.Duration) error {
 // ErrNotInStep: the standby does not stream.
 var ErrNotInStep = errors.New("the standby is not in step")
 
-// Failover crashes the primary and makes the standby the primary: the links to Postgres lead there, and a new standby is made. The old
-// primary never comes back. With silent its clients are not told: for them it just does not answer any more. It fails with ErrNotInStep, and changes nothing,
-// when the standby does not stream: an operator would lose commits.
+// Failover crashes the primary and makes the standby the primary: the links to Postgres lead there, and a new standby
+// is made. The old primary never comes back. With silent its clients are not told: for them it just does not answer any
+// more. It fails with ErrNotInStep, and changes nothing, when the standby does not stream: an operator would lose
+// commits.
 func (b *Bed) Failover(ctx context.Context, silent bool) error {
 	if err := b.inStep(ctx, 3*time.Second); err != nil {
 		return errors.Join(ErrNotInStep, err)

@@ -1,4 +1,5 @@
-// Package mutant takes one thing out of the product, or turns it round, by an overlay of the build that leaves the checkout alone.
+// Package mutant takes one thing out of the product, or turns it round, by an overlay of the build that leaves the
+// checkout alone.
 package mutant
 
 import (
@@ -71,7 +72,8 @@ func (m *Mutant) apply() (string, error) {
 	return strings.Replace(string(b), m.Old, m.New, 1), nil
 }
 
-// Overlay writes the change into a folder and returns the argument of go build -overlay. The working directory is the root of the module.
+// Overlay writes the change into a folder and returns the argument of go build -overlay. The working directory is the
+// root of the module.
 func (m *Mutant) Overlay(dir string) (string, error) {
 	text, err := m.apply()
 	if err != nil {

@@ -21,7 +21,8 @@ func forkCommand(c *client) *cobra.Command {
 		At    string `json:"at,omitempty"`
 	}{}
 	cmd := &cobra.Command{
-		Use: "fork ID", Short: "Make sandboxes that start as copies of another, and print their ids", Args: cobra.ExactArgs(1),
+		Use: "fork ID", Short: "Make sandboxes that start as copies of another, and print their ids",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var out struct {
 				sandboxInfo
@@ -53,11 +54,13 @@ func snapshotCommand(c *client) *cobra.Command {
 	create := &cobra.Command{
 		Use: "create ID NAME", Short: "Name the present state", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd.Context(), http.MethodPost, sandboxPath(args[0], "/snapshots"), map[string]string{"name": args[1]}, nil)
+			return c.call(cmd.Context(), http.MethodPost, sandboxPath(args[0], "/snapshots"),
+				map[string]string{"name": args[1]}, nil)
 		},
 	}
 	list := &cobra.Command{
-		Use: "list ID", Aliases: []string{"ls"}, Short: "List snapshots, oldest first; those whose names begin with @ were taken by commits", Args: cobra.ExactArgs(1),
+		Use: "list ID", Aliases: []string{"ls"},
+		Short: "List snapshots, oldest first; those whose names begin with @ were taken by commits", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			type snapshot struct {
 				ID        string `json:"id"`
@@ -80,7 +83,8 @@ func snapshotCommand(c *client) *cobra.Command {
 		Use: "rm ID SNAPSHOT...", Short: "Forget snapshots, given by name or id", Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, s := range args[1:] {
-				if err := c.call(cmd.Context(), http.MethodDelete, sandboxPath(args[0], "/snapshots/"+url.PathEscape(s)), nil, nil); err != nil {
+				if err := c.call(cmd.Context(), http.MethodDelete, sandboxPath(args[0], "/snapshots/"+url.PathEscape(s)), nil,
+					nil); err != nil {
 					return fmt.Errorf("forget %s: %w", s, err)
 				}
 			}
@@ -93,16 +97,19 @@ func snapshotCommand(c *client) *cobra.Command {
 
 func restoreCommand(c *client) *cobra.Command {
 	return &cobra.Command{
-		Use: "restore ID STATE", Short: "Bring a sandbox back to an earlier state; undo takes it back", Args: cobra.ExactArgs(2), Long: "STATE is " + stateHelp + ".",
+		Use: "restore ID STATE", Short: "Bring a sandbox back to an earlier state; undo takes it back",
+		Args: cobra.ExactArgs(2), Long: "STATE is " + stateHelp + ".",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd.Context(), http.MethodPost, sandboxPath(args[0], "/restore"), map[string]string{"at": args[1]}, nil)
+			return c.call(cmd.Context(), http.MethodPost, sandboxPath(args[0], "/restore"),
+				map[string]string{"at": args[1]}, nil)
 		},
 	}
 }
 
 func flattenCommand(c *client) *cobra.Command {
 	return &cobra.Command{
-		Use: "flatten ID", Short: "Merge the layers of a sandbox into one, for faster cold loads; no file changes", Args: cobra.ExactArgs(1),
+		Use: "flatten ID", Short: "Merge the layers of a sandbox into one, for faster cold loads; no file changes",
+		Args: cobra.ExactArgs(1),
 		Long: "Merge the layers of a sandbox into one over the base layer. That copies their rows, and makes the first run on a server that does not know the sandbox cheaper. Snapshots and forks keep their layers, and no file changes.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var out struct {
@@ -151,18 +158,21 @@ func stepCommand(c *client, verb, short string) *cobra.Command {
 			var out struct {
 				Steps []step `json:"steps"`
 			}
-			if err := c.call(cmd.Context(), http.MethodPost, sandboxPath(args[0], "/"+verb), map[string]int{"steps": steps}, &out); err != nil {
+			if err := c.call(cmd.Context(), http.MethodPost, sandboxPath(args[0], "/"+verb), map[string]int{"steps": steps},
+				&out); err != nil {
 				return err
 			}
-			return rows(false, out.Steps, table.Row{"version", verb + " of", "caller", "paths", "script"}, func(s *step) table.Row {
-				var by, scripts []string
-				for _, r := range s.Runs {
-					by = append(by, r.Caller)
-					scripts = append(scripts, brief(cmp.Or(r.Script, r.Route)))
-				}
-				slices.Sort(by)
-				return table.Row{s.Version, fmt.Sprintf("%d-%d", s.First, s.Last), strings.Join(slices.Compact(by), ", "), s.Total, strings.Join(scripts, "; ")}
-			})
+			return rows(false, out.Steps, table.Row{"version", verb + " of", "caller", "paths", "script"},
+				func(s *step) table.Row {
+					var by, scripts []string
+					for _, r := range s.Runs {
+						by = append(by, r.Caller)
+						scripts = append(scripts, brief(cmp.Or(r.Script, r.Route)))
+					}
+					slices.Sort(by)
+					return table.Row{s.Version, fmt.Sprintf("%d-%d", s.First, s.Last), strings.Join(slices.Compact(by), ", "), s.Total,
+						strings.Join(scripts, "; ")}
+				})
 		},
 	}
 	cmd.Flags().IntVarP(&steps, "steps", "n", 1, "how many")

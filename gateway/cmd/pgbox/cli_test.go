@@ -64,11 +64,13 @@ func shellHabits(t *testing.T, r *running) {
 	}
 	// Two of one name are nobody's.
 	r.must(t, "sandbox", "create", "habits")
-	if _, errOut, status := r.pgbox(t, "", "exec", "habits", "--", "true"); status != 1 || !strings.Contains(errOut, `"habits" is 2 sandboxes`) {
+	if _, errOut, status := r.pgbox(t, "", "exec", "habits", "--", "true"); status != 1 ||
+		!strings.Contains(errOut, `"habits" is 2 sandboxes`) {
 		t.Errorf("%d, %q", status, errOut)
 	}
 	// Who cannot reach the server is told where its address was found.
-	for want, env := range map[string]string{"the address is from PGBOX_URL": "PGBOX_URL=http://127.0.0.1:1", "the address is from --url": ""} {
+	for want, env := range map[string]string{"the address is from PGBOX_URL": "PGBOX_URL=http://127.0.0.1:1",
+		"the address is from --url": ""} {
 		bin, err := binary()
 		if err != nil {
 			t.Fatal(err)

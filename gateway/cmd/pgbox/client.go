@@ -157,19 +157,22 @@ func (c *client) do(ctx context.Context, method, path, contentType string, body 
 // repeatKey is the context's key of a request that may be sent again.
 type repeatKey struct{}
 
-// repeats is how often a request is sent again to a server that was not there, or died, and repeatPause what lies between at first.
+// repeats is how often a request is sent again to a server that was not there, or died, and repeatPause what lies
+// between at first.
 const (
 	repeats     = 5
 	repeatPause = 200 * time.Millisecond
 )
 
-// repeat is do for routes that take an Idempotency-Key: when the outcome is not known, the same request is sent again, which applies it once.
+// repeat is do for routes that take an Idempotency-Key: when the outcome is not known, the same request is sent again,
+// which applies it once.
 func (c *client) repeat(ctx context.Context, method, path, contentType string, body []byte) (*http.Response, error) {
 	ctx = context.WithValue(ctx, repeatKey{}, rand.Text())
 	for turn := 0; ; turn++ {
 		res, err := c.do(ctx, method, path, contentType, bytes.NewReader(body))
 		var refused *apiError
-		if err == nil || turn == repeats || ctx.Err() != nil || errors.As(err, &refused) && !refused.again() || errors.Is(err, syscall.ECONNREFUSED) {
+		if err == nil || turn == repeats || ctx.Err() != nil || errors.As(err, &refused) && !refused.again() ||
+			errors.Is(err, syscall.ECONNREFUSED) {
 			return res, err
 		}
 		select {

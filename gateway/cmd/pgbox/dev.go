@@ -27,7 +27,8 @@ func devCommand() *cobra.Command {
 		dir  string
 	)
 	cmd := &cobra.Command{
-		Use: "dev", GroupID: "server", Short: "Serve from a private database that it makes itself; prints a URL, a token and curl lines",
+		Use: "dev", GroupID: "server",
+		Short: "Serve from a private database that it makes itself; prints a URL, a token and curl lines",
 		Long: "Serve from a private PostgreSQL cluster, made on first use below --data and kept between runs.\n" +
 			"Every environment variable of `pgbox serve` overrides its default here; with DATABASE_URL no cluster is made.",
 		Args: cobra.NoArgs,
@@ -40,8 +41,8 @@ func devCommand() *cobra.Command {
 	return cmd
 }
 
-// defaultDataDir is below the user's data directory, but not below root's home: that one is closed to the unprivileged user the
-// cluster runs as.
+// defaultDataDir is below the user's data directory, but not below root's home: that one is closed to the unprivileged
+// user the cluster runs as.
 func defaultDataDir() string {
 	if os.Geteuid() == 0 {
 		return "/var/lib/pgbox"
@@ -74,7 +75,8 @@ func dev(ctx context.Context, dir string, port int, portGiven bool) error {
 	}
 	var psql string
 	if cfg.DatabaseURL == "" {
-		bin, err := devdb.EnsureBinaries(ctx, filepath.Join(dir, "postgresql"), func(what string) { fmt.Fprintln(os.Stderr, what) })
+		bin, err := devdb.EnsureBinaries(ctx, filepath.Join(dir, "postgresql"),
+			func(what string) { fmt.Fprintln(os.Stderr, what) })
 		if err != nil {
 			return err
 		}
@@ -83,7 +85,8 @@ func dev(ctx context.Context, dir string, port int, portGiven bool) error {
 			return err
 		}
 		defer func() { _ = logFile.Close() }()
-		cluster, err := devdb.Start(ctx, devdb.Config{Dir: filepath.Join(dir, "cluster"), BinDir: bin.Dir, Fsync: true, Listen: true, Log: logFile})
+		cluster, err := devdb.Start(ctx, devdb.Config{Dir: filepath.Join(dir, "cluster"), BinDir: bin.Dir, Fsync: true,
+			Listen: true, Log: logFile})
 		if err != nil {
 			return fmt.Errorf("%w\n(the server's log is %s)", err, logFile.Name())
 		}
@@ -98,13 +101,15 @@ func dev(ctx context.Context, dir string, port int, portGiven bool) error {
 			case <-ctx.Done():
 			}
 		}()
-		cfg.DatabaseURL, cfg.DatabaseDirectURL = config.Secret(cluster.URL("postgres")), config.Secret(cluster.URL("postgres"))
+		cfg.DatabaseURL, cfg.DatabaseDirectURL = config.Secret(cluster.URL("postgres")),
+			config.Secret(cluster.URL("postgres"))
 		psql = cluster.TCPURL("postgres")
 	}
 	if _, err := migrate.Up(ctx, string(cfg.DatabaseDirectURL), migrate.Options{}); err != nil {
 		return err
 	}
-	env := []string{"AUTH_SECRET=" + string(cfg.AuthSecret), "DATABASE_URL=" + string(cfg.DatabaseURL), "DATABASE_DIRECT_URL=" + string(cfg.DatabaseDirectURL)}
+	env := []string{"AUTH_SECRET=" + string(cfg.AuthSecret), "DATABASE_URL=" + string(cfg.DatabaseURL),
+		"DATABASE_DIRECT_URL=" + string(cfg.DatabaseDirectURL)}
 	err = start(ctx, cfg, env, psql == "", func(base string) error { return announce(cfg, base, psql) })
 	if cause := context.Cause(ctx); err == nil && cause != nil && !errors.Is(cause, context.Canceled) {
 		return cause

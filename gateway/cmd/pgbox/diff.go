@@ -15,7 +15,8 @@ import (
 func diffCommand(c *client) *cobra.Command {
 	var stat, unified, asJSON bool
 	cmd := &cobra.Command{
-		Use: "diff [ID[@STATE]] ID[@STATE]", Short: "Show what differs between two states of sandboxes", Args: cobra.RangeArgs(1, 2),
+		Use: "diff [ID[@STATE]] ID[@STATE]", Short: "Show what differs between two states of sandboxes",
+		Args: cobra.RangeArgs(1, 2),
 		Long: "Show what differs between two states of sandboxes of yours: since what a sandbox started from, with one argument. STATE is a snapshot by name or id, base, a version or a time; without it, it is the present state.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, at, err := c.state(cmd.Context(), args[len(args)-1])
@@ -121,7 +122,8 @@ func mergeCommand(c *client) *cobra.Command {
 		strict                bool
 	)
 	cmd := &cobra.Command{
-		Use: "merge ID FROM-ID[@STATE]", Aliases: []string{"apply"}, Short: "Do in a sandbox what happened in another; undo takes it back", Args: cobra.ExactArgs(2),
+		Use: "merge ID FROM-ID[@STATE]", Aliases: []string{"apply"},
+		Short: "Do in a sandbox what happened in another; undo takes it back", Args: cobra.ExactArgs(2),
 		Long: "Do in a sandbox what happened in another since that one was forked, or since the state that --base names. Texts that both changed are merged line by line (not with --strict). Where both changed the same, nothing at all is done and the status is 1, unless --ours or --theirs says which to take. With --markers what both changed differently stands between <<<<<<< and >>>>>>>, and the status is 1, too.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, at, err := c.state(cmd.Context(), args[1])

@@ -211,10 +211,12 @@ func TestNewcomer(t *testing.T) {
 	}
 	got := r.must(t, "exec", id, "--", "grep -rlw --include='*.go' Errno src | wc -l")
 	if strings.TrimSpace(got) != fmt.Sprint(bytes.Count(want, []byte("\n"))) {
-		t.Fatalf("grep in the sandbox finds %s files, the real one %d", strings.TrimSpace(got), bytes.Count(want, []byte("\n")))
+		t.Fatalf("grep in the sandbox finds %s files, the real one %d", strings.TrimSpace(got),
+			bytes.Count(want, []byte("\n")))
 	}
 
-	r.must(t, "exec", id, "--", "cd src/vfs && sed -i 's/Linux errno/LINUX ERRNO/' errno.go && mkdir -p /home/user/notes && echo done > /home/user/notes/log")
+	r.must(t, "exec", id, "--",
+		"cd src/vfs && sed -i 's/Linux errno/LINUX ERRNO/' errno.go && mkdir -p /home/user/notes && echo done > /home/user/notes/log")
 	// The working directory outlives the script, and the server below.
 	if pwd := r.must(t, "exec", id, "--", "pwd"); pwd != "/home/user/src/vfs\n" {
 		t.Fatalf("pwd %q", pwd)
@@ -271,14 +273,16 @@ func TestNewcomer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header = http.Header{"Authorization": {"Bearer " + r.token}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+	req.Header = http.Header{"Authorization": {"Bearer " + r.token}, "Content-Type": {"application/json"},
+		"Accept": {"application/json, text/event-stream"}}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
 	answer, err := io.ReadAll(res.Body)
 	_ = res.Body.Close()
-	if err != nil || res.StatusCode != http.StatusOK || !strings.Contains(string(answer), `"lines":["/home/user/notes/log:1:done","/home/user/notes/sql:1:from psql"]`) {
+	if err != nil || res.StatusCode != http.StatusOK || !strings.Contains(string(answer),
+		`"lines":["/home/user/notes/log:1:done","/home/user/notes/sql:1:from psql"]`) {
 		t.Fatalf("fs_grep over MCP: %d %s, %v", res.StatusCode, answer, err)
 	}
 	var broken int
@@ -289,7 +293,8 @@ func TestNewcomer(t *testing.T) {
 		t.Fatalf("fsck finds %d broken invariants", broken)
 	}
 	r.must(t, "sandbox", "rm", id)
-	if _, errOut, status := r.pgbox(t, "", "exec", id, "--", "true"); status != 1 || !strings.Contains(errOut, "SANDBOX_NOT_FOUND") {
+	if _, errOut, status := r.pgbox(t, "", "exec", id, "--", "true"); status != 1 ||
+		!strings.Contains(errOut, "SANDBOX_NOT_FOUND") {
 		t.Fatalf("exec in a removed sandbox: status %d, %s", status, errOut)
 	}
 	r.stop(t)
@@ -305,7 +310,8 @@ func TestCommandLine(t *testing.T) {
 		}
 	})
 	t.Run("standard input", func(t *testing.T) {
-		if out, _, _ := r.pgbox(t, "a\nb\n", "exec", id, "--", "[ -p /dev/stdin ] && cat -n"); out != "     1\ta\n     2\tb\n" {
+		if out, _, _ := r.pgbox(t, "a\nb\n", "exec", id, "--",
+			"[ -p /dev/stdin ] && cat -n"); out != "     1\ta\n     2\tb\n" {
 			t.Errorf("stdin is a pipe: %q", out)
 		}
 		const search = "(cd /tmp; echo needle > f; rg needle; [ -c /dev/stdin ] && echo device)"
@@ -317,7 +323,8 @@ func TestCommandLine(t *testing.T) {
 		if out, err := null.Output(); err != nil || string(out) != "f:needle\ndevice\n" {
 			t.Errorf("stdin is a device: %q, %v", out, err)
 		}
-		if _, errOut, status := r.pgbox(t, "\xff", "exec", id, "--", "cat"); status != 1 || !strings.Contains(errOut, "not UTF-8") {
+		if _, errOut, status := r.pgbox(t, "\xff", "exec", id, "--", "cat"); status != 1 ||
+			!strings.Contains(errOut, "not UTF-8") {
 			t.Errorf("stdin is not text: %d, %q", status, errOut)
 		}
 	})
@@ -342,17 +349,20 @@ func TestCommandLine(t *testing.T) {
 		if out := r.must(t, "fs", "ls", id, "/home/user/a dir"); !strings.Contains(out, "/home/user/a dir/ü file") {
 			t.Fatal(out)
 		}
-		if _, errOut, status := r.pgbox(t, "", "fs", "rm", id, "/home/user/a dir"); status != 1 || !strings.Contains(errOut, "ENOTEMPTY") {
+		if _, errOut, status := r.pgbox(t, "", "fs", "rm", id, "/home/user/a dir"); status != 1 ||
+			!strings.Contains(errOut, "ENOTEMPTY") {
 			t.Fatalf("%q %d", errOut, status)
 		}
 		r.must(t, "fs", "rm", "-r", id, "/home/user/a dir")
-		if _, errOut, status := r.pgbox(t, "", "fs", "cat", id, "/home/user/a dir/ü file"); status != 1 || !strings.Contains(errOut, "ENOENT") {
+		if _, errOut, status := r.pgbox(t, "", "fs", "cat", id, "/home/user/a dir/ü file"); status != 1 ||
+			!strings.Contains(errOut, "ENOENT") {
 			t.Fatalf("%q %d", errOut, status)
 		}
 	})
 	t.Run("ingest keeps modes and symlinks and honours .gitignore", func(t *testing.T) {
 		dir := t.TempDir()
-		for name, mode := range map[string]os.FileMode{"run.sh": 0o755, "secret.log": 0o644, "sub/keep.txt": 0o600, "sub/.gitignore": 0o644, "sub/drop.tmp": 0o644, ".gitignore": 0o644} {
+		for name, mode := range map[string]os.FileMode{"run.sh": 0o755, "secret.log": 0o644, "sub/keep.txt": 0o600,
+			"sub/.gitignore": 0o644, "sub/drop.tmp": 0o644, ".gitignore": 0o644} {
 			p := filepath.Join(dir, name)
 			if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
 				t.Fatal(err)
@@ -415,7 +425,8 @@ func TestCommandLine(t *testing.T) {
 			t.Fatalf("%q", out)
 		}
 		r.must(t, "exec", fork[0], "--", "echo three > f")
-		if out, _, status := r.pgbox(t, "", "merge", box, fork[0]); status != 1 || !strings.Contains(out, "conflict M /home/user/f (changed on both sides, one place)") {
+		if out, _, status := r.pgbox(t, "", "merge", box, fork[0]); status != 1 ||
+			!strings.Contains(out, "conflict M /home/user/f (changed on both sides, one place)") {
 			t.Fatalf("%d: %q", status, out)
 		}
 		r.must(t, "restore", box, "@base")
@@ -439,7 +450,8 @@ func TestCommandLine(t *testing.T) {
 		if out := r.must(t, "session", "ls", box, "--json"); out != "[]\n" {
 			t.Fatalf("%q", out)
 		}
-		if _, errOut, status := r.pgbox(t, "", "exec", box, "--session", "", "--", "true"); status != 1 || !strings.Contains(errOut, "session: a name has 1 to 128 printable characters") {
+		if _, errOut, status := r.pgbox(t, "", "exec", box, "--session", "", "--", "true"); status != 1 ||
+			!strings.Contains(errOut, "session: a name has 1 to 128 printable characters") {
 			t.Fatalf("%d: %q", status, errOut)
 		}
 		r.must(t, "image", "commit", box, "base:next")
@@ -449,12 +461,14 @@ func TestCommandLine(t *testing.T) {
 		}
 	})
 	t.Run("a sandbox that expires", func(t *testing.T) {
-		if _, errOut, status := r.pgbox(t, "", "sandbox", "create", "--expires", "10ms"); status != 1 || errOut != "pgbox: validation_error: expiresIn: expected number >= 1 (INVALID_INPUT, applied: no)\n" {
+		if _, errOut, status := r.pgbox(t, "", "sandbox", "create", "--expires", "10ms"); status != 1 ||
+			errOut != "pgbox: validation_error: expiresIn: expected number >= 1 (INVALID_INPUT, applied: no)\n" {
 			t.Fatalf("%q %d", errOut, status)
 		}
 		short := strings.TrimSpace(r.must(t, "sandbox", "create", "--expires", "1s"))
 		eventually(t, func() error {
-			if _, errOut, status := r.pgbox(t, "", "exec", short, "--", "true"); status != 1 || errOut != "pgbox: no such sandbox (SANDBOX_NOT_FOUND, applied: no)\n" {
+			if _, errOut, status := r.pgbox(t, "", "exec", short, "--", "true"); status != 1 ||
+				errOut != "pgbox: no such sandbox (SANDBOX_NOT_FOUND, applied: no)\n" {
 				return fmt.Errorf("it is still there: %d %s", status, errOut)
 			}
 			return nil
@@ -466,11 +480,13 @@ func TestCommandLine(t *testing.T) {
 	r.stop(t)
 }
 
-// imageCommands are what people do with images: a git work tree goes in without what .gitignore files exclude, and sandboxes of it are apart.
+// imageCommands are what people do with images: a git work tree goes in without what .gitignore files exclude, and
+// sandboxes of it are apart.
 func imageCommands(t *testing.T, r *running) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{
-		".gitignore": "*.log\n/out/\n!keep.log\n", "a.log": "x", "keep.log": "kept", "out/bin": "x", "src/out/kept": "k", "src/.gitignore": "*.tmp\n", "src/b.tmp": "x", "src/main.go": "package main\n", ".git/HEAD": "ref: refs/heads/main\n",
+		".gitignore": "*.log\n/out/\n!keep.log\n", "a.log": "x", "keep.log": "kept", "out/bin": "x", "src/out/kept": "k",
+		"src/.gitignore": "*.tmp\n", "src/b.tmp": "x", "src/main.go": "package main\n", ".git/HEAD": "ref: refs/heads/main\n",
 	} {
 		p := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
@@ -494,11 +510,13 @@ func imageCommands(t *testing.T, r *running) {
 		}
 	}
 	prints("7 entries in image work\n", "image", "create", "work", dir, "-q")
-	fails("pgbox: there is an image of that name and tag already: work (EEXIST, applied: no)\n", "image", "create", "work", dir, "-q")
+	fails("pgbox: there is an image of that name and tag already: work (EEXIST, applied: no)\n", "image", "create", "work",
+		dir, "-q")
 	prints("13 entries in image work:all\n", "image", "create", "work:all", dir, "-q", "--all", "--to", "/srv")
 	one := strings.TrimSpace(r.must(t, "sandbox", "create", "--from", "work:latest"))
 	two := strings.TrimSpace(r.must(t, "sandbox", "create", "--from", "work"))
-	prints(".\n./.gitignore\n./keep.log\n./src\n./src/.gitignore\n./src/main.go\n./src/out\n./src/out/kept\n", "exec", one, "--", "find . | sort")
+	prints(".\n./.gitignore\n./keep.log\n./src\n./src/.gitignore\n./src/main.go\n./src/out\n./src/out/kept\n", "exec", one,
+		"--", "find . | sort")
 	all := strings.TrimSpace(r.must(t, "sandbox", "create", "--from", "work:all"))
 	prints("/srv/.git/HEAD\n/srv/a.log\n/srv/out/bin\n", "exec", all, "--", "ls -d /srv/.git/HEAD /srv/a.log /srv/out/bin")
 	// The directory that moves is the image's; what is in it comes along, and only here.
@@ -522,7 +540,8 @@ func imageCommands(t *testing.T, r *running) {
 // historyCommands are timeline, log, blame and diff, to the letter.
 func historyCommands(t *testing.T, r *running) {
 	id := strings.TrimSpace(r.must(t, "sandbox", "create", "--history", "1"))
-	for _, script := range []string{"echo one > f; echo x > gone", "echo two >> f; mkdir d; mv gone d/moved", "false", "cat f", "printf 'two\\nthree\\n' > f"} {
+	for _, script := range []string{"echo one > f; echo x > gone", "echo two >> f; mkdir d; mv gone d/moved", "false",
+		"cat f", "printf 'two\\nthree\\n' > f"} {
 		r.pgbox(t, "", "exec", id, "--", script)
 	}
 	at := regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`)
@@ -542,8 +561,10 @@ func historyCommands(t *testing.T, r *running) {
 	}{
 		{"│ T │ N │ dev │ exec │ 0 │ 2 → 3 │ printf 'two\\nthree\\n' > f │\n│ T │ N │ dev │ exec │ 0 │ 2 │ cat f │\n│ T │ N │ dev │ exec │ 1 │ 2 │ false │\n", []string{"timeline", id, "-n", "3"}},
 		{"│ T │ N │ dev │ exec │ 1 │ 2 │ false │\n", []string{"timeline", id, "--failed", "-n", "1"}},
-		{"│ T │ N │ dev │ exec │ 0 │ 0 → 1 │ echo one > f; echo x > gone │\n", []string{"timeline", id, "--committed", "--script", "x > gone", "-n", "1"}},
-		{"│ T │ N │ dev │ exec │ 0 │ 2 │ cat f │\n", []string{"timeline", id, "--unchanged", "--succeeded", "--caller", "dev", "--route", "exec", "--since", "1h"}},
+		{"│ T │ N │ dev │ exec │ 0 │ 0 → 1 │ echo one > f; echo x > gone │\n",
+			[]string{"timeline", id, "--committed", "--script", "x > gone", "-n", "1"}},
+		{"│ T │ N │ dev │ exec │ 0 │ 2 │ cat f │\n", []string{"timeline", id, "--unchanged", "--succeeded", "--caller", "dev",
+			"--route", "exec", "--since", "1h"}},
 		{"", []string{"timeline", id, "--caller", "nobody"}},
 		{"│ 3 │ T │ write │ /home/user/f │ 10 │ f3952ccd5acb │ dev │ printf 'two\\nthree\\n' > f │\n│ 2 │ T │ write │ /home/user/f │ 8 │ c3f9c8c283a2 │ dev │ echo two >> f; mkdir d; mv gone d/moved │\n│ 1 │ T │ create │ /home/user/f │ 4 │ 2c8b08da5ce6 │ dev │ echo one > f; echo x > gone │\n", []string{"log", id, "/home/user/f"}},
 		{"│ 2 │ T │ rename │ /home/user/gone → /home/user/d/moved │ 2 │ 73cb3858a687 │ dev │ echo two >> f; mkdir d; mv gone d/moved │\n", []string{"log", id, "/home/user/d/moved", "-n", "1"}},
@@ -554,16 +575,20 @@ func historyCommands(t *testing.T, r *running) {
 		}
 	}
 	var runs []struct{ Script, Caller, Route string }
-	if err := json.Unmarshal([]byte(r.must(t, "timeline", id, "--json", "-n", "2")), &runs); err != nil || len(runs) != 2 || runs[1].Script != "cat f" || runs[1].Caller != "dev" || runs[1].Route != "exec" {
+	if err := json.Unmarshal([]byte(r.must(t, "timeline", id, "--json", "-n", "2")), &runs); err != nil ||
+		len(runs) != 2 || runs[1].Script != "cat f" || runs[1].Caller != "dev" || runs[1].Route != "exec" {
 		t.Errorf("%+v, %v", runs, err)
 	}
 	for want, args := range map[string][]string{
 		"A /home/user/d\nA /home/user/d/moved\nA /home/user/f\n":                    {"diff", id},
 		"A /home/user/d\nR /home/user/gone -> /home/user/d/moved\nM /home/user/f\n": {"diff", id + "@1", id},
 		"": {"diff", id, id},
-		"M /home/user/f | +1 -1\n1 changed, 1 lines inserted, 1 deleted\n":                                  {"diff", "--stat", id + "@2", id + "@3"},
-		"--- a/home/user/f\n+++ b/home/user/f\n@@ -1,2 +1,2 @@\n-one\n two\n+three\n":                       {"diff", "--unified", id + "@2", id},
-		"[\n  {\n    \"path\": \"/home/user/f\",\n    \"status\": \"M\",\n    \"kind\": \"file\"\n  }\n]\n": {"diff", "--json", id + "@2", id},
+		"M /home/user/f | +1 -1\n1 changed, 1 lines inserted, 1 deleted\n": {"diff",
+			"--stat", id + "@2", id + "@3"},
+		"--- a/home/user/f\n+++ b/home/user/f\n@@ -1,2 +1,2 @@\n-one\n two\n+three\n": {"diff",
+			"--unified", id + "@2", id},
+		"[\n  {\n    \"path\": \"/home/user/f\",\n    \"status\": \"M\",\n    \"kind\": \"file\"\n  }\n]\n": {"diff",
+			"--json", id + "@2", id},
 		"one\ntwo\n": {"exec", id, "--at", "2", "--", "cat f"},
 	} {
 		if got := r.must(t, args...); got != want {
@@ -571,12 +596,16 @@ func historyCommands(t *testing.T, r *running) {
 		}
 	}
 	for want, args := range map[string][]string{
-		"pgbox: no such snapshot or version, or it is not kept any more: 9 (ENOENT, applied: no)\n":                {"restore", id, "9"},
-		"pgbox: no such sandbox, snapshot or version of yours, or it is not kept any more (ENOENT, applied: no)\n": {"diff", id + "@9", id},
-		"pgbox: there is nothing to redo (ENOENT, applied: no)\n":                                                  {"redo", id},
-		"pgbox: there is no automatic snapshot to go back to (ENOENT, applied: no)\n":                              {"undo", id, "-n", "9"},
-		"pgbox: validation_error: steps: expected number <= 10000 (INVALID_INPUT, applied: no)\n":                  {"undo", id, "-n", "10001"},
-		"pgbox: the script tried to change a file (EREADONLY_VIOLATION, applied: no)\n":                            {"exec", id, "--at", "2", "--", "touch f 2> /dev/null"},
+		"pgbox: no such snapshot or version, or it is not kept any more: 9 (ENOENT, applied: no)\n": {"restore", id, "9"},
+		"pgbox: no such sandbox, snapshot or version of yours, or it is not kept any more (ENOENT, applied: no)\n": {"diff",
+			id + "@9", id},
+		"pgbox: there is nothing to redo (ENOENT, applied: no)\n": {"redo", id},
+		"pgbox: there is no automatic snapshot to go back to (ENOENT, applied: no)\n": {"undo",
+			id, "-n", "9"},
+		"pgbox: validation_error: steps: expected number <= 10000 (INVALID_INPUT, applied: no)\n": {"undo",
+			id, "-n", "10001"},
+		"pgbox: the script tried to change a file (EREADONLY_VIOLATION, applied: no)\n": {"exec",
+			id, "--at", "2", "--", "touch f 2> /dev/null"},
 	} {
 		if out, errOut, status := r.pgbox(t, "", args...); status != 1 || errOut != want || out != "" {
 			t.Errorf("pgbox %s: status %d, %q, %q; want %q", strings.Join(args, " "), status, out, errOut, want)
@@ -586,14 +615,17 @@ func historyCommands(t *testing.T, r *running) {
 	fork := strings.TrimSpace(r.must(t, "fork", id))
 	r.must(t, "exec", fork, "--", "sed -i s/three/THEIRS/ f")
 	r.must(t, "exec", id, "--", "sed -i s/three/OURS/ f")
-	if out, _, status := r.pgbox(t, "", "merge", id, fork, "--markers"); status != 1 || out != "conflict M /home/user/f (changed on both sides, one place marked)\n" {
+	if out, _, status := r.pgbox(t, "", "merge", id, fork, "--markers"); status != 1 ||
+		out != "conflict M /home/user/f (changed on both sides, one place marked)\n" {
 		t.Errorf("%d: %q", status, out)
 	}
-	if out := r.must(t, "fs", "cat", id, "/home/user/f"); out != "two\n<<<<<<< ours\nOURS\n=======\nTHEIRS\n>>>>>>> theirs\n" {
+	if out := r.must(t, "fs", "cat", id,
+		"/home/user/f"); out != "two\n<<<<<<< ours\nOURS\n=======\nTHEIRS\n>>>>>>> theirs\n" {
 		t.Errorf("%q", out)
 	}
 	r.must(t, "undo", id)
-	if out := r.must(t, "merge", id, fork, "--theirs"); out != "conflict M /home/user/f (changed on both sides: theirs)\n" {
+	if out := r.must(t, "merge", id, fork,
+		"--theirs"); out != "conflict M /home/user/f (changed on both sides: theirs)\n" {
 		t.Errorf("%q", out)
 	}
 	if out := r.must(t, "fs", "cat", id, "/home/user/f"); out != "two\nTHEIRS\n" {
@@ -611,8 +643,10 @@ func TestServeRefusesBadConfiguration(t *testing.T) {
 		want []string
 	}{
 		"nothing set": {nil, []string{"DATABASE_URL is not set", "AUTH_SECRET is not set"}},
-		"bad values":  {[]string{"PORT=x", "DATABASE_URL=mysql://h", "AUTH_SECRET=short"}, []string{"PORT=", "DATABASE_URL=", "AUTH_SECRET="}},
-		"no database": {[]string{"DATABASE_URL=postgres://127.0.0.1:1/none?connect_timeout=2", "AUTH_SECRET=0123456789abcdef"}, []string{"127.0.0.1"}},
+		"bad values": {[]string{"PORT=x", "DATABASE_URL=mysql://h", "AUTH_SECRET=short"},
+			[]string{"PORT=", "DATABASE_URL=", "AUTH_SECRET="}},
+		"no database": {[]string{"DATABASE_URL=postgres://127.0.0.1:1/none?connect_timeout=2",
+			"AUTH_SECRET=0123456789abcdef"}, []string{"127.0.0.1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cmd := exec.Command(bin, "serve")

@@ -78,7 +78,8 @@ script. The status is the script's, 124 when it ran out of time.`,
 	}
 	cmd.Flags().StringVar(&cwd, "cwd", "", "working directory (default: where the last script left off)")
 	cmd.Flags().StringVar(&at, "at", "", "run on an earlier state, read-only: "+stateHelp)
-	cmd.Flags().StringVar(&session, "session", "", "a working directory, variables and functions of its own, under this name")
+	cmd.Flags().StringVar(&session, "session", "",
+		"a working directory, variables and functions of its own, under this name")
 	cmd.Flags().BoolVar(&readOnly, "read-only", false, "run on a snapshot, without a lock; any change fails")
 	cmd.Flags().BoolVar(&atomic, "atomic", false, "apply nothing unless the script exits 0")
 	cmd.Flags().BoolVarP(&noStdin, "no-stdin", "n", false, "leave standard input alone; the script reads /dev/null")
@@ -110,7 +111,8 @@ func timedOut(err error) error {
 	return err
 }
 
-// hasInput reports whether there is something to read: a pipe or a file, and not a terminal, another device or nothing at all.
+// hasInput reports whether there is something to read: a pipe or a file, and not a terminal, another device or nothing
+// at all.
 func hasInput(f *os.File) bool {
 	st, err := f.Stat()
 	return err == nil && st.Mode()&os.ModeDevice == 0 && !st.IsDir()

@@ -18,7 +18,8 @@ import (
 
 func exportCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "export ID", GroupID: "server", Short: "Print a sandbox as SQL that psql or pgbox import restores in another database", Args: cobra.ExactArgs(1),
+		Use: "export ID", GroupID: "server",
+		Short: "Print a sandbox as SQL that psql or pgbox import restores in another database", Args: cobra.ExactArgs(1),
 		Long: "Print a sandbox as SQL: its layers, contents, snapshots, keys, audit log and journal. It runs deploy/export-sandbox.sh (sh, psql and pg_dump must be in PATH) as the user of DATABASE_DIRECT_URL " +
 			"(default DATABASE_URL), who must be a member of pgbox_dump. What it prints is one transaction that checks that everything arrived.",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -57,13 +58,16 @@ func spoken(cmd *exec.Cmd, stdout io.Writer) error {
 	return err
 }
 
-// libpqParameters are those of a URL that pgx and libpq both know (PostgreSQL chapter 34.1.2). pgx knows more: settings of the session, such as role, and its own.
+// libpqParameters are those of a URL that pgx and libpq both know (PostgreSQL chapter 34.1.2). pgx knows more: settings
+// of the session, such as role, and its own.
 var libpqParameters = []string{
-	"host", "port", "user", "dbname", "passfile", "connect_timeout", "application_name", "sslmode", "sslcert", "sslkey", "sslrootcert", "sslpassword", "sslsni",
+	"host", "port", "user", "dbname", "passfile", "connect_timeout", "application_name", "sslmode", "sslcert", "sslkey",
+	"sslrootcert", "sslpassword", "sslsni",
 	"channel_binding", "krbsrvname", "target_session_attrs", "options",
 }
 
-// libpq is what psql and pg_dump take of a database's URL, and the environment they run in: the password is not for a command line, which others can read.
+// libpq is what psql and pg_dump take of a database's URL, and the environment they run in: the password is not for a
+// command line, which others can read.
 func libpq(database string) (connection string, env []string, err error) {
 	env = os.Environ()
 	if !strings.HasPrefix(database, "postgres://") && !strings.HasPrefix(database, "postgresql://") {

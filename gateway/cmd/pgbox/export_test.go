@@ -29,7 +29,9 @@ func portable(t *testing.T, u string) uuid.UUID {
 	}
 	var id uuid.UUID
 	for _, name := range []string{"foreign", "it's \\ \"wanted\""} {
-		if err := conn.QueryRow(t.Context(), "SELECT id FROM fs.create_sandbox(NULL, 'test', 'owner', $1, NULL, NULL, NULL, NULL, NULL, NULL)", name).Scan(&id); err != nil {
+		if err := conn.QueryRow(t.Context(),
+			"SELECT id FROM fs.create_sandbox(NULL, 'test', 'owner', $1, NULL, NULL, NULL, NULL, NULL, NULL)",
+			name).Scan(&id); err != nil {
 			t.Fatal(err)
 		}
 		must("SELECT fs.use($1)", id)
@@ -39,7 +41,8 @@ func portable(t *testing.T, u string) uuid.UUID {
 		must("SELECT fs.kv_set($1, 'key', $2)", id, `{"it's": ["a;", "\\", null]}`)
 		must("SELECT fs.snapshot($1, 'before; ''that')", id)
 		must("SELECT fs.append_file('/big', 'x'), fs.symlink('big', '/l'), fs.link('/big', '/hard')")
-		must("SELECT fs.log_execs(jsonb_build_array(jsonb_build_object('sandbox_id', $1::text, 'script', $2::text)))", id.String(), "echo 'a;'\n-- INSERT INTO x (\n\\. "+id.String()+"\n);\nCOMMIT;\n")
+		must("SELECT fs.log_execs(jsonb_build_array(jsonb_build_object('sandbox_id', $1::text, 'script', $2::text)))",
+			id.String(), "echo 'a;'\n-- INSERT INTO x (\n\\. "+id.String()+"\n);\nCOMMIT;\n")
 	}
 	return id
 }
@@ -91,9 +94,12 @@ func TestExport_digest(t *testing.T) {
 		t.Errorf("%s, want %s…", digest, want)
 	}
 	for _, sql := range []string{
-		"UPDATE pgbox.inode SET mode = 1 WHERE layer_id = ANY (v_layers)", "UPDATE pgbox.dirent SET name = 'other' WHERE layer_id = v_layers[2] AND name = 'big'",
-		"UPDATE pgbox.chunk SET idx = idx + 10 WHERE layer_id = v_layers[2]", "UPDATE pgbox.blob SET data = 'xx', size = 2, base = NULL", "UPDATE pgbox.kv SET value = '1'",
-		"UPDATE pgbox.snapshot SET version = 99", "UPDATE pgbox.exec SET script = 'x'", "UPDATE pgbox.change SET path = 'x'", "UPDATE pgbox.sandbox SET name = 'x'",
+		"UPDATE pgbox.inode SET mode = 1 WHERE layer_id = ANY (v_layers)",
+		"UPDATE pgbox.dirent SET name = 'other' WHERE layer_id = v_layers[2] AND name = 'big'",
+		"UPDATE pgbox.chunk SET idx = idx + 10 WHERE layer_id = v_layers[2]",
+		"UPDATE pgbox.blob SET data = 'xx', size = 2, base = NULL", "UPDATE pgbox.kv SET value = '1'",
+		"UPDATE pgbox.snapshot SET version = 99", "UPDATE pgbox.exec SET script = 'x'", "UPDATE pgbox.change SET path = 'x'",
+		"UPDATE pgbox.sandbox SET name = 'x'",
 		"UPDATE pgbox.layer SET sealed_at = NULL", "DELETE FROM pgbox.exec", "DELETE FROM pgbox.layer WHERE id = v_layers[3]",
 	} {
 		conn := sqltest.Connect(t, u)
@@ -101,7 +107,8 @@ func TestExport_digest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := tx.Exec(t.Context(), "DO $$ DECLARE v_layers uuid[] := (SELECT layers FROM pgbox.sandbox WHERE id = '"+id.String()+"'); BEGIN "+sql+"; END $$"); err != nil {
+		if _, err := tx.Exec(t.Context(), "DO $$ DECLARE v_layers uuid[] := (SELECT layers FROM pgbox.sandbox WHERE id = '"+
+			id.String()+"'); BEGIN "+sql+"; END $$"); err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
 		var got string
@@ -129,7 +136,8 @@ func TestExport_restoresElsewhere(t *testing.T) {
 	source := sqltest.Database(t)
 	id := portable(t, source)
 	dump := exported(t, source, id)
-	if strings.Contains(dump, "foreign") || strings.Contains(dump, fmt.Sprintf("%x", "content of foreign")) || !strings.Contains(dump, fmt.Sprintf("%x", "content of it's")) {
+	if strings.Contains(dump, "foreign") || strings.Contains(dump, fmt.Sprintf("%x", "content of foreign")) ||
+		!strings.Contains(dump, fmt.Sprintf("%x", "content of it's")) {
 		t.Error("the dump holds another sandbox")
 	}
 	want := ask[string](t, source, digestOf, id)
@@ -158,10 +166,12 @@ func TestExport_restoresElsewhere(t *testing.T) {
 		if got := ask[string](t, target, digestOf, id); got != want {
 			t.Errorf("%s: source %s\ntarget %s", name, want, got)
 		}
-		if ask[uuid.UUID](t, target, "SELECT layers[1] FROM pgbox.sandbox WHERE id = $1", id) == ask[uuid.UUID](t, source, "SELECT layers[1] FROM pgbox.sandbox WHERE id = $1", id) {
+		if ask[uuid.UUID](t, target, "SELECT layers[1] FROM pgbox.sandbox WHERE id = $1", id) == ask[uuid.UUID](t, source,
+			"SELECT layers[1] FROM pgbox.sandbox WHERE id = $1", id) {
 			t.Errorf("%s: the open layer has its old name", name)
 		}
-		if ask[int](t, target, "SELECT count(*)::int FROM pgbox.layer l WHERE NOT EXISTS (SELECT FROM pgbox.sandbox s WHERE l.id = ANY (s.layers))") != 0 {
+		if ask[int](t, target,
+			"SELECT count(*)::int FROM pgbox.layer l WHERE NOT EXISTS (SELECT FROM pgbox.sandbox s WHERE l.id = ANY (s.layers))") != 0 {
 			t.Errorf("%s: layers are left that nobody stands on", name)
 		}
 		// Again, whether or not it went on: it is not mixed with what it was.
@@ -175,7 +185,8 @@ func TestExport_restoresElsewhere(t *testing.T) {
 				t.Errorf("%s: it was %s, it is %s", name, want, got)
 			}
 			conn := sqltest.Connect(t, target)
-			if _, err := conn.Exec(t.Context(), "SELECT fs.use('"+id.String()+"'); SELECT fs.write_file('/later', 'x')"); err != nil {
+			if _, err := conn.Exec(t.Context(), "SELECT fs.use('"+id.String()+
+				"'); SELECT fs.write_file('/later', 'x')"); err != nil {
 				t.Fatal(err)
 			}
 			want = ask[string](t, target, digestOf, id)
@@ -207,12 +218,15 @@ func TestExport_underANewID(t *testing.T) {
 			t.Errorf("%s: %s, want %s", copied, got, want)
 		}
 	}
-	if n := ask[int](t, u, "SELECT count(DISTINCT layers[1])::int * 10 + count(DISTINCT layers[2])::int FROM pgbox.sandbox WHERE id = ANY ($1)", []uuid.UUID{id, first, second}); n != 31 {
+	if n := ask[int](t, u,
+		"SELECT count(DISTINCT layers[1])::int * 10 + count(DISTINCT layers[2])::int FROM pgbox.sandbox WHERE id = ANY ($1)",
+		[]uuid.UUID{id, first, second}); n != 31 {
 		t.Errorf("%d: tops are their own, sealed layers are shared", n)
 	}
 	// The copies live lives of their own, snapshots included.
 	conn := sqltest.Connect(t, sqltest.GatewayURL(u))
-	for _, sql := range []string{"SELECT fs.use('" + first.String() + "')", "SELECT fs.unlink('/big')", "SELECT fs.restore('" + first.String() + "', 'before; ''that')", "SELECT fs.drop_sandbox('" + first.String() + "')"} {
+	for _, sql := range []string{"SELECT fs.use('" + first.String() + "')", "SELECT fs.unlink('/big')",
+		"SELECT fs.restore('" + first.String() + "', 'before; ''that')", "SELECT fs.drop_sandbox('" + first.String() + "')"} {
 		if _, err := conn.Exec(t.Context(), sql); err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
@@ -223,7 +237,8 @@ func TestExport_underANewID(t *testing.T) {
 		}
 	}
 	// Ids are never used again.
-	if _, err := restore(t.Context(), u, strings.NewReader(dump), first.String()); err == nil || !strings.Contains(err.Error(), "EEXIST") {
+	if _, err := restore(t.Context(), u, strings.NewReader(dump), first.String()); err == nil ||
+		!strings.Contains(err.Error(), "EEXIST") {
 		t.Errorf("under the id of a dropped sandbox: %v", err)
 	}
 }
@@ -233,7 +248,8 @@ func TestExport_failsLoudly(t *testing.T) {
 	t.Parallel()
 	u, target := sqltest.Database(t), sqltest.Database(t)
 	var out bytes.Buffer
-	if err := export(t.Context(), u, uuid.New(), &out); err == nil || !strings.Contains(err.Error(), "no such sandbox") || out.Len() > 0 {
+	if err := export(t.Context(), u, uuid.New(), &out); err == nil || !strings.Contains(err.Error(), "no such sandbox") ||
+		out.Len() > 0 {
 		t.Errorf("an unknown sandbox: %v, %q", err, out.String())
 	}
 	for _, args := range [][]string{{"", u}, {"x", u}, {}, {uuid.NewString(), u + "nowhere"}} {
@@ -244,17 +260,22 @@ func TestExport_failsLoudly(t *testing.T) {
 	id := portable(t, u)
 	dump := exported(t, u, id)
 	for name, text := range map[string]string{
-		"empty": "", "something else": "SELECT 1;\n", "cut": dump[:len(dump)/2], "cut between statements": dump[:strings.LastIndex(dump, "INSERT INTO")], "without its end": strings.TrimSuffix(dump, "COMMIT;\n"),
-		"with another content": strings.Replace(dump, "'\\x", "'\\x00", 1), "without a row": strings.Replace(dump, "INSERT INTO pgbox.exec", "-- ", 1),
+		"empty": "", "something else": "SELECT 1;\n", "cut": dump[:len(dump)/2],
+		"cut between statements": dump[:strings.LastIndex(dump, "INSERT INTO")],
+		"without its end":        strings.TrimSuffix(dump, "COMMIT;\n"),
+		"with another content":   strings.Replace(dump, "'\\x", "'\\x00", 1),
+		"without a row":          strings.Replace(dump, "INSERT INTO pgbox.exec", "-- ", 1),
 	} {
 		for _, as := range []string{"", "new"} {
 			if got, err := restore(t.Context(), target, strings.NewReader(text), as); err == nil {
 				t.Errorf("%s: no error", name)
-			} else if n := ask[int](t, target, "SELECT count(*)::int FROM pgbox.sandbox WHERE id = ANY ($1)", []uuid.UUID{id, got}); n != 0 {
+			} else if n := ask[int](t, target, "SELECT count(*)::int FROM pgbox.sandbox WHERE id = ANY ($1)",
+				[]uuid.UUID{id, got}); n != 0 {
 				t.Errorf("%s: it is there", name)
 			}
 		}
-		if _, err := psql(t, target, text); err != nil && ask[int](t, target, "SELECT count(*)::int FROM pgbox.sandbox") != 0 {
+		if _, err := psql(t, target, text); err != nil && ask[int](t, target,
+			"SELECT count(*)::int FROM pgbox.sandbox") != 0 {
 			t.Errorf("%s: it is there", name)
 		}
 	}
@@ -270,7 +291,8 @@ func TestExport_failsLoudly(t *testing.T) {
 	}
 }
 
-// A sealed layer that is another one here (its database is an old copy of the source that went its own way) gets no rows of the dump.
+// A sealed layer that is another one here (its database is an old copy of the source that went its own way) gets no
+// rows of the dump.
 func TestExport_ofALayerThatIsAnother(t *testing.T) {
 	t.Parallel()
 	source, target := sqltest.Database(t), sqltest.Database(t)
@@ -280,12 +302,15 @@ func TestExport_ofALayerThatIsAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	conn := sqltest.Connect(t, target)
-	if _, err := conn.Exec(t.Context(), "DELETE FROM pgbox.dirent WHERE name = 'big' AND layer_id = (SELECT layers[2] FROM pgbox.sandbox WHERE id = $1)", id); err != nil {
+	if _, err := conn.Exec(t.Context(),
+		"DELETE FROM pgbox.dirent WHERE name = 'big' AND layer_id = (SELECT layers[2] FROM pgbox.sandbox WHERE id = $1)",
+		id); err != nil {
 		t.Fatal(err)
 	}
 	sqltest.Broken(id)
 	before := ask[string](t, target, digestOf, id)
-	if got, err := restore(t.Context(), target, strings.NewReader(dump), "new"); err == nil || !strings.Contains(err.Error(), "ESTALE") {
+	if got, err := restore(t.Context(), target, strings.NewReader(dump), "new"); err == nil ||
+		!strings.Contains(err.Error(), "ESTALE") {
 		t.Errorf("restored as %s: %v", got, err)
 	}
 	if after := ask[string](t, target, digestOf, id); after != before {
@@ -311,7 +336,8 @@ func TestExport_intoNewerPostgres(t *testing.T) {
 	}
 	source := sqltest.Database(t)
 	id := portable(t, source)
-	if a, b := ask[int](t, source, "SELECT current_setting('server_version_num')::int / 10000"), ask[int](t, target, "SELECT current_setting('server_version_num')::int / 10000"); a >= b {
+	if a, b := ask[int](t, source, "SELECT current_setting('server_version_num')::int / 10000"),
+		ask[int](t, target, "SELECT current_setting('server_version_num')::int / 10000"); a >= b {
 		t.Fatalf("from %d to %d", a, b)
 	}
 	if _, err := restore(t.Context(), target, strings.NewReader(exported(t, source, id)), ""); err != nil {
@@ -331,7 +357,8 @@ func TestDump_ofTheWholeDatabase(t *testing.T) {
 	source, target := sqltest.Database(t), sqltest.EmptyDatabase(t)
 	id := portable(t, source)
 	archive := filepath.Join(t.TempDir(), "all.dump")
-	for _, args := range [][]string{{"pg_dump", "-Fc", "-f", archive, "-d", source}, {"pg_restore", "--exit-on-error", "-d", target, archive}} {
+	for _, args := range [][]string{{"pg_dump", "-Fc", "-f", archive, "-d", source},
+		{"pg_restore", "--exit-on-error", "-d", target, archive}} {
 		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v: %s", args[0], err, out)
 		}
@@ -353,12 +380,14 @@ func TestDump_ofTheWholeDatabase(t *testing.T) {
 		}
 	}
 	// It goes on there.
-	if _, err := sqltest.Connect(t, sqltest.GatewayURL(target)).Exec(t.Context(), "SELECT fs.use('"+id.String()+"'); SELECT fs.write_file('/later', 'x')"); err != nil {
+	if _, err := sqltest.Connect(t, sqltest.GatewayURL(target)).Exec(t.Context(),
+		"SELECT fs.use('"+id.String()+"'); SELECT fs.write_file('/later', 'x')"); err != nil {
 		t.Error(err)
 	}
 }
 
-// A sandbox that is restored under a gateway at work, to an earlier state than the gateway has cached, is served as it was restored.
+// A sandbox that is restored under a gateway at work, to an earlier state than the gateway has cached, is served as it
+// was restored.
 func TestExport_besideALiveGateway(t *testing.T) {
 	for _, mode := range []string{"version", "replication"} {
 		t.Run(mode, func(t *testing.T) {
@@ -394,7 +423,8 @@ func TestExport_besideALiveGateway(t *testing.T) {
 			r.must(t, "snapshot", "create", id, "later")
 			run("", "rm g")
 			run("other\nf\n", "cat f; echo *")
-			if got := ask[string](t, r.psql, "SELECT set_config('app.sandbox_id', $1, false) || string_agg(name, ' ' ORDER BY name) FROM (SELECT set_config('app.sandbox_id', $1, false)) s, fs.readdir('/home/user')", id); got != id+"f" {
+			if got := ask[string](t, r.psql,
+				"SELECT set_config('app.sandbox_id', $1, false) || string_agg(name, ' ' ORDER BY name) FROM (SELECT set_config('app.sandbox_id', $1, false)) s, fs.readdir('/home/user')", id); got != id+"f" {
 				t.Errorf("in SQL: %s", got)
 			}
 			if n := ask[int](t, r.psql, "SELECT count(*)::int FROM fs.fsck_all()"); n != 0 {

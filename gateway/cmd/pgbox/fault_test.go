@@ -107,7 +107,8 @@ func soundness(t *testing.T, url, id string) {
 		t.Fatal(err)
 	}
 	var faults []string
-	if err := conn.QueryRow(t.Context(), "SELECT coalesce(array_agg(to_jsonb(f)::text), '{}') FROM fs.fsck() f").Scan(&faults); err != nil {
+	if err := conn.QueryRow(t.Context(),
+		"SELECT coalesce(array_agg(to_jsonb(f)::text), '{}') FROM fs.fsck() f").Scan(&faults); err != nil {
 		t.Fatal(err)
 	}
 	if len(faults) > 0 {
@@ -124,7 +125,8 @@ func count(text string) map[string]int {
 	return m
 }
 
-// What was answered before a kill -9 is there exactly once afterwards; what was not is there at most once and never by halves.
+// What was answered before a kill -9 is there exactly once afterwards; what was not is there at most once and never by
+// halves.
 func TestKillOfTheGatewayKeepsWhatWasAcknowledged(t *testing.T) {
 	const rounds, writers = 20, 3
 	cluster, url := ownCluster(t)
@@ -145,7 +147,8 @@ func TestKillOfTheGatewayKeepsWhatWasAcknowledged(t *testing.T) {
 				for n := 0; ; n++ {
 					k := fmt.Sprint(line.Add(1))
 					// Three files and a directory: all of it or nothing.
-					a, err := c.exec(context.Background(), id, fmt.Sprintf("mkdir -p d; echo %s >> log; echo %s >> d/copy; echo %s > d/last", k, k, k))
+					a, err := c.exec(context.Background(), id,
+						fmt.Sprintf("mkdir -p d; echo %s >> log; echo %s >> d/copy; echo %s > d/last", k, k, k))
 					if err != nil {
 						return // the gateway is gone
 					}
@@ -191,7 +194,8 @@ func TestKillOfTheGatewayKeepsWhatWasAcknowledged(t *testing.T) {
 		})
 		last := log[strings.LastIndexByte(strings.TrimSuffix(log, "\n"), '\n')+1:]
 		if got := c.must(t, id, "cat d/copy"); got != log {
-			t.Errorf("%s: a script was applied by halves: %d lines in one file, %d in the other", id, len(lines), len(count(got)))
+			t.Errorf("%s: a script was applied by halves: %d lines in one file, %d in the other", id, len(lines),
+				len(count(got)))
 		}
 		if got := c.must(t, id, "cat d/last"); got != last {
 			t.Errorf("%s: a script was applied by halves: the last line is %q in one file, %q in the other", id, last, got)
@@ -205,7 +209,8 @@ func TestKillOfTheGatewayKeepsWhatWasAcknowledged(t *testing.T) {
 	r.stop(t)
 }
 
-// ownCluster starts a migrated PostgreSQL of the test's own and returns it with its superuser's URL. Commits are durable in it.
+// ownCluster starts a migrated PostgreSQL of the test's own and returns it with its superuser's URL. Commits are
+// durable in it.
 func ownCluster(t *testing.T) (*devdb.Cluster, string) {
 	t.Helper()
 	c, err := devdb.Start(t.Context(), devdb.Config{Dir: dataDir(t)})
@@ -245,14 +250,15 @@ func inProcess(t *testing.T, url string) caller {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := httptest.NewServer(httpapi.New(httpapi.Config{Version: "test", Service: svc, Verifier: v, AuthSecret: faultSecret, Ready: func(ctx context.Context) map[string]string {
-		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-		defer cancel()
-		if st.Ping(ctx) != nil {
-			return map[string]string{"postgres": "does not answer"}
-		}
-		return nil
-	}}))
+	srv := httptest.NewServer(httpapi.New(httpapi.Config{Version: "test", Service: svc, Verifier: v,
+		AuthSecret: faultSecret, Ready: func(ctx context.Context) map[string]string {
+			ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+			defer cancel()
+			if st.Ping(ctx) != nil {
+				return map[string]string{"postgres": "does not answer"}
+			}
+			return nil
+		}}))
 	t.Cleanup(srv.Close)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -456,7 +462,8 @@ func TestPostgresRestartUnderLoad(t *testing.T) {
 		})
 		wg.Go(func() {
 			for running() {
-				a, err := c.do(context.Background(), http.MethodPost, "/v1/sandboxes/"+id+"/exec-sync", map[string]any{"script": "cat log > /dev/null", "readOnly": true})
+				a, err := c.do(context.Background(), http.MethodPost, "/v1/sandboxes/"+id+"/exec-sync",
+					map[string]any{"script": "cat log > /dev/null", "readOnly": true})
 				switch {
 				case err == nil && a.Status == http.StatusOK:
 					reads.Add(1)
@@ -531,8 +538,10 @@ func TestShutdownLetsScriptsFinish(t *testing.T) {
 	r := startServe(t, url)
 	c := caller{r.url, r.token}
 	id, other := c.sandbox(t), c.sandbox(t)
-	// The stream says when the script has begun, and holds it up until it is read on: more is printed than fits on the way.
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.url+"/v1/sandboxes/"+id+"/exec", strings.NewReader(`{"script":"echo begun; yes | head -c 20M; echo done | tee f"}`))
+	// The stream says when the script has begun, and holds it up until it is read on: more is printed than fits on the
+	// way.
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.url+"/v1/sandboxes/"+id+"/exec",
+		strings.NewReader(`{"script":"echo begun; yes | head -c 20M; echo done | tee f"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -554,12 +563,14 @@ func TestShutdownLetsScriptsFinish(t *testing.T) {
 		if err != nil {
 			return fmt.Errorf("not refused but cut off: %w", err)
 		}
-		if a.Code != "ESHUTTINGDOWN" || a.Status != http.StatusServiceUnavailable || !a.Retryable || a.Applied != "no" || a.Header.Get("Retry-After") == "" {
+		if a.Code != "ESHUTTINGDOWN" || a.Status != http.StatusServiceUnavailable || !a.Retryable || a.Applied != "no" ||
+			a.Header.Get("Retry-After") == "" {
 			return fmt.Errorf("%+v", a)
 		}
 		return nil
 	})
-	if probe, err := c.do(t.Context(), http.MethodGet, "/readyz", nil); err != nil || probe.State != "draining" || probe.Status != http.StatusServiceUnavailable ||
+	if probe, err := c.do(t.Context(), http.MethodGet, "/readyz", nil); err != nil || probe.State != "draining" ||
+		probe.Status != http.StatusServiceUnavailable ||
 		probe.Header.Get("Retry-After") == "" {
 		t.Errorf("/readyz while scripts finish: %+v, %v", probe, err)
 	}

@@ -22,7 +22,8 @@ func maintain(ctx context.Context) (*config.Config, *store.Store, error) {
 	if err = errors.Join(err, cfg.Require(os.Getenv, "DATABASE_URL")); err != nil {
 		return cfg, nil, err
 	}
-	st, err := store.Open(ctx, store.Config{URL: string(cfg.DatabaseURL), MaxConns: 2, ExecMode: store.ExecMode(cfg.DatabaseExecMode)})
+	st, err := store.Open(ctx, store.Config{URL: string(cfg.DatabaseURL), MaxConns: 2,
+		ExecMode: store.ExecMode(cfg.DatabaseExecMode)})
 	if err != nil {
 		return cfg, nil, err
 	}
@@ -42,7 +43,8 @@ func keepChecking(ctx context.Context, st *store.Store, every time.Duration) (st
 		}
 		for i := range faults {
 			f := &faults[i]
-			slog.Error("a broken invariant; see pgbox fsck --help", "op", "fsck", "sandbox", f.Sandbox, "check", f.Check, "ino", f.Ino, "detail", f.Detail)
+			slog.Error("a broken invariant; see pgbox fsck --help", "op", "fsck", "sandbox", f.Sandbox, "check", f.Check, "ino",
+				f.Ino, "detail", f.Detail)
 		}
 	})
 }
@@ -50,7 +52,8 @@ func keepChecking(ctx context.Context, st *store.Store, every time.Duration) (st
 func fsckCommand() *cobra.Command {
 	var mend bool
 	cmd := &cobra.Command{
-		Use: "fsck [ID]", GroupID: "server", Short: "Check every invariant of a sandbox, or of all", Args: cobra.MaximumNArgs(1),
+		Use: "fsck [ID]", GroupID: "server", Short: "Check every invariant of a sandbox, or of all",
+		Args: cobra.MaximumNArgs(1),
 		Long: `Check every invariant of a sandbox, or of all of them, their snapshots and the images, contents included. Prints one line for each that is broken and
 exits with status 1 when some are (left). It waits for nobody and nobody waits for it.
 

@@ -52,7 +52,8 @@ func keepHouse(ctx context.Context, st *store.Store, every time.Duration, keep s
 		case err != nil:
 			slog.Warn("housekeeping failed, and is tried again", "op", "housekeep", "err", err)
 		case swept != store.Swept{}:
-			slog.Info("housekeeping", "op", "housekeep", "sandboxes", swept.Sandboxes, "layers", swept.Layers, "blobs", swept.Blobs, "bytes", swept.Bytes,
+			slog.Info("housekeeping", "op", "housekeep", "sandboxes", swept.Sandboxes, "layers", swept.Layers, "blobs",
+				swept.Blobs, "bytes", swept.Bytes,
 				"changes", swept.Changes, "execs", swept.Execs)
 		}
 	})
@@ -61,8 +62,10 @@ func keepHouse(ctx context.Context, st *store.Store, every time.Duration, keep s
 func gcCommand() *cobra.Command {
 	var grace time.Duration
 	cmd := &cobra.Command{
-		Use: "gc", GroupID: "server", Short: "Drop expired sandboxes and delete what nothing refers to and history past its retention, now", Args: cobra.NoArgs,
-		Long: "Drop expired sandboxes and delete what nothing refers to and history past HISTORY_RETENTION and JOURNAL_MAX_OPERATIONS, now. A server does this by itself every HOUSEKEEPING_INTERVAL.",
+		Use: "gc", GroupID: "server",
+		Short: "Drop expired sandboxes and delete what nothing refers to and history past its retention, now",
+		Args:  cobra.NoArgs,
+		Long:  "Drop expired sandboxes and delete what nothing refers to and history past HISTORY_RETENTION and JOURNAL_MAX_OPERATIONS, now. A server does this by itself every HOUSEKEEPING_INTERVAL.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if grace < 0 {
 				return errors.New("--grace must not be negative")
@@ -72,12 +75,14 @@ func gcCommand() *cobra.Command {
 				return err
 			}
 			defer st.Close()
-			swept, err := st.Housekeep(cmd.Context(), 0, store.Retention{Grace: grace, History: cfg.HistoryRetention, Operations: cfg.JournalMax}, sweepBatch)
+			swept, err := st.Housekeep(cmd.Context(), 0, store.Retention{Grace: grace, History: cfg.HistoryRetention,
+				Operations: cfg.JournalMax}, sweepBatch)
 			fmt.Printf("%d sandboxes dropped; %d layers and %d blobs of %d bytes deleted; %d operations and %d runs forgotten\n",
 				swept.Sandboxes, swept.Layers, swept.Blobs, swept.Bytes, swept.Changes, swept.Execs)
 			return err
 		},
 	}
-	cmd.Flags().DurationVar(&grace, "grace", time.Hour, "spare content that something referred to this recently; a script that still reads it fails otherwise")
+	cmd.Flags().DurationVar(&grace, "grace", time.Hour,
+		"spare content that something referred to this recently; a script that still reads it fails otherwise")
 	return cmd
 }

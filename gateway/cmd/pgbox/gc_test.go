@@ -72,7 +72,8 @@ func TestFsckCommand(t *testing.T) {
 		return nil
 	})
 	out, errs, status := r.pgbox(t, "", "fsck", id)
-	if status != 1 || !strings.Contains(out, id+" used_bytes: 1, not 10\n") || !strings.Contains(out, " unreachable_inode inode ") || !strings.Contains(errs, "4 broken") {
+	if status != 1 || !strings.Contains(out, id+" used_bytes: 1, not 10\n") ||
+		!strings.Contains(out, " unreachable_inode inode ") || !strings.Contains(errs, "4 broken") {
 		t.Errorf("%d, %q, %q", status, out, errs)
 	}
 	if all, _, status := r.pgbox(t, "", "fsck"); status != 1 || all != out {
@@ -88,7 +89,8 @@ func TestFsckCommand(t *testing.T) {
 	if out := r.must(t, "exec", id, "--", "cat /lost+found/*/f left"); out != "lost\nleft\n" {
 		t.Errorf("%q", out)
 	}
-	if _, errs, status := r.pgbox(t, "", "fsck", "00000000-0000-4000-8000-000000000000"); status != 1 || !strings.Contains(errs, "no such sandbox") {
+	if _, errs, status := r.pgbox(t, "", "fsck", "00000000-0000-4000-8000-000000000000"); status != 1 ||
+		!strings.Contains(errs, "no such sandbox") {
 		t.Errorf("%d, %q", status, errs)
 	}
 	r.stop(t)
@@ -104,7 +106,8 @@ func TestGCCommand(t *testing.T) {
 	if out := r.must(t, "gc"); out != nothing {
 		t.Errorf("within the grace period: %q", out)
 	}
-	if out := r.must(t, "gc", "--grace", "0s"); out != "0 sandboxes dropped; 0 layers and 1 blobs of 4 bytes deleted; 0 operations and 0 runs forgotten\n" {
+	if out := r.must(t, "gc", "--grace",
+		"0s"); out != "0 sandboxes dropped; 0 layers and 1 blobs of 4 bytes deleted; 0 operations and 0 runs forgotten\n" {
 		t.Errorf("after it: %q", out)
 	}
 	if out := r.must(t, "exec", id, "--", "cat g"); out != "two\n" {

@@ -75,7 +75,8 @@ func timelineCommand(c *client) *cobra.Command {
 					Execs      []json.RawMessage `json:"execs"`
 					NextCursor string            `json:"nextCursor"`
 				}
-				if err := c.call(cmd.Context(), http.MethodGet, sandboxPath(args[0], "/execs?"+q.Encode()), nil, &page); err != nil {
+				if err := c.call(cmd.Context(), http.MethodGet, sandboxPath(args[0], "/execs?"+q.Encode()), nil,
+					&page); err != nil {
 					return err
 				}
 				list = append(list, page.Execs...)
@@ -93,17 +94,18 @@ func timelineCommand(c *client) *cobra.Command {
 			if asJSON {
 				return json.NewEncoder(os.Stdout).Encode(list)
 			}
-			return rows(false, runs, table.Row{"started", "ms", "caller", "route", "status", "version", "script"}, func(r *run) table.Row {
-				status := r.Error
-				if status == "" && r.ExitCode != nil {
-					status = strconv.Itoa(*r.ExitCode)
-				}
-				version := fmt.Sprint(r.VersionBefore)
-				if r.Committed {
-					version += fmt.Sprintf(" → %d", r.VersionAfter)
-				}
-				return table.Row{r.StartedAt, r.DurationMs, who(r.Caller, r.Agent), r.Route, status, version, brief(r.Script)}
-			})
+			return rows(false, runs, table.Row{"started", "ms", "caller", "route", "status", "version", "script"},
+				func(r *run) table.Row {
+					status := r.Error
+					if status == "" && r.ExitCode != nil {
+						status = strconv.Itoa(*r.ExitCode)
+					}
+					version := fmt.Sprint(r.VersionBefore)
+					if r.Committed {
+						version += fmt.Sprintf(" → %d", r.VersionAfter)
+					}
+					return table.Row{r.StartedAt, r.DurationMs, who(r.Caller, r.Agent), r.Route, status, version, brief(r.Script)}
+				})
 		},
 	}
 	f := cmd.Flags()
@@ -172,7 +174,8 @@ func logCommand(c *client) *cobra.Command {
 					Changes    []touch `json:"changes"`
 					NextCursor string  `json:"nextCursor"`
 				}
-				if err := c.call(cmd.Context(), http.MethodGet, sandboxPath(args[0], "/history?"+q.Encode()), nil, &page); err != nil {
+				if err := c.call(cmd.Context(), http.MethodGet, sandboxPath(args[0], "/history?"+q.Encode()), nil,
+					&page); err != nil {
 					return err
 				}
 				list = append(list, page.Changes...)
@@ -181,16 +184,18 @@ func logCommand(c *client) *cobra.Command {
 				}
 				q.Set("cursor", page.NextCursor)
 			}
-			return rows(asJSON, list, table.Row{"version", "at", "op", "path", "bytes", "content", "by", "script"}, func(t *touch) table.Row {
-				path, bytes := t.Path, ""
-				if t.PathTo != "" {
-					path += " → " + t.PathTo
-				}
-				if t.SizeAfter != nil {
-					bytes = fmt.Sprint(*t.SizeAfter)
-				}
-				return table.Row{t.Version, t.At, t.Op, path, bytes, t.HashAfter[:min(12, len(t.HashAfter))], by(t.Caller, t.Agent, t.Exec), brief(t.Script)}
-			})
+			return rows(asJSON, list, table.Row{"version", "at", "op", "path", "bytes", "content", "by", "script"},
+				func(t *touch) table.Row {
+					path, bytes := t.Path, ""
+					if t.PathTo != "" {
+						path += " → " + t.PathTo
+					}
+					if t.SizeAfter != nil {
+						bytes = fmt.Sprint(*t.SizeAfter)
+					}
+					return table.Row{t.Version, t.At, t.Op, path, bytes, t.HashAfter[:min(12, len(t.HashAfter))],
+						by(t.Caller, t.Agent, t.Exec), brief(t.Script)}
+				})
 		},
 	}
 	cmd.Flags().IntVarP(&limit, "limit", "n", 50, "at most so many")

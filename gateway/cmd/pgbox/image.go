@@ -49,7 +49,8 @@ func imageCommand(c *client) *cobra.Command {
 		Use: "rm NAME[:TAG]...", Short: "Forget images; sandboxes made of them stay", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, name := range args {
-				if err := c.call(cmd.Context(), http.MethodDelete, "/v1/images?"+url.Values{"image": {name}}.Encode(), nil, nil); err != nil {
+				if err := c.call(cmd.Context(), http.MethodDelete, "/v1/images?"+url.Values{"image": {name}}.Encode(), nil,
+					nil); err != nil {
 					return fmt.Errorf("remove %s: %w", name, err)
 				}
 			}
@@ -59,7 +60,8 @@ func imageCommand(c *client) *cobra.Command {
 	tag := &cobra.Command{
 		Use: "tag NAME[:TAG] NAME[:TAG]", Short: "Give an image another name and tag too", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd.Context(), http.MethodPost, "/v1/images/tag", map[string]string{"image": args[0], "as": args[1]}, nil)
+			return c.call(cmd.Context(), http.MethodPost, "/v1/images/tag",
+				map[string]string{"image": args[0], "as": args[1]}, nil)
 		},
 	}
 	commit := &cobra.Command{
@@ -75,7 +77,8 @@ func imageCommand(c *client) *cobra.Command {
 }
 
 func (c *client) commitImage(ctx context.Context, id, name, at string, replace bool) error {
-	return c.call(ctx, http.MethodPost, "/v1/images", map[string]any{"sandbox": id, "image": name, "at": at, "replace": replace}, nil)
+	return c.call(ctx, http.MethodPost, "/v1/images", map[string]any{"sandbox": id, "image": name, "at": at,
+		"replace": replace}, nil)
 }
 
 func imageCreateCommand(c *client) *cobra.Command {
@@ -85,12 +88,14 @@ func imageCreateCommand(c *client) *cobra.Command {
 		quiet, replace bool
 	)
 	cmd := &cobra.Command{
-		Use: "create NAME[:TAG] DIR|TAR|-", Short: "Make an image of a local directory or tar archive", Args: cobra.ExactArgs(2),
+		Use: "create NAME[:TAG] DIR|TAR|-", Short: "Make an image of a local directory or tar archive",
+		Args: cobra.ExactArgs(2),
 		Long: "Make an image of a local directory or tar archive (also gzipped; - is standard input), with modes and symlinks. Of a git work tree, .git and what .gitignore files exclude stay out.",
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			ctx := cmd.Context()
 			var made sandboxInfo
-			if err := c.call(ctx, http.MethodPost, "/v1/sandboxes", map[string]string{"name": "image " + args[0]}, &made); err != nil {
+			if err := c.call(ctx, http.MethodPost, "/v1/sandboxes", map[string]string{"name": "image " + args[0]},
+				&made); err != nil {
 				return err
 			}
 			// The image holds its layers itself.
@@ -122,7 +127,9 @@ func imageCreateCommand(c *client) *cobra.Command {
 }
 
 // ingestAny copies a directory or an archive into a sandbox.
-func (c *client) ingestAny(ctx context.Context, id, to, from string, all bool, bar *progressbar.ProgressBar) (int, error) {
+func (c *client) ingestAny(
+	ctx context.Context, id, to, from string, all bool, bar *progressbar.ProgressBar,
+) (int, error) {
 	if from == "-" {
 		return c.importTar(ctx, id, to, io.TeeReader(os.Stdin, bar))
 	}

@@ -19,7 +19,8 @@ import (
 func importCommand() *cobra.Command {
 	var as string
 	cmd := &cobra.Command{
-		Use: "import [FILE]", GroupID: "server", Short: "Restore a sandbox from what pgbox export printed", Args: cobra.MaximumNArgs(1),
+		Use: "import [FILE]", GroupID: "server", Short: "Restore a sandbox from what pgbox export printed",
+		Args: cobra.MaximumNArgs(1),
 		Long: "Restore a sandbox from what pgbox export printed (standard input without FILE) and print its id. It runs psql, which must be in PATH, as the user of DATABASE_DIRECT_URL (default DATABASE_URL): a " +
 			"superuser or a member of pgbox_maintainer. All of it or nothing. A sandbox whose id is in the database, or was once, is refused; with --as it gets another id, also beside the original.",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -113,7 +114,8 @@ func restore(ctx context.Context, database string, dump io.Reader, as string) (u
 	return to, fedErr
 }
 
-// dumpCopy copies a dump, which may rename what is in it, and checks that it is whole: psql ends with status 0 where its input does.
+// dumpCopy copies a dump, which may rename what is in it, and checks that it is whole: psql ends with status 0 where
+// its input does.
 type dumpCopy struct {
 	w       *bufio.Writer
 	in      *bufio.Reader
@@ -149,7 +151,8 @@ func (c *dumpCopy) run() error {
 	}
 }
 
-// statement rewrites one INSERT of pg_dump, whose first line is line: string literals double their quotes and hold backslashes as they are.
+// statement rewrites one INSERT of pg_dump, whose first line is line: string literals double their quotes and hold
+// backslashes as they are.
 func (c *dumpCopy) statement(line string, start int) error {
 	table, rest, ok := strings.Cut(line[start:], " (")
 	names, _, ok2 := strings.Cut(rest, ") VALUES")
@@ -227,8 +230,8 @@ type row struct {
 	column  int
 }
 
-// renames give a dumped sandbox another id, and with it what may not be there twice: its top layer, snapshots and runs. Sealed layers and contents are
-// shared with the original.
+// renames give a dumped sandbox another id, and with it what may not be there twice: its top layer, snapshots and runs.
+// Sealed layers and contents are shared with the original.
 type renames struct{ from, to, top uuid.UUID }
 
 // derived is the new id of what may not be there twice.
@@ -236,7 +239,8 @@ func (r *renames) derived(id uuid.UUID) uuid.UUID { return uuid.NewSHA1(r.to, id
 
 // text renames in what is not an INSERT: comments, and the calls around them.
 func (r *renames) text(line string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(line, r.from.String(), r.to.String()), r.top.String(), r.derived(r.top).String())
+	return strings.ReplaceAll(strings.ReplaceAll(line, r.from.String(), r.to.String()), r.top.String(),
+		r.derived(r.top).String())
 }
 
 // value is what a literal becomes.

@@ -32,14 +32,17 @@ func ingestCommand(c *client) *cobra.Command {
 		quiet   bool
 	)
 	cmd := &cobra.Command{
-		Use: "ingest ID DIR", Short: "Copy a local directory into a sandbox, with modes, times, symlinks and empty directories", Args: cobra.ExactArgs(2),
-		Long: "Copy a local directory into a sandbox, with modes, times, symlinks and empty directories. Each batch of files is one transaction; when a batch fails, the error says how much was already there.",
+		Use:   "ingest ID DIR",
+		Short: "Copy a local directory into a sandbox, with modes, times, symlinks and empty directories",
+		Args:  cobra.ExactArgs(2),
+		Long:  "Copy a local directory into a sandbox, with modes, times, symlinks and empty directories. Each batch of files is one transaction; when a batch fails, the error says how much was already there.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			files, err := localFiles(args[1], respect)
 			if err != nil {
 				return err
 			}
-			bar := progressbar.NewOptions64(files.bytes, progressbar.OptionSetDescription("ingest"), progressbar.OptionShowBytes(true),
+			bar := progressbar.NewOptions64(files.bytes, progressbar.OptionSetDescription("ingest"),
+				progressbar.OptionShowBytes(true),
 				progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetVisibility(!quiet), progressbar.OptionClearOnFinish())
 			n, err := c.ingest(cmd.Context(), args[0], to, args[1], files.entries, bar)
 			if err != nil {
@@ -68,8 +71,9 @@ type localTree struct {
 	bytes   int64
 }
 
-// localFiles lists what is below dir: regular files and symlinks, then directories, the deepest first, so that each gets its time after what is in it. With respect, each directory's .gitignore
-// applies to what is below it, as git does.
+// localFiles lists what is below dir: regular files and symlinks, then directories, the deepest first, so that each
+// gets its time after what is in it. With respect, each directory's .gitignore applies to what is below it, as git
+// does.
 func localFiles(dir string, respect bool) (localTree, error) {
 	var dirs []localEntry
 	type rules struct {
@@ -148,7 +152,9 @@ func localFiles(dir string, respect bool) (localTree, error) {
 }
 
 // ingest sends entries in batches, as archives, and returns how many the server has acknowledged.
-func (c *client) ingest(ctx context.Context, id, to, dir string, entries []localEntry, bar *progressbar.ProgressBar) (int, error) {
+func (c *client) ingest(
+	ctx context.Context, id, to, dir string, entries []localEntry, bar *progressbar.ProgressBar,
+) (int, error) {
 	done := 0
 	var batch bytes.Buffer
 	for done < len(entries) {

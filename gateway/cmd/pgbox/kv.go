@@ -38,7 +38,8 @@ func kvCommand(c *client) *cobra.Command {
 	}
 	var expect int64
 	set := &cobra.Command{
-		Use: "set ID KEY JSON", Short: "Set a key and print its version; what is not JSON is taken as a string", Args: cobra.ExactArgs(3),
+		Use: "set ID KEY JSON", Short: "Set a key and print its version; what is not JSON is taken as a string",
+		Args: cobra.ExactArgs(3),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in := map[string]any{"value": args[2]}
 			if json.Valid([]byte(args[2])) {
@@ -68,7 +69,8 @@ func kvCommand(c *client) *cobra.Command {
 		},
 	}
 	list := &cobra.Command{
-		Use: "list ID [PREFIX]", Aliases: []string{"ls"}, Short: "Print keys and values, a line each", Args: cobra.RangeArgs(1, 2),
+		Use: "list ID [PREFIX]", Aliases: []string{"ls"}, Short: "Print keys and values, a line each",
+		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q := url.Values{"limit": {"1000"}}
 			if len(args) == 2 {

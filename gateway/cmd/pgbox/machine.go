@@ -60,8 +60,8 @@ func runtimesDir() (string, error) {
 	return cfg.Runtimes, nil
 }
 
-// machines starts what gives scripts their machines, before the server confines itself. states says of each interpreter that it is ready, or why it is
-// missing.
+// machines starts what gives scripts their machines, before the server confines itself. states says of each interpreter
+// that it is ready, or why it is missing.
 func machines(cfg *config.Config) (pool *machine.Pool, states map[string]string, err error) {
 	states = map[string]string{}
 	var programs []string

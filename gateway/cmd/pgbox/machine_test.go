@@ -53,7 +53,8 @@ func filesOf(pid int) []string {
 	fds, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid)) // none when it has ended
 	for _, fd := range fds {
 		target, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", pid, fd.Name()))
-		if strings.HasPrefix(target, "/") && target != os.DevNull && fd.Name() != "1" && fd.Name() != "2" && !strings.HasPrefix(target, "/sys/fs/cgroup/") {
+		if strings.HasPrefix(target, "/") && target != os.DevNull && fd.Name() != "1" && fd.Name() != "2" &&
+			!strings.HasPrefix(target, "/sys/fs/cgroup/") {
 			files = append(files, target)
 		}
 	}
@@ -65,7 +66,8 @@ func gone(pids map[int]string) bool {
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		left := 0
 		for pid := range pids {
-			if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil && !strings.Contains(string(stat), ") Z ") {
+			if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil &&
+				!strings.Contains(string(stat), ") Z ") {
 				left++
 			}
 		}
@@ -75,7 +77,8 @@ func gone(pids map[int]string) bool {
 	}
 }
 
-// python3 on a server that is confined as far as can be: in the script's transaction, on machines that are confined themselves and end with the server.
+// python3 on a server that is confined as far as can be: in the script's transaction, on machines that are confined
+// themselves and end with the server.
 func TestPythonOfAServer(t *testing.T) {
 	bin, err := binary()
 	if err != nil {
@@ -97,13 +100,17 @@ func TestPythonOfAServer(t *testing.T) {
 		}
 		return a
 	}
-	if a := exec(map[string]any{"atomic": true, "script": "python3 -c 'open(\"f\", \"w\").write(\"two\"); raise SystemExit(3)'"}); a.ExitCode != 3 || a.Committed {
+	if a := exec(map[string]any{"atomic": true,
+		"script": "python3 -c 'open(\"f\", \"w\").write(\"two\"); raise SystemExit(3)'"}); a.ExitCode != 3 || a.Committed {
 		t.Errorf("a failed atomic script: %+v", a)
 	}
-	if a := exec(map[string]any{"timeoutMs": 1500, "script": "python3 -c 'open(\"f\", \"w\").write(\"two\")\nwhile True: pass'"}); a.Committed {
+	if a := exec(map[string]any{"timeoutMs": 1500,
+		"script": "python3 -c 'open(\"f\", \"w\").write(\"two\")\nwhile True: pass'"}); a.Committed {
 		t.Errorf("a script that was ended: %+v", a)
 	}
-	if a := exec(map[string]any{"readOnly": true, "script": "python3 -c 'print(open(\"f\").read()); open(\"f\", \"w\")'"}); a.Stdout != "one\n" || a.Code != "EREADONLY_VIOLATION" || !strings.Contains(a.Stderr, "Read-only file system") {
+	if a := exec(map[string]any{"readOnly": true,
+		"script": "python3 -c 'print(open(\"f\").read()); open(\"f\", \"w\")'"}); a.Stdout != "one\n" ||
+		a.Code != "EREADONLY_VIOLATION" || !strings.Contains(a.Stderr, "Read-only file system") {
 		t.Errorf("a read-only script: %+v", a)
 	}
 	if out := c.must(t, id, "cat f"); out != "one" {
@@ -171,7 +178,8 @@ func TestServerWithoutInterpreters(t *testing.T) {
 	r := startServe(t, url, "PGBOX_RUNTIMES="+t.TempDir())
 	c := r.caller()
 	a, err := c.exec(t.Context(), c.sandbox(t), "python3 -c 1")
-	if err != nil || a.ExitCode != 127 || !strings.Contains(a.Stderr, "python3: not available: this server has no python") {
+	if err != nil || a.ExitCode != 127 || !strings.Contains(a.Stderr,
+		"python3: not available: this server has no python") {
 		t.Errorf("%+v, %v", a, err)
 	}
 	res, err := http.Get(r.url + "/readyz")
@@ -180,7 +188,8 @@ func TestServerWithoutInterpreters(t *testing.T) {
 	}
 	defer res.Body.Close()
 	var ready struct{ Runtimes map[string]string }
-	if err := json.NewDecoder(res.Body).Decode(&ready); err != nil || !strings.HasPrefix(ready.Runtimes["python"], "not installed") || res.StatusCode != http.StatusOK {
+	if err := json.NewDecoder(res.Body).Decode(&ready); err != nil ||
+		!strings.HasPrefix(ready.Runtimes["python"], "not installed") || res.StatusCode != http.StatusOK {
 		t.Errorf("/readyz: %d, %v, %v", res.StatusCode, ready, err)
 	}
 	for _, a := range machine.Assets {

@@ -60,18 +60,23 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddGroup(&cobra.Group{ID: "server", Title: "Server:"}, &cobra.Group{ID: "client", Title: "Client (of a running server):"})
-	root.AddCommand(runtimesCommand(), devCommand(), serveCommand(), workerCommand(), migrateCommand(), gcCommand(), fsckCommand(), exportCommand(), importCommand(), tokenCommand())
+	root.AddGroup(&cobra.Group{ID: "server", Title: "Server:"},
+		&cobra.Group{ID: "client", Title: "Client (of a running server):"})
+	root.AddCommand(runtimesCommand(), devCommand(), serveCommand(), workerCommand(), migrateCommand(), gcCommand(),
+		fsckCommand(), exportCommand(), importCommand(), tokenCommand())
 	c := new(client)
 	for _, cmd := range []*cobra.Command{
 		sandboxCommand(c), execCommand(c), sessionCommand(c), fsCommand(c), ingestCommand(c), imageCommand(c), kvCommand(c),
-		forkCommand(c), snapshotCommand(c), restoreCommand(c), undoCommand(c), redoCommand(c), flattenCommand(c), diffCommand(c), mergeCommand(c),
+		forkCommand(c), snapshotCommand(c), restoreCommand(c), undoCommand(c), redoCommand(c), flattenCommand(c),
+		diffCommand(c), mergeCommand(c),
 		quotaCommand(c), timelineCommand(c), logCommand(c), blameCommand(c), tarCommand(c),
 	} {
 		cmd.GroupID = "client"
 		cmd.PersistentFlags().StringVar(&c.url, "url", "", "server (default $PGBOX_URL, else that of the last pgbox dev)")
-		cmd.PersistentFlags().StringVar(&c.token, "token", "", "bearer token (default $PGBOX_TOKEN, else that of the last pgbox dev)")
-		cmd.PersistentFlags().StringVar(&c.agent, "agent", "", "your name in the audit log, beside the token's (default $PGBOX_AGENT)")
+		cmd.PersistentFlags().StringVar(&c.token, "token", "",
+			"bearer token (default $PGBOX_TOKEN, else that of the last pgbox dev)")
+		cmd.PersistentFlags().StringVar(&c.agent, "agent", "",
+			"your name in the audit log, beside the token's (default $PGBOX_AGENT)")
 		outputFlags(cmd)
 		c.complete(cmd)
 		root.AddCommand(cmd)

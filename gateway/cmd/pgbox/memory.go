@@ -19,8 +19,9 @@ const (
 	worthwhile = 64 << 20
 )
 
-// keepMemory makes the heap respect what the machine or the container has, and gives what scripts have left behind back to the system once none of them runs. Go does
-// the latter by itself over minutes, and not at all with garbage that no collection has met. running is the number of scripts that run. stop ends it.
+// keepMemory makes the heap respect what the machine or the container has, and gives what scripts have left behind back
+// to the system once none of them runs. Go does the latter by itself over minutes, and not at all with garbage that no
+// collection has met. running is the number of scripts that run. stop ends it.
 func keepMemory(ctx context.Context, running func() int) (stop func()) {
 	if limit := memoryLimit("/"); limit > 0 && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(limit / 10 * 9)
@@ -65,7 +66,8 @@ func (s *scavenger) look(running bool, held int64, free func()) {
 
 // heapHeld is what the heap has of the system's memory.
 func heapHeld() int64 {
-	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}}
+	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/free:bytes"},
+		{Name: "/memory/classes/heap/unused:bytes"}}
 	metrics.Read(s)
 	var sum uint64
 	for i := range s {
@@ -74,7 +76,8 @@ func heapHeld() int64 {
 	return int64(sum)
 }
 
-// memoryLimit is the least of the limits of the control group and the memory of the machine whose files are below root, 0 if neither is known.
+// memoryLimit is the least of the limits of the control group and the memory of the machine whose files are below root,
+// 0 if neither is known.
 func memoryLimit(root string) int64 {
 	var least int64
 	consider := func(n int64, err error) {

@@ -11,11 +11,15 @@ func TestMemoryLimit(t *testing.T) {
 		files map[string]string
 		want  int64
 	}{
-		"unknown":            {nil, 0},
-		"the machine":        {map[string]string{"proc/meminfo": "MemTotal:       2048 kB\nMemFree: 1 kB\n", "sys/fs/cgroup/memory.max": "max\n"}, 2048 << 10},
-		"a container":        {map[string]string{"proc/meminfo": "MemTotal:       2048 kB\n", "sys/fs/cgroup/memory.max": "1048576\n"}, 1 << 20},
-		"an older container": {map[string]string{"proc/meminfo": "MemTotal: 2048 kB\n", "sys/fs/cgroup/memory/memory.limit_in_bytes": "4096\n"}, 4096},
-		"a larger limit":     {map[string]string{"proc/meminfo": "MemTotal: 2048 kB\n", "sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n"}, 2048 << 10},
+		"unknown": {nil, 0},
+		"the machine": {map[string]string{"proc/meminfo": "MemTotal:       2048 kB\nMemFree: 1 kB\n",
+			"sys/fs/cgroup/memory.max": "max\n"}, 2048 << 10},
+		"a container": {map[string]string{"proc/meminfo": "MemTotal:       2048 kB\n",
+			"sys/fs/cgroup/memory.max": "1048576\n"}, 1 << 20},
+		"an older container": {map[string]string{"proc/meminfo": "MemTotal: 2048 kB\n",
+			"sys/fs/cgroup/memory/memory.limit_in_bytes": "4096\n"}, 4096},
+		"a larger limit": {map[string]string{"proc/meminfo": "MemTotal: 2048 kB\n",
+			"sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n"}, 2048 << 10},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir() + "/"

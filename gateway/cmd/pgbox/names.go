@@ -22,8 +22,8 @@ func (c *client) sandboxes(ctx context.Context) ([]sandboxInfo, error) {
 	return out.Sandboxes, err
 }
 
-// id is the id of the sandbox that someone means: by its id, the beginning of it, or its name. What nobody is called stays what it is, and the
-// server says so.
+// id is the id of the sandbox that someone means: by its id, the beginning of it, or its name. What nobody is called
+// stays what it is, and the server says so.
 func (c *client) id(ctx context.Context, meant string) (string, error) {
 	if fullID.MatchString(meant) || meant == "" {
 		return meant, nil

@@ -34,7 +34,8 @@ func terminal(f *os.File) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// rows prints a list: as a table on a terminal, otherwise as lines of cells with tabs between them; or what it was made from as JSON.
+// rows prints a list: as a table on a terminal, otherwise as lines of cells with tabs between them; or what it was made
+// from as JSON.
 func rows[T any](asJSON bool, list []T, header table.Row, row func(*T) table.Row) error {
 	if asJSON || output.json {
 		if list == nil {
@@ -86,7 +87,8 @@ func made(id string, all any) error {
 // usageError is a command line that means nothing; its status is 2.
 type usageError struct{ error }
 
-// strict makes a wrong command line an error of its own kind, everywhere below cmd: unknown sub-commands, wrong flags and arguments.
+// strict makes a wrong command line an error of its own kind, everywhere below cmd: unknown sub-commands, wrong flags
+// and arguments.
 func strict(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%s: %w", cmd.CommandPath(), err)}

@@ -39,7 +39,8 @@ func (q *quotas) print(asJSON bool) error {
 		list = append(list, row{"owner " + q.Owner, *q.Own})
 	}
 	return rows(asJSON, list, table.Row{"of", "bytes", "files", "snapshots", "sandboxes"}, func(r *row) table.Row {
-		return table.Row{r.Of, share(r.Bytes, r.MaxBytes), share(r.Inodes, r.MaxInodes), share(r.Snapshots, r.MaxSnapshots), share(r.Sandboxes, r.MaxSandboxes)}
+		return table.Row{r.Of, share(r.Bytes, r.MaxBytes), share(r.Inodes, r.MaxInodes), share(r.Snapshots, r.MaxSnapshots),
+			share(r.Sandboxes, r.MaxSandboxes)}
 	})
 }
 
@@ -75,7 +76,8 @@ func quotaCommand(c *client) *cobra.Command {
 	var asJSON bool
 	var own limitFlags
 	cmd := &cobra.Command{
-		Use: "quota [ID]", Short: "Show what is held and what may be held: by all your sandboxes, or by one", Args: cobra.MaximumNArgs(1),
+		Use: "quota [ID]", Short: "Show what is held and what may be held: by all your sandboxes, or by one",
+		Args: cobra.MaximumNArgs(1),
 		Long: `Show what all sandboxes of your tenant and of yours hold together, and what they may; or what one sandbox holds. With a flag that sandbox gets a limit.
 What would go past a limit fails with EDQUOT and changes nothing; what is over may shrink.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -102,7 +104,8 @@ What would go past a limit fails with EDQUOT and changes nothing; what is over m
 				} `json:"limits"`
 				MaxSnapshots *int64 `json:"maxSnapshots"`
 			}
-			bytes, files, snapshots := limit(cmd, "bytes", own.bytes), limit(cmd, "files", own.files), limit(cmd, "snapshots", own.snapshots)
+			bytes, files, snapshots := limit(cmd, "bytes", own.bytes), limit(cmd, "files", own.files),
+				limit(cmd, "snapshots", own.snapshots)
 			method, in := http.MethodGet, any(nil)
 			if bytes != nil || files != nil || snapshots != nil {
 				out.Limits.MaxBytes, out.Limits.MaxInodes = bytes, files
@@ -136,7 +139,8 @@ What would go past a limit fails with EDQUOT and changes nothing; what is over m
 	var given limitFlags
 	var owner string
 	set := &cobra.Command{
-		Use: "set TENANT", Short: "Set what all sandboxes of a tenant, or with --owner of one owner, may hold together", Args: cobra.ExactArgs(1),
+		Use: "set TENANT", Short: "Set what all sandboxes of a tenant, or with --owner of one owner, may hold together",
+		Args: cobra.ExactArgs(1),
 		Long: "Set what all sandboxes of a tenant, or with --owner of one owner, may hold together. What has no flag has no limit. The server's ADMIN_SECRET is read from the environment.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.adminSecret = os.Getenv("ADMIN_SECRET")
@@ -144,9 +148,11 @@ What would go past a limit fails with EDQUOT and changes nothing; what is over m
 				return errors.New("set ADMIN_SECRET to the server's")
 			}
 			in := map[string]any{"tenant": args[0], "owner": owner}
-			for name, v := range map[string]int64{"bytes": given.bytes, "files": given.files, "snapshots": given.snapshots, "sandboxes": given.sandboxes} {
+			for name, v := range map[string]int64{"bytes": given.bytes, "files": given.files, "snapshots": given.snapshots,
+				"sandboxes": given.sandboxes} {
 				if l := limit(cmd, name, v); l != nil {
-					in[map[string]string{"bytes": "maxBytes", "files": "maxInodes", "snapshots": "maxSnapshots", "sandboxes": "maxSandboxes"}[name]] = *l
+					in[map[string]string{"bytes": "maxBytes", "files": "maxInodes", "snapshots": "maxSnapshots",
+						"sandboxes": "maxSandboxes"}[name]] = *l
 				}
 			}
 			var out quotas

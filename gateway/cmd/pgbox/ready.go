@@ -11,7 +11,8 @@ import (
 	"github.com/pgbox/pgbox/sql/migrate"
 )
 
-// schemaProbe asks the database whether this binary may serve it. It has one connection, which it keeps; callers take turns.
+// schemaProbe asks the database whether this binary may serve it. It has one connection, which it keeps; callers take
+// turns.
 type schemaProbe struct {
 	url string
 

@@ -112,11 +112,13 @@ func TestGatewayStoppedPastItsLeaseCommitsNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := <-res
-			if got.err != nil || got.Status != http.StatusServiceUnavailable || got.Code != "ELOCKLOST" || got.Applied != "no" || !got.Retryable {
+			if got.err != nil || got.Status != http.StatusServiceUnavailable || got.Code != "ELOCKLOST" || got.Applied != "no" ||
+				!got.Retryable {
 				t.Errorf("answered %+v, %v", got.reply, got.err)
 			}
 			want := map[bool]string{false: "none\n", true: "early\n"}[between]
-			out, err := b.caller().do(t.Context(), http.MethodPost, "/v1/sandboxes/"+id+"/exec-sync", map[string]any{"script": "cat f 2>/dev/null || echo none", "readOnly": true})
+			out, err := b.caller().do(t.Context(), http.MethodPost, "/v1/sandboxes/"+id+"/exec-sync",
+				map[string]any{"script": "cat f 2>/dev/null || echo none", "readOnly": true})
 			if err != nil || out.Stdout != want {
 				t.Errorf("the file holds %q, want %q (%v)", out.Stdout, want, err)
 			}
@@ -139,7 +141,8 @@ func TestRedisDownStopsWritersOnly(t *testing.T) {
 		wg.Go(func() {
 			began := time.Now()
 			a, err := g.exec(t.Context(), id, "echo 2 > f")
-			if err != nil || a.Status != http.StatusServiceUnavailable || a.Code != "EUNAVAILABLE" || a.Applied != "no" || !a.Retryable {
+			if err != nil || a.Status != http.StatusServiceUnavailable || a.Code != "EUNAVAILABLE" || a.Applied != "no" ||
+				!a.Retryable {
 				t.Errorf("a writer got %+v, %v", a, err)
 			}
 			if took := time.Since(began); took > 15*time.Second { // thrice what is promised
@@ -148,11 +151,13 @@ func TestRedisDownStopsWritersOnly(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	a, err := g.do(t.Context(), http.MethodPost, "/v1/sandboxes/"+id+"/exec-sync", map[string]any{"script": "cat f", "readOnly": true})
+	a, err := g.do(t.Context(), http.MethodPost, "/v1/sandboxes/"+id+"/exec-sync",
+		map[string]any{"script": "cat f", "readOnly": true})
 	if err != nil || a.Stdout != "1\n" {
 		t.Errorf("a reader got %+v, %v", a, err)
 	}
-	if a, err := g.do(t.Context(), http.MethodGet, "/readyz", nil); err != nil || a.Status != http.StatusServiceUnavailable {
+	if a, err := g.do(t.Context(), http.MethodGet, "/readyz", nil); err != nil ||
+		a.Status != http.StatusServiceUnavailable {
 		t.Errorf("readyz: %+v, %v", a, err)
 	}
 	redis.Start()

@@ -51,8 +51,9 @@ func nextRelease(t *testing.T) string {
 	return bin
 }
 
-// A release is rolled out under load as sql/README.md says: `migrate up` of the new one, then one gateway after the other is told to stop and a new one
-// takes its place. Every request is answered with what it did, or told to try again by a gateway that is leaving; what was answered is there once.
+// A release is rolled out under load as sql/README.md says: `migrate up` of the new one, then one gateway after the
+// other is told to stop and a new one takes its place. Every request is answered with what it did, or told to try again
+// by a gateway that is leaving; what was answered is there once.
 func TestRollingUpgradeUnderLoad(t *testing.T) {
 	const clients, gateways = 4, 2
 	next := nextRelease(t)
@@ -90,7 +91,8 @@ func TestRollingUpgradeUnderLoad(t *testing.T) {
 					switch {
 					case errors.Is(err, syscall.ECONNREFUSED):
 						gone.Add(1) // it has left, and the other one serves
-					case err == nil && res.Status == http.StatusServiceUnavailable && res.Retryable && res.Applied == "no" && res.Header.Get("Retry-After") != "":
+					case err == nil && res.Status == http.StatusServiceUnavailable && res.Retryable && res.Applied == "no" &&
+						res.Header.Get("Retry-After") != "":
 						told.Add(1)
 					default:
 						t.Errorf("%+v, %v", res, err)
@@ -116,13 +118,15 @@ func TestRollingUpgradeUnderLoad(t *testing.T) {
 	progress()
 	up := exec.Command(next, "migrate", "up")
 	up.Env = append(os.Environ(), "DATABASE_URL="+url)
-	if out, err := up.CombinedOutput(); err != nil || !strings.Contains(string(out), "schema version 90001: 1 migrations applied, functions and views made anew") {
+	if out, err := up.CombinedOutput(); err != nil || !strings.Contains(string(out),
+		"schema version 90001: 1 migrations applied, functions and views made anew") {
 		t.Fatalf("%v: %s", err, out)
 	}
 	progress()
 	for i := range serving {
 		old := serving[i].Load()
-		if probe, err := old.caller().do(t.Context(), http.MethodGet, "/readyz", nil); err != nil || probe.Status != http.StatusOK {
+		if probe, err := old.caller().do(t.Context(), http.MethodGet, "/readyz", nil); err != nil ||
+			probe.Status != http.StatusOK {
 			t.Errorf("a gateway of the release before, after the migration: %+v, %v", probe, err)
 		}
 		old.stop(t)

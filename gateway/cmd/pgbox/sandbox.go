@@ -50,7 +50,9 @@ func sandboxCommand(c *client) *cobra.Command {
 	create.Flags().DurationVar(&expires, "expires", 0, "drop it after so long (at least 1s); by default it stays")
 	past.flags(create)
 	keep := &cobra.Command{
-		Use: "history ID", Short: "Let commits take automatic snapshots, for undo and earlier versions; without a flag no longer", Args: cobra.ExactArgs(1),
+		Use:   "history ID",
+		Short: "Let commits take automatic snapshots, for undo and earlier versions; without a flag no longer",
+		Args:  cobra.ExactArgs(1),
 	}
 	past.flags(keep)
 	keep.RunE = func(cmd *cobra.Command, args []string) error {
@@ -63,7 +65,8 @@ func sandboxCommand(c *client) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return rows(false, all, table.Row{"id", "name", "created"}, func(s *sandboxInfo) table.Row { return table.Row{s.ID, s.Name, s.CreatedAt} })
+			return rows(false, all, table.Row{"id", "name", "created"},
+				func(s *sandboxInfo) table.Row { return table.Row{s.ID, s.Name, s.CreatedAt} })
 		},
 	}
 	rm := &cobra.Command{
@@ -89,7 +92,8 @@ type history struct {
 }
 
 func (h *history) flags(cmd *cobra.Command) {
-	cmd.Flags().Int32Var(&h.Commits, "history", 0, "automatic snapshot before a commit when the last is this many commits old; 1: every commit can be undone")
+	cmd.Flags().Int32Var(&h.Commits, "history", 0,
+		"automatic snapshot before a commit when the last is this many commits old; 1: every commit can be undone")
 	cmd.Flags().Int32Var(&h.Seconds, "history-seconds", 0, "automatic snapshot before a commit when the last is this old")
 	cmd.Flags().Int32Var(&h.Keep, "history-keep", 0, "how many automatic snapshots are kept (default 100)")
 }

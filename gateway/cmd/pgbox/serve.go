@@ -58,7 +58,8 @@ func setLogLevel(level string) {
 // serve runs a gateway until ctx is done, then lets what runs finish. ready is called once requests are answered.
 func serve(ctx context.Context, cfg *config.Config, on sockets, ready func() error) error {
 	st, err := store.Open(ctx, store.Config{
-		URL: string(cfg.DatabaseURL), ReplicaURL: string(cfg.DatabaseReplicaURL), MaxConns: int32(cfg.DatabasePoolSize), ExecMode: store.ExecMode(cfg.DatabaseExecMode),
+		URL: string(cfg.DatabaseURL), ReplicaURL: string(cfg.DatabaseReplicaURL), MaxConns: int32(cfg.DatabasePoolSize),
+		ExecMode: store.ExecMode(cfg.DatabaseExecMode),
 		LockWait: cfg.LockTimeout,
 	})
 	if err != nil {
@@ -88,7 +89,8 @@ func serve(ctx context.Context, cfg *config.Config, on sockets, ready func() err
 	service := sandbox.New(sandbox.Config{
 		Store: st, Feed: follow, Locker: locks, Commands: command.All(), Governor: sched.Start(),
 		BlobCacheBytes: cfg.ContentCacheBytes, TreeCacheBytes: cfg.TreeCacheBytes, MaxLiveBytes: cfg.MemoryLimit,
-		Limits: cfg.Limits, MaxFileSize: cfg.MaxFileSize, MaxState: cfg.MaxState, OutputKeep: int(cfg.MaxOutput), OutputMax: cfg.MaxPrinted, MaxRuns: cfg.MaxExecs, MaxQueue: cfg.MaxQueue,
+		Limits: cfg.Limits, MaxFileSize: cfg.MaxFileSize, MaxState: cfg.MaxState, OutputKeep: int(cfg.MaxOutput),
+		OutputMax: cfg.MaxPrinted, MaxRuns: cfg.MaxExecs, MaxQueue: cfg.MaxQueue,
 		LockTimeout: cfg.LockTimeout, Machines: programs.Source(),
 	})
 	started, cancelStart := context.WithTimeout(ctx, 10*time.Second)
@@ -103,7 +105,8 @@ func serve(ctx context.Context, cfg *config.Config, on sockets, ready func() err
 	if err != nil {
 		return err
 	}
-	defer keepHouse(ctx, st, cfg.Housekeeping, store.Retention{Grace: cfg.HousekeepingGrace, History: cfg.HistoryRetention, Operations: cfg.JournalMax})()
+	defer keepHouse(ctx, st, cfg.Housekeeping, store.Retention{Grace: cfg.HousekeepingGrace, History: cfg.HistoryRetention,
+		Operations: cfg.JournalMax})()
 	defer keepChecking(ctx, st, cfg.FsckInterval)()
 	metrics := prometheus.NewRegistry()
 	follow.Register(metrics)
@@ -117,14 +120,19 @@ func serve(ctx context.Context, cfg *config.Config, on sockets, ready func() err
 	defer closeRelay()
 	tools := mcp.New(mcp.Config{
 		Relay:   cancellations,
-		Version: version, Service: service, Verifier: verifier, Origins: cfg.MCPOrigins, MaxBytes: cfg.SandboxMaxBytes, MaxInodes: cfg.SandboxMaxInodes,
-		Static: mcp.StaticKey{Key: string(cfg.MCPKey), Header: cfg.MCPHeader, Subject: cfg.MCPSubject, Tenant: cfg.MCPTenant},
+		Version: version, Service: service, Verifier: verifier, Origins: cfg.MCPOrigins, MaxBytes: cfg.SandboxMaxBytes,
+		MaxInodes: cfg.SandboxMaxInodes,
+		Static: mcp.StaticKey{Key: string(cfg.MCPKey), Header: cfg.MCPHeader, Subject: cfg.MCPSubject,
+			Tenant: cfg.MCPTenant},
 	})
 	handler := httpapi.New(httpapi.Config{
 		MCP:     tools,
-		Version: version, Service: service, Verifier: verifier, AuthSecret: string(cfg.AuthSecret), AdminSecret: string(cfg.AdminSecret),
-		TrustProxy: cfg.TrustProxy, Metrics: metrics, MetricsElsewhere: on.metrics != nil, Replica: st.Replica, Feed: func() feed.Status { s, _ := follow.Status(); return s },
-		MaxBytes: cfg.SandboxMaxBytes, MaxInodes: cfg.SandboxMaxInodes, Sandbox: &confined, Runtimes: runtimes, Draining: func() bool { return ctx.Err() != nil },
+		Version: version, Service: service, Verifier: verifier, AuthSecret: string(cfg.AuthSecret),
+		AdminSecret: string(cfg.AdminSecret),
+		TrustProxy:  cfg.TrustProxy, Metrics: metrics, MetricsElsewhere: on.metrics != nil,
+		Replica: st.Replica, Feed: func() feed.Status { s, _ := follow.Status(); return s },
+		MaxBytes: cfg.SandboxMaxBytes, MaxInodes: cfg.SandboxMaxInodes, Sandbox: &confined, Runtimes: runtimes,
+		Draining: func() bool { return ctx.Err() != nil },
 		Ready: func(ctx context.Context) map[string]string {
 			ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 			defer cancel()
@@ -159,15 +167,20 @@ func enter(cfg *config.Config) (confine.Restrictions, error) {
 	if s.Complete() {
 		slog.Info("confined", "op", "serve", "sandbox", s.String())
 	} else {
-		slog.Warn("not confined, or not fully", "op", "serve", "sandbox", s.String(), "missing", strings.Join(s.Missing, "; "))
+		slog.Warn("not confined, or not fully", "op", "serve", "sandbox", s.String(), "missing",
+			strings.Join(s.Missing, "; "))
 	}
 	return s, nil
 }
 
 // answer answers requests until ctx is done, then lets what runs finish.
-func answer(ctx context.Context, cfg *config.Config, on sockets, handler http.Handler, service *sandbox.Service, ready func() error) error {
+func answer(
+	ctx context.Context, cfg *config.Config, on sockets, handler http.Handler, service *sandbox.Service,
+	ready func() error,
+) error {
 	// No write timeout: a stream lasts as long as its script. Bodies have to arrive, though.
-	srv := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 5 * time.Minute, IdleTimeout: 2 * time.Minute}
+	srv := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 5 * time.Minute,
+		IdleTimeout: 2 * time.Minute}
 	if on.worker != nil {
 		on.worker.Configure(srv)
 	}

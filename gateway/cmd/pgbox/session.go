@@ -29,17 +29,20 @@ func sessionCommand(c *client) *cobra.Command {
 			if err := c.call(cmd.Context(), http.MethodGet, sandboxPath(args[0], "/sessions"), nil, &out); err != nil {
 				return err
 			}
-			return rows(asJSON, out.Sessions, table.Row{"name", "cwd", "variables", "bytes", "last used", "expires"}, func(s *session) table.Row {
-				return table.Row{s.Name, s.Cwd, s.Variables, s.Bytes, s.LastUsedAt, s.ExpiresAt}
-			})
+			return rows(asJSON, out.Sessions, table.Row{"name", "cwd", "variables", "bytes", "last used", "expires"},
+				func(s *session) table.Row {
+					return table.Row{s.Name, s.Cwd, s.Variables, s.Bytes, s.LastUsedAt, s.ExpiresAt}
+				})
 		},
 	}
 	list.Flags().BoolVar(&asJSON, "json", false, "print an array of objects")
 	rm := &cobra.Command{
-		Use: "rm ID NAME...", Short: "Forget sessions; the next script that names one begins afresh", Args: cobra.MinimumNArgs(2),
+		Use: "rm ID NAME...", Short: "Forget sessions; the next script that names one begins afresh",
+		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, name := range args[1:] {
-				if err := c.call(cmd.Context(), http.MethodDelete, sandboxPath(args[0], "/sessions/"+url.PathEscape(name)), nil, nil); err != nil {
+				if err := c.call(cmd.Context(), http.MethodDelete, sandboxPath(args[0], "/sessions/"+url.PathEscape(name)), nil,
+					nil); err != nil {
 					return fmt.Errorf("remove %s: %w", name, err)
 				}
 			}

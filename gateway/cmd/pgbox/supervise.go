@@ -46,8 +46,9 @@ func listen(ctx context.Context, cfg *config.Config) ([]*net.TCPListener, error)
 	return all, nil
 }
 
-// start serves until ctx is done: behind a parent, which is this process, or in this process. env are settings that are not in the environment.
-// alone says that this process has no children of its own yet, so that the parent, too, can be confined.
+// start serves until ctx is done: behind a parent, which is this process, or in this process. env are settings that are
+// not in the environment. alone says that this process has no children of its own yet, so that the parent, too, can be
+// confined.
 func start(ctx context.Context, cfg *config.Config, env []string, alone bool, ready func(base string) error) error {
 	listeners, err := listen(ctx, cfg)
 	if err != nil {
@@ -82,7 +83,8 @@ func start(ctx context.Context, cfg *config.Config, env []string, alone bool, re
 		}
 	}
 	return keeper.Run(ctx, keeper.Config{
-		Listeners: listeners, Args: []string{workerName}, Env: env, Grace: cfg.ShutdownTimeout + 15*time.Second, Reap: alone && os.Getpid() == 1,
+		Listeners: listeners, Args: []string{workerName}, Env: env, Grace: cfg.ShutdownTimeout + 15*time.Second,
+		Reap:  alone && os.Getpid() == 1,
 		Ready: func() error { return ready(base) },
 	})
 }
@@ -124,7 +126,8 @@ func serveMetrics(l net.Listener, h http.Handler) (stop func()) {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", h)
-	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: time.Minute}
+	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,
+		WriteTimeout: time.Minute}
 	go func() {
 		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 			slog.Error("metrics are not served", "op", "metrics", "err", err)

@@ -39,10 +39,12 @@ func (r *running) worker(t *testing.T) int {
 		}
 		var state string
 		var parent int
-		if _, err := fmt.Sscan(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), &state, &parent); err != nil || parent != r.cmd.Process.Pid || state == "Z" {
+		if _, err := fmt.Sscan(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), &state, &parent); err != nil ||
+			parent != r.cmd.Process.Pid || state == "Z" {
 			continue
 		}
-		if line, err := os.ReadFile(filepath.Join(filepath.Dir(name), "cmdline")); err == nil && strings.Contains(string(line), workerName) {
+		if line, err := os.ReadFile(filepath.Join(filepath.Dir(name), "cmdline")); err == nil &&
+			strings.Contains(string(line), workerName) {
 			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
 			return pid
 		}
@@ -90,11 +92,13 @@ func TestServerAndParentAreConfined(t *testing.T) {
 			}
 			c := r.caller()
 			id := c.sandbox(t)
-			if out := c.must(t, id, "TZ=Asia/Tokyo date -d @0 +%H; echo 'SELECT 1+1;' | sqlite3; echo x | gzip | gzip -d"); out != "09\n2\nx\n" {
+			if out := c.must(t, id,
+				"TZ=Asia/Tokyo date -d @0 +%H; echo 'SELECT 1+1;' | sqlite3; echo x | gzip | gzip -d"); out != "09\n2\nx\n" {
 				t.Errorf("%q", out)
 			}
 			// What a script sees of the host is nothing, with the walls and without.
-			if out := c.must(t, id, "cat /etc/shadow /proc/1/environ 2>/dev/null; : 2>/dev/null < /dev/tcp/127.0.0.1/22 && echo connected; true"); out != "" {
+			if out := c.must(t, id,
+				"cat /etc/shadow /proc/1/environ 2>/dev/null; : 2>/dev/null < /dev/tcp/127.0.0.1/22 && echo connected; true"); out != "" {
 				t.Errorf("%q", out)
 			}
 			r.stop(t)
@@ -128,10 +132,12 @@ func TestProbesAndMetricsLeaveTheServerAlone(t *testing.T) {
 		}
 		return res.StatusCode, string(body)
 	}
-	if status, body := get("http://" + address + "/metrics"); status != http.StatusOK || !strings.Contains(body, "pgbox_exec_overdue_goroutines 0") {
+	if status, body := get("http://" + address + "/metrics"); status != http.StatusOK ||
+		!strings.Contains(body, "pgbox_exec_overdue_goroutines 0") {
 		t.Errorf("%d %.300s", status, body)
 	}
-	for _, u := range []string{r.url + "/metrics", "http://" + address + "/readyz", "http://" + address + "/v1/sandboxes"} {
+	for _, u := range []string{r.url + "/metrics", "http://" + address + "/readyz",
+		"http://" + address + "/v1/sandboxes"} {
 		if status, body := get(u); status != http.StatusNotFound {
 			t.Errorf("%s: %d %.300s", u, status, body)
 		}
@@ -145,7 +151,8 @@ func TestProbesAndMetricsLeaveTheServerAlone(t *testing.T) {
 	defer func() { _ = conn.Close(context.Background()) }()
 	connections := func() (n int) {
 		t.Helper()
-		if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'").Scan(&n); err != nil {
+		if err := conn.QueryRow(t.Context(),
+			"SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'").Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 		return n
@@ -200,7 +207,8 @@ func TestProbesAndMetricsLeaveTheServerAlone(t *testing.T) {
 // confinedProbe makes the test binary a server's process, as far as its walls go.
 const confinedProbe = "PGBOX_TEST_CONFINED"
 
-// tryEverything goes behind the walls of a server with the configuration of the environment, and prints what it can still do.
+// tryEverything goes behind the walls of a server with the configuration of the environment, and prints what it can
+// still do.
 func tryEverything() {
 	cfg, err := config.Load(os.Getenv)
 	if err == nil {
@@ -210,7 +218,8 @@ func tryEverything() {
 		fmt.Println("enter", err)
 		return
 	}
-	for _, name := range []string{"/etc/passwd", "/etc/shadow", "/proc/1/environ", "/etc/ssl/private", "/etc", "/", "/tmp", "/root", os.Args[0]} {
+	for _, name := range []string{"/etc/passwd", "/etc/shadow", "/proc/1/environ", "/etc/ssl/private", "/etc", "/", "/tmp",
+		"/root", os.Args[0]} {
 		if f, err := os.Open(name); err == nil {
 			_ = f.Close()
 			fmt.Println("open", name)
@@ -254,7 +263,8 @@ func TestServerReachesNothingButWhatItServesFrom(t *testing.T) {
 	}
 	db, redis, other := listener(), listener(), listener()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), confinedProbe+"="+strings.Join([]string{db, redis, other}, " "), "SANDBOX=required", "LOG_LEVEL=error",
+	cmd.Env = append(os.Environ(), confinedProbe+"="+strings.Join([]string{db, redis, other}, " "), "SANDBOX=required",
+		"LOG_LEVEL=error",
 		"DATABASE_URL=postgres://u:p@"+db+"/d", "REDIS_URL=redis://"+redis)
 	out, err := cmd.Output()
 	if err != nil {
@@ -265,7 +275,8 @@ func TestServerReachesNothingButWhatItServesFrom(t *testing.T) {
 	}
 }
 
-// A crash under load: nobody is refused, what was acknowledged is there once, and what was under way is told what is known of it.
+// A crash under load: nobody is refused, what was acknowledged is there once, and what was under way is told what is
+// known of it.
 func TestCrashOfTheServerUnderLoad(t *testing.T) {
 	const clients, crashes = 4, 3
 	_, url := ownCluster(t)
@@ -369,7 +380,8 @@ func TestNoServerOutlivesItsParent(t *testing.T) {
 			t.Errorf("after %v: %v\n%s", s, err, r.stderr)
 		}
 		eventually(t, func() error {
-			if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil && strings.Contains(string(b), workerName) {
+			if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil &&
+				strings.Contains(string(b), workerName) {
 				return fmt.Errorf("after %v process %d is there", s, pid)
 			}
 			return nil

@@ -21,7 +21,9 @@ func tarCommand(c *client) *cobra.Command {
 		return "/home/user"
 	}
 	cmd := &cobra.Command{Use: "tar", Short: "Move directories in and out of a sandbox as tar archives"}
-	export := &cobra.Command{Use: "export ID [DIR]", Short: "Print everything below DIR (default /home/user) as a tar archive, with modes, times and links", Args: cobra.RangeArgs(1, 2)}
+	export := &cobra.Command{Use: "export ID [DIR]",
+		Short: "Print everything below DIR (default /home/user) as a tar archive, with modes, times and links",
+		Args:  cobra.RangeArgs(1, 2)}
 	at := export.Flags().String("at", "", "of an earlier state: "+stateHelp)
 	export.RunE = func(cmd *cobra.Command, args []string) error {
 		q := url.Values{"path": {dir(args)}}
@@ -37,7 +39,9 @@ func tarCommand(c *client) *cobra.Command {
 		return err
 	}
 	cmd.AddCommand(export, &cobra.Command{
-		Use: "import ID [DIR]", Short: "Write the tar archive on standard input (also gzipped) below DIR (default /home/user), all or nothing", Args: cobra.RangeArgs(1, 2),
+		Use:   "import ID [DIR]",
+		Short: "Write the tar archive on standard input (also gzipped) below DIR (default /home/user), all or nothing",
+		Args:  cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := c.importTar(cmd.Context(), args[0], dir(args), os.Stdin)
 			if err != nil {
@@ -63,6 +67,7 @@ func (c *client) importTar(ctx context.Context, id, dir string, r io.Reader) (in
 	var out struct {
 		Entries int `json:"entries"`
 	}
-	err := c.send(ctx, http.MethodPost, sandboxPath(id, "/import?"+url.Values{"path": {dir}}.Encode()), "application/x-tar", in, &out)
+	err := c.send(ctx, http.MethodPost, sandboxPath(id, "/import?"+url.Values{"path": {dir}}.Encode()),
+		"application/x-tar", in, &out)
 	return out.Entries, err
 }

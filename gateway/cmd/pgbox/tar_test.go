@@ -12,7 +12,8 @@ func TestTar_thereAndBack(t *testing.T) {
 	dir := t.TempDir()
 	bash := func(script string, args ...string) string {
 		t.Helper()
-		out, err := exec.Command("bash", append([]string{"-euo", "pipefail", "-c", script, "bash"}, args...)...).CombinedOutput()
+		out, err := exec.Command("bash", append([]string{"-euo", "pipefail", "-c", script, "bash"},
+			args...)...).CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s: %v: %s", script, err, out)
 		}
@@ -66,7 +67,8 @@ with $(things) "é/-x'
 		to := "/home/user/" + strings.ReplaceAll(format, " ", "")
 		r.pgbox(t, string(archive), "tar", "import", id, to)
 		check(format, id, to)
-		if got := r.must(t, "exec", id, "--", "cd "+to+" && stat -c %h hard; [ hard -ef empty/inner/most/harder ] && [ hard -ef src/deep/f3 ] && echo same"); got != "3\nsame\n" {
+		if got := r.must(t, "exec", id, "--", "cd "+to+
+			" && stat -c %h hard; [ hard -ef empty/inner/most/harder ] && [ hard -ef src/deep/f3 ] && echo same"); got != "3\nsame\n" {
 			t.Errorf("%s: hard links: %q", format, got)
 		}
 	}

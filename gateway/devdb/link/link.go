@@ -1,4 +1,5 @@
-// Package link is a TCP link between two programs that can be cut, delayed, frozen, watched and led elsewhere while it is in use. It is for tests and test beds.
+// Package link is a TCP link between two programs that can be cut, delayed, frozen, watched and led elsewhere while it
+// is in use. It is for tests and test beds.
 package link
 
 import (
@@ -71,8 +72,8 @@ func (l *Link) To(network, address string) {
 	l.target = [2]string{network, address}
 }
 
-// Tap shows what callers send on connections that are made from now on: each gets a function from tap, which sees the bytes in order, in
-// whatever pieces they come.
+// Tap shows what callers send on connections that are made from now on: each gets a function from tap, which sees the
+// bytes in order, in whatever pieces they come.
 func (l *Link) Tap(tap func() func(b []byte)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -93,8 +94,8 @@ func (l *Link) Cut() {
 	l.Reset()
 }
 
-// Freeze lets nothing through any more, in one direction or both; connections stay open, and new ones open. It is what a
-// broken route looks like: bytes arrive late, after Heal, or never.
+// Freeze lets nothing through any more, in one direction or both; connections stay open, and new ones open. It is what
+// a broken route looks like: bytes arrive late, after Heal, or never.
 func (l *Link) Freeze(toTarget, toCaller bool) {
 	l.set(func(f *fault) { f.frozen = [2]bool{toTarget, toCaller} })
 }
@@ -112,8 +113,8 @@ func (l *Link) Reset() {
 	}
 }
 
-// Abandon breaks the connections that are there and tells only the target: for the caller they stay open, and silent. It is what the death
-// of a machine looks like.
+// Abandon breaks the connections that are there and tells only the target: for the caller they stay open, and silent.
+// It is what the death of a machine looks like.
 func (l *Link) Abandon() {
 	for _, c := range l.all() {
 		l.mu.Lock()

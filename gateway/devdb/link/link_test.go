@@ -129,7 +129,8 @@ func TestTripsCountsWhatAClientWaitsFor(t *testing.T) {
 		return append(append([]byte{kind}, 0, 0, 0, byte(4+len(body))), body...)
 	}
 	all := append([]byte{0, 0, 0, 8}, "SQSQ"...) // what is sent first has no type
-	for _, m := range [][]byte{message('P', "SSS"), message('B', ""), message('S', ""), message('Q', "QS"), message('E', "S"), message('S', "")} {
+	for _, m := range [][]byte{message('P', "SSS"), message('B', ""), message('S', ""), message('Q', "QS"),
+		message('E', "S"), message('S', "")} {
 		all = append(all, m...)
 	}
 	for _, piece := range []int{1, 2, 3, 7, len(all)} {

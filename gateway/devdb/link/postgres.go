@@ -31,8 +31,8 @@ func (l *Link) ToPostgres(target string) (string, error) {
 	return u.String(), nil
 }
 
-// Trips counts the messages after which a client of Postgres waits for the server: Sync and Query. It is the number of round trips. Its
-// Tap is for [Link.Tap]. https://www.postgresql.org/docs/current/protocol-message-formats.html
+// Trips counts the messages after which a client of Postgres waits for the server: Sync and Query. It is the number of
+// round trips. Its Tap is for [Link.Tap]. https://www.postgresql.org/docs/current/protocol-message-formats.html
 type Trips struct{ atomic.Int64 }
 
 // Tap reads what one connection sends.

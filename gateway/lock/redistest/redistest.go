@@ -1,5 +1,5 @@
-// Package redistest runs a real Redis for tests: a private server on a socket of its own, without persistence, that can be
-// stopped, stalled and started again at the same address.
+// Package redistest runs a real Redis for tests: a private server on a socket of its own, without persistence, that can
+// be stopped, stalled and started again at the same address.
 package redistest
 
 import (
@@ -45,8 +45,10 @@ func (s *Server) URL() string { return "unix://" + s.socket }
 // Start starts it again after Kill, empty.
 func (s *Server) Start() {
 	s.t.Helper()
-	s.cmd = exec.CommandContext(context.Background(), "redis-server", "--port", "0", "--unixsocket", s.socket, "--save", "", "--appendonly", "no",
-		"--dir", filepath.Dir(s.socket), "--enable-debug-command", "local", "--repl-diskless-sync-delay", "0", "--loglevel", "warning")
+	s.cmd = exec.CommandContext(context.Background(), "redis-server", "--port", "0", "--unixsocket", s.socket, "--save",
+		"", "--appendonly", "no",
+		"--dir", filepath.Dir(s.socket), "--enable-debug-command", "local", "--repl-diskless-sync-delay", "0", "--loglevel",
+		"warning")
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	s.cmd.Stderr = os.Stderr
 	if err := s.cmd.Start(); err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/pgbox/pgbox/gateway/machine"
 )
 
-// Entry is the first call of a TestMain: the test's executable is what runs the machines, too, where PGBOX_BINARY names no other.
+// Entry is the first call of a TestMain: the test's executable is what runs the machines, too, where PGBOX_BINARY names
+// no other.
 func Entry() {
 	ours, err := machine.Entry(os.Args[1:])
 	if err != nil {
@@ -25,7 +26,8 @@ func Entry() {
 	}
 }
 
-// Pool is a pool that ends with the test. The programs are fetched when they are missing; only a machine without npm skips the test.
+// Pool is a pool that ends with the test. The programs are fetched when they are missing; only a machine without npm
+// skips the test.
 func Pool(t testing.TB, cfg machine.Config) *machine.Pool {
 	t.Helper()
 	cfg.Sandbox, cfg.Executable = cmp.Or(cfg.Sandbox, confine.Auto), os.Getenv("PGBOX_BINARY")

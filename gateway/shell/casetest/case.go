@@ -121,7 +121,8 @@ func Parse(data string) ([]Case, error) {
 			}
 			continue
 		}
-		if strings.HasPrefix(text, `\--- `) || strings.HasPrefix(text, `\=== `) || strings.HasPrefix(text, `\\--- `) || strings.HasPrefix(text, `\\=== `) {
+		if strings.HasPrefix(text, `\--- `) || strings.HasPrefix(text, `\=== `) || strings.HasPrefix(text, `\\--- `) ||
+			strings.HasPrefix(text, `\\=== `) {
 			text = text[1:]
 		}
 		body.WriteString(text + "\n")

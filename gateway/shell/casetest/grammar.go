@@ -21,8 +21,8 @@ import (
 //	flag = -i | -v | -w
 //
 // Each indented line is an alternative; a number and a colon before it is its weight, 1 otherwise. On one line with the
-// name, alternatives are divided by " | ". «name» is a text of that rule, «name?» perhaps one, «name*3» up to three, «name+3» one to three; «nl» is a newline,
-// «sp» a space, «none» nothing. Blanks around an alternative do not count.
+// name, alternatives are divided by " | ". «name» is a text of that rule, «name?» perhaps one, «name*3» up to three,
+// «name+3» one to three; «nl» is a newline, «sp» a space, «none» nothing. Blanks around an alternative do not count.
 type Grammar struct {
 	rules map[string]*rule
 }

@@ -19,11 +19,12 @@ import (
 	"time"
 )
 
-// oracleUser is the name of the user that .ci/install makes for the scripts. It is an odd one, so that a case cannot be recorded that holds it and
-// is right for that name only.
+// oracleUser is the name of the user that .ci/install makes for the scripts. It is an odd one, so that a case cannot be
+// recorded that holds it and is right for that name only.
 const oracleUser = "zoë-oracle"
 
-// unprivileged is who the scripts run as when this process is root: the user made for it or, where there is none, nobody.
+// unprivileged is who the scripts run as when this process is root: the user made for it or, where there is none,
+// nobody.
 var unprivileged = sync.OnceValue(func() *syscall.Credential {
 	const nobody = 65534
 	c := &syscall.Credential{Uid: nobody, Gid: nobody}
@@ -49,8 +50,8 @@ func giveAway(dir string, to *syscall.Credential) error {
 // oracleTimeout bounds one script of the real tools: some regular expressions take glibc for ever.
 const oracleTimeout = 20 * time.Second
 
-// heed has signals that this process was started to ignore, as nohup and a shell's background do, caught: a program that is started gets their
-// default then, and scripts that show traps show no others.
+// heed has signals that this process was started to ignore, as nohup and a shell's background do, caught: a program
+// that is started gets their default then, and scripts that show traps show no others.
 var heed = sync.OnceFunc(func() {
 	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT} {
 		if signal.Ignored(s) {

@@ -26,7 +26,8 @@ const Home = "/home/user"
 
 // Env is the environment of every case, here and under the real bash.
 func Env(home string) map[string]string {
-	return map[string]string{"PATH": "/usr/bin:/bin", "HOME": home, "LC_ALL": "C.UTF-8", "TZ": "UTC", "USER": "user", "LOGNAME": "user"}
+	return map[string]string{"PATH": "/usr/bin:/bin", "HOME": home, "LC_ALL": "C.UTF-8", "TZ": "UTC", "USER": "user",
+		"LOGNAME": "user"}
 }
 
 type blobs struct {
@@ -59,7 +60,8 @@ type Base struct {
 
 // NewBase makes a base tree for the commands; those that the shell brings itself are added.
 func NewBase(commands map[string]proc.Func) (*Base, error) {
-	root, err := tree.Empty().Patch(&tree.Patch{Version: 1, NextIno: tree.FirstIno, Inodes: []tree.Inode{{Ino: tree.RootIno, Kind: vfs.Dir, Mode: 0o755, Nlink: 2}}})
+	root, err := tree.Empty().Patch(&tree.Patch{Version: 1, NextIno: tree.FirstIno,
+		Inodes: []tree.Inode{{Ino: tree.RootIno, Kind: vfs.Dir, Mode: 0o755, Nlink: 2}}})
 	if err != nil {
 		return nil, err
 	}
@@ -74,9 +76,12 @@ func NewBase(commands map[string]proc.Func) (*Base, error) {
 	}
 	for _, err := range []error{
 		w.Symlink("usr/bin", "/bin"), w.Chmod("/tmp", 0o1777), w.Chmod("/var/tmp", 0o1777), w.Chown(Home, 1000, 1000, false),
-		w.Mknod("/dev/null", vfs.Char, 0o666, 1<<8|3), w.Mknod("/dev/zero", vfs.Char, 0o666, 1<<8|5), w.Mknod("/dev/full", vfs.Char, 0o666, 1<<8|7),
-		w.Mknod("/dev/random", vfs.Char, 0o666, 1<<8|8), w.Mknod("/dev/urandom", vfs.Char, 0o666, 1<<8|9), w.Mknod("/dev/tty", vfs.Char, 0o666, 5<<8),
-		w.WriteFile("/etc/passwd", []byte("root:x:0:0:root:/root:/bin/bash\nuser:x:1000:1000::/home/user:/bin/bash\n"), 0o644),
+		w.Mknod("/dev/null", vfs.Char, 0o666, 1<<8|3), w.Mknod("/dev/zero", vfs.Char, 0o666, 1<<8|5),
+		w.Mknod("/dev/full", vfs.Char, 0o666, 1<<8|7),
+		w.Mknod("/dev/random", vfs.Char, 0o666, 1<<8|8), w.Mknod("/dev/urandom", vfs.Char, 0o666, 1<<8|9),
+		w.Mknod("/dev/tty", vfs.Char, 0o666, 5<<8),
+		w.WriteFile("/etc/passwd", []byte("root:x:0:0:root:/root:/bin/bash\nuser:x:1000:1000::/home/user:/bin/bash\n"),
+			0o644),
 		w.WriteFile("/etc/group", []byte("root:x:0:\nuser:x:1000:\n"), 0o644),
 	} {
 		if err != nil {
@@ -138,7 +143,8 @@ func (b *Base) Run(ctx context.Context, c Case) Result {
 		}
 	}
 	var out, errs syncBuffer
-	cfg := shell.Config{FS: w, Commands: b.commands, State: shell.State{Dir: Home, Env: Env(Home)}, Budget: budget, Stdout: &out, Stderr: &errs, Linger: lingering, Machines: b.Machines}
+	cfg := shell.Config{FS: w, Commands: b.commands, State: shell.State{Dir: Home, Env: Env(Home)}, Budget: budget,
+		Stdout: &out, Stderr: &errs, Linger: lingering, Machines: b.Machines}
 	if !c.NoStdin {
 		cfg.Stdin = strings.NewReader(c.Stdin)
 	}
@@ -146,7 +152,8 @@ func (b *Base) Run(ctx context.Context, c Case) Result {
 	return Result{Stdout: out.b.String(), Stderr: errs.b.String(), Exit: r.ExitCode, Err: err}
 }
 
-// Replay runs the cases of the files (patterns of filepath.Glob) in sandboxes and compares what they do with what was recorded.
+// Replay runs the cases of the files (patterns of filepath.Glob) in sandboxes and compares what they do with what was
+// recorded.
 func Replay(t *testing.T, commands map[string]proc.Func, patterns ...string) {
 	t.Helper()
 	base, err := NewBase(commands)
@@ -167,14 +174,14 @@ func ReplayOn(t *testing.T, wanted func(Case) bool, run func(context.Context, Ca
 	}, run, patterns)
 }
 
-// timed are scripts in which what happens depends on who is faster by some hundredths of a second, and tries is how often one may run until
-// the machine has the time.
+// timed are scripts in which what happens depends on who is faster by some hundredths of a second, and tries is how
+// often one may run until the machine has the time.
 var timed = regexp.MustCompile(`\b(sleep|timeout)\b`)
 
 const tries = 6
 
-// ReplayOracle runs the same cases under the real bash and tools: what was recorded is still what they do. A case gets several
-// tries, because processes may be scheduled so that the output of two of them is mixed otherwise.
+// ReplayOracle runs the same cases under the real bash and tools: what was recorded is still what they do. A case gets
+// several tries, because processes may be scheduled so that the output of two of them is mixed otherwise.
 func ReplayOracle(t *testing.T, wanted func(Case) bool, patterns ...string) {
 	t.Helper()
 	replay(t, wanted, func(Case) int { return tries }, func(ctx context.Context, c Case) Result {
@@ -186,7 +193,9 @@ func ReplayOracle(t *testing.T, wanted func(Case) bool, patterns ...string) {
 	}, patterns)
 }
 
-func replay(t *testing.T, wanted func(Case) bool, tries func(Case) int, run func(context.Context, Case) Result, patterns []string) {
+func replay(
+	t *testing.T, wanted func(Case) bool, tries func(Case) int, run func(context.Context, Case) Result, patterns []string,
+) {
 	t.Helper()
 	var files []string
 	for _, p := range patterns {

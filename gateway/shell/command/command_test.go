@@ -24,7 +24,9 @@ func (f forever) Read(b []byte) (int, error) {
 }
 
 // start runs a command on an empty filesystem and returns how it ended.
-func start(ctx context.Context, t *testing.T, limits proc.Limits, stdin io.Reader, stdout io.Writer, args ...string) (status int, killed error) {
+func start(
+	ctx context.Context, t *testing.T, limits proc.Limits, stdin io.Reader, stdout io.Writer, args ...string,
+) (status int, killed error) {
 	ctx, budget := proc.NewBudget(ctx, limits)
 	defer budget.Close()
 	base, err := casetest.NewBase(registry)
@@ -44,13 +46,16 @@ func start(ctx context.Context, t *testing.T, limits proc.Limits, stdin io.Reade
 	return proc.Run(ctx, registry[args[0]], p), nil
 }
 
-// TestUnboundedInputIsLimited: what has to be kept is counted, so that an endless input ends the exec and not the process.
+// TestUnboundedInputIsLimited: what has to be kept is counted, so that an endless input ends the exec and not the
+// process.
 func TestUnboundedInputIsLimited(t *testing.T) {
 	limits := proc.Limits{LiveBytes: 16 << 20}
 	for _, script := range []string{
-		"head -c -1000000000000", "head -n -1000000000000", "tail -c 1000000000000", "tail -n 1000000000000", "sort", "sort -u", "tac", "rev", "cut -f2", "uniq",
+		"head -c -1000000000000", "head -n -1000000000000", "tail -c 1000000000000", "tail -n 1000000000000", "sort",
+		"sort -u", "tac", "rev", "cut -f2", "uniq",
 		"paste", "nl", "split -n r/2", "wc --files0-from=-", "cut -c1",
-		"sponge", "pee cat", "combine - and -", "ts", "jo", "jo -a", "col", "colrm 2", "ul -tdumb", "batcat -A", "xmllint -", "yq .", "yq -p xml .", "csvsort", "csvjoin",
+		"sponge", "pee cat", "combine - and -", "ts", "jo", "jo -a", "col", "colrm 2", "ul -tdumb", "batcat -A", "xmllint -",
+		"yq .", "yq -p xml .", "csvsort", "csvjoin",
 		"csvlook", "csvjson", "csvstat", "in2csv -f csv", "run-parts --stdin /bin", "parallel echo", "column", "ed f",
 	} {
 		args := strings.Fields(script)
@@ -63,7 +68,9 @@ func TestUnboundedInputIsLimited(t *testing.T) {
 
 // TestCancelEndsCommands: every command that can run for long ends soon after its exec.
 func TestCancelEndsCommands(t *testing.T) {
-	for _, script := range []string{"sleep 1000", "yes", "cat", "tr a b", "wc", "md5sum", "base64", "od", "xxd", "head -c 1T", "tail -c 1", "seq inf", "cut -z -c1", "tee", "pv -q", "iconv -f UTF-8 -t UTF-16", "isutf8", "batcat", "dos2unix", "openssl dgst", "openssl base64"} {
+	for _, script := range []string{"sleep 1000", "yes", "cat", "tr a b", "wc", "md5sum", "base64", "od", "xxd",
+		"head -c 1T", "tail -c 1", "seq inf", "cut -z -c1", "tee", "pv -q", "iconv -f UTF-8 -t UTF-16", "isutf8", "batcat",
+		"dos2unix", "openssl dgst", "openssl base64"} {
 		// The machine may be busy: a command that cannot be interrupted is late each time.
 		took := time.Hour
 		for attempt := 0; attempt < 5 && took > 500*time.Millisecond; attempt++ {

@@ -104,8 +104,10 @@ func attempts() []string {
 
 // secrets are in the environment of the process that is watched, and in nothing that a script may see.
 var secrets = []string{
-	childEnv + "=1", "PGBOX_SECRET=secret-value-of-the-host", "HOME=/home-of-the-host", "USER=user-of-the-host", "LOGNAME=logname-of-the-host", "HOSTNAME=name-of-the-host", "TZ=:/etc/localtime",
-	"PATH=/usr/bin:/bin:/path-of-the-host", "LANG=de_DE.UTF-8@of-the-host", "AUTH_SECRET=auth-secret-of-the-host", "DATABASE_URL=postgres://of-the-host", "TMPDIR=/tmp/of-the-host",
+	childEnv + "=1", "PGBOX_SECRET=secret-value-of-the-host", "HOME=/home-of-the-host", "USER=user-of-the-host",
+	"LOGNAME=logname-of-the-host", "HOSTNAME=name-of-the-host", "TZ=:/etc/localtime",
+	"PATH=/usr/bin:/bin:/path-of-the-host", "LANG=de_DE.UTF-8@of-the-host", "AUTH_SECRET=auth-secret-of-the-host",
+	"DATABASE_URL=postgres://of-the-host", "TMPDIR=/tmp/of-the-host",
 	"GODEBUG=updatemaxprocs=0", // or the runtime looks into its cgroup from time to time
 }
 
@@ -145,7 +147,8 @@ func runIsolated() error {
 		_, _ = os.Open(marker + strconv.Itoa(i))
 		ctx, budget := proc.NewBudget(ctx, proc.Limits{Steps: 5_000_000})
 		var printed sink
-		_, _ = shell.Run(ctx, shell.Config{FS: fs, Commands: commands, Budget: budget, Stdin: strings.NewReader("y\n"), Stdout: &printed, Stderr: &printed}, script)
+		_, _ = shell.Run(ctx, shell.Config{FS: fs, Commands: commands, Budget: budget, Stdin: strings.NewReader("y\n"),
+			Stdout: &printed, Stderr: &printed}, script)
 		budget.Close()
 		cancel()
 		if l := leaks(printed.b); l != "" {
@@ -162,8 +165,8 @@ func runIsolated() error {
 // harmless are the system calls that the Go runtime makes for its own threads.
 var harmless = regexp.MustCompile(`^(clone3?\(.*CLONE_THREAD|exit\(|tgkill\(|rt_sig|<\.\.\. |\+\+\+ |--- )`)
 
-// The evaluator and every command work on the sandbox's tree alone: no script makes a system call that touches a file, a socket or
-// a process of the host.
+// The evaluator and every command work on the sandbox's tree alone: no script makes a system call that touches a file,
+// a socket or a process of the host.
 func TestNoScriptTouchesTheHost(t *testing.T) {
 	strace, err := exec.LookPath("strace")
 	if err != nil {

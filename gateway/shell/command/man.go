@@ -13,11 +13,13 @@ import (
 )
 
 var (
-	manSpec = getopt.New("C:dDfklKwWcL:m:M:S:s:e:iIauP:r:7E:p:tT::H::X::ZhV?", "config-file:=C debug=d default=D whatis=f apropos=k local-file=l global-apropos=K where=w path=w location=w where-cat=W location-cat=W catman=c locale:=L systems:=m manpath:=M sections:=S "+
-		"extension:=e ignore-case=i match-case=I regex wildcard names-only all=a update=u no-subpages pager:=P prompt:=r ascii=7 encoding:=E no-hyphenation no-justification preprocessor:=p troff=t help=h version=V").
+	manSpec = getopt.New("C:dDfklKwWcL:m:M:S:s:e:iIauP:r:7E:p:tT::H::X::ZhV?",
+		"config-file:=C debug=d default=D whatis=f apropos=k local-file=l global-apropos=K where=w path=w location=w where-cat=W location-cat=W catman=c locale:=L systems:=m manpath:=M sections:=S "+
+			"extension:=e ignore-case=i match-case=I regex wildcard names-only all=a update=u no-subpages pager:=P prompt:=r ascii=7 encoding:=E no-hyphenation no-justification preprocessor:=p troff=t help=h version=V").
 		WithStatus(2).WithUsage("[OPTION...] [SECTION] PAGE...", "Say what commands do.").WithVersion("2.11.2")
-	aproposSpec = getopt.New("dvrwealC:L:m:M:s:hV", "debug=d verbose=v regex=r wildcard=w exact=e and=a long=l config-file:=C locale:=L systems:=m manpath:=M sections:=s section:=s help=h version=V").
-			WithStatus(2).WithUsage("[OPTION...] KEYWORD...", "Search the descriptions of commands.").WithVersion("2.11.2")
+	aproposSpec = getopt.New("dvrwealC:L:m:M:s:hV",
+		"debug=d verbose=v regex=r wildcard=w exact=e and=a long=l config-file:=C locale:=L systems:=m manpath:=M sections:=s section:=s help=h version=V").
+		WithStatus(2).WithUsage("[OPTION...] KEYWORD...", "Search the descriptions of commands.").WithVersion("2.11.2")
 )
 
 // noPage is the status of man when there is no page.
@@ -82,7 +84,8 @@ func man(_ context.Context, p *proc.Process) int {
 			title := strings.ToUpper(a) + "(1)"
 			middle := "User Commands"
 			gap := max(80-2*len(title)-len(middle), 2) / 2
-			p.Out.WriteString(title + strings.Repeat(" ", gap) + middle + strings.Repeat(" ", gap) + title + "\n\nNAME\n       " + a + " - " + about.Does + "\n")
+			p.Out.WriteString(title + strings.Repeat(" ", gap) + middle + strings.Repeat(" ", gap) + title +
+				"\n\nNAME\n       " + a + " - " + about.Does + "\n")
 			if about.Differ != "" {
 				p.Out.WriteString("\nDIFFERENCES\n       " + about.Differ + "\n")
 			}
@@ -132,7 +135,9 @@ func search(p *proc.Process, as string, words []string, wildcard, exact, regular
 		switch {
 		case wildcard:
 			match[i] = func(name, does string) bool {
-				return program.Fnmatch(p, folded, name, false) || as == "apropos" && slices.ContainsFunc(strings.Fields(strings.ToLower(does)), func(s string) bool { return program.Fnmatch(p, folded, s, false) })
+				return program.Fnmatch(p, folded, name, false) || as == "apropos" &&
+					slices.ContainsFunc(strings.Fields(strings.ToLower(does)),
+						func(s string) bool { return program.Fnmatch(p, folded, s, false) })
 			}
 		case as == "whatis" && !regular || exact:
 			match[i] = func(name, does string) bool {

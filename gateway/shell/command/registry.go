@@ -35,7 +35,8 @@ var (
 // The manual's programs read the table that they are in.
 func init() {
 	for _, family := range []program.Table{
-		own, archive.Programs, file.Programs, sum.Programs, sys.Programs, text.Programs, data.Programs, diffutils.Programs, extra.Programs, findutils.Programs, grep.Programs, lang.Programs, procps.Programs, utillinux.Programs,
+		own, archive.Programs, file.Programs, sum.Programs, sys.Programs, text.Programs, data.Programs, diffutils.Programs,
+		extra.Programs, findutils.Programs, grep.Programs, lang.Programs, procps.Programs, utillinux.Programs,
 	} {
 		for name, p := range family {
 			if _, twice := table[name]; twice {

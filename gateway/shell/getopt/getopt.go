@@ -48,7 +48,8 @@ type Spec struct {
 
 // New makes a Spec; see the package documentation for the notation.
 func New(short, longs string) *Spec {
-	s := &Spec{short: map[byte]Arity{}, status: 1, hint: "Try '%[1]s --help' for more information.", operands: "[OPTION]... [FILE]..."}
+	s := &Spec{short: map[byte]Arity{}, status: 1, hint: "Try '%[1]s --help' for more information.",
+		operands: "[OPTION]... [FILE]..."}
 	if rest, ok := strings.CutPrefix(short, "+"); ok {
 		s.inOrder, short = true, rest
 	}

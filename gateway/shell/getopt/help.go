@@ -10,8 +10,9 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
 
-// helpText describes options, a section for each group of commands: lines of key, "=" and the name of the argument where there
-// is one, a tab and the text. The section [] has what a long option means in every command that does not say otherwise.
+// helpText describes options, a section for each group of commands: lines of key, "=" and the name of the argument
+// where there is one, a tab and the text. The section [] has what a long option means in every command that does not
+// say otherwise.
 //
 //go:embed help.txt
 var helpText string

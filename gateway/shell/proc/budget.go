@@ -46,8 +46,10 @@ func (l Limits) withDefaults() Limits {
 		l.CPU = d.CPU
 	}
 	for _, f := range []struct{ v, d *int64 }{
-		{&l.Steps, &d.Steps}, {&l.LiveBytes, &d.LiveBytes}, {&l.ValueBytes, &d.ValueBytes}, {&l.Words, &d.Words}, {&l.Depth, &d.Depth},
-		{&l.Goroutines, &d.Goroutines}, {&l.OpenFiles, &d.OpenFiles}, {&l.Written, &d.Written}, {&l.ScriptSize, &d.ScriptSize},
+		{&l.Steps, &d.Steps}, {&l.LiveBytes, &d.LiveBytes}, {&l.ValueBytes, &d.ValueBytes}, {&l.Words, &d.Words},
+		{&l.Depth, &d.Depth},
+		{&l.Goroutines, &d.Goroutines}, {&l.OpenFiles, &d.OpenFiles}, {&l.Written, &d.Written},
+		{&l.ScriptSize, &d.ScriptSize},
 	} {
 		if *f.v == 0 {
 			*f.v = *f.d

@@ -8,8 +8,8 @@ type Running struct {
 	status int
 }
 
-// Start runs child, as [Process.Exec] would, in a goroutine of the exec. The parent waits for it with [Running.Wait] before it ends; ctx ends it
-// before. after, if there is one, is called in the child's goroutine when it has ended.
+// Start runs child, as [Process.Exec] would, in a goroutine of the exec. The parent waits for it with [Running.Wait]
+// before it ends; ctx ends it before. after, if there is one, is called in the child's goroutine when it has ended.
 func (p *Process) Start(ctx context.Context, child *Process, after func()) *Running {
 	budget := p.Budget
 	if err := budget.Spawn(); err != nil {

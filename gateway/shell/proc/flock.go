@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// Locks are the advisory locks of one exec's files, as flock(2) has them: a lock belongs to an open file description. The
-// zero value holds none.
+// Locks are the advisory locks of one exec's files, as flock(2) has them: a lock belongs to an open file description.
+// The zero value holds none.
 type Locks struct {
 	held  atomic.Int32
 	mu    sync.Mutex
@@ -15,8 +15,8 @@ type Locks struct {
 	freed chan struct{}           // closed when a lock was given up
 }
 
-// Lock gets a lock of an inode for owner, in place of the one it may have. It waits until ctx is done, or not at all without wait; false
-// means that somebody else has it.
+// Lock gets a lock of an inode for owner, in place of the one it may have. It waits until ctx is done, or not at all
+// without wait; false means that somebody else has it.
 func (l *Locks) Lock(ctx context.Context, ino uint64, owner any, exclusive, wait bool) bool {
 	for {
 		freed, ok := l.try(ino, owner, exclusive)

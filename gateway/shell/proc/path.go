@@ -10,7 +10,8 @@ import (
 // DefaultPath is what execvp searches without PATH.
 const DefaultPath = "/bin:/usr/bin"
 
-// LookPath finds the file that execvp would run for a name: ENOENT when there is none, EACCES when it may not be executed.
+// LookPath finds the file that execvp would run for a name: ENOENT when there is none, EACCES when it may not be
+// executed.
 func (p *Process) LookPath(name string) (string, error) {
 	if name == "" {
 		return "", vfs.ENOENT

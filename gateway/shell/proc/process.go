@@ -54,8 +54,8 @@ type Process struct {
 	Processes func() []Info
 	// Signal sends a signal (0 only asks) and reports whether there is such a process.
 	Signal func(pid, signal int) bool
-	// Interrupt sends a signal to a child that was made with Exec and to the program it waits for, as to a process group. It reports
-	// whether the child sees to the rest itself: a shell has traps to run.
+	// Interrupt sends a signal to a child that was made with Exec and to the program it waits for, as to a process group.
+	// It reports whether the child sees to the rest itself: a shell has traps to run.
 	Interrupt func(child *Process, signal int) bool
 	// FIFO opens a named pipe, which waits for the other end.
 	FIFO func(ctx context.Context, path string, flag int) (vfs.File, error)
@@ -82,11 +82,12 @@ type Process struct {
 	ticks int64
 }
 
-// Machine is a process of its own in which a program runs that is not part of this one; it knows nothing but what it is told through the
-// connection that this is.
+// Machine is a process of its own in which a program runs that is not part of this one; it knows nothing but what it is
+// told through the connection that this is.
 type Machine interface {
 	io.ReadWriter
-	// Release gives it back, to be used again when it is idle, to be ended otherwise. It may be called more than once; the first call counts.
+	// Release gives it back, to be used again when it is idle, to be ended otherwise. It may be called more than once; the
+	// first call counts.
 	Release(idle bool)
 }
 

@@ -8,8 +8,9 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/getopt"
 )
 
-// ListedOptions are the options of a command that reads its own command line: long ones by what they mean, a letter or a word
-// with a colon when they take an argument, and the letters that have no long form. Words in plain stand for several options.
+// ListedOptions are the options of a command that reads its own command line: long ones by what they mean, a letter or
+// a word with a colon when they take an argument, and the letters that have no long form. Words in plain stand for
+// several options.
 func ListedOptions(long map[string]string, letters string, plain ...string) []getopt.Listed {
 	by := map[string]*getopt.Listed{}
 	for name, key := range long {
@@ -35,7 +36,8 @@ func ListedOptions(long map[string]string, letters string, plain ...string) []ge
 		out = append(out, *o)
 	}
 	slices.SortFunc(out, func(a, b getopt.Listed) int {
-		return cmp.Or(cmp.Compare(min(len(a.Key), 2), min(len(b.Key), 2)), strings.Compare(strings.ToLower(a.Key), strings.ToLower(b.Key)),
+		return cmp.Or(cmp.Compare(min(len(a.Key), 2), min(len(b.Key), 2)),
+			strings.Compare(strings.ToLower(a.Key), strings.ToLower(b.Key)),
 			strings.Compare(b.Key, a.Key))
 	})
 	return out

@@ -15,8 +15,8 @@ const (
 	NumberOverflow
 )
 
-// ParseCount reads an unsigned count with an optional multiplier of those in suffixes: b (512), K, M, G, T, P, E, Z and Y, each alone or
-// as KiB (1024) or KB (1000).
+// ParseCount reads an unsigned count with an optional multiplier of those in suffixes: b (512), K, M, G, T, P, E, Z and
+// Y, each alone or as KiB (1024) or KB (1000).
 func ParseCount(s, suffixes string) (int64, NumberProblem) {
 	s = strings.TrimLeft(s, " \t")
 	s = strings.TrimPrefix(s, "+")

@@ -100,7 +100,8 @@ func nextComponent(path string) (c, rest string) {
 	return path, ""
 }
 
-// canonAccept says why a component that is not followed cannot be part of the result. A slash, or a dot behind one, makes it a directory.
+// canonAccept says why a component that is not followed cannot be part of the result. A slash, or a dot behind one,
+// makes it a directory.
 func canonAccept(p *proc.Process, at, rest string, mode canonMode, keepLinks bool) error {
 	look := p.FS.Lstat
 	if keepLinks {
@@ -124,7 +125,8 @@ func canonAccept(p *proc.Process, at, rest string, mode canonMode, keepLinks boo
 	return err
 }
 
-// wantsDirectory reports whether what stands before rest has to be a directory, without any component that would say so by itself.
+// wantsDirectory reports whether what stands before rest has to be a directory, without any component that would say so
+// by itself.
 func wantsDirectory(rest string) bool {
 	for strings.HasPrefix(rest, "/") {
 		var c string

@@ -18,7 +18,9 @@ type Transfer struct {
 }
 
 // ResolveTargets sorts out SOURCE... DEST, -t DIR and -T. It prints the complaint itself.
-func ResolveTargets(p *proc.Process, s *getopt.Spec, args []string, target string, hasTarget, noTarget bool) (Transfer, bool) {
+func ResolveTargets(
+	p *proc.Process, s *getopt.Spec, args []string, target string, hasTarget, noTarget bool,
+) (Transfer, bool) {
 	if hasTarget && noTarget {
 		p.Errorf("cannot combine --target-directory (-t) and --no-target-directory (-T)")
 		return Transfer{}, false

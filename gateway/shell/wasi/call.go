@@ -9,7 +9,8 @@ import (
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
-// calls are the system calls: each takes its arguments from in and puts its results into out, which is dropped when there is an error.
+// calls are the system calls: each takes its arguments from in and puts its results into out, which is dropped when
+// there is an error.
 var calls = [...]func(g *program, in, out *Frame) error{
 	FdAdvise:             (*program).fdAdvise,
 	FdAllocate:           (*program).fdAllocate,
@@ -513,7 +514,8 @@ func (g *program) pathUnlinkFile(in, _ *Frame) error {
 	return g.p.FS.Unlink(path)
 }
 
-// pollOneoff answers which of some descriptors are ready: 0 is not, else an error number above 1. All are: a call on one that is not waits.
+// pollOneoff answers which of some descriptors are ready: 0 is not, else an error number above 1. All are: a call on
+// one that is not waits.
 func (g *program) pollOneoff(in, out *Frame) error {
 	for n := in.U32(); n > 0 && !in.Bad(); n-- {
 		_ = in.U16()

@@ -15,15 +15,15 @@ import (
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
-// ControlPath is a file that only programs on machines can open. What is written into it at once is a [Request] in JSON, and what is read from it then is
-// the [Response].
+// ControlPath is a file that only programs on machines can open. What is written into it at once is a [Request] in
+// JSON, and what is read from it then is the [Response].
 const ControlPath = "/.pgbox/control"
 
 // endPath is the directory of the ends of pipes that a request has made: each can be opened once.
 const endPath = "/.pgbox/fd/"
 
-// markAdvice is the offset with which fd_advise gives a descriptor the name that is its length, by which requests can speak of it: a program's library
-// may count descriptors otherwise than we do.
+// markAdvice is the offset with which fd_advise gives a descriptor the name that is its length, by which requests can
+// speak of it: a program's library may count descriptors otherwise than we do.
 const markAdvice = 0x706762_6f7801
 
 // Request is something that preview 1 has no call for.

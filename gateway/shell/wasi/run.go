@@ -29,11 +29,12 @@ type program struct {
 	lastPID  int
 }
 
-// run runs a program on m as the process p and returns its exit status. It reports whether m came to an end of the program by itself, and
-// so can be given another one.
+// run runs a program on m as the process p and returns its exit status. It reports whether m came to an end of the
+// program by itself, and so can be given another one.
 func run(p *proc.Process, m io.ReadWriter, job Job, over Overlay) (status int, reusable bool) {
 	g := &program{p: p, over: over, lastPID: p.PID, files: []*file{
-		newFile(p.Stdin, "", rightRead, false), newFile(p.Stdout, "", rightWrite, false), newFile(p.Stderr, "", rightWrite, false), newDir("/"),
+		newFile(p.Stdin, "", rightRead, false), newFile(p.Stdout, "", rightWrite, false),
+		newFile(p.Stderr, "", rightWrite, false), newDir("/"),
 	}}
 	defer g.end()
 	if err := job.Send(m); err != nil {
@@ -222,7 +223,8 @@ func (f *file) stat(p *proc.Process) (vfs.Stat, error) {
 // Types of files, as preview 1 numbers them. It has none for pipes.
 var types = map[vfs.Kind]byte{vfs.Char: 2, vfs.Dir: 3, vfs.Regular: 4, vfs.Symlink: 7}
 
-// putStat appends a filestat. The device number carries what preview 1 has no field for: the mode, and the owner above it.
+// putStat appends a filestat. The device number carries what preview 1 has no field for: the mode, and the owner above
+// it.
 func putStat(out *Frame, s vfs.Stat) {
 	out.PutU64(1 | uint64(s.Mode&0o7777)<<8 | uint64(s.UID&0xffff)<<20 | uint64(s.GID&0xffff)<<36)
 	out.PutU64(s.Ino)

@@ -41,7 +41,8 @@ func New(start []Entry, read func(path string) []byte, uid, gid uint32) *Model {
 	for _, e := range start {
 		n := byPath[e.Same]
 		if n == nil {
-			n = &node{kind: e.Attr.Kind, mode: e.Attr.Mode, uid: e.Attr.UID, gid: e.Attr.GID, mtime: e.Attr.Mtime, target: e.Target}
+			n = &node{kind: e.Attr.Kind, mode: e.Attr.Mode, uid: e.Attr.UID, gid: e.Attr.GID, mtime: e.Attr.Mtime,
+				target: e.Target}
 			switch n.kind {
 			case vfs.Dir:
 				n.kids = make(map[string]*node)

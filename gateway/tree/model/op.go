@@ -120,7 +120,8 @@ type Entry struct {
 
 func (e Entry) String() string {
 	return fmt.Sprintf("%s kind=%d mode=%#o uid=%d gid=%d nlink=%d size=%d mtime=%d sum=%.12s target=%q same=%s",
-		short(e.Path), e.Attr.Kind, e.Attr.Mode, e.Attr.UID, e.Attr.GID, e.Attr.Nlink, e.Attr.Size, e.Attr.Mtime, e.Sum, e.Target, short(e.Same))
+		short(e.Path), e.Attr.Kind, e.Attr.Mode, e.Attr.UID, e.Attr.GID, e.Attr.Nlink, e.Attr.Size, e.Attr.Mtime, e.Sum,
+		e.Target, short(e.Same))
 }
 
 // Target is an implementation of the filesystem. Errno 0 is success; a failure that is not an errno at all must fail

@@ -96,7 +96,8 @@ func (c *Config) sameAttr(want, got Attr) bool {
 func (c *Config) compare(want, got Result) string {
 	switch {
 	case !bytes.Equal(want.Data, got.Data):
-		return fmt.Sprintf("%d bytes of data, want %d; first difference at %d", len(got.Data), len(want.Data), firstDiff(got.Data, want.Data))
+		return fmt.Sprintf("%d bytes of data, want %d; first difference at %d", len(got.Data), len(want.Data),
+			firstDiff(got.Data, want.Data))
 	case want.Text != got.Text:
 		return fmt.Sprintf("text %q, want %q", short(got.Text), short(want.Text))
 	case !c.sameAttr(want.Stat, got.Stat):

@@ -40,7 +40,10 @@ func run(tb testing.TB, limits proc.Limits, src, input string) (out string, stat
 			death = d.Cause
 		}
 	}()
-	status = proc.Run(ctx, func(_ context.Context, p *proc.Process) int { return prog.Run(p, Config{Args: []string{"awk"}}) }, p)
+	status = proc.Run(ctx, func(_ context.Context, p *proc.Process) int {
+		return prog.Run(p,
+			Config{Args: []string{"awk"}})
+	}, p)
 	if b.Live() != 0 {
 		tb.Errorf("%q: %d bytes still held", src, b.Live())
 	}
@@ -110,8 +113,10 @@ END { print f(50), length(lines), length(all); delete lines; split(all, parts, "
 func FuzzProgram(f *testing.F) {
 	for _, s := range []string{
 		`{print $1, $NF}`, `BEGIN{for(i=0;i<3;i++)a[i]=i; for(k in a)print k,a[k]}`, `/a/,/b/{n++} END{print n}`,
-		`function f(x,y){y[x]=1; return x} {f($1,z)}`, `{gsub(/[a-z]+/,"<&>"); print substr($0,2,3)}`, `BEGIN{printf "%5.2f|%-*s|%c\n", 1, 3, "x", 65}`,
-		`BEGIN{FS=",";RS="";OFS=":"}{$2="";NF=5;print}`, `BEGIN{while(("x"|getline l)>0)print l > "/dev/stderr"}`, `{a[$1][$2]=$3; n=asorti(a,b); switch($1){case /x/: break; default: next}}`,
+		`function f(x,y){y[x]=1; return x} {f($1,z)}`, `{gsub(/[a-z]+/,"<&>"); print substr($0,2,3)}`,
+		`BEGIN{printf "%5.2f|%-*s|%c\n", 1, 3, "x", 65}`,
+		`BEGIN{FS=",";RS="";OFS=":"}{$2="";NF=5;print}`, `BEGIN{while(("x"|getline l)>0)print l > "/dev/stderr"}`,
+		`{a[$1][$2]=$3; n=asorti(a,b); switch($1){case /x/: break; default: next}}`,
 		`BEGIN{FPAT="[^,]*";IGNORECASE=1}{print match($0,/(b)(c)?/,m), m[1,"start"]}`,
 	} {
 		f.Add(s, "a b c\n1,2 x\n\nfoo bar\n")

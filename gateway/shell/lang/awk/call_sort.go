@@ -37,7 +37,8 @@ func (in *interp) ordering(name string) func(a, b element) int {
 			if c, ok := arraysLast(a, b); ok {
 				return c
 			}
-			return cmp.Or(cmp.Compare(a.c.v.num(), b.c.v.num()), strings.Compare(in.str(a.c.v), in.str(b.c.v)), strings.Compare(a.key, b.key))
+			return cmp.Or(cmp.Compare(a.c.v.num(), b.c.v.num()), strings.Compare(in.str(a.c.v), in.str(b.c.v)),
+				strings.Compare(a.key, b.key))
 		}
 	case "@val_type":
 		f = func(a, b element) int {

@@ -175,7 +175,8 @@ func (c *compiler) substitute(e *builtinCall) numFn {
 	}
 }
 
-// changer finds the target of sub and gsub, evaluating its subscript or number once, and gives it a new text where there is one.
+// changer finds the target of sub and gsub, evaluating its subscript or number once, and gives it a new text where
+// there is one.
 func (c *compiler) changer(e *builtinCall) func(in *interp, edit func(string) (string, bool)) {
 	var target expr = &fieldRef{idx: &numLit{}}
 	if len(e.args) == 3 {

@@ -293,7 +293,8 @@ func (l *lexer) scanName() {
 	}
 	if rest := l.src[l.pos:]; len(rest) > 2 && rest[:2] == "::" && isNameStart(rest[2]) {
 		if _, ok := keywords[l.src[l.start:l.pos]]; ok {
-			panic(l.errorAt(l.start, "error: using reserved identifier `%s' as a namespace is not allowed", l.src[l.start:l.pos]))
+			panic(l.errorAt(l.start, "error: using reserved identifier `%s' as a namespace is not allowed",
+				l.src[l.start:l.pos]))
 		}
 		l.pos += 2
 		for l.pos < len(l.src) && (isNameStart(l.src[l.pos]) || isDigit(l.src[l.pos])) {

@@ -106,8 +106,11 @@ func (p *parser) placed(node any, at position) {
 
 // Parse reads and compiles a program; the sources are joined as if they were one file each ending in a newline.
 // The error is a *SyntaxError; warn is told of harmless mistakes, load reads what @include asks for.
-func Parse(sources []Source, dialect Dialect, warn func(string), load func(name string) (Source, error)) (prog *Program, err error) {
-	p := &parser{globals: map[string]*symbol{}, funcs: map[string]*function{}, places: map[any]position{}, load: load, posix: dialect == Posix}
+func Parse(
+	sources []Source, dialect Dialect, warn func(string), load func(name string) (Source, error),
+) (prog *Program, err error) {
+	p := &parser{globals: map[string]*symbol{}, funcs: map[string]*function{}, places: map[any]position{}, load: load,
+		posix: dialect == Posix}
 	warned := map[string]bool{}
 	p.warn = func(s string) {
 		if !warned[s] {

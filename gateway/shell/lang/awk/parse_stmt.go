@@ -323,7 +323,8 @@ func (p *parser) mainOnly(what string, bad bool) {
 	if !bad || p.fn != nil {
 		return
 	}
-	name := map[ruleKind]string{ruleBegin: "BEGIN", ruleEnd: "END", ruleBeginFile: "BEGINFILE", ruleEndFile: "ENDFILE"}[p.ruleKind]
+	name := map[ruleKind]string{ruleBegin: "BEGIN", ruleEnd: "END", ruleBeginFile: "BEGINFILE",
+		ruleEndFile: "ENDFILE"}[p.ruleKind]
 	p.fail("error: `%s' used in %s action", what, name)
 }
 

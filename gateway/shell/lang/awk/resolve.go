@@ -116,7 +116,8 @@ func (p *parser) nameRef() expr {
 		return p.index(name, pos)
 	}
 	if f := p.funcs[p.qualify(name)]; f != nil && f.defined && !p.isParam(name) {
-		panic(p.errorAt(pos, "error: function `%s' called with space between name and `(',\nor used as a variable or an array", name))
+		panic(p.errorAt(pos,
+			"error: function `%s' called with space between name and `(',\nor used as a variable or an array", name))
 	}
 	return p.newRef(name, pos)
 }
@@ -171,7 +172,8 @@ func (p *parser) builtin() expr {
 func (p *parser) resolve() {
 	for _, c := range p.calls {
 		if c.param && (p.posix || !c.fn.defined) {
-			panic(&SyntaxError{Source: p.lexer.name, Line: p.line, Msg: "error: attempt to use non-function `" + c.name + "' in function call"})
+			panic(&SyntaxError{Source: p.lexer.name, Line: p.line, Msg: "error: attempt to use non-function `" + c.name +
+				"' in function call"})
 		}
 		for i, a := range c.args {
 			if g, ok := a.(*group); ok && len(g.list) == 1 {

@@ -266,8 +266,8 @@ func (in *interp) end(s *stream) int {
 	return status
 }
 
-// closeAll ends every stream, the last opened first. What commands print comes before what the program has printed since they were
-// opened, and not flushed.
+// closeAll ends every stream, the last opened first. What commands print comes before what the program has printed
+// since they were opened, and not flushed.
 func (in *interp) closeAll() {
 	in.ending = true
 	for len(in.order) > 0 {
@@ -493,7 +493,8 @@ func (c *compiler) print(s *printStmt) block {
 		to = func(in *interp) *proc.Writer {
 			name := dest(in)
 			if name == "" {
-				in.fatal("expression for `%s' redirection has null string value", map[token]string{tGt: ">", tAppend: ">>", tPipe: "|", tPipeAmp: "|&"}[s.redir])
+				in.fatal("expression for `%s' redirection has null string value",
+					map[token]string{tGt: ">", tAppend: ">>", tPipe: "|", tPipeAmp: "|&"}[s.redir])
 			}
 			st, err := in.open(kind, name, appending)
 			if err != nil && in.nonfatal(name) {

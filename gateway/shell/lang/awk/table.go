@@ -20,8 +20,8 @@ var constants = map[string]value{
 	"BINMODE": num(0), "LINT": num(0), "PREC": num(53), "ROUNDMODE": str("N"), "TEXTDOMAIN": str("messages"),
 }
 
-// variables lists the names of all global variables but the tables themselves, in the order in which gawk makes them: that of
-// for-in depends on it.
+// variables lists the names of all global variables but the tables themselves, in the order in which gawk makes them:
+// that of for-in depends on it.
 func (in *interp) variables() []string {
 	names := slices.Collect(maps.Keys(specials))
 	for name := range constants {

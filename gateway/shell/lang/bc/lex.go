@@ -20,9 +20,11 @@ type token struct {
 	line int
 }
 
-var keywords = map[string]bool{"define": true, "break": true, "quit": true, "length": true, "return": true, "for": true, "if": true, "while": true,
-	"sqrt": true, "else": true, "scale": true, "ibase": true, "obase": true, "auto": true, "read": true, "random": true, "warranty": true,
-	"halt": true, "last": true, "continue": true, "print": true, "limits": true, "history": true, "void": true}
+var keywords = map[string]bool{"define": true, "break": true, "quit": true, "length": true, "return": true, "for": true,
+	"if": true, "while": true,
+	"sqrt": true, "else": true, "scale": true, "ibase": true, "obase": true, "auto": true, "read": true, "random": true,
+	"warranty": true,
+	"halt":     true, "last": true, "continue": true, "print": true, "limits": true, "history": true, "void": true}
 
 type lexer struct {
 	src     string

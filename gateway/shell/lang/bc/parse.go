@@ -484,7 +484,8 @@ func (p *parser) variable() *node {
 			return n
 		}
 		return &node{op: "variable", name: t.text}
-	case t.kind == tokKeyword && (t.text == "scale" || t.text == "ibase" || t.text == "obase" || t.text == "last" || t.text == "history"):
+	case t.kind == tokKeyword && (t.text == "scale" || t.text == "ibase" || t.text == "obase" || t.text == "last" ||
+		t.text == "history"):
 		p.advance()
 		return &node{op: "special", name: t.text}
 	case t.kind == tokOp && t.text == ".":

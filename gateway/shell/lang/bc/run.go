@@ -44,7 +44,8 @@ const (
 
 // New returns a machine that prints to p.
 func New(p *proc.Process) *Machine {
-	m := &Machine{p: p, ibase: 10, obase: 10, vars: map[string]decimal.Number{}, arrays: map[string]*array{}, funcs: map[string]*function{}, current: "(main)"}
+	m := &Machine{p: p, ibase: 10, obase: 10, vars: map[string]decimal.Number{}, arrays: map[string]*array{},
+		funcs: map[string]*function{}, current: "(main)"}
 	m.env.Tick = p.Tick
 	m.line = LineLength(p, "BC_LINE_LENGTH")
 	return m
@@ -651,8 +652,8 @@ func (m *Machine) libraryCall(n *node) (v decimal.Number, ok bool) {
 // write prints s, breaking lines that get too long.
 func (m *Machine) write(s string) { m.col = WriteLines(m.p.Out, s, m.col, m.line) }
 
-// WriteLines writes s, of which col bytes are on the line already, with a backslash and a newline where a line would be longer than
-// width-1. It returns the new col.
+// WriteLines writes s, of which col bytes are on the line already, with a backslash and a newline where a line would be
+// longer than width-1. It returns the new col.
 func WriteLines(w io.Writer, s string, col, width int) int {
 	out := make([]byte, 0, len(s)+len(s)/32)
 	for i := range len(s) {

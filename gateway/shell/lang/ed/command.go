@@ -306,7 +306,8 @@ func (e *Editor) moveOrCopy(c byte) error {
 	return nil
 }
 
-// next is the line that is meant, without an address the one after the current one; within g it is the current one itself.
+// next is the line that is meant, without an address the one after the current one; within g it is the current one
+// itself.
 func (e *Editor) next() (int, error) {
 	n := e.second
 	if e.addresses == 0 {

@@ -90,7 +90,8 @@ func New(ctx context.Context, p *proc.Process, o Options, lines func() ([]byte, 
 	return &Editor{ctx: ctx, p: p, Options: o, in: lines, lines: []*textLine{{}}, marks: map[byte]*textLine{}, window: 22}
 }
 
-// Run reads the file, if one is named (!command is the output of a command), runs the script and returns ed's exit status.
+// Run reads the file, if one is named (!command is the output of a command), runs the script and returns ed's exit
+// status.
 func (e *Editor) Run(file string) int {
 	p := e.p
 	script := false

@@ -183,7 +183,8 @@ func (e *Editor) replacement(s string, delim byte) (text, rest string, err error
 	return b.String(), "\x00", nil
 }
 
-// endless is the answer of replaceIn to an empty match where all are to be replaced, which ed refuses. No line holds a newline.
+// endless is the answer of replaceIn to an empty match where all are to be replaced, which ed refuses. No line holds a
+// newline.
 const endless = "\n\n"
 
 func (e *Editor) replaceIn(re *regex.Regexp, line string, s substitution) (string, bool) {

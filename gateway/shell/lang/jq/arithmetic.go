@@ -23,7 +23,8 @@ const (
 	greaterEqual
 )
 
-var arithmetic = map[string]arith{"+": addition, "-": subtraction, "*": multiplication, "/": division, "%": remainder, "==": equal, "!=": unequal,
+var arithmetic = map[string]arith{"+": addition, "-": subtraction, "*": multiplication, "/": division, "%": remainder,
+	"==": equal, "!=": unequal,
 	"<": less, "<=": lessEqual, ">": greater, ">=": greaterEqual}
 
 func (m *Machine) binary(op arith, l, r any) (any, error) {

@@ -150,7 +150,8 @@ func (c *compiler) tail(f *fctx, sc *scope, n *node, in int32, main bool) {
 		}
 		from := f.here()
 		r := c.gen(f, sc, n, in, main)
-		if k := len(f.fn.code) - 1; k >= int(from) && r == f.fn.code[k].a && (f.fn.code[k].op == opCall || f.fn.code[k].op == opParam) &&
+		if k := len(f.fn.code) - 1; k >= int(from) && r == f.fn.code[k].a &&
+			(f.fn.code[k].op == opCall || f.fn.code[k].op == opParam) &&
 			n.op == nCall {
 			f.fn.code[k].tail = true
 		}

@@ -178,7 +178,8 @@ func (d *Decoder) peek() (byte, bool) {
 	}
 }
 
-// Next returns the next value (an event, with Stream), io.EOF after the last. After a [ParseError] it goes on with what follows.
+// Next returns the next value (an event, with Stream), io.EOF after the last. After a [ParseError] it goes on with what
+// follows.
 func (d *Decoder) Next() (any, error) {
 	v, err := d.value()
 	var pe *ParseError

@@ -41,10 +41,12 @@ const maxPrintDepth = 10000
 
 const tooDeep = "<skipped: too deep>"
 
-// NewPalette reads JQ_COLORS: the parameters of the escape sequences of null, false, true, numbers, strings, arrays, objects and keys, with
-// colons between them. What is not given keeps jq's colour; ok is false when the text is malformed, and then nothing of it counts.
+// NewPalette reads JQ_COLORS: the parameters of the escape sequences of null, false, true, numbers, strings, arrays,
+// objects and keys, with colons between them. What is not given keeps jq's colour; ok is false when the text is
+// malformed, and then nothing of it counts.
 func NewPalette(spec string) (*Palette, bool) {
-	usual := &Palette{"\x1b[0;90m", "\x1b[0;39m", "\x1b[0;39m", "\x1b[0;39m", "\x1b[0;32m", "\x1b[1;39m", "\x1b[1;39m", "\x1b[1;34m"}
+	usual := &Palette{"\x1b[0;90m", "\x1b[0;39m", "\x1b[0;39m", "\x1b[0;39m", "\x1b[0;32m", "\x1b[1;39m", "\x1b[1;39m",
+		"\x1b[1;34m"}
 	p := *usual
 	for i := 0; i < len(p) && spec != ""; i++ {
 		n := 0

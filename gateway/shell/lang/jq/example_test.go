@@ -8,7 +8,8 @@ import (
 
 func Example() {
 	count := func(int) {} // counts steps or bytes of a script, and panics to end it
-	prog, err := jq.Compile(`.users | map(select(.age >= $min).name)`, []string{"$min"}, []any{18.0}, nil, false, jq.Meter{Tick: count, Hold: count})
+	prog, err := jq.Compile(`.users | map(select(.age >= $min).name)`, []string{"$min"}, []any{18.0}, nil, false,
+		jq.Meter{Tick: count, Hold: count})
 	if err != nil {
 		fmt.Println(err)
 		return

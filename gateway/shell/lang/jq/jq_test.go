@@ -109,7 +109,9 @@ func TestLimits(t *testing.T) {
 func TestMemoryIsCounted(t *testing.T) {
 	t.Parallel()
 	for _, src := range []string{
-		`[range(1e12)]`, `reduce range(60) as $i ("x"; . + .)`, `reduce range(1e12) as $i ({}; .["k\($i)"] = "some value \($i)")`, `[range(1e9) | {a: .}]`, `def f: 1 + f; f`, `"x" * 1e10`,
+		`[range(1e12)]`, `reduce range(60) as $i ("x"; . + .)`,
+		`reduce range(1e12) as $i ({}; .["k\($i)"] = "some value \($i)")`, `[range(1e9) | {a: .}]`, `def f: 1 + f; f`,
+		`"x" * 1e10`,
 	} {
 		_, err := run(t, proc.Limits{Steps: 20_000_000, LiveBytes: 32 << 20}, src, "null")
 		if l, ok := proc.IsLimit(err); !ok || l.Name != "live bytes" {
@@ -144,7 +146,8 @@ func TestSharing(t *testing.T) {
 
 	x := m.concatText(strings.Repeat("a", 600), "b")
 	y, z := m.concatText(x, "c"), m.concatText(x, "d")
-	if w := m.concatText(y, "e"); !strings.HasSuffix(w, "abce") || !strings.HasSuffix(y, "abc") || !strings.HasSuffix(z, "abd") || len(x) != 601 {
+	if w := m.concatText(y, "e"); !strings.HasSuffix(w, "abce") || !strings.HasSuffix(y, "abc") ||
+		!strings.HasSuffix(z, "abd") || len(x) != 601 {
 		t.Errorf("texts: %s %s %s", y[598:], z[598:], w[598:])
 	}
 
@@ -182,7 +185,8 @@ func TestBesideTheOracle(t *testing.T) {
 		{`65 | ascii`, `null`, "\"A\"\n"},
 		{`[leaf_paths]`, `{"a":[1]}`, "[[\"a\",0]]\n"},
 		{`from_entries`, `[{"k":"a","v":1},{"name":"b","value":false}]`, "{\"a\":1,\"b\":false}\n"},
-		{`1425599621 | date, dateadd("seconds"; 10), datesub("seconds"; 10)`, `null`, "\"2015-03-05T23:53:41Z\"\n1425599631\n1425599611\n"},
+		{`1425599621 | date, dateadd("seconds"; 10), datesub("seconds"; 10)`, `null`,
+			"\"2015-03-05T23:53:41Z\"\n1425599631\n1425599611\n"},
 		{`strptime("%Y"), strptime("%Y-%m")?`, `"2015"`, "[2015,0,0,0,0,0,3,-1]\n"},
 		{`strptime("%H:%M")`, `"10:20"`, "[1900,0,0,10,20,0,8,367]\n"},
 		{`strptime("%s") | mktime`, `"1425599621"`, "1425599621\n"},
@@ -208,16 +212,17 @@ func TestDepth(t *testing.T) {
 	smallStack(t)
 	deep := `reduce range(99000) as $i (0; [.])`
 	for name, c := range map[string]struct{ src, want string }{
-		"until":          {`0 | until(. >= 150000; . + 1)`, "150000"},
-		"while":          {`[0 | while(. < 150000; . + 1)] | length`, "150000"},
-		"recurse":        {`[0 | recurse(if . < 150000 then . + 1 else empty end)] | length`, "150001"},
-		"limit":          {`[limit(150000; repeat(1))] | length`, "150000"},
-		"inputs":         {`[inputs] | length`, "125000"},
-		"input":          {`def r: (try input catch null) | if . then . + 0 | r else 7 end; r`, "7"},
-		"calls":          {`def f: if . > 0 then (. - 1 | f) + 1 else 0 end; 150000 | f`, "150000"},
-		"closures":       {`def f(g): if . > 0 then . - 1 | f(g + 0) else g end; 3000 | f(.)`, "0"},
-		"labels":         {`def f: label $x | if . > 0 then . - 1 | f else 1 end; 150000 | f`, "1"},
-		"tries":          {`def f: try (if . > 0 then . - 1 | f else error("x") end) catch error; try (100000 | f) catch .`, `"x"`},
+		"until":    {`0 | until(. >= 150000; . + 1)`, "150000"},
+		"while":    {`[0 | while(. < 150000; . + 1)] | length`, "150000"},
+		"recurse":  {`[0 | recurse(if . < 150000 then . + 1 else empty end)] | length`, "150001"},
+		"limit":    {`[limit(150000; repeat(1))] | length`, "150000"},
+		"inputs":   {`[inputs] | length`, "125000"},
+		"input":    {`def r: (try input catch null) | if . then . + 0 | r else 7 end; r`, "7"},
+		"calls":    {`def f: if . > 0 then (. - 1 | f) + 1 else 0 end; 150000 | f`, "150000"},
+		"closures": {`def f(g): if . > 0 then . - 1 | f(g + 0) else g end; 3000 | f(.)`, "0"},
+		"labels":   {`def f: label $x | if . > 0 then . - 1 | f else 1 end; 150000 | f`, "1"},
+		"tries": {`def f: try (if . > 0 then . - 1 | f else error("x") end) catch error; try (100000 | f) catch .`,
+			`"x"`},
 		"values":         {deep + ` | tojson | length > 20000`, "true"},
 		"compared":       {`(` + deep + `) == (` + deep + `)`, "true"},
 		"sorted":         {`[` + deep + `, ` + deep + `] | unique | length`, "1"},
@@ -251,20 +256,24 @@ func TestDepth(t *testing.T) {
 func TestBoundsOfDepth(t *testing.T) {
 	smallStack(t)
 	for name, c := range map[string]struct{ src, in, want string }{
-		"value":     {`reduce range(1000000) as $i (0; [.])`, "null", "Value nested too deeply"},
-		"object":    {`reduce range(1000000) as $i (0; {a: .})`, "null", "Value nested too deeply"},
-		"path":      {`setpath([range(1000000) | "a"]; 1)`, "null", "Path too deep"},
-		"input":     {`.`, strings.Repeat("[", 100_000), "Exceeds depth limit for parsing at line 1, column 10001"},
-		"objects":   {`.`, strings.Repeat(`{"a":`, 100_000), "Exceeds depth limit for parsing at line 1, column 50001"},
-		"fromjson":  {`try fromjson catch .[:31]`, `"` + strings.Repeat("[", 100_000) + `"`, ""},
-		"calls":     {strings.Repeat("f(", 30_000) + "1" + strings.Repeat(")", 30_000), "null", "program nested too deeply"},
-		"ifs":       {strings.Repeat("if 1 then ", 30_000) + "1" + strings.Repeat(" end", 30_000), "null", "program nested too deeply"},
-		"elifs":     {"if 1 then 1" + strings.Repeat(" elif 1 then 1", 30_000) + " end", "null", "program nested too deeply"},
-		"functions": {strings.Repeat("def f: ", 30_000) + "1" + strings.Repeat("; f", 30_000), "null", "program nested too deeply"},
-		"patterns":  {". as " + strings.Repeat("[", 30_000) + "$x" + strings.Repeat("]", 30_000) + " | 1", "null", "program nested too deeply"},
-		"strings":   {strings.Repeat(`"\(`, 30_000) + "1" + strings.Repeat(`)"`, 30_000), "null", "program nested too deeply"},
-		"tries":     {strings.Repeat("try ", 30_000) + "1", "null", "program nested too deeply"},
-		"powers":    {strings.Repeat("1 // ", 30_000) + "1", "null", "program nested too deeply"},
+		"value":    {`reduce range(1000000) as $i (0; [.])`, "null", "Value nested too deeply"},
+		"object":   {`reduce range(1000000) as $i (0; {a: .})`, "null", "Value nested too deeply"},
+		"path":     {`setpath([range(1000000) | "a"]; 1)`, "null", "Path too deep"},
+		"input":    {`.`, strings.Repeat("[", 100_000), "Exceeds depth limit for parsing at line 1, column 10001"},
+		"objects":  {`.`, strings.Repeat(`{"a":`, 100_000), "Exceeds depth limit for parsing at line 1, column 50001"},
+		"fromjson": {`try fromjson catch .[:31]`, `"` + strings.Repeat("[", 100_000) + `"`, ""},
+		"calls":    {strings.Repeat("f(", 30_000) + "1" + strings.Repeat(")", 30_000), "null", "program nested too deeply"},
+		"ifs": {strings.Repeat("if 1 then ", 30_000) + "1" + strings.Repeat(" end", 30_000), "null",
+			"program nested too deeply"},
+		"elifs": {"if 1 then 1" + strings.Repeat(" elif 1 then 1", 30_000) + " end", "null", "program nested too deeply"},
+		"functions": {strings.Repeat("def f: ", 30_000) + "1" + strings.Repeat("; f", 30_000), "null",
+			"program nested too deeply"},
+		"patterns": {". as " + strings.Repeat("[", 30_000) + "$x" + strings.Repeat("]", 30_000) + " | 1", "null",
+			"program nested too deeply"},
+		"strings": {strings.Repeat(`"\(`, 30_000) + "1" + strings.Repeat(`)"`, 30_000), "null",
+			"program nested too deeply"},
+		"tries":  {strings.Repeat("try ", 30_000) + "1", "null", "program nested too deeply"},
+		"powers": {strings.Repeat("1 // ", 30_000) + "1", "null", "program nested too deeply"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := run(t, proc.Limits{LiveBytes: 1 << 30}, c.src, c.in)
@@ -368,7 +377,8 @@ func TestDeepSource(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, s := range []string{`{"a":[1,2.5e3,"x\u00e9\ud83d\ude00",null,true]}`, "[1,,2]", `{"a"`, "nan -1e999 \"\xff\"", "[[[["} {
+	for _, s := range []string{`{"a":[1,2.5e3,"x\u00e9\ud83d\ude00",null,true]}`, "[1,,2]", `{"a"`, "nan -1e999 \"\xff\"",
+		"[[[["} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -393,8 +403,10 @@ func FuzzDecode(f *testing.F) {
 }
 
 func FuzzProgram(f *testing.F) {
-	for _, s := range []string{`.a[0]?`, `reduce .[] as [$a,{b:$c}] (0; .+$a)`, `def f(x): x|f(x); f(.)`, `.[1:3] |= map(.+1)`, `"\(1+2)" | test("a.*"; "gx")`,
-		`path(..)`, `label $x | break $x`, `{(.a,"b"):1, "c\(1)":2, $__loc__}`, `.. |= empty`, `to_entries, tojson, @csv "\([1])", input, limit(3;repeat(1))`} {
+	for _, s := range []string{`.a[0]?`, `reduce .[] as [$a,{b:$c}] (0; .+$a)`, `def f(x): x|f(x); f(.)`,
+		`.[1:3] |= map(.+1)`, `"\(1+2)" | test("a.*"; "gx")`,
+		`path(..)`, `label $x | break $x`, `{(.a,"b"):1, "c\(1)":2, $__loc__}`, `.. |= empty`,
+		`to_entries, tojson, @csv "\([1])", input, limit(3;repeat(1))`} {
 		f.Add(s, `{"a":[1,{"b":null}],"c":"x"}`)
 	}
 	f.Fuzz(func(t *testing.T, src, in string) {
@@ -405,14 +417,16 @@ func FuzzProgram(f *testing.F) {
 // Compiling counts what it does: a short program whose problems, or whose code, are long ends at a limit.
 func TestCompilingEndsAtLimits(t *testing.T) {
 	for name, src := range map[string]string{
-		"names that nobody defines":   strings.Repeat("a|", 20_000) + "a",
-		"problems in a string":        `"` + strings.Repeat(`\q a`, 50_000) + `"`,
-		"patterns of many variables":  "1 as [$a0" + numbered(", $a#", 3000) + "]" + numbered(" ?// [$b#]", 3000) + " | 1",
-		"names of many variables":     numbered("1 as $a#|", 30_000) + strings.Repeat("not|", 100_000) + "1",
-		"a very long program":         strings.Repeat(".[0]|", 150_000) + "1",
-		"arguments within arguments":  strings.Repeat("map(select(", 200) + strings.Repeat("a|", 50_000) + "1" + strings.Repeat("))", 200),
-		"places in a program":         strings.Repeat("$__loc__,", 100_000) + "1",
-		"functions within functions":  strings.Repeat("def f($a): ", 1400) + strings.Repeat("a|", 200_000) + "1" + strings.Repeat("; f(1)", 1400),
+		"names that nobody defines":  strings.Repeat("a|", 20_000) + "a",
+		"problems in a string":       `"` + strings.Repeat(`\q a`, 50_000) + `"`,
+		"patterns of many variables": "1 as [$a0" + numbered(", $a#", 3000) + "]" + numbered(" ?// [$b#]", 3000) + " | 1",
+		"names of many variables":    numbered("1 as $a#|", 30_000) + strings.Repeat("not|", 100_000) + "1",
+		"a very long program":        strings.Repeat(".[0]|", 150_000) + "1",
+		"arguments within arguments": strings.Repeat("map(select(", 200) + strings.Repeat("a|", 50_000) + "1" +
+			strings.Repeat("))", 200),
+		"places in a program": strings.Repeat("$__loc__,", 100_000) + "1",
+		"functions within functions": strings.Repeat("def f($a): ", 1400) + strings.Repeat("a|", 200_000) + "1" +
+			strings.Repeat("; f(1)", 1400),
 		"assignments of much":         strings.Repeat("(.a|=1)|", 100_000) + "1",
 		"alternatives of assignments": strings.Repeat(".a//=1|", 100_000) + "1",
 	} {
@@ -439,13 +453,16 @@ func numbered(s string, n int) string {
 	return b.String()
 }
 
-// What the parser makes of a program is a small multiple of it: nothing is copied, or looked at, once for each thing around.
+// What the parser makes of a program is a small multiple of it: nothing is copied, or looked at, once for each thing
+// around.
 func TestCompilingIsLinear(t *testing.T) {
 	for name, src := range map[string]string{
-		"a string of escapes":        `"` + strings.Repeat(`\na`, 100_000) + `"`,
-		"constants within constants": strings.Repeat("[", 1000) + strings.Repeat("1,", 50_000) + "1" + strings.Repeat("]", 1000),
-		"an object of constants":     "{" + numbered("k#:1,", 20_000) + "a:1}",
-		"functions of functions":     strings.Repeat("def f: ", 900) + numbered("name#|", 20_000) + "1" + strings.Repeat("; f", 900),
+		"a string of escapes": `"` + strings.Repeat(`\na`, 100_000) + `"`,
+		"constants within constants": strings.Repeat("[", 1000) + strings.Repeat("1,", 50_000) + "1" +
+			strings.Repeat("]", 1000),
+		"an object of constants": "{" + numbered("k#:1,", 20_000) + "a:1}",
+		"functions of functions": strings.Repeat("def f: ", 900) + numbered("name#|", 20_000) + "1" +
+			strings.Repeat("; f", 900),
 	} {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats
@@ -465,7 +482,8 @@ func TestCompilingIsLinear(t *testing.T) {
 
 // A value that shares its parts is much longer as a text than it is large: messages tell the beginning.
 func TestMessagesOfSharedValues(t *testing.T) {
-	for _, src := range []string{`error`, `.[0][0] + 1`, `has("a")`, `.a`, `"x" * 1000000 | {a: .} | implode`, `[., "x" * 10000000] | @csv`} {
+	for _, src := range []string{`error`, `.[0][0] + 1`, `has("a")`, `.a`, `"x" * 1000000 | {a: .} | implode`,
+		`[., "x" * 10000000] | @csv`} {
 		_, err := run(t, proc.Limits{}, `reduce range(60) as $i (0; [., .]) | `+src, "null")
 		if err == nil || len(err.Error()) > 1<<18 {
 			t.Errorf("%s: %.100v", src, err)

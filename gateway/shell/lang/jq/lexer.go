@@ -30,8 +30,10 @@ const (
 )
 
 var keywords = map[string]bool{
-	"as": true, "def": true, "module": true, "import": true, "include": true, "if": true, "then": true, "else": true, "elif": true,
-	"and": true, "or": true, "end": true, "reduce": true, "foreach": true, "try": true, "catch": true, "label": true, "break": true,
+	"as": true, "def": true, "module": true, "import": true, "include": true, "if": true, "then": true, "else": true,
+	"elif": true,
+	"and":  true, "or": true, "end": true, "reduce": true, "foreach": true, "try": true, "catch": true, "label": true,
+	"break":   true,
 	"__loc__": true,
 }
 
@@ -59,7 +61,8 @@ func (m Meter) located(problem, file, src string, at, end int) string {
 	width := max(1, min(end, line+len(text))-at)
 	m.Tick(1 + at>>10)
 	m.Hold(2*len(text) + len(problem) + 128)
-	return fmt.Sprintf("%s at %s, line %d, column %d:\n    %s\n    %s%s", problem, file, 1+strings.Count(src[:at], "\n"), at-line+1, text,
+	return fmt.Sprintf("%s at %s, line %d, column %d:\n    %s\n    %s%s", problem, file, 1+strings.Count(src[:at], "\n"),
+		at-line+1, text,
 		strings.Repeat(" ", at-line), strings.Repeat("^", width))
 }
 

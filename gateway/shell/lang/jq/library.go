@@ -21,7 +21,8 @@ var builtins = sync.OnceValue(func() *library {
 	}
 	lib := &library{defs: map[key]*libDef{}}
 	for i, def := range s.defs {
-		lib.defs[key{def.name, len(def.params)}] = &libDef{def: def, fn: &fn{name: def.name, nregs: 1}, inline: inlinable(def), order: i}
+		lib.defs[key{def.name, len(def.params)}] = &libDef{def: def, fn: &fn{name: def.name, nregs: 1},
+			inline: inlinable(def), order: i}
 	}
 	for i, def := range s.defs {
 		d := lib.defs[key{def.name, len(def.params)}]

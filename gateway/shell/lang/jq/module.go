@@ -82,7 +82,8 @@ func (m *module) bind(sc *scope, prefix string) *scope {
 	return sc
 }
 
-// search is where one import is looked for: in the folders of its metadata, else in the working directory and the search list.
+// search is where one import is looked for: in the folders of its metadata, else in the working directory and the
+// search list.
 func (ms *Modules) search(meta any, origin string) []string {
 	if o, ok := meta.(*Object); ok {
 		v, _ := o.Get("search")

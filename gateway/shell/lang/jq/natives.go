@@ -13,7 +13,8 @@ var natives map[key]native
 
 func init() {
 	natives = map[key]native{}
-	for _, group := range []map[key]native{valueNatives, orderNatives, stringNatives, systemNatives, timeNatives, regexNatives, mathNatives()} {
+	for _, group := range []map[key]native{valueNatives, orderNatives, stringNatives, systemNatives, timeNatives,
+		regexNatives, mathNatives()} {
 		for k, f := range group {
 			natives[k] = f
 		}
@@ -649,7 +650,8 @@ func builtinNames() *Array {
 	for k := range builtins().defs {
 		add(k)
 	}
-	for _, k := range []key{{"empty", 0}, {"error", 0}, {"error", 1}, {"not", 0}, {"recurse", 0}, {"path", 1}, {"getpath", 1}, {"range", 1},
+	for _, k := range []key{{"empty", 0}, {"error", 0}, {"error", 1}, {"not", 0}, {"recurse", 0}, {"path", 1},
+		{"getpath", 1}, {"range", 1},
 		{"range", 2}, {"range", 3}} {
 		add(k)
 	}
@@ -717,12 +719,15 @@ func onNumber(f func(x float64) any) native {
 
 var math1 = map[string]func(float64) float64{
 	"floor": math.Floor, "ceil": math.Ceil, "round": math.Round, "trunc": math.Trunc, "fabs": math.Abs, "sqrt": math.Sqrt,
-	"exp": math.Exp, "exp2": math.Exp2, "expm1": math.Expm1, "log": math.Log, "log2": math.Log2, "log10": math.Log10, "log1p": math.Log1p,
-	"sin": math.Sin, "cos": math.Cos, "tan": math.Tan, "asin": math.Asin, "acos": math.Acos, "atan": math.Atan,
+	"exp": math.Exp, "exp2": math.Exp2, "expm1": math.Expm1, "log": math.Log, "log2": math.Log2, "log10": math.Log10,
+	"log1p": math.Log1p,
+	"sin":   math.Sin, "cos": math.Cos, "tan": math.Tan, "asin": math.Asin, "acos": math.Acos, "atan": math.Atan,
 	"sinh": math.Sinh, "cosh": math.Cosh, "tanh": math.Tanh, "asinh": math.Asinh, "acosh": math.Acosh, "atanh": math.Atanh,
-	"cbrt": math.Cbrt, "gamma": lgamma, "lgamma": lgamma, "tgamma": math.Gamma, "rint": math.RoundToEven, "nearbyint": math.RoundToEven,
-	"j0": math.J0, "j1": math.J1, "y0": math.Y0, "y1": math.Y1, "erf": math.Erf, "erfc": math.Erfc,
-	"logb": math.Logb, "exp10": func(x float64) float64 { return math.Pow(10, x) }, "pow10": func(x float64) float64 { return math.Pow(10, x) },
+	"cbrt": math.Cbrt, "gamma": lgamma, "lgamma": lgamma, "tgamma": math.Gamma, "rint": math.RoundToEven,
+	"nearbyint": math.RoundToEven,
+	"j0":        math.J0, "j1": math.J1, "y0": math.Y0, "y1": math.Y1, "erf": math.Erf, "erfc": math.Erfc,
+	"logb": math.Logb, "exp10": func(x float64) float64 { return math.Pow(10, x) },
+	"pow10": func(x float64) float64 { return math.Pow(10, x) },
 	"significand": func(x float64) float64 {
 		if x == 0 || math.IsInf(x, 0) || x != x {
 			return x
@@ -734,13 +739,14 @@ var math1 = map[string]func(float64) float64{
 
 var math2 = map[string]func(a, b float64) float64{
 	"pow": math.Pow, "atan2": math.Atan2, "fmin": math.Min, "fmax": math.Max, "fmod": math.Mod, "hypot": math.Hypot,
-	"copysign": math.Copysign, "drem": math.Remainder, "remainder": math.Remainder, "nextafter": math.Nextafter, "nexttoward": math.Nextafter,
-	"fdim":    math.Dim,
-	"jn":      func(a, b float64) float64 { return math.Jn(smallInt(a), b) },
-	"yn":      func(a, b float64) float64 { return math.Yn(smallInt(a), b) },
-	"ldexp":   func(a, b float64) float64 { return math.Ldexp(a, clampInt(b)) },
-	"scalb":   func(a, b float64) float64 { return a * math.Pow(2, b) },
-	"scalbln": func(a, b float64) float64 { return math.Ldexp(a, clampInt(b)) },
+	"copysign": math.Copysign, "drem": math.Remainder, "remainder": math.Remainder, "nextafter": math.Nextafter,
+	"nexttoward": math.Nextafter,
+	"fdim":       math.Dim,
+	"jn":         func(a, b float64) float64 { return math.Jn(smallInt(a), b) },
+	"yn":         func(a, b float64) float64 { return math.Yn(smallInt(a), b) },
+	"ldexp":      func(a, b float64) float64 { return math.Ldexp(a, clampInt(b)) },
+	"scalb":      func(a, b float64) float64 { return a * math.Pow(2, b) },
+	"scalbln":    func(a, b float64) float64 { return math.Ldexp(a, clampInt(b)) },
 }
 
 // smallInt bounds the order of a Bessel function, whose time it is.

@@ -204,8 +204,8 @@ func orEmpty(v any) any {
 	return v
 }
 
-// splice replaces parts of the text a[0]: v lists offsets and lengths in characters, with the replacements. There is one
-// result for each place in the lists of replacements.
+// splice replaces parts of the text a[0]: v lists offsets and lengths in characters, with the replacements. There is
+// one result for each place in the lists of replacements.
 func splice(m *Machine, v any, a []any) (any, error) {
 	s := a[0].(string)
 	var results []*strings.Builder

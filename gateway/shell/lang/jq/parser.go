@@ -460,7 +460,8 @@ func (p *parser) query() *node {
 
 // precedence of the binary operators; those of one level without an order cannot follow each other.
 var precedence = map[string]int{
-	"//": 2, "'='": 3, "|=": 3, "+=": 3, "-=": 3, "*=": 3, "/=": 3, "%=": 3, "//=": 3, "or": 4, "and": 5, "==": 6, "!=": 6, "'<'": 6, "'>'": 6,
+	"//": 2, "'='": 3, "|=": 3, "+=": 3, "-=": 3, "*=": 3, "/=": 3, "%=": 3, "//=": 3, "or": 4, "and": 5, "==": 6, "!=": 6,
+	"'<'": 6, "'>'": 6,
 	"<=": 6, ">=": 6, "'+'": 7, "'-'": 7, "'*'": 8, "'/'": 8, "'%'": 8,
 }
 

@@ -28,12 +28,13 @@ func brokenDown(v any, msg string) (time.Time, error) {
 }
 
 func brokenUp(t time.Time, frac float64) *Array {
-	return NewArray([]any{float64(t.Year()), float64(t.Month() - 1), float64(t.Day()), float64(t.Hour()), float64(t.Minute()),
+	return NewArray([]any{float64(t.Year()), float64(t.Month() - 1), float64(t.Day()), float64(t.Hour()),
+		float64(t.Minute()),
 		float64(t.Second()) + frac, float64(t.Weekday()), float64(t.YearDay() - 1)})
 }
 
-// withoutDay replaces the fields that a time parsed by format has only by default: a day of the month that was not given is 0, and
-// without any part of a date there is no telling the weekday and the day of the year.
+// withoutDay replaces the fields that a time parsed by format has only by default: a day of the month that was not
+// given is 0, and without any part of a date there is no telling the weekday and the day of the year.
 func withoutDay(t time.Time, format string) *Array {
 	a := brokenUp(t, 0)
 	e := a.e

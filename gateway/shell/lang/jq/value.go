@@ -10,9 +10,9 @@ import (
 	"unsafe"
 )
 
-// Array is an immutable JSON array. A changed copy takes the storage over and leaves in the old one what was changed, so
-// that a series of changes, each to the result of the one before, costs as little as in a mutable array. The old one is
-// copied when it is looked at again.
+// Array is an immutable JSON array. A changed copy takes the storage over and leaves in the old one what was changed,
+// so that a series of changes, each to the result of the one before, costs as little as in a mutable array. The old one
+// is copied when it is looked at again.
 type Array struct {
 	e     []any // with next: not valid
 	next  *Array

@@ -8,9 +8,12 @@ import (
 const defaultSuffixes = ".out .a .ln .o .c .cc .C .cpp .p .f .F .m .r .y .l .ym .yl .s .S .mod .sym .def .h .info .dvi .tex .texinfo .texi .txinfo .w .ch .web .sh .elc .el"
 
 var builtinVariables = [][2]string{
-	{"AR", "ar"}, {"ARFLAGS", "rv"}, {"AS", "as"}, {"CC", "cc"}, {"CXX", "g++"}, {"CO", "co"}, {"CPP", "$(CC) -E"}, {"FC", "f77"}, {"GET", "get"}, {"LD", "ld"},
-	{"LEX", "lex"}, {"LINT", "lint"}, {"M2C", "m2c"}, {"MAKEINFO", "makeinfo"}, {"OBJC", "cc"}, {"PC", "pc"}, {"RM", "rm -f"}, {"TANGLE", "tangle"}, {"TEX", "tex"},
-	{"TEXI2DVI", "texi2dvi"}, {"WEAVE", "weave"}, {"CWEAVE", "cweave"}, {"CTANGLE", "ctangle"}, {"YACC", "yacc"}, {"F77", "$(FC)"}, {"F77FLAGS", "$(FFLAGS)"},
+	{"AR", "ar"}, {"ARFLAGS", "rv"}, {"AS", "as"}, {"CC", "cc"}, {"CXX", "g++"}, {"CO", "co"}, {"CPP", "$(CC) -E"},
+	{"FC", "f77"}, {"GET", "get"}, {"LD", "ld"},
+	{"LEX", "lex"}, {"LINT", "lint"}, {"M2C", "m2c"}, {"MAKEINFO", "makeinfo"}, {"OBJC", "cc"}, {"PC", "pc"},
+	{"RM", "rm -f"}, {"TANGLE", "tangle"}, {"TEX", "tex"},
+	{"TEXI2DVI", "texi2dvi"}, {"WEAVE", "weave"}, {"CWEAVE", "cweave"}, {"CTANGLE", "ctangle"}, {"YACC", "yacc"},
+	{"F77", "$(FC)"}, {"F77FLAGS", "$(FFLAGS)"},
 	{"COMPILE.c", "$(CC) $(CFLAGS) $(CPPFLAGS) $(TARGET_ARCH) -c"},
 	{"COMPILE.cc", "$(CXX) $(CXXFLAGS) $(CPPFLAGS) $(TARGET_ARCH) -c"},
 	{"COMPILE.C", "$(COMPILE.cc)"}, {"COMPILE.cpp", "$(COMPILE.cc)"},
@@ -30,7 +33,8 @@ var builtinVariables = [][2]string{
 	{"LINK.p", "$(PC) $(PFLAGS) $(CPPFLAGS) $(LDFLAGS) $(TARGET_ARCH)"},
 	{"LINK.s", "$(CC) $(ASFLAGS) $(LDFLAGS) $(TARGET_MACH)"},
 	{"LINK.S", "$(CC) $(ASFLAGS) $(CPPFLAGS) $(LDFLAGS) $(TARGET_MACH)"},
-	{"YACC.y", "$(YACC) $(YFLAGS)"}, {"LEX.l", "$(LEX) $(LFLAGS) -t"}, {"YACC.m", "$(YACC) $(YFLAGS)"}, {"LEX.m", "$(LEX) $(LFLAGS) -t"},
+	{"YACC.y", "$(YACC) $(YFLAGS)"}, {"LEX.l", "$(LEX) $(LFLAGS) -t"}, {"YACC.m", "$(YACC) $(YFLAGS)"},
+	{"LEX.m", "$(LEX) $(LFLAGS) -t"},
 	{"PREPROCESS.S", "$(CC) -E $(CPPFLAGS)"}, {"PREPROCESS.F", "$(FC) $(FFLAGS) $(CPPFLAGS) $(TARGET_ARCH) -F"},
 	{"LINT.c", "$(LINT) $(LINTFLAGS) $(CPPFLAGS) $(TARGET_ARCH)"}, {"OUTPUT_OPTION", "-o $@"},
 }
@@ -99,8 +103,10 @@ const builtinRules = `
 	 cp $< $@
 `
 
-// builtinSuffixes are names that match a builtin rule without a recipe, so that the rules for any name are not tried for them.
-var builtinSuffixes = []string{".out", ".a", ".ln", ".o", ".c", ".cc", ".C", ".cpp", ".p", ".f", ".F", ".m", ".r", ".y", ".l", ".ym", ".yl", ".s", ".S", ".mod", ".sym", ".def", ".h",
+// builtinSuffixes are names that match a builtin rule without a recipe, so that the rules for any name are not tried
+// for them.
+var builtinSuffixes = []string{".out", ".a", ".ln", ".o", ".c", ".cc", ".C", ".cpp", ".p", ".f", ".F", ".m", ".r", ".y",
+	".l", ".ym", ".yl", ".s", ".S", ".mod", ".sym", ".def", ".h",
 	".info", ".dvi", ".tex", ".texinfo", ".texi", ".txinfo", ".w", ".ch", ".web", ".sh", ".elc", ".el"}
 
 // readBuiltinRules sets the suffixes, before the makefiles are read, and the rules, which come after theirs.
@@ -121,7 +127,10 @@ func (m *Make) readBuiltinRules(before bool) {
 		s = strings.TrimPrefix(trim(s), "%")
 		return s == "" || s == ".out" || slices.Contains(m.suffixes, s)
 	}
-	m.rules = slices.DeleteFunc(m.rules, func(r *rule) bool { return r.builtin && (!known(r.targets[0]) || !known(r.deps)) })
+	m.rules = slices.DeleteFunc(m.rules, func(r *rule) bool {
+		return r.builtin &&
+			(!known(r.targets[0]) || !known(r.deps))
+	})
 	for _, s := range m.suffixes {
 		if slices.Contains(builtinSuffixes, s) {
 			m.rules = append(m.rules, &rule{targets: []string{"%" + s}, builtin: true})

@@ -15,7 +15,8 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// function is one of the functions: how many arguments it has (most 0: any number), and whether they are expanded before the call.
+// function is one of the functions: how many arguments it has (most 0: any number), and whether they are expanded
+// before the call.
 type function struct {
 	least, most int
 	lazy        bool

@@ -113,7 +113,8 @@ func (m *Make) startJob(f *file) {
 	m.advance(j)
 }
 
-// joinLines is the recipe of .ONESHELL: what stands before commands counts in the first line, and is removed elsewhere for shells.
+// joinLines is the recipe of .ONESHELL: what stands before commands counts in the first line, and is removed elsewhere
+// for shells.
 func joinLines(lines []recipeLine) string {
 	var b strings.Builder
 	for i, l := range lines {
@@ -266,7 +267,8 @@ func (m *Make) finish(j *job) {
 	m.notice(f)
 }
 
-// child is the process of a command: the program itself where no shell is needed. false says that there is no such program.
+// child is the process of a command: the program itself where no shell is needed. false says that there is no such
+// program.
 func (m *Make) child(j *job, c command) (*proc.Process, bool) {
 	old := m.scope
 	m.scope = j.scope

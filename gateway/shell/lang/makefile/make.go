@@ -113,7 +113,8 @@ type fatal struct{ status int }
 
 // New is a run with the options.
 func New(ctx context.Context, p *proc.Process, o Options) *Make {
-	m := &Make{Options: o, ctx: ctx, p: p, files: map[string]*file{}, cancelled: map[string]bool{}, slots: 1, ended: make(chan *job, most), memory: &memory{}}
+	m := &Make{Options: o, ctx: ctx, p: p, files: map[string]*file{}, cancelled: map[string]bool{}, slots: 1,
+		ended: make(chan *job, most), memory: &memory{}}
 	m.global = &scope{vars: map[string]*variable{}}
 	m.scope = m.global
 	m.level, _ = strconv.Atoi(p.Getenv("MAKELEVEL"))
@@ -287,7 +288,8 @@ type makefileGoal struct {
 	err      error
 }
 
-// readMakefiles reads what -f names or the default, and makes those anew that have rules; if one changes, all are read again.
+// readMakefiles reads what -f names or the default, and makes those anew that have rules; if one changes, all are read
+// again.
 func (m *Make) readMakefiles() {
 	names := m.Files
 	for _, f := range m.words(m.p.Getenv("MAKEFILES")) {
@@ -390,7 +392,10 @@ func (m *Make) remakeMakefiles() {
 			panic(fatal{2})
 		}
 	}
-	if s == failed && slices.ContainsFunc(list, func(g *goal) bool { return !g.makefile.optional && g.f.status == failed }) {
+	if s == failed && slices.ContainsFunc(list, func(g *goal) bool {
+		return !g.makefile.optional &&
+			g.f.status == failed
+	}) {
 		panic(fatal{2})
 	}
 	for _, f := range m.order {

@@ -99,7 +99,8 @@ func uncomment(s string) string {
 	return b.String()
 }
 
-// findUnquoted finds the first of the characters that no backslash stands before, and that is not within a reference of a variable.
+// findUnquoted finds the first of the characters that no backslash stands before, and that is not within a reference of
+// a variable.
 func findUnquoted(s, chars string) int {
 	for i := 0; i < len(s); i++ {
 		switch {
@@ -732,7 +733,8 @@ func unescapeName(s string) string {
 	return strings.NewReplacer("\\:", ":", "\\#", "#", "\\%", "%", "\\ ", " ").Replace(s)
 }
 
-// splitRule expands the part before the colon. What follows it is not expanded, unless the colon came out of a variable.
+// splitRule expands the part before the colon. What follows it is not expanded, unless the colon came out of a
+// variable.
 func (m *Make) splitRule(text string) (left, right, colon string) {
 	i := findColon(text)
 	if i >= 0 {
@@ -771,7 +773,8 @@ func (r *reader) targetVariable(targets []string, a assignment) {
 			if a.op == ":=" {
 				value = m.expand(value)
 			}
-			m.patVars = append(m.patVars, &patternVariable{pattern: t, name: name, op: a.op, value: value, origin: origin, export: a.export, at: m.at})
+			m.patVars = append(m.patVars, &patternVariable{pattern: t, name: name, op: a.op, value: value, origin: origin,
+				export: a.export, at: m.at})
 			continue
 		}
 		f := m.file(t)

@@ -194,7 +194,8 @@ func (m *Make) linkScope(f *file) {
 		up = m.ownScope(f.parent)
 	}
 	sc := m.ownScope(f)
-	// Variables of patterns stand between those of the target and those of who needs it; the longest pattern is the nearest.
+	// Variables of patterns stand between those of the target and those of who needs it; the longest pattern is the
+	// nearest.
 	var matches []*patternVariable
 	m.p.Tick(len(m.patVars))
 	for _, pv := range m.patVars {
@@ -387,7 +388,8 @@ func (m *Make) adoptChild(f, parent *file) {
 	}
 }
 
-// check says by must whether a prerequisite makes it necessary to make the file that needs it, and brings it up to date.
+// check says by must whether a prerequisite makes it necessary to make the file that needs it, and brings it up to
+// date.
 func (m *Make) check(f *file, depth int, this int64, must *bool) status {
 	f.updating = true
 	defer func() { f.updating = false }()
@@ -520,7 +522,8 @@ func (m *Make) notice(f *file) {
 	f.state, f.updated = finished, true
 	if ran && !f.phony {
 		f.stated = false
-		if (m.DryRun || m.Question) && f.status == success && !slices.ContainsFunc(f.recipe.lines, func(l recipeLine) bool { return recurses(l.text) }) {
+		if (m.DryRun || m.Question) && f.status == success && !slices.ContainsFunc(f.recipe.lines,
+			func(l recipeLine) bool { return recurses(l.text) }) {
 			f.mtime, f.stated = newTime, true
 		}
 	}

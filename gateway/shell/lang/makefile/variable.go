@@ -19,7 +19,8 @@ const (
 	originAutomatic
 )
 
-var originNames = []string{"default", "environment", "file", "environment override", "command line", "override", "automatic"}
+var originNames = []string{"default", "environment", "file", "environment override", "command line", "override",
+	"automatic"}
 
 type export int
 
@@ -148,7 +149,8 @@ func (m *Make) assign(s *scope, name, op, value string, o origin) *variable {
 	return v
 }
 
-// assignTarget is assign for a variable of a target: += goes on from the value that the variable has further out, when it is used.
+// assignTarget is assign for a variable of a target: += goes on from the value that the variable has further out, when
+// it is used.
 func (m *Make) assignTarget(s *scope, name, op, value string, o origin) *variable {
 	if g := m.global.vars[name]; g != nil && !g.undefined && g.origin > o && o != originOverride {
 		return &variable{name: name, value: g.value, origin: g.origin}
@@ -352,7 +354,8 @@ func (m *Make) expandVariable(v *variable) string {
 	return value
 }
 
-// environment is what recipes get: the variables of the environment and of the command line, and those that are exported.
+// environment is what recipes get: the variables of the environment and of the command line, and those that are
+// exported.
 func (m *Make) environment() []string {
 	m.exporting = true
 	defer func() { m.exporting = false }()
@@ -424,8 +427,10 @@ func (m *Make) makeFlags() string {
 		on bool
 		c  byte
 	}{
-		{m.AlwaysMake, 'B'}, {m.Debug, 'd'}, {m.Environment, 'e'}, {m.IgnoreErrors, 'i'}, {m.KeepGoing, 'k'}, {m.DryRun, 'n'}, {m.PrintDatabase, 'p'},
-		{m.Question, 'q'}, {m.NoBuiltinRules, 'r'}, {m.NoBuiltinVars, 'R'}, {m.Silent, 's'}, {m.Touch, 't'}, {m.PrintDir, 'w'},
+		{m.AlwaysMake, 'B'}, {m.Debug, 'd'}, {m.Environment, 'e'}, {m.IgnoreErrors, 'i'}, {m.KeepGoing, 'k'}, {m.DryRun, 'n'},
+		{m.PrintDatabase, 'p'},
+		{m.Question, 'q'}, {m.NoBuiltinRules, 'r'}, {m.NoBuiltinVars, 'R'}, {m.Silent, 's'}, {m.Touch, 't'},
+		{m.PrintDir, 'w'},
 	} {
 		if f.on {
 			b.WriteByte(f.c)
@@ -470,7 +475,8 @@ func (m *Make) defineDefaults() {
 	simple := func(name, value string) { m.set(name, value, originDefault, false) }
 	simple("MAKE_VERSION", Version)
 	simple("MAKE_HOST", "x86_64-pc-linux-gnu")
-	simple(".FEATURES", "target-specific order-only second-expansion else-if shortest-stem undefine oneshell nocomment grouped-target extra-prereqs output-sync check-symlink")
+	simple(".FEATURES",
+		"target-specific order-only second-expansion else-if shortest-stem undefine oneshell nocomment grouped-target extra-prereqs output-sync check-symlink")
 	simple(".INCLUDE_DIRS", strings.Join(append(slices.Clone(m.Include), "/usr/local/include", "/usr/include"), " "))
 	simple(".SHELLFLAGS", "-c")
 	simple("SHELL", "/bin/sh")

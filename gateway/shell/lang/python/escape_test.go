@@ -33,7 +33,8 @@ func TestEscape(t *testing.T) {
 		{"descriptor of the root", `os.open("../.." + HOST, os.O_RDONLY, dir_fd=3)`, "FileNotFoundError"},
 		{"symlink", `os.symlink(HOST, "l"), open("l").read()`, "FileNotFoundError"},
 		{"symlink to dots", `os.symlink("../" * 40 + HOST.lstrip("/"), "m"), open("m").read()`, "FileNotFoundError"},
-		{"symlink to the root", `os.symlink("/", "n"), os.listdir("n") == os.listdir("/") and open("n" + HOST).read()`, "FileNotFoundError"},
+		{"symlink to the root", `os.symlink("/", "n"), os.listdir("n") == os.listdir("/") and open("n" + HOST).read()`,
+			"FileNotFoundError"},
 		{"hard link", `os.link(HOST, "h")`, "FileNotFoundError"},
 		{"rename", `os.rename(HOST, "r")`, "FileNotFoundError"},
 		{"root", `sorted(os.listdir("/"))`, "['bin', 'dev', 'etc', 'home', 'root', 'tmp', 'usr', 'var']"},
@@ -88,7 +89,9 @@ except BaseException as e:
 }
 
 // run runs a script with limits, and says how it ended.
-func run(ctx context.Context, t *testing.T, base *casetest.Base, limits proc.Limits, script string) (stdout, stderr string, err error) {
+func run(
+	ctx context.Context, t *testing.T, base *casetest.Base, limits proc.Limits, script string,
+) (stdout, stderr string, err error) {
 	t.Helper()
 	ctx, end := context.WithTimeout(ctx, time.Minute)
 	defer end()
@@ -118,9 +121,11 @@ func (c *capped) Write(b []byte) (int, error) {
 func TestCancelEndsPrograms(t *testing.T) {
 	base := newBase(t, machine.Config{})
 	for name, program := range map[string]string{
-		"loop": "while True: pass", "one long operation": "print('go', flush=True); 10 ** 10 ** 8", "sleep": "import time; time.sleep(1000)",
-		"reading": "open('/dev/zero','rb').read()", "child": "import subprocess; subprocess.run(['sleep', '1000'])", "writing": "while True: print('x' * 10000)",
-		"a fifo": "import os; os.mkfifo('f'); open('f')", "a pipe": "import os; r, w = os.pipe(); os.read(r, 1)",
+		"loop": "while True: pass", "one long operation": "print('go', flush=True); 10 ** 10 ** 8",
+		"sleep":   "import time; time.sleep(1000)",
+		"reading": "open('/dev/zero','rb').read()", "child": "import subprocess; subprocess.run(['sleep', '1000'])",
+		"writing": "while True: print('x' * 10000)",
+		"a fifo":  "import os; os.mkfifo('f'); open('f')", "a pipe": "import os; r, w = os.pipe(); os.read(r, 1)",
 		"except": "while True:\n  try:\n    while True: pass\n  except BaseException: pass",
 	} {
 		t.Run(name, func(t *testing.T) {

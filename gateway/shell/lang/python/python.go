@@ -1,8 +1,9 @@
-// Package python is python3: CPython on a machine ([wasi]), with what WebAssembly has no system calls for put back by modules of ours.
+// Package python is python3: CPython on a machine ([wasi]), with what WebAssembly has no system calls for put back by
+// modules of ours.
 //
-// The modules are in lib. sitecustomize.py runs before every program: it puts what the system below lacks where programs look for it, in os,
-// subprocess, errno and so on (_pgbox.py), and gives errors the numbers of Linux. Modules that need threads or sockets have stand-ins that either
-// do without or say what is missing.
+// The modules are in lib. sitecustomize.py runs before every program: it puts what the system below lacks where
+// programs look for it, in os, subprocess, errno and so on (_pgbox.py), and gives errors the numbers of Linux. Modules
+// that need threads or sockets have stand-ins that either do without or say what is missing.
 package python
 
 import (
@@ -67,11 +68,12 @@ func run(ctx context.Context, p *proc.Process, l line) int {
 	}
 	env = env.Unset("PYTHONHOME").Set("PWD=" + p.Dir).Set("PYTHONPATH=" + path).Set("PYTHONDONTWRITEBYTECODE=1")
 	most := min(memory, uint64(p.Budget.Limits.LiveBytes)/4*3)
-	return wasi.Command(ctx, p, "python", wasi.Job{Args: args, Env: env, MaxMemory: most}, wasi.Overlay{Path: home, Files: files})
+	return wasi.Command(ctx, p, "python", wasi.Job{Args: args, Env: env, MaxMemory: most},
+		wasi.Overlay{Path: home, Files: files})
 }
 
-// line is a command line of python3, as the interpreter is given it: our modules are found by PYTHONPATH and loaded by site, so what turns these
-// off is done by us.
+// line is a command line of python3, as the interpreter is given it: our modules are found by PYTHONPATH and loaded by
+// site, so what turns these off is done by us.
 type line struct {
 	args   []string
 	script int  // the place of the name of a file to run among args, 0 when there is none

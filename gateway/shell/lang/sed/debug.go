@@ -173,7 +173,8 @@ func (s *substitution) appendTo(b []byte) []byte {
 	return b
 }
 
-// appendReplacement shows each change of case where the part begins that it applies to: GNU sed keeps it with the parts.
+// appendReplacement shows each change of case where the part begins that it applies to: GNU sed keeps it with the
+// parts.
 func (s *substitution) appendReplacement(b []byte) []byte {
 	var all, once, shown, next byte // all: U, L; once: u, l; shown and next: what the part before and the next one have
 	var text []byte

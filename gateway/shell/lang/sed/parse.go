@@ -161,7 +161,8 @@ func Parse(chunks []Chunk, opt Options, open func(name string) (output, error)) 
 			p.chunk = exprs
 		}
 		// GNU takes any comment that begins with n and is the whole script for #n.
-		if p.first && strings.HasPrefix(p.src, "#n") && (strings.HasPrefix(p.src, "#n\n") || strings.IndexByte(p.src, '\n') < 0) {
+		if p.first && strings.HasPrefix(p.src, "#n") && (strings.HasPrefix(p.src, "#n\n") ||
+			strings.IndexByte(p.src, '\n') < 0) {
 			p.prog.opt.Quiet = true
 		}
 		p.first = false
@@ -628,7 +629,8 @@ func (p *parser) compile(src string, icase, multi bool) *pattern {
 	}
 	src = p.unescape(src, true)
 	re, err := regex.Compile(src, regex.Options{
-		Dialect: regex.Sed, Extended: p.opt.Extended, IgnoreCase: icase, Multiline: multi && !p.opt.NullData, Bytes: p.opt.Bytes,
+		Dialect: regex.Sed, Extended: p.opt.Extended, IgnoreCase: icase, Multiline: multi && !p.opt.NullData,
+		Bytes: p.opt.Bytes,
 	})
 	if err != nil {
 		var e *regex.Error

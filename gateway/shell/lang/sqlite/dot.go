@@ -88,9 +88,12 @@ func backslashes(s string) string {
 }
 
 // dotCommands are the names a command may be shortened to a prefix of.
-var dotCommands = []string{"backup", "bail", "cd", "changes", "databases", "dump", "echo", "eqp", "excel", "exit", "explain", "fullschema", "headers", "help", "import",
-	"indexes", "indices", "limit", "lint", "load", "log", "mode", "nullvalue", "once", "open", "output", "parameter", "print", "progress", "prompt", "quit", "read",
-	"restore", "save", "scanstats", "schema", "separator", "shell", "show", "stats", "system", "tables", "timeout", "timer", "trace", "version", "width"}
+var dotCommands = []string{"backup", "bail", "cd", "changes", "databases", "dump", "echo", "eqp", "excel", "exit",
+	"explain", "fullschema", "headers", "help", "import",
+	"indexes", "indices", "limit", "lint", "load", "log", "mode", "nullvalue", "once", "open", "output", "parameter",
+	"print", "progress", "prompt", "quit", "read",
+	"restore", "save", "scanstats", "schema", "separator", "shell", "show", "stats", "system", "tables", "timeout",
+	"timer", "trace", "version", "width"}
 
 func (s *Shell) boolean(v string) bool {
 	switch strings.ToLower(v) {
@@ -119,7 +122,8 @@ func (s *Shell) dot(text string, _ int) dotResult {
 	}
 	name := ""
 	for _, c := range dotCommands {
-		if strings.HasPrefix(c, args[0]) && (len(args[0]) > 1 || c == "quit" || c == "tables" || c == "schema" || c == "headers" || c == "dump" || c == "mode") {
+		if strings.HasPrefix(c, args[0]) && (len(args[0]) > 1 || c == "quit" || c == "tables" || c == "schema" ||
+			c == "headers" || c == "dump" || c == "mode") {
 			name = c
 			break
 		}
@@ -333,8 +337,10 @@ func (s *Shell) show() {
 		fmt.Fprintf(&widths, "%d ", w)
 	}
 	quoted := func(t string) string { return string(style{mode: "tcl"}.field(nil, t)) }
-	for _, l := range [][2]string{{"echo", onOff(s.Echo)}, {"eqp", plan}, {"explain", "auto"}, {"headers", onOff(s.style.headers)}, {"mode", s.style.mode},
-		{"nullvalue", quoted(s.style.null)}, {"output", s.outName}, {"colseparator", quoted(s.style.col)}, {"rowseparator", quoted(s.style.row)},
+	for _, l := range [][2]string{{"echo", onOff(s.Echo)}, {"eqp", plan}, {"explain", "auto"},
+		{"headers", onOff(s.style.headers)}, {"mode", s.style.mode},
+		{"nullvalue", quoted(s.style.null)}, {"output", s.outName}, {"colseparator", quoted(s.style.col)},
+		{"rowseparator", quoted(s.style.row)},
 		{"stats", "off"}, {"width", widths.String()}, {"filename", s.name}} {
 		s.printf("%12s: %s\n", l[0], l[1])
 	}
@@ -478,7 +484,8 @@ func (s *Shell) list(name string, args []string) error {
 	}
 	var names []string
 	for _, db := range dbs {
-		rows, err := s.query("SELECT name FROM "+identifier(db[1])+".sqlite_schema WHERE "+kind+" AND name NOT LIKE 'sqlite_%' AND "+on+" LIKE ?1", pattern)
+		rows, err := s.query("SELECT name FROM "+identifier(db[1])+".sqlite_schema WHERE "+kind+
+			" AND name NOT LIKE 'sqlite_%' AND "+on+" LIKE ?1", pattern)
 		if err != nil {
 			return err
 		}
@@ -528,7 +535,8 @@ func (s *Shell) schema(name string, args []string) error {
 		return err
 	}
 	for _, db := range dbs {
-		rows, err := s.query("SELECT sql, type, name FROM "+identifier(db[1])+".sqlite_schema WHERE sql NOT NULL AND (name LIKE ?1 OR tbl_name LIKE ?1 OR ?2 || '.' || tbl_name LIKE ?1) ORDER BY rowid",
+		rows, err := s.query("SELECT sql, type, name FROM "+identifier(db[1])+
+			".sqlite_schema WHERE sql NOT NULL AND (name LIKE ?1 OR tbl_name LIKE ?1 OR ?2 || '.' || tbl_name LIKE ?1) ORDER BY rowid",
 			pattern, db[1])
 		if err != nil {
 			return err
@@ -577,7 +585,8 @@ func (s *Shell) dump(args []string) error {
 	for i := range patterns {
 		cond = strings.Replace(cond, "?", "?"+strconv.Itoa(i+1), 1) // numbered from left to right
 	}
-	tables, err := s.query("SELECT name, sql FROM sqlite_schema WHERE ("+cond+") AND type = 'table' AND sql NOT NULL ORDER BY tbl_name = 'sqlite_sequence', rowid", patterns...)
+	tables, err := s.query("SELECT name, sql FROM sqlite_schema WHERE ("+cond+
+		") AND type = 'table' AND sql NOT NULL ORDER BY tbl_name = 'sqlite_sequence', rowid", patterns...)
 	if err != nil {
 		return err
 	}
@@ -606,7 +615,8 @@ func (s *Shell) dump(args []string) error {
 			return err
 		}
 	}
-	rest, err := s.query("SELECT sql FROM sqlite_schema WHERE ("+cond+") AND sql NOT NULL AND type IN ('index','trigger','view') ORDER BY type = 'trigger', rowid", patterns...)
+	rest, err := s.query("SELECT sql FROM sqlite_schema WHERE ("+cond+
+		") AND sql NOT NULL AND type IN ('index','trigger','view') ORDER BY type = 'trigger', rowid", patterns...)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,8 @@ type style struct {
 func newStyle() style { return style{mode: "list", col: "|", row: "\n", table: "table"} }
 
 // modes are the names .mode takes.
-var modes = []string{"ascii", "box", "column", "csv", "html", "insert", "json", "line", "list", "markdown", "qbox", "quote", "table", "tabs", "tcl"}
+var modes = []string{"ascii", "box", "column", "csv", "html", "insert", "json", "line", "list", "markdown", "qbox",
+	"quote", "table", "tabs", "tcl"}
 
 // setMode selects a mode, by any prefix of its name; false when there is none.
 func (st *style) setMode(name string) bool {
@@ -65,7 +66,8 @@ func (st *style) setMode(name string) bool {
 	return false
 }
 
-// Option sets what an option of the command line stands for; unlike .mode, a mode leaves the headers and the end of rows as they are.
+// Option sets what an option of the command line stands for; unlike .mode, a mode leaves the headers and the end of
+// rows as they are.
 func (s *Shell) Option(name, value string) {
 	st := &s.style
 	switch name {

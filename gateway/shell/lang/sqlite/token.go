@@ -72,7 +72,8 @@ func wordByte(c byte) bool {
 	return c == '_' || c == '$' || c >= 0x80 || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
 }
 
-// complete reports whether sql ends in the semicolon of a statement, which inside of CREATE TRIGGER is the one after END.
+// complete reports whether sql ends in the semicolon of a statement, which inside of CREATE TRIGGER is the one after
+// END.
 func complete(sql string) bool {
 	done, trigger, begin := true, false, []string{}
 	last := ""

@@ -15,7 +15,8 @@ type Aggregation struct {
 }
 
 var aggregates = []string{
-	"count", "count_empty", "sum", "mean", "avg", "min", "max", "median", "q1", "q3", "var", "variance", "stddev", "first", "last", "mode", "cardinality", "values",
+	"count", "count_empty", "sum", "mean", "avg", "min", "max", "median", "q1", "q3", "var", "variance", "stddev", "first",
+	"last", "mode", "cardinality", "values",
 	"distinct_values", "lex_first", "lex_last", "all", "any",
 }
 
@@ -120,7 +121,8 @@ func (a *Accumulator) Add(row []string, index int) error {
 				a.Hold(8)
 				s.values = append(s.values, f)
 			}
-		} else if slices.Contains([]string{"sum", "mean", "avg", "median", "q1", "q3", "var", "variance", "stddev", "min", "max"}, g.kind) {
+		} else if slices.Contains([]string{"sum", "mean", "avg", "median", "q1", "q3", "var", "variance", "stddev", "min",
+			"max"}, g.kind) {
 			return fmt.Errorf("%q is not a number", text)
 		}
 		switch g.kind {

@@ -83,9 +83,12 @@ var functions map[string]function
 
 func init() {
 	functions = map[string]function{
-		"abs": ofNumber(math.Abs), "ceil": ofNumber(math.Ceil), "floor": ofNumber(math.Floor), "trunc": ofNumber(math.Trunc), "sqrt": ofNumber(math.Sqrt),
-		"log": ofNumber(math.Log), "log10": ofNumber(math.Log10), "log2": ofNumber(math.Log2), "exp": ofNumber(math.Exp), "neg": ofNumber(func(x float64) float64 { return -x }),
-		"int": ofNumber(math.Trunc), "float": ofNumber(func(x float64) float64 { return x }), "inc": ofNumber(func(x float64) float64 { return x + 1 }),
+		"abs": ofNumber(math.Abs), "ceil": ofNumber(math.Ceil), "floor": ofNumber(math.Floor), "trunc": ofNumber(math.Trunc),
+		"sqrt": ofNumber(math.Sqrt),
+		"log":  ofNumber(math.Log), "log10": ofNumber(math.Log10), "log2": ofNumber(math.Log2), "exp": ofNumber(math.Exp),
+		"neg": ofNumber(func(x float64) float64 { return -x }),
+		"int": ofNumber(math.Trunc), "float": ofNumber(func(x float64) float64 { return x }),
+		"inc": ofNumber(func(x float64) float64 { return x + 1 }),
 		"dec": ofNumber(func(x float64) float64 { return x - 1 }),
 		"round": {1, 2, func(v []any) (any, error) {
 			x, ok := number(v[0])
@@ -100,10 +103,13 @@ func init() {
 			}
 			return math.Round(x/unit) * unit, nil
 		}},
-		"add": fold("+"), "sub": fold("-"), "mul": fold("*"), "div": fold("/"), "idiv": fold("//"), "mod": fold("%"), "pow": fold("**"), "concat": fold("++"),
+		"add": fold("+"), "sub": fold("-"), "mul": fold("*"), "div": fold("/"), "idiv": fold("//"), "mod": fold("%"),
+		"pow": fold("**"), "concat": fold("++"),
 		"min": extreme(-1), "max": extreme(1),
-		"upper": ofText(func(s string) any { return strings.ToUpper(s) }), "lower": ofText(func(s string) any { return strings.ToLower(s) }),
-		"trim": ofText(func(s string) any { return strings.TrimSpace(s) }), "ltrim": ofText(func(s string) any { return strings.TrimLeft(s, " \t\r\n") }),
+		"upper": ofText(func(s string) any { return strings.ToUpper(s) }),
+		"lower": ofText(func(s string) any { return strings.ToLower(s) }),
+		"trim":  ofText(func(s string) any { return strings.TrimSpace(s) }),
+		"ltrim": ofText(func(s string) any { return strings.TrimLeft(s, " \t\r\n") }),
 		"rtrim": ofText(func(s string) any { return strings.TrimRight(s, " \t\r\n") }),
 		"len": {1, 1, func(v []any) (any, error) {
 			if list, ok := v[0].([]any); ok {
@@ -111,8 +117,9 @@ func init() {
 			}
 			return float64(utf8.RuneCountInString(Text(v[0]))), nil
 		}},
-		"startswith": ofTexts(func(s, t string) any { return strings.HasPrefix(s, t) }), "endswith": ofTexts(func(s, t string) any { return strings.HasSuffix(s, t) }),
-		"contains": {2, 2, func(v []any) (any, error) { return operate("in", v[1], v[0]) }},
+		"startswith": ofTexts(func(s, t string) any { return strings.HasPrefix(s, t) }),
+		"endswith":   ofTexts(func(s, t string) any { return strings.HasSuffix(s, t) }),
+		"contains":   {2, 2, func(v []any) (any, error) { return operate("in", v[1], v[0]) }},
 		"match": {2, 3, func(v []any) (any, error) {
 			re, err := matches(v[1])
 			if err != nil {

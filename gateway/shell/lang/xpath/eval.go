@@ -304,7 +304,8 @@ func (p path) eval(c *scope) Value {
 	for i := 0; i < len(p.steps); i++ {
 		s := p.steps[i]
 		// // before a child without positions is one walk.
-		if s.axis == axisDescendantOrSelf && s.test.kind == "node" && s.predicates == nil && i+1 < len(p.steps) && p.steps[i+1].axis == axisChild && p.steps[i+1].predicates == nil {
+		if s.axis == axisDescendantOrSelf && s.test.kind == "node" && s.predicates == nil && i+1 < len(p.steps) &&
+			p.steps[i+1].axis == axisChild && p.steps[i+1].predicates == nil {
 			i++
 			s = p.steps[i]
 			s.axis = axisDescendant
@@ -421,7 +422,8 @@ func (c *scope) walk(n *xml.Node, a axis, f func(*xml.Node)) {
 		if m.Parent == nil || m.Kind == xml.Attribute || m.Kind == xml.Namespace {
 			return nil, 0
 		}
-		at, _ = slices.BinarySearchFunc(m.Parent.Children, m.Order, func(x *xml.Node, order int) int { return x.Order - order })
+		at, _ = slices.BinarySearchFunc(m.Parent.Children, m.Order,
+			func(x *xml.Node, order int) int { return x.Order - order })
 		return m.Parent.Children, at
 	}
 	switch a {
@@ -468,7 +470,8 @@ func (c *scope) walk(n *xml.Node, a axis, f func(*xml.Node)) {
 				}
 			}
 		}
-		f(&xml.Node{Kind: xml.Namespace, Name: "xml", Value: "http://www.w3.org/XML/1998/namespace", Parent: n, Order: n.Order})
+		f(&xml.Node{Kind: xml.Namespace, Name: "xml", Value: "http://www.w3.org/XML/1998/namespace", Parent: n,
+			Order: n.Order})
 	case axisFollowingSibling:
 		all, at := siblings(n)
 		for _, k := range all[min(at+1, len(all)):] {
@@ -640,7 +643,10 @@ var functions = map[string]function{
 	}},
 	"string-length": {0, 1, func(c *scope, a []Value) Value { return float64(utf8.RuneCountInString(c.subjectText(a))) }},
 	"normalize-space": {0, 1, func(c *scope, a []Value) Value {
-		return strings.Join(strings.FieldsFunc(c.subjectText(a), func(r rune) bool { return strings.ContainsRune(" \t\r\n", r) }), " ")
+		return strings.Join(strings.FieldsFunc(c.subjectText(a), func(r rune) bool {
+			return strings.ContainsRune(" \t\r\n",
+				r)
+		}), " ")
 	}},
 	"translate": {3, 3, func(c *scope, a []Value) Value {
 		from, to := []rune(c.text(a[1])), []rune(c.text(a[2]))

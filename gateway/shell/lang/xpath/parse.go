@@ -44,12 +44,15 @@ const (
 )
 
 var axes = map[string]axis{
-	"child": axisChild, "descendant": axisDescendant, "parent": axisParent, "ancestor": axisAncestor, "following-sibling": axisFollowingSibling, "preceding-sibling": axisPrecedingSibling, "following": axisFollowing,
-	"preceding": axisPreceding, "attribute": axisAttribute, "namespace": axisNamespace, "self": axisSelf, "descendant-or-self": axisDescendantOrSelf, "ancestor-or-self": axisAncestorOrSelf,
+	"child": axisChild, "descendant": axisDescendant, "parent": axisParent, "ancestor": axisAncestor,
+	"following-sibling": axisFollowingSibling, "preceding-sibling": axisPrecedingSibling, "following": axisFollowing,
+	"preceding": axisPreceding, "attribute": axisAttribute, "namespace": axisNamespace, "self": axisSelf,
+	"descendant-or-self": axisDescendantOrSelf, "ancestor-or-self": axisAncestorOrSelf,
 }
 
 func (a axis) reverse() bool {
-	return a == axisParent || a == axisAncestor || a == axisPrecedingSibling || a == axisPreceding || a == axisAncestorOrSelf
+	return a == axisParent || a == axisAncestor || a == axisPrecedingSibling || a == axisPreceding ||
+		a == axisAncestorOrSelf
 }
 
 // test is what a node has to be: of a kind, and with a name.
@@ -118,7 +121,8 @@ func Compile(src string) (_ *Expr, err error) {
 }
 
 func nameRune(c rune, first bool) bool {
-	return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0xc0 && c != utf8.RuneError || !first && (c == '-' || c == '.' || c >= '0' && c <= '9' || c == 0xb7)
+	return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0xc0 && c != utf8.RuneError ||
+		!first && (c == '-' || c == '.' || c >= '0' && c <= '9' || c == 0xb7)
 }
 
 func scan(src string) (out []token, err error) {
@@ -148,7 +152,8 @@ func scan(src string) (out []token, err error) {
 				}
 			}
 			out = append(out, token{'d', src[from:i]})
-		case strings.HasPrefix(src[i:], "//") || strings.HasPrefix(src[i:], "..") || strings.HasPrefix(src[i:], "::") || strings.HasPrefix(src[i:], "!=") || strings.HasPrefix(src[i:], "<=") || strings.HasPrefix(src[i:], ">="):
+		case strings.HasPrefix(src[i:], "//") || strings.HasPrefix(src[i:], "..") || strings.HasPrefix(src[i:], "::") ||
+			strings.HasPrefix(src[i:], "!=") || strings.HasPrefix(src[i:], "<=") || strings.HasPrefix(src[i:], ">="):
 			out = append(out, token{'o', src[i : i+2]})
 			i += 2
 		case strings.IndexByte("()[].@,/|+-=<>*", c) >= 0:
@@ -182,7 +187,8 @@ func scan(src string) (out []token, err error) {
 		}
 		// A name or a star after an operand is an operator.
 		if k := len(out) - 1; k > 0 && (out[k].kind == 'n' || out[k].text == "*" && out[k].kind == 'o') {
-			if before := out[k-1]; before.kind != 'o' && before.kind != 'x' || before.kind == 'o' && (before.text == ")" || before.text == "]" || before.text == "." || before.text == "..") {
+			if before := out[k-1]; before.kind != 'o' && before.kind != 'x' ||
+				before.kind == 'o' && (before.text == ")" || before.text == "]" || before.text == "." || before.text == "..") {
 				switch out[k].text {
 				case "and", "or", "div", "mod", "*":
 					out[k].kind = 'x'
@@ -277,7 +283,8 @@ func (r *reader) path() expr {
 	}
 	p := path{}
 	switch {
-	case t.kind == 's' || t.kind == 'd' || t.kind == 'v' || r.is("(") || t.kind == 'n' && next.kind == 'o' && next.text == "(" && !nodeTypes[t.text]:
+	case t.kind == 's' || t.kind == 'd' || t.kind == 'v' || r.is("(") ||
+		t.kind == 'n' && next.kind == 'o' && next.text == "(" && !nodeTypes[t.text]:
 		p.from = r.primary()
 		for r.is("[") {
 			p.predicates = append(p.predicates, r.predicate())

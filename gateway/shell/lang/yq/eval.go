@@ -82,7 +82,8 @@ func (m *Machine) calculated(n *node, like *Node) *Node {
 	if like == nil {
 		return m.loose(n, nil)
 	}
-	return &Node{n: n, parent: like.parent, key: like.key, index: like.index, isKey: like.isKey, from: like.from, split: like.split, loose: true}
+	return &Node{n: n, parent: like.parent, key: like.key, index: like.index, isKey: like.isKey, from: like.from,
+		split: like.split, loose: true}
 }
 
 func (c context) with(nodes ...*Node) context {

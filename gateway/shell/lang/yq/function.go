@@ -180,13 +180,20 @@ func init() {
 		})
 	}
 	functions = map[string]function{
-		"length": unary(fnLength), "keys": unary(fnKeys), "key": unary(fnKey), "is_key": unary(func(_ *Machine, r *Node) *node { return boolean(r.isKey) }),
-		"has": value(fnHas), "map": {1, 1, fnMap}, "map_values": {1, 1, fnMapValues}, "filter": {1, 1, fnFilter}, "select": {1, 1, fnSelect}, "del": {1, 1, fnDel},
-		"delpaths": value(fnDelpaths), "pick": value(fnPick), "omit": value(fnOmit), "to_entries": unary(fnToEntries), "from_entries": unary(fnFromEntries),
-		"with_entries": {1, 1, fnWithEntries}, "sort": by(0, fnSort), "sort_by": {1, 1, fnSortBy}, "sort_keys": {1, 1, fnSortKeys}, "sortKeys": {1, 1, fnSortKeys},
-		"group_by": by(1, fnGroup), "unique": by(0, fnUnique), "unique_by": by(1, fnUnique), "flatten": {0, 1, fnFlatten}, "reverse": unary(fnReverse),
-		"first": {0, 1, fnFirst}, "min": extreme(-1), "max": extreme(1), "any": quantifier(false, false), "all": quantifier(true, false), "any_c": quantifier(false, true),
-		"all_c": quantifier(true, true), "contains": value(fnContains), "not": unary(func(_ *Machine, r *Node) *node { return boolean(!truth(r.n)) }),
+		"length": unary(fnLength), "keys": unary(fnKeys), "key": unary(fnKey),
+		"is_key": unary(func(_ *Machine, r *Node) *node { return boolean(r.isKey) }),
+		"has":    value(fnHas), "map": {1, 1, fnMap}, "map_values": {1, 1, fnMapValues}, "filter": {1, 1, fnFilter},
+		"select": {1, 1, fnSelect}, "del": {1, 1, fnDel},
+		"delpaths": value(fnDelpaths), "pick": value(fnPick), "omit": value(fnOmit), "to_entries": unary(fnToEntries),
+		"from_entries": unary(fnFromEntries),
+		"with_entries": {1, 1, fnWithEntries}, "sort": by(0, fnSort), "sort_by": {1, 1, fnSortBy},
+		"sort_keys": {1, 1, fnSortKeys}, "sortKeys": {1, 1, fnSortKeys},
+		"group_by": by(1, fnGroup), "unique": by(0, fnUnique), "unique_by": by(1, fnUnique), "flatten": {0, 1, fnFlatten},
+		"reverse": unary(fnReverse),
+		"first":   {0, 1, fnFirst}, "min": extreme(-1), "max": extreme(1), "any": quantifier(false, false),
+		"all": quantifier(true, false), "any_c": quantifier(false, true),
+		"all_c": quantifier(true, true), "contains": value(fnContains),
+		"not":   unary(func(_ *Machine, r *Node) *node { return boolean(!truth(r.n)) }),
 		"empty": {0, 0, func(_ *Machine, _ *expr, c context) context { return c.with() }},
 		"error": {1, 1, func(m *Machine, e *expr, c context) context {
 			for _, r := range c.nodes {
@@ -196,39 +203,57 @@ func init() {
 			}
 			return c
 		}},
-		"path": unary(func(_ *Machine, r *Node) *node { return sequence(r.path()...) }), "getpath": {1, 1, fnGetpath}, "setpath": {2, 2, fnSetpath},
-		"parent": {0, 1, fnParent}, "parents": unary(fnParents), "root": {0, 0, fnRoot}, "split": value(func(m *Machine, r *Node, a *node) *node { return m.split(resolve(r.n).Value, a.Value) }), "join": value(fnJoin),
-		"sub": {1, 2, fnSub}, "test": {1, 2, fnMatch}, "match": {1, 2, fnMatch}, "capture": {1, 2, fnMatch},
-		"upcase": stringly(strings.ToUpper), "downcase": stringly(strings.ToLower), "ascii_upcase": stringly(strings.ToUpper), "ascii_downcase": stringly(strings.ToLower), "trim": stringly(strings.TrimSpace),
+		"path": unary(func(_ *Machine, r *Node) *node { return sequence(r.path()...) }), "getpath": {1, 1, fnGetpath},
+		"setpath": {2, 2, fnSetpath},
+		"parent":  {0, 1, fnParent}, "parents": unary(fnParents), "root": {0, 0, fnRoot},
+		"split": value(func(m *Machine, r *Node, a *node) *node { return m.split(resolve(r.n).Value, a.Value) }),
+		"join":  value(fnJoin),
+		"sub":   {1, 2, fnSub}, "test": {1, 2, fnMatch}, "match": {1, 2, fnMatch}, "capture": {1, 2, fnMatch},
+		"upcase": stringly(strings.ToUpper), "downcase": stringly(strings.ToLower), "ascii_upcase": stringly(strings.ToUpper),
+		"ascii_downcase": stringly(strings.ToLower), "trim": stringly(strings.TrimSpace),
 		"to_string": unary(fnString), "tostring": unary(fnString), "to_number": unary(fnNumber), "tonumber": unary(fnNumber),
-		"env": env(true), "strenv": env(false), "envsubst": {0, 3, fnEnvsubst}, "load": load("yaml"), "load_str": load(""), "strload": load(""), "load_xml": load("xml"),
+		"env": env(true), "strenv": env(false), "envsubst": {0, 3, fnEnvsubst}, "load": load("yaml"), "load_str": load(""),
+		"strload": load(""), "load_xml": load("xml"),
 		"load_props": load("props"), "load_base64": load("base64"), "load_csv": load("csv"), "load_tsv": load("tsv"),
 		"now": {0, 0, func(m *Machine, _ *expr, c context) context {
-			return m.each(c, func(r *Node, add func(*Node)) { add(m.loose(number(m.Now().Format(time.RFC3339), "!!timestamp"), r)) })
+			return m.each(c, func(r *Node, add func(*Node)) {
+				add(m.loose(number(m.Now().Format(time.RFC3339), "!!timestamp"),
+					r))
+			})
 		}},
-		"from_unix": unary(fnFromUnix), "to_unix": unary(fnToUnix), "format_datetime": value(fnFormatDate), "with_dtf": {2, 2, fnWithLayout}, "tz": value(fnZone),
-		"tag": attribute(func(r *Node) string { return tagOf(r.n) }), "type": attribute(func(r *Node) string { return tagOf(r.n) }), "kind": attribute(kind),
-		"style": attribute(func(r *Node) string { return styleName(r.n) }), "anchor": attribute(func(r *Node) string { return r.n.Anchor }),
+		"from_unix": unary(fnFromUnix), "to_unix": unary(fnToUnix), "format_datetime": value(fnFormatDate),
+		"with_dtf": {2, 2, fnWithLayout}, "tz": value(fnZone),
+		"tag":  attribute(func(r *Node) string { return tagOf(r.n) }),
+		"type": attribute(func(r *Node) string { return tagOf(r.n) }), "kind": attribute(kind),
+		"style":  attribute(func(r *Node) string { return styleName(r.n) }),
+		"anchor": attribute(func(r *Node) string { return r.n.Anchor }),
 		"alias": attribute(func(r *Node) string {
 			if r.n.Kind == yaml.AliasNode {
 				return r.n.Value
 			}
 			return ""
 		}),
-		"lineComment": attribute(func(r *Node) string { return uncomment(*r.line()) }), "headComment": attribute(func(r *Node) string { return uncomment(r.head()) }),
+		"lineComment": attribute(func(r *Node) string { return uncomment(*r.line()) }),
+		"headComment": attribute(func(r *Node) string { return uncomment(r.head()) }),
 		"footComment": attribute(func(r *Node) string { return uncomment(r.foot()) }), "explode": {1, 1, fnExplode},
-		"line": unary(func(_ *Machine, r *Node) *node { return integer(r.n.Line) }), "column": unary(func(_ *Machine, r *Node) *node { return integer(r.n.Column) }),
+		"line":     unary(func(_ *Machine, r *Node) *node { return integer(r.n.Line) }),
+		"column":   unary(func(_ *Machine, r *Node) *node { return integer(r.n.Column) }),
 		"filename": unary(func(_ *Machine, r *Node) *node { return text(r.from.Name) }), "file_index": file, "fileIndex": file, "fi": file,
 		"document_index": document, "documentIndex": document, "di": document,
-		"split_doc": {0, 0, fnSplitDocument}, "splitDoc": {0, 0, fnSplitDocument}, "eval": {1, 1, fnEval}, "array_to_map": unary(fnArrayToMap), "pivot": unary(fnPivot), "with": {2, 2, fnWith},
-		"to_yaml": encode("yaml", 2), "to_json": encode("json", 2), "tojson": encode("json", 2), "to_props": encode("props", 2), "to_csv": encode("csv", 0), "to_tsv": encode("tsv", 0),
-		"to_xml": encode("xml", 2), "from_yaml": decode("yaml"), "from_json": decode("json"), "fromjson": decode("json"), "from_props": decode("props"), "from_csv": decode("csv"),
+		"split_doc": {0, 0, fnSplitDocument}, "splitDoc": {0, 0, fnSplitDocument}, "eval": {1, 1, fnEval},
+		"array_to_map": unary(fnArrayToMap), "pivot": unary(fnPivot), "with": {2, 2, fnWith},
+		"to_yaml": encode("yaml", 2), "to_json": encode("json", 2), "tojson": encode("json", 2),
+		"to_props": encode("props", 2), "to_csv": encode("csv", 0), "to_tsv": encode("tsv", 0),
+		"to_xml": encode("xml", 2), "from_yaml": decode("yaml"), "from_json": decode("json"), "fromjson": decode("json"),
+		"from_props": decode("props"), "from_csv": decode("csv"),
 		"from_tsv": decode("tsv"), "from_xml": decode("xml"), "fromyaml": decode("yaml"),
 	}
-	for alias, name := range map[string]string{"line_comment": "lineComment", "head_comment": "headComment", "foot_comment": "footComment"} {
+	for alias, name := range map[string]string{"line_comment": "lineComment", "head_comment": "headComment",
+		"foot_comment": "footComment"} {
 		functions[alias] = functions[name]
 	}
-	for _, f := range []string{"yaml", "json", "props", "csv", "tsv", "xml", "yamld", "jsond", "propsd", "csvd", "tsvd", "xmld", "base64", "base64d", "uri", "urid", "sh"} {
+	for _, f := range []string{"yaml", "json", "props", "csv", "tsv", "xml", "yamld", "jsond", "propsd", "csvd", "tsvd",
+		"xmld", "base64", "base64d", "uri", "urid", "sh"} {
 		formats[f] = true
 	}
 }
@@ -991,7 +1016,8 @@ func (m *Machine) regexp(src string) *regexp.Regexp {
 func (m *Machine) subject(r *Node, what string) string {
 	n := resolve(r.n)
 	if tagOf(n) != "!!str" {
-		fail("cannot %s with %s, can only %s strings. Hint: Most often you'll want to use '|=' over '=' for this operation", what, tagOf(n), what)
+		fail("cannot %s with %s, can only %s strings. Hint: Most often you'll want to use '|=' over '=' for this operation",
+			what, tagOf(n), what)
 	}
 	if len(n.Value) > maxMatch {
 		fail("text is too large to match")

@@ -90,7 +90,8 @@ func (m *Machine) sides(e *expr, c context, f func(left, right []*Node)) {
 	}
 }
 
-// pairs combines each result of the left side with each of the right one. A side without results counts as nil; both: only if empty.
+// pairs combines each result of the left side with each of the right one. A side without results counts as nil; both:
+// only if empty.
 func (m *Machine) pairs(e *expr, c context, f func(l, r *Node) *Node, empty bool) context {
 	var out []*Node
 	m.sides(e, c, func(left, right []*Node) {
@@ -427,7 +428,8 @@ func (m *Machine) repeat(s string, n int64) *node {
 	return text(strings.Repeat(s, int(n)))
 }
 
-// merge merges src into dst by the flags: + appends sequences, d merges them item by item, n takes only what is new, ? only what is there.
+// merge merges src into dst by the flags: + appends sequences, d merges them item by item, n takes only what is new, ?
+// only what is there.
 func (m *Machine) merge(dst, src *node, flags string, top bool, depth int) {
 	if depth > maxDepth {
 		fail("nested too deeply")
@@ -487,7 +489,8 @@ func (m *Machine) merge(dst, src *node, flags string, top bool, depth int) {
 var styles = []struct {
 	name  string
 	style yaml.Style
-}{{"tagged", yaml.TaggedStyle}, {"double", yaml.DoubleQuotedStyle}, {"single", yaml.SingleQuotedStyle}, {"literal", yaml.LiteralStyle}, {"folded", yaml.FoldedStyle}, {"flow", yaml.FlowStyle}}
+}{{"tagged", yaml.TaggedStyle}, {"double", yaml.DoubleQuotedStyle}, {"single", yaml.SingleQuotedStyle},
+	{"literal", yaml.LiteralStyle}, {"folded", yaml.FoldedStyle}, {"flow", yaml.FlowStyle}}
 
 func styleName(n *node) string {
 	for _, s := range styles {
@@ -540,7 +543,8 @@ func (m *Machine) setAttribute(r *Node, name, s string) {
 			fail("unknown style %s", s)
 		}
 		if n.Kind == yaml.ScalarNode {
-			if style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0 && strings.HasPrefix(tagOf(n), "!!") {
+			if style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0 &&
+				strings.HasPrefix(tagOf(n), "!!") {
 				n.Tag = "!!str"
 			}
 		}
@@ -562,7 +566,8 @@ func (m *Machine) setAttribute(r *Node, name, s string) {
 		for root.parent != nil {
 			root = root.parent
 		}
-		*n = node{Kind: yaml.AliasNode, Value: s, Alias: anchored(root.n, s, 0), HeadComment: n.HeadComment, LineComment: n.LineComment, FootComment: n.FootComment}
+		*n = node{Kind: yaml.AliasNode, Value: s, Alias: anchored(root.n, s, 0), HeadComment: n.HeadComment,
+			LineComment: n.LineComment, FootComment: n.FootComment}
 	case "lineComment":
 		*r.line() = comment(s)
 	case "headComment":

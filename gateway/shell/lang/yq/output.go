@@ -208,6 +208,7 @@ func (m *Machine) properties(b *builder, path string, r *Node, depth int) {
 		if len(c) > 0 {
 			b.WriteString("# " + strings.ReplaceAll(strings.Join(c, " "), "\n", "\n# ") + "\n")
 		}
-		b.WriteString(path + " = " + strings.NewReplacer("\\", "\\\\", "\n", "\\n", "\r", "\\r", "\t", "\\t").Replace(n.Value) + "\n")
+		b.WriteString(path + " = " + strings.NewReplacer("\\", "\\\\", "\n", "\\n", "\r", "\\r", "\t",
+			"\\t").Replace(n.Value) + "\n")
 	}
 }

@@ -27,7 +27,8 @@ type expr struct {
 
 // precedences of the binary operators; all of them group from the left.
 var precedences = map[string]int{
-	"or": 20, "and": 20, ",": 10, "|": 30, "=": 40, "|=": 40, "+=": 40, "-=": 40, "*=": 40, "//=": 40, "/=": 40, "%=": 40, "==": 40, "!=": 40, "<": 40, "<=": 40,
+	"or": 20, "and": 20, ",": 10, "|": 30, "=": 40, "|=": 40, "+=": 40, "-=": 40, "*=": 40, "//=": 40, "/=": 40, "%=": 40,
+	"==": 40, "!=": 40, "<": 40, "<=": 40,
 	">": 40, ">=": 40, "as": 40, "ref": 40, "ireduce": 35, "//": 42, "+": 43, "-": 43, "*": 44, "/": 44, "%": 44,
 }
 
@@ -137,8 +138,10 @@ func (p *parser) word() string {
 
 // attributes of nodes that can be assigned: NODE style= VALUE.
 var attributes = map[string]string{
-	"style": "style", "tag": "tag", "type": "tag", "anchor": "anchor", "alias": "alias", "lineComment": "lineComment", "line_comment": "lineComment",
-	"headComment": "headComment", "head_comment": "headComment", "footComment": "footComment", "foot_comment": "footComment", "comments": "comments",
+	"style": "style", "tag": "tag", "type": "tag", "anchor": "anchor", "alias": "alias", "lineComment": "lineComment",
+	"line_comment": "lineComment",
+	"headComment":  "headComment", "head_comment": "headComment", "footComment": "footComment",
+	"foot_comment": "footComment", "comments": "comments",
 }
 
 // operator is the binary operator that comes next; after says where the right side begins.
@@ -166,7 +169,8 @@ func (p *parser) operator() (op, flags string, after int) {
 		}
 		return "", "", 0
 	}
-	for _, o := range []string{"//=", "|=", "+=", "-=", "/=", "%=", "==", "!=", "<=", ">=", "//", "*", ",", "|", "=", "<", ">", "+", "-", "/", "%"} {
+	for _, o := range []string{"//=", "|=", "+=", "-=", "/=", "%=", "==", "!=", "<=", ">=", "//", "*", ",", "|", "=", "<",
+		">", "+", "-", "/", "%"} {
 		if !strings.HasPrefix(rest, o) {
 			continue
 		}
@@ -178,7 +182,9 @@ func (p *parser) operator() (op, flags string, after int) {
 				i++
 			}
 			from := i
-			for i < len(p.src) && strings.IndexByte("+dnc?", p.src[i]) >= 0 && (p.src[i] != 'd' && p.src[i] != 'n' && p.src[i] != 'c' || i+1 == len(p.src) || !isLetter(p.src[i+1]) || strings.IndexByte("dnc", p.src[i+1]) >= 0) {
+			for i < len(p.src) && strings.IndexByte("+dnc?", p.src[i]) >= 0 &&
+				(p.src[i] != 'd' && p.src[i] != 'n' && p.src[i] != 'c' || i+1 == len(p.src) || !isLetter(p.src[i+1]) ||
+					strings.IndexByte("dnc", p.src[i+1]) >= 0) {
 				i++
 			}
 			if o == "*" || o == "*=" || p.src[from:i] == "c" {
@@ -412,7 +418,8 @@ func (p *parser) numeral() *expr {
 	p.pos++
 	for p.pos < len(p.src) {
 		c := p.src[p.pos]
-		if !isDigit(c) && c != '.' && c|0x20 != 'e' && c|0x20 != 'x' && !(p.pos-from > 1 && p.src[from+1]|0x20 == 'x' && isLetter(c)) {
+		if !isDigit(c) && c != '.' && c|0x20 != 'e' && c|0x20 != 'x' &&
+			!(p.pos-from > 1 && p.src[from+1]|0x20 == 'x' && isLetter(c)) {
 			if (c != '-' && c != '+') || p.src[p.pos-1]|0x20 != 'e' {
 				break
 			}

@@ -267,7 +267,8 @@ func (r *arRun) remove(names []string) {
 	}
 }
 
-// add puts a file into the archive, in place of the member of its name unless quick. It returns how many bytes it holds.
+// add puts a file into the archive, in place of the member of its name unless quick. It returns how many bytes it
+// holds.
 func (r *arRun) add(name string, quick bool) int {
 	p := r.p
 	st, err := p.Stat(name)

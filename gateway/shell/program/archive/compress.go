@@ -41,9 +41,10 @@ var (
 	}
 	zstdTool = &compressor{
 		name: "zstd", format: archive.Zstd, keeps: true,
-		suffixes: [][2]string{{".zst", ""}, {".tzst", ".tar"}, {".gz", ""}, {".tgz", ".tar"}, {".xz", ""}, {".txz", ".tar"}, {".lzma", ""}},
-		usage:    "Compress or decompress the INPUT file(s); reads from STDIN if INPUT is `-` or not provided.\n\nUsage: zstd [OPTIONS...] [INPUT... | -] [-o OUTPUT]\n\n   -o -k --rm -# -d -f -c -t -r -q -v -T -h -H -V\n",
-		version:  "*** Zstandard CLI (64-bit) v1.5.4, by Yann Collet ***\n",
+		suffixes: [][2]string{{".zst", ""}, {".tzst", ".tar"}, {".gz", ""}, {".tgz", ".tar"}, {".xz", ""}, {".txz", ".tar"},
+			{".lzma", ""}},
+		usage:   "Compress or decompress the INPUT file(s); reads from STDIN if INPUT is `-` or not provided.\n\nUsage: zstd [OPTIONS...] [INPUT... | -] [-o OUTPUT]\n\n   -o -k --rm -# -d -f -c -t -r -q -v -T -h -H -V\n",
+		version: "*** Zstandard CLI (64-bit) v1.5.4, by Yann Collet ***\n",
 	}
 )
 
@@ -118,12 +119,18 @@ func (r *compressRun) run(undo, cat string) int {
 
 // compressLong maps the long options of the three tools to short ones.
 var compressLong = map[string]string{
-	"help": "h", "decompress": "d", "uncompress": "d", "compress": "z", "keep": "k", "force": "f", "test": "t", "stdout": "c",
-	"to-stdout": "c", "quiet": "q", "verbose": "v", "version": "V", "license": "V", "small": "s", "fast": "1", "best": "9", "list": "l",
-	"extreme": "e", "suffix": "S", "threads": "T", "format": "F", "check": "C", "rm": "rm", "ultra": "s", "long-help": "h", "single-stream": "s",
-	"no-progress": "s", "progress": "s", "no-check": "s", "sparse": "s", "no-sparse": "s", "long": "s", "adapt": "s", "rsyncable": "s",
-	"content-size": "s", "no-content-size": "s", "memory": "M", "no-warn": "Q", "single-thread": "s", "exclude-compressed": "s",
-	"pass-through": "s", "no-pass-through": "s", "no-adjust": "s", "ignore-check": "s", "block-size": "B", "repetitive-fast": "s", "repetitive-best": "s",
+	"help": "h", "decompress": "d", "uncompress": "d", "compress": "z", "keep": "k", "force": "f", "test": "t",
+	"stdout":    "c",
+	"to-stdout": "c", "quiet": "q", "verbose": "v", "version": "V", "license": "V", "small": "s", "fast": "1", "best": "9",
+	"list":    "l",
+	"extreme": "e", "suffix": "S", "threads": "T", "format": "F", "check": "C", "rm": "rm", "ultra": "s", "long-help": "h",
+	"single-stream": "s",
+	"no-progress":   "s", "progress": "s", "no-check": "s", "sparse": "s", "no-sparse": "s", "long": "s", "adapt": "s",
+	"rsyncable":    "s",
+	"content-size": "s", "no-content-size": "s", "memory": "M", "no-warn": "Q", "single-thread": "s",
+	"exclude-compressed": "s",
+	"pass-through":       "s", "no-pass-through": "s", "no-adjust": "s", "ignore-check": "s", "block-size": "B",
+	"repetitive-fast": "s", "repetitive-best": "s",
 }
 
 // compressArgs are the short options that take an argument.
@@ -357,7 +364,8 @@ func (r *compressRun) file(name string) {
 	}
 	if st.IsDir() {
 		if !r.recursive {
-			r.fail(map[string]int{"bzip2": 1, "xz": 2, "zstd": 1}[r.name], "Input file %s is a directory.", "%s: Is a directory, skipping", "%s is a directory -- ignored", name)
+			r.fail(map[string]int{"bzip2": 1, "xz": 2, "zstd": 1}[r.name], "Input file %s is a directory.",
+				"%s: Is a directory, skipping", "%s is a directory -- ignored", name)
 			return
 		}
 		list, err := p.ReadDir(name)
@@ -410,7 +418,8 @@ func (r *compressRun) file(name string) {
 		r.status = 1
 		return
 	case !ok:
-		r.fail(map[string]int{"bzip2": 1, "xz": 2}[r.name], "Input file %s already has %s suffix.", "%s: File already has `%s' suffix, skipping", "", name, target)
+		r.fail(map[string]int{"bzip2": 1, "xz": 2}[r.name], "Input file %s already has %s suffix.",
+			"%s: File already has `%s' suffix, skipping", "", name, target)
 		return
 	case r.decompress && r.name == "bzip2" && target == name+".out":
 		r.say("%s: Can't guess original name for %s -- using %s\n", p.Name(), name, target)
@@ -485,7 +494,8 @@ func (r *compressRun) tell(name, target string, n, m, out, size int64) {
 			r.say("%s no data compressed.\n", r.padded(name))
 			return
 		}
-		r.say("%s%6.3f:1, %6.3f bits/byte, %5.2f%% saved, %d in, %d out.\n", r.padded(name), float64(n)/float64(m), 8*float64(m)/float64(n), 100*(1-float64(m)/float64(n)), n, m)
+		r.say("%s%6.3f:1, %6.3f bits/byte, %5.2f%% saved, %d in, %d out.\n", r.padded(name), float64(n)/float64(m),
+			8*float64(m)/float64(n), 100*(1-float64(m)/float64(n)), n, m)
 	case r.name == "xz" && r.verbose:
 		if r.decompress {
 			n, m = out, size
@@ -509,7 +519,8 @@ func (r *compressRun) padded(name string) string {
 
 func (r *compressRun) total() {
 	if !r.decompress {
-		r.say("%3d files compressed : %.2f%% (%6d   B => %6d   B)\n", r.files, 100*float64(r.packed)/float64(max(r.in, 1)), r.in, r.packed)
+		r.say("%3d files compressed : %.2f%% (%6d   B => %6d   B)\n", r.files, 100*float64(r.packed)/float64(max(r.in, 1)),
+			r.in, r.packed)
 	}
 }
 
@@ -664,13 +675,15 @@ func (r *compressRun) listing(name string, in io.Reader) {
 		if n > 0 {
 			ratio = fmt.Sprintf("%5.3f", float64(count.n)/float64(n))
 		}
-		fmt.Fprintf(r.p.Out, "%5d %7d %12s %12s  %s  %-6s  %s\n", 1, min(n, 1), xzSize(count.n), xzSize(n), ratio, check, name)
+		fmt.Fprintf(r.p.Out, "%5d %7d %12s %12s  %s  %-6s  %s\n", 1, min(n, 1), xzSize(count.n), xzSize(n), ratio, check,
+			name)
 		return
 	}
 	if r.files == 1 {
 		r.p.Out.WriteString("Frames  Skips  Compressed  Uncompressed  Ratio  Check  Filename\n")
 	}
-	fmt.Fprintf(r.p.Out, "%6d %6d %10s %13s  %5.3f  %5s  %s\n", 1, 0, zstdSize(count.n), zstdSize(n), float64(n)/float64(max(count.n, 1)), check, name)
+	fmt.Fprintf(r.p.Out, "%6d %6d %10s %13s  %5.3f  %5s  %s\n", 1, 0, zstdSize(count.n), zstdSize(n),
+		float64(n)/float64(max(count.n, 1)), check, name)
 }
 
 // xzSize is a size as xz -l shows it.

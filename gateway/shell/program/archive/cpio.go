@@ -24,7 +24,8 @@ var cpioSpec = getopt.New("ioptBcC:D:H:R:vVW:F:M:bfI:nrsSE:AO:l0aLdmuk?",
 		"absolute-filenames no-absolute-filenames null=0 reset-access-time=a dereference=L make-directories=d preserve-modification-time=m "+
 		"no-preserve-owner sparse unconditional=u usage=help").
 	WithStatus(2).WithHint("Try '%[1]s --help' or '%[1]s --usage' for more information.").WithVersion("(GNU cpio) 2.13").
-	WithUsage("[OPTION...] [destination-directory]", "GNU 'cpio' copies files to and from archives: -o writes those named on standard input, -i extracts, -p copies to a directory.")
+	WithUsage("[OPTION...] [destination-directory]",
+		"GNU 'cpio' copies files to and from archives: -o writes those named on standard input, -i extracts, -p copies to a directory.")
 
 const cpioBlock = 512
 
@@ -106,7 +107,8 @@ func cpio(_ context.Context, p *proc.Process) int {
 		case "H":
 			c.format = strings.ToLower(o.Value)
 			if !strings.Contains(" crc newc odc bin ustar tar hpodc hpbin ", " "+c.format+" ") {
-				cpioSpec.Fail(p, "invalid archive format `%s'; valid formats are:\ncrc newc odc bin ustar tar (all-caps also recognized)", o.Value)
+				cpioSpec.Fail(p,
+					"invalid archive format `%s'; valid formats are:\ncrc newc odc bin ustar tar (all-caps also recognized)", o.Value)
 			}
 		case "quiet":
 			c.quiet = true
@@ -257,12 +259,14 @@ func (c *cpioRun) checkOptions(args []string) {
 		given         bool
 		option, modes string
 	}{
-		{c.list, "--list", "i"}, {c.makeDirs, "--make-directories", "ip"}, {c.unconditional, "--unconditional", "ip"}, {c.mtimes, "--preserve-modification-time", "ip"},
+		{c.list, "--list", "i"}, {c.makeDirs, "--make-directories", "ip"}, {c.unconditional, "--unconditional", "ip"},
+		{c.mtimes, "--preserve-modification-time", "ip"},
 		{c.add, "--append", "o"}, {c.link, "--link", "p"}, {c.null, "--null", "op"}, {c.follow, "--dereference", "op"},
 		{c.nonmatching, "--nonmatching", "i"}, {c.numeric, "--numeric-uid-gid", "i"}, {c.toStdout, "--to-stdout", "i"},
 	} {
 		if x.given && c.mode != "" && !strings.Contains(x.modes, c.mode) {
-			cpioSpec.Fail(c.p, "%s is meaningless with %s", x.option, map[string]string{"i": "--extract", "o": "--create", "p": "--pass-through"}[c.mode])
+			cpioSpec.Fail(c.p, "%s is meaningless with %s", x.option,
+				map[string]string{"i": "--extract", "o": "--create", "p": "--pass-through"}[c.mode])
 		}
 	}
 	switch {
@@ -325,7 +329,8 @@ func (c *cpioRun) stat(name string) (vfs.Stat, error) {
 	return c.p.Lstat(name)
 }
 
-// safeName is a name as it goes into an archive or below a directory: without "./" in front and, where asked for, without a slash.
+// safeName is a name as it goes into an archive or below a directory: without "./" in front and, where asked for,
+// without a slash.
 func (c *cpioRun) safeName(name string, relative bool) string {
 	if relative && strings.HasPrefix(name, "/") {
 		if !c.removed {
@@ -408,8 +413,8 @@ func (c *cpioRun) wanted(name string) bool {
 	return c.nonmatching
 }
 
-// place makes a file of a member or of the source of -p. It reports whether the file is there now as it should be; an error
-// ends the run.
+// place makes a file of a member or of the source of -p. It reports whether the file is there now as it should be; an
+// error ends the run.
 func (c *cpioRun) place(h *cpioHeader, content io.Reader, pass bool) (bool, error) {
 	p := c.p
 	abs := p.Abs(h.name)
@@ -447,7 +452,10 @@ func (c *cpioRun) place(h *cpioHeader, content io.Reader, pass bool) (bool, erro
 		}
 		return true, nil
 	default:
-		if err := c.withParents(h.name, func() error { return p.FS.Mknod(abs, h.stat.Kind, h.stat.Mode&0o7777, h.stat.Rdev) }); err != nil {
+		if err := c.withParents(h.name, func() error {
+			return p.FS.Mknod(abs, h.stat.Kind, h.stat.Mode&0o7777,
+				h.stat.Rdev)
+		}); err != nil {
 			c.fail("%s: Cannot mknod: %s", h.name, proc.Strerror(err))
 			return false, nil
 		}
@@ -466,7 +474,8 @@ func (c *cpioRun) withParents(name string, f func() error) error {
 		if name[i] != '/' || i == 0 {
 			continue
 		}
-		if merr := c.p.FS.Mkdir(c.p.Abs(name[:i]), 0o777&^c.p.Umask); errors.Is(merr, vfs.EEXIST) && !program.IsDir(c.p, name[:i]) {
+		if merr := c.p.FS.Mkdir(c.p.Abs(name[:i]), 0o777&^c.p.Umask); errors.Is(merr, vfs.EEXIST) &&
+			!program.IsDir(c.p, name[:i]) {
 			c.p.Errorf("`%s' exists but is not a directory", name[:i])
 			return err
 		}
@@ -642,7 +651,8 @@ func (c *cpioRun) listing(h *cpioHeader, n *program.Names) {
 			group = s
 		}
 	}
-	fmt.Fprintf(p.Out, "%s %3d %-8.8s %-8.8s ", string(program.KindLetter(h.stat.Kind))+program.ModeString(h.stat.Mode), h.stat.Nlink, user, group)
+	fmt.Fprintf(p.Out, "%s %3d %-8.8s %-8.8s ", string(program.KindLetter(h.stat.Kind))+program.ModeString(h.stat.Mode),
+		h.stat.Nlink, user, group)
 	if h.stat.Kind == vfs.Char {
 		fmt.Fprintf(p.Out, "%3d, %3d ", h.stat.Rdev>>8, h.stat.Rdev&0xff)
 	} else {

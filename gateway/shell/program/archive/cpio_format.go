@@ -37,7 +37,8 @@ const (
 )
 
 // kindBits are the file types of st_mode.
-var kindBits = map[vfs.Kind]uint32{vfs.FIFO: 0o010000, vfs.Char: 0o020000, vfs.Dir: 0o040000, vfs.Regular: 0o100000, vfs.Symlink: 0o120000}
+var kindBits = map[vfs.Kind]uint32{vfs.FIFO: 0o010000, vfs.Char: 0o020000, vfs.Dir: 0o040000, vfs.Regular: 0o100000,
+	vfs.Symlink: 0o120000}
 
 func kindOfBits(mode uint32) vfs.Kind {
 	for k, bits := range kindBits {
@@ -343,7 +344,8 @@ func cpioFamily(format string) string {
 }
 
 func cpioNumber(b []byte, base int) uint64 {
-	n, _ := strconv.ParseUint(string(bytes.TrimSpace(bytes.TrimRight(b, "\x00"))), base, 64) // what is no number counts as none
+	// what is no number counts as none
+	n, _ := strconv.ParseUint(string(bytes.TrimSpace(bytes.TrimRight(b, "\x00"))), base, 64)
 	return n
 }
 
@@ -357,7 +359,8 @@ func (c *cpioRun) readHex() (*cpioHeader, error) {
 		v[i] = uint32(cpioNumber(b[6+8*i:14+8*i], 16))
 	}
 	h := &cpioHeader{once: true, sum: v[12], mtime: int64(v[5]) * 1e9, key: cpioKey{v[7], v[8], uint64(v[0])}}
-	h.stat = vfs.Stat{Ino: uint64(v[0]), Kind: kindOfBits(v[1]), Mode: v[1] & 0o7777, UID: v[2], GID: v[3], Nlink: v[4], Size: int64(v[6]), Rdev: v[9]<<8 | v[10]}
+	h.stat = vfs.Stat{Ino: uint64(v[0]), Kind: kindOfBits(v[1]), Mode: v[1] & 0o7777, UID: v[2], GID: v[3], Nlink: v[4],
+		Size: int64(v[6]), Rdev: v[9]<<8 | v[10]}
 	return h, c.readName(h, int64(v[11]), len(b))
 }
 
@@ -371,7 +374,8 @@ func (c *cpioRun) readOctal() (*cpioHeader, error) {
 		v[i] = uint32(cpioNumber(b[6+6*i:12+6*i], 8))
 	}
 	h := &cpioHeader{mtime: int64(cpioNumber(b[48:59], 8)) * 1e9, key: cpioKey{v[0], 0, uint64(v[1])}}
-	h.stat = vfs.Stat{Ino: uint64(v[1]), Kind: kindOfBits(v[2]), Mode: v[2] & 0o7777, UID: v[3], GID: v[4], Nlink: v[5], Rdev: v[6], Size: int64(cpioNumber(b[65:76], 8))}
+	h.stat = vfs.Stat{Ino: uint64(v[1]), Kind: kindOfBits(v[2]), Mode: v[2] & 0o7777, UID: v[3], GID: v[4], Nlink: v[5],
+		Rdev: v[6], Size: int64(cpioNumber(b[65:76], 8))}
 	return h, c.readName(h, int64(cpioNumber(b[59:65], 8)), len(b))
 }
 
@@ -389,7 +393,8 @@ func (c *cpioRun) readBinary() (*cpioHeader, error) {
 		v[i] = uint32(order.Uint16(b[2*i:]))
 	}
 	h := &cpioHeader{mtime: int64(v[8]<<16|v[9]) * 1e9, key: cpioKey{v[1], 0, uint64(v[2])}}
-	h.stat = vfs.Stat{Ino: uint64(v[2]), Kind: kindOfBits(v[3]), Mode: v[3] & 0o7777, UID: v[4], GID: v[5], Nlink: v[6], Rdev: v[7], Size: int64(v[11]<<16 | v[12])}
+	h.stat = vfs.Stat{Ino: uint64(v[2]), Kind: kindOfBits(v[3]), Mode: v[3] & 0o7777, UID: v[4], GID: v[5], Nlink: v[6],
+		Rdev: v[7], Size: int64(v[11]<<16 | v[12])}
 	return h, c.readName(h, int64(v[10]), len(b))
 }
 
@@ -421,7 +426,8 @@ func (c *cpioRun) readTar(owners *program.Names) error {
 			return errCpioShort
 		}
 		h := &cpioHeader{name: t.Name, mtime: t.ModTime.UnixNano(), target: t.Linkname}
-		h.stat = vfs.Stat{Kind: vfs.Regular, Mode: uint32(t.Mode) & 0o7777, UID: uint32(t.Uid), GID: uint32(t.Gid), Nlink: 1, Size: t.Size}
+		h.stat = vfs.Stat{Kind: vfs.Regular, Mode: uint32(t.Mode) & 0o7777, UID: uint32(t.Uid), GID: uint32(t.Gid), Nlink: 1,
+			Size: t.Size}
 		switch t.Typeflag {
 		case stdtar.TypeDir:
 			h.stat.Kind = vfs.Dir
@@ -674,12 +680,15 @@ func (c *cpioRun) writeHeader(h *cpioHeader) error {
 		if c.format == "crc" {
 			magic = "070702"
 		}
-		b = fmt.Appendf(nil, "%s%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X", magic, uint32(st.Ino), mode, st.UID, st.GID, st.Nlink, uint32(seconds),
+		b = fmt.Appendf(nil, "%s%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X", magic, uint32(st.Ino), mode, st.UID,
+			st.GID, st.Nlink, uint32(seconds),
 			uint32(st.Size), 0, 0, st.Rdev>>8, st.Rdev&0xff, nameSize, h.sum)
 	case "odc":
-		b = fmt.Appendf(nil, "070707%06o%06o%06o%06o%06o%06o%06o%011o%06o%011o", 0, st.Ino&0o777777, mode, st.UID&0o777777, st.GID&0o777777, st.Nlink, st.Rdev, seconds, nameSize, st.Size)
+		b = fmt.Appendf(nil, "070707%06o%06o%06o%06o%06o%06o%06o%011o%06o%011o", 0, st.Ino&0o777777, mode, st.UID&0o777777,
+			st.GID&0o777777, st.Nlink, st.Rdev, seconds, nameSize, st.Size)
 	default:
-		for _, v := range []uint32{cpioBinary, 0, uint32(st.Ino), mode, st.UID, st.GID, st.Nlink, st.Rdev, uint32(seconds >> 16), uint32(seconds), uint32(nameSize), uint32(st.Size >> 16), uint32(st.Size)} {
+		for _, v := range []uint32{cpioBinary, 0, uint32(st.Ino), mode, st.UID, st.GID, st.Nlink, st.Rdev,
+			uint32(seconds >> 16), uint32(seconds), uint32(nameSize), uint32(st.Size >> 16), uint32(st.Size)} {
 			b = binary.LittleEndian.AppendUint16(b, uint16(v))
 		}
 	}
@@ -691,7 +700,8 @@ func (c *cpioRun) writeHeader(h *cpioHeader) error {
 // writeTar writes a member of a tar archive.
 func (c *cpioRun) writeTar(w *stdtar.Writer, h *cpioHeader, name string) error {
 	t := &stdtar.Header{
-		Name: h.name, Mode: int64(h.stat.Mode), Uid: int(h.stat.UID), Gid: int(h.stat.GID), ModTime: time.Unix(h.mtime/1e9, 0), Typeflag: stdtar.TypeReg,
+		Name: h.name, Mode: int64(h.stat.Mode), Uid: int(h.stat.UID), Gid: int(h.stat.GID),
+		ModTime: time.Unix(h.mtime/1e9, 0), Typeflag: stdtar.TypeReg,
 		Format: stdtar.FormatUSTAR,
 	}
 	owners := &program.Names{P: c.p}

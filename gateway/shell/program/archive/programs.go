@@ -5,11 +5,12 @@ import "github.com/pgbox/pgbox/gateway/shell/program"
 
 // Programs is sorted by name; one line a name.
 var Programs = program.Table{
-	"ar":         {Run: ar, Does: "make, list and extract archives", Differ: "no thin archives and no index of symbols"},
-	"bunzip2":    {Run: bzip2Main, Does: "decompress bzip2 files"},
-	"bzcat":      {Run: bzip2Main, Does: "decompress bzip2 files to standard output"},
-	"bzip2":      {Run: bzip2Main, Does: "compress with bzip2"},
-	"cpio":       {Run: cpio, Does: "pack and unpack cpio archives", Differ: "no remote archives, no interactive renaming"},
+	"ar":      {Run: ar, Does: "make, list and extract archives", Differ: "no thin archives and no index of symbols"},
+	"bunzip2": {Run: bzip2Main, Does: "decompress bzip2 files"},
+	"bzcat":   {Run: bzip2Main, Does: "decompress bzip2 files to standard output"},
+	"bzip2":   {Run: bzip2Main, Does: "compress with bzip2"},
+	"cpio": {Run: cpio, Does: "pack and unpack cpio archives",
+		Differ: "no remote archives, no interactive renaming"},
 	"funzip":     {Run: funzip, Does: "decompress the first member of a zip archive"},
 	"gunzip":     {Run: gzipMain, Does: "decompress gzip files"},
 	"gzip":       {Run: gzipMain, Does: "compress with gzip"},

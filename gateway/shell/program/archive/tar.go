@@ -42,34 +42,51 @@ var tarLong = map[string]string{
 	"create": "c", "extract": "x", "get": "x", "list": "t", "append": "r", "update": "u", "diff": "d", "compare": "d",
 	"delete": "delete", "catenate": "A", "concatenate": "A", "file": "f:", "directory": "C:", "files-from": "T:",
 	"exclude-from": "X:", "exclude": "exclude:", "verbose": "v", "gzip": "z", "gunzip": "z", "ungzip": "z", "bzip2": "j",
-	"xz": "J", "zstd": "zstd", "auto-compress": "a", "preserve-permissions": "p", "same-permissions": "p", "to-stdout": "O",
-	"keep-old-files": "k", "skip-old-files": "skip-old-files", "keep-newer-files": "keep-newer-files", "overwrite": "overwrite", "check-links": "check-links", "show-defaults": "show-defaults", "compress": "Z", "uncompress": "Z",
-	"listed-incremental": "listed-incremental:", "incremental": "G", "interactive": "w", "confirmation": "w", "multi-volume": "M",
-	"touch": "m", "absolute-names": "P", "dereference": "h", "strip-components": "strip-components:", "transform": "transform:",
-	"xform": "transform:", "owner": "owner:", "group": "group:", "mtime": "mtime:", "mode": "mode:", "sort": "sort:",
+	"xz": "J", "zstd": "zstd", "auto-compress": "a", "preserve-permissions": "p", "same-permissions": "p",
+	"to-stdout":      "O",
+	"keep-old-files": "k", "skip-old-files": "skip-old-files", "keep-newer-files": "keep-newer-files",
+	"overwrite": "overwrite", "check-links": "check-links", "show-defaults": "show-defaults", "compress": "Z",
+	"uncompress":         "Z",
+	"listed-incremental": "listed-incremental:", "incremental": "G", "interactive": "w", "confirmation": "w",
+	"multi-volume": "M",
+	"touch":        "m", "absolute-names": "P", "dereference": "h", "strip-components": "strip-components:",
+	"transform": "transform:",
+	"xform":     "transform:", "owner": "owner:", "group": "group:", "mtime": "mtime:", "mode": "mode:", "sort": "sort:",
 	"wildcards": "wildcards", "no-wildcards": "no-wildcards", "no-recursion": "no-recursion", "recursion": "recursion",
 	"null": "null", "numeric-owner": "numeric-owner", "full-time": "full-time", "format": "H:", "blocking-factor": "b:",
 	"remove-files": "remove-files", "one-top-level": "one-top-level", "anchored": "anchored", "no-anchored": "no-anchored",
 	"no-same-owner": "o", "same-owner": "same-owner", "no-same-permissions": "no-same-permissions", "sparse": "S",
 	"ignore-failed-read": "ignore-failed-read", "totals": "totals", "show-transformed-names": "show-transformed-names",
 	"warning": "warning:", "exclude-vcs": "exclude-vcs", "posix": "pax", "old-archive": "v7", "portability": "v7",
-	"xattrs": "posix", "no-xattrs": "posix", "acls": "posix", "no-acls": "posix", "selinux": "posix", "no-selinux": "posix",
+	"xattrs": "posix", "no-xattrs": "posix", "acls": "posix", "no-acls": "posix", "selinux": "posix",
+	"no-selinux":  "posix",
 	"force-local": "posix", "unlink-first": "U", "verify": "W", "use-compress-program": "I:", "one-file-system": "posix",
-	"numeric": "numeric-owner", "no-overwrite-dir": "posix", "keep-directory-symlink": "keep-directory-symlink", "delay-directory-restore": "posix",
-	"occurrence": "occurrence", "quoting-style": "quoting-style:", "checkpoint": "checkpoint", "clamp-mtime": "clamp-mtime", "ignore-zeros": "i",
-	"to-command": "to-command:", "utc": "utc", "record-size": "record-size:", "lzma": "lzma", "test-label": "test-label", "label": "V:",
-	"backup": "backup", "suffix": "suffix:", "index-file": "index-file:", "checkpoint-action": "checkpoint-action:", "newer": "N:", "after-date": "N:",
+	"numeric": "numeric-owner", "no-overwrite-dir": "posix", "keep-directory-symlink": "keep-directory-symlink",
+	"delay-directory-restore": "posix",
+	"occurrence":              "occurrence", "quoting-style": "quoting-style:", "checkpoint": "checkpoint",
+	"clamp-mtime": "clamp-mtime", "ignore-zeros": "i",
+	"to-command": "to-command:", "utc": "utc", "record-size": "record-size:", "lzma": "lzma", "test-label": "test-label",
+	"label":  "V:",
+	"backup": "backup", "suffix": "suffix:", "index-file": "index-file:", "checkpoint-action": "checkpoint-action:",
+	"newer": "N:", "after-date": "N:",
 	"newer-mtime": "newer-mtime:", "starting-file": "K:", "add-file": "add-file:", "hard-dereference": "hard-dereference",
-	"exclude-backups": "exclude-backups", "exclude-caches": "exclude-caches", "exclude-caches-under": "exclude-caches-under",
-	"exclude-caches-all": "exclude-caches-all", "exclude-tag": "exclude-tag:", "exclude-tag-under": "exclude-tag-under:",
-	"exclude-tag-all": "exclude-tag-all:", "exclude-vcs-ignores": "exclude-vcs-ignores", "exclude-ignore": "exclude-ignore:", "exclude-ignore-recursive": "exclude-ignore-recursive:",
-	"wildcards-match-slash": "wildcards-match-slash", "no-wildcards-match-slash": "no-wildcards-match-slash", "ignore-case": "ignore-case",
+	"exclude-backups": "exclude-backups", "exclude-caches": "exclude-caches",
+	"exclude-caches-under": "exclude-caches-under",
+	"exclude-caches-all":   "exclude-caches-all", "exclude-tag": "exclude-tag:", "exclude-tag-under": "exclude-tag-under:",
+	"exclude-tag-all": "exclude-tag-all:", "exclude-vcs-ignores": "exclude-vcs-ignores",
+	"exclude-ignore": "exclude-ignore:", "exclude-ignore-recursive": "exclude-ignore-recursive:",
+	"wildcards-match-slash": "wildcards-match-slash", "no-wildcards-match-slash": "no-wildcards-match-slash",
+	"ignore-case":    "ignore-case",
 	"no-ignore-case": "no-ignore-case", "block-number": "R", "show-stored-names": "show-transformed-names",
 	"verbatim-files-from": "verbatim-files-from", "no-verbatim-files-from": "no-verbatim-files-from", "no-null": "no-null",
-	"recursive-unlink": "U", "preserve-order": "posix", "same-order": "posix", "ignore-command-error": "ignore-command-error", "no-auto-compress": "posix",
-	"no-ignore-command-error": "no-ignore-command-error", "restrict": "posix", "pax-option": "warning:", "hole-detection": "warning:", "sparse-version": "warning:",
-	"check-device": "posix", "no-check-device": "posix", "overwrite-dir": "posix", "no-delay-directory-restore": "posix", "seek": "posix",
-	"no-seek": "posix", "owner-map": "warning:", "group-map": "warning:", "quote-chars": "quote-chars:", "no-quote-chars": "no-quote-chars:",
+	"recursive-unlink": "U", "preserve-order": "posix", "same-order": "posix",
+	"ignore-command-error": "ignore-command-error", "no-auto-compress": "posix",
+	"no-ignore-command-error": "no-ignore-command-error", "restrict": "posix", "pax-option": "warning:",
+	"hole-detection": "warning:", "sparse-version": "warning:",
+	"check-device": "posix", "no-check-device": "posix", "overwrite-dir": "posix", "no-delay-directory-restore": "posix",
+	"seek":    "posix",
+	"no-seek": "posix", "owner-map": "warning:", "group-map": "warning:", "quote-chars": "quote-chars:",
+	"no-quote-chars": "no-quote-chars:",
 	"atime-preserve": "posix", "set-mtime-command": "warning:", "level": "warning:",
 	"help": "help", "version": "version", "usage": "help",
 }
@@ -167,7 +184,8 @@ type tarOwner struct {
 type tarStop struct{}
 
 func tarMain(ctx context.Context, p *proc.Process) (status int) {
-	t := &tarRun{p: p, ctx: ctx, width: 19, hit: map[int]bool{}, warned: map[string]bool{}, links: map[uint64]*tarLink{}, listTo: p.Out, backup: program.NewBackups(p), hformat: stdtar.FormatGNU, record: tarRecord, seen: map[string]int{}}
+	t := &tarRun{p: p, ctx: ctx, width: 19, hit: map[int]bool{}, warned: map[string]bool{}, links: map[uint64]*tarLink{},
+		listTo: p.Out, backup: program.NewBackups(p), hformat: stdtar.FormatGNU, record: tarRecord, seen: map[string]int{}}
 	defer func() {
 		if r := recover(); r != nil {
 			if _, ok := r.(tarStop); !ok {
@@ -399,11 +417,13 @@ func (t *tarRun) option(key, val string, has bool, dir *string) (done bool, stat
 	case "exclude-backups":
 		t.exclude(".#*", "*~", "#*#")
 	case "exclude-caches", "exclude-caches-under", "exclude-caches-all":
-		t.tags = append(t.tags, tarTag{"CACHEDIR.TAG", strings.TrimPrefix(strings.TrimPrefix(key, "exclude-caches"), "-"), true})
+		t.tags = append(t.tags, tarTag{"CACHEDIR.TAG", strings.TrimPrefix(strings.TrimPrefix(key, "exclude-caches"), "-"),
+			true})
 	case "exclude-tag", "exclude-tag-under", "exclude-tag-all":
 		t.tags = append(t.tags, tarTag{val, strings.TrimPrefix(strings.TrimPrefix(key, "exclude-tag"), "-"), false})
 	case "exclude-vcs":
-		t.exclude(".git", ".gitignore", ".gitattributes", ".gitmodules", ".svn", ".hg", ".hgignore", ".hgtags", "CVS", ".bzr", ".bzrignore", ".cvsignore", "RCS", "SCCS", "_darcs")
+		t.exclude(".git", ".gitignore", ".gitattributes", ".gitmodules", ".svn", ".hg", ".hgignore", ".hgtags", "CVS", ".bzr",
+			".bzrignore", ".cvsignore", "RCS", "SCCS", "_darcs")
 	case "v":
 		t.verbose++
 	case "z":
@@ -536,7 +556,8 @@ func (t *tarRun) option(key, val string, has bool, dir *string) (done bool, stat
 		t.spared += val
 	case "quoting-style":
 		switch val {
-		case "literal", "shell", "shell-always", "shell-escape", "shell-escape-always", "c", "c-maybe", "escape", "locale", "clocale":
+		case "literal", "shell", "shell-always", "shell-escape", "shell-escape-always", "c", "c-maybe", "escape", "locale",
+			"clocale":
 			t.quoting = val
 		default:
 			t.fatal("Unknown quoting style '%s'. Try 'tar --quoting-style=help' to get a list.", val)
@@ -671,7 +692,8 @@ func (t *tarRun) option(key, val string, has bool, dir *string) (done bool, stat
 	case "sort":
 		if val != "none" && val != "name" && val != "inode" {
 			t.p.Out.Flush()
-			t.say("invalid argument %s for %s\nValid arguments are:\n  - ‘none’\n  - ‘name’\n  - ‘inode’", program.Quote(val), program.Quote("--sort"))
+			t.say("invalid argument %s for %s\nValid arguments are:\n  - ‘none’\n  - ‘name’\n  - ‘inode’", program.Quote(val),
+				program.Quote("--sort"))
 			t.status = 2
 			panic(tarStop{})
 		}
@@ -714,7 +736,8 @@ func (t *tarRun) noProgram(name string) {
 }
 
 // tarSuffixes are the endings of archives that --one-top-level takes off.
-var tarSuffixes = []string{".tgz", ".taz", ".taZ", ".tbz", ".tbz2", ".tz2", ".tlz", ".txz", ".tzst", ".gz", ".Z", ".bz2", ".lz", ".lzma", ".lzo", ".xz", ".zst"}
+var tarSuffixes = []string{".tgz", ".taz", ".taZ", ".tbz", ".tbz2", ".tz2", ".tlz", ".txz", ".tzst", ".gz", ".Z",
+	".bz2", ".lz", ".lzma", ".lzo", ".xz", ".zst"}
 
 // deduceTop names the top-level directory after the archive.
 func (t *tarRun) deduceTop() bool {

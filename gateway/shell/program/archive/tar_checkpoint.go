@@ -23,8 +23,8 @@ func (t *tarRun) checkpointAction(s string) {
 	t.actions = append(t.actions, checkpoint{what, arg})
 }
 
-// checkpoints does the actions of the checkpoints between the record that was the last one and where the archive is now, and
-// returns the record that is the last one now.
+// checkpoints does the actions of the checkpoints between the record that was the last one and where the archive is
+// now, and returns the record that is the last one now.
 func (t *tarRun) checkpoints(verb string, last, at int64) int64 {
 	now := at / t.record
 	if t.every == 0 {
@@ -56,11 +56,13 @@ func (t *tarRun) atCheckpoint(verb string, n int64) {
 			t.say("%s", strings.NewReplacer("%s", verb, "%u", number, "%%", "%").Replace(text))
 		case "totals":
 			t.p.Out.Flush()
-			_, _ = fmt.Fprintf(t.p.Err, "Total bytes %s: %d\n", map[string]string{"Write": "written", "Read": "read"}[verb], n*t.record)
+			_, _ = fmt.Fprintf(t.p.Err, "Total bytes %s: %d\n", map[string]string{"Write": "written", "Read": "read"}[verb],
+				n*t.record)
 		case "exec":
 			child := t.p.Child("sh", "-c", a.arg)
 			env := t.p.Variables()
-			for _, kv := range []string{"TAR_VERSION=1.34", "TAR_ARCHIVE=" + t.file, "TAR_CHECKPOINT=" + number, "TAR_BLOCKING_FACTOR=" + strconv.FormatInt(t.record/tarBlock, 10), "TAR_SUBCOMMAND=-" + t.op} {
+			for _, kv := range []string{"TAR_VERSION=1.34", "TAR_ARCHIVE=" + t.file, "TAR_CHECKPOINT=" + number,
+				"TAR_BLOCKING_FACTOR=" + strconv.FormatInt(t.record/tarBlock, 10), "TAR_SUBCOMMAND=-" + t.op} {
 				env = env.Set(kv)
 			}
 			child.Env = env

@@ -47,7 +47,8 @@ func (t *tarRun) create() {
 			t.noFile(t.compression() != archive.None, err)
 		}
 		defer f.Close()
-		if st, err := f.Stat(); err == nil && st.Kind == vfs.Regular && t.compression() == archive.None { // a child writes a compressed one
+		// a child writes a compressed one
+		if st, err := f.Stat(); err == nil && st.Kind == vfs.Regular && t.compression() == archive.None {
 			t.self = st.Ino
 		}
 		out = f
@@ -89,7 +90,8 @@ func (t *tarRun) writeAll(out io.Writer, before int64) {
 	t.headers = &headerWriter{w: n}
 	w := stdtar.NewWriter(t.headers)
 	if t.label != "" {
-		if err := w.WriteHeader(&stdtar.Header{Typeflag: 'V', Name: t.label, ModTime: t.p.Now(), Format: stdtar.FormatGNU}); err != nil {
+		if err := w.WriteHeader(&stdtar.Header{Typeflag: 'V', Name: t.label, ModTime: t.p.Now(),
+			Format: stdtar.FormatGNU}); err != nil {
 			t.fail("%v", err)
 		}
 	}
@@ -158,7 +160,8 @@ func (t *tarRun) add(w *stdtar.Writer, s tarSource, name string, given bool) {
 		t.fail("%s: Cannot stat: %s", name, proc.Strerror(err))
 		return
 	}
-	if t.newerThan != nil && !st.IsDir() && st.Mtime < t.newerThan.UnixNano() && !(t.changed && st.Ctime >= t.newerThan.UnixNano()) {
+	if t.newerThan != nil && !st.IsDir() && st.Mtime < t.newerThan.UnixNano() &&
+		!(t.changed && st.Ctime >= t.newerThan.UnixNano()) {
 		if given || t.verbose > 0 {
 			t.say("%s: file is unchanged; not dumped", name)
 		}
@@ -358,7 +361,8 @@ func (t *tarRun) isTag(name string) bool {
 // cacheSignature begins the tag of a cache directory.
 const cacheSignature = "Signature: 8a477f597d28d172789f06886806bc55"
 
-// tagged looks for the tags in a directory: whether it goes into the archive at all, its content besides the tag, and anything below it.
+// tagged looks for the tags in a directory: whether it goes into the archive at all, its content besides the tag, and
+// anything below it.
 func (t *tarRun) tagged(name, full string) (whole, content, below bool) {
 	warn := func(tag, what string) {
 		if t.verbose > 0 {

@@ -42,7 +42,8 @@ func (t *tarRun) input() (r *tarInput, done func()) {
 		t.say("Child returned status %d", status)
 		t.fatal("")
 	case format != archive.None && !t.packed && (t.file == "" || t.file == "-"):
-		t.say("Archive is compressed. Use -%s option", map[archive.Format]string{archive.Gzip: "z", archive.Bzip2: "j", archive.XZ: "J", archive.Zstd: "-zstd"}[format])
+		t.say("Archive is compressed. Use -%s option", map[archive.Format]string{archive.Gzip: "z", archive.Bzip2: "j",
+			archive.XZ: "J", archive.Zstd: "-zstd"}[format])
 		t.fatal("")
 	case format == archive.None && len(head) < tarBlock:
 		t.fail("This does not look like a tar archive")
@@ -392,7 +393,8 @@ func (t *tarRun) pipe(r io.Reader, h *stdtar.Header, member string) {
 	for _, kv := range []string{
 		"TAR_FILENAME=" + member, "TAR_REALNAME=" + h.Name, "TAR_FILETYPE=f", "TAR_SIZE=" + strconv.FormatInt(h.Size, 10),
 		fmt.Sprintf("TAR_MODE=%#o", h.Mode), "TAR_UNAME=" + h.Uname, "TAR_GNAME=" + h.Gname, "TAR_UID=" + strconv.Itoa(h.Uid),
-		"TAR_GID=" + strconv.Itoa(h.Gid), "TAR_MTIME=" + strconv.FormatInt(h.ModTime.Unix(), 10), "TAR_ARCHIVE=" + t.file, "TAR_VERSION=1.34",
+		"TAR_GID=" + strconv.Itoa(h.Gid), "TAR_MTIME=" + strconv.FormatInt(h.ModTime.Unix(), 10), "TAR_ARCHIVE=" + t.file,
+		"TAR_VERSION=1.34",
 	} {
 		env = env.Set(kv)
 	}

@@ -11,8 +11,9 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/text/archive"
 )
 
-// tarInput reads the members of an archive one after the other. Between two members it looks at the blocks itself: a reader of
-// the standard library stops at the end mark and at the first header that is damaged, where -i and GNU's recovery go on.
+// tarInput reads the members of an archive one after the other. Between two members it looks at the blocks itself: a
+// reader of the standard library stops at the end mark and at the first header that is damaged, where -i and GNU's
+// recovery go on.
 type tarInput struct {
 	t      *tarRun
 	format archive.Format
@@ -133,7 +134,8 @@ const bzip2Broken = "\nbzip2: Compressed file ends unexpectedly;\n\tperhaps it i
 	"bzip2: Inappropriate ioctl for device\n\tInput file = (stdin), output file = (stdout)\n\n" +
 	"It is possible that the compressed file(s) have become corrupted.\nYou can use the -tvv option to test integrity of such files.\n" + bzip2Hint
 
-// filterFailed says what the program that decompresses says of a foreign, an empty or a cut off stream, and returns its status.
+// filterFailed says what the program that decompresses says of a foreign, an empty or a cut off stream, and returns its
+// status.
 func filterFailed(p *proc.Process, f archive.Format, empty, cut bool) int {
 	p.Out.Flush()
 	status, text := 1, ""
@@ -167,6 +169,7 @@ func (t *tarRun) noFile(packed bool, err error) {
 		t.fatal("%s: Cannot open: %s", t.file, proc.Strerror(err))
 	}
 	t.p.Out.Flush()
-	t.p.Err.WriteString("tar (child): " + t.file + ": Cannot open: " + proc.Strerror(err) + "\ntar (child): Error is not recoverable: exiting now\n")
+	t.p.Err.WriteString("tar (child): " + t.file + ": Cannot open: " + proc.Strerror(err) +
+		"\ntar (child): Error is not recoverable: exiting now\n")
 	t.fatal("Child returned status 2")
 }

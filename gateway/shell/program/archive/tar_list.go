@@ -94,7 +94,8 @@ func (t *tarRun) show(h *stdtar.Header, w io.Writer, level int) {
 		layout = "2006-01-02 15:04:05"
 	}
 	when := h.ModTime.In(t.zone()).Format(layout)
-	_, _ = fmt.Fprintf(w, "%s%s %s %*s %s %s%s\n", kind, program.ModeString(uint32(h.Mode)), who, t.width-len(who)-1, size, when, t.quoteName(h.Name), note)
+	_, _ = fmt.Fprintf(w, "%s%s %s %*s %s %s%s\n", kind, program.ModeString(uint32(h.Mode)), who, t.width-len(who)-1, size,
+		when, t.quoteName(h.Name), note)
 }
 
 func (t *tarRun) zone() *time.Location {

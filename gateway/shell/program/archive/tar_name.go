@@ -72,7 +72,8 @@ func (t *tarRun) transform(expr string) {
 		if j := strings.IndexByte(flags, ';'); j >= 0 {
 			flags, expr = flags[:j], flags[j+1:]
 		}
-		re, err := regex.Compile(parts[0], regex.Options{Dialect: regex.Sed, Extended: strings.Contains(flags, "x"), IgnoreCase: strings.Contains(flags, "i")})
+		re, err := regex.Compile(parts[0], regex.Options{Dialect: regex.Sed, Extended: strings.Contains(flags, "x"),
+			IgnoreCase: strings.Contains(flags, "i")})
 		if err != nil {
 			t.badTransform()
 		}
@@ -176,7 +177,8 @@ type tarPattern struct {
 	after int // names that came before it
 }
 
-// tarTag is a file that keeps its directory out of the archive: its content (""), everything in it ("under") or all of it ("all").
+// tarTag is a file that keeps its directory out of the archive: its content (""), everything in it ("under") or all of
+// it ("all").
 type tarTag struct {
 	name, what string
 	cache      bool // and its content begins like a cache's
@@ -203,7 +205,8 @@ func (m tarMatching) matches(p *proc.Process, pattern, name string, wild, anchor
 			switch {
 			case !wild && (s[:end] == pattern || m.fold && strings.EqualFold(s[:end], pattern)):
 				return true
-			case wild && program.Fnmatch(p, pattern, s[:end], m.fold) && (!m.noSlash || strings.Count(pattern, "/") == strings.Count(s[:end], "/")):
+			case wild && program.Fnmatch(p, pattern, s[:end], m.fold) &&
+				(!m.noSlash || strings.Count(pattern, "/") == strings.Count(s[:end], "/")):
 				return true
 			}
 		}
@@ -326,7 +329,8 @@ func tarQuote(s string) string {
 	if !strings.ContainsAny(s, "\\\n\t\r\a\b\f\v\x7f") {
 		return s
 	}
-	return strings.NewReplacer("\\", `\\`, "\n", `\n`, "\t", `\t`, "\r", `\r`, "\a", `\a`, "\b", `\b`, "\f", `\f`, "\v", `\v`, "\x7f", `\177`).Replace(s)
+	return strings.NewReplacer("\\", `\\`, "\n", `\n`, "\t", `\t`, "\r", `\r`, "\a", `\a`, "\b", `\b`, "\f", `\f`, "\v",
+		`\v`, "\x7f", `\177`).Replace(s)
 }
 
 // wanted reports whether a member was asked for.

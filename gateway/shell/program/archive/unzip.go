@@ -54,12 +54,13 @@ type unzipRun struct {
 	list, wide, pipe, console, test, comment, freshen   bool
 	update, never, overwrite, junk, fold, lower, noTime bool
 	quiet                                               int
-	info                                                string // zipinfo's format: "", "1", "2", "s", "m", "l", "v", "h", "t"
-	zipinfo                                             bool
-	none                                                bool // "[N]one" was the answer
-	links                                               [][2]string
-	later                                               []func()
-	status                                              int
+	// zipinfo's format: "", "1", "2", "s", "m", "l", "v", "h", "t"
+	info    string
+	zipinfo bool
+	none    bool // "[N]one" was the answer
+	links   [][2]string
+	later   []func()
+	status  int
 }
 
 func unzipMain(_ context.Context, p *proc.Process) int {
@@ -254,7 +255,8 @@ func (u *unzipRun) run() int {
 	defer u.p.Release(held)
 	u.hit, u.hitX = make([]bool, len(u.names)), make([]bool, len(u.exclude))
 	if n := u.z.Prefix; n > 0 {
-		u.problem(unzipWarning, "warning [%s]:  %d extra bytes at beginning or within zipfile\n  (attempting to process anyway)\n", u.file, n)
+		u.problem(unzipWarning,
+			"warning [%s]:  %d extra bytes at beginning or within zipfile\n  (attempting to process anyway)\n", u.file, n)
 	}
 	if u.zipinfo {
 		u.inform()
@@ -343,7 +345,8 @@ func (u *unzipRun) listing() {
 		packed += e.Packed
 		when := e.Time(u.loc).Format("2006-01-02 15:04")
 		if u.wide {
-			fmt.Fprintf(out, "%8d  %s%9d %3d%% %s %08x  %s\n", e.Size, zipMethod(e), e.Packed, zipPercent(e.Size, e.Packed), when, e.CRC, e.Name)
+			fmt.Fprintf(out, "%8d  %s%9d %3d%% %s %08x  %s\n", e.Size, zipMethod(e), e.Packed, zipPercent(e.Size, e.Packed),
+				when, e.CRC, e.Name)
 		} else {
 			fmt.Fprintf(out, "%9d  %s   %s\n", e.Size, when, e.Name)
 		}
@@ -351,7 +354,8 @@ func (u *unzipRun) listing() {
 	switch {
 	case u.quiet > 1:
 	case u.wide:
-		fmt.Fprintf(out, "--------          -------  ---                            -------\n%8d         %8d %3d%%                            %s\n", size, packed, zipPercent(size, packed), countFiles(n))
+		fmt.Fprintf(out,
+			"--------          -------  ---                            -------\n%8d         %8d %3d%%                            %s\n", size, packed, zipPercent(size, packed), countFiles(n))
 	default:
 		fmt.Fprintf(out, "---------                     -------\n%9d                     %s\n", size, countFiles(n))
 	}
@@ -454,7 +458,9 @@ func (u *unzipRun) informEntry(e *archive.ZipEntry, format string) {
 	} else if strings.Contains(format, "m") || strings.Contains(format, "t") {
 		column = fmt.Sprintf(" %2d%%", zipPercent(e.Size, e.Packed))
 	}
-	fmt.Fprintf(u.p.Out, "%s%s  %d.%d %s %8d %s%s%s %s %s %s\n", kind, program.ModeString(e.Mode()&0o7777), e.Creator&0xff/10, e.Creator&0xff%10, system, e.Size, text, extra, column, method, e.Time(u.loc).Format("06-Jan-02 15:04"), e.Name)
+	fmt.Fprintf(u.p.Out, "%s%s  %d.%d %s %8d %s%s%s %s %s %s\n", kind, program.ModeString(e.Mode()&0o7777),
+		e.Creator&0xff/10, e.Creator&0xff%10, system, e.Size, text, extra, column, method,
+		e.Time(u.loc).Format("06-Jan-02 15:04"), e.Name)
 }
 
 // content reads an entry into w and says what is wrong with it.
@@ -524,7 +530,8 @@ func (u *unzipRun) extractAll() {
 	p := u.p
 	if u.dir != "" && !u.pipe && !u.console {
 		if err := p.FS.Mkdir(p.Abs(u.dir), 0o777&^p.Umask); err != nil && !errors.Is(err, vfs.EEXIST) {
-			u.problem(unzipError, "checkdir:  cannot create extraction directory: %s\n           %s\n", u.dir, proc.Strerror(err))
+			u.problem(unzipError, "checkdir:  cannot create extraction directory: %s\n           %s\n", u.dir,
+				proc.Strerror(err))
 			return
 		}
 	}
@@ -616,7 +623,9 @@ func (u *unzipRun) extract(e *archive.ZipEntry) {
 		}
 		u.parents(abs)
 		if err := p.FS.Mkdir(abs, mode|0o700); err != nil {
-			u.problem(unzipError, "checkdir error:  cannot create %s\n                 %s\n                 unable to process %s.\n", strings.TrimRight(name, "/"), proc.Strerror(err), e.Name)
+			u.problem(unzipError,
+				"checkdir error:  cannot create %s\n                 %s\n                 unable to process %s.\n",
+				strings.TrimRight(name, "/"), proc.Strerror(err), e.Name)
 			return
 		}
 		u.say("   creating: %s\n", name)

@@ -77,18 +77,23 @@ type zipStop int
 
 // zipLong maps long options to short ones; a colon takes an argument, @ a list.
 var zipLong = map[string]string{
-	"recurse-paths": "r", "junk-paths": "j", "quiet": "q", "verbose": "v", "symlinks": "y", "no-dir-entries": "D", "move": "m",
-	"update": "u", "freshen": "f", "delete": "d", "exclude": "x", "include": "i", "names-stdin": "@", "filesync": "FS", "test": "T",
-	"suffixes": "n", "no-extra": "X", "archive-comment": "z", "latest-time": "o", "show-files": "sf", "grow": "g", "help": "h",
+	"recurse-paths": "r", "junk-paths": "j", "quiet": "q", "verbose": "v", "symlinks": "y", "no-dir-entries": "D",
+	"move":   "m",
+	"update": "u", "freshen": "f", "delete": "d", "exclude": "x", "include": "i", "names-stdin": "@", "filesync": "FS",
+	"test":     "T",
+	"suffixes": "n", "no-extra": "X", "archive-comment": "z", "latest-time": "o", "show-files": "sf", "grow": "g",
+	"help":    "h",
 	"version": "v", "temp-path": "b", "output-file": "O", "to-crlf": "l", "from-crlf": "ll", "license": "L", "fix": "F",
 	"compression-method": "Z", "split-size": "s", "encrypt": "e", "password": "P", "adjust-sfx": "A", "no-wild": "nw",
 }
 
 // zipTwo are the short options of two letters.
-var zipTwo = []string{"FS", "sf", "ll", "nw", "sc", "db", "dc", "dd", "dg", "ds", "du", "dv", "la", "lf", "li", "MM", "TT", "ws", "h2", "FI", "FF"}
+var zipTwo = []string{"FS", "sf", "ll", "nw", "sc", "db", "dc", "dd", "dg", "ds", "du", "dv", "la", "lf", "li", "MM",
+	"TT", "ws", "h2", "FI", "FF"}
 
 func zipMain(_ context.Context, p *proc.Process) (status int) {
-	z := &zipRun{p: p, messages: p.Out, level: 6, seen: map[string]string{}, stored: []string{".Z", ".zip", ".zoo", ".arc", ".lzh", ".arj"}}
+	z := &zipRun{p: p, messages: p.Out, level: 6, seen: map[string]string{},
+		stored: []string{".Z", ".zip", ".zoo", ".arc", ".lzh", ".arj"}}
 	defer func() {
 		p.Release(z.held)
 		if z.oldFile != nil {
@@ -252,7 +257,8 @@ func (z *zipRun) option(key, value string) {
 		}
 	case "e", "P":
 		z.fail(zipUsage, "Invalid command arguments (encryption is not supported here)")
-	case "o", "l", "ll", "A", "nw", "S", "k", "b", "t", "s", "F", "FF", "c", "w", "a", "lf", "la", "li", "dc", "db", "dd", "dg", "du", "dv", "ds", "sc", "ws":
+	case "o", "l", "ll", "A", "nw", "S", "k", "b", "t", "s", "F", "FF", "c", "w", "a", "lf", "la", "li", "dc", "db", "dd",
+		"dg", "du", "dv", "ds", "sc", "ws":
 		// Nothing of it makes a difference in the sandbox.
 	default:
 		if len(key) == 1 && key[0] >= '0' && key[0] <= '9' {
@@ -330,7 +336,8 @@ func (z *zipRun) load() {
 		z.old, err = archive.OpenZip(f, st.Size)
 	}
 	if err != nil {
-		fmt.Fprintf(z.messages, "\tzip warning: missing end signature--probably not a zip file (did you\n\tzip warning: remember to use binary mode when you transferred it?)\n\tzip warning: (if you are trying to read a damaged archive try -F)\n")
+		fmt.Fprintf(z.messages,
+			"\tzip warning: missing end signature--probably not a zip file (did you\n\tzip warning: remember to use binary mode when you transferred it?)\n\tzip warning: (if you are trying to read a damaged archive try -F)\n")
 		z.fail(3, "Zip file structure invalid (%s)", z.file)
 	}
 	z.hold(len(z.old.Entries) * 200)
@@ -383,7 +390,8 @@ func (z *zipRun) matches(patterns []string, name string) bool {
 func (z *zipRun) gather(name string) {
 	p := z.p
 	if name == "-" {
-		z.want(zipFile{path: "-", name: "-", st: vfs.Stat{Kind: vfs.FIFO, Mode: 0o600, Mtime: p.Now().UnixNano(), UID: p.User.UID, GID: p.User.GID}})
+		z.want(zipFile{path: "-", name: "-", st: vfs.Stat{Kind: vfs.FIFO, Mode: 0o600, Mtime: p.Now().UnixNano(),
+			UID: p.User.UID, GID: p.User.GID}})
 		return
 	}
 	st, err := z.stat(name)
@@ -603,7 +611,8 @@ func (z *zipRun) output() (w io.Writer, commit, undo func()) {
 	temp := program.JoinPath(program.DirName(z.file), fmt.Sprintf("zi%06d", p.PID))
 	f, err := p.Open(temp, vfs.WriteOnly|vfs.Create|vfs.Trunc, 0o666)
 	if err != nil {
-		fmt.Fprintf(z.messages, "zip I/O error: %s\nzip error: Could not create output file (%s)\n", proc.Strerror(err), z.file)
+		fmt.Fprintf(z.messages, "zip I/O error: %s\nzip error: Could not create output file (%s)\n", proc.Strerror(err),
+			z.file)
 		panic(zipStop(zipCannot))
 	}
 	buffered := proc.NewWriter(f, p)
@@ -711,7 +720,8 @@ func (z *zipRun) pack(f zipFile) (*archive.ZipEntry, string, error) {
 		e.Internal = 1
 	}
 	note := " (stored 0%)"
-	if store := z.level == 0 || f.st.Kind == vfs.Symlink || slices.ContainsFunc(z.stored, func(s string) bool { return strings.HasSuffix(f.name, s) }); !store {
+	if store := z.level == 0 || f.st.Kind == vfs.Symlink || slices.ContainsFunc(z.stored,
+		func(s string) bool { return strings.HasSuffix(f.name, s) }); !store {
 		packed, err := z.deflate(data)
 		if err != nil {
 			return nil, "", err

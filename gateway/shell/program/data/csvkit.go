@@ -43,17 +43,29 @@ var csvkitTools map[string]csvkitTool
 
 func init() {
 	csvkitTools = map[string]csvkitTool{
-		"csvcut":    {csvkitSpec("nc:C:x", "names=n columns:=c not-columns:=C delete-empty-rows=x"), `Filter and truncate CSV files. Like the Unix "cut" command, but for tabular data.`, false, csvCut},
-		"csvgrep":   {csvkitSpec("nc:m:r:f:ia", "names=n columns:=c match:=m regex:=r file:=f invert-match=i any-match=a"), `Search CSV files. Like the Unix "grep" command, but for tabular data.`, false, csvGrep},
-		"csvsort":   {csvkitSpec("nc:ry:IL:", csvkitTyped+"names=n columns:=c reverse=r"), `Sort CSV files. Like the Unix "sort" command, but for tabular data.`, false, csvSort},
-		"csvjoin":   {csvkitSpec("c:y:IL:", csvkitTyped+"columns:=c outer left right"), "Execute a SQL-like join to merge CSV files on a specified column or columns.", true, csvJoin},
-		"csvstack":  {csvkitSpec("g:n:", "groups:=g group-name:=n filenames"), "Stack up the rows from multiple CSV files, optionally adding a grouping value.", true, csvStack},
-		"csvformat": {csvkitSpec("D:TQ:U:BP:M:", "out-delimiter:=D out-tabs=T out-quotechar:=Q out-quoting:=U out-no-doublequote=B out-escapechar:=P out-lineterminator:=M"), "Convert a CSV file to a custom output format.", false, csvFormat},
-		"csvclean":  {csvkitSpec("n", "dry-run=n"), "Fix common errors in a CSV file.", false, csvClean},
-		"csvlook":   {csvkitSpec("y:IL:", csvkitTyped+"max-rows: max-columns: max-column-width:"), "Render a CSV file in the console as a Markdown-compatible, fixed-width table.", false, csvLook},
-		"csvjson":   {csvkitSpec("i:k:y:IL:", csvkitTyped+"indent:=i key:=k lat: lon: type: geometry: crs: no-bbox stream"), "Convert a CSV file into JSON (or GeoJSON).", false, csvJSON},
-		"csvstat":   {csvkitSpec("nc:y:", "csv names=n columns:=c type nulls unique min max sum mean median stdev len freq freq-count: count snifflimit:=y"), "Print descriptive statistics for each column in a CSV file.", false, csvStat},
-		"in2csv":    {csvkitSpec("f:s:k:ny:IL:", csvkitTyped+"format:=f schema:=s key:=k names=n sheet: write-sheets: encoding-xls:"), "Convert common, but less awesome, tabular data formats to CSV.", false, in2csv},
+		"csvcut": {csvkitSpec("nc:C:x", "names=n columns:=c not-columns:=C delete-empty-rows=x"),
+			`Filter and truncate CSV files. Like the Unix "cut" command, but for tabular data.`, false, csvCut},
+		"csvgrep": {csvkitSpec("nc:m:r:f:ia", "names=n columns:=c match:=m regex:=r file:=f invert-match=i any-match=a"),
+			`Search CSV files. Like the Unix "grep" command, but for tabular data.`, false, csvGrep},
+		"csvsort": {csvkitSpec("nc:ry:IL:", csvkitTyped+"names=n columns:=c reverse=r"),
+			`Sort CSV files. Like the Unix "sort" command, but for tabular data.`, false, csvSort},
+		"csvjoin": {csvkitSpec("c:y:IL:", csvkitTyped+"columns:=c outer left right"),
+			"Execute a SQL-like join to merge CSV files on a specified column or columns.", true, csvJoin},
+		"csvstack": {csvkitSpec("g:n:", "groups:=g group-name:=n filenames"),
+			"Stack up the rows from multiple CSV files, optionally adding a grouping value.", true, csvStack},
+		"csvformat": {csvkitSpec("D:TQ:U:BP:M:",
+			"out-delimiter:=D out-tabs=T out-quotechar:=Q out-quoting:=U out-no-doublequote=B out-escapechar:=P out-lineterminator:=M"), "Convert a CSV file to a custom output format.", false, csvFormat},
+		"csvclean": {csvkitSpec("n", "dry-run=n"), "Fix common errors in a CSV file.", false, csvClean},
+		"csvlook": {csvkitSpec("y:IL:", csvkitTyped+"max-rows: max-columns: max-column-width:"),
+			"Render a CSV file in the console as a Markdown-compatible, fixed-width table.", false, csvLook},
+		"csvjson": {csvkitSpec("i:k:y:IL:", csvkitTyped+"indent:=i key:=k lat: lon: type: geometry: crs: no-bbox stream"),
+			"Convert a CSV file into JSON (or GeoJSON).", false, csvJSON},
+		"csvstat": {csvkitSpec("nc:y:",
+			"csv names=n columns:=c type nulls unique min max sum mean median stdev len freq freq-count: count snifflimit:=y"),
+			"Print descriptive statistics for each column in a CSV file.", false, csvStat},
+		"in2csv": {csvkitSpec("f:s:k:ny:IL:",
+			csvkitTyped+"format:=f schema:=s key:=k names=n sheet: write-sheets: encoding-xls:"),
+			"Convert common, but less awesome, tabular data formats to CSV.", false, in2csv},
 	}
 }
 
@@ -193,7 +205,8 @@ func (k *csvkitRun) dialect() (err error) {
 		k.in.Delimiter = '\t'
 	}
 	k.in.Doubled, k.in.SkipSpace = !k.has("b"), k.has("S")
-	return errors.Join(k.char("q", "quotechar", &k.in.Quote), k.char("p", "escapechar", &k.in.Escape), k.quoting("u", "-u/--quoting", &k.in.Quoting))
+	return errors.Join(k.char("q", "quotechar", &k.in.Quote), k.char("p", "escapechar", &k.in.Escape),
+		k.quoting("u", "-u/--quoting", &k.in.Quoting))
 }
 
 // noFile is what Python says of a file that cannot be opened.
@@ -374,7 +387,8 @@ func oneColumn(names []string, id string, offset int) (int, error) {
 		for i, s := range names {
 			shown[i] = pythonRepr(s)
 		}
-		return 0, columnError("Column '%s' is invalid. It is neither an integer nor a column name. Column names are: %s", id, strings.Join(shown, ", "))
+		return 0, columnError("Column '%s' is invalid. It is neither an integer nor a column name. Column names are: %s", id,
+			strings.Join(shown, ", "))
 	}
 	return columnAt(names, n, offset)
 }
@@ -385,7 +399,8 @@ func columnAt(names []string, n, offset int) (int, error) {
 		return 0, columnError("Column %d is invalid. Columns are 1-based.", n)
 	}
 	if i >= len(names) {
-		return 0, columnError("Column %d is invalid. The last column is '%s' at index %d.", n, names[len(names)-1], len(names)-1+offset)
+		return 0, columnError("Column %d is invalid. The last column is '%s' at index %d.", n, names[len(names)-1],
+			len(names)-1+offset)
 	}
 	return i, nil
 }
@@ -550,7 +565,8 @@ func csvFormat(k *csvkitRun) error {
 		k.out.End = v
 	}
 	k.out.Doubled = !k.has("B")
-	if err := errors.Join(k.char("Q", "quotechar", &k.out.Quote), k.char("P", "escapechar", &k.out.Escape), k.quoting("U", "-U/--out-quoting", &k.out.Quoting)); err != nil {
+	if err := errors.Join(k.char("Q", "quotechar", &k.out.Quote), k.char("P", "escapechar", &k.out.Escape),
+		k.quoting("U", "-U/--out-quoting", &k.out.Quoting)); err != nil {
 		return err
 	}
 	r, err := k.reader(k.name())

@@ -368,8 +368,10 @@ func jsonValue(t csv.Type, v csv.Value) []byte {
 
 // csvOperations are the statistics, in order, with their labels.
 var csvOperations = []struct{ name, label string }{
-	{"type", "Type of data: "}, {"nulls", "Contains null values: "}, {"unique", "Unique values: "}, {"min", "Smallest value: "}, {"max", "Largest value: "}, {"sum", "Sum: "},
-	{"mean", "Mean: "}, {"median", "Median: "}, {"stdev", "StDev: "}, {"len", "Longest value: "}, {"freq", "Most common values: "},
+	{"type", "Type of data: "}, {"nulls", "Contains null values: "}, {"unique", "Unique values: "},
+	{"min", "Smallest value: "}, {"max", "Largest value: "}, {"sum", "Sum: "},
+	{"mean", "Mean: "}, {"median", "Median: "}, {"stdev", "StDev: "}, {"len", "Longest value: "},
+	{"freq", "Most common values: "},
 }
 
 // csvFrequency is a value and how often it is there.
@@ -494,7 +496,8 @@ func csvStat(k *csvkitRun) error {
 	return nil
 }
 
-// statistics are those of a column that make sense for its type. Beside "freq", "values" and "lines" are the frequent values in other forms.
+// statistics are those of a column that make sense for its type. Beside "freq", "values" and "lines" are the frequent
+// values in other forms.
 func (k *csvkitRun) statistics(t *csv.Table, c, common int, wanted []string) map[string]string {
 	s := map[string]string{"type": t.Types[c].String(), "nulls": "False"}
 	kind := t.Types[c]
@@ -688,7 +691,9 @@ func csvClean(k *csvkitRun) error {
 			p.Out.WriteString("No errors.\n")
 		}
 		if joins > 0 {
-			fmt.Fprintf(p.Out, "%d rows would have been joined/reduced to %d rows after eliminating expected internal line breaks.\n", joined, joins)
+			fmt.Fprintf(p.Out,
+				"%d rows would have been joined/reduced to %d rows after eliminating expected internal line breaks.\n", joined,
+				joins)
 		}
 		return nil
 	}
@@ -735,7 +740,8 @@ func csvClean(k *csvkitRun) error {
 		p.Out.WriteString("No errors.\n")
 	}
 	if joins > 0 {
-		fmt.Fprintf(p.Out, "%d rows were joined/reduced to %d rows after eliminating expected internal line breaks.\n", joined, joins)
+		fmt.Fprintf(p.Out, "%d rows were joined/reduced to %d rows after eliminating expected internal line breaks.\n",
+			joined, joins)
 	}
 	return nil
 }
@@ -761,7 +767,8 @@ func in2csv(k *csvkitRun) error {
 	format := k.opts["f"]
 	known := []string{"csv", "dbf", "fixed", "geojson", "json", "ndjson", "xls", "xlsx"}
 	if k.has("f") && !slices.Contains(known, format) {
-		return csvUsage("argument -f/--format: invalid choice: '" + format + "' (choose from '" + strings.Join(known, "', '") + "')")
+		return csvUsage("argument -f/--format: invalid choice: '" + format + "' (choose from '" +
+			strings.Join(known, "', '") + "')")
 	}
 	switch name := k.name(); {
 	case format != "":
@@ -827,7 +834,8 @@ func (k *csvkitRun) fromJSON(lines bool) error {
 		top := list[0]
 		if o, ok := top.(*jq.Object); ok {
 			if k.opts["k"] == "" {
-				return &csv.Error{Kind: "TypeError", Text: "When converting a JSON document with a top-level dictionary element, a key must be specified."}
+				return &csv.Error{Kind: "TypeError",
+					Text: "When converting a JSON document with a top-level dictionary element, a key must be specified."}
 			}
 			if top, ok = o.Get(k.opts["k"]); !ok {
 				return &csv.Error{Kind: "KeyError", Text: pythonRepr(k.opts["k"])}
@@ -932,7 +940,8 @@ func (k *csvkitRun) fromFixed() error {
 	}); err != nil {
 		return err
 	}
-	if len(fields) > 0 && !slices.ContainsFunc(fields, func(f field) bool { return f.start == 0 }) && slices.MinFunc(fields, func(a, b field) int { return a.start - b.start }).start == 1 {
+	if len(fields) > 0 && !slices.ContainsFunc(fields, func(f field) bool { return f.start == 0 }) &&
+		slices.MinFunc(fields, func(a, b field) int { return a.start - b.start }).start == 1 {
 		for i := range fields {
 			fields[i].start--
 		}

@@ -72,8 +72,8 @@ func htmlToMarkdown(ctx context.Context, p *proc.Process) int {
 		}
 		return converter.RenderTryNext
 	}, converter.PriorityEarly-100)
-	// So does every character that may have to be escaped. To find out whether a bracket is that of a link, the library looks
-	// through the rest of the line: in a long line, each is escaped.
+	// So does every character that may have to be escaped. To find out whether a bracket is that of a link, the library
+	// looks through the rest of the line: in a long line, each is escaped.
 	c.Register.UnEscaper(func(text []byte, i int) int {
 		p.Tick(1)
 		if text[i] != '[' || len(text)-i < htmlLink || bytes.ContainsAny(text[i:i+htmlLink], "]\n") {
@@ -91,7 +91,8 @@ func htmlToMarkdown(ctx context.Context, p *proc.Process) int {
 		}
 		p.Hold(htmlFactor * len(text))
 		defer p.Release(htmlFactor * len(text))
-		out, err := c.ConvertReader(ticking{bytes.NewReader(text), p}, converter.WithContext(ctx), converter.WithDomain(domain))
+		out, err := c.ConvertReader(ticking{bytes.NewReader(text), p}, converter.WithContext(ctx),
+			converter.WithDomain(domain))
 		if err != nil {
 			return err
 		}
@@ -105,7 +106,8 @@ func htmlToMarkdown(ctx context.Context, p *proc.Process) int {
 // htmlSpans bounds the cells that a document's colspan and rowspan stand for.
 const htmlSpans = 100_000
 
-// boundSpans takes the spans of a table's cells away when the document's have become too many: each is written as so many cells.
+// boundSpans takes the spans of a table's cells away when the document's have become too many: each is written as so
+// many cells.
 func boundSpans(table *html.Node, spans *int) {
 	for n := range table.Descendants() {
 		cells := 1

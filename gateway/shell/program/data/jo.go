@@ -90,7 +90,8 @@ func jo(_ context.Context, p *proc.Process) int {
 			p.Out.WriteString("jo 1.9\n")
 			return 0
 		case "V":
-			p.Out.WriteString(`{"program":"jo","author":"Jan-Piet Mens","repo":"https://github.com/jpmens/jo","version":"1.9"}` + "\n")
+			p.Out.WriteString(`{"program":"jo","author":"Jan-Piet Mens","repo":"https://github.com/jpmens/jo","version":"1.9"}` +
+				"\n")
 			return 0
 		}
 	}
@@ -417,14 +418,16 @@ func leadingNumber(s string) (f float64, rest string, ok bool) {
 	return 0, s, false
 }
 
-// numberEnd is the length of the number at the beginning of s: a sign, digits with a point, decimal or after 0x hexadecimal, and an exponent.
+// numberEnd is the length of the number at the beginning of s: a sign, digits with a point, decimal or after 0x
+// hexadecimal, and an exponent.
 func numberEnd(s string) int {
 	i := 0
 	if i < len(s) && (s[i] == '+' || s[i] == '-') {
 		i++
 	}
 	digit, exponent := program.IsDigit, byte('e')
-	if len(s) > i+2 && s[i] == '0' && s[i+1]|0x20 == 'x' && (program.IsHex(s[i+2]) || s[i+2] == '.' && len(s) > i+3 && program.IsHex(s[i+3])) {
+	if len(s) > i+2 && s[i] == '0' && s[i+1]|0x20 == 'x' && (program.IsHex(s[i+2]) ||
+		s[i+2] == '.' && len(s) > i+3 && program.IsHex(s[i+3])) {
 		i, digit, exponent = i+2, program.IsHex, 'p'
 	}
 	digits, point := 0, false

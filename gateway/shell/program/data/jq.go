@@ -76,8 +76,10 @@ func isJqOption(a string) bool {
 }
 
 var jqLetters = map[byte]string{
-	'r': "raw-output", 'j': "join-output", 'a': "ascii-output", 'c': "compact-output", 's': "slurp", 'n': "null-input", 'e': "exit-status",
-	'S': "sort-keys", 'C': "color-output", 'M': "monochrome-output", 'R': "raw-input", 'h': "help", 'V': "version", 'f': "from-file", 'b': "binary",
+	'r': "raw-output", 'j': "join-output", 'a': "ascii-output", 'c': "compact-output", 's': "slurp", 'n': "null-input",
+	'e': "exit-status",
+	'S': "sort-keys", 'C': "color-output", 'M': "monochrome-output", 'R': "raw-input", 'h': "help", 'V': "version",
+	'f': "from-file", 'b': "binary",
 }
 
 // flag sets an option that takes no argument and does not change how the rest of the line is read.

@@ -33,7 +33,8 @@ func jsonPP(_ context.Context, p *proc.Process) int {
 		}
 	}
 	on := func(name string) bool { return slices.Contains(options, name) }
-	w := &jsonPrinter{p: p, indent: on("pretty") || on("indent"), before: on("pretty") || on("space_before"), after: on("pretty") || on("space_after"), ascii: on("ascii")}
+	w := &jsonPrinter{p: p, indent: on("pretty") || on("indent"), before: on("pretty") || on("space_before"),
+		after: on("pretty") || on("space_after"), ascii: on("ascii")}
 	data, err := p.ReadAll(p.Stdin)
 	if err != nil {
 		p.Errorf("%s", proc.Strerror(err))

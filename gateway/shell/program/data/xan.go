@@ -25,7 +25,9 @@ type xanVerb struct {
 }
 
 func xanSpec(short, longs string) *getopt.Spec {
-	return getopt.New(short+"d:no:", longs+" delimiter:=d no-headers=n output:=o").WithVersion("(compatible with xan)").WithUsage("COMMAND [OPTION]... [FILE]", "Process CSV.")
+	return getopt.New(short+"d:no:", longs+
+		" delimiter:=d no-headers=n output:=o").WithVersion("(compatible with xan)").WithUsage("COMMAND [OPTION]... [FILE]",
+		"Process CSV.")
 }
 
 var xanVerbs map[string]xanVerb
@@ -33,18 +35,29 @@ var xanVerbs map[string]xanVerb
 func init() {
 	xanVerbs = map[string]xanVerb{
 		"headers": {xanSpec("js:", "just-names=j start:=s"), 0, xanHeaders}, "count": {xanSpec("", ""), 0, xanCount},
-		"select": {xanSpec("e", "evaluate=e"), 1, xanSelect}, "drop": {xanSpec("", ""), 1, xanDrop}, "head": {xanSpec("l:", "limit:=l"), 0, xanHead},
-		"tail": {xanSpec("l:", "limit:=l"), 0, xanTail}, "slice": {xanSpec("s:e:l:i:", "start:=s skip:=s end:=e len:=l limit:=l index:=i"), 0, xanSlice},
-		"reverse": {xanSpec("", ""), 0, xanReverse}, "search": {xanSpec("s:eriv", "select:=s exact=e regex=r ignore-case=i invert-match=v"), 1, xanSearch},
+		"select": {xanSpec("e", "evaluate=e"), 1, xanSelect}, "drop": {xanSpec("", ""), 1, xanDrop},
+		"head": {xanSpec("l:", "limit:=l"), 0, xanHead},
+		"tail": {xanSpec("l:", "limit:=l"), 0, xanTail}, "slice": {xanSpec("s:e:l:i:",
+			"start:=s skip:=s end:=e len:=l limit:=l index:=i"), 0, xanSlice},
+		"reverse": {xanSpec("", ""), 0, xanReverse}, "search": {xanSpec("s:eriv",
+			"select:=s exact=e regex=r ignore-case=i invert-match=v"), 1, xanSearch},
 		"filter": {xanSpec("vl:", "invert-match=v limit:=l"), 1, xanFilter}, "map": {xanSpec("O", "overwrite=O"), 1, xanMap},
-		"transform": {xanSpec("r:", "rename:=r"), 2, xanTransform}, "sort": {xanSpec("s:NRru", "select:=s numeric=N reverse=R uniq=u"), 0, xanSort},
-		"dedup": {xanSpec("s:", "select:=s"), 0, xanDedup}, "frequency": {xanSpec("s:l:A", "select:=s limit:=l all=A"), 0, xanFrequency},
-		"freq": {xanSpec("s:l:A", "select:=s limit:=l all=A"), 0, xanFrequency}, "stats": {xanSpec("s:Acq", "select:=s all=A cardinality=c quartiles=q"), 0, xanStats},
-		"agg": {xanSpec("", ""), 1, xanAgg}, "groupby": {xanSpec("S", "sorted=S"), 2, xanGroup}, "behead": {xanSpec("", ""), 0, xanBehead},
-		"enum": {xanSpec("c:S:", "column-name:=c start:=S"), 0, xanEnum}, "rename": {xanSpec("s:", "select:=s"), 1, xanRename}, "cat": {xanSpec("", ""), 1, xanCat},
-		"explode": {xanSpec("s:r:", "sep:=s rename:=r"), 1, xanExplode}, "transpose": {xanSpec("", ""), 0, xanTranspose}, "fmt": {xanSpec("t:", "out-delimiter:=t tabs"), 0, xanFmt},
-		"view": {xanSpec("l:pAC", "limit:=l pager=p all=A"), 0, xanView}, "table": {xanSpec("l:", "limit:=l"), 0, xanView}, "flatten": {xanSpec("l:", "limit:=l"), 0, xanFlatten},
-		"f": {xanSpec("l:", "limit:=l"), 0, xanFlatten}, "v": {xanSpec("l:", "limit:=l"), 0, xanView}, "to": {xanSpec("", ""), 1, xanTo}, "from": {xanSpec("f:", "format:=f"), 0, xanFrom},
+		"transform": {xanSpec("r:", "rename:=r"), 2, xanTransform},
+		"sort":      {xanSpec("s:NRru", "select:=s numeric=N reverse=R uniq=u"), 0, xanSort},
+		"dedup":     {xanSpec("s:", "select:=s"), 0, xanDedup}, "frequency": {xanSpec("s:l:A", "select:=s limit:=l all=A"), 0,
+			xanFrequency},
+		"freq":  {xanSpec("s:l:A", "select:=s limit:=l all=A"), 0, xanFrequency},
+		"stats": {xanSpec("s:Acq", "select:=s all=A cardinality=c quartiles=q"), 0, xanStats},
+		"agg":   {xanSpec("", ""), 1, xanAgg}, "groupby": {xanSpec("S", "sorted=S"), 2, xanGroup},
+		"behead": {xanSpec("", ""), 0, xanBehead},
+		"enum":   {xanSpec("c:S:", "column-name:=c start:=S"), 0, xanEnum},
+		"rename": {xanSpec("s:", "select:=s"), 1, xanRename}, "cat": {xanSpec("", ""), 1, xanCat},
+		"explode": {xanSpec("s:r:", "sep:=s rename:=r"), 1, xanExplode}, "transpose": {xanSpec("", ""), 0, xanTranspose},
+		"fmt":  {xanSpec("t:", "out-delimiter:=t tabs"), 0, xanFmt},
+		"view": {xanSpec("l:pAC", "limit:=l pager=p all=A"), 0, xanView}, "table": {xanSpec("l:", "limit:=l"), 0, xanView},
+		"flatten": {xanSpec("l:", "limit:=l"), 0, xanFlatten},
+		"f":       {xanSpec("l:", "limit:=l"), 0, xanFlatten}, "v": {xanSpec("l:", "limit:=l"), 0, xanView},
+		"to": {xanSpec("", ""), 1, xanTo}, "from": {xanSpec("f:", "format:=f"), 0, xanFrom},
 	}
 }
 

@@ -56,7 +56,8 @@ func xanTo(x *xanRun) error {
 	return err
 }
 
-// xanFrom makes a table of JSON: an array of objects, or objects one after the other. The columns are all keys in order of appearance.
+// xanFrom makes a table of JSON: an array of objects, or objects one after the other. The columns are all keys in order
+// of appearance.
 func xanFrom(x *xanRun) error {
 	switch f := x.opts["f"]; f {
 	case "", "json", "jsonl", "ndjson":

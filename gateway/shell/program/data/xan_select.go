@@ -177,7 +177,8 @@ func xanReverse(x *xanRun) error {
 
 func xanSearch(x *xanRun) error {
 	var columns []int
-	re, err := regex.Compile(x.words[0], regex.Options{Extended: true, Literal: !x.has("r"), IgnoreCase: x.has("i"), WholeLine: x.has("e")})
+	re, err := regex.Compile(x.words[0], regex.Options{Extended: true, Literal: !x.has("r"), IgnoreCase: x.has("i"),
+		WholeLine: x.has("e")})
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,8 @@ func xanFrequency(x *xanRun) error {
 
 // xanStats describes each column.
 func xanStats(x *xanRun) error {
-	kinds := []string{"count", "count_empty", "sum", "mean", "median", "stddev", "min", "max", "cardinality", "lex_first", "lex_last"}
+	kinds := []string{"count", "count_empty", "sum", "mean", "median", "stddev", "min", "max", "cardinality", "lex_first",
+		"lex_last"}
 	rows, err := x.all()
 	if err != nil {
 		return err

@@ -20,10 +20,12 @@ import (
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
-var yqSpec = getopt.New("CI:MNPcef:ijno:p:rs:y", "colors=C expression: from-file: front-matter:=f indent:=I no-colors=M no-doc=N prettyPrint=P exit-status=e inplace=i split-exp:=s tojson=j null-input=n "+
-	"output-format:=o input-format:=p unwrapScalar::=r raw-output=r compact-output=c yaml-output=y string-interpolation:: header-preprocess:: xml-attribute-prefix: xml-content-name: csv-auto-parse:: csv-separator: tsv-auto-parse:: properties-separator: no-exit-status "+
-	"verbose=verbose security-disable-env-ops security-disable-file-ops").
-	WithUsage("[eval | eval-all] [OPTION]... EXPRESSION [FILE]...", "Process YAML, JSON, TOML, XML, CSV, TSV and properties with expressions of yq 4; those that only jq has are understood, too.").WithVersion("(with the options of mikefarah's yq) 4")
+var yqSpec = getopt.New("CI:MNPcef:ijno:p:rs:y",
+	"colors=C expression: from-file: front-matter:=f indent:=I no-colors=M no-doc=N prettyPrint=P exit-status=e inplace=i split-exp:=s tojson=j null-input=n "+
+		"output-format:=o input-format:=p unwrapScalar::=r raw-output=r compact-output=c yaml-output=y string-interpolation:: header-preprocess:: xml-attribute-prefix: xml-content-name: csv-auto-parse:: csv-separator: tsv-auto-parse:: properties-separator: no-exit-status "+
+		"verbose=verbose security-disable-env-ops security-disable-file-ops").
+	WithUsage("[eval | eval-all] [OPTION]... EXPRESSION [FILE]...",
+		"Process YAML, JSON, TOML, XML, CSV, TSV and properties with expressions of yq 4; those that only jq has are understood, too.").WithVersion("(with the options of mikefarah's yq) 4")
 
 // yqRun is a yq command line.
 type yqRun struct {
@@ -83,7 +85,8 @@ func yq(_ context.Context, p *proc.Process) int {
 				r.in = &codec
 			case known:
 				r.out, r.outName, r.json = &codec, o.Value, false
-			case o.Key == "o" && (o.Value == "base64" || o.Value == "uri" || o.Value == "sh" || o.Value == "shell" || o.Value == "lua"):
+			case o.Key == "o" && (o.Value == "base64" || o.Value == "uri" || o.Value == "sh" || o.Value == "shell" ||
+				o.Value == "lua"):
 				if r.encoder = o.Value; o.Value == "sh" {
 					r.encoder = "shell"
 				}
@@ -94,7 +97,8 @@ func yq(_ context.Context, p *proc.Process) int {
 			case o.Value == "json" || o.Value == "j":
 				r.json = r.json || o.Key == "o"
 			case o.Value != "yaml" && o.Value != "y":
-				yqError(p, "", errors.New("unknown format '"+o.Value+"' please use [yaml|y|json|j|props|p|csv|c|tsv|t|xml|x|base64|uri|toml|shell|s|lua|l]"))
+				yqError(p, "", errors.New("unknown format '"+o.Value+
+					"' please use [yaml|y|json|j|props|p|csv|c|tsv|t|xml|x|base64|uri|toml|shell|s|lua|l]"))
 				return 1
 			}
 			if o.Key == "p" {
@@ -257,7 +261,8 @@ func (r *yqRun) read(name string, file int) ([]yqSource, error) {
 			return nil, err
 		}
 		if len(docs) == 0 { // nothing but comments
-			docs = []yaml.Document{yaml.FromNode(&yamlnode.Node{Kind: yamlnode.ScalarNode, Tag: "!!null", Value: strings.TrimSpace(string(body))})}
+			docs = []yaml.Document{yaml.FromNode(&yamlnode.Node{Kind: yamlnode.ScalarNode, Tag: "!!null",
+				Value: strings.TrimSpace(string(body))})}
 		}
 		if docs[0].Node().Kind == yamlnode.DocumentNode {
 			first = lead

@@ -69,7 +69,8 @@ func yqTokens(src string) (out []yqToken) {
 	return out
 }
 
-// yqExpression is an expression in jq's language. once says that it is about all documents together: $__docs and $__files.
+// yqExpression is an expression in jq's language. once says that it is about all documents together: $__docs and
+// $__files.
 func yqExpression(src string, all bool, tick func(int)) (out string, once bool) {
 	t := yqTokens(src)
 	// put puts one token in the place of those from i to end.
@@ -194,7 +195,8 @@ func yqMerges(t []yqToken, tick func(int)) []yqToken {
 			continue
 		}
 		stops := func(s string) bool {
-			return s == "|" || s == "," || s == ";" || s == "=" || s == "as" || s == "and" || s == "or" || s == "reduce" || s == ":"
+			return s == "|" || s == "," || s == ";" || s == "=" || s == "as" || s == "and" || s == "or" || s == "reduce" ||
+				s == ":"
 		}
 		from, depth := i, 0
 		for from > 0 {

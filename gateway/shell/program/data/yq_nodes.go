@@ -154,7 +154,8 @@ func (r *nodeRun) eval(list []*yqlang.Node, together bool) error {
 			}
 			continue
 		}
-		if r.last != nil && !r.json && r.out == nil && !r.noSep && (n.Document() != r.last.Document() || n.File() != r.last.File()) {
+		if r.last != nil && !r.json && r.out == nil && !r.noSep &&
+			(n.Document() != r.last.Document() || n.File() != r.last.File()) {
 			r.printedText = append(r.printedText, "---\n"...)
 		}
 		r.last = n

@@ -16,7 +16,8 @@ import (
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
-var cmpSpec = getopt.New("bci:ln:sv", "print-bytes=b print-chars=c ignore-initial:=i verbose=l bytes:=n quiet=s silent=s").
+var cmpSpec = getopt.New("bci:ln:sv",
+	"print-bytes=b print-chars=c ignore-initial:=i verbose=l bytes:=n quiet=s silent=s").
 	WithStatus(2).WithHint(getopt.NamedHint).
 	WithUsage("[OPTION]... FILE1 [FILE2 [SKIP1 [SKIP2]]]", "Compare two files byte by byte.").
 	WithVersion("(GNU diffutils) 3.8")
@@ -168,7 +169,8 @@ func cmpCommand(_ context.Context, p *proc.Process) int {
 		case list:
 			fmt.Fprintf(p.Out, "%*d %3o %3o\n", width, n, a, b)
 		case show:
-			fmt.Fprintf(p.Out, "%s %s differ: byte %d, line %d is %3o %s %3o %s\n", names[0], names[1], n, line, a, visible(a), b, visible(b))
+			fmt.Fprintf(p.Out, "%s %s differ: byte %d, line %d is %3o %s %3o %s\n", names[0], names[1], n, line, a, visible(a),
+				b, visible(b))
 			return 1
 		default:
 			fmt.Fprintf(p.Out, "%s %s differ: byte %d, line %d\n", names[0], names[1], n, line)

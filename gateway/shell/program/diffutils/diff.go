@@ -410,7 +410,8 @@ func (d *diffRun) compare(an, bn string, below bool) {
 		}
 		d.directories(a, b)
 	case a.dir || b.dir:
-		fmt.Fprintf(d.p.Out, "File %s is a %s while file %s is a %s\n", d.shown(a, 0), diffKind(a), d.shown(b, 1), diffKind(b))
+		fmt.Fprintf(d.p.Out, "File %s is a %s while file %s is a %s\n", d.shown(a, 0), diffKind(a), d.shown(b, 1),
+			diffKind(b))
 		d.differ()
 	case below && !(isFile(a) && isFile(b)):
 		here, name := a, a.name
@@ -418,9 +419,11 @@ func (d *diffRun) compare(an, bn string, below bool) {
 			here, name = b, b.name
 		}
 		if a.missing || b.missing {
-			fmt.Fprintf(d.p.Out, "Only in %s: %s\n", strings.TrimSuffix(here.name, "/"+program.BaseName(name)), program.BaseName(name))
+			fmt.Fprintf(d.p.Out, "Only in %s: %s\n", strings.TrimSuffix(here.name, "/"+program.BaseName(name)),
+				program.BaseName(name))
 		} else {
-			fmt.Fprintf(d.p.Out, "File %s is a %s while file %s is a %s\n", d.shown(a, 0), diffKind(a), d.shown(b, 1), diffKind(b))
+			fmt.Fprintf(d.p.Out, "File %s is a %s while file %s is a %s\n", d.shown(a, 0), diffKind(a), d.shown(b, 1),
+				diffKind(b))
 		}
 		d.differ()
 	case d.noDeref && (a.st.Kind == vfs.Symlink || b.st.Kind == vfs.Symlink):
@@ -473,7 +476,8 @@ func (d *diffRun) directories(a, b *diffFile) {
 			d.trouble(f.name, err)
 		}
 		return slices.DeleteFunc(slices.Clone(l), func(e vfs.Dirent) bool {
-			return slices.ContainsFunc(d.exclude, func(glob string) bool { return program.GlobMatches(d.p, glob, e.Name) }) || d.startFile != "" && e.Name < d.startFile
+			return slices.ContainsFunc(d.exclude, func(glob string) bool { return program.GlobMatches(d.p, glob, e.Name) }) ||
+				d.startFile != "" && e.Name < d.startFile
 		})
 	}
 	la, lb := list(a), list(b)

@@ -20,7 +20,8 @@ var diff3Spec = getopt.New("aeAxXE3miTL:v",
 // diff3Horizon is how many common lines at both ends take part in comparisons.
 const diff3Horizon = 100
 
-// diff3Block is a stretch in which the files are not all the same. odd is the file that differs from the other two, -1 if all do.
+// diff3Block is a stretch in which the files are not all the same. odd is the file that differs from the other two, -1
+// if all do.
 type diff3Block struct {
 	odd      int
 	from, to [3]int
@@ -111,8 +112,8 @@ func (d *diff3Run) load(name string) ([]byte, error) {
 	return d.p.ReadAll(r)
 }
 
-// blocks lines up the comparisons of two files with the common one; changes that touch become one. As in GNU's the old file is
-// the common one where files are merged and the last one where differences are shown.
+// blocks lines up the comparisons of two files with the common one; changes that touch become one. As in GNU's the old
+// file is the common one where files are merged and the last one where differences are shown.
 func (d *diff3Run) blocks(common int) []diff3Block {
 	others := [2]int{0, 3 - common}
 	classes := map[string]int{}

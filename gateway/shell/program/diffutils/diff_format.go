@@ -93,7 +93,8 @@ func (o *diffOutput) formatted() {
 	}
 }
 
-// group prints format (when it is shown) up to its end, or to the : or ) that ends a part of a conditional, and returns what follows.
+// group prints format (when it is shown) up to its end, or to the : or ) that ends a part of a conditional, and returns
+// what follows.
 func (o *diffOutput) group(format string, g [2]diffGroup, shown bool, ends ...byte) string {
 	out := o.d.p.Out
 	for format != "" {

@@ -327,7 +327,9 @@ func (o *diffOutput) contextStyle() {
 }
 
 // contextHalf prints one file's lines of a group, nothing if no change has any of them.
-func (o *diffOutput) contextHalf(g []diff.Change, f *diffFile, from, to int, mark, color string, side func(diff.Change) (at, n, other int)) {
+func (o *diffOutput) contextHalf(
+	g []diff.Change, f *diffFile, from, to int, mark, color string, side func(diff.Change) (at, n, other int),
+) {
 	if !slices.ContainsFunc(g, func(c diff.Change) bool { _, n, _ := side(c); return n > 0 }) {
 		return
 	}

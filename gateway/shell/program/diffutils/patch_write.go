@@ -44,7 +44,8 @@ func (j *patchJob) write() error {
 	moved := j.in != j.outName
 	if remove {
 		if err := p.FS.Unlink(p.Abs(j.outName)); err != nil && !errors.Is(err, vfs.ENOENT) {
-			return fmt.Errorf("Can't remove file %s : %s", j.outName, proc.Strerror(err)) //nolint:staticcheck // patch's own words
+			return fmt.Errorf("Can't remove file %s : %s", j.outName,
+				proc.Strerror(err)) //nolint:staticcheck // patch's own words
 		}
 		j.prune(j.outName)
 		return nil
@@ -81,7 +82,8 @@ func (j *patchJob) write() error {
 
 func wrapChmod(name string, err error) error {
 	if err != nil {
-		return fmt.Errorf("Can't set permissions on file %s : %s", name, proc.Strerror(err)) //nolint:staticcheck // patch's own words
+		return fmt.Errorf("Can't set permissions on file %s : %s", name,
+			proc.Strerror(err)) //nolint:staticcheck // patch's own words
 	}
 	return nil
 }

@@ -18,8 +18,9 @@ import (
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
-var batSpec = getopt.New("Apl:H:dnfm:r:LuPVh", "show-all=A nonprintable-notation: plain=p language:=l highlight-line:=H file-name: diff=d diff-context: tabs: wrap: terminal-width: number=n color: italic-text: decorations: force-colorization=f "+
-	"paging: pager: map-syntax:=m ignored-suffix: theme: list-themes style: line-range:=r list-languages=L unbuffered=u no-paging=P no-pager=P no-config no-custom-assets config-file config-dir cache-dir diagnostic help=h version=V").
+var batSpec = getopt.New("Apl:H:dnfm:r:LuPVh",
+	"show-all=A nonprintable-notation: plain=p language:=l highlight-line:=H file-name: diff=d diff-context: tabs: wrap: terminal-width: number=n color: italic-text: decorations: force-colorization=f "+
+		"paging: pager: map-syntax:=m ignored-suffix: theme: list-themes style: line-range:=r list-languages=L unbuffered=u no-paging=P no-pager=P no-config no-custom-assets config-file config-dir cache-dir diagnostic help=h version=V").
 	WithStatus(2).WithHint("\nUSAGE:\n    %[1]s [OPTIONS] [FILE]...\n\nFor more information try --help").WithVersion("0.22.1").WithUsage("[OPTIONS] [FILE]...", "A cat(1) clone, without wings: no colours.")
 
 // batRange are lines, from 1; to is 0 for the last.
@@ -113,7 +114,8 @@ func bat(_ context.Context, p *proc.Process) int {
 				r.snip = true
 			case "changes":
 			default:
-				p.Err.WriteString("error: Invalid value \"" + style + "\" for '--style <components>': Unknown style, '" + s + "'\n\nFor more information try --help\n")
+				p.Err.WriteString("error: Invalid value \"" + style + "\" for '--style <components>': Unknown style, '" + s +
+					"'\n\nFor more information try --help\n")
 				return 2
 			}
 		}

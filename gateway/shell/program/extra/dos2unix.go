@@ -13,8 +13,9 @@ import (
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
-var dos2unixSpec = getopt.New("7bc:feFhi::klLmnNoOqrRsSuUvV", "ascii keep-bom=b convmode:=c force=f add-eol=e follow-symlink=F help=h info::=i keepdate=k newline=l license=L add-bom=m newfile=n oldfile=o to-stdout=O quiet=q "+
-	"remove-bom=r replace-symlink=R safe=s skip-symlink=S keep-utf16=u assume-utf16le=ul assume-utf16be=ub verbose=v version=V allow-chown no-allow-chown gb18030 iso=iso").
+var dos2unixSpec = getopt.New("7bc:feFhi::klLmnNoOqrRsSuUvV",
+	"ascii keep-bom=b convmode:=c force=f add-eol=e follow-symlink=F help=h info::=i keepdate=k newline=l license=L add-bom=m newfile=n oldfile=o to-stdout=O quiet=q "+
+		"remove-bom=r replace-symlink=R safe=s skip-symlink=S keep-utf16=u assume-utf16le=ul assume-utf16be=ub verbose=v version=V allow-chown no-allow-chown gb18030 iso=iso").
 	WithUsage("[options] [file ...] [-n infile outfile ...]", "").WithVersion("7.4.3 (2022-06-05)")
 
 const dos2unixUsage = "Usage: %s [options] [file ...] [-n infile outfile ...]\n -ascii                convert only line breaks (default)\n -b, --keep-bom        keep Byte Order Mark\n" +
@@ -262,7 +263,8 @@ func (n *newlineRun) file(name, to string) bool {
 	return true
 }
 
-// convert returns the text with other line ends, how many were changed of how many, what UTF-16 it was in, and why it looks binary.
+// convert returns the text with other line ends, how many were changed of how many, what UTF-16 it was in, and why it
+// looks binary.
 func (n *newlineRun) convert(data []byte) (out []byte, counts [2]int, from, binary string) {
 	bom := false
 	switch {
@@ -423,7 +425,8 @@ func (n *newlineRun) show(data []byte, name string) {
 	for _, f := range []struct {
 		key   string
 		value string
-	}{{"d", fmt.Sprintf("%8d", dos)}, {"u", fmt.Sprintf("%8d", unix)}, {"m", fmt.Sprintf("%8d", mac)}, {"b", fmt.Sprintf("  %-8s", bom)}, {"t", fmt.Sprintf("  %-6s", text)}} {
+	}{{"d", fmt.Sprintf("%8d", dos)}, {"u", fmt.Sprintf("%8d", unix)}, {"m", fmt.Sprintf("%8d", mac)},
+		{"b", fmt.Sprintf("  %-8s", bom)}, {"t", fmt.Sprintf("  %-6s", text)}} {
 		if strings.Contains(flags, f.key) {
 			row += f.value
 		}

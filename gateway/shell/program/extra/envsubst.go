@@ -25,7 +25,8 @@ func variable(b []byte) (name string, n int) {
 		i = 2
 	}
 	j := i
-	for j < len(b) && (b[j] == '_' || b[j] >= 'a' && b[j] <= 'z' || b[j] >= 'A' && b[j] <= 'Z' || j > i && program.IsDigit(b[j])) {
+	for j < len(b) && (b[j] == '_' || b[j] >= 'a' && b[j] <= 'z' || b[j] >= 'A' && b[j] <= 'Z' ||
+		j > i && program.IsDigit(b[j])) {
 		j++
 	}
 	if j == i {

@@ -124,10 +124,13 @@ func fileMain(_ context.Context, p *proc.Process) int {
 
 // fileExtensions are the usual endings of a type's names (--extension).
 var fileExtensions = map[string]string{
-	"image/png": "png", "image/gif": "gif", "application/pdf": "pdf", "image/jpeg": "jpeg/jpg/jpe/jfif", "application/x-xz": "xz",
-	"application/gzip": "gz/tgz/tpz/ipk/vbox-extpack/svgz/blend/dia/gnucash/rdata/xoj", "application/x-bzip2": "bz2", "application/zstd": "zst",
-	"application/x-tar": "tar/gtar", "application/vnd.sqlite3": "sqlite/sqlite3/db/db3/dbe/sdb/help", "audio/x-wav": "wav/wave",
-	"image/webp": "webp", "image/bmp": "bmp/ico", "image/svg+xml": "svg",
+	"image/png": "png", "image/gif": "gif", "application/pdf": "pdf", "image/jpeg": "jpeg/jpg/jpe/jfif",
+	"application/x-xz": "xz",
+	"application/gzip": "gz/tgz/tpz/ipk/vbox-extpack/svgz/blend/dia/gnucash/rdata/xoj", "application/x-bzip2": "bz2",
+	"application/zstd":  "zst",
+	"application/x-tar": "tar/gtar", "application/vnd.sqlite3": "sqlite/sqlite3/db/db3/dbe/sdb/help",
+	"audio/x-wav": "wav/wave",
+	"image/webp":  "webp", "image/bmp": "bmp/ico", "image/svg+xml": "svg",
 }
 
 func fileName(name string) string {
@@ -221,7 +224,8 @@ func has(b []byte, at int, s string) bool { return len(b) >= at+len(s) && string
 
 // magic knows the binary formats people meet.
 func magic(b []byte, size int64) (fileKind, bool) {
-	be16, be32, le16, le32 := binary.BigEndian.Uint16, binary.BigEndian.Uint32, binary.LittleEndian.Uint16, binary.LittleEndian.Uint32
+	be16, be32, le16, le32 := binary.BigEndian.Uint16, binary.BigEndian.Uint32, binary.LittleEndian.Uint16,
+		binary.LittleEndian.Uint32
 	kind := func(text, mime string) (fileKind, bool) { return binaryKind(text, mime), true }
 	switch {
 	case has(b, 0, "\x7fELF") && len(b) >= 20:
@@ -238,7 +242,8 @@ func magic(b []byte, size int64) (fileKind, bool) {
 		if b[28] == 1 {
 			interlace = "interlaced"
 		}
-		return kind(fmt.Sprintf("PNG image data, %d x %d, %d-bit%s, %s", be32(b[16:]), be32(b[20:]), b[24], color, interlace), "image/png")
+		return kind(fmt.Sprintf("PNG image data, %d x %d, %d-bit%s, %s", be32(b[16:]), be32(b[20:]), b[24], color, interlace),
+			"image/png")
 	case has(b, 0, "dex\n") && len(b) >= 8 && b[7] == 0:
 		return kind(fmt.Sprintf("Dalvik dex file version %s", b[4:7]), "application/octet-stream")
 	case has(b, 0, "070701"):
@@ -252,7 +257,8 @@ func magic(b []byte, size int64) (fileKind, bool) {
 	case has(b, 0, "\xff\xd8\xff"):
 		return kind("JPEG image data", "image/jpeg")
 	case has(b, 0, "BM") && len(b) >= 30 && le32(b[14:]) == 40:
-		return kind(fmt.Sprintf("PC bitmap, Windows 3.x format, %d x %d x %d", le32(b[18:]), le32(b[22:]), le16(b[28:])), "image/bmp")
+		return kind(fmt.Sprintf("PC bitmap, Windows 3.x format, %d x %d x %d", le32(b[18:]), le32(b[22:]), le16(b[28:])),
+			"image/bmp")
 	case has(b, 0, "RIFF") && has(b, 8, "WAVE"):
 		return kind("RIFF (little-endian) data, WAVE audio", "audio/x-wav")
 	case has(b, 0, "RIFF") && has(b, 8, "WEBP"):
@@ -280,7 +286,8 @@ func magic(b []byte, size int64) (fileKind, bool) {
 	case has(b, 0, "SQLite format 3\x00") && len(b) >= 100:
 		return kind("SQLite 3.x database", "application/vnd.sqlite3")
 	case has(b, 0, "\xca\xfe\xba\xbe") && len(b) >= 8 && be16(b[6:]) >= 45:
-		return kind(fmt.Sprintf("compiled Java class data, version %d.%d", be16(b[6:]), be16(b[4:])), "application/x-java-applet")
+		return kind(fmt.Sprintf("compiled Java class data, version %d.%d", be16(b[6:]), be16(b[4:])),
+			"application/x-java-applet")
 	case has(b, 0, "\x00asm"):
 		return kind(fmt.Sprintf("WebAssembly (wasm) binary module version 0x%x (MVP)", le32(b[4:])), "application/wasm")
 	case has(b, 0, "!<arch>\n"):
@@ -323,7 +330,8 @@ func elf(b []byte) fileKind {
 	case 4:
 		kind, mime = "core file", "application/x-coredump"
 	}
-	machine := map[uint16]string{3: "Intel 80386", 40: "ARM", 62: "x86-64", 183: "ARM aarch64", 243: "UCB RISC-V"}[order.Uint16(b[18:])]
+	machine := map[uint16]string{3: "Intel 80386", 40: "ARM", 62: "x86-64", 183: "ARM aarch64",
+		243: "UCB RISC-V"}[order.Uint16(b[18:])]
 	if machine == "" {
 		machine = "unknown arch"
 	}
@@ -350,7 +358,8 @@ func gzipKind(b []byte, size int64) fileKind {
 	case 4:
 		text += ", max speed"
 	}
-	text += map[byte]string{0: ", from FAT filesystem (MS-DOS, OS/2, NT)", 3: ", from Unix", 11: ", from NTFS filesystem (NT)"}[b[9]]
+	text += map[byte]string{0: ", from FAT filesystem (MS-DOS, OS/2, NT)", 3: ", from Unix",
+		11: ", from NTFS filesystem (NT)"}[b[9]]
 	if int64(len(b)) == size && size >= 18 {
 		text += fmt.Sprintf(", original size modulo 2^32 %d", binary.LittleEndian.Uint32(b[size-4:]))
 	}
@@ -370,9 +379,11 @@ func zipKind(b []byte) fileKind {
 	switch {
 	case name == "[Content_Types].xml" || name == "_rels/.rels":
 		for marker, k := range map[string]fileKind{
-			"word/": binaryKind("Microsoft Word 2007+", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
-			"xl/":   binaryKind("Microsoft Excel 2007+", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
-			"ppt/":  binaryKind("Microsoft PowerPoint 2007+", "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
+			"word/": binaryKind("Microsoft Word 2007+",
+				"application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
+			"xl/": binaryKind("Microsoft Excel 2007+", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+			"ppt/": binaryKind("Microsoft PowerPoint 2007+",
+				"application/vnd.openxmlformats-officedocument.presentationml.presentation"),
 		} {
 			if bytes.Contains(b, []byte(marker)) {
 				return k
@@ -383,7 +394,8 @@ func zipKind(b []byte) fileKind {
 	}
 	version := binary.LittleEndian.Uint16(b[4:]) & 0xff
 	method := map[uint16]string{0: "store", 8: "deflate", 12: "bzip2", 14: "lzma"}[binary.LittleEndian.Uint16(b[8:])]
-	return binaryKind(fmt.Sprintf("Zip archive data, at least v%d.%d to extract, compression method=%s", version/10, version%10, method), "application/zip")
+	return binaryKind(fmt.Sprintf("Zip archive data, at least v%d.%d to extract, compression method=%s", version/10,
+		version%10, method), "application/zip")
 }
 
 var (

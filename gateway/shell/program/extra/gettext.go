@@ -10,10 +10,14 @@ import (
 )
 
 var (
-	gettextSpec = getopt.New("c:d:eEhnsV", "context:=c domain:=d shell-script=s help=h version=V").WithVersion("(GNU gettext-runtime) 0.21").
-			WithUsage("[OPTION] [[TEXTDOMAIN] MSGID]\nor:    gettext [OPTION] -s [MSGID]...", "Display native language translation of a textual message.").WithHint("Try '%[1]s --help' for more information.")
-	ngettextSpec = getopt.New("+c:d:eEhV", "context:=c domain:=d help=h version=V").WithVersion("(GNU gettext-runtime) 0.21").
-			WithUsage("[OPTION] [TEXTDOMAIN] MSGID MSGID-PLURAL COUNT", "Display native language translation of a textual message whose grammatical form depends on a number.")
+	gettextSpec = getopt.New("c:d:eEhnsV",
+		"context:=c domain:=d shell-script=s help=h version=V").WithVersion("(GNU gettext-runtime) 0.21").
+		WithUsage("[OPTION] [[TEXTDOMAIN] MSGID]\nor:    gettext [OPTION] -s [MSGID]...",
+			"Display native language translation of a textual message.").WithHint("Try '%[1]s --help' for more information.")
+	ngettextSpec = getopt.New("+c:d:eEhV",
+		"context:=c domain:=d help=h version=V").WithVersion("(GNU gettext-runtime) 0.21").
+		WithUsage("[OPTION] [TEXTDOMAIN] MSGID MSGID-PLURAL COUNT",
+			"Display native language translation of a textual message whose grammatical form depends on a number.")
 )
 
 // gettext prints its message: there are no catalogues to translate it.

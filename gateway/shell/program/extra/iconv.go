@@ -26,33 +26,63 @@ import (
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
-var iconvSpec = getopt.New("f:t:lco:sV", "from-code:=f to-code:=t list=l output:=o silent=s verbose usage").WithStatus(64).
+var iconvSpec = getopt.New("f:t:lco:sV",
+	"from-code:=f to-code:=t list=l output:=o silent=s verbose usage").WithStatus(64).
 	WithHint("Try `%[1]s --help' or `%[1]s --usage' for more information.").
-	WithUsage("[OPTION...] [FILE...]", "Convert encoding of given files from one encoding to another.").WithVersion("(Debian GLIBC 2.36) 2.36")
+	WithUsage("[OPTION...] [FILE...]",
+		"Convert encoding of given files from one encoding to another.").WithVersion("(Debian GLIBC 2.36) 2.36")
 
 // charsets by the name in capitals without punctuation. nil is UTF-8, asciiSet has no more than 128 characters.
 var charsets = map[string]encoding.Encoding{
-	"UTF8": nil, "ASCII": asciiSet{}, "USASCII": asciiSet{}, "ANSIX341968": asciiSet{}, "646": asciiSet{}, "C": asciiSet{}, "POSIX": asciiSet{},
-	"UTF16": unicode.UTF16(unicode.LittleEndian, unicode.UseBOM), "UTF16LE": unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM), "UTF16BE": unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM),
-	"UCS2": unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM), "UCS2LE": unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM), "UCS2BE": unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM),
-	"UNICODE": unicode.UTF16(unicode.LittleEndian, unicode.UseBOM), "UNICODELITTLE": unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM), "UNICODEBIG": unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM),
-	"UTF32": utf32.UTF32(utf32.LittleEndian, utf32.UseBOM), "UTF32LE": utf32.UTF32(utf32.LittleEndian, utf32.IgnoreBOM), "UTF32BE": utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM),
-	"UCS4": utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM), "UCS4LE": utf32.UTF32(utf32.LittleEndian, utf32.IgnoreBOM), "UCS4BE": utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM),
-	"LATIN1": charmap.ISO8859_1, "L1": charmap.ISO8859_1, "ISO88591": charmap.ISO8859_1, "IBM819": charmap.ISO8859_1, "CP819": charmap.ISO8859_1, "88591": charmap.ISO8859_1,
-	"LATIN2": charmap.ISO8859_2, "L2": charmap.ISO8859_2, "ISO88592": charmap.ISO8859_2, "LATIN3": charmap.ISO8859_3, "ISO88593": charmap.ISO8859_3,
-	"LATIN4": charmap.ISO8859_4, "ISO88594": charmap.ISO8859_4, "CYRILLIC": charmap.ISO8859_5, "ISO88595": charmap.ISO8859_5, "ARABIC": charmap.ISO8859_6, "ISO88596": charmap.ISO8859_6,
-	"GREEK": charmap.ISO8859_7, "ISO88597": charmap.ISO8859_7, "HEBREW": charmap.ISO8859_8, "ISO88598": charmap.ISO8859_8, "LATIN5": charmap.ISO8859_9, "ISO88599": charmap.ISO8859_9,
-	"LATIN6": charmap.ISO8859_10, "ISO885910": charmap.ISO8859_10, "ISO885913": charmap.ISO8859_13, "LATIN7": charmap.ISO8859_13, "ISO885914": charmap.ISO8859_14, "LATIN8": charmap.ISO8859_14,
-	"ISO885915": charmap.ISO8859_15, "LATIN9": charmap.ISO8859_15, "ISO885916": charmap.ISO8859_16, "LATIN10": charmap.ISO8859_16,
-	"CP1250": charmap.Windows1250, "WINDOWS1250": charmap.Windows1250, "CP1251": charmap.Windows1251, "WINDOWS1251": charmap.Windows1251, "CP1252": charmap.Windows1252, "WINDOWS1252": charmap.Windows1252,
-	"CP1253": charmap.Windows1253, "WINDOWS1253": charmap.Windows1253, "CP1254": charmap.Windows1254, "WINDOWS1254": charmap.Windows1254, "CP1255": charmap.Windows1255, "WINDOWS1255": charmap.Windows1255,
-	"CP1256": charmap.Windows1256, "WINDOWS1256": charmap.Windows1256, "CP1257": charmap.Windows1257, "WINDOWS1257": charmap.Windows1257, "CP1258": charmap.Windows1258, "WINDOWS1258": charmap.Windows1258,
-	"CP437": charmap.CodePage437, "IBM437": charmap.CodePage437, "437": charmap.CodePage437, "CP850": charmap.CodePage850, "IBM850": charmap.CodePage850, "850": charmap.CodePage850,
-	"CP852": charmap.CodePage852, "IBM852": charmap.CodePage852, "CP855": charmap.CodePage855, "CP858": charmap.CodePage858, "CP860": charmap.CodePage860, "CP862": charmap.CodePage862, "CP863": charmap.CodePage863,
-	"CP865": charmap.CodePage865, "CP866": charmap.CodePage866, "IBM866": charmap.CodePage866, "866": charmap.CodePage866, "CP037": charmap.CodePage037, "IBM037": charmap.CodePage037, "EBCDICUS": charmap.CodePage037,
-	"CP1047": charmap.CodePage1047, "IBM1047": charmap.CodePage1047, "CP1140": charmap.CodePage1140, "KOI8R": charmap.KOI8R, "KOI8U": charmap.KOI8U, "MACINTOSH": charmap.Macintosh, "MAC": charmap.Macintosh, "MACCYRILLIC": charmap.MacintoshCyrillic,
-	"SHIFTJIS": japanese.ShiftJIS, "SJIS": japanese.ShiftJIS, "MSKANJI": japanese.ShiftJIS, "CP932": japanese.ShiftJIS, "EUCJP": japanese.EUCJP, "ISO2022JP": japanese.ISO2022JP,
-	"EUCKR": korean.EUCKR, "CP949": korean.EUCKR, "UHC": korean.EUCKR, "GBK": simplifiedchinese.GBK, "CP936": simplifiedchinese.GBK, "GB2312": simplifiedchinese.GBK, "EUCCN": simplifiedchinese.GBK,
+	"UTF8": nil, "ASCII": asciiSet{}, "USASCII": asciiSet{}, "ANSIX341968": asciiSet{}, "646": asciiSet{}, "C": asciiSet{},
+	"POSIX":         asciiSet{},
+	"UTF16":         unicode.UTF16(unicode.LittleEndian, unicode.UseBOM),
+	"UTF16LE":       unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM),
+	"UTF16BE":       unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM),
+	"UCS2":          unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM),
+	"UCS2LE":        unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM),
+	"UCS2BE":        unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM),
+	"UNICODE":       unicode.UTF16(unicode.LittleEndian, unicode.UseBOM),
+	"UNICODELITTLE": unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM),
+	"UNICODEBIG":    unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM),
+	"UTF32":         utf32.UTF32(utf32.LittleEndian, utf32.UseBOM),
+	"UTF32LE":       utf32.UTF32(utf32.LittleEndian, utf32.IgnoreBOM),
+	"UTF32BE":       utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM),
+	"UCS4":          utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM),
+	"UCS4LE":        utf32.UTF32(utf32.LittleEndian, utf32.IgnoreBOM),
+	"UCS4BE":        utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM),
+	"LATIN1":        charmap.ISO8859_1, "L1": charmap.ISO8859_1, "ISO88591": charmap.ISO8859_1,
+	"IBM819": charmap.ISO8859_1,
+	"CP819":  charmap.ISO8859_1, "88591": charmap.ISO8859_1,
+	"LATIN2": charmap.ISO8859_2, "L2": charmap.ISO8859_2, "ISO88592": charmap.ISO8859_2, "LATIN3": charmap.ISO8859_3,
+	"ISO88593": charmap.ISO8859_3,
+	"LATIN4":   charmap.ISO8859_4, "ISO88594": charmap.ISO8859_4, "CYRILLIC": charmap.ISO8859_5,
+	"ISO88595": charmap.ISO8859_5, "ARABIC": charmap.ISO8859_6, "ISO88596": charmap.ISO8859_6,
+	"GREEK": charmap.ISO8859_7, "ISO88597": charmap.ISO8859_7, "HEBREW": charmap.ISO8859_8, "ISO88598": charmap.ISO8859_8,
+	"LATIN5": charmap.ISO8859_9, "ISO88599": charmap.ISO8859_9,
+	"LATIN6": charmap.ISO8859_10, "ISO885910": charmap.ISO8859_10, "ISO885913": charmap.ISO8859_13,
+	"LATIN7": charmap.ISO8859_13, "ISO885914": charmap.ISO8859_14, "LATIN8": charmap.ISO8859_14,
+	"ISO885915": charmap.ISO8859_15, "LATIN9": charmap.ISO8859_15, "ISO885916": charmap.ISO8859_16,
+	"LATIN10": charmap.ISO8859_16,
+	"CP1250":  charmap.Windows1250, "WINDOWS1250": charmap.Windows1250, "CP1251": charmap.Windows1251,
+	"WINDOWS1251": charmap.Windows1251, "CP1252": charmap.Windows1252, "WINDOWS1252": charmap.Windows1252,
+	"CP1253": charmap.Windows1253, "WINDOWS1253": charmap.Windows1253, "CP1254": charmap.Windows1254,
+	"WINDOWS1254": charmap.Windows1254, "CP1255": charmap.Windows1255, "WINDOWS1255": charmap.Windows1255,
+	"CP1256": charmap.Windows1256, "WINDOWS1256": charmap.Windows1256, "CP1257": charmap.Windows1257,
+	"WINDOWS1257": charmap.Windows1257, "CP1258": charmap.Windows1258, "WINDOWS1258": charmap.Windows1258,
+	"CP437": charmap.CodePage437, "IBM437": charmap.CodePage437, "437": charmap.CodePage437, "CP850": charmap.CodePage850,
+	"IBM850": charmap.CodePage850, "850": charmap.CodePage850,
+	"CP852": charmap.CodePage852, "IBM852": charmap.CodePage852, "CP855": charmap.CodePage855,
+	"CP858": charmap.CodePage858, "CP860": charmap.CodePage860, "CP862": charmap.CodePage862, "CP863": charmap.CodePage863,
+	"CP865": charmap.CodePage865, "CP866": charmap.CodePage866, "IBM866": charmap.CodePage866, "866": charmap.CodePage866,
+	"CP037": charmap.CodePage037, "IBM037": charmap.CodePage037, "EBCDICUS": charmap.CodePage037,
+	"CP1047": charmap.CodePage1047, "IBM1047": charmap.CodePage1047, "CP1140": charmap.CodePage1140,
+	"KOI8R": charmap.KOI8R, "KOI8U": charmap.KOI8U, "MACINTOSH": charmap.Macintosh, "MAC": charmap.Macintosh,
+	"MACCYRILLIC": charmap.MacintoshCyrillic,
+	"SHIFTJIS":    japanese.ShiftJIS, "SJIS": japanese.ShiftJIS, "MSKANJI": japanese.ShiftJIS, "CP932": japanese.ShiftJIS,
+	"EUCJP": japanese.EUCJP, "ISO2022JP": japanese.ISO2022JP,
+	"EUCKR": korean.EUCKR, "CP949": korean.EUCKR, "UHC": korean.EUCKR, "GBK": simplifiedchinese.GBK,
+	"CP936": simplifiedchinese.GBK, "GB2312": simplifiedchinese.GBK, "EUCCN": simplifiedchinese.GBK,
 	"GB18030": simplifiedchinese.GB18030, "BIG5": traditionalchinese.Big5, "CP950": traditionalchinese.Big5,
 }
 
@@ -332,10 +362,14 @@ func (c *iconvRun) encode(text []byte) ([]byte, bool) {
 }
 
 var transliterations = map[rune]string{
-	'‘': "'", '’': "'", '‚': ",", '‛': "'", '“': "\"", '”': "\"", '„': ",,", '‐': "-", '‑': "-", '‒': "-", '–': "-", '—': "--", '―': "-", '…': "...", '€': "EUR", '£': "GBP", '¥': "JPY", '¢': "c",
-	'ß': "ss", 'æ': "ae", 'Æ': "AE", 'œ': "oe", 'Œ': "OE", 'ø': "o", 'Ø': "O", 'ł': "l", 'Ł': "L", 'đ': "d", 'Đ': "D", 'ð': "d", 'Ð': "D", 'þ': "th", 'Þ': "TH", 'ı': "i",
-	'™': "(TM)", '©': "(C)", '®': "(R)", '«': "<<", '»': ">>", '‹': "<", '›': ">", '→': "->", '←': "<-", '↔': "<->", '⇒': "=>", '½': " 1/2 ", '¼': " 1/4 ", '¾': " 3/4 ", '•': "o", '·': ".",
-	'\u00a0': " ", '\u2009': " ", '\u202f': " ", '×': "x", '−': "-", '¡': "?", '¿': "?", 'µ': "u", '\u00ad': "-", '≤': "<=", '≥': ">=", '≠': "?",
+	'‘': "'", '’': "'", '‚': ",", '‛': "'", '“': "\"", '”': "\"", '„': ",,", '‐': "-", '‑': "-", '‒': "-", '–': "-",
+	'—': "--", '―': "-", '…': "...", '€': "EUR", '£': "GBP", '¥': "JPY", '¢': "c",
+	'ß': "ss", 'æ': "ae", 'Æ': "AE", 'œ': "oe", 'Œ': "OE", 'ø': "o", 'Ø': "O", 'ł': "l", 'Ł': "L", 'đ': "d", 'Đ': "D",
+	'ð': "d", 'Ð': "D", 'þ': "th", 'Þ': "TH", 'ı': "i",
+	'™': "(TM)", '©': "(C)", '®': "(R)", '«': "<<", '»': ">>", '‹': "<", '›': ">", '→': "->", '←': "<-", '↔': "<->",
+	'⇒': "=>", '½': " 1/2 ", '¼': " 1/4 ", '¾': " 3/4 ", '•': "o", '·': ".",
+	'\u00a0': " ", '\u2009': " ", '\u202f': " ", '×': "x", '−': "-", '¡': "?", '¿': "?", 'µ': "u", '\u00ad': "-",
+	'≤': "<=", '≥': ">=", '≠': "?",
 }
 
 // transliterate is what comes near a character, "?" when nothing does.
@@ -360,9 +394,13 @@ func transliterate(r rune) string {
 }
 
 func listCharsets(p *proc.Process) int {
-	for _, e := range []string{"ASCII", "BIG5", "CP037", "CP1250", "CP1251", "CP1252", "CP1253", "CP1254", "CP1255", "CP1256", "CP1257", "CP1258", "CP437", "CP850", "CP852", "CP866", "CP932", "CP936", "CP949", "EUC-CN",
-		"EUC-JP", "EUC-KR", "GB18030", "GB2312", "GBK", "ISO-2022-JP", "ISO-8859-1", "ISO-8859-10", "ISO-8859-13", "ISO-8859-14", "ISO-8859-15", "ISO-8859-16", "ISO-8859-2", "ISO-8859-3", "ISO-8859-4", "ISO-8859-5",
-		"ISO-8859-6", "ISO-8859-7", "ISO-8859-8", "ISO-8859-9", "KOI8-R", "KOI8-U", "LATIN1", "MACINTOSH", "SHIFT_JIS", "SJIS", "UCS-2", "UCS-4", "UTF-16", "UTF-16BE", "UTF-16LE", "UTF-32", "UTF-32BE", "UTF-32LE", "UTF-8", "WINDOWS-1252"} {
+	for _, e := range []string{"ASCII", "BIG5", "CP037", "CP1250", "CP1251", "CP1252", "CP1253", "CP1254", "CP1255",
+		"CP1256", "CP1257", "CP1258", "CP437", "CP850", "CP852", "CP866", "CP932", "CP936", "CP949", "EUC-CN",
+		"EUC-JP", "EUC-KR", "GB18030", "GB2312", "GBK", "ISO-2022-JP", "ISO-8859-1", "ISO-8859-10", "ISO-8859-13",
+		"ISO-8859-14", "ISO-8859-15", "ISO-8859-16", "ISO-8859-2", "ISO-8859-3", "ISO-8859-4", "ISO-8859-5",
+		"ISO-8859-6", "ISO-8859-7", "ISO-8859-8", "ISO-8859-9", "KOI8-R", "KOI8-U", "LATIN1", "MACINTOSH", "SHIFT_JIS",
+		"SJIS", "UCS-2", "UCS-4", "UTF-16", "UTF-16BE", "UTF-16LE", "UTF-32", "UTF-32BE", "UTF-32LE", "UTF-8",
+		"WINDOWS-1252"} {
 		fmt.Fprintf(p.Out, "%s//\n", e)
 	}
 	return 0

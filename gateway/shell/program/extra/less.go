@@ -28,7 +28,8 @@ func pagerFiles(args []string, more bool) (files []string) {
 			if more {
 				with = "n"
 			}
-			if i := strings.IndexAny(a, with); i > 0 && i == len(a)-1 && len(args) > 0 && a != "-n" || more && a == "-n" && len(args) > 0 {
+			if i := strings.IndexAny(a, with); i > 0 && i == len(a)-1 && len(args) > 0 && a != "-n" ||
+				more && a == "-n" && len(args) > 0 {
 				args = args[1:]
 			}
 		default:

@@ -9,7 +9,8 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
 
-var localeSpec = getopt.New("amckvV", "all-locales=a charmaps=m category-name=c keyword-name=k verbose=v usage").WithHint("Try `%[1]s --help' or `%[1]s --usage' for more information.").
+var localeSpec = getopt.New("amckvV",
+	"all-locales=a charmaps=m category-name=c keyword-name=k verbose=v usage").WithHint("Try `%[1]s --help' or `%[1]s --usage' for more information.").
 	WithUsage("[OPTION...] NAME", "Get locale-specific information.").WithVersion("(Debian GLIBC 2.36) 2.36")
 
 var localeCategories = strings.Fields("LC_CTYPE LC_NUMERIC LC_TIME LC_COLLATE LC_MONETARY LC_MESSAGES LC_PAPER LC_NAME LC_ADDRESS LC_TELEPHONE LC_MEASUREMENT LC_IDENTIFICATION")
@@ -30,8 +31,11 @@ var localeKeywords = func() []localeKeyword {
 	add("LC_NUMERIC", true, "decimal_point", ".", "thousands_sep", "")
 	add("LC_NUMERIC", false, "grouping", "-1", "numeric-decimal-point-wc", "46", "numeric-thousands-sep-wc", "0")
 	add("LC_NUMERIC", true, "numeric-codeset", "UTF-8")
-	add("LC_TIME", true, "abday", "Sun;Mon;Tue;Wed;Thu;Fri;Sat", "day", "Sunday;Monday;Tuesday;Wednesday;Thursday;Friday;Saturday", "abmon", "Jan;Feb;Mar;Apr;May;Jun;Jul;Aug;Sep;Oct;Nov;Dec",
-		"mon", "January;February;March;April;May;June;July;August;September;October;November;December", "am_pm", "AM;PM", "d_t_fmt", "%a %b %e %H:%M:%S %Y", "d_fmt", "%m/%d/%y", "t_fmt", "%H:%M:%S",
+	add("LC_TIME", true, "abday", "Sun;Mon;Tue;Wed;Thu;Fri;Sat", "day",
+		"Sunday;Monday;Tuesday;Wednesday;Thursday;Friday;Saturday", "abmon",
+		"Jan;Feb;Mar;Apr;May;Jun;Jul;Aug;Sep;Oct;Nov;Dec",
+		"mon", "January;February;March;April;May;June;July;August;September;October;November;December", "am_pm", "AM;PM",
+		"d_t_fmt", "%a %b %e %H:%M:%S %Y", "d_fmt", "%m/%d/%y", "t_fmt", "%H:%M:%S",
 		"t_fmt_ampm", "%I:%M:%S %p")
 	add("LC_TIME", false, "era", "")
 	add("LC_TIME", true, "era_year", "", "era_d_fmt", "")
@@ -39,13 +43,16 @@ var localeKeywords = func() []localeKeyword {
 	add("LC_TIME", true, "era_d_t_fmt", "", "era_t_fmt", "")
 	add("LC_TIME", false, "time-era-num-entries", "0")
 	add("LC_TIME", true, "time-era-entries", "S")
-	add("LC_TIME", false, "week-ndays", "7", "week-1stday", "19971130", "week-1stweek", "4", "first_weekday", "1", "first_workday", "2", "cal_direction", "1")
+	add("LC_TIME", false, "week-ndays", "7", "week-1stday", "19971130", "week-1stweek", "4", "first_weekday", "1",
+		"first_workday", "2", "cal_direction", "1")
 	add("LC_TIME", true, "timezone", "", "date_fmt", "%a %b %e %H:%M:%S %Z %Y", "time-codeset", "UTF-8")
 	add("LC_MESSAGES", true, "yesexpr", "^[yY]", "noexpr", "^[nN]", "yesstr", "", "nostr", "", "messages-codeset", "UTF-8")
-	add("LC_MONETARY", true, "int_curr_symbol", "", "currency_symbol", "", "mon_decimal_point", "", "mon_thousands_sep", "")
+	add("LC_MONETARY", true, "int_curr_symbol", "", "currency_symbol", "", "mon_decimal_point", "",
+		"mon_thousands_sep", "")
 	add("LC_MONETARY", false, "mon_grouping", "-1")
 	add("LC_MONETARY", true, "positive_sign", "", "negative_sign", "")
-	add("LC_MONETARY", false, "int_frac_digits", "-1", "frac_digits", "-1", "p_cs_precedes", "-1", "p_sep_by_space", "-1", "n_cs_precedes", "-1", "n_sep_by_space", "-1", "p_sign_posn", "-1", "n_sign_posn", "-1")
+	add("LC_MONETARY", false, "int_frac_digits", "-1", "frac_digits", "-1", "p_cs_precedes", "-1", "p_sep_by_space", "-1",
+		"n_cs_precedes", "-1", "n_sep_by_space", "-1", "p_sign_posn", "-1", "n_sign_posn", "-1")
 	add("LC_MONETARY", true, "crncystr", "-")
 	add("LC_PAPER", false, "height", "297", "width", "210")
 	add("LC_MEASUREMENT", false, "measurement", "1")

@@ -33,7 +33,10 @@ var (
 // ts puts the time before each line.
 func ts(_ context.Context, p *proc.Process) int {
 	opts, args, err := tsSpec.Scan(p.Args[1:])
-	if err != nil || slices.ContainsFunc(opts, func(o getopt.Option) bool { return o.Key == "help" || o.Key == "version" }) {
+	if err != nil || slices.ContainsFunc(opts, func(o getopt.Option) bool {
+		return o.Key == "help" ||
+			o.Key == "version"
+	}) {
 		unknown := "help"
 		if err != nil {
 			unknown = strings.Trim(err.Error()[strings.LastIndexByte(err.Error(), ' ')+1:], "'-")
@@ -182,7 +185,8 @@ func chronic(ctx context.Context, p *proc.Process) int {
 	opts, args, err := chronicSpec.Scan(p.Args[1:])
 	if err != nil || len(args) == 0 {
 		if err != nil {
-			p.Err.WriteString("Unknown option: " + strings.Trim(err.Error()[strings.LastIndexByte(err.Error(), ' ')+1:], "'-") + "\n")
+			p.Err.WriteString("Unknown option: " + strings.Trim(err.Error()[strings.LastIndexByte(err.Error(), ' ')+1:], "'-") +
+				"\n")
 		}
 		p.Err.WriteString("usage: chronic COMMAND...\n")
 		return 255
@@ -193,7 +197,8 @@ func chronic(ctx context.Context, p *proc.Process) int {
 	}
 	child := p.Child(args...)
 	if _, err := child.LookPath(args[0]); err != nil {
-		fmt.Fprintf(p.Err, "Command '%s' not found in %s at /usr/bin/chronic line 69.\n", args[0], strings.ReplaceAll(p.Getenv("PATH"), ":", ", "))
+		fmt.Fprintf(p.Err, "Command '%s' not found in %s at /usr/bin/chronic line 69.\n", args[0],
+			strings.ReplaceAll(p.Getenv("PATH"), ":", ", "))
 		return 2
 	}
 	out, errs := proc.NewBuffer(p), proc.NewBuffer(p)
@@ -293,7 +298,8 @@ func combine(_ context.Context, p *proc.Process) int {
 // pee gives its input to every command.
 func pee(ctx context.Context, p *proc.Process) int {
 	args := slices.DeleteFunc(slices.Clone(p.Args[1:]), func(a string) bool {
-		return slices.Contains([]string{"--ignore-sigpipe", "--no-ignore-sigpipe", "--ignore-write-errors", "--no-ignore-write-errors"}, a)
+		return slices.Contains([]string{"--ignore-sigpipe", "--no-ignore-sigpipe", "--ignore-write-errors",
+			"--no-ignore-write-errors"}, a)
 	})
 	data, err := p.ReadAll(p.Stdin)
 	if err != nil {

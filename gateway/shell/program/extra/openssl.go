@@ -33,11 +33,14 @@ var opensslDigests = map[string]struct {
 	name string
 	new  func() hash.Hash
 }{
-	"md5": {"MD5", md5.New}, "sha1": {"SHA1", sha1.New}, "sha224": {"SHA2-224", sha256.New224}, "sha256": {"SHA2-256", sha256.New}, "sha384": {"SHA2-384", sha512.New384}, "sha512": {"SHA2-512", sha512.New},
+	"md5": {"MD5", md5.New}, "sha1": {"SHA1", sha1.New}, "sha224": {"SHA2-224", sha256.New224},
+	"sha256": {"SHA2-256", sha256.New}, "sha384": {"SHA2-384", sha512.New384}, "sha512": {"SHA2-512", sha512.New},
 	"sha512-224": {"SHA2-512/224", sha512.New512_224}, "sha512-256": {"SHA2-512/256", sha512.New512_256},
-	"sha3-224": {"SHA3-224", func() hash.Hash { return sha3.New224() }}, "sha3-256": {"SHA3-256", func() hash.Hash { return sha3.New256() }},
-	"sha3-384": {"SHA3-384", func() hash.Hash { return sha3.New384() }}, "sha3-512": {"SHA3-512", func() hash.Hash { return sha3.New512() }},
-	"sm3": {"SM3", digest.NewSM3}, "blake2b512": {"BLAKE2B-512", func() hash.Hash { return digest.NewBlake2b(512) }},
+	"sha3-224": {"SHA3-224", func() hash.Hash { return sha3.New224() }},
+	"sha3-256": {"SHA3-256", func() hash.Hash { return sha3.New256() }},
+	"sha3-384": {"SHA3-384", func() hash.Hash { return sha3.New384() }},
+	"sha3-512": {"SHA3-512", func() hash.Hash { return sha3.New512() }},
+	"sm3":      {"SM3", digest.NewSM3}, "blake2b512": {"BLAKE2B-512", func() hash.Hash { return digest.NewBlake2b(512) }},
 }
 
 type opensslRun struct {
@@ -166,7 +169,8 @@ func (o *opensslRun) dgst(digest string, args []string) int {
 			out = value()
 		case "list":
 			o.p.Out.WriteString("Supported digests:\n")
-			for _, n := range []string{"blake2b512", "md5", "sha1", "sha224", "sha256", "sha3-224", "sha3-256", "sha3-384", "sha3-512", "sha384", "sha512", "sha512-224", "sha512-256", "sm3"} {
+			for _, n := range []string{"blake2b512", "md5", "sha1", "sha224", "sha256", "sha3-224", "sha3-256", "sha3-384",
+				"sha3-512", "sha384", "sha512", "sha512-224", "sha512-256", "sm3"} {
 				fmt.Fprintf(o.p.Out, "-%s\n", n)
 			}
 			return 0
@@ -304,7 +308,8 @@ func opensslCipher(name string) (bits int, mode string, ok bool) {
 	rest, ok := strings.CutPrefix(name, "aes-")
 	size, mode, ok2 := strings.Cut(rest, "-")
 	bits, err := strconv.Atoi(size)
-	if !ok || !ok2 || err != nil || bits != 128 && bits != 192 && bits != 256 || mode != "cbc" && mode != "ctr" && mode != "ecb" {
+	if !ok || !ok2 || err != nil || bits != 128 && bits != 192 && bits != 256 ||
+		mode != "cbc" && mode != "ctr" && mode != "ecb" {
 		return 0, "", false
 	}
 	return bits, mode, true

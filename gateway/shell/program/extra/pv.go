@@ -14,11 +14,14 @@ import (
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
-var pvSpec = getopt.New("pteIrab8TA:fn:qcWD:s:l0i:w:H:N:L:B:CESR:d:P:F:hVvk", "progress=p timer=t eta=e fineta=I rate=r average-rate=a bytes=b buffer-percent=T last-written:=A force=f numeric quiet=q cursor=c wait=W delay-start:=D "+
-	"size:=s line-mode=l null=0 interval:=i width:=w height:=H name:=N rate-limit:=L buffer-size:=B no-splice=C skip-errors=E stop-at-size=S remote:=R watchfd:=d pidfile:=P format:=F help=h version=V").
-	WithStatus(64).WithHint("Try `%[1]s --help' for more information.").WithUsage("[OPTION] [FILE]...", "Concatenate FILE(s), or standard input, to standard output, with monitoring.").WithVersion("1.6.20")
+var pvSpec = getopt.New("pteIrab8TA:fn:qcWD:s:l0i:w:H:N:L:B:CESR:d:P:F:hVvk",
+	"progress=p timer=t eta=e fineta=I rate=r average-rate=a bytes=b buffer-percent=T last-written:=A force=f numeric quiet=q cursor=c wait=W delay-start:=D "+
+		"size:=s line-mode=l null=0 interval:=i width:=w height:=H name:=N rate-limit:=L buffer-size:=B no-splice=C skip-errors=E stop-at-size=S remote:=R watchfd:=d pidfile:=P format:=F help=h version=V").
+	WithStatus(64).WithHint("Try `%[1]s --help' for more information.").WithUsage("[OPTION] [FILE]...",
+	"Concatenate FILE(s), or standard input, to standard output, with monitoring.").WithVersion("1.6.20")
 
-// pv passes its input on. There is no terminal, so it shows nothing of its progress, unless -f asks for it: then once, at the end.
+// pv passes its input on. There is no terminal, so it shows nothing of its progress, unless -f asks for it: then once,
+// at the end.
 func pv(ctx context.Context, p *proc.Process) int {
 	args := p.Args
 	p.Args = []string{p.Args[0]}
@@ -99,7 +102,8 @@ func pv(ctx context.Context, p *proc.Process) int {
 	}
 	if force && !quiet {
 		s := p.Now().Sub(started)
-		fmt.Fprintf(p.Err, "%s %d:%02d:%02d\n", strings.TrimSpace(program.HumanSize(uint64(total), 1024)+"B"), int(s.Hours()), int(s.Minutes())%60, int(s.Seconds())%60)
+		fmt.Fprintf(p.Err, "%s %d:%02d:%02d\n", strings.TrimSpace(program.HumanSize(uint64(total), 1024)+"B"), int(s.Hours()),
+			int(s.Minutes())%60, int(s.Seconds())%60)
 	}
 	return status
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
-var runPartsSpec = getopt.New("vu:a:Vh", "test list verbose=v debug report reverse exit-on-error stdin lsbsysinit new-session regex: umask:=u arg:=a version=V help=h").
+var runPartsSpec = getopt.New("vu:a:Vh",
+	"test list verbose=v debug report reverse exit-on-error stdin lsbsysinit new-session regex: umask:=u arg:=a version=V help=h").
 	WithHint("Try `%s --help' for more information.")
 
 const runPartsUsage = `Usage: run-parts [OPTION]... DIRECTORY
@@ -116,7 +117,8 @@ func runParts(ctx context.Context, p *proc.Process) int {
 	status := 0
 	for _, e := range entries {
 		p.Tick(1)
-		if !valid.Match([]byte(e.Name)) || r.set["lsbsysinit"] && slices.ContainsFunc(runPartsLeft, func(s string) bool { return strings.HasSuffix(e.Name, s) }) {
+		if !valid.Match([]byte(e.Name)) || r.set["lsbsysinit"] && slices.ContainsFunc(runPartsLeft,
+			func(s string) bool { return strings.HasSuffix(e.Name, s) }) {
 			continue
 		}
 		if s := r.part(r.dir + "/" + e.Name); s != 0 {

@@ -13,7 +13,9 @@ import (
 
 const tempfileWarning = "WARNING: tempfile is deprecated; consider using mktemp instead.\n"
 
-var tempfileSpec = getopt.New("d:m:n:p:s:", "directory:=d mode:=m name:=n prefix:=p suffix:=s").WithVersion("5.7").WithUsage("[OPTION]", "Create a temporary file in a safe manner.")
+var tempfileSpec = getopt.New("d:m:n:p:s:",
+	"directory:=d mode:=m name:=n prefix:=p suffix:=s").WithVersion("5.7").WithUsage("[OPTION]",
+	"Create a temporary file in a safe manner.")
 
 // tempfile makes a file with a new name, as mktemp does with other options.
 func tempfile(_ context.Context, p *proc.Process) int {

@@ -14,8 +14,10 @@ import (
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
-var timeSpec = getopt.New("+af:o:pqvVh", "append=a format:=f output:=o portability=p quiet=q verbose=v version=version help=help").WithStatus(125).
-	WithVersion("(GNU Time) UNKNOWN").WithUsage("[OPTIONS] COMMAND [ARG]...", "Run COMMAND, then print system resource usage.")
+var timeSpec = getopt.New("+af:o:pqvVh",
+	"append=a format:=f output:=o portability=p quiet=q verbose=v version=version help=help").WithStatus(125).
+	WithVersion("(GNU Time) UNKNOWN").WithUsage("[OPTIONS] COMMAND [ARG]...",
+	"Run COMMAND, then print system resource usage.")
 
 const (
 	timeDefault = "%Uuser %Ssystem %Eelapsed %PCPU (%Xavgtext+%Davgdata %Mmaxresident)k\n%Iinputs+%Ooutputs (%Fmajor+%Rminor)pagefaults %Wswaps"
@@ -39,7 +41,8 @@ func (t *timed) signalled() bool { return t.status > 128 && t.status <= 128+64 }
 
 func timeCommand(ctx context.Context, p *proc.Process) int {
 	usage := func(format string, args ...any) int {
-		fmt.Fprintf(p.Err, "%s: %s\nTry '%s --help' for more information.\n", p.Args[0], fmt.Sprintf(format, args...), p.Args[0])
+		fmt.Fprintf(p.Err, "%s: %s\nTry '%s --help' for more information.\n", p.Args[0], fmt.Sprintf(format, args...),
+			p.Args[0])
 		return 125
 	}
 	if _, _, err := timeSpec.Scan(p.Args[1:]); err != nil {

@@ -412,8 +412,9 @@ func (x *xxdRun) includeFile(in io.Reader, name string) error {
 // errBackwards says that a dump names an offset before what has been written, and that the output cannot go back.
 var errBackwards = errors.New("Sorry, cannot seek backwards.")
 
-// revert turns a dump back into bytes, as huntype of xxd.c does: without -p a line begins with an offset, any other character ends that, and
-// two digits that follow each other are a byte. After three characters that are no digits the rest of the line is text.
+// revert turns a dump back into bytes, as huntype of xxd.c does: without -p a line begins with an offset, any other
+// character ends that, and two digits that follow each other are a byte. After three characters that are no digits the
+// rest of the line is text.
 func (x *xxdRun) revert(in io.Reader) error {
 	const none = -1
 	var offset, at int64 // what the line says, and where the output is

@@ -98,7 +98,8 @@ var findDebug = []string{"exec", "opt", "rates", "search", "stat", "time", "tree
 
 func findCommand(ctx context.Context, p *proc.Process) int {
 	p.Args[0] = "find"
-	f := &findRun{ctx: ctx, p: p, follow: 'P', maxDepth: math.MaxInt, regexType: "findutils-default", now: program.LocalNow(p), files: map[string]vfs.File{}}
+	f := &findRun{ctx: ctx, p: p, follow: 'P', maxDepth: math.MaxInt, regexType: "findutils-default",
+		now: program.LocalNow(p), files: map[string]vfs.File{}}
 	f.origin = f.now
 	defer func() {
 		for _, file := range f.files {
@@ -234,7 +235,8 @@ func (f *findRun) visit(e *findEntry, dir bool, test findTest, parents []findPar
 	if dir && f.follow == 'L' {
 		for _, a := range parents {
 			if a.ino == e.stat().Ino {
-				f.p.Errorf("File system loop detected; %s is part of the same file system loop as %s.", program.Quote(e.path), program.Quote(a.path))
+				f.p.Errorf("File system loop detected; %s is part of the same file system loop as %s.", program.Quote(e.path),
+					program.Quote(a.path))
 				f.status = 1
 				return
 			}

@@ -22,7 +22,8 @@ func (f *findRun) peek() string {
 	return ""
 }
 
-// The operands of a chain are called one after the other: a chain may be as long as the arguments, and the stack must not grow with it.
+// The operands of a chain are called one after the other: a chain may be as long as the arguments, and the stack must
+// not grow with it.
 
 func (f *findRun) comma() findTest {
 	tests := []findTest{f.or()}
@@ -198,7 +199,8 @@ func (f *findRun) predicate() findTest {
 	if !strings.HasPrefix(name, "-") {
 		shown := name
 		f.p.Errorf("paths must precede expression: `%s'", shown)
-		if _, err := f.p.Lstat(name); err == nil && slices.Contains([]string{"-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-lname", "-ilname", "-regex", "-iregex"}, f.lastPred) {
+		if _, err := f.p.Lstat(name); err == nil && slices.Contains([]string{"-name", "-iname", "-path", "-ipath",
+			"-wholename", "-iwholename", "-lname", "-ilname", "-regex", "-iregex"}, f.lastPred) {
 			f.p.Errorf("possible unquoted pattern after predicate `%s'?", f.lastPred)
 		}
 		f.p.Exit(1)
@@ -229,7 +231,8 @@ func (f *findRun) predicate() findTest {
 	case "-regextype":
 		f.regexType = f.arg(name)
 		if !slices.Contains(findRegexTypes, f.regexType) {
-			f.fatal("Unknown regular expression type %s; valid types are ‘%s’.", program.Quote(f.regexType), strings.Join(findRegexTypes, "’, ‘"))
+			f.fatal("Unknown regular expression type %s; valid types are ‘%s’.", program.Quote(f.regexType),
+				strings.Join(findRegexTypes, "’, ‘"))
 		}
 		return always
 	case "-type", "-xtype":

@@ -25,8 +25,10 @@ func (f *findRun) list(w io.Writer, e *findEntry) {
 	if st.Kind == vfs.Char {
 		size = fmt.Sprintf("%d, %3d", st.Rdev>>8, st.Rdev&0xff)
 	}
-	line := fmt.Sprintf("%9d %6d %c%s %3d %-8s %-8s %8s %s %s", st.Ino, (st.Blocks+1)/2, program.KindLetter(st.Kind), program.ModeString(st.Mode), st.Nlink,
-		program.OrNumber(f.userName(st.UID), st.UID), program.OrNumber(f.groupName(st.GID), st.GID), size, datetime.Format(format, when), findEscape(e.path))
+	line := fmt.Sprintf("%9d %6d %c%s %3d %-8s %-8s %8s %s %s", st.Ino, (st.Blocks+1)/2, program.KindLetter(st.Kind),
+		program.ModeString(st.Mode), st.Nlink,
+		program.OrNumber(f.userName(st.UID), st.UID), program.OrNumber(f.groupName(st.GID), st.GID), size,
+		datetime.Format(format, when), findEscape(e.path))
 	if st.Kind == vfs.Symlink {
 		if target, err := f.p.FS.Readlink(f.p.Abs(e.path)); err == nil {
 			line += " -> " + findEscape(target)

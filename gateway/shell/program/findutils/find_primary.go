@@ -196,7 +196,8 @@ func (f *findRun) accessTest(bit uint32) findTest {
 	}
 }
 
-var findRegexTypes = []string{"findutils-default", "ed", "emacs", "gnu-awk", "grep", "posix-awk", "awk", "posix-basic", "posix-egrep", "egrep", "posix-extended", "posix-minimal-basic", "sed"}
+var findRegexTypes = []string{"findutils-default", "ed", "emacs", "gnu-awk", "grep", "posix-awk", "awk", "posix-basic",
+	"posix-egrep", "egrep", "posix-extended", "posix-minimal-basic", "sed"}
 
 func (f *findRun) regexTest(pat string, fold bool) findTest {
 	opt := regex.Options{WholeLine: true, IgnoreCase: fold, Bytes: program.ByteLocale(f.p)}

@@ -18,7 +18,8 @@ import (
 var xargsSpec = getopt.New("+0a:E:e::i::I:l::L:n:prs:txP:d:o",
 	"null=0 arg-file:=a delimiter:=d eof::=e replace::=i max-lines::=l max-args:=n open-tty=o interactive=p "+
 		"no-run-if-empty=r max-chars:=s verbose=t show-limits exit=x max-procs:=P process-slot-var:").
-	WithUsage("[OPTION]... COMMAND [INITIAL-ARGS]...", "Run COMMAND with arguments INITIAL-ARGS and more arguments read from input.").
+	WithUsage("[OPTION]... COMMAND [INITIAL-ARGS]...",
+		"Run COMMAND with arguments INITIAL-ARGS and more arguments read from input.").
 	WithVersion("(GNU findutils) 4.9.0")
 
 // xargsBytes is the size of a command line unless -s says otherwise; with the lower bound below.

@@ -19,12 +19,14 @@ import (
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
-var fdSpec = getopt.New("HIuUsigFapLld:t:e:S:o:x:X:E:c:j:1q0hV", "hidden=H no-hidden no-ignore=I ignore no-ignore-vcs ignore-vcs no-ignore-parent no-global-ignore-file unrestricted=u case-sensitive=s ignore-case=i glob=g regex fixed-strings=F "+
-	"absolute-path=a relative-path list-details=l follow=L no-follow full-path=p print0=0 max-depth:=d min-depth: exact-depth: prune type:=t extension:=e size:=S changed-within: changed-before: newer: older: change-newer-than:=changed-within "+
-	"change-older-than:=changed-before owner:=o exec:=x exec-batch:=X batch-size: exclude:=E ignore-file: color:=c threads:=j max-results: quiet=q show-errors base-directory: path-separator: search-path: strip-cwd-prefix one-file-system "+
-	"mount=one-file-system xdev=one-file-system no-require-git and: has-results=q version=V help=h").
-	WithStatus(2).WithVersion("8.6.0").WithUsage("[OPTIONS] [pattern] [path]...", "Find files and directories whose names match a regular expression.\n"+
-	"What .gitignore, .ignore and .fdignore name, and hidden files, are left out.")
+var fdSpec = getopt.New("HIuUsigFapLld:t:e:S:o:x:X:E:c:j:1q0hV",
+	"hidden=H no-hidden no-ignore=I ignore no-ignore-vcs ignore-vcs no-ignore-parent no-global-ignore-file unrestricted=u case-sensitive=s ignore-case=i glob=g regex fixed-strings=F "+
+		"absolute-path=a relative-path list-details=l follow=L no-follow full-path=p print0=0 max-depth:=d min-depth: exact-depth: prune type:=t extension:=e size:=S changed-within: changed-before: newer: older: change-newer-than:=changed-within "+
+		"change-older-than:=changed-before owner:=o exec:=x exec-batch:=X batch-size: exclude:=E ignore-file: color:=c threads:=j max-results: quiet=q show-errors base-directory: path-separator: search-path: strip-cwd-prefix one-file-system "+
+		"mount=one-file-system xdev=one-file-system no-require-git and: has-results=q version=V help=h").
+	WithStatus(2).WithVersion("8.6.0").WithUsage("[OPTIONS] [pattern] [path]...",
+	"Find files and directories whose names match a regular expression.\n"+
+		"What .gitignore, .ignore and .fdignore name, and hidden files, are left out.")
 
 type fdRun struct {
 	p            *proc.Process
@@ -91,7 +93,8 @@ func fd(ctx context.Context, p *proc.Process) int {
 			if name == "-X" || name == "--exec-batch" {
 				long = "--exec-batch"
 			}
-			p.Err.WriteString("error: The argument '" + long + " <cmd>...' requires a value but none was supplied\n\nFor more information try '--help'\n")
+			p.Err.WriteString("error: The argument '" + long +
+				" <cmd>...' requires a value but none was supplied\n\nFor more information try '--help'\n")
 			return 2
 		}
 		if name == "-x" || name == "--exec" {
@@ -118,7 +121,9 @@ func fd(ctx context.Context, p *proc.Process) int {
 	number := func(o getopt.Option) int {
 		n, err := strconv.Atoi(o.Value)
 		if err != nil || n < 0 {
-			fmt.Fprintf(p.Err, "error: Invalid value \"%s\" for '--%s': invalid digit found in string\n\nFor more information try '--help'\n", o.Value, o.Key)
+			fmt.Fprintf(p.Err,
+				"error: Invalid value \"%s\" for '--%s': invalid digit found in string\n\nFor more information try '--help'\n",
+				o.Value, o.Key)
 			p.Exit(2)
 		}
 		return n
@@ -126,7 +131,8 @@ func fd(ctx context.Context, p *proc.Process) int {
 	when := func(s string) int64 {
 		if m := fdAge.FindStringSubmatch(s); m != nil {
 			n, _ := strconv.Atoi(m[1])
-			unit := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour, 'y': 365 * 24 * time.Hour}[m[2][0]]
+			unit := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour,
+				'w': 7 * 24 * time.Hour, 'y': 365 * 24 * time.Hour}[m[2][0]]
 			if strings.HasPrefix(m[2], "mo") || m[2] == "M" {
 				unit = 30 * 24 * time.Hour
 			}
@@ -190,9 +196,11 @@ func fd(ctx context.Context, p *proc.Process) int {
 		case "prune":
 			f.prune = true
 		case "t":
-			kinds := map[string]string{"f": "f", "file": "f", "d": "d", "directory": "d", "l": "l", "symlink": "l", "x": "x", "executable": "x", "e": "e", "empty": "e", "s": "s", "socket": "s", "p": "p", "pipe": "p"}
+			kinds := map[string]string{"f": "f", "file": "f", "d": "d", "directory": "d", "l": "l", "symlink": "l", "x": "x",
+				"executable": "x", "e": "e", "empty": "e", "s": "s", "socket": "s", "p": "p", "pipe": "p"}
 			if kinds[o.Value] == "" {
-				p.Err.WriteString("error: '" + o.Value + "' isn't a valid value for '--type <filetype>'\n  [possible values: file, directory, symlink, executable, empty, socket, pipe]\n\nFor more information try '--help'\n")
+				p.Err.WriteString("error: '" + o.Value +
+					"' isn't a valid value for '--type <filetype>'\n  [possible values: file, directory, symlink, executable, empty, socket, pipe]\n\nFor more information try '--help'\n")
 				return 2
 			}
 			f.types += kinds[o.Value]
@@ -201,7 +209,8 @@ func fd(ctx context.Context, p *proc.Process) int {
 		case "S":
 			m := fdSizes.FindStringSubmatch(strings.ToLower(o.Value))
 			if m == nil {
-				fmt.Fprintf(p.Err, "error: Invalid value '%[1]s' for '--size <size>': '%[1]s' is not a valid size constraint. See 'fd --help'.\n\nFor more information try '--help'\n", o.Value)
+				fmt.Fprintf(p.Err,
+					"error: Invalid value '%[1]s' for '--size <size>': '%[1]s' is not a valid size constraint. See 'fd --help'.\n\nFor more information try '--help'\n", o.Value)
 				return 2
 			}
 			n, _ := strconv.ParseInt(m[2], 10, 64)
@@ -440,7 +449,10 @@ func (f *fdRun) wants(full, name string, st vfs.Stat) bool {
 	}
 	if f.extensions != nil {
 		lower := strings.ToLower(name)
-		if !slices.ContainsFunc(f.extensions, func(e string) bool { return strings.HasSuffix(lower, e) && len(lower) > len(e) }) {
+		if !slices.ContainsFunc(f.extensions, func(e string) bool {
+			return strings.HasSuffix(lower, e) &&
+				len(lower) > len(e)
+		}) {
 			return false
 		}
 	}
@@ -448,7 +460,8 @@ func (f *fdRun) wants(full, name string, st vfs.Stat) bool {
 		return false
 	}
 	for _, s := range f.sizes {
-		if st.Kind != vfs.Regular || s.sign == '+' && st.Size < s.n || s.sign == '-' && st.Size > s.n || s.sign == '=' && st.Size != s.n {
+		if st.Kind != vfs.Regular || s.sign == '+' && st.Size < s.n || s.sign == '-' && st.Size > s.n ||
+			s.sign == '=' && st.Size != s.n {
 			return false
 		}
 	}
@@ -479,7 +492,8 @@ func (f *fdRun) typed(full string, st vfs.Stat) bool {
 	}
 	for _, t := range f.types {
 		switch {
-		case t == 'f' && st.Kind == vfs.Regular, t == 'd' && st.IsDir(), t == 'l' && st.Kind == vfs.Symlink, t == 'p' && st.Kind == vfs.FIFO,
+		case t == 'f' && st.Kind == vfs.Regular, t == 'd' && st.IsDir(), t == 'l' && st.Kind == vfs.Symlink,
+			t == 'p' && st.Kind == vfs.FIFO,
 			t == 'x' && st.Kind == vfs.Regular && st.Mode&0o111 != 0:
 			return true
 		}
@@ -543,7 +557,8 @@ func fdFill(word, name string) (string, bool) {
 		}
 		return s
 	}
-	out := strings.NewReplacer("{}", name, "{/}", path.Base(name), "{//}", dir, "{.}", stem(strings.TrimPrefix(name, "./")), "{/.}", stem(path.Base(name))).Replace(word)
+	out := strings.NewReplacer("{}", name, "{/}", path.Base(name), "{//}", dir, "{.}",
+		stem(strings.TrimPrefix(name, "./")), "{/.}", stem(path.Base(name))).Replace(word)
 	return out, out != word
 }
 

@@ -108,7 +108,8 @@ func grepMain(_ context.Context, p *proc.Process, kind byte) int {
 	}
 	opts, args := grepSpec.Parse(p)
 	p.Out.ErrorStatus = 2
-	g := &grepRun{p: p, delim: '\n', max: -1, before: -1, after: -1, sep: []byte("--"), label: "(standard input)", origin: map[int]string{}}
+	g := &grepRun{p: p, delim: '\n', max: -1, before: -1, after: -1, sep: []byte("--"), label: "(standard input)",
+		origin: map[int]string{}}
 	g.opt = regex.Options{Dialect: regex.Grep, Bytes: program.ByteLocale(p), Tick: p.Tick}
 	var patterns []string
 	havePatterns := false
@@ -205,7 +206,8 @@ func grepMain(_ context.Context, p *proc.Process, kind byte) int {
 			case "recurse":
 				g.recurse, g.skipDirs = true, false
 			default:
-				p.Errorf("invalid argument ‘%s’ for ‘--directories’\nValid arguments are:\n  - ‘read’\n  - ‘recurse’\n  - ‘skip’", o.Value)
+				p.Errorf("invalid argument ‘%s’ for ‘--directories’\nValid arguments are:\n  - ‘read’\n  - ‘recurse’\n  - ‘skip’",
+					o.Value)
 				grepUsage(p)
 				return 1
 			}

@@ -126,8 +126,8 @@ func (g *grepRun) printLine(s, e int, mark byte) {
 	}
 }
 
-// parts prints every nonempty match of a line on its own line (-o). In a bad line, which is not text, it ends at the first after
-// which there is such a thing.
+// parts prints every nonempty match of a line on its own line (-o). In a bad line, which is not text, it ends at the
+// first after which there is such a thing.
 func (g *grepRun) parts(s int, line []byte, mark byte, bad bool) {
 	for pos := 0; pos <= len(line); {
 		g.p.Tick(1)

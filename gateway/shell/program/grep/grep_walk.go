@@ -14,7 +14,8 @@ type nameFilter struct {
 	include bool
 }
 
-// skipFile asks the filters about a name: the last one that matches decides, and where none does, the first option's opposite holds.
+// skipFile asks the filters about a name: the last one that matches decides, and where none does, the first option's
+// opposite holds.
 func (g *grepRun) skipFile(name string) bool {
 	for _, f := range slices.Backward(g.filters) {
 		if program.GlobMatches(g.p, f.glob, name) {

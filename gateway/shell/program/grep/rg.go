@@ -34,8 +34,9 @@ var rgSpec = getopt.New("A:B:bsC:cE:e:Ff:g:HhIij:LlM:m:NnoPpqr:SUT:t:uvVwxz0a.",
 		"dfa-size-limit: engine: auto-hybrid-regex no-auto-hybrid-regex pre: no-pre pre-glob: sort: sortr: sort-files no-sort-files stats no-stats trim no-trim type-add: "+
 		"type-clear: type-list vimgrep binary no-binary crlf no-crlf debug trace stop-on-nonmatch help=h version=V").
 	WithStatus(2).
-	WithUsage("[OPTIONS] PATTERN [PATH ...]", "Search the files below the paths (the current directory unless given) for a regular expression.\n"+
-		"What .gitignore, .ignore and .rgignore name, hidden files and binary files are left out.").
+	WithUsage("[OPTIONS] PATTERN [PATH ...]",
+		"Search the files below the paths (the current directory unless given) for a regular expression.\n"+
+			"What .gitignore, .ignore and .rgignore name, hidden files and binary files are left out.").
 	WithVersion("(compatible with ripgrep) 13.0.0")
 
 const rgVersion = "ripgrep 13.0.0\nThis is pgbox's own implementation, compatible with that version.\n"
@@ -73,7 +74,8 @@ type rgRun struct {
 	invert     bool
 	maxCount   int
 	// What to print.
-	mode        byte // 0 lines, 'c' counts of lines, 'm' counts of matches, 'l', 'L' (without match), 'f' (--files), 'j' JSON
+	// 0 lines, 'c' counts of lines, 'm' counts of matches, 'l', 'L' (without match), 'f' (--files), 'j' JSON
+	mode        byte
 	quiet       bool
 	zero        bool // --include-zero
 	only        bool
@@ -151,7 +153,8 @@ func (g *rgRun) complain(name string, err error) {
 }
 
 func rgMain(_ context.Context, p *proc.Process) int {
-	g := &rgRun{p: p, out: &rgOutput{w: p.Out}, maxCount: math.MaxInt, before: 0, after: 0, matchSep: ":", contextSep: "-", between: []byte("--"), delim: '\n', firstOutput: true, began: p.Now()}
+	g := &rgRun{p: p, out: &rgOutput{w: p.Out}, maxCount: math.MaxInt, before: 0, after: 0, matchSep: ":", contextSep: "-",
+		between: []byte("--"), delim: '\n', firstOutput: true, began: p.Now()}
 	p.Out.ErrorStatus = 2
 	scanned, args, err := rgSpec.Scan(p.Args[1:])
 	if err != nil {
@@ -349,7 +352,9 @@ func rgMain(_ context.Context, p *proc.Process) int {
 			case "never", "auto":
 				g.color = false
 			default:
-				fmt.Fprintf(p.Err, "error: '%s' isn't a valid value for '--color <WHEN>'\n\t[possible values: always, ansi, auto, never]\n\n%s", o.Value, rgUsage)
+				fmt.Fprintf(p.Err,
+					"error: '%s' isn't a valid value for '--color <WHEN>'\n\t[possible values: always, ansi, auto, never]\n\n%s",
+					o.Value, rgUsage)
 				return 2
 			}
 		case "context-separator":
@@ -409,7 +414,8 @@ func rgMain(_ context.Context, p *proc.Process) int {
 			switch o.Value {
 			case "path", "modified", "accessed", "created", "none":
 			default:
-				fmt.Fprintf(p.Err, "error: '%s' isn't a valid value for '--%s <SORTBY>'\n\t[possible values: accessed, created, modified, none, path]\n\n%s", o.Value, o.Key, rgUsage)
+				fmt.Fprintf(p.Err,
+					"error: '%s' isn't a valid value for '--%s <SORTBY>'\n\t[possible values: accessed, created, modified, none, path]\n\n%s", o.Value, o.Key, rgUsage)
 				return 2
 			}
 			g.walk.byTime, g.walk.reverse = o.Value != "path" && o.Value != "none", o.Key == "sortr"
@@ -499,8 +505,8 @@ func rgMain(_ context.Context, p *proc.Process) int {
 	return 1
 }
 
-// hasInput reports whether standard input is something to search: a pipe, a file or a here-document, and not what is there when
-// nothing was given.
+// hasInput reports whether standard input is something to search: a pipe, a file or a here-document, and not what is
+// there when nothing was given.
 func hasInput(p *proc.Process) bool {
 	f, ok := p.Stdin.(interface{ Stat() (vfs.Stat, error) })
 	if !ok {
@@ -566,22 +572,29 @@ func rgError(err error) string {
 func rgUsageMessage(m string) string {
 	switch {
 	case strings.HasPrefix(m, "unrecognized option '"):
-		return "Found argument " + strings.TrimPrefix(m, "unrecognized option ") + " which wasn't expected, or isn't valid in this context"
+		return "Found argument " + strings.TrimPrefix(m, "unrecognized option ") +
+			" which wasn't expected, or isn't valid in this context"
 	case strings.HasPrefix(m, "invalid option -- '"):
-		return "Found argument '-" + strings.TrimPrefix(m, "invalid option -- '") + " which wasn't expected, or isn't valid in this context"
+		return "Found argument '-" + strings.TrimPrefix(m, "invalid option -- '") +
+			" which wasn't expected, or isn't valid in this context"
 	case strings.HasPrefix(m, "option requires an argument -- '"):
-		return "The argument '" + rgOptionName(strings.Trim(strings.TrimPrefix(m, "option requires an argument -- "), "'")) + "' requires a value but none was supplied"
+		return "The argument '" + rgOptionName(strings.Trim(strings.TrimPrefix(m, "option requires an argument -- "), "'")) +
+			"' requires a value but none was supplied"
 	case strings.HasPrefix(m, "option '--") && strings.HasSuffix(m, "' requires an argument"):
-		return "The argument '" + strings.TrimSuffix(strings.TrimPrefix(m, "option '"), "' requires an argument") + "' requires a value but none was supplied"
+		return "The argument '" + strings.TrimSuffix(strings.TrimPrefix(m, "option '"), "' requires an argument") +
+			"' requires a value but none was supplied"
 	}
 	return m
 }
 
 func rgOptionName(key string) string {
 	names := map[string]string{
-		"A": "--after-context <NUM>", "B": "--before-context <NUM>", "C": "--context <NUM>", "M": "--max-columns <NUM>", "m": "--max-count <NUM>",
-		"j": "--threads <NUM>", "max-depth": "--max-depth <NUM>", "e": "--regexp <PATTERN>...", "f": "--file <PATTERNFILE>...", "g": "--glob <GLOB>...",
-		"t": "--type <TYPE>...", "T": "--type-not <TYPE>...", "r": "--replace <REPLACEMENT_TEXT>", "E": "--encoding <ENCODING>",
+		"A": "--after-context <NUM>", "B": "--before-context <NUM>", "C": "--context <NUM>", "M": "--max-columns <NUM>",
+		"m": "--max-count <NUM>",
+		"j": "--threads <NUM>", "max-depth": "--max-depth <NUM>", "e": "--regexp <PATTERN>...",
+		"f": "--file <PATTERNFILE>...", "g": "--glob <GLOB>...",
+		"t": "--type <TYPE>...", "T": "--type-not <TYPE>...", "r": "--replace <REPLACEMENT_TEXT>",
+		"E": "--encoding <ENCODING>",
 	}
 	if n, ok := names[key]; ok {
 		return n

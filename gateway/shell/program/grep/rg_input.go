@@ -57,7 +57,8 @@ func (g *rgRun) decoded(data []byte) []byte {
 
 // rgUnzip says which program -z runs for a suffix.
 var rgUnzip = map[string]string{
-	".gz": "gzip", ".tgz": "gzip", ".bz2": "bzip2", ".tbz2": "bzip2", ".xz": "xz", ".txz": "xz", ".lzma": "xz", ".zst": "zstd", ".zstd": "zstd", ".z": "uncompress",
+	".gz": "gzip", ".tgz": "gzip", ".bz2": "bzip2", ".tbz2": "bzip2", ".xz": "xz", ".txz": "xz", ".lzma": "xz",
+	".zst": "zstd", ".zstd": "zstd", ".z": "uncompress",
 }
 
 // read reads a file; with -z the content of one whose suffix says that it is compressed.

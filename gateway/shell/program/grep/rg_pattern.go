@@ -63,7 +63,8 @@ func (g *rgRun) compile(patterns []string) {
 			src = "(?" + flags + ")^(?:" + src + ")$"
 		}
 	}
-	re, err := regex.Compile(src, regex.Options{Perl: true, IgnoreCase: fold, WholeWord: g.word, WholeLine: g.line && !g.multiline, Unicode: !g.ascii, Bytes: g.ascii})
+	re, err := regex.Compile(src, regex.Options{Perl: true, IgnoreCase: fold, WholeWord: g.word,
+		WholeLine: g.line && !g.multiline, Unicode: !g.ascii, Bytes: g.ascii})
 	if err != nil {
 		g.fail("%s", g.parseError(patterns[0], err.Error()))
 	}
@@ -71,7 +72,8 @@ func (g *rgRun) compile(patterns []string) {
 	g.re = re
 }
 
-// maxRgParsed bounds the patterns that Go's parser reads, for their names and what is wrong with them: it cannot be ended.
+// maxRgParsed bounds the patterns that Go's parser reads, for their names and what is wrong with them: it cannot be
+// ended.
 const maxRgParsed = 64 << 10
 
 // rustSyntax writes what only Rust's regular expressions have in the way that Go's and Perl's have it, too.
@@ -155,7 +157,8 @@ func (g *rgRun) check(src string) {
 		case c == '(' && !inSet:
 			for _, look := range []string{"(?=", "(?!", "(?<=", "(?<!"} {
 				if strings.HasPrefix(src[i:], look) {
-					g.fail("%s%s", rgParseError(src, i, len(look), "look-around, including look-ahead and look-behind, is not supported"), hint)
+					g.fail("%s%s", rgParseError(src, i, len(look),
+						"look-around, including look-ahead and look-behind, is not supported"), hint)
 				}
 			}
 		}
@@ -198,7 +201,8 @@ func (g *rgRun) check(src string) {
 }
 
 func rgParseError(src string, at, width int, msg string) string {
-	return fmt.Sprintf("regex parse error:\n    %s\n    %s%s\nerror: %s", src, strings.Repeat(" ", utf8.RuneCountInString(src[:at])), strings.Repeat("^", width), msg)
+	return fmt.Sprintf("regex parse error:\n    %s\n    %s%s\nerror: %s", src,
+		strings.Repeat(" ", utf8.RuneCountInString(src[:at])), strings.Repeat("^", width), msg)
 }
 
 func (g *rgRun) parseError(src, msg string) string {

@@ -9,8 +9,8 @@ import (
 // binaryLook is how far into a file a NUL byte makes it binary at once.
 const binaryLook = 64 << 10
 
-// search searches one file. A file that was found in a directory is left out when it is binary; one that was named is searched, but its lines are not
-// shown.
+// search searches one file. A file that was found in a directory is left out when it is binary; one that was named is
+// searched, but its lines are not shown.
 func (g *rgRun) search(name string, data []byte, explicit bool) {
 	g.name, g.shown, g.printed, g.lineNo, g.counted, g.selected, g.matches = name, false, -1, 1, 0, 0, 0
 	g.total.searched++

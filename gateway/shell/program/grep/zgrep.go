@@ -43,7 +43,8 @@ func zgrep(ctx context.Context, p *proc.Process) int {
 		if long, ok := strings.CutPrefix(a, "--"); ok {
 			switch {
 			case long == "help":
-				p.Out.WriteString("Usage: /usr/bin/" + name + " [OPTION]... [-e] PATTERN [FILE]...\nLook for instances of PATTERN in the input FILEs, using their\nuncompressed contents if they are compressed.\n\nOPTIONs are the same as for 'grep'.\n")
+				p.Out.WriteString("Usage: /usr/bin/" + name +
+					" [OPTION]... [-e] PATTERN [FILE]...\nLook for instances of PATTERN in the input FILEs, using their\nuncompressed contents if they are compressed.\n\nOPTIONs are the same as for 'grep'.\n")
 				return 0
 			case long == "version":
 				p.Out.WriteString(name + " (gzip) 1.12 (compatible)\n")
@@ -51,7 +52,8 @@ func zgrep(ctx context.Context, p *proc.Process) int {
 			case strings.HasPrefix(long, "regexp"), strings.HasPrefix(long, "file"):
 				pattern = true
 				takes = !strings.Contains(long, "=")
-			case slices.Contains([]string{"recursive", "dereference-recursive"}, long), strings.HasPrefix(long, "include"), strings.HasPrefix(long, "exclude"):
+			case slices.Contains([]string{"recursive", "dereference-recursive"}, long), strings.HasPrefix(long, "include"),
+				strings.HasPrefix(long, "exclude"):
 				p.Err.WriteString("/usr/bin/" + name + ": " + a + ": option not supported\n")
 				return 2
 			}

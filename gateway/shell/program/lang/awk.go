@@ -231,15 +231,16 @@ func (r *awkRun) run(p *proc.Process, operands []string) int {
 	// Syntax trees and closures take a multiple of the text.
 	p.Hold(total * 32)
 	defer func() { p.Release(total * 32) }()
-	prog, err := awk.Parse(r.sources, r.dialect, func(s string) { p.Errorf("%s", s) }, func(name string) (awk.Source, error) {
-		path, text, err := r.load(p, name)
-		if err != nil {
-			return awk.Source{}, errors.New(proc.Strerror(err))
-		}
-		p.Hold(len(text) * 32)
-		total += len(text)
-		return awk.Source{Name: path, Text: text}, nil
-	})
+	prog, err := awk.Parse(r.sources, r.dialect, func(s string) { p.Errorf("%s", s) },
+		func(name string) (awk.Source, error) {
+			path, text, err := r.load(p, name)
+			if err != nil {
+				return awk.Source{}, errors.New(proc.Strerror(err))
+			}
+			p.Hold(len(text) * 32)
+			total += len(text)
+			return awk.Source{Name: path, Text: text}, nil
+		})
 	if err != nil {
 		var se *awk.SyntaxError
 		if errors.As(err, &se) {

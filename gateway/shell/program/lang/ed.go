@@ -9,7 +9,8 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/program"
 )
 
-var edSpec = getopt.New("EGhlp:rsvV", "extended-regexp=E traditional=G help=h loose-exit-status=l prompt:=p restricted=r quiet=s silent=s verbose=v version=V strip-trailing-cr").
+var edSpec = getopt.New("EGhlp:rsvV",
+	"extended-regexp=E traditional=G help=h loose-exit-status=l prompt:=p restricted=r quiet=s silent=s verbose=v version=V strip-trailing-cr").
 	WithUsage("[options] [file]", "GNU ed is a line-oriented text editor.").WithVersion("1.19")
 
 func edMain(ctx context.Context, p *proc.Process) int {

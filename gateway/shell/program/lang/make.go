@@ -87,7 +87,8 @@ func makeMain(ctx context.Context, p *proc.Process) int {
 	}
 	args := p.Args[1:]
 	for i, a := range args { // the N of -j may be a word of its own
-		if (a == "-j" || a == "-l" || strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "--") && strings.HasSuffix(a, "j")) && i+1 < len(args) {
+		if (a == "-j" || a == "-l" || strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "--") &&
+			strings.HasSuffix(a, "j")) && i+1 < len(args) {
 			if _, err := strconv.ParseFloat(args[i+1], 64); err == nil {
 				args = append(append(append([]string{}, args[:i]...), a+args[i+1]), args[i+2:]...)
 				break

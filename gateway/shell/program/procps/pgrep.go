@@ -18,15 +18,19 @@ import (
 const pgrepHint = "Try `%[1]s --help' for more information."
 
 var (
-	pgrepSpec = getopt.New("d:lavwcfg:G:iO:noP:s:t:u:U:xF:Lr:AVh", "delimiter:=d list-name=l list-full=a inverse=v lightweight=w count=c full=f pgroup:=g group:=G ignore-case=i older:=O "+
-		"newest=n oldest=o parent:=P session:=s terminal:=t euid:=u uid:=U exact=x pidfile:=F logpidfile=L runstates:=r ignore-ancestors=A cgroup: env: ns: nslist: help=h version=V").WithStatus(2).
+	pgrepSpec = getopt.New("d:lavwcfg:G:iO:noP:s:t:u:U:xF:Lr:AVh",
+		"delimiter:=d list-name=l list-full=a inverse=v lightweight=w count=c full=f pgroup:=g group:=G ignore-case=i older:=O "+
+			"newest=n oldest=o parent:=P session:=s terminal:=t euid:=u uid:=U exact=x pidfile:=F logpidfile=L runstates:=r ignore-ancestors=A cgroup: env: ns: nslist: help=h version=V").WithStatus(2).
 		WithHint(pgrepHint).WithUsage("[options] <pattern>", "").WithVersion("from procps-ng 4.0.2")
-	pkillSpec = getopt.New("eq:H0123456789cfg:G:iO:noP:s:t:u:U:xF:Lr:AVh", "signal: echo=e queue:=q require-handler=H count=c full=f pgroup:=g group:=G ignore-case=i older:=O newest=n oldest=o parent:=P "+
-		"session:=s terminal:=t euid:=u uid:=U exact=x pidfile:=F logpidfile=L runstates:=r ignore-ancestors=A cgroup: env: ns: nslist: help=h version=V").WithStatus(2).
+	pkillSpec = getopt.New("eq:H0123456789cfg:G:iO:noP:s:t:u:U:xF:Lr:AVh",
+		"signal: echo=e queue:=q require-handler=H count=c full=f pgroup:=g group:=G ignore-case=i older:=O newest=n oldest=o parent:=P "+
+			"session:=s terminal:=t euid:=u uid:=U exact=x pidfile:=F logpidfile=L runstates:=r ignore-ancestors=A cgroup: env: ns: nslist: help=h version=V").WithStatus(2).
 		WithHint(pgrepHint).WithUsage("[options] <pattern>", "").WithVersion("from procps-ng 4.0.2")
-	pidofSpec   = getopt.New("cxsnqwo:d:S:tVh", "single-shot=s check-root=c quiet=q with-workers=w omit-pid:=o separator:=S lightweight=t help=h version=V").WithUsage("[options] [program [...]]", "").WithVersion("from procps-ng 4.0.2")
-	killallSpec = getopt.New("eIgilqrs:u:vwVZ:n:y:o:", "exact=e ignore-case=I process-group=g interactive=i list=l quiet=q regexp=r signal:=s user:=u verbose=v wait=w younger-than:=y older-than:=o version=V").
-			WithUsage("[OPTION]... [--] NAME...", "").WithVersion("(PSmisc) 23.6")
+	pidofSpec = getopt.New("cxsnqwo:d:S:tVh",
+		"single-shot=s check-root=c quiet=q with-workers=w omit-pid:=o separator:=S lightweight=t help=h version=V").WithUsage("[options] [program [...]]", "").WithVersion("from procps-ng 4.0.2")
+	killallSpec = getopt.New("eIgilqrs:u:vwVZ:n:y:o:",
+		"exact=e ignore-case=I process-group=g interactive=i list=l quiet=q regexp=r signal:=s user:=u verbose=v wait=w younger-than:=y older-than:=o version=V").
+		WithUsage("[OPTION]... [--] NAME...", "").WithVersion("(PSmisc) 23.6")
 )
 
 // pgrep is also pkill.

@@ -53,37 +53,49 @@ var (
 	psComm    = func(_ *psRun, i proc.Info) string { return comm(i) }
 	psArgs    = func(_ *psRun, i proc.Info) string { return commandLine(i) }
 	psColumns = map[string]psColumn{
-		"pid": {"PID", 5, psPID}, "tgid": {"TGID", 5, psPID}, "tid": {"TID", 5, psPID}, "lwp": {"LWP", 5, psPID}, "spid": {"SPID", 5, psPID},
+		"pid": {"PID", 5, psPID}, "tgid": {"TGID", 5, psPID}, "tid": {"TID", 5, psPID}, "lwp": {"LWP", 5, psPID},
+		"spid": {"SPID", 5, psPID},
 		"ppid": {"PPID", 5, psNumber(func(_ *psRun, i proc.Info) int { return i.PPID })},
 		"pgid": {"PGID", 5, psNumber((*psRun).leader)}, "pgrp": {"PGRP", 5, psNumber((*psRun).leader)},
-		"sid": {"SID", 5, psNumber((*psRun).leader)}, "sess": {"SESS", 5, psNumber((*psRun).leader)}, "session": {"SESS", 5, psNumber((*psRun).leader)},
-		"tpgid": {"TPGID", 5, psText("-1")},
-		"user":  {"USER", -8, psUser}, "euser": {"EUSER", -8, psUser}, "ruser": {"RUSER", -8, psUser}, "uname": {"USER", -8, psUser}, "suser": {"SUSER", -8, psUser},
+		"sid": {"SID", 5, psNumber((*psRun).leader)}, "sess": {"SESS", 5, psNumber((*psRun).leader)},
+		"session": {"SESS", 5, psNumber((*psRun).leader)},
+		"tpgid":   {"TPGID", 5, psText("-1")},
+		"user":    {"USER", -8, psUser}, "euser": {"EUSER", -8, psUser}, "ruser": {"RUSER", -8, psUser},
+		"uname": {"USER", -8, psUser}, "suser": {"SUSER", -8, psUser},
 		"uid": {"UID", 5, psUID}, "euid": {"EUID", 5, psUID}, "ruid": {"RUID", 5, psUID}, "uid_hack": {"UID", -8, psUser},
 		"gid": {"GID", 5, psGID}, "egid": {"EGID", 5, psGID}, "rgid": {"RGID", 5, psGID},
 		"group": {"GROUP", -8, psGroup}, "egroup": {"EGROUP", -8, psGroup}, "rgroup": {"RGROUP", -8, psGroup},
-		"comm": {"COMMAND", -15, psComm}, "ucmd": {"CMD", -15, psComm}, "ucomm": {"COMMAND", -15, psComm}, "exe": {"EXE", -27, psComm},
+		"comm": {"COMMAND", -15, psComm}, "ucmd": {"CMD", -15, psComm}, "ucomm": {"COMMAND", -15, psComm},
+		"exe":  {"EXE", -27, psComm},
 		"args": {"COMMAND", -27, psArgs}, "cmd": {"CMD", -27, psArgs}, "command": {"COMMAND", -27, psArgs},
 		"tty": {"TT", -8, psText("?")}, "tt": {"TT", -8, psText("?")}, "tname": {"TTY", -8, psText("?")},
 		"stat": {"STAT", -4, (*psRun).state}, "s": {"S", -1, (*psRun).state}, "state": {"S", -1, (*psRun).state},
 		"%cpu": {"%CPU", 4, (*psRun).percentCPU}, "pcpu": {"%CPU", 4, (*psRun).percentCPU}, "c": {"C", 2, psText("0")},
 		"%mem": {"%MEM", 4, (*psRun).percentMemory}, "pmem": {"%MEM", 4, (*psRun).percentMemory},
-		"vsz": {"VSZ", 6, psMemory}, "vsize": {"VSZ", 6, psMemory}, "rss": {"RSS", 5, psMemory}, "rssize": {"RSS", 5, psMemory}, "rsz": {"RSZ", 5, psMemory},
-		"sz": {"SZ", 5, func(r *psRun, _ proc.Info) string { return strconv.FormatInt(r.p.Budget.Live()>>12, 10) }}, "size": {"SIZE", 5, psMemory},
-		"time": {"TIME", 8, func(r *psRun, i proc.Info) string { return psClock(r.cpu(i)) }}, "cputime": {"TIME", 8, func(r *psRun, i proc.Info) string { return psClock(r.cpu(i)) }},
-		"times": {"TIME", 8, psNumber(func(r *psRun, i proc.Info) int { return int(r.cpu(i).Seconds()) })},
+		"vsz": {"VSZ", 6, psMemory}, "vsize": {"VSZ", 6, psMemory}, "rss": {"RSS", 5, psMemory},
+		"rssize": {"RSS", 5, psMemory}, "rsz": {"RSZ", 5, psMemory},
+		"sz":      {"SZ", 5, func(r *psRun, _ proc.Info) string { return strconv.FormatInt(r.p.Budget.Live()>>12, 10) }},
+		"size":    {"SIZE", 5, psMemory},
+		"time":    {"TIME", 8, func(r *psRun, i proc.Info) string { return psClock(r.cpu(i)) }},
+		"cputime": {"TIME", 8, func(r *psRun, i proc.Info) string { return psClock(r.cpu(i)) }},
+		"times":   {"TIME", 8, psNumber(func(r *psRun, i proc.Info) int { return int(r.cpu(i).Seconds()) })},
 		"bsdtime": {"TIME", 6, func(r *psRun, i proc.Info) string {
 			s := int(r.cpu(i).Seconds())
 			return fmt.Sprintf("%d:%02d", s/60, s%60)
 		}},
 		"etime":  {"ELAPSED", 11, func(r *psRun, i proc.Info) string { return psElapsed(r.elapsed(i)) }},
 		"etimes": {"ELAPSED", 7, psNumber(func(r *psRun, i proc.Info) int { return int(r.elapsed(i).Seconds()) })},
-		"start":  {"STARTED", 8, psStart("%H:%M:%S")}, "stime": {"STIME", 5, psStart("%H:%M")}, "bsdstart": {"START", 5, psStart("%H:%M")},
+		"start":  {"STARTED", 8, psStart("%H:%M:%S")}, "stime": {"STIME", 5, psStart("%H:%M")},
+		"bsdstart":   {"START", 5, psStart("%H:%M")},
 		"start_time": {"START", 5, psStart("%H:%M")}, "lstart": {"STARTED", 24, psStart("%a %b %e %H:%M:%S %Y")},
-		"ni": {"NI", 3, psNumber(func(r *psRun, _ proc.Info) int { return r.p.Nice })}, "nice": {"NI", 3, psNumber(func(r *psRun, _ proc.Info) int { return r.p.Nice })},
-		"pri": {"PRI", 3, psText("19")}, "opri": {"PRI", 3, psText("80")}, "priority": {"PRI", 3, psText("20")}, "cls": {"CLS", 3, psText("TS")}, "rtprio": {"RTPRIO", 6, psText("-")},
-		"f": {"F", 1, psText("0")}, "flags": {"F", 1, psText("0")}, "addr_1": {"ADDR", 1, psText("-")}, "wchan": {"WCHAN", -6, psText("-")},
-		"nlwp": {"NLWP", 4, psText("1")}, "thcount": {"THCNT", 5, psText("1")}, "psr": {"PSR", 3, psText("0")}, "cp": {"CP", 3, psText("0")},
+		"ni":   {"NI", 3, psNumber(func(r *psRun, _ proc.Info) int { return r.p.Nice })},
+		"nice": {"NI", 3, psNumber(func(r *psRun, _ proc.Info) int { return r.p.Nice })},
+		"pri":  {"PRI", 3, psText("19")}, "opri": {"PRI", 3, psText("80")}, "priority": {"PRI", 3, psText("20")},
+		"cls": {"CLS", 3, psText("TS")}, "rtprio": {"RTPRIO", 6, psText("-")},
+		"f": {"F", 1, psText("0")}, "flags": {"F", 1, psText("0")}, "addr_1": {"ADDR", 1, psText("-")},
+		"wchan": {"WCHAN", -6, psText("-")},
+		"nlwp":  {"NLWP", 4, psText("1")}, "thcount": {"THCNT", 5, psText("1")}, "psr": {"PSR", 3, psText("0")},
+		"cp": {"CP", 3, psText("0")},
 	}
 	psFormats = map[string]string{
 		"":   "pid tname time ucmd",
@@ -215,7 +227,10 @@ func (s *psSelect) wants(r *psRun, i proc.Info) bool {
 	if !s.any {
 		return true
 	}
-	user := slices.ContainsFunc(s.users, func(u string) bool { return u == r.p.User.Name || u == strconv.Itoa(int(r.p.User.UID)) })
+	user := slices.ContainsFunc(s.users, func(u string) bool {
+		return u == r.p.User.Name ||
+			u == strconv.Itoa(int(r.p.User.UID))
+	})
 	return (s.pids[i.PID] || s.parents[i.PPID] || s.names[comm(i)] || user) != s.negate
 }
 
@@ -501,7 +516,8 @@ var topSpec = getopt.New("+bcd:e:E:Hhin:o:Op:s1SuU:vVw::", "help=h version=V bat
 func top(ctx context.Context, p *proc.Process) int {
 	opts, _, err := topSpec.Scan(p.Args[1:])
 	if err != nil {
-		p.Err.WriteString("top: " + strings.Replace(err.Error(), "invalid option -- ", "unknown option ", 1) + "\nUsage:\n  top -hv | -bcEeHiOSs1 -d secs -n max -u|U user -p pid(s) -o field -w [cols]\n")
+		p.Err.WriteString("top: " + strings.Replace(err.Error(), "invalid option -- ", "unknown option ", 1) +
+			"\nUsage:\n  top -hv | -bcEeHiOSs1 -d secs -n max -u|U user -p pid(s) -o field -w [cols]\n")
 		return 1
 	}
 	batch, rounds, delay := false, 1, 3*time.Second
@@ -562,15 +578,22 @@ func topScreen(p *proc.Process, only map[int]bool) {
 	r := &psRun{p: p, now: program.LocalNow(p), all: p.Processes()}
 	list := slices.DeleteFunc(slices.Clone(r.all), func(i proc.Info) bool { return len(only) > 0 && !only[i.PID] })
 	limit, live := float64(p.Budget.Limits.LiveBytes)/(1<<20), float64(p.Budget.Live())/(1<<20)
-	fmt.Fprintf(p.Out, "top - %s up 0 min,  0 users,  load average: 0.00, 0.00, 0.00\n", datetime.Format("%H:%M:%S", r.now))
-	fmt.Fprintf(p.Out, "Tasks: %3d total, %3d running, %3d sleeping, %3d stopped, %3d zombie\n", len(list), 1, max(len(list)-1, 0), 0, 0)
-	fmt.Fprintf(p.Out, "%%Cpu(s): %4.1f us, %4.1f sy, %4.1f ni, %4.1f id, %4.1f wa, %4.1f hi, %4.1f si, %4.1f st \n", 0.0, 0.0, 0.0, 100.0, 0.0, 0.0, 0.0, 0.0)
-	fmt.Fprintf(p.Out, "MiB Mem : %8.1f total, %8.1f free, %8.1f used, %8.1f buff/cache     \n", limit, limit-live, live, 0.0)
+	fmt.Fprintf(p.Out, "top - %s up 0 min,  0 users,  load average: 0.00, 0.00, 0.00\n",
+		datetime.Format("%H:%M:%S", r.now))
+	fmt.Fprintf(p.Out, "Tasks: %3d total, %3d running, %3d sleeping, %3d stopped, %3d zombie\n", len(list), 1,
+		max(len(list)-1, 0), 0, 0)
+	fmt.Fprintf(p.Out, "%%Cpu(s): %4.1f us, %4.1f sy, %4.1f ni, %4.1f id, %4.1f wa, %4.1f hi, %4.1f si, %4.1f st \n", 0.0,
+		0.0, 0.0, 100.0, 0.0, 0.0, 0.0, 0.0)
+	fmt.Fprintf(p.Out, "MiB Mem : %8.1f total, %8.1f free, %8.1f used, %8.1f buff/cache     \n", limit, limit-live,
+		live, 0.0)
 	fmt.Fprintf(p.Out, "MiB Swap: %8.1f total, %8.1f free, %8.1f used. %8.1f avail Mem \n\n", 0.0, 0.0, 0.0, limit-live)
-	fmt.Fprintf(p.Out, "%7s %-8s %3s %3s %7s %6s %6s S %5s %5s %9s COMMAND\n", "PID", "USER", "PR", "NI", "VIRT", "RES", "SHR", "%CPU", "%MEM", "TIME+")
+	fmt.Fprintf(p.Out, "%7s %-8s %3s %3s %7s %6s %6s S %5s %5s %9s COMMAND\n", "PID", "USER", "PR", "NI", "VIRT", "RES",
+		"SHR", "%CPU", "%MEM", "TIME+")
 	for _, i := range list {
 		cpu := r.cpu(i)
-		fmt.Fprintf(p.Out, "%7d %-8s %3d %3d %7s %6s %6d %s %5s %5s %9s %s\n", i.PID, p.User.Name, 20+p.Nice, p.Nice, psMemory(r, i), psMemory(r, i), 0, r.state(i),
-			r.percentCPU(i), r.percentMemory(i), fmt.Sprintf("%d:%05.2f", int(cpu.Minutes()), cpu.Seconds()-60*float64(int(cpu.Minutes()))), comm(i))
+		fmt.Fprintf(p.Out, "%7d %-8s %3d %3d %7s %6s %6d %s %5s %5s %9s %s\n", i.PID, p.User.Name, 20+p.Nice, p.Nice,
+			psMemory(r, i), psMemory(r, i), 0, r.state(i),
+			r.percentCPU(i), r.percentMemory(i), fmt.Sprintf("%d:%05.2f", int(cpu.Minutes()),
+				cpu.Seconds()-60*float64(int(cpu.Minutes()))), comm(i))
 	}
 }

@@ -12,9 +12,11 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
 
-var pstreeSpec = getopt.New("aAcCghH:lnN:psStTuUVZ", "arguments=a ascii=A compact-not=c color:=C show-pgids=g highlight-all=h highlight-pid:=H long=l numeric-sort=n ns-sort:=N show-pids=p "+
-	"show-parents=s ns-changes=S thread-names=t hide-threads=T uid-changes=u unicode=U version=V vt100=G security-context=Z").
-	WithUsage("[-acglpsStTuZ] [ -h | -H PID ] [ -n | -N type ] [ -A | -G | -U ] [ PID | USER ]", "Display a tree of processes.").WithVersion("(PSmisc) 23.6")
+var pstreeSpec = getopt.New("aAcCghH:lnN:psStTuUVZ",
+	"arguments=a ascii=A compact-not=c color:=C show-pgids=g highlight-all=h highlight-pid:=H long=l numeric-sort=n ns-sort:=N show-pids=p "+
+		"show-parents=s ns-changes=S thread-names=t hide-threads=T uid-changes=u unicode=U version=V vt100=G security-context=Z").
+	WithUsage("[-acglpsStTuZ] [ -h | -H PID ] [ -n | -N type ] [ -A | -G | -U ] [ PID | USER ]",
+		"Display a tree of processes.").WithVersion("(PSmisc) 23.6")
 
 type pstreeRun struct {
 	p                                         *proc.Process

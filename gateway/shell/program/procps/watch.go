@@ -16,8 +16,9 @@ import (
 
 var watchSpec = getopt.New("+bcCd::eghn:pq:rtvwx",
 	"beep=b color=c no-color=C differences::=d errexit=e chgexit=g equexit:=q exec=x help=h interval:=n precise=p no-rerun=r no-title=t no-linewrap=w version=v").
-	WithUsage("[options] command", fmt.Sprintf("\nRuns the command at intervals. There is no screen to redraw here: each output is printed when it differs from\n"+
-		"the one before, and after %d runs that changed nothing watch ends.", watchRuns)).
+	WithUsage("[options] command",
+		fmt.Sprintf("\nRuns the command at intervals. There is no screen to redraw here: each output is printed when it differs from\n"+
+			"the one before, and after %d runs that changed nothing watch ends.", watchRuns)).
 	WithVersion("from procps-ng 4.0.2 (compatible)")
 
 // watchRuns is how often a command runs without a change before watch gives up: nobody can press a key.
@@ -85,7 +86,8 @@ func watch(ctx context.Context, p *proc.Process) int {
 		default:
 			unchanged = 0
 			if title {
-				fmt.Fprintf(p.Out, "Every %.1fs: %s\t%s: %s\n\n", interval.Seconds(), shown, p.Hostname, datetime.Format("%a %b %e %H:%M:%S %Y", program.LocalNow(p)))
+				fmt.Fprintf(p.Out, "Every %.1fs: %s\t%s: %s\n\n", interval.Seconds(), shown, p.Hostname,
+					datetime.Format("%a %b %e %H:%M:%S %Y", program.LocalNow(p)))
 			}
 			p.Out.Write(text)
 			p.Out.Flush()

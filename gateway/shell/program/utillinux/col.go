@@ -15,9 +15,11 @@ import (
 )
 
 var (
-	colSpec = getopt.New("bfpl:hxH", "no-backspaces=b fine=f pass=p tabs=h lines:=l spaces=x help=H").WithVersion("from util-linux 2.38.1").
+	colSpec = getopt.New("bfpl:hxH",
+		"no-backspaces=b fine=f pass=p tabs=h lines:=l spaces=x help=H").WithVersion("from util-linux 2.38.1").
 		WithUsage("[options]", "Filter out reverse line feeds from standard input.")
-	colrmSpec = getopt.New("", "").WithLetters().WithVersion("from util-linux 2.38.1").WithUsage("[startcol [endcol]]", "Filter out the specified columns.")
+	colrmSpec = getopt.New("", "").WithLetters().WithVersion("from util-linux 2.38.1").WithUsage("[startcol [endcol]]",
+		"Filter out the specified columns.")
 )
 
 // colChar is a character at a column, in one of the two sets.

@@ -11,8 +11,10 @@ import (
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
-var fallocateSpec = getopt.New("cdil:no:pvxz", "collapse-range=c dig-holes=d insert-range=i length:=l keep-size=n offset:=o punch-hole=p verbose=v posix=x zero-range=z").
-	WithLetters().WithVersion("from util-linux 2.38.1").WithUsage("[options] <filename>", "Preallocate space to, or deallocate space from a file.")
+var fallocateSpec = getopt.New("cdil:no:pvxz",
+	"collapse-range=c dig-holes=d insert-range=i length:=l keep-size=n offset:=o punch-hole=p verbose=v posix=x zero-range=z").
+	WithLetters().WithVersion("from util-linux 2.38.1").WithUsage("[options] <filename>",
+	"Preallocate space to, or deallocate space from a file.")
 
 func fallocate(_ context.Context, p *proc.Process) int {
 	opts, args := fallocateSpec.Parse(p)

@@ -12,7 +12,8 @@ import (
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
-var flockSpec = getopt.New("+sexnow:uE:F", "shared=s exclusive=x unlock=u nonblocking=n nb=n nonblock=n timeout:=w wait:=w conflict-exit-code:=E close=o no-fork=F verbose").WithLetters().
+var flockSpec = getopt.New("+sexnow:uE:F",
+	"shared=s exclusive=x unlock=u nonblocking=n nb=n nonblock=n timeout:=w wait:=w conflict-exit-code:=E close=o no-fork=F verbose").WithLetters().
 	WithStatus(64).WithVersion("from util-linux 2.38.1").WithUsage("[options] <file>|<directory> <command> [<argument>...]\n       flock [options] <file>|<directory> -c <command>\n       flock [options] <file descriptor number>", "Manage file locks from shell scripts.")
 
 // Exit statuses of flock, those of sysexits.h.
@@ -138,7 +139,10 @@ func flock(ctx context.Context, p *proc.Process) int {
 }
 
 // getLock returns 0, 1 when somebody else has the lock, or the status of a process whose exec is over.
-func getLock(ctx context.Context, p *proc.Process, ino uint64, owner any, exclusive, wait, limited bool, timeout time.Duration, verbose bool) int {
+func getLock(
+	ctx context.Context, p *proc.Process, ino uint64, owner any, exclusive, wait, limited bool, timeout time.Duration,
+	verbose bool,
+) int {
 	started := time.Now()
 	got := p.Budget.Locks.Lock(ctx, ino, owner, exclusive, false)
 	if !got && wait {

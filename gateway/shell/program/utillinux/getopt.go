@@ -9,11 +9,13 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/program"
 )
 
-var getoptSpec = getopt.New("+ao:l:n:qQs:TuhV", "alternative=a options:=o longoptions:=l name:=n quiet=q quiet-output=Q shell:=s test=T unquoted=u help=h version=V").
+var getoptSpec = getopt.New("+ao:l:n:qQs:TuhV",
+	"alternative=a options:=o longoptions:=l name:=n quiet=q quiet-output=Q shell:=s test=T unquoted=u help=h version=V").
 	WithStatus(2).WithUsage("<optstring> <parameters>\n getopt [options] [--] <optstring> <parameters>\n getopt [options] -o|--options <optstring> [options] [--] <parameters>", "Parse command options.").
 	WithVersion("from util-linux 2.38.1")
 
-// getoptRun is the parsing of parameters that getopt(1) does for scripts: unlike the commands' own it goes on after an error.
+// getoptRun is the parsing of parameters that getopt(1) does for scripts: unlike the commands' own it goes on after an
+// error.
 type getoptRun struct {
 	p                 *proc.Process
 	name              string
@@ -58,7 +60,10 @@ func getoptMain(_ context.Context, p *proc.Process) int {
 		case "o":
 			optstring, hasOptions = o.Value, true
 		case "l":
-			for _, w := range strings.FieldsFunc(o.Value, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' || r == '\n' }) {
+			for _, w := range strings.FieldsFunc(o.Value, func(r rune) bool {
+				return r == ',' || r == ' ' || r == '\t' ||
+					r == '\n'
+			}) {
 				name := strings.TrimRight(w, ":")
 				if name == "" {
 					getoptSpec.Fail(p, "empty long option after -l or --long argument")
@@ -207,7 +212,8 @@ func (g *getoptRun) run(args []string, noOutput bool) int {
 	return 0
 }
 
-// known reports whether -a takes -word for a long option: not when its first letter is a short one and nothing long fits.
+// known reports whether -a takes -word for a long option: not when its first letter is a short one and nothing long
+// fits.
 func (g *getoptRun) known(word string) bool {
 	name, _, _ := strings.Cut(word, "=")
 	for _, l := range g.longs {

@@ -9,9 +9,11 @@ import (
 
 var (
 	ioniceSpec = getopt.New("+c:n:p:P:tu:", "class:=c classdata:=n pid:=p pgid:=P ignore=t uid:=u").WithLetters().
-			WithVersion("from util-linux 2.38.1").WithUsage("[options] [<command>]", "Show or change the I/O-scheduling class and priority of a process.")
+			WithVersion("from util-linux 2.38.1").WithUsage("[options] [<command>]",
+		"Show or change the I/O-scheduling class and priority of a process.")
 	tasksetSpec = getopt.New("+acp", "all-tasks=a cpu-list=c pid=p").WithLetters().
-			WithVersion("from util-linux 2.38.1").WithUsage("[options] [mask | cpu-list] [pid|cmd [args...]]", "Show or change the CPU affinity of a process.")
+			WithVersion("from util-linux 2.38.1").WithUsage("[options] [mask | cpu-list] [pid|cmd [args...]]",
+		"Show or change the CPU affinity of a process.")
 )
 
 // ionice runs a command: there is one class of input and output.

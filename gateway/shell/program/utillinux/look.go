@@ -12,7 +12,8 @@ import (
 )
 
 var lookSpec = getopt.New("abdft:hV", "alternative=a alphanum=d ignore-case=f terminate:=t help=h version=V").
-	WithUsage("[options] <string> [<file>...]", "Display lines beginning with a specified string.").WithVersion("from util-linux 2.38.1")
+	WithUsage("[options] <string> [<file>...]",
+		"Display lines beginning with a specified string.").WithVersion("from util-linux 2.38.1")
 
 type lookRun struct {
 	p                *proc.Process

@@ -10,20 +10,26 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
 
-var lscpuSpec = getopt.New("abBC::cJe::p::s:xyG", "all=a online=b bytes=B caches::=C offline=c json=J extended::=e parse::=p sysroot:=s hex=x physical=y output-all hierarchic::").WithLetters().
+var lscpuSpec = getopt.New("abBC::cJe::p::s:xyG",
+	"all=a online=b bytes=B caches::=C offline=c json=J extended::=e parse::=p sysroot:=s hex=x physical=y output-all hierarchic::").WithLetters().
 	WithVersion("from util-linux 2.38.1").WithUsage("[options]", "Display information about the CPU architecture.")
 
 // cpuFields are the processors that every sandbox says it has.
 var cpuFields = [][2]string{
-	{"Architecture:", proc.MachineName}, {"CPU op-mode(s):", "32-bit, 64-bit"}, {"Byte Order:", "Little Endian"}, {"CPU(s):", fmt.Sprint(proc.Processors)},
-	{"On-line CPU(s) list:", fmt.Sprintf("0-%d", proc.Processors-1)}, {"Vendor ID:", "pgbox"}, {"Model name:", "pgbox"}, {"Thread(s) per core:", "1"},
-	{"Core(s) per socket:", fmt.Sprint(proc.Processors)}, {"Socket(s):", "1"}, {"NUMA node(s):", "1"}, {"NUMA node0 CPU(s):", fmt.Sprintf("0-%d", proc.Processors-1)},
+	{"Architecture:", proc.MachineName}, {"CPU op-mode(s):", "32-bit, 64-bit"}, {"Byte Order:", "Little Endian"},
+	{"CPU(s):", fmt.Sprint(proc.Processors)},
+	{"On-line CPU(s) list:", fmt.Sprintf("0-%d", proc.Processors-1)}, {"Vendor ID:", "pgbox"}, {"Model name:", "pgbox"},
+	{"Thread(s) per core:", "1"},
+	{"Core(s) per socket:", fmt.Sprint(proc.Processors)}, {"Socket(s):", "1"}, {"NUMA node(s):", "1"},
+	{"NUMA node0 CPU(s):", fmt.Sprintf("0-%d", proc.Processors-1)},
 }
 
 // cpuColumns are the columns of -e and -p: their values by the number of the processor.
 var cpuColumns = map[string]func(n int) string{
-	"CPU": func(n int) string { return fmt.Sprint(n) }, "CORE": func(n int) string { return fmt.Sprint(n) }, "SOCKET": func(int) string { return "0" },
-	"NODE": func(int) string { return "0" }, "ONLINE": func(int) string { return "yes" }, "CACHE": func(int) string { return "" },
+	"CPU": func(n int) string { return fmt.Sprint(n) }, "CORE": func(n int) string { return fmt.Sprint(n) },
+	"SOCKET": func(int) string { return "0" },
+	"NODE":   func(int) string { return "0" }, "ONLINE": func(int) string { return "yes" },
+	"CACHE": func(int) string { return "" },
 }
 
 func lscpu(_ context.Context, p *proc.Process) int {

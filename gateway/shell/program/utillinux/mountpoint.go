@@ -7,8 +7,10 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
 
-var mountpointSpec = getopt.New("qdx", "quiet=q nofollow fs-devno=d devno=x").WithLetters().WithVersion("from util-linux 2.38.1").
-	WithUsage("[-qd] /path/to/directory\n       mountpoint -x /dev/device", "Check whether a directory or file is a mountpoint.")
+var mountpointSpec = getopt.New("qdx",
+	"quiet=q nofollow fs-devno=d devno=x").WithLetters().WithVersion("from util-linux 2.38.1").
+	WithUsage("[-qd] /path/to/directory\n       mountpoint -x /dev/device",
+		"Check whether a directory or file is a mountpoint.")
 
 // notMountpoint is the status that says so.
 const notMountpoint = 32

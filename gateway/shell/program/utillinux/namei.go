@@ -11,7 +11,8 @@ import (
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
-var nameiSpec = getopt.New("xmolnv", "mountpoints=x modes=m owners=o long=l nosymlinks=n vertical=v context=Z").WithLetters().WithVersion("from util-linux 2.38.1").
+var nameiSpec = getopt.New("xmolnv",
+	"mountpoints=x modes=m owners=o long=l nosymlinks=n vertical=v context=Z").WithLetters().WithVersion("from util-linux 2.38.1").
 	WithUsage("[options] <pathname>...", "Follow a pathname until a terminal point is found.")
 
 // maxLinks is how many symbolic links a name may lead through.

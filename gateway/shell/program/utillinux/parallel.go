@@ -78,14 +78,16 @@ type parallelRun struct {
 	most                                                     int  // jobs at once
 	running                                                  []*parallelJob
 	ended                                                    chan *parallelJob
-	finished                                                 map[int]*parallelJob // by number, of those that wait for their turn with -k
-	next                                                     int                  // whose turn it is
-	halted                                                   bool
-	status                                                   int // of the job that ended everything
+	// by number, of those that wait for their turn with -k
+	finished map[int]*parallelJob
+	next     int // whose turn it is
+	halted   bool
+	status   int // of the job that ended everything
 }
 
 func parallel(ctx context.Context, p *proc.Process) int {
-	r := &parallelRun{ctx: ctx, p: p, jobs: proc.Processors, replace: "{}", delim: "\n", rpl: map[string]string{}, retries: 1}
+	r := &parallelRun{ctx: ctx, p: p, jobs: proc.Processors, replace: "{}", delim: "\n", rpl: map[string]string{},
+		retries: 1}
 	opts, args, err := parallelSpec.Scan(p.Args[1:])
 	if err != nil {
 		text := err.Error()
@@ -416,7 +418,8 @@ func (r *parallelRun) setHalt(s string) bool {
 	return true
 }
 
-// combine makes rows of the sources: all combinations, the first source slowest; linked sources go along with the one before.
+// combine makes rows of the sources: all combinations, the first source slowest; linked sources go along with the one
+// before.
 func (r *parallelRun) combine(sources [][]string, linked map[int]bool) [][]string {
 	if r.link {
 		longest := 0
@@ -762,7 +765,9 @@ func (r *parallelRun) expand(text string, job *parallelJob, quoteArgs bool) (out
 }
 
 // word is what {…} stands for.
-func (r *parallelRun) word(name string, job *parallelJob, show func(string) string, all func(func(string) string) string) (string, bool) {
+func (r *parallelRun) word(
+	name string, job *parallelJob, show func(string) string, all func(func(string) string) string,
+) (string, bool) {
 	switch name {
 	case "#":
 		return strconv.Itoa(job.seq), true
@@ -926,7 +931,8 @@ func (r *parallelRun) finish(status int) int {
 	if r.joblog != "" {
 		f, err := r.p.Open(r.joblog, vfs.WriteOnly|vfs.Create|vfs.Trunc, 0o666)
 		if err == nil {
-			_, err = f.Write([]byte("Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n" + r.log.String()))
+			_, err = f.Write([]byte("Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n" +
+				r.log.String()))
 			_ = f.Close()
 		}
 		if err != nil {

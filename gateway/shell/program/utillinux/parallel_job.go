@@ -19,7 +19,8 @@ const (
 	parallelMostNested = 4 // within a job of another parallel
 )
 
-// parallelStart is how long it takes to start a job. What ends within it ends in order, as with the real one, for which starting takes that long.
+// parallelStart is how long it takes to start a job. What ends within it ends in order, as with the real one, for which
+// starting takes that long.
 const parallelStart = 10 * time.Millisecond
 
 // run starts a job as soon as one more may run, and reports whether to go on.
@@ -79,7 +80,8 @@ func (r *parallelRun) launch(job *parallelJob) {
 	child.Args[0] = "/usr/bin/bash"
 	child.Stderr = job.errs
 	env := p.Variables()
-	child.Env = env.Set("PARALLEL_SEQ=" + strconv.Itoa(job.seq)).Set("PARALLEL_JOBSLOT=" + strconv.Itoa(job.slot)).Set("PARALLEL_PID=" + strconv.Itoa(p.PID))
+	child.Env = env.Set("PARALLEL_SEQ=" + strconv.Itoa(job.seq)).Set("PARALLEL_JOBSLOT=" +
+		strconv.Itoa(job.slot)).Set("PARALLEL_PID=" + strconv.Itoa(p.PID))
 	if r.timeout > 0 {
 		job.ctx, job.cancel = context.WithTimeout(r.ctx, r.timeout)
 	} else {
@@ -133,7 +135,8 @@ func (r *parallelRun) settle(job *parallelJob) {
 		return
 	}
 	if r.joblog != "" {
-		fmt.Fprintf(&r.log, "%d\t:\t%.3f\t%10.3f\t%d\t%d\t%d\t%d\t%s\n", job.seq, float64(job.started.UnixMilli())/1000, p.Now().Sub(job.started).Seconds(), len(job.stdin), job.out.Len(), job.status, 0, job.line)
+		fmt.Fprintf(&r.log, "%d\t:\t%.3f\t%10.3f\t%d\t%d\t%d\t%d\t%s\n", job.seq, float64(job.started.UnixMilli())/1000,
+			p.Now().Sub(job.started).Seconds(), len(job.stdin), job.out.Len(), job.status, 0, job.line)
 	}
 	if r.keep {
 		r.finished[job.seq] = job
@@ -166,7 +169,8 @@ func (r *parallelRun) settle(job *parallelJob) {
 	p.Err.WriteString("parallel: This job " + what + ":\n" + job.line + "\n")
 	r.halted, r.status = true, job.status
 	if !r.haltNow && len(r.running) > 0 {
-		p.Err.WriteString("parallel: Starting no more jobs. Waiting for " + strconv.Itoa(len(r.running)) + " jobs to finish.\n")
+		p.Err.WriteString("parallel: Starting no more jobs. Waiting for " + strconv.Itoa(len(r.running)) +
+			" jobs to finish.\n")
 	}
 	if r.haltNow {
 		for _, o := range r.running {
@@ -190,7 +194,8 @@ func (r *parallelRun) report(job *parallelJob) {
 	}
 	p.Release(job.out.Len() + job.errs.Len())
 	if job.timedOut {
-		p.Err.WriteString("parallel: Warning: This job was killed because it timed out:\nparallel: Warning: " + job.line + "\n")
+		p.Err.WriteString("parallel: Warning: This job was killed because it timed out:\nparallel: Warning: " + job.line +
+			"\n")
 	}
 }
 

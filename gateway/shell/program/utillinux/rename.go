@@ -15,8 +15,10 @@ import (
 )
 
 // rename is two programs: with an expression like s/a/b/ that of Perl, else util-linux's rename FROM TO FILE...
-var renameSpec = getopt.New("valnosi0fde:E:u", "verbose=v all=a last=l no-act=n nono=n no-overwrite=o symlink=s interactive=i null=0 force=f filename=d nopath=d nofullpath=d path fullpath expr:=e version=V").
-	WithUsage("[options] <expression> <to> <file>...\n or:   rename [options] <perlexpr> <file>...", "Rename files.").WithVersion("from util-linux 2.38.1")
+var renameSpec = getopt.New("valnosi0fde:E:u",
+	"verbose=v all=a last=l no-act=n nono=n no-overwrite=o symlink=s interactive=i null=0 force=f filename=d nopath=d nofullpath=d path fullpath expr:=e version=V").
+	WithUsage("[options] <expression> <to> <file>...\n or:   rename [options] <perlexpr> <file>...",
+		"Rename files.").WithVersion("from util-linux 2.38.1")
 
 func rename(_ context.Context, p *proc.Process) int {
 	opts, args := renameSpec.Parse(p)
@@ -74,7 +76,8 @@ func isRenameExpr(s string) bool {
 	for _, op := range []string{"tr", "s", "y"} {
 		if rest, ok := strings.CutPrefix(s, op); ok && rest != "" {
 			c := rest[0]
-			if c < utf8.RuneSelf && !program.IsAlpha(c) && !program.IsDigit(c) && c != '_' && c != ' ' && c != '.' && c != '-' && strings.Count(rest, string(closing(c))) >= 2 {
+			if c < utf8.RuneSelf && !program.IsAlpha(c) && !program.IsDigit(c) && c != '_' && c != ' ' && c != '.' && c != '-' &&
+				strings.Count(rest, string(closing(c))) >= 2 {
 				return true
 			}
 		}
@@ -284,15 +287,20 @@ func parseRename(p *proc.Process, src string) ([]renameOp, bool) {
 
 func renameStatement(p *proc.Process, src string) (op renameOp, rest string, ok bool) {
 	for prefix, f := range map[string]renameOp{
-		"$_ = lc $_": strings.ToLower, "$_=lc": strings.ToLower, "$_ = lc($_)": strings.ToLower, "$_ = lc": strings.ToLower, "$_=lc($_)": strings.ToLower,
-		"$_ = uc $_": strings.ToUpper, "$_=uc": strings.ToUpper, "$_ = uc($_)": strings.ToUpper, "$_ = uc": strings.ToUpper, "$_=uc($_)": strings.ToUpper,
-		"$_ = ucfirst": upperFirst, "$_ = ucfirst($_)": upperFirst, "$_ = ucfirst lc": func(s string) string { return upperFirst(strings.ToLower(s)) },
+		"$_ = lc $_": strings.ToLower, "$_=lc": strings.ToLower, "$_ = lc($_)": strings.ToLower, "$_ = lc": strings.ToLower,
+		"$_=lc($_)":  strings.ToLower,
+		"$_ = uc $_": strings.ToUpper, "$_=uc": strings.ToUpper, "$_ = uc($_)": strings.ToUpper, "$_ = uc": strings.ToUpper,
+		"$_=uc($_)":    strings.ToUpper,
+		"$_ = ucfirst": upperFirst, "$_ = ucfirst($_)": upperFirst,
+		"$_ = ucfirst lc": func(s string) string { return upperFirst(strings.ToLower(s)) },
 	} {
-		if tail, found := strings.CutPrefix(src, prefix); found && (tail == "" || strings.IndexByte(" ;\n", tail[0]) >= 0 && strings.TrimLeft(tail, " ;\n") == "") {
+		if tail, found := strings.CutPrefix(src, prefix); found &&
+			(tail == "" || strings.IndexByte(" ;\n", tail[0]) >= 0 && strings.TrimLeft(tail, " ;\n") == "") {
 			return f, tail, true
 		}
 	}
-	for _, c := range []struct{ op, name string }{{"$_ .= ", "after"}, {"$_ .=", "after"}, {"$_.=", "after"}, {"$_ = ", "before"}} {
+	for _, c := range []struct{ op, name string }{{"$_ .= ", "after"}, {"$_ .=", "after"}, {"$_.=", "after"},
+		{"$_ = ", "before"}} {
 		tail, found := strings.CutPrefix(src, c.op)
 		if !found || tail == "" || tail[0] != '"' && tail[0] != '\'' {
 			continue

@@ -453,7 +453,8 @@ const sttySettings = " parenb parodd cmspar cs5 cs6 cs7 cs8 hupcl hup cstopb cre
 
 const sttyValued = " intr quit erase kill eof eol eol2 swtch start stop susp rprnt werase lnext discard status min time ispeed ospeed rows cols columns line "
 
-var sttySpec = getopt.New("agF:", "all=a save=g file:=F").WithUsage("[-F DEVICE | --file=DEVICE] [SETTING]...", "Print or change terminal characteristics.")
+var sttySpec = getopt.New("agF:", "all=a save=g file:=F").WithUsage("[-F DEVICE | --file=DEVICE] [SETTING]...",
+	"Print or change terminal characteristics.")
 
 // stty checks its arguments and then finds no terminal.
 func stty(_ context.Context, p *proc.Process) int {

@@ -13,7 +13,9 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/program"
 )
 
-var ulSpec = getopt.New("it:T:", "terminal:=t indicated=i").WithLetters().WithVersion("from util-linux 2.38.1").WithUsage("[options] [<file> ...]", "Do underlining.")
+var ulSpec = getopt.New("it:T:",
+	"terminal:=t indicated=i").WithLetters().WithVersion("from util-linux 2.38.1").WithUsage("[options] [<file> ...]",
+	"Do underlining.")
 
 // ulMode is how a character is to look.
 type ulMode uint8

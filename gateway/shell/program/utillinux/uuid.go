@@ -20,9 +20,14 @@ import (
 )
 
 var (
-	uuidgenSpec   = getopt.New("rtn:N:msxhV", "random=r time=t namespace:=n name:=N md5=m sha1=s hex=x help version=V").WithUsage("[options]", "Create a new UUID value.").WithVersion("from util-linux 2.38.1")
-	uuidparseSpec = getopt.New("Jno:rhV", "json=J noheadings=n output:=o raw=r help version=V").WithUsage("[options] <uuid ...>", "").WithVersion("from util-linux 2.38.1")
-	mcookieSpec   = getopt.New("f:m:vhV", "file:=f max-size:=m verbose=v help version=V").WithUsage("[options]", "Generate magic cookies for xauth.").WithVersion("from util-linux 2.38.1")
+	uuidgenSpec = getopt.New("rtn:N:msxhV",
+		"random=r time=t namespace:=n name:=N md5=m sha1=s hex=x help version=V").WithUsage("[options]",
+		"Create a new UUID value.").WithVersion("from util-linux 2.38.1")
+	uuidparseSpec = getopt.New("Jno:rhV",
+		"json=J noheadings=n output:=o raw=r help version=V").WithUsage("[options] <uuid ...>",
+		"").WithVersion("from util-linux 2.38.1")
+	mcookieSpec = getopt.New("f:m:vhV", "file:=f max-size:=m verbose=v help version=V").WithUsage("[options]",
+		"Generate magic cookies for xauth.").WithVersion("from util-linux 2.38.1")
 )
 
 func uuidgen(_ context.Context, p *proc.Process) int {
@@ -75,7 +80,8 @@ func uuidgen(_ context.Context, p *proc.Process) int {
 		id[6], id[7] = byte(t>>56)&0x0f|0x10, byte(t>>48)
 		id[8], id[10] = id[8]&0x3f|0x80, id[10]|1
 	default:
-		space, ok := map[string]uuid.UUID{"@dns": uuid.NameSpaceDNS, "@url": uuid.NameSpaceURL, "@oid": uuid.NameSpaceOID, "@x500": uuid.NameSpaceX500, "@x.500": uuid.NameSpaceX500}[namespace]
+		space, ok := map[string]uuid.UUID{"@dns": uuid.NameSpaceDNS, "@url": uuid.NameSpaceURL, "@oid": uuid.NameSpaceOID,
+			"@x500": uuid.NameSpaceX500, "@x.500": uuid.NameSpaceX500}[namespace]
 		if !ok {
 			var err error
 			if space, err = uuid.Parse(namespace); err != nil || len(namespace) != 36 {
@@ -212,7 +218,8 @@ func uuidKind(id uuid.UUID) (variant, kind, when string) {
 	switch id[6] >> 4 {
 	case 1:
 		sec, nsec := id.Time().UnixTime()
-		return "DCE", "time-based", datetime.Format("%Y-%m-%d %H:%M:%S", time.Unix(sec, 0).UTC()) + fmt.Sprintf(",%06d+00:00", nsec/1000)
+		return "DCE", "time-based", datetime.Format("%Y-%m-%d %H:%M:%S", time.Unix(sec, 0).UTC()) +
+			fmt.Sprintf(",%06d+00:00", nsec/1000)
 	case 2:
 		return "DCE", "DCE", ""
 	case 3:

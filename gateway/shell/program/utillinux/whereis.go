@@ -10,9 +10,11 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/program"
 )
 
-var whereisSpec = getopt.New("bmsuglfB:M:S:hV", "").WithUsage("[options] [-BMS <dir>... -f] <name>", "Locate the binary, source, and manual-page files for a command.").WithVersion("from util-linux 2.38.1")
+var whereisSpec = getopt.New("bmsuglfB:M:S:hV", "").WithUsage("[options] [-BMS <dir>... -f] <name>",
+	"Locate the binary, source, and manual-page files for a command.").WithVersion("from util-linux 2.38.1")
 
-// whereis looks for programs in the usual places and in PATH; manual pages and sources where they are kept, if there are any.
+// whereis looks for programs in the usual places and in PATH; manual pages and sources where they are kept, if there
+// are any.
 func whereis(_ context.Context, p *proc.Process) int {
 	places := map[byte][]string{
 		'b': {"/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/bin", "/sbin", "/opt"},
@@ -125,7 +127,8 @@ func whereisIn(p *proc.Process, dir, name string, kind byte, glob bool) []string
 		for _, suffix := range []string{".gz", ".bz2", ".xz", ".zst", ".Z"} {
 			base = strings.TrimSuffix(base, suffix)
 		}
-		ok := base == name || e.Name == name || strings.HasPrefix(base, name+".") && !strings.Contains(base[len(name)+1:], ".")
+		ok := base == name || e.Name == name || strings.HasPrefix(base, name+".") &&
+			!strings.Contains(base[len(name)+1:], ".")
 		if glob {
 			ok = program.Fnmatch(p, name, base, false)
 		}

@@ -123,7 +123,8 @@ func NewRunReader(r io.Reader, m Memory) (io.ReadCloser, error) {
 }
 
 func newZstdReader(r io.Reader, m Memory, most uint64, window int) (io.ReadCloser, error) {
-	d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(most), zstd.WithDecoderMaxMemory(maxWindow))
+	d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(most),
+		zstd.WithDecoderMaxMemory(maxWindow))
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +216,8 @@ type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
 
-// xzWriter starts a stream with its first byte: nothing at all is a stream without blocks, which the library does not write.
+// xzWriter starts a stream with its first byte: nothing at all is a stream without blocks, which the library does not
+// write.
 type xzWriter struct {
 	w io.Writer
 	z io.WriteCloser

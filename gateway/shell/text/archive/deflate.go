@@ -2,9 +2,10 @@ package archive
 
 import "encoding/binary"
 
-// Deflate compresses as gzip(1) and zip(1) do, to the byte: scripts see the sizes and the percentages that come of it. It follows the
-// method that RFC 1951 and the comments on it describe (hash chains of three bytes, lazy matches, blocks that are stored, of fixed or
-// of dynamic codes, whichever is shortest), with these programs' limits. tick is called with the work done.
+// Deflate compresses as gzip(1) and zip(1) do, to the byte: scripts see the sizes and the percentages that come of it.
+// It follows the method that RFC 1951 and the comments on it describe (hash chains of three bytes, lazy matches, blocks
+// that are stored, of fixed or of dynamic codes, whichever is shortest), with these programs' limits. tick is called
+// with the work done.
 //
 // The whole of the data is in memory; larger inputs are for a streaming compressor.
 func Deflate(data []byte, level int, tick func(int)) []byte {
@@ -45,7 +46,8 @@ type deflateLevel struct {
 
 var deflateLevels = [10]deflateLevel{
 	1: {4, 4, 8, 4}, 2: {4, 5, 16, 8}, 3: {4, 6, 32, 32},
-	4: {4, 4, 16, 16}, 5: {8, 16, 32, 32}, 6: {8, 16, 128, 128}, 7: {8, 32, 128, 256}, 8: {32, 128, 258, 1024}, 9: {32, 258, 258, 4096},
+	4: {4, 4, 16, 16}, 5: {8, 16, 32, 32}, 6: {8, 16, 128, 128}, 7: {8, 32, 128, 256}, 8: {32, 128, 258, 1024},
+	9: {32, 258, 258, 4096},
 }
 
 // deflateSymbol is a literal (distance 0) or a match.
@@ -92,7 +94,8 @@ func (d *deflater) longest(pos, candidate, known int) (length, at int) {
 	steps := 0
 	for {
 		steps++
-		if w[candidate+best] == w[pos+best] && w[candidate+best-1] == w[pos+best-1] && w[candidate] == w[pos] && w[candidate+1] == w[pos+1] {
+		if w[candidate+best] == w[pos+best] && w[candidate+best-1] == w[pos+best-1] && w[candidate] == w[pos] &&
+			w[candidate+1] == w[pos+1] {
 			n := 2
 			for n < maxMatch && w[candidate+n] == w[pos+n] {
 				n++
@@ -232,11 +235,12 @@ var (
 	lengthExtra   = [29]uint8{0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0}
 	lengthCode    [256]uint8 // by length - 3
 	distanceBase  [distanceCodes]uint16
-	distanceExtra = [distanceCodes]uint8{0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13}
-	repeatExtra   = [lengthCodes]uint8{16: 2, 17: 3, 18: 7}
-	repeatOrder   = [lengthCodes]uint8{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
-	fixedLit      codeTree
-	fixedDist     codeTree
+	distanceExtra = [distanceCodes]uint8{0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11,
+		12, 12, 13, 13}
+	repeatExtra = [lengthCodes]uint8{16: 2, 17: 3, 18: 7}
+	repeatOrder = [lengthCodes]uint8{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
+	fixedLit    codeTree
+	fixedDist   codeTree
 )
 
 func init() {
@@ -356,8 +360,8 @@ func (h *treeHeap) down(k int) {
 	h.heap[k] = v
 }
 
-// build makes the code from the frequencies, no code longer than limit. It returns the bits that the symbols take with it, extra
-// bits included.
+// build makes the code from the frequencies, no code longer than limit. It returns the bits that the symbols take with
+// it, extra bits included.
 func (t *codeTree) build(limit int, extra []uint8, base int) int {
 	n := len(t.freq)
 	h := &treeHeap{heap: make([]int, 1, n+1), freq: make([]uint32, 2*n+1), depth: make([]uint8, 2*n+1)}

@@ -15,8 +15,8 @@ import (
 	"github.com/ulikunitz/xz/lzma"
 )
 
-// xzReader reads .xz files, of any number of streams, as "The .xz File Format" 1.1.0 has them, with the LZMA2 filter. It
-// is not the library's, which makes whatever dictionary a block asks for: 4 GiB for a few bytes.
+// xzReader reads .xz files, of any number of streams, as "The .xz File Format" 1.1.0 has them, with the LZMA2 filter.
+// It is not the library's, which makes whatever dictionary a block asks for: 4 GiB for a few bytes.
 type xzReader struct {
 	br     *bufio.Reader
 	memory Memory
@@ -79,7 +79,8 @@ func (x *xzReader) stream() error {
 		return err
 	}
 	flags := head[6:8]
-	if string(head[:6]) != xzMagic || crc32.ChecksumIEEE(flags) != binary.LittleEndian.Uint32(head[8:]) || flags[0] != 0 || flags[1] > 15 {
+	if string(head[:6]) != xzMagic || crc32.ChecksumIEEE(flags) != binary.LittleEndian.Uint32(head[8:]) || flags[0] != 0 ||
+		flags[1] > 15 {
 		return errXZ
 	}
 	x.flags, x.in, x.first, x.blocks, x.sizes = [2]byte(flags), true, false, 0, sha256.New()

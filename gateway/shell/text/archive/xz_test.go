@@ -47,7 +47,8 @@ func TestXZ(t *testing.T) {
 	text := strings.Repeat("some text, and ", 400)
 	empty := emptyXZ
 	for name, c := range map[string]xz.WriterConfig{
-		"CRC64": {CheckSum: xz.CRC64}, "CRC32": {CheckSum: xz.CRC32}, "SHA-256": {CheckSum: xz.SHA256}, "none": {NoCheckSum: true},
+		"CRC64": {CheckSum: xz.CRC64}, "CRC32": {CheckSum: xz.CRC32}, "SHA-256": {CheckSum: xz.SHA256},
+		"none":   {NoCheckSum: true},
 		"blocks": {CheckSum: xz.CRC64, BlockSize: 1000}, "a small dictionary": {DictCap: 4096},
 	} {
 		t.Run(name, func(t *testing.T) {

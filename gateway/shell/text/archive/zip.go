@@ -130,8 +130,9 @@ func OpenZip(r io.ReaderAt, size int64) (*Zip, error) {
 		z.Entries = append(z.Entries, &ZipEntry{
 			Creator: le.Uint16(dir[4:]), Needed: le.Uint16(dir[6:]), Flags: le.Uint16(dir[8:]), Method: le.Uint16(dir[10:]),
 			Clock: le.Uint16(dir[12:]), Date: le.Uint16(dir[14:]), CRC: le.Uint32(dir[16:]), Packed: int64(le.Uint32(dir[20:])),
-			Size: int64(le.Uint32(dir[24:])), Internal: le.Uint16(dir[36:]), External: le.Uint32(dir[38:]), Offset: int64(le.Uint32(dir[42:])) + shift,
-			Name: string(dir[46 : 46+n]), Extra: dir[46+n : 46+n+x], Comment: string(dir[46+n+x : 46+n+x+c]),
+			Size: int64(le.Uint32(dir[24:])), Internal: le.Uint16(dir[36:]), External: le.Uint32(dir[38:]),
+			Offset: int64(le.Uint32(dir[42:])) + shift,
+			Name:   string(dir[46 : 46+n]), Extra: dir[46+n : 46+n+x], Comment: string(dir[46+n+x : 46+n+x+c]),
 		})
 		dir = dir[46+n+x+c:]
 	}
@@ -226,7 +227,8 @@ func (z *ZipWriter) Add(e *ZipEntry, data io.Reader, extra []byte) error {
 	w.Offset = z.at
 	b := le.AppendUint16([]byte(zipLocal), w.Needed)
 	b = z.common(b, &w)
-	b = le.AppendUint16(le.AppendUint16(b, uint16(len(w.Name))), uint16(len(extra))) //nolint:gosec // names have 4096 bytes at most
+	b = le.AppendUint16(le.AppendUint16(b, uint16(len(w.Name))),
+		uint16(len(extra))) //nolint:gosec // names have 4096 bytes at most
 	b = append(append(b, w.Name...), extra...)
 	if err := z.write(b); err != nil {
 		return err
@@ -246,7 +248,8 @@ func (z *ZipWriter) common(b []byte, e *ZipEntry) []byte {
 	for _, v := range []uint16{e.Flags, e.Method, e.Clock, e.Date} {
 		b = le.AppendUint16(b, v)
 	}
-	return le.AppendUint32(le.AppendUint32(le.AppendUint32(b, e.CRC), uint32(e.Packed)), uint32(e.Size)) //nolint:gosec // checked by Add
+	return le.AppendUint32(le.AppendUint32(le.AppendUint32(b, e.CRC), uint32(e.Packed)),
+		uint32(e.Size)) //nolint:gosec // checked by Add
 }
 
 // Close writes the directory.

@@ -44,8 +44,9 @@ type Env interface {
 	Parse(text string) (*Expr, error)
 	// Step counts one unit of work.
 	Step()
-	// Nest counts the nesting of the expressions that are being evaluated, n levels more or, when it is negative, fewer. It reports whether that is
-	// within [MaxNest]: an expression evaluates others, through the values of variables and through subscripts.
+	// Nest counts the nesting of the expressions that are being evaluated, n levels more or, when it is negative, fewer.
+	// It reports whether that is within [MaxNest]: an expression evaluates others, through the values of variables and
+	// through subscripts.
 	Nest(n int) bool
 }
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Parse reads an expression. The error is an *Error. A blank expression is 0. step, unless it is nil, is called all the time that it takes, about
-// every microsecond; it may panic to end it.
+// Parse reads an expression. The error is an *Error. A blank expression is 0. step, unless it is nil, is called all the
+// time that it takes, about every microsecond; it may panic to end it.
 func Parse(s string, step func()) (*Expr, error) {
 	if len(s) > math.MaxInt32 {
 		return nil, &Error{Expr: s, Msg: tooDeep, Token: s}
@@ -32,7 +32,8 @@ func (p *parser) parse() (e *Expr, err error) {
 	}
 	n := p.comma()
 	if p.tok != "" {
-		if p.tok == "=" || len(p.tok) > 1 && strings.HasSuffix(p.tok, "=") && p.tok != "==" && p.tok != "!=" && p.tok != "<=" && p.tok != ">=" {
+		if p.tok == "=" || len(p.tok) > 1 && strings.HasSuffix(p.tok, "=") && p.tok != "==" && p.tok != "!=" &&
+			p.tok != "<=" && p.tok != ">=" {
 			p.fail("attempted assignment to non-variable", p.at)
 		}
 		err := &Error{Expr: strings.TrimLeft(s, " \t"), Msg: "syntax error in expression", Token: s[p.at:]}
@@ -83,7 +84,8 @@ func nameStart(c byte) bool { return c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z' 
 func digit(c byte) bool     { return '0' <= c && c <= '9' }
 
 var ops3 = []string{"<<=", ">>="}
-var ops2 = []string{"**", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "++", "--", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^="}
+var ops2 = []string{"**", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "++", "--", "+=", "-=", "*=", "/=", "%=",
+	"&=", "|=", "^="}
 
 func (p *parser) next() {
 	for p.i < len(p.s) && strings.IndexByte(" \t\n\r", p.s[p.i]) >= 0 {
@@ -291,7 +293,8 @@ func (p *parser) conditional() node {
 // operator is an index of ops.
 type operator uint8
 
-var ops = [...]string{"||", "&&", "|", "^", "&", "==", "!=", "<", ">", "<=", ">=", "<<", ">>", "+", "-", "*", "/", "%", ",", "**"}
+var ops = [...]string{"||", "&&", "|", "^", "&", "==", "!=", "<", ">", "<=", ">=", "<<", ">>", "+", "-", "*", "/", "%",
+	",", "**"}
 
 // precedences of the left-associative operators, from the loosest to the tightest.
 var precedences = [len(ops)]int{0, 1, 2, 3, 4, 5, 5, 6, 6, 6, 6, 7, 7, 8, 8, 9, 9, 9, -1, -1}

@@ -224,7 +224,8 @@ func (d Dialect) Append(b []byte, row []string) ([]byte, error) {
 			b = append(b, string(d.Quote)...)
 		}
 		for _, c := range f {
-			special := c == d.Delimiter && !quoted || c == d.Escape && c != 0 || c == d.Quote && d.Quote != 0 || !quoted && strings.ContainsRune(d.End, c)
+			special := c == d.Delimiter && !quoted || c == d.Escape && c != 0 || c == d.Quote && d.Quote != 0 ||
+				!quoted && strings.ContainsRune(d.End, c)
 			switch {
 			case !special || quoted && c != d.Quote && c != d.Escape:
 			case c == d.Quote && quoted && d.Doubled:

@@ -27,8 +27,8 @@ var quotedFields = []struct {
 	{`(?sm)(?:^|\n)(["']).*?\1(?:$|\n)`, 0, 0, 1},
 }
 
-// Sniff guesses the dialect of a sample: from quoted fields and what stands around them, else from characters that are in every line as often.
-// ok is false when nothing fits. tick counts the work.
+// Sniff guesses the dialect of a sample: from quoted fields and what stands around them, else from characters that are
+// in every line as often. ok is false when nothing fits. tick counts the work.
 func Sniff(sample string, tick func(int)) (d Dialect, ok bool) {
 	d = Excel()
 	quote, delim, space, doubled := sniffQuotes(sample, tick)
@@ -107,7 +107,8 @@ func sniffQuotes(sample string, tick func(int)) (quote, delim rune, space, doubl
 		q := regexp.QuoteMeta(string(quote))
 		if delim != 0 {
 			dl := regexp.QuoteMeta(string(delim))
-			doubled = regexp.MustCompile(`(?m)((` + dl + `)|^)\W*` + q + `[^` + dl + `\n]*` + q + `[^` + dl + `\n]*` + q + `\W*((` + dl + `)|$)`).MatchString(sample)
+			doubled = regexp.MustCompile(`(?m)((` + dl + `)|^)\W*` + q + `[^` + dl + `\n]*` + q + `[^` + dl + `\n]*` + q +
+				`\W*((` + dl + `)|$)`).MatchString(sample)
 		}
 		return quote, delim, space, doubled
 	}

@@ -97,9 +97,13 @@ func (o Casts) Cast(t Type, s string) (v Value, ok bool) {
 }
 
 var (
-	dateLayouts = []string{"2006-01-02", "2006-1-2", "2006/01/02", "1/2/2006", "1/2/06", "1-2-2006", "Jan 2, 2006", "January 2, 2006", "Jan 2 2006", "January 2 2006", "2 Jan 2006", "2 January 2006", "Jan. 2, 2006"}
-	timeLayouts = []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04:05.999999", "2006-01-02 15:04:05.999999", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05.999999Z07:00",
-		"1/2/2006 15:04", "1/2/2006 15:04:05", "1/2/2006 3:04 PM", "1/2/2006 3:04:05 PM", "Jan 2, 2006 3:04 PM", "January 2, 2006 3:04 PM", "20060102T150405"}
+	dateLayouts = []string{"2006-01-02", "2006-1-2", "2006/01/02", "1/2/2006", "1/2/06", "1-2-2006", "Jan 2, 2006",
+		"January 2, 2006", "Jan 2 2006", "January 2 2006", "2 Jan 2006", "2 January 2006", "Jan. 2, 2006"}
+	timeLayouts = []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04:05.999999",
+		"2006-01-02 15:04:05.999999", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02T15:04:05Z07:00",
+		"2006-01-02T15:04:05.999999Z07:00",
+		"1/2/2006 15:04", "1/2/2006 15:04:05", "1/2/2006 3:04 PM", "1/2/2006 3:04:05 PM", "Jan 2, 2006 3:04 PM",
+		"January 2, 2006 3:04 PM", "20060102T150405"}
 )
 
 // titled is a date with its month as the layouts have it.
@@ -317,7 +321,8 @@ type Table struct {
 	Rows  [][]Value
 }
 
-// NewTable guesses the types of columns, unless infer is false, and reads their values. tick counts work and hold memory.
+// NewTable guesses the types of columns, unless infer is false, and reads their values. tick counts work and hold
+// memory.
 func NewTable(names []string, rows [][]string, infer bool, o Casts, tick, hold func(int)) (*Table, error) {
 	t := &Table{Names: names, Types: make([]Type, len(names))}
 	var possible [][types]bool

@@ -19,8 +19,8 @@ type Meter interface {
 const piece = 64 << 10
 
 // Format is strftime(3) in the C locale with the extensions of GNU date: the flags - _ 0 + ^ #, a width, the
-// modifiers E and O, %N %:z %::z %:::z %P %q %k %l %s. Unknown conversions are copied. It is for the formats of a program;
-// those of a script, which may be of any length, are for [Counted].
+// modifiers E and O, %N %:z %::z %:::z %P %q %k %l %s. Unknown conversions are copied. It is for the formats of a
+// program; those of a script, which may be of any length, are for [Counted].
 func Format(format string, t time.Time) string {
 	b := make([]byte, 0, 64)
 	for at := 0; at < len(format); {
@@ -160,7 +160,8 @@ func (c *conversion) year(b []byte, n, digits int) []byte {
 	return c.signed(b, n, digits, '0', c.pad == '+' && (n > usual || c.width > digits), 0)
 }
 
-// signed prints n; the sign counts towards the width. Bit k of colons puts a colon before the k-th digit from the right.
+// signed prints n; the sign counts towards the width. Bit k of colons puts a colon before the k-th digit from the
+// right.
 func (c *conversion) signed(b []byte, n, digits int, fill byte, plus bool, colons uint) []byte {
 	switch c.pad {
 	case '_':

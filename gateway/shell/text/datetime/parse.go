@@ -734,7 +734,8 @@ func ParseStamp(s string, now time.Time) (time.Time, error) {
 	if hasSecs {
 		sec = num(secs)
 	}
-	if strings.Trim(digits+secs, "0123456789") != "" || month < 1 || month > 12 || day < 1 || day > daysIn(int64(year), int64(month)) ||
+	if strings.Trim(digits+secs, "0123456789") != "" || month < 1 || month > 12 || day < 1 ||
+		day > daysIn(int64(year), int64(month)) ||
 		hour > 23 || minute > 59 || sec > 60 || sec < 0 {
 		return time.Time{}, vfs.EINVAL
 	}

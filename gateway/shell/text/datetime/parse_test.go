@@ -122,7 +122,8 @@ now + foo
 
 // TestFormatLikeDate compares every conversion, flag and some widths with the date of this machine.
 func TestFormatLikeDate(t *testing.T) {
-	stamps := []time.Time{time.Unix(0, 0), time.Unix(1700000000, 123456789), time.Unix(1330473600, 0), time.Unix(-157000000, 0), time.Unix(1735689599, 0)}
+	stamps := []time.Time{time.Unix(0, 0), time.Unix(1700000000, 123456789), time.Unix(1330473600, 0),
+		time.Unix(-157000000, 0), time.Unix(1735689599, 0)}
 	var formats []string
 	for _, c := range "aAbBcCdDeFgGhHIjklmMnNpPqrRsStTuUVwWxXyYzZ%QJ" {
 		for _, prefix := range []string{"", "-", "_", "0", "^", "#", "+", "10", "_10", "010", "-10", "3", "E", "O", "+8"} {
@@ -164,13 +165,15 @@ func (m *meter) Release(n int) { m.held -= n }
 func TestFormatOfAScriptIsCounted(t *testing.T) {
 	t.Parallel()
 	when := time.Unix(1e9, 0).UTC()
-	for _, format := range []string{"", "%Y", "plain", strings.Repeat("%c %9999Y%N %-", 20_000), strings.Repeat("a", 200_000) + "%", strings.Repeat("%", 200_001)} {
+	for _, format := range []string{"", "%Y", "plain", strings.Repeat("%c %9999Y%N %-", 20_000),
+		strings.Repeat("a", 200_000) + "%", strings.Repeat("%", 200_001)} {
 		var m meter
 		text := datetime.Counted(&m, format, when)
 		if text != datetime.Format(format, when) {
 			t.Errorf("%.20q: another text than Format", format)
 		}
-		if m.held != len(text) || m.most < len(text) || len(text) > 64<<10 && (m.most < 2*len(text) || m.ticks < len(text)>>12) {
+		if m.held != len(text) || m.most < len(text) || len(text) > 64<<10 &&
+			(m.most < 2*len(text) || m.ticks < len(text)>>12) {
 			t.Errorf("%.20q: %d bytes, %+v", format, len(text), m)
 		}
 	}

@@ -209,7 +209,8 @@ func (e *Env) Pow(a, b Number, s int) (Number, error) {
 		return Number{}, nil
 	}
 	base := a.int()
-	if new(big.Int).Abs(base).Cmp(one) > 0 && float64(base.BitLen()-1)*float64(n)*math.Log10(2) > MaxDigits || float64(a.scale)*float64(n) > MaxDigits {
+	if new(big.Int).Abs(base).Cmp(one) > 0 && float64(base.BitLen()-1)*float64(n)*math.Log10(2) > MaxDigits ||
+		float64(a.scale)*float64(n) > MaxDigits {
 		return Number{}, ErrTooLong
 	}
 	result := new(big.Int).Set(one)
@@ -277,8 +278,9 @@ func (n Number) Significant() int {
 	return d
 }
 
-// Parse reads digits, at most one point among them, in a base of 2 to 36. The scale is the number of digits after the point. A digit
-// that the base has not counts as the base's highest when clip is set and the number has more than one digit.
+// Parse reads digits, at most one point among them, in a base of 2 to 36. The scale is the number of digits after the
+// point. A digit that the base has not counts as the base's highest when clip is set and the number has more than one
+// digit.
 func (e *Env) Parse(s string, base int, clip bool) (Number, error) {
 	neg := strings.HasPrefix(s, "-")
 	s = strings.TrimPrefix(s, "-")

@@ -94,7 +94,8 @@ func TestFunctions(t *testing.T) {
 			name string
 			got  func(Number, int) (Number, error)
 			want float64
-		}{{"sin", e.Sin, math.Sin(f)}, {"cos", e.Cos, math.Cos(f)}, {"atan", e.Atan, math.Atan(f)}, {"exp", e.Exp, math.Exp(f)}, {"log", e.Log, math.Log(f)}} {
+		}{{"sin", e.Sin, math.Sin(f)}, {"cos", e.Cos, math.Cos(f)}, {"atan", e.Atan, math.Atan(f)},
+			{"exp", e.Exp, math.Exp(f)}, {"log", e.Log, math.Log(f)}} {
 			if math.IsNaN(c.want) {
 				continue
 			}

@@ -69,7 +69,8 @@ func (e *Env) Log(x Number, s int) (Number, error) {
 	f := e.fixed(s + guard + 10 + x.scale)
 	v := e.at(x, f.s)
 	// Square roots bring the argument near 1.
-	low, high := new(big.Int).Quo(new(big.Int).Mul(f.unit, big.NewInt(99)), big.NewInt(100)), new(big.Int).Quo(new(big.Int).Mul(f.unit, big.NewInt(101)), big.NewInt(100))
+	low, high := new(big.Int).Quo(new(big.Int).Mul(f.unit, big.NewInt(99)), big.NewInt(100)),
+		new(big.Int).Quo(new(big.Int).Mul(f.unit, big.NewInt(101)), big.NewInt(100))
 	for v.Cmp(low) < 0 || v.Cmp(high) > 0 {
 		v = new(big.Int).Sqrt(e.mul(v, f.unit))
 		roots++

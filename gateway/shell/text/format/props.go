@@ -53,7 +53,8 @@ func decodeProps(text []byte, tick, hold func(int)) (any, error) {
 }
 
 func unescapeProp(s string) string {
-	return strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r", `\:`, ":", `\=`, "=", `\#`, "#", `\!`, "!", `\ `, " ", `\\`, `\`).Replace(s)
+	return strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r", `\:`, ":", `\=`, "=", `\#`, "#", `\!`, "!", `\ `, " ",
+		`\\`, `\`).Replace(s)
 }
 
 // branch is a map or array that is being made.

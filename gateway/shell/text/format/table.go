@@ -73,7 +73,8 @@ func cellValue(s string) any {
 	case "null":
 		return nil
 	}
-	if f, err := strconv.ParseFloat(s, 64); err == nil && s[0] != '+' && (len(s) == 1 || s[0] != '0' || s[1] == '.') && s[len(s)-1] >= '0' && s[len(s)-1] <= '9' {
+	if f, err := strconv.ParseFloat(s, 64); err == nil && s[0] != '+' && (len(s) == 1 || s[0] != '0' || s[1] == '.') &&
+		s[len(s)-1] >= '0' && s[len(s)-1] <= '9' {
 		return f
 	}
 	return s

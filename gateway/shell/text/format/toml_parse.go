@@ -395,7 +395,8 @@ func (p *tomlParser) check(t string, long bool) {
 		p.fail("invalid UTF-8")
 	}
 	for i := range len(t) {
-		if c := t[i]; c == 0x7f || c < ' ' && c != '\t' && !(long && (c == '\n' || c == '\r' && i+1 < len(t) && t[i+1] == '\n')) {
+		if c := t[i]; c == 0x7f || c < ' ' && c != '\t' && !(long &&
+			(c == '\n' || c == '\r' && i+1 < len(t) && t[i+1] == '\n')) {
 			p.fail("control character in a string")
 		}
 	}
@@ -482,7 +483,8 @@ func (p *tomlParser) plain() any {
 	}
 	from := p.i
 	word()
-	if p.i-from == len(time.DateOnly) && p.s[from+4] == '-' && p.peek() == ' ' && p.i+1 < len(p.s) && p.s[p.i+1] >= '0' && p.s[p.i+1] <= '9' {
+	if p.i-from == len(time.DateOnly) && p.s[from+4] == '-' && p.peek() == ' ' && p.i+1 < len(p.s) && p.s[p.i+1] >= '0' &&
+		p.s[p.i+1] <= '9' {
 		p.i++
 		word()
 	}
@@ -549,7 +551,8 @@ func tomlTime(s string) (string, bool) {
 		s = s[:10] + "T" + s[11:]
 	}
 	s = strings.ToUpper(s)
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", time.DateOnly, "15:04:05.999999999"} {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", time.DateOnly,
+		"15:04:05.999999999"} {
 		if t, err := time.Parse(layout, s); err == nil {
 			return t.Format(layout), true
 		}

@@ -34,7 +34,8 @@ func (c *class) contains(r rune) bool {
 				return true
 			}
 		}
-	} else if i, found := slices.BinarySearchFunc(c.ranges, r, func(s span, r rune) int { return int(s.lo - r) }); found || i > 0 && r <= c.ranges[i-1].hi {
+	} else if i, found := slices.BinarySearchFunc(c.ranges, r, func(s span, r rune) int { return int(s.lo - r) }); found ||
+		i > 0 && r <= c.ranges[i-1].hi {
 		return true
 	}
 	for _, n := range c.named {
@@ -45,7 +46,8 @@ func (c *class) contains(r rune) bool {
 	return false
 }
 
-// tidy puts the ranges in order and joins those that overlap, so that a bracket expression of megabytes costs no more than it says.
+// tidy puts the ranges in order and joins those that overlap, so that a bracket expression of megabytes costs no more
+// than it says.
 func (c *class) tidy() {
 	slices.SortFunc(c.ranges, func(a, b span) int { return int(a.lo - b.lo) })
 	out := c.ranges[:0]
@@ -60,7 +62,8 @@ func (c *class) tidy() {
 }
 
 func (c *class) addNamed(name string) {
-	if f, known := classes[name]; known && !slices.ContainsFunc(c.named, func(n namedClass) bool { return n.name == name }) {
+	if f, known := classes[name]; known && !slices.ContainsFunc(c.named,
+		func(n namedClass) bool { return n.name == name }) {
 		c.named = append(c.named, namedClass{name, f})
 	}
 }
@@ -82,7 +85,8 @@ var classes = map[string]func(rune) bool{
 	},
 	"blank": func(r rune) bool { return r == ' ' || r == '\t' },
 	"punct": func(r rune) bool {
-		return r > 0x20 && r < 0x7f && !('0' <= r && r <= '9') && !unicode.IsLetter(r) || r > 0x7f && (unicode.IsPunct(r) || unicode.IsSymbol(r))
+		return r > 0x20 && r < 0x7f && !('0' <= r && r <= '9') && !unicode.IsLetter(r) ||
+			r > 0x7f && (unicode.IsPunct(r) || unicode.IsSymbol(r))
 	},
 	"print": func(r rune) bool {
 		return r >= 0x20 && r < 0x7f || r > 0x9f && (r < 0xD800 || r > 0xDFFF) && unicode.IsPrint(r)

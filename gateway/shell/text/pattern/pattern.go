@@ -59,7 +59,8 @@ type Pattern struct {
 // stepChars is how many characters take about as long as a step of a script.
 const stepChars = 64
 
-// Counting returns the pattern with a function that its matches call all the time that they take, about every microsecond. The function may panic to end one.
+// Counting returns the pattern with a function that its matches call all the time that they take, about every
+// microsecond. The function may panic to end one.
 func (p *Pattern) Counting(step func()) *Pattern {
 	c := *p
 	c.step = step
@@ -155,8 +156,8 @@ func Unquote(s string) string {
 	return string(b)
 }
 
-// Compile reads a pattern. Every string is a pattern: what is malformed matches itself. step, unless it is nil, is called as by the matches of
-// [Pattern.Counting], by Compile and by all matches.
+// Compile reads a pattern. Every string is a pattern: what is malformed matches itself. step, unless it is nil, is
+// called as by the matches of [Pattern.Counting], by Compile and by all matches.
 func Compile(s string, flags Flags, step func()) *Pattern {
 	p := &Pattern{fold: flags&FoldCase != 0, bytes: flags&Bytes != 0, step: step}
 	c := compiler{flags: flags, w: work{p: p}, colons: strings.LastIndex(s, ":]"), brackets: strings.LastIndexByte(s, ']')}
@@ -247,7 +248,8 @@ func (c *compiler) list(s string, i int, nested bool) ([]elem, int) {
 			flush()
 			return out, i
 		}
-		if c.flags&ExtGlob != 0 && i+1 < len(s) && s[i+1] == '(' && strings.IndexByte("?*+@!", ch) >= 0 && c.depth < maxNest && c.open != nil && c.open[i+1] {
+		if c.flags&ExtGlob != 0 && i+1 < len(s) && s[i+1] == '(' && strings.IndexByte("?*+@!", ch) >= 0 &&
+			c.depth < maxNest && c.open != nil && c.open[i+1] {
 			if e, end, ok := c.group(s, i); ok {
 				c.ext = true
 				flush()
@@ -360,7 +362,8 @@ func (w *work) one(e *elem, s string, i int) int {
 	return -1
 }
 
-// char is the character at i and its length; an invalid byte, and each above ASCII where all bytes are characters, is its own character.
+// char is the character at i and its length; an invalid byte, and each above ASCII where all bytes are characters, is
+// its own character.
 func char(s string, i int, bytes bool) (rune, int) {
 	if c := s[i]; c < utf8.RuneSelf {
 		return rune(c), 1
@@ -460,7 +463,8 @@ func (p *Pattern) Match(s string) bool {
 	return true
 }
 
-// at matches from i on and returns the shortest or longest end, or -1; never means that no later start can match either.
+// at matches from i on and returns the shortest or longest end, or -1; never means that no later start can match
+// either.
 func (w *work) at(s string, i int, longest bool) (end int, never bool) {
 	p := w.p
 	if p.prog != nil {

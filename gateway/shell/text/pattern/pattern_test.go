@@ -92,7 +92,8 @@ func repeated(op string, either func(string) bool, s string) bool {
 	case "*":
 		return s == "" || repeated("+", either, s)
 	}
-	return either(s) || divided(s, func(x string) bool { return x != "" && x != s && either(x) }, func(x string) bool { return x != "" && repeated("+", either, x) })
+	return either(s) || divided(s, func(x string) bool { return x != "" && x != s && either(x) },
+		func(x string) bool { return x != "" && repeated("+", either, x) })
 }
 
 // hold holds a pattern against what it has to match.
@@ -135,16 +136,22 @@ func hold(t *testing.T, ps string, p *Pattern, s string, match func(string) bool
 	}
 }
 
-// TestLargeAndDeep matches patterns and texts of megabytes on a small stack: nothing may recurse over them, and all of it is counted.
+// TestLargeAndDeep matches patterns and texts of megabytes on a small stack: nothing may recurse over them, and all of
+// it is counted.
 func TestLargeAndDeep(t *testing.T) {
 	defer debug.SetMaxStack(debug.SetMaxStack(1 << 20))
 	const n = 1 << 19
 	rep := strings.Repeat
 	for _, c := range []struct{ name, pattern, text string }{
-		{"text", "+(a)", rep("a", n)}, {"text of alternatives", "*(a|b|?)c", rep("a", n)}, {"text that does not match", "!(a*)", rep("a", n)},
-		{"groups", rep("+(a)", n/4), rep("a", 8)}, {"optional groups", rep("?(a)", n/256), rep("a", 8)}, {"alternatives", "@(" + rep("a|", n/2) + ")", "a"}, {"nesting", rep("@(", n/4) + rep(")", n/4), "a"},
-		{"open groups", rep("@(", n/2), "a"}, {"open classes", rep("[", n), "a"}, {"open named classes", rep("[[:", n/256) + "]", "a"}, {"one class", "[" + rep("a-c[:alpha:]", n/12) + "]", rep("a", 1000)},
-		{"characters", rep("?", n), rep("a", n)}, {"stars", rep("*a", n/2), rep("a", n)}, {"classes", rep("[a]", n/3), rep("a", n/3)}, {"backslashes", rep("\\", n), "a"},
+		{"text", "+(a)", rep("a", n)}, {"text of alternatives", "*(a|b|?)c", rep("a", n)},
+		{"text that does not match", "!(a*)", rep("a", n)},
+		{"groups", rep("+(a)", n/4), rep("a", 8)}, {"optional groups", rep("?(a)", n/256), rep("a", 8)},
+		{"alternatives", "@(" + rep("a|", n/2) + ")", "a"}, {"nesting", rep("@(", n/4) + rep(")", n/4), "a"},
+		{"open groups", rep("@(", n/2), "a"}, {"open classes", rep("[", n), "a"},
+		{"open named classes", rep("[[:", n/256) + "]", "a"}, {"one class", "[" + rep("a-c[:alpha:]", n/12) + "]",
+			rep("a", 1000)},
+		{"characters", rep("?", n), rep("a", n)}, {"stars", rep("*a", n/2), rep("a", n)},
+		{"classes", rep("[a]", n/3), rep("a", n/3)}, {"backslashes", rep("\\", n), "a"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

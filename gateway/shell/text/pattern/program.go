@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// program is an extended pattern as the instructions of an automaton. All the ways to match are followed at once, a character at a time, so that a match
-// takes time in proportion to pattern × text and no stack.
+// program is an extended pattern as the instructions of an automaton. All the ways to match are followed at once, a
+// character at a time, so that a match takes time in proportion to pattern × text and no stack.
 type program struct {
 	insts    []inst
 	fold     bool
@@ -179,7 +179,8 @@ func (s *set) hash(pc int32) uint64 {
 	return h
 }
 
-// maxStates bounds the places where the bodies of !(…) may be, at once: each may have begun at every character of the text.
+// maxStates bounds the places where the bodies of !(…) may be, at once: each may have begun at every character of the
+// text.
 const maxStates = 1 << 20
 
 // runner is one match.
@@ -192,8 +193,8 @@ type runner struct {
 	states int     // in bodies of !(…), at this character
 }
 
-// run matches a text from i on, to its end or, if the program goes backward, to its beginning. It returns where the longest or shortest match ends, -1 if
-// there is none.
+// run matches a text from i on, to its end or, if the program goes backward, to its beginning. It returns where the
+// longest or shortest match ends, -1 if there is none.
 func (w *work) run(prog *program, s string, i int, longest bool) int {
 	r := runner{work: w, prog: prog, mark: make([]uint32, len(prog.insts))}
 	now, next, end := &set{}, &set{}, -1

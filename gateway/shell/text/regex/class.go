@@ -59,7 +59,8 @@ func (s runeSet) negate(limit rune) runeSet {
 var (
 	unicodeDigit = sync.OnceValue(func() runeSet { return fromTable(unicode.Nd).normalize() })
 	unicodeWord  = sync.OnceValue(func() runeSet {
-		return fromTable(unicode.L, unicode.M, unicode.Nd, unicode.Nl, unicode.Pc, unicode.Other_Alphabetic, unicode.Join_Control).normalize()
+		return fromTable(unicode.L, unicode.M, unicode.Nd, unicode.Nl, unicode.Pc, unicode.Other_Alphabetic,
+			unicode.Join_Control).normalize()
 	})
 	unicodeSpace = sync.OnceValue(func() runeSet { return fromTable(unicode.White_Space).normalize() })
 )
@@ -176,7 +177,8 @@ var (
 			alpha = append(alpha, r)
 		}
 		alnum := slices.Concat(alpha, digit).normalize()
-		blank := runeSet{{'\t', '\t'}, {' ', ' '}, {0x1680, 0x1680}, {0x2000, 0x2006}, {0x2008, 0x200a}, {0x205f, 0x205f}, {0x3000, 0x3000}}
+		blank := runeSet{{'\t', '\t'}, {' ', ' '}, {0x1680, 0x1680}, {0x2000, 0x2006}, {0x2008, 0x200a}, {0x205f, 0x205f},
+			{0x3000, 0x3000}}
 		space := slices.Concat(blank, runeSet{{'\n', '\r'}, {0x2028, 0x2029}}).normalize()
 		cntrl := runeSet{{0, 31}, {127, 159}, {0x2028, 0x2029}}
 		assigned := fromTable(unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z, unicode.Cf, unicode.Co)

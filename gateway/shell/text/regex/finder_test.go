@@ -36,8 +36,10 @@ func TestFinder(t *testing.T) {
 		{"efg(?>[a-z]*)(?! )", Options{Perl: true}},
 		{"^(?=.*ab)(?=.*cd)", Options{Perl: true}},
 	}
-	words := []string{"timeout", "TimeOut", "task", "taſk", "desK", "deſk", "panic", "deadlock", "refused", "1234ms", "x123-ac", "x12-bc", "abcdeffg", "cafés",
-		"cafÉs", "ab", "cd", "efg", " ", "a\tbcd", "a", "bcd", "lamp", "desk  lamp", "\xc5", "\xff", "x999", "aacd", "bbdd", "é", "K"}
+	words := []string{"timeout", "TimeOut", "task", "taſk", "desK", "deſk", "panic", "deadlock", "refused", "1234ms",
+		"x123-ac", "x12-bc", "abcdeffg", "cafés",
+		"cafÉs", "ab", "cd", "efg", " ", "a\tbcd", "a", "bcd", "lamp", "desk  lamp", "\xc5", "\xff", "x999", "aacd", "bbdd",
+		"é", "K"}
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, p := range patterns {
 		p.opt.Dialect = Grep

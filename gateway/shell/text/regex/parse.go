@@ -386,7 +386,8 @@ func (p *parser) awkEscape() *node {
 	return nil
 }
 
-var awkEscapes = map[byte]rune{'n': '\n', 't': '\t', 'r': '\r', 'f': '\f', 'v': '\v', 'a': '\a', 'b': '\b', '/': '/', '"': '"'}
+var awkEscapes = map[byte]rune{'n': '\n', 't': '\t', 'r': '\r', 'f': '\f', 'v': '\v', 'a': '\a', 'b': '\b', '/': '/',
+	'"': '"'}
 
 // awkChar consumes an escape that stands for one character.
 func (p *parser) awkChar() (rune, bool) {
@@ -407,7 +408,8 @@ func (p *parser) awkChar() (rune, bool) {
 	return v & 0xff, true
 }
 
-// awkHex replaces \xHH by the character, as gawk does before it reads the expression: \x2e is the dot that matches everything.
+// awkHex replaces \xHH by the character, as gawk does before it reads the expression: \x2e is the dot that matches
+// everything.
 func awkCodes(src string) string {
 	var b strings.Builder
 	for {

@@ -72,8 +72,8 @@ func compilePerl(src string, opt Options) (*perlRegexp, error) {
 	return p, nil
 }
 
-// spellClasses spells \w, \d and \s out, which are ASCII's for Go's matcher. That one takes the pattern when the own one does not know it or gives
-// up; what it cannot say makes the pattern one that it refuses.
+// spellClasses spells \w, \d and \s out, which are ASCII's for Go's matcher. That one takes the pattern when the own
+// one does not know it or gives up; what it cannot say makes the pattern one that it refuses.
 func spellClasses(src string) string {
 	const word, space = `\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}`, `\s\x{b}\x{85}\p{Z}`
 	var b strings.Builder
@@ -261,7 +261,8 @@ func rewritePerl(src string) (out string, keep bool) {
 			}
 		case '(':
 			open = append(open, b.Len())
-			if rest := src[i+1:]; !strings.HasPrefix(rest, "?") || strings.HasPrefix(rest, "?P<") || strings.HasPrefix(rest, "?<") && !strings.HasPrefix(rest, "?<=") && !strings.HasPrefix(rest, "?<!") {
+			if rest := src[i+1:]; !strings.HasPrefix(rest, "?") || strings.HasPrefix(rest, "?P<") ||
+				strings.HasPrefix(rest, "?<") && !strings.HasPrefix(rest, "?<=") && !strings.HasPrefix(rest, "?<!") {
 				groups = append(groups, i)
 			}
 			b.WriteByte(c)
@@ -309,8 +310,8 @@ func rewritePerl(src string) (out string, keep bool) {
 	return b.String(), keep
 }
 
-// groupReference translates what follows \g or \k: a number, a negative number, or a name, in braces, quotes or angle brackets. groups
-// is how many groups have begun.
+// groupReference translates what follows \g or \k: a number, a negative number, or a name, in braces, quotes or angle
+// brackets. groups is how many groups have begun.
 func groupReference(s string, groups int) (out string, width int) {
 	var name string
 	switch end := map[byte]byte{'{': '}', '<': '>', '\'': '\''}[s[0]]; {

@@ -1,7 +1,7 @@
 package regex
 
-// newPerlFilter returns a matcher for lines of the Perl pattern root, nil when there is none. exact says that a line the filter matches
-// is one that the pattern matches; otherwise it may not be.
+// newPerlFilter returns a matcher for lines of the Perl pattern root, nil when there is none. exact says that a line
+// the filter matches is one that the pattern matches; otherwise it may not be.
 func newPerlFilter(root *perlNode, opt Options) (f *Regexp, exact bool) {
 	l := &perlLoosener{exact: true, limit: maxRune}
 	if opt.Bytes {
@@ -15,8 +15,8 @@ func newPerlFilter(root *perlNode, opt Options) (f *Regexp, exact bool) {
 	return f, l.exact
 }
 
-// perlLoosener leaves out of a pattern what only narrows it: look-around, \K and the atomicity of groups. Back-references become
-// anything. Greed is lost, but does not change which lines match.
+// perlLoosener leaves out of a pattern what only narrows it: look-around, \K and the atomicity of groups.
+// Back-references become anything. Greed is lost, but does not change which lines match.
 type perlLoosener struct {
 	exact bool
 	limit rune

@@ -47,8 +47,8 @@ type perlNode struct {
 	assert   assertion
 }
 
-// perlParser reads the part of PCRE's syntax that the matcher knows. Whatever else there is makes it give up, so that it
-// never takes a pattern for another; what is certain to be wrong is an error with PCRE's words.
+// perlParser reads the part of PCRE's syntax that the matcher knows. Whatever else there is makes it give up, so that
+// it never takes a pattern for another; what is certain to be wrong is an error with PCRE's words.
 type perlParser struct {
 	src    string
 	pos    int
@@ -461,7 +461,8 @@ func (p *perlParser) escape() *perlNode {
 		return &perlNode{op: perlKeep}
 	case 'R':
 		p.pos++
-		crlf := &perlNode{op: perlCat, sub: []*perlNode{{op: perlSet, set: runeSet{{'\r', '\r'}}}, {op: perlSet, set: runeSet{{'\n', '\n'}}}}}
+		crlf := &perlNode{op: perlCat, sub: []*perlNode{{op: perlSet, set: runeSet{{'\r', '\r'}}},
+			{op: perlSet, set: runeSet{{'\n', '\n'}}}}}
 		one := runeSet{{'\n', '\r'}}
 		if !p.bytes {
 			one = runeSet{{'\n', '\r'}, {0x85, 0x85}, {0x2028, 0x2029}}
@@ -551,8 +552,9 @@ var (
 	perlDigit = runeSet{{'0', '9'}}
 	perlWord  = runeSet{{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}
 	perlSpace = runeSet{{'\t', '\r'}, {' ', ' '}}
-	perlHoriz = runeSet{{'\t', '\t'}, {' ', ' '}, {0xa0, 0xa0}, {0x1680, 0x1680}, {0x180e, 0x180e}, {0x2000, 0x200a}, {0x202f, 0x202f}, {0x205f, 0x205f}, {0x3000, 0x3000}}
-	perlVert  = runeSet{{'\n', '\r'}, {0x85, 0x85}, {0x2028, 0x2029}}
+	perlHoriz = runeSet{{'\t', '\t'}, {' ', ' '}, {0xa0, 0xa0}, {0x1680, 0x1680}, {0x180e, 0x180e}, {0x2000, 0x200a},
+		{0x202f, 0x202f}, {0x205f, 0x205f}, {0x3000, 0x3000}}
+	perlVert = runeSet{{'\n', '\r'}, {0x85, 0x85}, {0x2028, 0x2029}}
 )
 
 // clip cuts a set at the largest character.
@@ -711,9 +713,12 @@ func (p *perlParser) property() runeSet {
 }
 
 var perlPosix = map[string]runeSet{
-	"alpha": {{'A', 'Z'}, {'a', 'z'}}, "digit": perlDigit, "alnum": {{'0', '9'}, {'A', 'Z'}, {'a', 'z'}}, "upper": {{'A', 'Z'}}, "lower": {{'a', 'z'}},
-	"space": perlSpace, "blank": {{'\t', '\t'}, {' ', ' '}}, "punct": {{'!', '/'}, {':', '@'}, {'[', '`'}, {'{', '~'}}, "xdigit": {{'0', '9'}, {'A', 'F'}, {'a', 'f'}},
-	"word": perlWord, "print": {{' ', '~'}}, "graph": {{'!', '~'}}, "cntrl": {{0, 0x1f}, {0x7f, 0x7f}}, "ascii": {{0, 0x7f}},
+	"alpha": {{'A', 'Z'}, {'a', 'z'}}, "digit": perlDigit, "alnum": {{'0', '9'}, {'A', 'Z'}, {'a', 'z'}},
+	"upper": {{'A', 'Z'}}, "lower": {{'a', 'z'}},
+	"space": perlSpace, "blank": {{'\t', '\t'}, {' ', ' '}}, "punct": {{'!', '/'}, {':', '@'}, {'[', '`'}, {'{', '~'}},
+	"xdigit": {{'0', '9'}, {'A', 'F'}, {'a', 'f'}},
+	"word":   perlWord, "print": {{' ', '~'}}, "graph": {{'!', '~'}}, "cntrl": {{0, 0x1f}, {0x7f, 0x7f}},
+	"ascii": {{0, 0x7f}},
 }
 
 // class reads a bracket expression.

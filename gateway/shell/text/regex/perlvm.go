@@ -146,7 +146,8 @@ type perlCompiler struct {
 	variable bool // a look-behind has no fixed length
 }
 
-// newPerlMatcher returns nil when the pattern has something it does not know, and an error when it is certain to be wrong.
+// newPerlMatcher returns nil when the pattern has something it does not know, and an error when it is certain to be
+// wrong.
 func newPerlMatcher(src string, opt Options) (*perlNode, *perlMatcher, error) {
 	root, groups, err := parsePerl(src, opt)
 	if root == nil {
@@ -161,7 +162,8 @@ func newPerlMatcher(src string, opt Options) (*perlNode, *perlMatcher, error) {
 		if opt.Unicode && !opt.Bytes {
 			word.set = unicodeWord()
 		}
-		root = cat(&perlNode{op: perlLook, behind: true, negative: true, sub: []*perlNode{word}}, root, &perlNode{op: perlLook, negative: true, sub: []*perlNode{word}})
+		root = cat(&perlNode{op: perlLook, behind: true, negative: true, sub: []*perlNode{word}}, root,
+			&perlNode{op: perlLook, negative: true, sub: []*perlNode{word}})
 	}
 	m := &perlMatcher{groups: groups, bytes: opt.Bytes, unicode: opt.Unicode && !opt.Bytes}
 	c := &perlCompiler{m: m, tick: opt.tick}
@@ -178,8 +180,12 @@ func newPerlMatcher(src string, opt Options) (*perlNode, *perlMatcher, error) {
 	for m.lead < len(m.prefix.text) && m.code[m.lead].op == pByte {
 		m.lead++
 	}
-	m.onward = !slices.ContainsFunc(m.code, func(i perlInst) bool { return i.op == pBack || i.op == pAssert || i.op == pPeek && i.behind })
-	if root.op == perlCat && len(root.sub) > 0 && root.sub[0].op == perlLook && root.sub[0].behind && !root.sub[0].negative {
+	m.onward = !slices.ContainsFunc(m.code, func(i perlInst) bool {
+		return i.op == pBack || i.op == pAssert ||
+			i.op == pPeek && i.behind
+	})
+	if root.op == perlCat && len(root.sub) > 0 && root.sub[0].op == perlLook && root.sub[0].behind &&
+		!root.sub[0].negative {
 		if lit, whole := perlPrefix(root.sub[0].sub[0], nil, opt.Bytes); whole {
 			m.before.text = lit
 		}
@@ -517,7 +523,8 @@ func perlFirst(n *perlNode, first *perlSet8, bytes bool) bool {
 	return false
 }
 
-// find returns the first match that begins at or after start, with its groups. ok is false when the attempt was given up.
+// find returns the first match that begins at or after start, with its groups. ok is false when the attempt was given
+// up.
 func (m *perlMatcher) find(b []byte, start int) (loc []int, ok bool) {
 	m.steps, m.due, m.overrun = 0, perlTurn, false
 	if m.anchor && start > 0 {
@@ -574,13 +581,14 @@ func (m *perlMatcher) try(b []byte, at int) (end int, ok bool) {
 	return m.run(b, int32(m.lead), at+m.lead)
 }
 
-// byPrefix reports whether line is of use: the prefix is worth looking for, and to try a place takes nothing but what is after it.
+// byPrefix reports whether line is of use: the prefix is worth looking for, and to try a place takes nothing but what
+// is after it.
 func (m *perlMatcher) byPrefix() bool {
 	return m.onward && !m.anchor && len(m.prefix.text) >= minWindow && !bytes.ContainsRune(m.prefix.text, '\n')
 }
 
-// line is the first line of b[pos:] that has a match, of which nothing else is found out. ok is false when there is none or the attempt at the
-// one that is returned was given up.
+// line is the first line of b[pos:] that has a match, of which nothing else is found out. ok is false when there is
+// none or the attempt at the one that is returned was given up.
 func (m *perlMatcher) line(b []byte, pos int, tick func(int)) (start, end int, ok bool) {
 	const slice = 1 << 20 // searched between ticks
 	m.steps, m.due, m.overrun, m.tick = 0, perlTurn, false, tick

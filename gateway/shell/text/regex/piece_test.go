@@ -10,7 +10,8 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/text/regex"
 )
 
-// TestRarePiece: what is looked for changes after many lines that lack another piece of the pattern, and what is found does not.
+// TestRarePiece: what is looked for changes after many lines that lack another piece of the pattern, and what is found
+// does not.
 func TestRarePiece(t *testing.T) {
 	var text []byte
 	for i := range 4000 {
@@ -22,7 +23,8 @@ func TestRarePiece(t *testing.T) {
 	}
 	for _, perl := range []bool{false, true} {
 		for _, pattern := range []string{
-			`took=[0-9]{4,}ms.*retry 3`, `took=[0-9]+ms (retry) [35]`, `(time=[0-9]+ )took=.*(retry )+4`, `took=[0-9]{2}ms (fine|retry) 5`, `time=[0-9]*7 took=.*retry`, `took=.*never`, `took=[0-9]{4}ms (never)?[a-z]+ 6`,
+			`took=[0-9]{4,}ms.*retry 3`, `took=[0-9]+ms (retry) [35]`, `(time=[0-9]+ )took=.*(retry )+4`,
+			`took=[0-9]{2}ms (fine|retry) 5`, `time=[0-9]*7 took=.*retry`, `took=.*never`, `took=[0-9]{4}ms (never)?[a-z]+ 6`,
 		} {
 			want := regexp.MustCompile(`(?m)^.*(?:`+pattern+`).*$`).FindAll(text, -1)
 			re, err := regex.Compile(pattern, regex.Options{Extended: true, Perl: perl})

@@ -471,8 +471,8 @@ func (re *Regexp) MatchLine(b []byte, pos int) (start, end int, ok bool) {
 // samples is how many lines without a match decide which piece is looked for.
 const samples = 256
 
-// confirm decides whether a line with a literal of the pattern is a match. When most are none for the lack of another piece of the pattern,
-// that one is looked for from then on.
+// confirm decides whether a line with a literal of the pattern is a match. When most are none for the lack of another
+// piece of the pattern, that one is looked for from then on.
 func (re *Regexp) confirm(line []byte) bool {
 	if re.coarse || re.matchText(line) {
 		re.hits++
@@ -507,7 +507,8 @@ func lineEnd(b []byte, pos int) int {
 	return pos + i
 }
 
-// lineStart is where the line of b[pos] begins, not before least. Eight bytes at a time: bytes.LastIndexByte takes them one by one.
+// lineStart is where the line of b[pos] begins, not before least. Eight bytes at a time: bytes.LastIndexByte takes them
+// one by one.
 func lineStart(b []byte, least, pos int) int {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	for pos-least >= 8 {

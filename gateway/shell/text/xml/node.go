@@ -17,7 +17,8 @@ const (
 	Namespace
 )
 
-// Node is a part of a document. Of an attribute Value is the value; of text and comments it is the content; of an instruction Name is the target.
+// Node is a part of a document. Of an attribute Value is the value; of text and comments it is the content; of an
+// instruction Name is the target.
 type Node struct {
 	Kind     Kind
 	Name     string // as written, with its prefix

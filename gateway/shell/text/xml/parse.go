@@ -50,9 +50,11 @@ type parser struct {
 // stop ends the reading of a document that makes no sense from there on.
 type stop struct{}
 
-// Parse reads a document. problems are complaints in the order they came up; the document is nil when one of them is fatal and nothing is to be recovered.
+// Parse reads a document. problems are complaints in the order they came up; the document is nil when one of them is
+// fatal and nothing is to be recovered.
 func Parse(text string, o Options) (doc *Node, problems []*SyntaxError) {
-	p := &parser{Options: o, s: strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"), line: 1, doc: &Node{Kind: Document, Version: "1.0", entities: map[string]string{}}}
+	p := &parser{Options: o, s: strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"), line: 1,
+		doc: &Node{Kind: Document, Version: "1.0", entities: map[string]string{}}}
 	p.s = strings.TrimPrefix(p.s, "\xef\xbb\xbf")
 	p.Hold(len(p.s))
 	func() {
@@ -102,7 +104,8 @@ func (p *parser) complain(kind, format string, args ...any) {
 			mark = append(mark, ' ')
 		}
 	}
-	p.problems = append(p.problems, &SyntaxError{line, kind, fmt.Sprintf(format, args...), context + "\n" + string(mark) + "^"})
+	p.problems = append(p.problems, &SyntaxError{line, kind, fmt.Sprintf(format, args...),
+		context + "\n" + string(mark) + "^"})
 }
 
 func (p *parser) fail(format string, args ...any) {
@@ -129,7 +132,9 @@ func (p *parser) blanks() bool {
 }
 
 func nameRune(r rune, first bool) bool {
-	return r == '_' || r == ':' || r|0x20 >= 'a' && r|0x20 <= 'z' || r >= 0xc0 && r != 0xd7 && r != 0xf7 && r != utf8.RuneError || !first && (r == '-' || r == '.' || r >= '0' && r <= '9' || r == 0xb7)
+	return r == '_' || r == ':' || r|0x20 >= 'a' && r|0x20 <= 'z' ||
+		r >= 0xc0 && r != 0xd7 && r != 0xf7 && r != utf8.RuneError ||
+		!first && (r == '-' || r == '.' || r >= '0' && r <= '9' || r == 0xb7)
 }
 
 func (p *parser) name() string {
@@ -162,7 +167,8 @@ func (p *parser) document() {
 	}
 }
 
-// root reads the outermost element. What follows a start tag that makes no sense is looked at as what follows the document.
+// root reads the outermost element. What follows a start tag that makes no sense is looked at as what follows the
+// document.
 func (p *parser) root() {
 	defer func() {
 		if r := recover(); r != nil {

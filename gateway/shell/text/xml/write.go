@@ -20,7 +20,8 @@ type Writer struct {
 
 var (
 	textEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\r", "&#13;")
-	attrEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "\n", "&#10;", "\t", "&#9;", "\r", "&#13;")
+	attrEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "\n", "&#10;", "\t", "&#9;",
+		"\r", "&#13;")
 )
 
 func (w *Writer) escape(b []byte, r *strings.Replacer, s string) []byte {
@@ -98,7 +99,10 @@ func (w *Writer) node(b []byte, n *Node, depth int, format bool) []byte {
 		return append(b, "/>"...)
 	}
 	b = append(b, '>')
-	if format && slices.ContainsFunc(n.Children, func(c *Node) bool { return c.Kind == Characters || c.Kind == CData || c.Kind == Reference }) {
+	if format && slices.ContainsFunc(n.Children, func(c *Node) bool {
+		return c.Kind == Characters || c.Kind == CData ||
+			c.Kind == Reference
+	}) {
 		format = false
 	}
 	newline := func(depth int) {

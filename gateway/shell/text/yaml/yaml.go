@@ -17,7 +17,8 @@ const MaxSize = 8 << 20
 
 const maxDepth = 1000
 
-// nodeCost is what nodes take for a byte of text, at the most: an item of a sequence has two bytes and a node of 160 and a pointer.
+// nodeCost is what nodes take for a byte of text, at the most: an item of a sequence has two bytes and a node of 160
+// and a pointer.
 const nodeCost = 96
 
 // Errors of documents that cannot become values.
@@ -29,8 +30,8 @@ var (
 // Document is a parsed document.
 type Document struct{ node *yaml.Node }
 
-// counted calls tick for what is read from it and written to it, a step for every eight bytes: that is how a parser or a printer is ended
-// in its midst, when tick panics.
+// counted calls tick for what is read from it and written to it, a step for every eight bytes: that is how a parser or
+// a printer is ended in its midst, when tick panics.
 type counted struct {
 	bytes.Buffer
 	tick, hold func(int)
@@ -154,7 +155,8 @@ func scalar(n *yaml.Node) any {
 	return n.Value
 }
 
-// Encode writes documents with the given indentation; two or more are separated by ---. tick counts steps and hold memory.
+// Encode writes documents with the given indentation; two or more are separated by ---. tick counts steps and hold
+// memory.
 func Encode(docs []Document, indent int, tick, hold func(int)) ([]byte, error) {
 	b := counted{tick: tick, hold: hold}
 	e := yaml.NewEncoder(&b)

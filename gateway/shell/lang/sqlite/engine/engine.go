@@ -11,8 +11,8 @@ import (
 	wasm "github.com/ncruces/go-sqlite3-wasm"
 )
 
-// Host is the process that SQLite works for. Its methods are called on the goroutine that uses the connection and may panic, which
-// leaves the connection broken.
+// Host is the process that SQLite works for. Its methods are called on the goroutine that uses the connection and may
+// panic, which leaves the connection broken.
 type Host interface {
 	// Step is called for each thousand steps of SQLite's machine.
 	Step()
@@ -26,8 +26,8 @@ type Host interface {
 	Over()
 }
 
-// env answers what SQLite asks of a system. What it does not define, all of it for virtual tables, hooks and traces that
-// nobody registers, is a nil method: calling it is a fault that breaks the connection.
+// env answers what SQLite asks of a system. What it does not define, all of it for virtual tables, hooks and traces
+// that nobody registers, is a nil method: calling it is a fault that breaks the connection.
 type env struct {
 	wasm.Xenv
 	conn      *Conn

@@ -121,8 +121,8 @@ func (e *env) Xgo_close(file int32) int32 {
 	return code(f.Close(), ioErrClose)
 }
 
-// buffer is n bytes for a file to read or write. A file must not touch SQLite's memory, which may be taken away at any moment: the
-// fault would leave the file system's locks locked.
+// buffer is n bytes for a file to read or write. A file must not touch SQLite's memory, which may be taken away at any
+// moment: the fault would leave the file system's locks locked.
 func (e *env) buffer(n int32) []byte {
 	if int(n) > len(e.page) {
 		e.page = make([]byte, n)

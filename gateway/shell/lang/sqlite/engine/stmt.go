@@ -31,8 +31,8 @@ func (s *Script) Close() {
 	ask(s.c, func() bool { s.c.m.Xsqlite3_free(s.p); return true })
 }
 
-// Next compiles the next statement; text is what it was made of. After the last one the statement is nil. With an error,
-// text is the rest of the script.
+// Next compiles the next statement; text is what it was made of. After the last one the statement is nil. With an
+// error, text is the rest of the script.
 func (s *Script) Next() (stmt *Stmt, text string, err error) {
 	for {
 		for s.at < len(s.sql) && strings.IndexByte(" \t\n\r\f", s.sql[s.at]) >= 0 {
@@ -340,7 +340,8 @@ func (r Result) Error(text string) {
 	}
 }
 
-// Function defines a function of SQL with n arguments, which only statements of the script itself may call, not the schema.
+// Function defines a function of SQL with n arguments, which only statements of the script itself may call, not the
+// schema.
 func (c *Conn) Function(name string, n int, f func(Result, []Value)) error {
 	const directOnly = 0x80000
 	c.funcs = append(c.funcs, f)

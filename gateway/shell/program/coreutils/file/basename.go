@@ -10,7 +10,8 @@ import (
 )
 
 var basenameSpec = getopt.New("+as:z", "multiple=a suffix:=s zero=z").
-	WithUsage("NAME [SUFFIX]\n  or:  basename OPTION... NAME...", "Print NAME with any leading directory components removed.")
+	WithUsage("NAME [SUFFIX]\n  or:  basename OPTION... NAME...",
+		"Print NAME with any leading directory components removed.")
 
 func basename(_ context.Context, p *proc.Process) int {
 	opts, args := basenameSpec.Parse(p)

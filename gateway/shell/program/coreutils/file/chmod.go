@@ -152,7 +152,8 @@ func (r *chmodRun) set(name string, arg bool, depth int) {
 	if err == nil && r.fromOption {
 		// chmod -w leaves bits the umask protects: GNU says so.
 		if naive := r.change.Apply(st.Mode, st.IsDir(), 0); mode&^naive != 0 {
-			p.Errorf("%s: new permissions are %s, not %s", program.QuoteColon(name), program.ModeString(mode), program.ModeString(naive))
+			p.Errorf("%s: new permissions are %s, not %s", program.QuoteColon(name), program.ModeString(mode),
+				program.ModeString(naive))
 			r.status = 1
 		}
 	}

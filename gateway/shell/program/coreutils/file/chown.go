@@ -16,9 +16,11 @@ const chownLongs = "changes=c dereference no-dereference=h from: no-preserve-roo
 
 var (
 	chownSpec = getopt.New("HLPRcfhv", chownLongs).
-			WithUsage("[OPTION]... [OWNER][:[GROUP]] FILE...\n  or:  chown [OPTION]... --reference=RFILE FILE...", "Change the owner and/or group of each FILE to OWNER and/or GROUP.")
+			WithUsage("[OPTION]... [OWNER][:[GROUP]] FILE...\n  or:  chown [OPTION]... --reference=RFILE FILE...",
+			"Change the owner and/or group of each FILE to OWNER and/or GROUP.")
 	chgrpSpec = getopt.New("HLPRcfhv", chownLongs).
-			WithUsage("[OPTION]... GROUP FILE...\n  or:  chgrp [OPTION]... --reference=RFILE FILE...", "Change the group of each FILE to GROUP.")
+			WithUsage("[OPTION]... GROUP FILE...\n  or:  chgrp [OPTION]... --reference=RFILE FILE...",
+			"Change the group of each FILE to GROUP.")
 )
 
 // ownership is a pair of user and group; -1 leaves one as it is.
@@ -146,7 +148,8 @@ func nameOr(name string, id uint32) string {
 	return name
 }
 
-// parseChownSpec reads USER, USER:, USER:GROUP or :GROUP; names win over numbers. A dot separates, too, where no user has it in the name.
+// parseChownSpec reads USER, USER:, USER:GROUP or :GROUP; names win over numbers. A dot separates, too, where no user
+// has it in the name.
 func parseChownSpec(p *proc.Process, s string) (o ownership, user, group, problem string) {
 	o = ownership{-1, -1}
 	parse := func(sep string) string {
@@ -209,7 +212,8 @@ func mayChown(p *proc.Process, st vfs.Stat, to ownership) bool {
 	if st.UID != p.User.UID {
 		return to.uid < 0 && to.gid < 0
 	}
-	return (to.uid < 0 || uint32(to.uid) == st.UID) && (to.gid < 0 || uint32(to.gid) == st.GID || slices.Contains(program.GroupsOf(p, program.Self(p)), uint32(to.gid)))
+	return (to.uid < 0 || uint32(to.uid) == st.UID) && (to.gid < 0 || uint32(to.gid) == st.GID ||
+		slices.Contains(program.GroupsOf(p, program.Self(p)), uint32(to.gid)))
 }
 
 func (r *chownRun) set(name string, arg bool, depth int) {
@@ -236,7 +240,8 @@ func (r *chownRun) set(name string, arg bool, depth int) {
 		return
 	}
 	// What is below a directory comes first, as in GNU's walk.
-	if r.recursive && st.IsDir() && depth < program.MaxTreeDepth && (lst.Kind != vfs.Symlink || r.walk == 'L' || r.walk == 'H' && arg) {
+	if r.recursive && st.IsDir() && depth < program.MaxTreeDepth &&
+		(lst.Kind != vfs.Symlink || r.walk == 'L' || r.walk == 'H' && arg) {
 		entries, err := p.ReadDir(name)
 		if err != nil {
 			r.status = 1

@@ -270,7 +270,8 @@ func (c *copier) copy(src, dst string, arg bool, depth int) bool {
 	if c.keepLink && st.Nlink > 1 && !c.link && !c.symlink {
 		if first, ok := c.copied[st.Ino]; ok {
 			if err := c.relink(first, dst); err != nil {
-				return c.fail("cannot create hard link %s to %s: %s", program.QuoteName(dst), program.QuoteName(first), proc.Strerror(err))
+				return c.fail("cannot create hard link %s to %s: %s", program.QuoteName(dst), program.QuoteName(first),
+					proc.Strerror(err))
 			}
 			return true
 		}
@@ -282,7 +283,8 @@ func (c *copier) copy(src, dst string, arg bool, depth int) bool {
 	switch {
 	case c.link:
 		if err := c.hardLink(src, dst); err != nil {
-			return c.fail("cannot create hard link %s to %s: %s", program.QuoteName(dst), program.QuoteName(src), proc.Strerror(err))
+			return c.fail("cannot create hard link %s to %s: %s", program.QuoteName(dst), program.QuoteName(src),
+				proc.Strerror(err))
 		}
 		return true
 	case c.symlink:
@@ -339,7 +341,8 @@ func (c *copier) prepare(src, dst string, st vfs.Stat, arg bool) (ok, goOn bool)
 				return c.fail("not writing through dangling symlink %s", program.QuoteName(dst)), false
 			}
 			if st.IsDir() {
-				return c.fail("cannot overwrite non-directory %s with directory %s", program.QuoteName(dst), program.QuoteName(src)), false
+				return c.fail("cannot overwrite non-directory %s with directory %s", program.QuoteName(dst),
+					program.QuoteName(src)), false
 			}
 		}
 	}
@@ -367,7 +370,8 @@ func (c *copier) prepare(src, dst string, st vfs.Stat, arg bool) (ok, goOn bool)
 		}
 	} else if !dstStat.IsDir() {
 		if c.backup.Kind == "" {
-			return c.fail("cannot overwrite non-directory %s with directory %s", program.QuoteName(dst), program.QuoteName(src)), false
+			return c.fail("cannot overwrite non-directory %s with directory %s", program.QuoteName(dst), program.QuoteName(src)),
+				false
 		}
 	}
 	if c.backup.Kind != "" && !dstStat.IsDir() {
@@ -396,7 +400,8 @@ func (c *copier) prepare(src, dst string, st vfs.Stat, arg bool) (ok, goOn bool)
 func (c *copier) sameFile(src string, st vfs.Stat, dst string, lst, dstStat vfs.Stat) bool {
 	if dstStat.Ino != st.Ino {
 		// Through a symlink at dst the same inode is reached even when it was not followed.
-		if lst.Kind != vfs.Symlink || st.Kind == vfs.Symlink || c.removeDst || c.backup.Kind != "" || c.link && c.force || c.symlink && c.force {
+		if lst.Kind != vfs.Symlink || st.Kind == vfs.Symlink || c.removeDst || c.backup.Kind != "" || c.link && c.force ||
+			c.symlink && c.force {
 			return false
 		}
 		through, err := c.p.Stat(dst)
@@ -439,7 +444,8 @@ func (c *copier) makeSymlink(src, dst string) bool {
 		return c.fail("%s: can make relative symbolic links only in current directory", program.QuoteColon(dst))
 	}
 	if err := c.p.FS.Symlink(src, c.p.Abs(dst)); err != nil {
-		return c.fail("cannot create symbolic link %s to %s: %s", program.QuoteName(dst), program.QuoteName(src), proc.Strerror(err))
+		return c.fail("cannot create symbolic link %s to %s: %s", program.QuoteName(dst), program.QuoteName(src),
+			proc.Strerror(err))
 	}
 	return true
 }

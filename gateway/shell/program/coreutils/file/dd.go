@@ -17,14 +17,17 @@ import (
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
-var ddSpec = getopt.New("", "").WithUsage("[OPERAND]...\n  or:  dd OPTION", "Copy a file, converting and formatting according to the operands.")
+var ddSpec = getopt.New("", "").WithUsage("[OPERAND]...\n  or:  dd OPTION",
+	"Copy a file, converting and formatting according to the operands.")
 
 // ddMaxBlock bounds the two buffers.
 const ddMaxBlock = 256 << 20
 
 var (
-	ddConversions = []string{"ascii", "ebcdic", "ibm", "block", "unblock", "lcase", "ucase", "sparse", "swab", "noerror", "nocreat", "excl", "notrunc", "sync", "fdatasync", "fsync"}
-	ddFlags       = []string{"append", "binary", "cio", "direct", "directory", "dsync", "noatime", "nocache", "noctty", "nofollow", "nolinks", "nonblock", "sync", "text", "fullblock", "count_bytes", "skip_bytes", "seek_bytes"}
+	ddConversions = []string{"ascii", "ebcdic", "ibm", "block", "unblock", "lcase", "ucase", "sparse", "swab", "noerror",
+		"nocreat", "excl", "notrunc", "sync", "fdatasync", "fsync"}
+	ddFlags = []string{"append", "binary", "cio", "direct", "directory", "dsync", "noatime", "nocache", "noctty",
+		"nofollow", "nolinks", "nonblock", "sync", "text", "fullblock", "count_bytes", "skip_bytes", "seek_bytes"}
 )
 
 type ddRun struct {
@@ -377,7 +380,8 @@ func (d *ddRun) position() {
 	if ok {
 		if d.outName != "" && !d.has("notrunc") && program.IsRegular(f) {
 			if err = f.Truncate(n); err != nil {
-				p.Errorf("failed to truncate to %d bytes in output file %s: %s", n, program.QuoteName(d.outName), proc.Strerror(err))
+				p.Errorf("failed to truncate to %d bytes in output file %s: %s", n, program.QuoteName(d.outName),
+					proc.Strerror(err))
 				p.Exit(1)
 			}
 		}

@@ -13,8 +13,10 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/program"
 )
 
-var dfSpec = getopt.New("aB:hHiklmPTt:vx:", "all=a block-size:=B human-readable=h si=H inodes=i local=l no-sync output:: portability=P print-type=T sync total type:=t exclude-type:=x").
-	WithUsage("[OPTION]... [FILE]...", "Show information about the file system on which each FILE resides, or all file systems by default.")
+var dfSpec = getopt.New("aB:hHiklmPTt:vx:",
+	"all=a block-size:=B human-readable=h si=H inodes=i local=l no-sync output:: portability=P print-type=T sync total type:=t exclude-type:=x").
+	WithUsage("[OPTION]... [FILE]...",
+		"Show information about the file system on which each FILE resides, or all file systems by default.")
 
 // The one file system there is.
 const (
@@ -23,7 +25,8 @@ const (
 	dfTarget = "/"
 )
 
-var dfFields = []string{"source", "fstype", "itotal", "iused", "iavail", "ipcent", "size", "used", "avail", "pcent", "file", "target"}
+var dfFields = []string{"source", "fstype", "itotal", "iused", "iavail", "ipcent", "size", "used", "avail", "pcent",
+	"file", "target"}
 
 type dfRun struct {
 	p       *proc.Process
@@ -159,7 +162,8 @@ func (d *dfRun) fields(list string) {
 }
 
 func (d *dfRun) header() []string {
-	title := map[string]string{"source": "Filesystem", "fstype": "Type", "itotal": "Inodes", "iused": "IUsed", "iavail": "IFree", "ipcent": "IUse%",
+	title := map[string]string{"source": "Filesystem", "fstype": "Type", "itotal": "Inodes", "iused": "IUsed",
+		"iavail": "IFree", "ipcent": "IUse%",
 		"used": "Used", "avail": "Available", "pcent": "Use%", "file": "File", "target": "Mounted on"}
 	human := d.block.Human != 0
 	if human || len(d.columns) > 0 && d.columns[0] != "source" || slices.Contains(d.columns, "file") || d.posixless() {
@@ -227,8 +231,10 @@ func (d *dfRun) row(file, source, target string) []string {
 		return strconv.FormatUint(n, 10)
 	}
 	values := map[string]string{
-		"source": source, "fstype": dfType, "itotal": count(inodes), "iused": count(usedInodes), "iavail": count(freeInodes), "ipcent": percent(usedInodes, freeInodes),
-		"size": d.block.Format(size), "used": d.block.Format(used), "avail": d.block.Format(free), "pcent": percent(used, free), "file": file, "target": target,
+		"source": source, "fstype": dfType, "itotal": count(inodes), "iused": count(usedInodes), "iavail": count(freeInodes),
+		"ipcent": percent(usedInodes, freeInodes),
+		"size":   d.block.Format(size), "used": d.block.Format(used), "avail": d.block.Format(free),
+		"pcent": percent(used, free), "file": file, "target": target,
 	}
 	out := make([]string, len(d.columns))
 	for i, c := range d.columns {

@@ -16,15 +16,20 @@ var dircolorsSpec = getopt.New("bcp", "bourne-shell=b sh=b csh=c c-shell=c print
 
 // colorTerms are the terminals GNU's table of colours is made for.
 var colorTerms = []string{
-	"Eterm", "ansi", "*color*", "con[0-9]*x[0-9]*", "cons25", "console", "cygwin", "*direct*", "dtterm", "gnome", "hurd", "jfbterm",
-	"konsole", "kterm", "linux", "linux-c", "mlterm", "putty", "rxvt*", "screen*", "st", "terminator", "tmux*", "vt100", "xterm*",
+	"Eterm", "ansi", "*color*", "con[0-9]*x[0-9]*", "cons25", "console", "cygwin", "*direct*", "dtterm", "gnome", "hurd",
+	"jfbterm",
+	"konsole", "kterm", "linux", "linux-c", "mlterm", "putty", "rxvt*", "screen*", "st", "terminator", "tmux*", "vt100",
+	"xterm*",
 }
 
 // colorDefaults are the colours of the kinds of files, in the order they are printed.
 var colorDefaults = []struct{ keyword, color string }{
-	{"RESET", "0"}, {"DIR", "01;34"}, {"LINK", "01;36"}, {"MULTIHARDLINK", "00"}, {"FIFO", "40;33"}, {"SOCK", "01;35"}, {"DOOR", "01;35"},
-	{"BLK", "40;33;01"}, {"CHR", "40;33;01"}, {"ORPHAN", "40;31;01"}, {"MISSING", "00"}, {"SETUID", "37;41"}, {"SETGID", "30;43"},
-	{"CAPABILITY", "00"}, {"STICKY_OTHER_WRITABLE", "30;42"}, {"OTHER_WRITABLE", "34;42"}, {"STICKY", "37;44"}, {"EXEC", "01;32"},
+	{"RESET", "0"}, {"DIR", "01;34"}, {"LINK", "01;36"}, {"MULTIHARDLINK", "00"}, {"FIFO", "40;33"}, {"SOCK", "01;35"},
+	{"DOOR", "01;35"},
+	{"BLK", "40;33;01"}, {"CHR", "40;33;01"}, {"ORPHAN", "40;31;01"}, {"MISSING", "00"}, {"SETUID", "37;41"},
+	{"SETGID", "30;43"},
+	{"CAPABILITY", "00"}, {"STICKY_OTHER_WRITABLE", "30;42"}, {"OTHER_WRITABLE", "34;42"}, {"STICKY", "37;44"},
+	{"EXEC", "01;32"},
 }
 
 // colorSuffixes are the names that have a colour of their own.
@@ -39,10 +44,14 @@ var colorSuffixes = []struct{ color, names string }{
 
 // colorCodes are the keys of LS_COLORS by keyword.
 var colorCodes = map[string]string{
-	"NO": "no", "NORMAL": "no", "NORM": "no", "FILE": "fi", "RESET": "rs", "DIR": "di", "LNK": "ln", "LINK": "ln", "SYMLINK": "ln", "ORPHAN": "or",
-	"MISSING": "mi", "FIFO": "pi", "PIPE": "pi", "SOCK": "so", "BLK": "bd", "BLOCK": "bd", "CHR": "cd", "CHAR": "cd", "DOOR": "do", "EXEC": "ex",
-	"LEFT": "lc", "LEFTCODE": "lc", "RIGHT": "rc", "RIGHTCODE": "rc", "END": "ec", "ENDCODE": "ec", "SUID": "su", "SETUID": "su", "SGID": "sg",
-	"SETGID": "sg", "STICKY": "st", "OTHER_WRITABLE": "ow", "OWR": "ow", "STICKY_OTHER_WRITABLE": "tw", "OWT": "tw", "CAPABILITY": "ca",
+	"NO": "no", "NORMAL": "no", "NORM": "no", "FILE": "fi", "RESET": "rs", "DIR": "di", "LNK": "ln", "LINK": "ln",
+	"SYMLINK": "ln", "ORPHAN": "or",
+	"MISSING": "mi", "FIFO": "pi", "PIPE": "pi", "SOCK": "so", "BLK": "bd", "BLOCK": "bd", "CHR": "cd", "CHAR": "cd",
+	"DOOR": "do", "EXEC": "ex",
+	"LEFT": "lc", "LEFTCODE": "lc", "RIGHT": "rc", "RIGHTCODE": "rc", "END": "ec", "ENDCODE": "ec", "SUID": "su",
+	"SETUID": "su", "SGID": "sg",
+	"SETGID": "sg", "STICKY": "st", "OTHER_WRITABLE": "ow", "OWR": "ow", "STICKY_OTHER_WRITABLE": "tw", "OWT": "tw",
+	"CAPABILITY":    "ca",
 	"MULTIHARDLINK": "mh", "CLRTOEOL": "cl",
 }
 
@@ -236,7 +245,8 @@ func colorLine(line string) (key, value string) {
 	return key, strings.TrimRight(value, " \t\n\v\f\r")
 }
 
-// quoteColors quotes a part of LS_COLORS for a shell's single quotes and for ls, to which colon and equals sign are special.
+// quoteColors quotes a part of LS_COLORS for a shell's single quotes and for ls, to which colon and equals sign are
+// special.
 func quoteColors(s string) string {
 	var b strings.Builder
 	plain := true // no backslash before it

@@ -48,7 +48,8 @@ func (a *duSize) add(b duSize) {
 
 func du(_ context.Context, p *proc.Process) int {
 	opts, args := duSpec.Parse(p)
-	d := &duRun{p: p, depth: -1, size: program.BlockSize{Unit: 1024}, end: "\n", seen: map[uint64]bool{}, timeFormat: "%Y-%m-%d %H:%M"}
+	d := &duRun{p: p, depth: -1, size: program.BlockSize{Unit: 1024}, end: "\n", seen: map[uint64]bool{},
+		timeFormat: "%Y-%m-%d %H:%M"}
 	summarize, from, hasFrom := false, "", false
 	for _, o := range opts {
 		switch o.Key {
@@ -115,7 +116,8 @@ func du(_ context.Context, p *proc.Process) int {
 			case strings.HasPrefix(o.Value, "+"):
 				d.timeFormat = o.Value[1:]
 			default:
-				d.timeFormat = map[string]string{"full-iso": "%Y-%m-%d %H:%M:%S.%N %z", "long-iso": "%Y-%m-%d %H:%M", "iso": "%Y-%m-%d"}[program.Choose(p, duSpec, o.Key, o.Value, "full-iso", "long-iso", "iso")]
+				d.timeFormat = map[string]string{"full-iso": "%Y-%m-%d %H:%M:%S.%N %z", "long-iso": "%Y-%m-%d %H:%M",
+					"iso": "%Y-%m-%d"}[program.Choose(p, duSpec, o.Key, o.Value, "full-iso", "long-iso", "iso")]
 			}
 		case "exclude":
 			d.exclude = append(d.exclude, o.Value)

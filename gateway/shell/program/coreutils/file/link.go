@@ -10,9 +10,11 @@ import (
 )
 
 var (
-	linkSpec   = getopt.New("", "").WithUsage("FILE1 FILE2", "Call the link function to create a link named FILE2 to an existing FILE1.")
+	linkSpec = getopt.New("", "").WithUsage("FILE1 FILE2",
+		"Call the link function to create a link named FILE2 to an existing FILE1.")
 	unlinkSpec = getopt.New("", "").WithUsage("FILE", "Call the unlink function to remove the specified FILE.")
-	syncSpec   = getopt.New("df", "data=d file-system=f").WithUsage("[OPTION] [FILE]...", "Synchronize cached writes to persistent storage.")
+	syncSpec   = getopt.New("df", "data=d file-system=f").WithUsage("[OPTION] [FILE]...",
+		"Synchronize cached writes to persistent storage.")
 )
 
 func link(_ context.Context, p *proc.Process) int {
@@ -30,7 +32,8 @@ func link(_ context.Context, p *proc.Process) int {
 		err = p.FS.Link(p.Abs(args[0]), p.Abs(args[1]))
 	}
 	if err != nil {
-		p.Errorf("cannot create link %s to %s: %s", program.QuoteName(args[1]), program.QuoteName(args[0]), proc.Strerror(err))
+		p.Errorf("cannot create link %s to %s: %s", program.QuoteName(args[1]), program.QuoteName(args[0]),
+			proc.Strerror(err))
 		return 1
 	}
 	return 0

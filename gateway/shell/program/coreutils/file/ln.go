@@ -202,7 +202,8 @@ func (l *linker) link(src, dst string) bool {
 			if !errors.Is(err, vfs.EEXIST) && target != "" && !errors.Is(err, vfs.ENAMETOOLONG) {
 				break
 			}
-		case !errors.Is(err, vfs.EEXIST) && !errors.Is(err, vfs.EDQUOT) && !errors.Is(err, vfs.ENOSPC) && !errors.Is(err, vfs.EROFS):
+		case !errors.Is(err, vfs.EEXIST) && !errors.Is(err, vfs.EDQUOT) && !errors.Is(err, vfs.ENOSPC) &&
+			!errors.Is(err, vfs.EROFS):
 			rest = " => " + program.QuoteName(src)
 		}
 		if l.symbolic && (errors.Is(err, vfs.ENAMETOOLONG) || target == "") {

@@ -70,7 +70,8 @@ type lister struct {
 	maxInode, maxBlocks                                            int
 }
 
-var quotingStyles = []string{"literal", "shell", "shell-always", "shell-escape", "shell-escape-always", "c", "c-maybe", "escape", "locale", "clocale"}
+var quotingStyles = []string{"literal", "shell", "shell-always", "shell-escape", "shell-escape-always", "c", "c-maybe",
+	"escape", "locale", "clocale"}
 
 func ls(_ context.Context, p *proc.Process) int  { return list(p, '1') }
 func dir(_ context.Context, p *proc.Process) int { return list(p, 'C') }
@@ -157,7 +158,8 @@ func list(p *proc.Process, format byte) int {
 // finish leaves a terminal with codes of its own as it was.
 func (l *lister) finish() int {
 	if l.colored {
-		if left, right := l.palette.code("lc"), l.palette.code("rc"); left != paletteDefaults["lc"] || right != paletteDefaults["rc"] {
+		if left, right := l.palette.code("lc"), l.palette.code("rc"); left != paletteDefaults["lc"] ||
+			right != paletteDefaults["rc"] {
 			l.p.Out.WriteString(left + right)
 		}
 	}
@@ -187,7 +189,9 @@ func (l *lister) option(o getopt.Option, style, timeKey *string, sortSet *bool) 
 			l.format = o.Key[0]
 		}
 	case "format":
-		l.format = map[string]byte{"verbose": 'l', "commas": 'm', "across": 'x', "vertical": 'C', "single-column": '1'}[program.Choose(p, lsWords, "format", o.Value, "verbose long", "commas", "horizontal across", "vertical", "single-column")]
+		l.format = map[string]byte{"verbose": 'l', "commas": 'm', "across": 'x', "vertical": 'C',
+			"single-column": '1'}[program.Choose(p, lsWords, "format", o.Value, "verbose long", "commas", "horizontal across",
+			"vertical", "single-column")]
 		if l.format == 0 {
 			l.format = 'x'
 		}
@@ -201,7 +205,8 @@ func (l *lister) option(o getopt.Option, style, timeKey *string, sortSet *bool) 
 		}
 	case "F":
 		l.indicator = "classify"
-		if o.Has && program.Choose(p, lsWords, "classify", o.Value, "always yes force", "never no none", "auto tty if-tty") != "always" {
+		if o.Has && program.Choose(p, lsWords, "classify", o.Value, "always yes force", "never no none",
+			"auto tty if-tty") != "always" {
 			l.indicator = ""
 		}
 	case "p":
@@ -305,7 +310,8 @@ func (l *lister) option(o getopt.Option, style, timeKey *string, sortSet *bool) 
 			l.format = '1'
 		}
 	case "color":
-		l.color = !o.Has || program.Choose(p, lsWords, "color", o.Value, "always yes force", "never no none", "auto tty if-tty") == "always"
+		l.color = !o.Has || program.Choose(p, lsWords, "color", o.Value, "always yes force", "never no none",
+			"auto tty if-tty") == "always"
 	}
 }
 
@@ -486,7 +492,8 @@ func (l *lister) directory(path string, header bool, depth int) {
 
 // needsStat reports whether the listing shows more than names.
 func (l *lister) needsStat() bool {
-	return l.format == 'l' || l.inode || l.blocks || l.color || l.dirsFirst || l.indicator != "" || l.sort == "time" || l.sort == "size"
+	return l.format == 'l' || l.inode || l.blocks || l.color || l.dirsFirst || l.indicator != "" || l.sort == "time" ||
+		l.sort == "size"
 }
 
 // colorTerm reports whether a terminal is one of those GNU's table of colours is made for.
@@ -899,7 +906,8 @@ func (l *lister) long(files []*lsFile) {
 			b.WriteString("? ")
 		}
 		if f.ok && f.st.Kind == vfs.Char {
-			b.WriteString(pad(pad(strconv.Itoa(int(f.st.Rdev>>8)), majors)+", "+pad(strconv.Itoa(int(f.st.Rdev&0xff)), minors), sizes))
+			b.WriteString(pad(pad(strconv.Itoa(int(f.st.Rdev>>8)), majors)+", "+pad(strconv.Itoa(int(f.st.Rdev&0xff)), minors),
+				sizes))
 		} else {
 			b.WriteString(pad(l.sizeText(f), sizes))
 		}

@@ -20,7 +20,8 @@ type palette struct {
 type colorSuffix struct{ suffix, code string }
 
 var paletteDefaults = map[string]string{
-	"lc": "\x1b[", "rc": "m", "rs": "0", "di": "01;34", "ln": "01;36", "pi": "33", "so": "01;35", "bd": "01;33", "cd": "01;33",
+	"lc": "\x1b[", "rc": "m", "rs": "0", "di": "01;34", "ln": "01;36", "pi": "33", "so": "01;35", "bd": "01;33",
+	"cd": "01;33",
 	"ex": "01;32", "do": "01;35", "su": "37;41", "sg": "30;43", "st": "37;44", "ow": "34;42", "tw": "30;42",
 }
 

@@ -12,8 +12,10 @@ import (
 )
 
 var (
-	mkfifoSpec = getopt.New("m:Z", "mode:=m context::").WithUsage("[OPTION]... NAME...", "Create named pipes (FIFOs) with the given NAMEs.")
-	mknodSpec  = getopt.New("m:Z", "mode:=m context::").WithUsage("[OPTION]... NAME TYPE [MAJOR MINOR]", "Create the special file NAME of the given TYPE.")
+	mkfifoSpec = getopt.New("m:Z", "mode:=m context::").WithUsage("[OPTION]... NAME...",
+		"Create named pipes (FIFOs) with the given NAMEs.")
+	mknodSpec = getopt.New("m:Z", "mode:=m context::").WithUsage("[OPTION]... NAME TYPE [MAJOR MINOR]",
+		"Create the special file NAME of the given TYPE.")
 )
 
 // makeFIFO makes a named pipe. Its mode is one for chmod, on top of what anybody may do; without one the umask applies.

@@ -115,7 +115,8 @@ func mktemp(_ context.Context, p *proc.Process) int {
 		}
 		if err != nil {
 			if !quiet {
-				p.Errorf("failed to create %s via template %s: %s", kind, program.Quote(stem+strings.Repeat("X", xs)+suffix), proc.Strerror(err))
+				p.Errorf("failed to create %s via template %s: %s", kind, program.Quote(stem+strings.Repeat("X", xs)+suffix),
+					proc.Strerror(err))
 			}
 			return 1
 		}

@@ -12,7 +12,8 @@ import (
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
-var pathchkSpec = getopt.New("+pP", "portability").WithUsage("[OPTION]... NAME...", "Diagnose invalid or unportable file names.")
+var pathchkSpec = getopt.New("+pP", "portability").WithUsage("[OPTION]... NAME...",
+	"Diagnose invalid or unportable file names.")
 
 // POSIX's smallest limits.
 const (

@@ -81,7 +81,8 @@ func rm(_ context.Context, p *proc.Process) int {
 				r.status = 1
 				continue
 			}
-			if root, err := p.FS.Realpath(p.Abs(name)); preserveRoot && name != "" && err == nil && root == "/" && !r.isLink(name) {
+			if root, err := p.FS.Realpath(p.Abs(name)); preserveRoot && name != "" && err == nil && root == "/" &&
+				!r.isLink(name) {
 				same := ""
 				if name != "/" {
 					same = " (same as '/')"

@@ -13,8 +13,10 @@ import (
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
-var shredSpec = getopt.New("fn:s:uvxz", "exact=x force=f iterations:=n size:=s random-source: remove:: verbose=v zero=z").
-	WithUsage("[OPTION]... FILE...", "Overwrite the specified FILE(s) repeatedly, in order to make it harder\nfor even very expensive hardware probing to recover the data.")
+var shredSpec = getopt.New("fn:s:uvxz",
+	"exact=x force=f iterations:=n size:=s random-source: remove:: verbose=v zero=z").
+	WithUsage("[OPTION]... FILE...",
+		"Overwrite the specified FILE(s) repeatedly, in order to make it harder\nfor even very expensive hardware probing to recover the data.")
 
 type shredRun struct {
 	p                    *proc.Process

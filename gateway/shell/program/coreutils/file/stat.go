@@ -115,7 +115,8 @@ func statMain(_ context.Context, p *proc.Process) int {
 	return status
 }
 
-// print expands a format. field returns the text of a directive and what kind it is: 's' text, 'd', 'o' or 'x' a number, 't' a time.
+// print expands a format. field returns the text of a directive and what kind it is: 's' text, 'd', 'o' or 'x' a
+// number, 't' a time.
 func (s *statRun) print(format, name string, field func(mod, verb byte) (string, byte, bool)) {
 	out := s.p.Out
 	for i := 0; i < len(format); i++ {
@@ -303,7 +304,8 @@ func (s *statRun) field(name string, st vfs.Stat, mod, verb byte, custom bool) (
 	stamp := func(ns int64) (string, byte, bool) {
 		return datetime.Format("%Y-%m-%d %H:%M:%S.%N %z", time.Unix(0, ns).In(datetime.Zone(s.p.Getenv("TZ")))), 's', true
 	}
-	typeBits := map[vfs.Kind]uint32{vfs.FIFO: 0o010000, vfs.Char: 0o020000, vfs.Dir: 0o040000, vfs.Regular: 0o100000, vfs.Symlink: 0o120000}
+	typeBits := map[vfs.Kind]uint32{vfs.FIFO: 0o010000, vfs.Char: 0o020000, vfs.Dir: 0o040000, vfs.Regular: 0o100000,
+		vfs.Symlink: 0o120000}
 	switch verb {
 	case 'a':
 		return strconv.FormatUint(uint64(st.Mode), 8), 'o', true

@@ -153,7 +153,8 @@ func (t *treeRun) parse() (roots []string, status int) {
 				t.date = true
 			case "sort":
 				t.sort, ok = argument()
-				t.sort = map[string]string{"name": "name", "size": "size", "mtime": "time", "ctime": "time", "version": "version"}[t.sort]
+				t.sort = map[string]string{"name": "name", "size": "size", "mtime": "time", "ctime": "time",
+					"version": "version"}[t.sort]
 				if t.sort == "" {
 					return nil, usage("Sort type '" + value + "' not valid, should be one of: name,version,size,mtime,ctime")
 				}
@@ -655,7 +656,8 @@ func (t *treeRun) attributes(n *treeNode, root bool) [][2]string {
 		attrs = append(attrs, [2]string{"inode", strconv.FormatUint(n.st.Ino, 10)})
 	}
 	if t.mode {
-		attrs = append(attrs, [2]string{"mode", program.OctalMode(n.st.Mode)}, [2]string{"prot", string(program.KindLetter(n.st.Kind)) + program.ModeString(n.st.Mode)})
+		attrs = append(attrs, [2]string{"mode", program.OctalMode(n.st.Mode)},
+			[2]string{"prot", string(program.KindLetter(n.st.Kind)) + program.ModeString(n.st.Mode)})
 	}
 	if t.user {
 		attrs = append(attrs, [2]string{"user", program.OrNumber(t.names.User(n.st.UID), n.st.UID)})

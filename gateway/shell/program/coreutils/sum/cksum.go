@@ -13,14 +13,16 @@ import (
 )
 
 var (
-	cksumSpec = getopt.New("a:cl:wz", "algorithm:=a check=c debug ignore-missing length:=l quiet status strict tag untagged warn=w zero=z").
-			WithUsage("[OPTION]... [FILE]...", "Print or verify checksums.  By default use the 32 bit CRC algorithm.")
+	cksumSpec = getopt.New("a:cl:wz",
+		"algorithm:=a check=c debug ignore-missing length:=l quiet status strict tag untagged warn=w zero=z").
+		WithUsage("[OPTION]... [FILE]...", "Print or verify checksums.  By default use the 32 bit CRC algorithm.")
 	sumSpec = getopt.New("rs", "sysv=s").WithUsage("[OPTION]... [FILE]...", "Print or check BSD (16-bit) checksums.")
 )
 
 // digests are the algorithms of cksum that checksum files can hold.
 var digests = map[string]algorithm{
-	"md5": md5Digest, "sha1": sha1Digest, "sha224": sha224Digest, "sha256": sha256Digest, "sha384": sha384Digest, "sha512": sha512Digest,
+	"md5": md5Digest, "sha1": sha1Digest, "sha224": sha224Digest, "sha256": sha256Digest, "sha384": sha384Digest,
+	"sha512":  sha512Digest,
 	"blake2b": blakeDigest, "sm3": sm3Digest,
 }
 
@@ -40,7 +42,8 @@ func cksum(_ context.Context, p *proc.Process) int {
 	for _, o := range opts {
 		switch o.Key {
 		case "a":
-			algorithm, hasAlgorithm = program.Choose(p, cksumSpec, "algorithm", o.Value, "bsd", "sysv", "crc", "md5", "sha1", "sha224", "sha256", "sha384", "sha512", "blake2b", "sm3"), true
+			algorithm, hasAlgorithm = program.Choose(p, cksumSpec, "algorithm", o.Value, "bsd", "sysv", "crc", "md5", "sha1",
+				"sha224", "sha256", "sha384", "sha512", "blake2b", "sm3"), true
 		case "c":
 			check = true
 		case "l":
@@ -184,7 +187,8 @@ func crcUpdate(crc uint32, b []byte) uint32 {
 	t := &crcTables
 	for len(b) >= 8 {
 		crc ^= uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
-		crc = t[7][crc>>24] ^ t[6][crc>>16&255] ^ t[5][crc>>8&255] ^ t[4][crc&255] ^ t[3][b[4]] ^ t[2][b[5]] ^ t[1][b[6]] ^ t[0][b[7]]
+		crc = t[7][crc>>24] ^ t[6][crc>>16&255] ^ t[5][crc>>8&255] ^ t[4][crc&255] ^
+			t[3][b[4]] ^ t[2][b[5]] ^ t[1][b[6]] ^ t[0][b[7]]
 		b = b[8:]
 	}
 	for _, c := range b {

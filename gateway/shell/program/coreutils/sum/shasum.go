@@ -9,7 +9,8 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
 
-var shasumSpec = getopt.New("a:bcthqsvwU0", "algorithm:=a binary=b check=c text=t help=h ignore-missing=i quiet=q status=s strict=S tag=T version=v warn=w UNIVERSAL=U 01=0").
+var shasumSpec = getopt.New("a:bcthqsvwU0",
+	"algorithm:=a binary=b check=c text=t help=h ignore-missing=i quiet=q status=s strict=S tag=T version=v warn=w UNIVERSAL=U 01=0").
 	WithUsage("[OPTION]... [FILE]...", "Print or check SHA checksums.")
 
 var shasumDigests = map[string]algorithm{

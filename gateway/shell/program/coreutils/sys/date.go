@@ -13,7 +13,8 @@ import (
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
-var dateSpec = getopt.New("d:f:I::r:Rs:u", "date:=d debug file:=f iso-8601::=I reference:=r resolution rfc-email=R rfc-822=R rfc-2822=R rfc-3339: set:=s uct=u utc=u universal=u").
+var dateSpec = getopt.New("d:f:I::r:Rs:u",
+	"date:=d debug file:=f iso-8601::=I reference:=r resolution rfc-email=R rfc-822=R rfc-2822=R rfc-3339: set:=s uct=u utc=u universal=u").
 	WithUsage("[OPTION]... [+FORMAT]", "Display date and time in the given FORMAT.")
 
 const rfcEmail = "%a, %d %b %Y %H:%M:%S %z"
@@ -47,13 +48,15 @@ func date(_ context.Context, p *proc.Process) int {
 		case "resolution":
 			resolution = true
 		case "rfc-3339":
-			setFormat(map[string]string{"date": "%Y-%m-%d", "seconds": "%Y-%m-%d %H:%M:%S%:z", "ns": "%Y-%m-%d %H:%M:%S.%N%:z"}[program.Choose(p, dateSpec, o.Key, o.Value, "date", "seconds", "ns")])
+			setFormat(map[string]string{"date": "%Y-%m-%d", "seconds": "%Y-%m-%d %H:%M:%S%:z",
+				"ns": "%Y-%m-%d %H:%M:%S.%N%:z"}[program.Choose(p, dateSpec, o.Key, o.Value, "date", "seconds", "ns")])
 		case "I":
 			word := "date"
 			if o.Has {
 				word = program.Choose(p, dateSpec, "iso-8601", o.Value, "hours", "minutes", "date", "seconds", "ns")
 			}
-			setFormat(map[string]string{"date": "%Y-%m-%d", "hours": "%Y-%m-%dT%H%:z", "minutes": "%Y-%m-%dT%H:%M%:z", "seconds": "%Y-%m-%dT%H:%M:%S%:z", "ns": "%Y-%m-%dT%H:%M:%S,%N%:z"}[word])
+			setFormat(map[string]string{"date": "%Y-%m-%d", "hours": "%Y-%m-%dT%H%:z", "minutes": "%Y-%m-%dT%H:%M%:z",
+				"seconds": "%Y-%m-%dT%H:%M:%S%:z", "ns": "%Y-%m-%dT%H:%M:%S,%N%:z"}[word])
 		}
 	}
 	sources := 0

@@ -16,7 +16,8 @@ import (
 
 var envSpec = getopt.New("+C:iS:u:v0",
 	"ignore-environment=i null=0 unset:=u chdir:=C block-signal:: default-signal:: ignore-signal:: list-signal-handling debug=v split-string:=S").WithStatus(125).
-	WithUsage("[OPTION]... [-] [NAME=VALUE]... [COMMAND [ARG]...]", "Set each NAME to VALUE in the environment and run COMMAND.")
+	WithUsage("[OPTION]... [-] [NAME=VALUE]... [COMMAND [ARG]...]",
+		"Set each NAME to VALUE in the environment and run COMMAND.")
 
 func env(ctx context.Context, p *proc.Process) int {
 	// -S inserts words where it stands, so it is expanded before the options are read.
@@ -287,7 +288,8 @@ func splitString(p *proc.Process, s string) ([]string, bool) {
 	return words, true
 }
 
-// findProgram looks a program up as execvp would in child. When it cannot run it prints the message and returns 127 or 126.
+// findProgram looks a program up as execvp would in child. When it cannot run it prints the message and returns 127 or
+// 126.
 func findProgram(p, child *proc.Process, name, format string) (status int, ok bool) {
 	_, err := child.LookPath(name)
 	if err == nil {

@@ -133,7 +133,8 @@ func (e *expression) comparison(eval bool) string {
 		} else {
 			c = strings.Compare(l, r)
 		}
-		l = truth(op == "<" && c < 0 || op == "<=" && c <= 0 || (op == "=" || op == "==") && c == 0 || op == "!=" && c != 0 || op == ">=" && c >= 0 || op == ">" && c > 0)
+		l = truth(op == "<" && c < 0 || op == "<=" && c <= 0 || (op == "=" || op == "==") && c == 0 || op == "!=" && c != 0 ||
+			op == ">=" && c >= 0 || op == ">" && c > 0)
 	}
 }
 
@@ -231,7 +232,9 @@ func (e *expression) regexMatch(text, pattern string) string {
 	re.SetTick(e.p.Tick)
 	// The pattern is anchored at the beginning of the text.
 	loc := []int(nil)
-	if anchored, aerr := regex.Compile(`^\(`+pattern+`\)`, regex.Options{Bytes: program.ByteLocale(e.p), Tick: e.p.Tick}); aerr == nil && !strings.Contains(pattern, `\1`) && !strings.HasPrefix(pattern, "*") && !strings.HasPrefix(pattern, "^") {
+	if anchored, aerr := regex.Compile(`^\(`+pattern+`\)`, regex.Options{Bytes: program.ByteLocale(e.p),
+		Tick: e.p.Tick}); aerr == nil && !strings.Contains(pattern, `\1`) && !strings.HasPrefix(pattern, "*") &&
+		!strings.HasPrefix(pattern, "^") {
 		anchored.SetTick(e.p.Tick)
 		if loc = anchored.FindSubmatchIndex([]byte(text), 0); loc != nil {
 			loc = append([]int{loc[0], loc[1]}, loc[4:]...)

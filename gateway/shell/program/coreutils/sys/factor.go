@@ -13,7 +13,8 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/program"
 )
 
-var factorSpec = getopt.New("", "").WithUsage("[NUMBER]...", "Print the prime factors of each specified integer NUMBER.")
+var factorSpec = getopt.New("", "").WithUsage("[NUMBER]...",
+	"Print the prime factors of each specified integer NUMBER.")
 
 // factorDigits bounds a number: finding the factors of a larger one would not end anyway.
 const factorDigits = 1000

@@ -9,8 +9,8 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/program"
 )
 
-// getconfTable has a line for each variable, in the order of getconf -a; a line without a value is of one that is undefined. The first
-// variables and those near POSIX_ALLOC_SIZE_MIN are limits of a path.
+// getconfTable has a line for each variable, in the order of getconf -a; a line without a value is of one that is
+// undefined. The first variables and those near POSIX_ALLOC_SIZE_MIN are limits of a path.
 //
 //go:embed getconf.txt
 var getconfTable string

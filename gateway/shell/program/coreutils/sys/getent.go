@@ -12,8 +12,10 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/program"
 )
 
-var getentSpec = getopt.New("+Ais:V", "no-addrconfig=A no-idn=i service:=s usage").WithHint("Try `%[1]s --help' or `%[1]s --usage' for more information.").
-	WithUsage("[OPTION...] database [key ...]", "Get entries from administrative database.").WithVersion("(Debian GLIBC 2.36) 2.36")
+var getentSpec = getopt.New("+Ais:V",
+	"no-addrconfig=A no-idn=i service:=s usage").WithHint("Try `%[1]s --help' or `%[1]s --usage' for more information.").
+	WithUsage("[OPTION...] database [key ...]",
+		"Get entries from administrative database.").WithVersion("(Debian GLIBC 2.36) 2.36")
 
 const getentHint = "Try `getent --help' or `getent --usage' for more information.\n"
 
@@ -59,9 +61,10 @@ func getent(_ context.Context, p *proc.Process) int {
 		})
 	case "protocols", "rpc", "networks":
 		width := map[string]int{"protocols": 21, "rpc": 15, "networks": 21}[args[0]]
-		return g.table("/etc/"+args[0], map[string]string{"protocols": defaultProtocols}[args[0]], keys, func(f []string) string {
-			return strings.TrimRight(fmt.Sprintf("%-*s %s %s", width, f[0], f[1], strings.Join(f[2:], " ")), " ")
-		}, func(f []string, key string) bool { return slices.Contains(f, key) })
+		return g.table("/etc/"+args[0], map[string]string{"protocols": defaultProtocols}[args[0]], keys,
+			func(f []string) string {
+				return strings.TrimRight(fmt.Sprintf("%-*s %s %s", width, f[0], f[1], strings.Join(f[2:], " ")), " ")
+			}, func(f []string, key string) bool { return slices.Contains(f, key) })
 	case "initgroups":
 		if len(keys) == 0 {
 			p.Err.WriteString("Enumeration not supported on initgroups\n")
@@ -120,7 +123,9 @@ func (g *getentRun) records(path string, keys []string, number int) int {
 	return status
 }
 
-func (g *getentRun) table(path, otherwise string, keys []string, show func([]string) string, is func(f []string, key string) bool) int {
+func (g *getentRun) table(
+	path, otherwise string, keys []string, show func([]string) string, is func(f []string, key string) bool,
+) int {
 	var rows [][]string
 	add := func(line string) {
 		line, _, _ = strings.Cut(line, "#")

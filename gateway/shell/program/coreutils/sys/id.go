@@ -13,11 +13,15 @@ import (
 
 var (
 	idSpec = getopt.New("agnruzGZ", "context=Z group=g groups=G name=n real=r user=u zero=z").
-		WithUsage("[OPTION]... [USER]...", "Print user and group information for each specified USER, or (when USER omitted) for the current process.")
-	groupsSpec  = getopt.New("", "").WithUsage("[OPTION]... [USERNAME]...", "Print group memberships for each USERNAME or, if no USERNAME is specified, for the current process.")
-	whoamiSpec  = getopt.New("", "").WithUsage("[OPTION]...", "Print the user name associated with the current effective user ID.")
+		WithUsage("[OPTION]... [USER]...",
+			"Print user and group information for each specified USER, or (when USER omitted) for the current process.")
+	groupsSpec = getopt.New("", "").WithUsage("[OPTION]... [USERNAME]...",
+		"Print group memberships for each USERNAME or, if no USERNAME is specified, for the current process.")
+	whoamiSpec = getopt.New("", "").WithUsage("[OPTION]...",
+		"Print the user name associated with the current effective user ID.")
 	lognameSpec = getopt.New("", "").WithUsage("[OPTION]", "Print the user's login name.")
-	usersSpec   = getopt.New("", "").WithUsage("[OPTION]... [FILE]", "Output who is currently logged in according to FILE.")
+	usersSpec   = getopt.New("", "").WithUsage("[OPTION]... [FILE]",
+		"Output who is currently logged in according to FILE.")
 )
 
 func id(_ context.Context, p *proc.Process) int {
@@ -98,7 +102,8 @@ func id(_ context.Context, p *proc.Process) int {
 			for _, g := range program.GroupsOf(p, u) {
 				list = append(list, named(g, who.Group(g)))
 			}
-			fmt.Fprintf(p.Out, "uid=%s gid=%s groups=%s\n", named(u.UID, who.User(u.UID)), named(u.GID, who.Group(u.GID)), strings.Join(list, ","))
+			fmt.Fprintf(p.Out, "uid=%s gid=%s groups=%s\n", named(u.UID, who.User(u.UID)), named(u.GID, who.Group(u.GID)),
+				strings.Join(list, ","))
 		}
 	}
 	if len(args) == 0 {

@@ -14,9 +14,11 @@ import (
 )
 
 var (
-	niceSpec   = getopt.New("+n:", "adjustment:=n").WithStatus(125).WithUsage("[OPTION] [COMMAND [ARG]...]", "Run COMMAND with an adjusted niceness, which affects process scheduling.")
+	niceSpec = getopt.New("+n:", "adjustment:=n").WithStatus(125).WithUsage("[OPTION] [COMMAND [ARG]...]",
+		"Run COMMAND with an adjusted niceness, which affects process scheduling.")
 	nohupSpec  = getopt.New("+", "").WithStatus(125).WithUsage("COMMAND [ARG]...", "Run COMMAND, ignoring hangup signals.")
-	stdbufSpec = getopt.New("+i:o:e:", "input:=i output:=o error:=e").WithStatus(125).WithUsage("OPTION... COMMAND", "Run COMMAND, with modified buffering operations for its standard streams.")
+	stdbufSpec = getopt.New("+i:o:e:", "input:=i output:=o error:=e").WithStatus(125).WithUsage("OPTION... COMMAND",
+		"Run COMMAND, with modified buffering operations for its standard streams.")
 )
 
 const niceMax = 19

@@ -11,7 +11,8 @@ import (
 )
 
 var sleepSpec = getopt.New("", "").
-	WithUsage("NUMBER[SUFFIX]...", "Pause for NUMBER seconds; SUFFIX is s, m, h or d. With several arguments, pause for their sum.")
+	WithUsage("NUMBER[SUFFIX]...",
+		"Pause for NUMBER seconds; SUFFIX is s, m, h or d. With several arguments, pause for their sum.")
 
 func sleep(ctx context.Context, p *proc.Process) int {
 	_, args := sleepSpec.Parse(p)

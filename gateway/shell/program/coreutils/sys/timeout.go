@@ -63,7 +63,8 @@ func timeout(ctx context.Context, p *proc.Process) int {
 	alarm := time.AfterFunc(d, func() {
 		late.Store(true)
 		if verbose {
-			_, _ = fmt.Fprintf(p.Stderr, "%s: sending signal %s to command %s\n", p.Name(), program.SignalName(signal), program.Quote(args[0]))
+			_, _ = fmt.Fprintf(p.Stderr, "%s: sending signal %s to command %s\n", p.Name(), program.SignalName(signal),
+				program.Quote(args[0]))
 		}
 		switch {
 		case !p.Interrupt(child, signal):

@@ -20,13 +20,17 @@ const (
 )
 
 var (
-	unameSpec = getopt.New("asnrvmpio", "all=a kernel-name=s sysname=s nodename=n kernel-release=r release=r kernel-version=v machine=m processor=p hardware-platform=i operating-system=o").
-			WithUsage("[OPTION]...", "Print certain system information.  With no OPTION, same as -s.")
-	archSpec     = getopt.New("", "").WithUsage("[OPTION]...", "Print machine architecture.")
-	nprocSpec    = getopt.New("", "all ignore:").WithUsage("[OPTION]...", "Print the number of processing units available to the current process, which may be less than the number of online processors.")
-	ttySpec      = getopt.New("s", "silent=s quiet=s").WithStatus(2).WithUsage("[OPTION]...", "Print the file name of the terminal connected to standard input.")
-	hostnameSpec = getopt.New("aAbdfF:hiIsVy", "alias=a all-fqdns=A boot=b domain=d fqdn=f long=f file:=F ip-address=i all-ip-addresses=I short=s yp=y nis=y help=h version=V").WithStatus(255)
-	uptimeSpec   = getopt.New("phsV", "pretty=p help=h since=s version=V")
+	unameSpec = getopt.New("asnrvmpio",
+		"all=a kernel-name=s sysname=s nodename=n kernel-release=r release=r kernel-version=v machine=m processor=p hardware-platform=i operating-system=o").
+		WithUsage("[OPTION]...", "Print certain system information.  With no OPTION, same as -s.")
+	archSpec  = getopt.New("", "").WithUsage("[OPTION]...", "Print machine architecture.")
+	nprocSpec = getopt.New("", "all ignore:").WithUsage("[OPTION]...",
+		"Print the number of processing units available to the current process, which may be less than the number of online processors.")
+	ttySpec = getopt.New("s", "silent=s quiet=s").WithStatus(2).WithUsage("[OPTION]...",
+		"Print the file name of the terminal connected to standard input.")
+	hostnameSpec = getopt.New("aAbdfF:hiIsVy",
+		"alias=a all-fqdns=A boot=b domain=d fqdn=f long=f file:=F ip-address=i all-ip-addresses=I short=s yp=y nis=y help=h version=V").WithStatus(255)
+	uptimeSpec = getopt.New("phsV", "pretty=p help=h since=s version=V")
 )
 
 func uname(_ context.Context, p *proc.Process) int {

@@ -11,12 +11,17 @@ import (
 )
 
 var (
-	whoSpec = getopt.New("abdHlmpqrsTwtu", "all=a boot=b dead=d heading=H login=l lookup message=T mesg=T writable=T process=p count=q runlevel=r short=s time=t users=u").
+	whoSpec = getopt.New("abdHlmpqrsTwtu",
+		"all=a boot=b dead=d heading=H login=l lookup message=T mesg=T writable=T process=p count=q runlevel=r short=s time=t users=u").
 		WithUsage("[OPTION]... [ FILE | ARG1 ARG2 ]", "Print information about users who are currently logged in.")
-	wSpec    = getopt.New("hufsoVipc", "no-header=h no-current=u short=s from=f old-style=o ip-addr=i pids=p container=c help version=V").WithUsage("[options] [user]", "").WithVersion("from procps-ng 4.0.2")
-	freeSpec = getopt.New("bkmghltc:s:wvVL", "bytes=b kilo mega giga tera peta kibi=k mebi=m gibi=g tebi pebi human=h si lohi=l total=t committed=v seconds:=s count:=c wide=w line=L help version=V").
-			WithUsage("[options]", "").WithVersion("from procps-ng 4.0.2").WithHint("\nUsage:\n %[1]s [options]\n\nFor more details see %[1]s(1).")
-	hostidSpec = getopt.New("", "").WithUsage("[OPTION]", "Print the numeric identifier (in hexadecimal) for the current host.")
+	wSpec = getopt.New("hufsoVipc",
+		"no-header=h no-current=u short=s from=f old-style=o ip-addr=i pids=p container=c help version=V").WithUsage("[options] [user]", "").WithVersion("from procps-ng 4.0.2")
+	freeSpec = getopt.New("bkmghltc:s:wvVL",
+		"bytes=b kilo mega giga tera peta kibi=k mebi=m gibi=g tebi pebi human=h si lohi=l total=t committed=v seconds:=s count:=c wide=w line=L help version=V").
+		WithUsage("[options]",
+			"").WithVersion("from procps-ng 4.0.2").WithHint("\nUsage:\n %[1]s [options]\n\nFor more details see %[1]s(1).")
+	hostidSpec = getopt.New("", "").WithUsage("[OPTION]",
+		"Print the numeric identifier (in hexadecimal) for the current host.")
 )
 
 // who prints headings only: nobody is logged in on a terminal, and no record says when the machine started.
@@ -183,7 +188,8 @@ func free(ctx context.Context, p *proc.Process) int {
 		limit, live := p.Budget.Limits.LiveBytes, p.Budget.Live()
 		switch {
 		case line:
-			fmt.Fprintf(p.Out, "SwapUse %11s CachUse %11s  MemUse %11s MemFree %11s\n", show(0), show(0), show(live), show(limit-live))
+			fmt.Fprintf(p.Out, "SwapUse %11s CachUse %11s  MemUse %11s MemFree %11s\n", show(0), show(0), show(live),
+				show(limit-live))
 			p.Out.Flush()
 			continue
 		case wide:

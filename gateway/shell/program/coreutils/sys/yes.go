@@ -9,7 +9,8 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/proc"
 )
 
-var yesSpec = getopt.New("", "").WithUsage("[STRING]...\n  or:  yes OPTION", "Repeatedly output a line with all specified STRING(s), or 'y'.")
+var yesSpec = getopt.New("", "").WithUsage("[STRING]...\n  or:  yes OPTION",
+	"Repeatedly output a line with all specified STRING(s), or 'y'.")
 
 func yes(_ context.Context, p *proc.Process) int {
 	_, args := yesSpec.Parse(p)

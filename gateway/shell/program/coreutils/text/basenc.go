@@ -12,7 +12,8 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/program"
 )
 
-var basencSpec = getopt.New("diw:", "base64 base64url base32 base32hex base16 base2msbf base2lsbf z85 decode=d ignore-garbage=i wrap:=w").
+var basencSpec = getopt.New("diw:",
+	"base64 base64url base32 base32hex base16 base2msbf base2lsbf z85 decode=d ignore-garbage=i wrap:=w").
 	WithUsage("[OPTION]... [FILE]", "basenc encode or decode FILE, or standard input, to standard output.")
 
 const z85Digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
@@ -33,10 +34,13 @@ var radixes = map[string]radix{
 		in: 5, out: 8, encode: base32.HexEncoding.Encode, decode: base32.HexEncoding.Decode,
 		valid: func(c byte) bool { return program.IsDigit(c) || c >= 'A' && c <= 'V' },
 	},
-	"base16":    {in: 1, out: 2, encode: encodeHex, decode: decodeHex, valid: isUpperHex},
-	"base2msbf": {in: 1, out: 8, encode: func(dst, src []byte) { encodeBits(dst, src, false) }, decode: func(dst, src []byte) (int, error) { return decodeBits(dst, src, false) }, valid: isBit},
-	"base2lsbf": {in: 1, out: 8, encode: func(dst, src []byte) { encodeBits(dst, src, true) }, decode: func(dst, src []byte) (int, error) { return decodeBits(dst, src, true) }, valid: isBit},
-	"z85":       {in: 4, out: 5, encode: encodeZ85, decode: decodeZ85, valid: func(c byte) bool { return strings.IndexByte(z85Digits, c) >= 0 }, whole: true},
+	"base16": {in: 1, out: 2, encode: encodeHex, decode: decodeHex, valid: isUpperHex},
+	"base2msbf": {in: 1, out: 8, encode: func(dst, src []byte) { encodeBits(dst, src, false) },
+		decode: func(dst, src []byte) (int, error) { return decodeBits(dst, src, false) }, valid: isBit},
+	"base2lsbf": {in: 1, out: 8, encode: func(dst, src []byte) { encodeBits(dst, src, true) },
+		decode: func(dst, src []byte) (int, error) { return decodeBits(dst, src, true) }, valid: isBit},
+	"z85": {in: 4, out: 5, encode: encodeZ85, decode: decodeZ85,
+		valid: func(c byte) bool { return strings.IndexByte(z85Digits, c) >= 0 }, whole: true},
 }
 
 func basenc(_ context.Context, p *proc.Process) int {

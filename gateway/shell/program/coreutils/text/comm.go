@@ -14,7 +14,9 @@ var commSpec = getopt.New("123z", "check-order nocheck-order output-delimiter: t
 	WithUsage("[OPTION]... FILE1 FILE2", "Compare sorted files FILE1 and FILE2 line by line.")
 
 // twoInputs checks for exactly two operands and opens them.
-func twoInputs(p *proc.Process, s *getopt.Spec, args []string, end byte) (l [2]*program.LineReader, done func(), ok bool) {
+func twoInputs(
+	p *proc.Process, s *getopt.Spec, args []string, end byte,
+) (l [2]*program.LineReader, done func(), ok bool) {
 	switch {
 	case len(args) == 0:
 		s.Fail(p, "missing operand")
@@ -98,7 +100,8 @@ func comm(_ context.Context, p *proc.Process) int {
 			p.Exit(1)
 		}
 		// At the end the last two lines are looked at again, since by now an unpaired line may have been met.
-		bad := have[i] && seen[i] > 0 && bytes.Compare(prev[i], line[i]) > 0 || !have[i] && seen[i] > 1 && bytes.Compare(older[i], prev[i]) > 0
+		bad := have[i] && seen[i] > 0 && bytes.Compare(prev[i], line[i]) > 0 ||
+			!have[i] && seen[i] > 1 && bytes.Compare(older[i], prev[i]) > 0
 		if bad && check >= 0 && !warned[i] && (check > 0 || unpaired) {
 			warned[i] = true
 			p.Errorf("file %d is not in sorted order", i+1)
@@ -149,7 +152,8 @@ func comm(_ context.Context, p *proc.Process) int {
 		}
 	}
 	if total {
-		p.Out.WriteString(strconv.Itoa(count[0]) + sep + strconv.Itoa(count[1]) + sep + strconv.Itoa(count[2]) + sep + "total")
+		p.Out.WriteString(strconv.Itoa(count[0]) + sep + strconv.Itoa(count[1]) + sep + strconv.Itoa(count[2]) + sep +
+			"total")
 		p.Out.WriteByte(end)
 	}
 	if status != 0 && check == 0 {

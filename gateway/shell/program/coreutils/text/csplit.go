@@ -15,8 +15,10 @@ import (
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
-var csplitSpec = getopt.New("b:f:kn:sqz", "digits:=n elide-empty-files=z keep-files=k prefix:=f quiet=s silent=s suffix-format:=b suppress-matched").
-	WithUsage("[OPTION]... FILE PATTERN...", "Output pieces of FILE separated by PATTERN(s) to files 'xx00', 'xx01', ..., and output byte counts of each piece to standard output.")
+var csplitSpec = getopt.New("b:f:kn:sqz",
+	"digits:=n elide-empty-files=z keep-files=k prefix:=f quiet=s silent=s suffix-format:=b suppress-matched").
+	WithUsage("[OPTION]... FILE PATTERN...",
+		"Output pieces of FILE separated by PATTERN(s) to files 'xx00', 'xx01', ..., and output byte counts of each piece to standard output.")
 
 // csplitPattern is where a piece ends.
 type csplitPattern struct {

@@ -15,7 +15,8 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/program"
 )
 
-var cutSpec = getopt.New("b:c:d:f:nsz", "bytes:=b characters:=c fields:=f delimiter:=d only-delimited=s output-delimiter: complement zero-terminated=z").
+var cutSpec = getopt.New("b:c:d:f:nsz",
+	"bytes:=b characters:=c fields:=f delimiter:=d only-delimited=s output-delimiter: complement zero-terminated=z").
 	WithUsage("OPTION... [FILE]...", "Print selected parts of lines from each FILE to standard output.")
 
 // span is an inclusive range of positions counted from 1.
@@ -101,7 +102,8 @@ func cut(_ context.Context, p *proc.Process) int {
 }
 
 func parseSpans(list string, fields bool) ([]span, string) {
-	zero, invalid, large := "byte/character positions are numbered from 1", "invalid byte or character range", "byte/character offset %s is too large"
+	zero, invalid, large := "byte/character positions are numbered from 1", "invalid byte or character range",
+		"byte/character offset %s is too large"
 	if fields {
 		zero, invalid, large = "fields are numbered from 1", "invalid field range", "field number %s is too large"
 	}

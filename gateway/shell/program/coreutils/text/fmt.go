@@ -12,7 +12,8 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/program"
 )
 
-var fmtSpec = getopt.New("0123456789cg:p:stuw:", "crown-margin=c goal:=g prefix:=p split-only=s tagged-paragraph=t uniform-spacing=u width:=w").
+var fmtSpec = getopt.New("0123456789cg:p:stuw:",
+	"crown-margin=c goal:=g prefix:=p split-only=s tagged-paragraph=t uniform-spacing=u width:=w").
 	WithUsage("[-WIDTH] [OPTION]... [FILE]...", "Reformat each paragraph in the FILE(s), writing to standard output.")
 
 // The badness of a way to break a paragraph, in squares of a tenth of a column: what makes GNU fmt's choices.

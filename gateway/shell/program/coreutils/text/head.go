@@ -160,8 +160,8 @@ func (h *headRun) file(r io.Reader) error {
 	})
 }
 
-// blocks copies what take leaves of each block until *left is zero. Standard input that can seek is left behind the last
-// byte taken, as the next reader of it expects.
+// blocks copies what take leaves of each block until *left is zero. Standard input that can seek is left behind the
+// last byte taken, as the next reader of it expects.
 func (h *headRun) blocks(r io.Reader, left *int64, take func([]byte) []byte) error {
 	if *left == 0 {
 		return nil

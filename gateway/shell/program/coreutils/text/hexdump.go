@@ -18,7 +18,8 @@ import (
 
 var hexdumpSpec = getopt.New("bcCde:f:L::n:os:vxhV",
 	"one-byte-octal=b one-byte-char=c canonical=C two-bytes-decimal=d two-bytes-octal=o two-bytes-hex=x format:=e format-file:=f color::=L length:=n skip:=s no-squeezing=v help=h version=V").
-	WithUsage("[options] <file>...", "Display file contents in hexadecimal, decimal, octal, or ascii.").WithVersion("from util-linux 2.38.1")
+	WithUsage("[options] <file>...",
+		"Display file contents in hexadecimal, decimal, octal, or ascii.").WithVersion("from util-linux 2.38.1")
 
 // hexConv is a conversion with the text around it, printed once per repetition.
 type hexConv struct {

@@ -12,7 +12,8 @@ import (
 )
 
 var joinSpec = getopt.New("a:e:i1:2:j:o:t:v:z", "ignore-case=i check-order nocheck-order zero-terminated=z header").
-	WithUsage("[OPTION]... FILE1 FILE2", "For each pair of input lines with identical join fields, write a line to standard output.")
+	WithUsage("[OPTION]... FILE1 FILE2",
+		"For each pair of input lines with identical join fields, write a line to standard output.")
 
 // joinField is an element of -o: file 0 is the join field.
 type joinField struct{ file, field int }
@@ -228,7 +229,8 @@ func (j *joinRun) next(i int) *joinLine {
 	}
 	l.text = append(l.text[:0], program.Chomp(raw, j.end)...)
 	j.split(l)
-	if prev := j.prev[i]; prev != nil && j.check >= 0 && (j.check > 0 || j.seenUnpaired) && !j.warned[i] && j.compareKeys(j.keyOf(prev, i), j.keyOf(l, i)) > 0 {
+	if prev := j.prev[i]; prev != nil && j.check >= 0 && (j.check > 0 || j.seenUnpaired) && !j.warned[i] &&
+		j.compareKeys(j.keyOf(prev, i), j.keyOf(l, i)) > 0 {
 		j.warned[i] = true
 		j.status = 1
 		j.p.Errorf("%s:%d: is not sorted: %s", j.names[i], j.lineNo[i], l.text)

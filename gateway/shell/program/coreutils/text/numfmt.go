@@ -13,7 +13,8 @@ import (
 	"github.com/pgbox/pgbox/gateway/shell/program"
 )
 
-var numfmtSpec = getopt.New("d:z", "debug delimiter:=d field: format: from: from-unit: grouping header:: invalid: padding: round: suffix: to: to-unit: zero-terminated=z").
+var numfmtSpec = getopt.New("d:z",
+	"debug delimiter:=d field: format: from: from-unit: grouping header:: invalid: padding: round: suffix: to: to-unit: zero-terminated=z").
 	WithUsage("[OPTION]... [NUMBER]...", "Reformat NUMBER(s), or the numbers from standard input if none are specified.")
 
 // numfmtPrecision is the mantissa of the long doubles that the real tool counts with: what it rounds depends on it.
@@ -46,7 +47,8 @@ func newFloat(v float64) *big.Float { return new(big.Float).SetPrec(numfmtPrecis
 
 func numfmt(_ context.Context, p *proc.Process) int {
 	opts, args := numfmtSpec.Parse(p)
-	n := &numfmtRun{p: p, from: "none", to: "none", round: "from-zero", fromUnit: 1, toUnit: 1, invalid: "abort", precision: -1, delim: -1, end: '\n'}
+	n := &numfmtRun{p: p, from: "none", to: "none", round: "from-zero", fromUnit: 1, toUnit: 1, invalid: "abort",
+		precision: -1, delim: -1, end: '\n'}
 	header, format, grouping, hasFormat, hasField := int64(0), "", false, false, false
 	for _, o := range opts {
 		switch o.Key {

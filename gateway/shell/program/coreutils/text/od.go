@@ -18,7 +18,8 @@ import (
 
 var odSpec = getopt.New("A:aBbcDdeFfHhIij:LlN:OoS:st:vw::Xx",
 	"skip-bytes:=j address-radix:=A read-bytes:=N format:=t output-duplicates=v strings::=S traditional width::=w endian:").
-	WithUsage("[OPTION]... [FILE]...", "Write an unambiguous representation, octal bytes by default, of FILE to standard output.")
+	WithUsage("[OPTION]... [FILE]...",
+		"Write an unambiguous representation, octal bytes by default, of FILE to standard output.")
 
 // odFormat is one -t: how blocks of size bytes are shown.
 type odFormat struct {
@@ -47,7 +48,9 @@ func od(_ context.Context, p *proc.Process) int {
 	limit = -1
 	minString = -1
 	width, hasWidth := int64(0), false
-	traditional := map[string]string{"a": "a", "b": "o1", "c": "c", "D": "u4", "d": "u2", "e": "fD", "F": "fD", "f": "fF", "H": "x4", "h": "x2", "I": "dL", "i": "dI", "L": "dL", "l": "dL", "O": "o4", "o": "o2", "B": "o2", "s": "d2", "X": "x4", "x": "x2"}
+	traditional := map[string]string{"a": "a", "b": "o1", "c": "c", "D": "u4", "d": "u2", "e": "fD", "F": "fD", "f": "fF",
+		"H": "x4", "h": "x2", "I": "dL", "i": "dI", "L": "dL", "l": "dL", "O": "o4", "o": "o2", "B": "o2", "s": "d2",
+		"X": "x4", "x": "x2"}
 	number := func(o getopt.Option, long string) int64 {
 		v, base := o.Value, ""
 		if strings.HasPrefix(v, "0x") || strings.HasPrefix(v, "0X") {
@@ -187,7 +190,8 @@ func oldOperands(args []string, old bool) (files []string, skip int64) {
 	return args[:last], n
 }
 
-// oldOffset reads an offset: octal, hexadecimal after 0x, decimal before a dot; b counts in blocks of 512, B in kilobytes.
+// oldOffset reads an offset: octal, hexadecimal after 0x, decimal before a dot; b counts in blocks of 512, B in
+// kilobytes.
 func oldOffset(s string) (int64, bool) {
 	s = strings.TrimPrefix(s, "+")
 	unit, base := int64(1), 8
@@ -310,10 +314,12 @@ func (d *odRun) add(spec string) {
 				}
 				if n > 0 {
 					size, err := strconv.Atoi(s[:n])
-					ok := err == nil && (c != 'f' && (size == 1 || size == 2 || size == 4 || size == 8) || c == 'f' && (size == 4 || size == 8 || size == 16))
+					ok := err == nil && (c != 'f' && (size == 1 || size == 2 || size == 4 || size == 8) ||
+						c == 'f' && (size == 4 || size == 8 || size == 16))
 					if !ok {
 						if c == 'f' {
-							bad("invalid type string %s;\nthis system doesn't provide a %s-byte floating point type", program.Quote(spec), s[:n])
+							bad("invalid type string %s;\nthis system doesn't provide a %s-byte floating point type", program.Quote(spec),
+								s[:n])
 						}
 						bad("invalid type string %s;\nthis system doesn't provide a %s-byte integral type", program.Quote(spec), s[:n])
 					}

@@ -12,7 +12,8 @@ import (
 )
 
 var pasteSpec = getopt.New("d:sz", "serial=s delimiters:=d zero-terminated=z").
-	WithUsage("[OPTION]... [FILE]...", "Write lines consisting of the sequentially corresponding lines from each FILE, separated by TABs, to standard output.")
+	WithUsage("[OPTION]... [FILE]...",
+		"Write lines consisting of the sequentially corresponding lines from each FILE, separated by TABs, to standard output.")
 
 // noDelimiter is the empty delimiter \0 of paste -d.
 const noDelimiter = -1

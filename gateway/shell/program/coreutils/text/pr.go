@@ -61,7 +61,8 @@ type prRun struct {
 
 func pr(_ context.Context, p *proc.Process) int {
 	// +FIRST[:LAST] may stand anywhere.
-	r := &prRun{p: p, columns: 1, first: 1, last: math.MaxInt, length: 66, width: 72, inTab: '\t', inTabWidth: 8, outTab: '\t', outTabWidth: 8,
+	r := &prRun{p: p, columns: 1, first: 1, last: math.MaxInt, length: 66, width: 72, inTab: '\t', inTabWidth: 8,
+		outTab: '\t', outTabWidth: 8,
 		numberSep: '\t', numberWidth: 5, nextNumber: 1, dateFormat: "%Y-%m-%d %H:%M", aligned: true}
 	if _, ok := p.Env.Get("POSIXLY_CORRECT"); ok {
 		r.dateFormat = "%b %e %H:%M %Y"
@@ -520,7 +521,8 @@ func (r *prRun) startPage() {
 	}
 	page := fmt.Sprintf("Page %d", r.page)
 	gap := max(r.width-runewidth.StringWidth(r.date)-len(page)-runewidth.StringWidth(title), 0)
-	fmt.Fprintf(r.p.Out, "\n\n%s%s%s%s%s%s\n\n\n", strings.Repeat(" ", r.margin), r.date, strings.Repeat(" ", max(gap/2, 1)), title, strings.Repeat(" ", max(gap-gap/2, 1)), page)
+	fmt.Fprintf(r.p.Out, "\n\n%s%s%s%s%s%s\n\n\n", strings.Repeat(" ", r.margin), r.date,
+		strings.Repeat(" ", max(gap/2, 1)), title, strings.Repeat(" ", max(gap-gap/2, 1)), page)
 }
 
 func (r *prRun) endPage(feed bool) {

@@ -231,7 +231,8 @@ func (r *ptxRun) expressions(sentence, word *string) {
 	}
 }
 
-// compile takes the syntax of Emacs: basic expressions in which + and ? are operators without a backslash, and braces are not.
+// compile takes the syntax of Emacs: basic expressions in which + and ? are operators without a backslash, and braces
+// are not.
 func (r *ptxRun) compile(pattern string) *regex.Regexp {
 	var b strings.Builder
 	for i := 0; i < len(pattern); i++ {
@@ -269,7 +270,8 @@ func (r *ptxRun) compile(pattern string) *regex.Regexp {
 			b.WriteByte(c)
 		}
 	}
-	re, err := regex.Compile(b.String(), regex.Options{IgnoreCase: r.fold, Multiline: true, Bytes: program.ByteLocale(r.p)})
+	re, err := regex.Compile(b.String(), regex.Options{IgnoreCase: r.fold, Multiline: true,
+		Bytes: program.ByteLocale(r.p)})
 	if err != nil {
 		r.p.Errorf("%v (for regexp %s)", err, program.Quote(pattern))
 		r.p.Exit(1)

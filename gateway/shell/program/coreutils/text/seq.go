@@ -15,7 +15,8 @@ import (
 )
 
 var seqSpec = getopt.New("+f:s:w", "equal-width=w format:=f separator:=s").
-	WithUsage("[OPTION]... LAST\n  or:  seq [OPTION]... FIRST LAST\n  or:  seq [OPTION]... FIRST INCREMENT LAST", "Print numbers from FIRST to LAST, in steps of INCREMENT.")
+	WithUsage("[OPTION]... LAST\n  or:  seq [OPTION]... FIRST LAST\n  or:  seq [OPTION]... FIRST INCREMENT LAST",
+		"Print numbers from FIRST to LAST, in steps of INCREMENT.")
 
 // seqNumber is an operand: its value, and how many digits it shows.
 type seqNumber struct {

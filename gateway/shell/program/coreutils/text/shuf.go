@@ -16,11 +16,13 @@ import (
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
-var shufSpec = getopt.New("ei:n:o:rz", "echo=e input-range:=i head-count:=n output:=o random-source: repeat=r zero-terminated=z").
-	WithUsage("[OPTION]... [FILE]\n  or:  shuf -e [OPTION]... [ARG]...\n  or:  shuf -i LO-HI [OPTION]...", "Write a random permutation of the input lines to standard output.")
+var shufSpec = getopt.New("ei:n:o:rz",
+	"echo=e input-range:=i head-count:=n output:=o random-source: repeat=r zero-terminated=z").
+	WithUsage("[OPTION]... [FILE]\n  or:  shuf -e [OPTION]... [ARG]...\n  or:  shuf -i LO-HI [OPTION]...",
+		"Write a random permutation of the input lines to standard output.")
 
-// randomBytes draws numbers out of a stream of bytes. Every byte is used up to its last bit of randomness, in the order GNU tools do, so
-// that the same --random-source gives the same permutation.
+// randomBytes draws numbers out of a stream of bytes. Every byte is used up to its last bit of randomness, in the order
+// GNU tools do, so that the same --random-source gives the same permutation.
 type randomBytes struct {
 	p        *proc.Process
 	r        io.Reader // nil: our own generator

@@ -73,8 +73,10 @@ func sortMain(_ context.Context, p *proc.Process) int {
 				setCheck('c')
 			}
 		case "sort":
-			word := program.Choose(p, sortWords, "sort", o.Value, "general-numeric", "human-numeric", "month", "numeric", "random", "version")
-			global.set(map[string]byte{"general-numeric": 'g', "human-numeric": 'h', "month": 'M', "numeric": 'n', "random": 'R', "version": 'V'}[word], true, true)
+			word := program.Choose(p, sortWords, "sort", o.Value, "general-numeric", "human-numeric", "month", "numeric",
+				"random", "version")
+			global.set(map[string]byte{"general-numeric": 'g', "human-numeric": 'h', "month": 'M', "numeric": 'n', "random": 'R',
+				"version": 'V'}[word], true, true)
 		case "k":
 			s.keys = append(s.keys, s.parseKey(o.Value))
 		case "m":
@@ -87,7 +89,8 @@ func sortMain(_ context.Context, p *proc.Process) int {
 		case "s":
 			s.stable = true
 		case "S":
-			if _, problem := program.ParseCount(strings.TrimSuffix(o.Value, "%"), "bkKmMGTPEZY"); problem == program.NumberInvalid {
+			if _, problem := program.ParseCount(strings.TrimSuffix(o.Value, "%"),
+				"bkKmMGTPEZY"); problem == program.NumberInvalid {
 				if o.Value != "" && program.IsDigit(o.Value[0]) {
 					s.fail("invalid suffix in -S argument '%s'", o.Value)
 				}

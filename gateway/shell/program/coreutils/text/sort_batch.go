@@ -14,8 +14,8 @@ import (
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
-// sortLine is a line of a batch, with the beginning of its first key in a form that compares as a number. Offsets grow in the order of the
-// input, so they decide between equal lines.
+// sortLine is a line of a batch, with the beginning of its first key in a form that compares as a number. Offsets grow
+// in the order of the input, so they decide between equal lines.
 type sortLine struct {
 	prefix     uint64
 	next       uint64 // what follows prefix of a key that is text
@@ -40,8 +40,8 @@ func (s *sorter) batchSize() int {
 	return int(max(min(s.p.Budget.Limits.LiveBytes/5*2, 256<<20), 64<<10))
 }
 
-// sort sorts the lines of the inputs. What is more than a batch is sorted batch by batch into compressed runs in memory, which are
-// merged at the end.
+// sort sorts the lines of the inputs. What is more than a batch is sorted batch by batch into compressed runs in
+// memory, which are merged at the end.
 func (s *sorter) sort(names []string, write func(lines []sortLine, text []byte, runs []*sortSource)) {
 	b := &sortBatch{}
 	defer func() { s.p.Release(b.held) }()

@@ -109,7 +109,8 @@ func (s *sorter) warnKeys(global sortKey, globalOnly bool) {
 		}
 		offset := k.endField == 0 && k.endChar != 0
 		if !zero && !globalOnly && s.tab < 0 && !offset &&
-			(!k.skipStart && (!numeric && k.kind != 'M' || k.startChar != 0) || !k.skipEnd && k.endField >= 0 && k.endChar != 0) {
+			(!k.skipStart && (!numeric && k.kind != 'M' || k.startChar != 0) ||
+				!k.skipEnd && k.endField >= 0 && k.endChar != 0) {
 			warn("leading blanks are significant in key %d; consider also specifying 'b'", i+1)
 		}
 		if !globalOnly && numeric && (k.endField < 0 || k.startField < k.endField) {
@@ -151,8 +152,10 @@ func (s *sorter) warnUnused(k sortKey) {
 		on     bool
 		letter string
 	}{
-		{k.skipStart || k.skipEnd, "b"}, {k.dict, "d"}, {k.fold, "f"}, {strings.Contains(k.kinds, "g"), "g"}, {strings.Contains(k.kinds, "h"), "h"},
-		{k.printing && !k.dict, "i"}, {strings.Contains(k.kinds, "M"), "M"}, {strings.Contains(k.kinds, "n"), "n"}, {strings.Contains(k.kinds, "R"), "R"},
+		{k.skipStart || k.skipEnd, "b"}, {k.dict, "d"}, {k.fold, "f"}, {strings.Contains(k.kinds, "g"), "g"},
+		{strings.Contains(k.kinds, "h"), "h"},
+		{k.printing && !k.dict, "i"}, {strings.Contains(k.kinds, "M"), "M"}, {strings.Contains(k.kinds, "n"), "n"},
+		{strings.Contains(k.kinds, "R"), "R"},
 		{k.reverse && !s.lastResort, "r"}, {strings.Contains(k.kinds, "V"), "V"},
 	} {
 		if o.on {

@@ -147,7 +147,8 @@ func (s *sorter) finish(global sortKey) {
 	for i := range s.keys {
 		k := &s.keys[i]
 		if k.isDefault() && !k.reverse {
-			k.kind, k.kinds, k.fold, k.dict, k.printing, k.reverse = global.kind, global.kinds, global.fold, global.dict, global.printing, global.reverse
+			k.kind, k.kinds, k.fold, k.dict, k.printing, k.reverse = global.kind, global.kinds, global.fold, global.dict,
+				global.printing, global.reverse
 			k.skipStart, k.skipEnd = global.skipStart, global.skipEnd
 		}
 	}

@@ -16,7 +16,8 @@ import (
 var splitSpec = getopt.New("a:b:C:del:n:t:ux0123456789",
 	"suffix-length:=a additional-suffix: bytes:=b line-bytes:=C lines:=l number:=n elide-empty-files=e filter: numeric-suffixes:: hex-suffixes:: "+
 		"separator:=t unbuffered=u verbose").
-	WithUsage("[OPTION]... [FILE [PREFIX]]", "Output pieces of FILE to PREFIXaa, PREFIXab, ...; default size is 1000 lines, and default PREFIX is 'x'.")
+	WithUsage("[OPTION]... [FILE [PREFIX]]",
+		"Output pieces of FILE to PREFIXaa, PREFIXab, ...; default size is 1000 lines, and default PREFIX is 'x'.")
 
 type splitter struct {
 	ctx       context.Context

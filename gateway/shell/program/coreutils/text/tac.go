@@ -43,7 +43,8 @@ func tac(_ context.Context, p *proc.Process) int {
 		return i, i + len(sep)
 	}
 	if isRegexp {
-		// Anchored, so that a place where it does not match costs little; within a line together with the character before it, which ^ looks at.
+		// Anchored, so that a place where it does not match costs little; within a line together with the character before
+		// it, which ^ looks at.
 		opt := regex.Options{Extended: true, Dialect: regex.Grep, Multiline: true, Bytes: program.ByteLocale(p), Tick: p.Tick}
 		re, err := regex.Compile("\\`("+program.EmacsToExtended(sep)+")", opt)
 		if err != nil {

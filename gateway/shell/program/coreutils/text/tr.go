@@ -12,7 +12,8 @@ import (
 )
 
 var trSpec = getopt.New("+AcCdst", "complement=c delete=d squeeze-repeats=s truncate-set1=t").
-	WithUsage("[OPTION]... STRING1 [STRING2]", "Translate, squeeze, and/or delete characters from standard input, writing to standard output.")
+	WithUsage("[OPTION]... STRING1 [STRING2]",
+		"Translate, squeeze, and/or delete characters from standard input, writing to standard output.")
 
 func tr(_ context.Context, p *proc.Process) int {
 	opts, args := trSpec.Parse(p)
@@ -484,7 +485,8 @@ func unescapeSet(p *proc.Process, s string) (chars []byte, escaped []bool, ok bo
 						n++
 					}
 					if n == 2 && i < len(s) && s[i] >= '0' && s[i] <= '7' {
-						p.Errorf("warning: the ambiguous octal escape \\%s is being\n\tinterpreted as the 2-byte sequence \\0%s, %c", s[i-2:i+1], s[i-2:i], s[i])
+						p.Errorf("warning: the ambiguous octal escape \\%s is being\n\tinterpreted as the 2-byte sequence \\0%s, %c",
+							s[i-2:i+1], s[i-2:i], s[i])
 					}
 					i--
 					c = byte(v)

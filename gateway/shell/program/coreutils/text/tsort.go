@@ -13,7 +13,8 @@ import (
 	"github.com/pgbox/pgbox/gateway/vfs"
 )
 
-var tsortSpec = getopt.New("", "").WithUsage("[OPTION] [FILE]", "Write totally ordered list consistent with the partial ordering in FILE.")
+var tsortSpec = getopt.New("", "").WithUsage("[OPTION] [FILE]",
+	"Write totally ordered list consistent with the partial ordering in FILE.")
 
 type tsortItem struct {
 	name       string
@@ -106,8 +107,8 @@ func tsortWrite(p *proc.Process, name string, all []*tsortItem) int {
 	return status
 }
 
-// breakLoop finds a loop among what is not written, prints it and removes one of its relations. It follows successors back from an
-// item until it meets one a second time.
+// breakLoop finds a loop among what is not written, prints it and removes one of its relations. It follows successors
+// back from an item until it meets one a second time.
 func breakLoop(p *proc.Process, all []*tsortItem) {
 	var loop *tsortItem
 	for {

@@ -15,7 +15,8 @@ import (
 
 var uniqSpec = getopt.New("0123456789Dcdf:is:uw:z",
 	"count=c repeated=d all-repeated:: group:: ignore-case=i unique=u skip-fields:=f skip-chars:=s check-chars:=w zero-terminated=z").
-	WithUsage("[OPTION]... [INPUT [OUTPUT]]", "Filter adjacent matching lines from INPUT (or standard input), writing to OUTPUT (or standard output).")
+	WithUsage("[OPTION]... [INPUT [OUTPUT]]",
+		"Filter adjacent matching lines from INPUT (or standard input), writing to OUTPUT (or standard output).")
 
 type uniqRun struct {
 	p             *proc.Process
@@ -202,7 +203,8 @@ func (u *uniqRun) groups(l *program.LineReader) {
 		same := have && u.equal(prevKey, key)
 		if u.group != "" {
 			if !same {
-				if have && (u.group == "append" || u.group == "separate" || u.group == "both") || u.group == "prepend" || !have && u.group == "both" {
+				if have && (u.group == "append" || u.group == "separate" || u.group == "both") || u.group == "prepend" ||
+					!have && u.group == "both" {
 					blank()
 				}
 			}

@@ -18,7 +18,8 @@ import (
 )
 
 var wcSpec = getopt.New("clLmw", "bytes=c chars=m lines=l words=w files0-from: max-line-length=L").
-	WithUsage("[OPTION]... [FILE]...", "Print newline, word, and byte counts for each FILE, and a total line if more than one FILE is specified.")
+	WithUsage("[OPTION]... [FILE]...",
+		"Print newline, word, and byte counts for each FILE, and a total line if more than one FILE is specified.")
 
 type counts struct{ lines, words, chars, bytes, width int64 }
 

@@ -89,8 +89,8 @@ func TestRollingUpgradeUnderLoad(t *testing.T) {
 						break
 					}
 					switch {
-					case errors.Is(err, syscall.ECONNREFUSED):
-						gone.Add(1) // it has left, and the other one serves
+					case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ECONNRESET):
+						gone.Add(1) // it has left, also with what it had not accepted yet; the other one serves
 					case err == nil && res.Status == http.StatusServiceUnavailable && res.Retryable && res.Applied == "no" &&
 						res.Header.Get("Retry-After") != "":
 						told.Add(1)

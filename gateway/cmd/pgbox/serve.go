@@ -200,16 +200,24 @@ func answer(
 	defer cancel()
 	// The service first: it ends what outlasts the timeout, so that its callers still get their answers.
 	err := service.Shutdown(drain)
-	last, cancelLast := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	last, cancelLast := context.WithTimeout(context.WithoutCancel(ctx), lastAnswers)
 	defer cancelLast()
-	if e := srv.Shutdown(last); e != nil {
-		err = errors.Join(err, e, srv.Close())
+	e := srv.Shutdown(last)
+	if stopped := <-failed; !errors.Is(stopped, http.ErrServerClosed) {
+		err = errors.Join(err, stopped)
 	}
-	if e := <-failed; !errors.Is(e, http.ErrServerClosed) {
-		err = errors.Join(err, e)
+	if e == nil {
+		e = srv.Shutdown(last) // once more: one that was being accepted is known only now
+	}
+	if e != nil {
+		err = errors.Join(err, e, srv.Close())
 	}
 	return err
 }
+
+// lastAnswers bounds the wait for connections whose requests are answered. net/http waits up to 6 s for one that has
+// not sent a request yet, as clients open them in reserve.
+const lastAnswers = 10 * time.Second
 
 // locker is the one of the configuration, with a probe of it and its end. Without Redis this process serves alone.
 func locker(cfg *config.Config) (l lock.Locker, ping func(context.Context) error, end func(), err error) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -89,8 +90,10 @@ func TestRollingUpgradeUnderLoad(t *testing.T) {
 						break
 					}
 					switch {
-					case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ECONNRESET):
-						gone.Add(1) // it has left, also with what it had not accepted yet; the other one serves
+					case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF):
+						// It has left, also with what it had not begun to read; the other one serves. With a key,
+						// a client may ask again whatever became of the request.
+						gone.Add(1)
 					case err == nil && res.Status == http.StatusServiceUnavailable && res.Retryable && res.Applied == "no" &&
 						res.Header.Get("Retry-After") != "":
 						told.Add(1)

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -16,7 +15,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
 
-	"github.com/pgbox/pgbox/gateway/devdb"
 	"github.com/pgbox/pgbox/gateway/store"
 	"github.com/pgbox/pgbox/gateway/tree"
 	"github.com/pgbox/pgbox/gateway/vfs"
@@ -189,8 +187,7 @@ func TestLargeContentIsUploadedOnceAndOnlyWhenMissing(t *testing.T) {
 	}
 	copy(big, id[:])
 	if _, err := s.Apply(t.Context(), change(t, s, id, func(w *tree.Work) error {
-		return w.WriteFile("/tmp/big", big,
-			0o644)
+		return w.WriteFile("/tmp/big", big, 0o644)
 	})); err != nil {
 		t.Fatal(err)
 	}
@@ -363,28 +360,12 @@ func commitBroken(t *testing.T, mode store.ExecMode, where cut, applied bool) {
 func TestCommitWhosePoolerLosesTheServer(t *testing.T) {
 	t.Parallel()
 	p, target := newProxy(t, sqltest.URL(t))
-	server, err := url.Parse(target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	database := strings.TrimPrefix(server.Path, "/")
-	dir, err := os.MkdirTemp("", "pgbox-pooler-") // above t.TempDir nobody but us may look
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	pooler, err := devdb.StartPooler(t.Context(), devdb.PoolerConfig{
-		Dir: dir, Target: target, Role: "pgbox_gateway", Settings: map[string]string{"server_login_retry": "0.2"},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pooler.Stop)
+	pooled := sqltest.PooledURL(t, target)
 	direct := open(t, store.Config{})
 	for _, mode := range []store.ExecMode{store.CacheDescribe, store.DirectExec} {
 		t.Run(string(mode), func(t *testing.T) {
 			id := sandbox(t)
-			s := open(t, store.Config{URL: pooler.URL(database), ExecMode: mode})
+			s := open(t, store.Config{URL: pooled, ExecMode: mode})
 			c := change(t, s, id, writing("/tmp/f", "x"))
 			p.breakAt(c.Exec.Script, cutAfter, false)
 			a, err := s.Apply(t.Context(), c)

@@ -246,6 +246,12 @@ func ServingURL(t testing.TB, connString string) string {
 	if os.Getenv("PGBOX_TEST_POOLER") == "" {
 		return connString
 	}
+	return PooledURL(t, connString)
+}
+
+// PooledURL turns a superuser's URL into one through such a PgBouncer.
+func PooledURL(t testing.TB, connString string) string {
+	t.Helper()
 	target := addressOf(connString)
 	poolersMu.Lock()
 	defer poolersMu.Unlock()

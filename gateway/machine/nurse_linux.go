@@ -156,7 +156,6 @@ type nurse struct {
 	mu      sync.Mutex
 	last    uint64
 	waiting map[uint64]chan answer
-	ended   map[uint64]func(how string)
 	err     error
 	stopped chan struct{}
 }
@@ -175,7 +174,7 @@ func newNurse(executable string, args ...string) (*nurse, error) {
 		err error
 	}
 	ch := make(chan made)
-	n := &nurse{waiting: map[uint64]chan answer{}, ended: map[uint64]func(string){}, stopped: make(chan struct{})}
+	n := &nurse{waiting: map[uint64]chan answer{}, stopped: make(chan struct{})}
 	go func() {
 		runtime.LockOSThread()
 		p, f, err := child(executable, unix.SOCK_SEQPACKET, args...)
@@ -231,10 +230,7 @@ func (n *nurse) take(told news, rights []byte) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if told.Ended != "" {
-		if f := n.ended[told.ID]; f != nil {
-			delete(n.ended, told.ID)
-			f(told.Ended)
-		}
+		slog.Debug("a machine ended", "op", "machine", "id", told.ID, "how", told.Ended)
 		return
 	}
 	ch := n.waiting[told.ID]
@@ -281,7 +277,6 @@ func (n *nurse) start(program string) (id uint64, conn net.Conn, err error) {
 	n.last++
 	id = n.last
 	n.waiting[id] = ch
-	n.ended[id] = func(how string) { slog.Debug("a machine ended", "op", "machine", "program", program, "how", how) }
 	n.mu.Unlock()
 	if err := n.tell(order{id, program}); err != nil {
 		return 0, nil, err

@@ -3,7 +3,6 @@ package machinetest
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -26,8 +25,7 @@ func Entry() {
 	}
 }
 
-// Pool is a pool that ends with the test. The programs are fetched when they are missing; only a machine without npm
-// skips the test.
+// Pool is a pool that ends with the test. The programs are fetched when they are missing.
 func Pool(t testing.TB, cfg machine.Config) *machine.Pool {
 	t.Helper()
 	cfg.Sandbox, cfg.Executable = cmp.Or(cfg.Sandbox, confine.Auto), os.Getenv("PGBOX_BINARY")
@@ -56,11 +54,7 @@ func Dir(t testing.TB, executable string) string {
 			return cmd.Run()
 		}
 	}
-	err := install()
-	if _, lacking := exec.LookPath("npm"); lacking != nil && errors.Is(lacking, exec.ErrNotFound) && err != nil {
-		t.Skip("the interpreters are not installed, and there is no npm to fetch them")
-	}
-	if err != nil {
+	if err := install(); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -152,8 +152,7 @@ func TestCutAndReconnectEmptyTheCacheAndShow(t *testing.T) {
 	}
 	eventually(t, "the cache to be empty", func() bool { return trees.Len() == 0 })
 	eventually(t, "the reset to be counted", func() bool {
-		return metric(t, metrics,
-			"pgbox_feed_resets_total unknown") == 1
+		return metric(t, metrics, "pgbox_feed_resets_total unknown") == 1
 	})
 	do("DELETE FROM pgbox.inode WHERE ino = 5000")
 	do("ALTER TABLE pgbox.inode RENAME COLUMN device TO rdev")

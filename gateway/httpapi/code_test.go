@@ -277,16 +277,13 @@ var elsewhere = map[wire.Code]string{
 var faults = []fault{
 	{code: wire.CodeAuthRequired, do: func(f *faulty) answer {
 		f.token = ""
-		return f.script("echo x > f", "Authorization",
-			"")
+		return f.script("echo x > f", "Authorization", "")
 	}},
 	{code: wire.CodeAuthInvalid, do: func(f *faulty) answer {
-		return f.script("echo x > f", "Authorization",
-			"Bearer nonsense")
+		return f.script("echo x > f", "Authorization", "Bearer nonsense")
 	}},
 	{code: wire.CodeAuthUnknownTenant, server: func(c *Config) {
-		c.Verifier,
-			_ = auth.NewVerifier(testSecret, []string{"another"})
+		c.Verifier, _ = auth.NewVerifier(testSecret, []string{"another"})
 	}, do: func(f *faulty) answer { return f.script("echo x > f") }},
 	{code: wire.CodeAuthNotConfigured, server: func(c *Config) { c.Verifier = nil },
 		do: func(f *faulty) answer { return f.script("echo x > f") }},
@@ -294,8 +291,7 @@ var faults = []fault{
 		return f.do(http.MethodPost, adminPath, object{"sub": "x"}, "X-Admin-Secret", testSecret)
 	}},
 	{code: wire.CodeForbidden, do: func(f *faulty) answer {
-		f.token = f.tokenOf("mallory",
-			f.tenant)
+		f.token = f.tokenOf("mallory", f.tenant)
 		return f.script("echo x > f")
 	}},
 	{code: wire.CodeENOENT, do: func(f *faulty) answer {
@@ -325,12 +321,10 @@ var faults = []fault{
 		return f.do(http.MethodPost, f.base+"/exec-sync", object{"script": "echo x > f; sleep 60", "timeoutMs": 200})
 	}},
 	{code: wire.CodeEEXIST, do: func(f *faulty) answer {
-		return f.do(http.MethodPost, f.base+"/mkdir",
-			object{"path": "/home/user/f"})
+		return f.do(http.MethodPost, f.base+"/mkdir", object{"path": "/home/user/f"})
 	}},
 	{code: wire.CodeENOTEMPTY, do: func(f *faulty) answer {
-		return f.do(http.MethodDelete, f.base+"/files/home/user/d",
-			nil)
+		return f.do(http.MethodDelete, f.base+"/files/home/user/d", nil)
 	}},
 	{code: wire.CodeEditNoMatch, do: func(f *faulty) answer {
 		return f.do(http.MethodPatch, f.base+"/files/home/user/f", object{"oldString": "none", "newString": "b"})
@@ -364,8 +358,7 @@ var faults = []fault{
 	}},
 	{code: wire.CodePreconditionFailed, do: func(f *faulty) answer { return f.put("f", "x", "If-Match", `"another"`) }},
 	{code: wire.CodeInvalidInput, do: func(f *faulty) answer {
-		return f.do(http.MethodPost, f.base+"/exec-sync",
-			`{"script":`)
+		return f.do(http.MethodPost, f.base+"/exec-sync", `{"script":`)
 	}},
 	{code: wire.CodeEISDIR, do: func(f *faulty) answer { return f.put("d", "x") }},
 	{code: wire.CodeENOTDIR, do: func(f *faulty) answer { return f.put("f/x", "x") }},
@@ -387,8 +380,7 @@ var faults = []fault{
 		return f.put("g", strings.Repeat("x", 1000))
 	}},
 	{code: wire.CodeUnsupportedMediaType, do: func(f *faulty) answer {
-		return f.script("echo x > f", "Content-Type",
-			"application/xml")
+		return f.script("echo x > f", "Content-Type", "application/xml")
 	}},
 	{code: wire.CodeReadOnlyViolation, do: func(f *faulty) answer {
 		return f.do(http.MethodPost, f.base+"/exec-sync", object{"script": "echo x > f", "readOnly": true})

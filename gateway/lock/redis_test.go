@@ -387,8 +387,7 @@ func TestRedis_foreignValuesUnderOurKeys(t *testing.T) {
 		"list for the lock": func(id uuid.UUID) error { return c.LPush(t.Context(), key(id), "x").Err() },
 		"text for the line": func(id uuid.UUID) error { return c.Set(t.Context(), lineKey(id), "x", 0).Err() },
 		"noise in the line": func(id uuid.UUID) error {
-			return c.RPush(t.Context(), lineKey(id), "", "/", "x",
-				"\x00\xff").Err()
+			return c.RPush(t.Context(), lineKey(id), "", "/", "x", "\x00\xff").Err()
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

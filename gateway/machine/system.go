@@ -61,8 +61,7 @@ var functions = []function{
 	{"fd_filestat_get", "ii", func(s *system, a []uint64) uint32 { return s.into(wasi.FdFilestatGet, a, "i", a[1], 64) }},
 	{"fd_filestat_set_size", "iI", func(s *system, a []uint64) uint32 { return s.plain(wasi.FdFilestatSetSize, a, "iI") }},
 	{"fd_filestat_set_times", "iIIi", func(s *system, a []uint64) uint32 {
-		return s.plain(wasi.FdFilestatSetTimes, a,
-			"iIIh")
+		return s.plain(wasi.FdFilestatSetTimes, a, "iIIh")
 	}},
 	{"fd_pread", "iiiIi", func(s *system, a []uint64) uint32 {
 		if a[3]>>62 == 1 {
@@ -88,13 +87,11 @@ var functions = []function{
 	{"fd_seek", "iIii", func(s *system, a []uint64) uint32 { return s.into(wasi.FdSeek, a, "iIi", a[3], 8) }},
 	{"fd_sync", "i", func(s *system, a []uint64) uint32 { return s.plain(wasi.FdSync, a, "i") }},
 	{"fd_tell", "ii", func(s *system, a []uint64) uint32 {
-		return s.into(wasi.FdSeek, []uint64{a[0], 0, 1}, "iIi", a[1],
-			8)
+		return s.into(wasi.FdSeek, []uint64{a[0], 0, 1}, "iIi", a[1], 8)
 	}},
 	{"fd_write", "iiii", func(s *system, a []uint64) uint32 { return s.write(wasi.FdWrite, a[0], a[1], a[2], nil, a[3]) }},
 	{"path_create_directory", "iii", func(s *system, a []uint64) uint32 {
-		return s.plain(wasi.PathCreateDirectory, a,
-			"is")
+		return s.plain(wasi.PathCreateDirectory, a, "is")
 	}},
 	{"path_filestat_get", "iiiii", func(s *system, a []uint64) uint32 {
 		return s.into(wasi.PathFilestatGet, []uint64{a[1], a[0], a[2], a[3]}, "iis", a[4], 64)
@@ -109,12 +106,10 @@ var functions = []function{
 		return s.into(wasi.PathOpen, []uint64{a[1], a[0], a[2], a[3], a[4], a[5], a[7]}, "iisiIh", a[8], 4)
 	}},
 	{"path_readlink", "iiiiii", func(s *system, a []uint64) uint32 {
-		return s.text(wasi.PathReadlink, a, "is", a[3], a[4],
-			&a[5])
+		return s.text(wasi.PathReadlink, a, "is", a[3], a[4], &a[5])
 	}},
 	{"path_remove_directory", "iii", func(s *system, a []uint64) uint32 {
-		return s.plain(wasi.PathRemoveDirectory, a,
-			"is")
+		return s.plain(wasi.PathRemoveDirectory, a, "is")
 	}},
 	{"path_rename", "iiiiii", func(s *system, a []uint64) uint32 { return s.plain(wasi.PathRename, a, "isis") }},
 	{"path_symlink", "iiiii", func(s *system, a []uint64) uint32 { return s.plain(wasi.PathSymlink, a, "sis") }},

@@ -223,8 +223,7 @@ func TestRowsOfVerbsComeWithTheirChange(t *testing.T) {
 			return s.Export(t.Context(), c, id, "/tmp", func(sandbox.Info, sandbox.Reader) error { return nil })
 		}},
 		{&id, "tar export /tmp", false, func() error {
-			return s.ExportTar(t.Context(), c, id, "/tmp", io.Discard,
-				func() {})
+			return s.ExportTar(t.Context(), c, id, "/tmp", io.Discard, func() {})
 		}},
 	} {
 		if err := v.do(); err != nil {

@@ -278,8 +278,7 @@ func TestMerge(t *testing.T) {
 	run(t, s, id, "echo 5 > f")
 	list, err = s.Merge(t.Context(), alice, id, sandbox.MergeSpec{From: fork.ID})
 	if err != nil || !slices.ContainsFunc(list, func(c sandbox.MergeChange) bool {
-		return c.Outcome == "conflict" &&
-			c.Path == "/home/user/f"
+		return c.Outcome == "conflict" && c.Path == "/home/user/f"
 	}) {
 		t.Fatalf("%+v, %v", list, err)
 	}

@@ -77,8 +77,7 @@ func verb[T any](
 	fn func(ctx context.Context, f *store.Fence, row store.Exec) (T, error),
 ) (T, error) {
 	began := s.cfg.Now()
-	v, err := locked(ctx, s, c, id, func(ctx context.Context, f *store.Fence) (T,
-		error) {
+	v, err := locked(ctx, s, c, id, func(ctx context.Context, f *store.Fence) (T, error) {
 		return fn(ctx, f, s.verbRow(c, what))
 	})
 	if err != nil {

@@ -263,8 +263,7 @@ func TestPatchedTreeEqualsALoadedOneAfterEveryCommit(t *testing.T) {
 	b.s[1] = b.s[0]
 	start := b.Dump()
 	w := &writer{b, model.NewGenerator(seed), model.New(start, func(path string) []byte {
-		return []byte(read(t, b.s[0],
-			b.id, path))
+		return []byte(read(t, b.s[0], b.id, path))
 	}, 1000, 1000)}
 	w.exec("SELECT fs.use($1)", w.id)
 	follow := &follower{t, st, s.Trees()}
@@ -321,9 +320,8 @@ func TestPatchedTreeEqualsALoadedOneAfterEveryCommit(t *testing.T) {
 			}
 		case 4: // settings alone
 			soon := time.Now().Add(time.Hour).Truncate(time.Microsecond)
-			if _, err := w.s[0].UpdateSandbox(t.Context(), alice, w.id,
-				sandbox.SandboxUpdate{Name: new(fmt.Sprint("name ", i)),
-					Env: map[string]string{"BIG": strings.Repeat("x", w.r.IntN(9000))}, ExpiresAt: &soon}); err != nil {
+			if _, err := w.s[0].UpdateSandbox(t.Context(), alice, w.id, sandbox.SandboxUpdate{Name: new(fmt.Sprint("name ", i)),
+				Env: map[string]string{"BIG": strings.Repeat("x", w.r.IntN(9000))}, ExpiresAt: &soon}); err != nil {
 				t.Fatal(err)
 			}
 		case 5: // the shell's state, too long for its row

@@ -403,8 +403,7 @@ func (s *Service) Snapshot(ctx context.Context, c Caller, id uuid.UUID, name str
 
 // Snapshots lists the snapshots of a sandbox, oldest first.
 func (s *Service) Snapshots(ctx context.Context, c Caller, id uuid.UUID) ([]Snapshot, error) {
-	return owned(ctx, s, c, id, func(ctx context.Context, _ *store.Fence) ([]Snapshot,
-		error) {
+	return owned(ctx, s, c, id, func(ctx context.Context, _ *store.Fence) ([]Snapshot, error) {
 		return s.store.Snapshots(ctx, id)
 	})
 }

@@ -222,8 +222,7 @@ func (s *Service) DropSession(ctx context.Context, c Caller, id uuid.UUID, name 
 	began, what := s.cfg.Now(), "session rm "+name
 	err := do(ctx, s, func(ctx context.Context) error {
 		return s.commits(ctx, c, id, func(lease lock.Lease) error {
-			return s.dropSession(ctx, lease, c, id, name,
-				s.rowOf(c, what, began))
+			return s.dropSession(ctx, lease, c, id, name, s.rowOf(c, what, began))
 		})
 	})
 	if err != nil {

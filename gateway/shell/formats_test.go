@@ -61,8 +61,7 @@ var hostileTexts = map[string]func(n int) string{
 	"html table":           func(n int) string { return "<table>" + strings.Repeat("<tr><td>x", n/2) + "</table>" },
 	"html tables":          func(n int) string { return strings.Repeat("<table><tr><td>", n/4) },
 	"html colspan": func(n int) string {
-		return "<table>" +
-			strings.Repeat("<tr><td colspan=1000 rowspan=1000>x", n/8)
+		return "<table>" + strings.Repeat("<tr><td colspan=1000 rowspan=1000>x", n/8)
 	},
 	"html entities":      func(n int) string { return strings.Repeat("&notanentity", n/4) },
 	"html brackets":      func(n int) string { return strings.Repeat("<", n) },
@@ -77,8 +76,7 @@ var hostileTexts = map[string]func(n int) string{
 	"yaml indentation":   func(n int) string { return indented(min(n, 3000)) },
 	"yaml laughs":        func(int) string { return yamlLaughs },
 	"yaml merges": func(n int) string {
-		return "a: &a {x: 1}\n" +
-			numbered("b#: {<<: [*a, *a, *a, *a]}\n", n/16)
+		return "a: &a {x: 1}\n" + numbered("b#: {<<: [*a, *a, *a, *a]}\n", n/16)
 	},
 	"yaml merge chain":     func(n int) string { return "k0: &k0 {x: 1}\n" + chained("k#: &k# {<<: [*k@, *k@]}\n", n/32) },
 	"yaml alias chain":     func(n int) string { return "k0: &k0 [1]\n" + chained("k#: &k# [*k@, *k@]\n", n/32) },

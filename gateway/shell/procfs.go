@@ -275,8 +275,7 @@ var procFiles = map[string]func(*exec) string{
 	"cpuinfo":     cpuinfo,
 	"filesystems": func(*exec) string { return "nodev\tproc\nnodev\tpgbox\n" },
 	"loadavg": func(x *exec) string {
-		return fmt.Sprintf("0.00 0.00 0.00 1/%d %d\n", len(x.processes()),
-			x.pid.Load())
+		return fmt.Sprintf("0.00 0.00 0.00 1/%d %d\n", len(x.processes()), x.pid.Load())
 	},
 	"meminfo": meminfo,
 	"stat": func(x *exec) string {

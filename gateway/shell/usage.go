@@ -124,8 +124,7 @@ func builtinHelp(sh *Shell, args []string) int {
 		return 0
 	}
 	if isPattern := func(a string) bool {
-		return strings.ContainsAny(a, "*?[") && a != "[" &&
-			a != "[["
+		return strings.ContainsAny(a, "*?[") && a != "[" && a != "[["
 	}; slices.ContainsFunc(args, isPattern) {
 		many := "s"
 		if len(args) == 1 {

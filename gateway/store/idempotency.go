@@ -28,8 +28,7 @@ func (a *Answer) params() sqlcgen.RememberParams {
 
 // Remember keeps an answer to a request that changed nothing.
 func (s *Store) Remember(ctx context.Context, a *Answer) error {
-	return s.write(ctx, "remember", nil, func(ctx context.Context,
-		q *sqlcgen.Queries) error {
+	return s.write(ctx, "remember", nil, func(ctx context.Context, q *sqlcgen.Queries) error {
 		return q.Remember(ctx, a.params())
 	})
 }

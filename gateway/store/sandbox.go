@@ -305,8 +305,7 @@ func (s *Store) Update(ctx context.Context, sandbox uuid.UUID, u Update, by Exec
 
 // Drop drops a sandbox and its snapshots.
 func (s *Store) Drop(ctx context.Context, sandbox uuid.UUID, by Exec) error {
-	err := s.write(ctx, "drop_sandbox", &by, func(ctx context.Context,
-		q *sqlcgen.Queries) error {
+	err := s.write(ctx, "drop_sandbox", &by, func(ctx context.Context, q *sqlcgen.Queries) error {
 		return q.DropSandbox(ctx, sandbox)
 	})
 	if errors.Is(err, ErrUnknown) {

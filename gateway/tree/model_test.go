@@ -251,8 +251,7 @@ func sortRows(p *Patch) {
 		return cmp.Or(cmp.Compare(a.Parent, b.Parent), cmp.Compare(a.Name, b.Name))
 	})
 	slices.SortFunc(p.Chunks, func(a, b ChunkRow) int {
-		return cmp.Or(cmp.Compare(a.Ino, b.Ino),
-			cmp.Compare(a.Idx, b.Idx))
+		return cmp.Or(cmp.Compare(a.Ino, b.Ino), cmp.Compare(a.Idx, b.Idx))
 	})
 }
 

@@ -113,8 +113,7 @@ func TestFsck(t *testing.T) {
 			}
 
 			mends := slices.ContainsFunc(c.want, func(f string) bool {
-				check, _,
-					_ := strings.Cut(f, ":")
+				check, _, _ := strings.Cut(f, ":")
 				return !slices.Contains(hopeless, check)
 			}) &&
 				!strings.HasPrefix(c.name, "cycle") && c.name != "root gone"

@@ -41,8 +41,7 @@ func run(tb testing.TB, limits proc.Limits, src, input string) (out string, stat
 		}
 	}()
 	status = proc.Run(ctx, func(_ context.Context, p *proc.Process) int {
-		return prog.Run(p,
-			Config{Args: []string{"awk"}})
+		return prog.Run(p, Config{Args: []string{"awk"}})
 	}, p)
 	if b.Live() != 0 {
 		tb.Errorf("%q: %d bytes still held", src, b.Live())

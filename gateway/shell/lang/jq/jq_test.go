@@ -270,10 +270,9 @@ func TestBoundsOfDepth(t *testing.T) {
 			"program nested too deeply"},
 		"patterns": {". as " + strings.Repeat("[", 30_000) + "$x" + strings.Repeat("]", 30_000) + " | 1", "null",
 			"program nested too deeply"},
-		"strings": {strings.Repeat(`"\(`, 30_000) + "1" + strings.Repeat(`)"`, 30_000), "null",
-			"program nested too deeply"},
-		"tries":  {strings.Repeat("try ", 30_000) + "1", "null", "program nested too deeply"},
-		"powers": {strings.Repeat("1 // ", 30_000) + "1", "null", "program nested too deeply"},
+		"strings": {strings.Repeat(`"\(`, 30_000) + "1" + strings.Repeat(`)"`, 30_000), "null", "program nested too deeply"},
+		"tries":   {strings.Repeat("try ", 30_000) + "1", "null", "program nested too deeply"},
+		"powers":  {strings.Repeat("1 // ", 30_000) + "1", "null", "program nested too deeply"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := run(t, proc.Limits{LiveBytes: 1 << 30}, c.src, c.in)

@@ -128,8 +128,7 @@ func (m *Make) readBuiltinRules(before bool) {
 		return s == "" || s == ".out" || slices.Contains(m.suffixes, s)
 	}
 	m.rules = slices.DeleteFunc(m.rules, func(r *rule) bool {
-		return r.builtin &&
-			(!known(r.targets[0]) || !known(r.deps))
+		return r.builtin && (!known(r.targets[0]) || !known(r.deps))
 	})
 	for _, s := range m.suffixes {
 		if slices.Contains(builtinSuffixes, s) {

@@ -393,8 +393,7 @@ func (m *Make) remakeMakefiles() {
 		}
 	}
 	if s == failed && slices.ContainsFunc(list, func(g *goal) bool {
-		return !g.makefile.optional &&
-			g.f.status == failed
+		return !g.makefile.optional && g.f.status == failed
 	}) {
 		panic(fatal{2})
 	}

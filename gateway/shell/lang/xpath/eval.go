@@ -644,8 +644,7 @@ var functions = map[string]function{
 	"string-length": {0, 1, func(c *scope, a []Value) Value { return float64(utf8.RuneCountInString(c.subjectText(a))) }},
 	"normalize-space": {0, 1, func(c *scope, a []Value) Value {
 		return strings.Join(strings.FieldsFunc(c.subjectText(a), func(r rune) bool {
-			return strings.ContainsRune(" \t\r\n",
-				r)
+			return strings.ContainsRune(" \t\r\n", r)
 		}), " ")
 	}},
 	"translate": {3, 3, func(c *scope, a []Value) Value {

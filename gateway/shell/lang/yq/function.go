@@ -217,8 +217,7 @@ func init() {
 		"load_props": load("props"), "load_base64": load("base64"), "load_csv": load("csv"), "load_tsv": load("tsv"),
 		"now": {0, 0, func(m *Machine, _ *expr, c context) context {
 			return m.each(c, func(r *Node, add func(*Node)) {
-				add(m.loose(number(m.Now().Format(time.RFC3339), "!!timestamp"),
-					r))
+				add(m.loose(number(m.Now().Format(time.RFC3339), "!!timestamp"), r))
 			})
 		}},
 		"from_unix": unary(fnFromUnix), "to_unix": unary(fnToUnix), "format_datetime": value(fnFormatDate),

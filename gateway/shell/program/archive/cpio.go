@@ -453,8 +453,7 @@ func (c *cpioRun) place(h *cpioHeader, content io.Reader, pass bool) (bool, erro
 		return true, nil
 	default:
 		if err := c.withParents(h.name, func() error {
-			return p.FS.Mknod(abs, h.stat.Kind, h.stat.Mode&0o7777,
-				h.stat.Rdev)
+			return p.FS.Mknod(abs, h.stat.Kind, h.stat.Mode&0o7777, h.stat.Rdev)
 		}); err != nil {
 			c.fail("%s: Cannot mknod: %s", h.name, proc.Strerror(err))
 			return false, nil

@@ -33,7 +33,6 @@ var Programs = program.Table{
 	"xan":    {Run: xanMain, Does: "process CSV", Differ: "the commands people use, not all of xan's"},
 	"xmllint": {Run: xmllint, Does: "check, format and query XML",
 		Differ: "no validation, no shell; --html reads pages as browsers do"},
-	"yq": {Run: yq,
-		Does:   "process YAML, JSON, TOML, XML, CSV and properties with expressions of yq 4 (or of jq)",
+	"yq": {Run: yq, Does: "process YAML, JSON, TOML, XML, CSV and properties with expressions of yq 4 (or of jq)",
 		Differ: "arithmetic goes from left to right, `*` before `+`; several files with `-i` are each changed; without HCL, INI and Go output"},
 }

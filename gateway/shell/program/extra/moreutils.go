@@ -34,8 +34,7 @@ var (
 func ts(_ context.Context, p *proc.Process) int {
 	opts, args, err := tsSpec.Scan(p.Args[1:])
 	if err != nil || slices.ContainsFunc(opts, func(o getopt.Option) bool {
-		return o.Key == "help" ||
-			o.Key == "version"
+		return o.Key == "help" || o.Key == "version"
 	}) {
 		unknown := "help"
 		if err != nil {

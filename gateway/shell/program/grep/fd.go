@@ -450,8 +450,7 @@ func (f *fdRun) wants(full, name string, st vfs.Stat) bool {
 	if f.extensions != nil {
 		lower := strings.ToLower(name)
 		if !slices.ContainsFunc(f.extensions, func(e string) bool {
-			return strings.HasSuffix(lower, e) &&
-				len(lower) > len(e)
+			return strings.HasSuffix(lower, e) && len(lower) > len(e)
 		}) {
 			return false
 		}

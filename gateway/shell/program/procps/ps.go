@@ -228,8 +228,7 @@ func (s *psSelect) wants(r *psRun, i proc.Info) bool {
 		return true
 	}
 	user := slices.ContainsFunc(s.users, func(u string) bool {
-		return u == r.p.User.Name ||
-			u == strconv.Itoa(int(r.p.User.UID))
+		return u == r.p.User.Name || u == strconv.Itoa(int(r.p.User.UID))
 	})
 	return (s.pids[i.PID] || s.parents[i.PPID] || s.names[comm(i)] || user) != s.negate
 }

@@ -61,8 +61,7 @@ func getoptMain(_ context.Context, p *proc.Process) int {
 			optstring, hasOptions = o.Value, true
 		case "l":
 			for _, w := range strings.FieldsFunc(o.Value, func(r rune) bool {
-				return r == ',' || r == ' ' || r == '\t' ||
-					r == '\n'
+				return r == ',' || r == ' ' || r == '\t' || r == '\n'
 			}) {
 				name := strings.TrimRight(w, ":")
 				if name == "" {

@@ -181,8 +181,7 @@ func newPerlMatcher(src string, opt Options) (*perlNode, *perlMatcher, error) {
 		m.lead++
 	}
 	m.onward = !slices.ContainsFunc(m.code, func(i perlInst) bool {
-		return i.op == pBack || i.op == pAssert ||
-			i.op == pPeek && i.behind
+		return i.op == pBack || i.op == pAssert || i.op == pPeek && i.behind
 	})
 	if root.op == perlCat && len(root.sub) > 0 && root.sub[0].op == perlLook && root.sub[0].behind &&
 		!root.sub[0].negative {

@@ -100,8 +100,7 @@ func (w *Writer) node(b []byte, n *Node, depth int, format bool) []byte {
 	}
 	b = append(b, '>')
 	if format && slices.ContainsFunc(n.Children, func(c *Node) bool {
-		return c.Kind == Characters || c.Kind == CData ||
-			c.Kind == Reference
+		return c.Kind == Characters || c.Kind == CData || c.Kind == Reference
 	}) {
 		format = false
 	}

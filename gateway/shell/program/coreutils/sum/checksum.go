@@ -230,8 +230,7 @@ func (c *checksumRun) parse(line string) (name, sum string, bits int, ok bool) {
 	}
 	if c.byLength {
 		n := strings.IndexFunc(strings.TrimPrefix(line, `\`), func(r rune) bool {
-			return r > 0x7f ||
-				!program.IsHex(byte(r))
+			return r > 0x7f || !program.IsHex(byte(r))
 		})
 		for _, d := range shasumDigests {
 			if d.bits == 4*n && !strings.Contains(d.tag, "/") {
